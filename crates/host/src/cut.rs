@@ -1,4 +1,4 @@
-//! Programs that count packets at a place of the kernel's path and let them pass or end their way there, without tracers.
+//! BPF programs that count packets at a hook of the kernel's network path, and pass or drop them, without tracers.
 //!
 //! ```no_run
 //! use linerate_host::{Cut, Namespace, Place, Rtnetlink};
@@ -21,28 +21,28 @@ use crate::netlink::Netlink;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// A place of the kernel's path, by the names of those who look after it.
+/// A hook in the kernel's network path, by the name its subsystem gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
     /// Netfilter, IPv4: received, before the routing decision.
     PreRouting,
-    /// Netfilter, IPv4: received and for this host.
+    /// Netfilter, IPv4: received, for this host.
     LocalIn,
-    /// Netfilter, IPv4: made here, its IP header finished.
+    /// Netfilter, IPv4: generated here, its IP header finished.
     LocalOut,
-    /// Netfilter, IPv4: about to be handed to the neighbour's code.
+    /// Netfilter, IPv4: before the neighbour lookup's output.
     PostRouting,
     /// Traffic control, before an interface's queueing discipline: the frame is complete.
     TcEgress(&'a str),
-    /// Traffic control, behind an interface: the frame has its socket buffer.
+    /// Traffic control, after an interface's receive: the frame has its socket buffer.
     TcIngress(&'a str),
     /// XDP in an interface's driver, before there is a socket buffer.
     Xdp(&'a str),
 }
 
-/// A program at a [`Place`] that counts all packets that come by. It goes when this value does.
+/// A program at a [`Place`] that counts all packets there. It is detached when this value is dropped.
 ///
-/// Netfilter's programs need Linux 6.4, traffic control's 6.6.
+/// Programs at netfilter hooks need Linux 6.4, at traffic control hooks 6.6.
 #[derive(Debug)]
 #[must_use = "the program is taken off when this value goes"]
 pub struct Cut {
@@ -51,7 +51,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Ends every packet's way there. In the calling thread's network namespace; needs CAP_BPF and CAP_NET_ADMIN.
+    /// Drops every packet there. In the calling thread's network namespace; needs CAP_BPF and CAP_NET_ADMIN.
     pub fn drop_at(place: Place<'_>) -> Result<Self, Error> {
         Self::attach(place, false)
     }
@@ -87,13 +87,13 @@ impl Cut {
         })
     }
 
-    /// Packets that came by so far.
+    /// Packets counted so far.
     pub fn count(&self) -> Result<u64, Error> {
         self.counter.counter(0).map_err(|e| Error::of("BPF map", "reading it", &e))
     }
 }
 
-/// Attaches a program that counts each packet and does the same with all.
+/// Attaches a program that counts each packet and returns one verdict for all.
 fn count(at: At, pass: bool) -> io::Result<Cut> {
     let counter = Map::counters(1)?;
     let (passes, drops) = match at {
@@ -105,14 +105,14 @@ fn count(at: At, pass: bool) -> io::Result<Cut> {
         At::Xdp { .. } => (2, 1),
     };
     let program = [
-        // r1 = the counter's address          (two words; source 2 says: into the value of a map)
+        // r1 = the counter's address          (two words; source 2: address of a map's value)
         Insn::new(0x18, 0x21, 0, counter.as_fd().as_raw_fd()),
         Insn::new(0, 0, 0, 0),
         // r2 = 1
         Insn::new(0xb7, 0x02, 0, 1),
         // atomically *(u64 *)r1 += r2
         Insn::new(0xdb, 0x21, 0, 0),
-        // return what is done with the packet
+        // return the verdict
         Insn::new(0xb7, 0x00, 0, if pass { passes } else { drops }),
         Insn::new(0x95, 0x00, 0, 0),
     ];

@@ -1,46 +1,46 @@
-//! What the machine did not do: one line that names the thing, what is wrong, and the mend.
+//! Errors of the machine's configuration: one line with the subject, the fault, and the remedy.
 
 use std::fmt;
 use thiserror::Error;
 
-/// What kind of trouble.
+/// Kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A name or a number is wrong.
     Usage,
-    /// An interface is not there.
+    /// An interface does not exist.
     Missing,
-    /// A privilege or kernel feature is not there.
+    /// A privilege or a kernel feature is missing.
     Capability,
-    /// Somebody else has it.
+    /// In use by somebody else.
     Busy,
-    /// The system said no.
+    /// A system call failed.
     System,
 }
 
-/// A thing that could not be read, made or changed.
+/// An operation on the machine that failed.
 #[derive(Clone, Debug, Error)]
 #[error("{subject}: {what}; {mend}")]
 pub struct Error {
-    /// The thing: an interface by its name, a namespace, a place of the kernel's path.
+    /// Subject: an interface by its name, a namespace, a hook of the kernel's network path.
     pub subject: String,
-    /// What is wrong.
+    /// Fault.
     pub what: String,
-    /// What to do about it.
+    /// Remedy.
     pub mend: String,
-    /// What kind of trouble.
+    /// Kind of the error.
     pub cause: Cause,
 }
 
 impl Error {
-    /// An error about a thing.
+    /// Makes an error about a subject.
     pub fn new(subject: impl fmt::Display, cause: Cause, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
-        // What was typed comes back in it, and so may a line break.
+        // Parts may quote text that a user typed, with line breaks.
         let line = |part: &dyn fmt::Display| part.to_string().replace(char::is_control, " ");
         Self { subject: line(&subject), what: line(&what), mend: line(&mend), cause }
     }
 
-    /// What the kernel said while something was done.
+    /// Makes an error from the kernel's errno; `doing` names the failed step.
     #[cfg(target_os = "linux")]
     pub(crate) fn of(subject: impl fmt::Display, doing: &str, error: &std::io::Error) -> Self {
         let (cause, why, mend) = match error.raw_os_error() {

@@ -1,32 +1,32 @@
-//! What sysfs shows of an interface. What is missing or unreadable is `None`; nothing is guessed.
+//! Properties of an interface from sysfs. A missing or unreadable value is `None`; nothing is guessed.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The facts of an interface.
+/// Properties of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The device's driver; what was made by software has no device.
+    /// The device's driver; a software interface has no device.
     pub driver: Option<String>,
     /// Largest payload of a frame.
     pub mtu: Option<u32>,
-    /// Link speed as the driver claims it, Mb/s. Virtual interfaces claim what they like.
+    /// Link speed as the driver reports it, in Mb/s. Virtual interfaces report arbitrary values.
     pub speed_mbps: Option<u32>,
     /// Operational state (RFC 2863): `up`, `down`, `unknown` ...
     pub state: Option<String>,
-    /// NUMA node of the device; `None` when it has none.
+    /// NUMA node of the device; `None` if it has none.
     pub numa_node: Option<u32>,
-    /// Transmit queues.
+    /// Number of transmit queues.
     pub tx_queues: Option<u32>,
-    /// Receive queues.
+    /// Number of receive queues.
     pub rx_queues: Option<u32>,
 }
 
 impl Facts {
-    /// Reads them in the tree below `root`, which is `/` but for tests; `None` when there is no such interface, or when
-    /// it is no name of one. sysfs shows the network namespace of whoever mounted it.
+    /// Reads the properties below `root` (`/` except in tests); `None` if there is no such interface, or `interface` is
+    /// no valid name. sysfs shows the network namespace of whoever mounted it.
     #[must_use]
     pub fn under(root: &Path, interface: &str) -> Option<Self> {
         if !is_name(interface) {
@@ -53,15 +53,15 @@ impl Facts {
     }
 }
 
-/// Whether the kernel takes `name` for an interface (`dev_valid_name`: 1 to 15 bytes, no slash, colon or space, not `.` or
-/// `..`) and programs do not take it for an option.
+/// True if the kernel accepts `name` for an interface (`dev_valid_name`: 1 to 15 bytes, no slash, colon or space, not
+/// `.` or `..`) and programs do not take it for an option.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let forbidden = |c: char| c == '/' || c == ':' || c == '\0' || c.is_whitespace();
     (1..16).contains(&name.len()) && name != "." && name != ".." && !name.starts_with('-') && !name.contains(forbidden)
 }
 
-/// The text of a small file, trimmed; `None` when it is missing, empty or not UTF-8.
+/// Text of a small file, trimmed; `None` if it is missing, empty or not UTF-8.
 fn text(path: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(path).ok()?.take(1 << 12).read_to_string(&mut text).ok()?;
@@ -69,7 +69,7 @@ fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The number in a file of one number. Negative ones, which sysfs uses for "not known", are `None`.
+/// Number in a file of one number. Negative ones, which sysfs uses for "not known", are `None` for unsigned types.
 fn number<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }

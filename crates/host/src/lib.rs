@@ -1,4 +1,4 @@
-//! The machine below the ports: its interfaces, namespaces and places for programs, asked and set without other programs.
+//! Interfaces, network namespaces and BPF hooks of the machine, queried and configured without external programs.
 //!
 //! ```no_run
 //! use linerate_host::{Namespace, VethPair};
@@ -8,7 +8,7 @@
 //! # Ok::<(), linerate_host::Error>(())
 //! ```
 //!
-//! What this crate refuses to do: it knows no port and has no policy. What is on Linux alone is missing elsewhere.
+//! Out of scope: this crate knows no port and has no policy. Linux-specific parts are missing on other systems.
 
 #[cfg(target_os = "linux")]
 pub mod bpf;

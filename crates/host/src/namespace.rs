@@ -1,5 +1,5 @@
-//! Network namespaces without names: where the kernel's interfaces can be tried and measured without touching the host's
-//! network.
+//! Network namespaces without names, in which the kernel's interfaces can be tested and measured without touching the
+//! host's network.
 
 use crate::error::Error;
 use crate::netlink::Netlink;
@@ -11,16 +11,16 @@ use std::panic::resume_unwind;
 use std::thread;
 
 /// A network namespace of its own, its loopback up. It has no name anywhere: the kernel ends it when this value and all
-/// sockets and threads in it are gone, whatever became of the process.
+/// sockets and threads in it are gone, even if the process was killed.
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,
 }
 
 impl Namespace {
-    /// Makes one. Needs CAP_SYS_ADMIN.
+    /// Makes a namespace. Needs CAP_SYS_ADMIN.
     pub fn new() -> Result<Self, Error> {
-        // Only a thread's namespace can be changed, so one makes it and ends.
+        // Only a thread's namespace can be changed, so a thread makes it and ends.
         let made = thread::spawn(|| -> io::Result<Self> {
             netns::unshare()?;
             let mut links = Netlink::open()?;
@@ -36,8 +36,8 @@ impl Namespace {
         self.fd.as_fd()
     }
 
-    /// Runs a closure in it, on a thread of its own. Sockets and ports opened there, and threads started there, stay in
-    /// the namespace; they can be used from anywhere.
+    /// Runs a closure in the namespace, on a new thread. Sockets and ports opened there, and threads started there,
+    /// stay in the namespace; they can be used from anywhere.
     pub fn run_in<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, Error> {
         thread::scope(|scope| {
             let inside = scope.spawn(|| netns::enter(self.fd.as_fd()).map(|()| run()));

@@ -1,4 +1,4 @@
-//! What `ip` and `tc` do: links, addresses, neighbours, routes and queueing disciplines, set and looked at.
+//! Functions of `ip` and `tc`: links, addresses, neighbours, routes and queueing disciplines, set and read.
 
 use crate::Namespace;
 use crate::error::Error;
@@ -7,27 +7,27 @@ use crate::netlink::link::{LinkChange, LinkState};
 use std::io;
 use std::net::Ipv4Addr;
 
-/// What `ip` and `tc` do, for the network namespace of the thread that opened it. Needs CAP_NET_ADMIN to change a thing.
+/// Functions of `ip` and `tc`, for the network namespace of the thread that opened it. Changes need CAP_NET_ADMIN.
 pub struct Rtnetlink(Netlink);
 
 impl Rtnetlink {
-    /// For the calling thread's network namespace.
+    /// Opens a socket in the calling thread's network namespace.
     pub fn open() -> Result<Self, Error> {
         Netlink::open().map(Self).map_err(|e| Error::of("rtnetlink", "opening a socket", &e))
     }
 
-    /// What a link is now, with the kernel's counters.
+    /// Reads the state of a link, with the kernel's counters.
     pub fn link(&mut self, name: &str) -> Result<LinkState, Error> {
         self.0.link(name).map_err(|e| Error::of(name, "reading its state", &e))
     }
 
-    /// What the link of a number is now, with the kernel's counters.
+    /// Reads the state of the link with that index, with the kernel's counters.
     pub fn link_at(&mut self, index: u32) -> Result<LinkState, Error> {
         self.0.link_at(index).map_err(|e| Error::of(format!("interface {index}"), "reading its state", &e))
     }
 
-    /// Makes an interface that drops all that is sent out of it, in its transmit function, and counts it as `rx_dropped`
-    /// (an `ifb` that nothing is redirected to). It is switched on.
+    /// Makes an interface that drops all frames sent on it, in its transmit function, and counts them as `rx_dropped`
+    /// (an `ifb` to which nothing is redirected). It is up.
     pub fn make_sink(&mut self, name: &str) -> Result<(), Error> {
         let make = |net: &mut Netlink| -> io::Result<()> {
             net.make_ifb(name)?;
@@ -37,12 +37,12 @@ impl Rtnetlink {
         make(&mut self.0).map_err(|e| Error::of(name, "making an ifb", &e))
     }
 
-    /// Gives an interface an address, and the network around it a route.
+    /// Adds an address to an interface, and a route to the network around it.
     pub fn add_address(&mut self, name: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
         self.of(name, "giving it an address", |net, index| net.add_address(index, address, prefix))
     }
 
-    /// Says for good at which MAC address a neighbour is, so that nobody asks.
+    /// Adds a permanent neighbour entry, so that no ARP request is sent.
     pub fn add_neighbour(&mut self, name: &str, address: Ipv4Addr, mac: [u8; 6]) -> Result<(), Error> {
         self.of(name, "adding a neighbour", |net, index| net.add_neighbour(index, address, mac))
     }
@@ -53,18 +53,18 @@ impl Rtnetlink {
         self.0.add_unreachable(network, prefix).map_err(|e| Error::of(route, "adding it", &e))
     }
 
-    /// Has an interface drop everything in its queueing discipline (`tc qdisc replace dev NAME root blackhole`), or not
-    /// any more.
+    /// Sets an interface's root queueing discipline to one that drops everything (`tc qdisc replace dev NAME root
+    /// blackhole`), or back to the default one.
     pub fn blackhole(&mut self, name: &str, on: bool) -> Result<(), Error> {
         self.of(name, "setting its queueing discipline", |net, index| net.blackhole(index, on))
     }
 
-    /// Packets that an interface's queueing discipline has dropped. The kernel counts them in 32 bits.
+    /// Packets dropped by an interface's root queueing discipline. The kernel counts them in 32 bits.
     pub fn queue_drops(&mut self, name: &str) -> Result<u32, Error> {
         self.of(name, "reading its queueing discipline", Netlink::queue_drops)
     }
 
-    /// Moves a link into another network namespace, where it is switched off and has no addresses.
+    /// Moves a link into another network namespace, where it is down and has no addresses.
     pub fn move_to(&mut self, name: &str, namespace: &Namespace) -> Result<(), Error> {
         self.of(name, "moving it", |net, index| net.move_to(index, namespace.as_fd()))
     }

@@ -1,4 +1,4 @@
-//! Pairs of virtual Ethernet interfaces, made and set without `ip` or `ethtool`.
+//! Pairs of virtual Ethernet interfaces, made and configured without `ip` or `ethtool`.
 
 use crate::error::{Cause, Error};
 use crate::ethtool::{Ethtool, Offloads};
@@ -10,22 +10,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Two interfaces that are each other's far ends. Both go when this value does.
+/// Two interfaces that are each other's far ends. Both are deleted when this value is dropped.
 ///
-/// It may be used from any thread: what it asks the kernel, it asks in the namespace in which it was made.
+/// It may be used from any thread: its requests go to the namespace in which it was made.
 #[must_use = "the interfaces go when this value does"]
 pub struct VethPair {
     names: [String; 2],
     index: u32,
     links: Mutex<Netlink>,
-    /// Or why this kernel has none.
+    /// Error if this kernel has no ethtool netlink.
     ethtool: Result<Mutex<Ethtool>, Error>,
 }
 
 impl VethPair {
-    /// Makes a pair in the calling thread's network namespace with so many queues each way and switches both ends on;
-    /// gives it when both have a carrier.
-    /// They get no addresses and send nothing by themselves. Needs CAP_NET_ADMIN.
+    /// Makes a pair in the calling thread's network namespace with so many queues each way, switches both ends on and
+    /// returns when both have a carrier. They get no addresses and send nothing by themselves. Needs CAP_NET_ADMIN.
     ///
     /// `mtu` is in bytes, 68 to 65535; names have 1 to 15 bytes.
     pub fn new(names: [&str; 2], queues: u32, mtu: u32) -> Result<Self, Error> {
@@ -49,14 +48,14 @@ impl VethPair {
             let mut links = Netlink::open()?;
             links.make_veth(names, queues, mtu)?;
             let index = links.link(names[0])?.index;
-            // From here on the pair goes by itself if a step fails.
+            // From here on the pair is deleted on drop if a step fails.
             let pair = Self { names: names.map(str::to_owned), index, links: Mutex::new(links), ethtool };
             for name in names {
                 let mut links = pair.links();
                 let index = links.link(name)?.index;
                 links.start_quietly(index)?;
             }
-            // The kernel says so a little later.
+            // The kernel reports the carrier a little later.
             let until = Instant::now() + Duration::from_secs(5);
             while !names.iter().all(|name| pair.links().link(name).is_ok_and(|link| link.running)) {
                 if Instant::now() > until {
@@ -69,19 +68,19 @@ impl VethPair {
         make().map_err(|e| Error::of(&subject, "making it", &e))
     }
 
-    /// The two names.
+    /// Names of the two ends.
     #[must_use]
     pub fn names(&self) -> [&str; 2] {
         [&self.names[0], &self.names[1]]
     }
 
-    /// What one end (or any other link of the namespace) is now, with the kernel's counters.
+    /// State of one end (or of any other link of the namespace), with the kernel's counters.
     pub fn link(&self, name: &str) -> Result<LinkState, Error> {
         self.links().link(name).map_err(|e| Error::of(name, "reading its state", &e))
     }
 
-    /// Switches one end on or off. Off at one end takes the carrier from the other, which the kernel may be up to a
-    /// second late to say.
+    /// Switches one end on or off. Off at one end takes the carrier from the other, which the kernel may report up to a
+    /// second late.
     pub fn set_up(&self, name: &str, up: bool) -> Result<(), Error> {
         let mut links = self.links();
         let change = LinkChange { up: Some(up), ..LinkChange::default() };
@@ -89,12 +88,12 @@ impl VethPair {
         done.map_err(|e| Error::of(name, "switching it", &e))
     }
 
-    /// One end's offloads.
+    /// Offloads of one end.
     pub fn offloads(&self, name: &str) -> Result<Offloads, Error> {
         self.ethtool()?.offloads(name)
     }
 
-    /// Sets one end's offloads; gives what it then has, because some need others (TSO needs checksums).
+    /// Sets one end's offloads; returns those that it then has, because some need others (TSO needs checksums).
     pub fn set_offloads(&self, name: &str, offloads: Offloads) -> Result<Offloads, Error> {
         self.ethtool()?.set_offloads(name, offloads)
     }
@@ -111,7 +110,7 @@ impl VethPair {
 
 impl Drop for VethPair {
     fn drop(&mut self) {
-        // Somebody may have deleted them already.
+        // They may have been deleted already.
         let _ = self.links().delete(self.index);
     }
 }
@@ -122,7 +121,7 @@ mod tests {
     use crate::Namespace;
     use crate::netlink::link::LinkStats;
 
-    /// None, and why on standard output, if the privilege is missing.
+    /// None, with the reason on standard output, if the privilege is missing.
     fn namespace() -> Option<Namespace> {
         match Namespace::new() {
             Ok(ns) => Some(ns),

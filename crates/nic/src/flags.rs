@@ -1,5 +1,5 @@
-//! An adapter's capabilities and what of them is enabled: FreeBSD's `IFCAP_` names and bits (`net/if.h`), ethtool's names
-//! as aliases, and the rules of the published adapter's manual (Emulex, FreeBSD application note, table 1).
+//! Capabilities of an adapter and those enabled: FreeBSD's `IFCAP_` names and bits (`net/if.h`), ethtool's names as
+//! aliases, and the rules of the published adapter's manual (Emulex, FreeBSD application note, table 1).
 
 mod meant;
 
@@ -8,43 +8,43 @@ use std::str::FromStr;
 
 /// A set of capabilities.
 ///
-/// It is printed and read as ifconfig does: `507bb<RXCSUM,…>`.
+/// It is printed and parsed in ifconfig's format: `507bb<RXCSUM,…>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(pub u32);
 
 /// The capabilities that the published adapter prints: `options=507bb<…>`.
 pub const PUBLISHED: Flags = Flags(0x507bb);
 
-/// How a user may change a flag.
+/// Permitted changes of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// On and off.
+    /// It can be enabled and disabled.
     Free,
-    /// On only: it cannot be disabled.
+    /// It can be enabled only: it cannot be disabled.
     OnOnly,
-    /// Not at all.
+    /// It cannot be changed at all.
     Never,
 }
 
 /// A flag that linerate's adapters may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Flag {
-    /// Its bit, alone in a set.
+    /// Bit of the flag, as a set.
     pub flag: Flags,
     /// FreeBSD's name, without `IFCAP_`.
     pub label: &'static str,
     /// The words that set it (`-` before one clears it): ifconfig's first, then ethtool's.
     pub words: &'static [&'static str],
-    /// How it may be changed.
+    /// Permitted changes.
     pub change: Change,
-    /// What is cleared with it, and cannot be set without it.
+    /// Flags that are cleared with it, and cannot be set without it.
     pub clears: Flags,
-    /// What it does, in a line.
+    /// Description of its function, in one line.
     pub what: &'static str,
 }
 
-/// All of them, by bit. The words and what may be changed are the published table's; the IPv6 checksums are FreeBSD's
-/// own and free.
+/// All flags, by bit. The words and permitted changes are the published table's; the IPv6 checksums are FreeBSD's own
+/// and can be changed.
 pub const FLAGS: &[Flag] = &[
     Flag {
         flag: Flags::RXCSUM,
@@ -152,7 +152,7 @@ pub const FLAGS: &[Flag] = &[
     },
 ];
 
-/// FreeBSD's names of all 32 bits (`IFCAPBITS`, `net/if.h`), for lines that other adapters print.
+/// FreeBSD's names of all 32 bits (`IFCAPBITS`, `net/if.h`), to parse lines that other adapters print.
 const NAMES: [&str; 32] = [
     "RXCSUM",
     "TXCSUM",
@@ -188,56 +188,56 @@ const NAMES: [&str; 32] = [
     "TXTLS_RTLMT",
 ];
 
-/// Why a flag cannot be changed, or a line not be read.
+/// Reason for which a flag cannot be changed, or a line not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     /// No flag has this name.
     #[error("{0}: no such flag: {mend}", mend = meant::mend(.0))]
     Unknown(String),
-    /// The adapter does not have it.
+    /// The adapter lacks this capability.
     #[error("{0}: the adapter has no such capability: see its line capabilities=")]
     Unsupported(&'static str),
-    /// It cannot be changed at all.
+    /// The flag cannot be changed at all.
     #[error("{0}: cannot be changed, it is part of how the adapter works: leave it out")]
     Fixed(&'static str),
-    /// It can be enabled only.
+    /// The flag can be enabled only.
     #[error("{0}: cannot be disabled: leave it on")]
     AlwaysOn(&'static str),
-    /// It needs another one to be enabled first.
+    /// The flag needs another one to be enabled first.
     #[error("{flag}: needs {needs}: enable that first")]
     Needs {
-        /// What was to be enabled.
+        /// Flag that was to be enabled.
         flag: &'static str,
-        /// What it needs.
+        /// Flag that it needs.
         needs: &'static str,
     },
-    /// A line is not what ifconfig prints.
+    /// A line that is not in ifconfig's format.
     #[error("{0:?}: not a set of flags: write it as options=507bb<RXCSUM,TXCSUM,...>")]
     Line(String),
-    /// Number and names of a line say different things.
+    /// The number and the names of a line contradict each other.
     #[error("{number:x}<{names}>: the names are those of {expected}: correct one of the two")]
     Contradiction {
-        /// The number given.
+        /// Number in the line.
         number: u32,
-        /// The names given.
+        /// Names in the line.
         names: String,
-        /// The set that the number says.
+        /// Set that the number stands for.
         expected: Flags,
     },
 }
 
 impl Flags {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Receive checksums.
+    /// Checksums verified on receive.
     pub const RXCSUM: Self = Self(1 << 0);
-    /// Transmit checksums.
+    /// Checksums computed on transmit.
     pub const TXCSUM: Self = Self(1 << 1);
-    /// Full-size frames with a tag.
+    /// Full-size frames with a VLAN tag.
     pub const VLAN_MTU: Self = Self(1 << 3);
-    /// Tags inserted and stripped.
+    /// VLAN tags inserted and stripped.
     pub const VLAN_HWTAGGING: Self = Self(1 << 4);
-    /// Frames beyond 1500 octets.
+    /// Frames longer than 1500 bytes.
     pub const JUMBO_MTU: Self = Self(1 << 5);
     /// Checksums of tagged frames.
     pub const VLAN_HWCSUM: Self = Self(1 << 7);
@@ -245,30 +245,30 @@ impl Flags {
     pub const TSO4: Self = Self(1 << 8);
     /// Segmentation of TCP on IPv6.
     pub const TSO6: Self = Self(1 << 9);
-    /// Received segments merged.
+    /// Received TCP segments merged.
     pub const LRO: Self = Self(1 << 10);
-    /// Only the VLANs asked for are received.
+    /// Frames of other VLANs than the requested ones dropped on receive.
     pub const VLAN_HWFILTER: Self = Self(1 << 16);
     /// Segmentation of tagged frames.
     pub const VLAN_HWTSO: Self = Self(1 << 18);
-    /// Receive checksums on IPv6.
+    /// Checksums verified on receive over IPv6.
     pub const RXCSUM_IPV6: Self = Self(1 << 21);
-    /// Transmit checksums on IPv6.
+    /// Checksums computed on transmit over IPv6.
     pub const TXCSUM_IPV6: Self = Self(1 << 22);
 
-    /// Whether all of `other` are in it.
+    /// True if all of `other` are in the set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Those of either.
+    /// Union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those of `self` that are not in `other`.
+    /// Flags of `self` that are not in `other`.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -276,7 +276,7 @@ impl Flags {
 }
 
 impl fmt::Display for Flags {
-    /// The number in hexadecimal and the names: `3<RXCSUM,TXCSUM>`.
+    /// Prints the number in hexadecimal and the names: `3<RXCSUM,TXCSUM>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}<", self.0)?;
         let mut comma = "";
@@ -293,14 +293,14 @@ impl fmt::Display for Flags {
 impl FromStr for Flags {
     type Err = FlagError;
 
-    /// Reads `507bb<RXCSUM,…>`, also with `options=` or `capabilities=` and white space before it; number and names have
-    /// to agree.
+    /// Parses `507bb<RXCSUM,…>`, also with `options=` or `capabilities=` and white space before it; number and names
+    /// must agree.
     fn from_str(line: &str) -> Result<Self, FlagError> {
         let not_a_line = || FlagError::Line(line.to_owned());
         let text = line.trim();
         let text = text.strip_prefix("options=").or_else(|| text.strip_prefix("capabilities=")).unwrap_or(text);
         let (number, names) = text.strip_suffix('>').and_then(|text| text.split_once('<')).ok_or_else(not_a_line)?;
-        // `from_str_radix` would take a sign.
+        // `from_str_radix` would accept a sign.
         if !number.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err(not_a_line());
         }
@@ -317,7 +317,7 @@ impl FromStr for Flags {
     }
 }
 
-/// An adapter's capabilities, and which of them are enabled.
+/// Capabilities of an adapter, and those enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdapterFlags {
     capabilities: Flags,
@@ -325,26 +325,26 @@ pub struct AdapterFlags {
 }
 
 impl AdapterFlags {
-    /// An adapter with these capabilities, all enabled, as the published one comes up.
+    /// An adapter with these capabilities, all enabled, as the published one starts.
     #[must_use]
     pub const fn new(capabilities: Flags) -> Self {
         Self { capabilities, enabled: capabilities }
     }
 
-    /// What the adapter can do.
+    /// Capabilities of the adapter.
     #[must_use]
     pub const fn capabilities(&self) -> Flags {
         self.capabilities
     }
 
-    /// What it does.
+    /// Enabled capabilities.
     #[must_use]
     pub const fn enabled(&self) -> Flags {
         self.enabled
     }
 
-    /// Obeys a word as typed after `ifconfig oce0`: a name enables, `-` before it disables; returns all flags that
-    /// changed, those that went along included.
+    /// Applies a word as typed after `ifconfig oce0`: a name enables, `-` before it disables; returns all flags that
+    /// changed, dependent ones included.
     ///
     /// ```
     /// use linerate_nic::{AdapterFlags, Flags, PUBLISHED};
@@ -357,7 +357,7 @@ impl AdapterFlags {
     ///
     /// # Errors
     ///
-    /// [`FlagError`]; nothing is changed then.
+    /// [`FlagError`]; nothing changes then.
     pub fn apply(&mut self, word: &str) -> Result<Flags, FlagError> {
         let (name, on) = word.strip_prefix('-').map_or((word, true), |name| (name, false));
         let flag = FLAGS.iter().find(|flag| flag.words.contains(&name) || flag.label == name);
@@ -385,7 +385,7 @@ impl AdapterFlags {
         }
         let before = self.enabled;
         if on {
-            // What a flag takes with it when it is cleared does not come back before that flag does.
+            // A flag cleared together with another one cannot be set before that one.
             let missing = FLAGS.iter().find(|other| {
                 let holds = other.clears.contains(row.flag) && self.capabilities.contains(other.flag);
                 holds && !before.contains(other.flag)
@@ -402,7 +402,7 @@ impl AdapterFlags {
 }
 
 impl fmt::Display for AdapterFlags {
-    /// `ifconfig -m`'s two lines, `options=…` and `capabilities=…`.
+    /// Prints the two lines of `ifconfig -m`, `options=…` and `capabilities=…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "options={}\ncapabilities={}", self.enabled, self.capabilities)
     }

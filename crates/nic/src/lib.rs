@@ -1,7 +1,7 @@
-//! The software adapter: what a NIC does between the stack and the wire, over any port.
+//! The software adapter: the functions of a NIC between the stack and the wire, over any port.
 //!
-//! Each offload is usable alone, on plain octets. The adapter, [`Nic`], does them for the queues of any port: what a
-//! frame asks for is handed down where the port does it and done in software where not.
+//! Each offload is usable alone, on plain bytes. The adapter, [`Nic`], applies them to the queues of any port: a
+//! frame's offload request is handed down if the port supports it, and executed in software if not.
 //!
 //! ```
 //! use linerate_nic::{Nic, NicConfig};
@@ -13,7 +13,7 @@
 //! let mut right = Nic::new(right, &NicConfig { mac: Some([2, 0, 0, 0, 0, 9]), ..NicConfig::default() })?;
 //! let (mut a, mut b) = (left.take(0).unwrap(), right.take(0).unwrap());
 //!
-//! // Interface 0 sends a frame: a header, and a body, and nothing asked of the adapter.
+//! Interface 0 sends a frame: a header, and a body, without an offload request.
 //! let header = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x88, 0xb5];
 //! assert!(a.tx.send(0, &header, &[b"hello"], None));
 //! a.tx.sync(0);
@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What this crate refuses to do: it knows no sessions and no host adapters.
+//! Out of scope: this crate knows no sessions and no host adapters.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Settings that are kept for adapters to be made: words by port, in one JSON file of the user's configuration directory.
+//! Settings saved for adapters: words by port, in one JSON file of the user's configuration directory.
 
 use linerate_port::Spec;
 use serde_json::{Value, json};
@@ -7,53 +7,53 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The version of the file's form.
+/// Version of the file's format.
 const SCHEMA: u64 = 1;
 
-/// What is kept.
+/// Saved settings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Saved {
     path: PathBuf,
     ports: BTreeMap<String, Vec<String>>,
 }
 
-/// Why settings cannot be kept, or had back.
+/// Reason for which settings cannot be saved or loaded.
 #[derive(Debug, Error)]
 pub enum SavedError {
-    /// Nothing says where a user's settings are.
+    /// The user's configuration directory is unknown.
     #[error("neither XDG_CONFIG_HOME nor HOME is an absolute path; set one, to have a place for settings")]
     NoHome,
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("{}: {why}; make it readable or move it away", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's answer.
+        /// Error of the system.
         why: io::Error,
     },
-    /// What stands in the file is not what is written here.
+    /// The file's contents are not in this module's format.
     #[error("{}: {what}; mend it or move it away", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the contents.
         what: String,
     },
     /// The file cannot be written.
     #[error("{}: {why}; make its directory writable", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's answer.
+        /// Error of the system.
         why: io::Error,
     },
 }
 
 impl Saved {
-    /// What the user's file says; nothing if there is none.
+    /// Loads the user's file; empty if there is none.
     ///
     /// # Errors
-    /// [`SavedError`], if there is a file and it cannot be had, or nothing says where it is.
+    /// [`SavedError`], if there is a file and it cannot be loaded, or its place is unknown.
     pub fn load() -> Result<Self, SavedError> {
         let path = path()?;
         match std::fs::read_to_string(&path) {
@@ -77,24 +77,24 @@ impl Saved {
         Ok(Self { path: path.to_owned(), ports: ports.ok_or_else(|| oops("a port's words are no list of words"))? })
     }
 
-    /// What a port is known by here: kind and name, without options.
+    /// Key of a port in the file: kind and name, without options.
     #[must_use]
     pub fn key(port: &str) -> String {
         Spec::parse(port).map_or_else(|_| port.to_owned(), |spec| format!("{}:{}", spec.kind.name, spec.name))
     }
 
-    /// The words kept for a port.
+    /// Words saved for a port.
     #[must_use]
     pub fn words(&self, port: &str) -> &[String] {
         self.ports.get(&Self::key(port)).map_or(&[], Vec::as_slice)
     }
 
-    /// All ports that words are kept for.
+    /// All ports that have saved words, with these.
     pub fn ports(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
         self.ports.iter()
     }
 
-    /// Keeps words for a port in place of those that were.
+    /// Replaces the words saved for a port.
     pub fn put(&mut self, port: &str, words: Vec<String>) {
         if words.is_empty() {
             self.ports.remove(&Self::key(port));
@@ -103,7 +103,7 @@ impl Saved {
         }
     }
 
-    /// Writes the file, whole or not at all; says where it is.
+    /// Writes the file atomically; returns its path.
     ///
     /// # Errors
     /// [`SavedError::Write`].
@@ -122,7 +122,7 @@ impl Saved {
     }
 }
 
-/// `linerate/nic.json` in `$XDG_CONFIG_HOME`, or in `~/.config` (XDG Base Directory Specification).
+/// Path of the file: `linerate/nic.json` in `$XDG_CONFIG_HOME`, or in `~/.config` (XDG Base Directory Specification).
 fn path() -> Result<PathBuf, SavedError> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));

@@ -1,7 +1,7 @@
-//! Checksum offload: IPv4's header checksum, TCP's and UDP's, filled in on transmit and verified on receive.
+//! Checksum offload: the checksums of IPv4's header, TCP and UDP, computed on transmit and verified on receive.
 //!
-//! A frame may lie in several buffers: `head` is the first and holds all headers, `rest` the others in order. What this
-//! file refuses to do: it drops nothing. A frame that it cannot judge is [`Verdict::Unknown`].
+//! A frame may lie in several buffers: `head` is the first and holds all headers, `rest` the others in order. Out of
+//! scope: it drops nothing. A frame that cannot be verified is [`Verdict::Unknown`].
 
 use linerate_ring::Meta;
 use linerate_sum::{Sum, checksum};
@@ -9,20 +9,21 @@ use linerate_wire::IpProtocol;
 
 use super::headers::{Headers, Ip, Version, u16_at};
 
-/// What the adapter found out about a received frame's checksums.
+/// Result of verifying a received frame's checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Verdict {
-    /// All that there are, IPv4's header and TCP's or UDP's, or an FC frame's CRC, are right.
+    /// All checksums are right: IPv4's header and TCP's or UDP's, or an FC frame's CRC.
     Good,
-    /// One is wrong.
+    /// A checksum is wrong.
     Bad,
-    /// Nobody can say: neither IP nor FC, a protocol other than TCP and UDP, a fragment, UDP on IPv4 without a checksum.
+    /// Not verifiable: neither IP nor FC, a protocol other than TCP and UDP, a fragment, UDP on IPv4 without a
+    /// checksum.
     #[default]
     Unknown,
 }
 
 impl Verdict {
-    /// The flags that a received slot's metadata tells it with.
+    /// Flags for the metadata of the received slot.
     #[inline]
     #[must_use]
     pub const fn meta_flags(self) -> u8 {
@@ -33,33 +34,33 @@ impl Verdict {
     }
 }
 
-/// Why a checksum cannot be filled in.
+/// Reason for which a checksum cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChecksumError {
-    /// The request names octets that the frame's first buffer does not have.
+    /// The request refers to bytes beyond the frame's first buffer.
     #[error(
         "checksum request: csum_start {start} + csum_offset {offset} is beyond the {len} octets of the first buffer"
     )]
     Outside {
-        /// Where the coverage was to begin.
+        /// Offset at which the coverage was to begin.
         start: u16,
-        /// Where the field was to stand, from there.
+        /// Offset of the checksum field, from `start`.
         offset: u16,
-        /// Octets there are.
+        /// Bytes in the first buffer.
         len: usize,
     },
-    /// The frame holds no TCP segment or UDP datagram that is whole.
+    /// The frame holds no whole TCP segment or UDP datagram.
     #[error("checksum offload: no whole TCP or UDP header in the frame: send it with its checksum in place")]
     NotTransport,
 }
 
-/// Completes the checksum that a slot's metadata asks for (VIRTIO 1.2, section 5.1.6.2): the field at `csum_start +
-/// csum_offset` holds the pseudo-header's sum and gets the checksum of all octets from `csum_start` on. Does nothing
-/// when `meta` does not ask.
+/// Completes the checksum requested by a slot's metadata (VIRTIO 1.2, section 5.1.6.2): the field at `csum_start +
+/// csum_offset` holds the pseudo-header's sum and gets the checksum of all bytes from `csum_start` on. Does nothing if
+/// `meta` has no such request.
 ///
 /// # Errors
 ///
-/// [`ChecksumError::Outside`] when coverage or field lie outside of `head`; nothing is written then.
+/// [`ChecksumError::Outside`] if coverage or field lie outside of `head`; nothing is written then.
 #[inline]
 pub fn complete_checksum(head: &mut [u8], rest: &[&[u8]], meta: &Meta) -> Result<(), ChecksumError> {
     if meta.flags & Meta::NEEDS_CSUM == 0 {
@@ -76,7 +77,7 @@ pub fn complete_checksum(head: &mut [u8], rest: &[&[u8]], meta: &Meta) -> Result
     Ok(())
 }
 
-/// The checksum that a request asks for, of all octets of a frame from `csum_start` on.
+/// The checksum of all bytes of a frame from `csum_start` on, as a request asks for it.
 #[inline]
 pub fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
     let (mut sum, mut start) = (Sum::new(), usize::from(meta.csum_start));
@@ -87,18 +88,18 @@ pub fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
     closed(sum)
 }
 
-/// What stands in the field that a request names when `sum` is all that it covers.
+/// The value of a requested checksum field, for `sum` over all covered bytes.
 #[inline]
 pub fn closed(sum: Sum) -> [u8; 2] {
     never_zero(sum.finish()).to_be_bytes()
 }
 
-/// Fills in all checksums of a frame, found by parsing: IPv4's header checksum and TCP's or UDP's, whatever stands in
-/// their fields. In a fragment, and above a protocol that is neither, only IPv4's.
+/// Writes all checksums of a frame, found by parsing: IPv4's header checksum and TCP's or UDP's, whatever the fields
+/// hold. In a fragment, and above other protocols, only IPv4's.
 ///
 /// # Errors
 ///
-/// [`ChecksumError::NotTransport`] when it is no IP packet, or its TCP or UDP header is cut short; nothing is written
+/// [`ChecksumError::NotTransport`] if it is no IP packet, or its TCP or UDP header is truncated; nothing is written
 /// then.
 #[inline]
 pub fn fill_checksums(head: &mut [u8], rest: &[&[u8]]) -> Result<(), ChecksumError> {
@@ -118,7 +119,7 @@ pub fn fill_checksums(head: &mut [u8], rest: &[&[u8]]) -> Result<(), ChecksumErr
     Ok(())
 }
 
-/// Fills in the checksum of the IPv4 header, if there is one.
+/// Writes the checksum of the IPv4 header, if there is one.
 #[inline]
 pub fn fill_ipv4_checksum(head: &mut [u8], headers: &Headers) {
     let Some(Ip { version: Version::V4, transport, .. }) = headers.ip else { return };
@@ -130,14 +131,14 @@ pub fn fill_ipv4_checksum(head: &mut [u8], headers: &Headers) {
     }
 }
 
-/// Judges a received frame's checksums.
+/// Verifies a received frame's checksums.
 #[inline]
 #[must_use]
 pub fn verify_checksums(head: &[u8], rest: &[&[u8]]) -> Verdict {
     Headers::parse(head, total(head, rest)).map_or(Verdict::Unknown, |headers| verify_parsed(&headers, head, rest))
 }
 
-/// [`verify_checksums`] for whoever has parsed the frame already.
+/// Like [`verify_checksums`], for a frame that is parsed already.
 #[inline]
 #[must_use]
 pub fn verify_parsed(headers: &Headers, head: &[u8], rest: &[&[u8]]) -> Verdict {
@@ -146,21 +147,21 @@ pub fn verify_parsed(headers: &Headers, head: &[u8], rest: &[&[u8]]) -> Verdict 
         return Verdict::Bad;
     }
     let Some(field) = field(&ip).filter(|_| !ip.fragment && !ip.under_way) else { return Verdict::Unknown };
-    // A transport header that the packet is too short for is the stack's to refuse.
+    // A packet too short for its transport header is left to the stack, which refuses it.
     let Some(stored) = u16_at(head, ip.transport + field).filter(|_| ip.transport + field + 2 <= ip.end) else {
         return Verdict::Unknown;
     };
     if ip.protocol == IpProtocol::UDP && stored == 0 {
-        // RFC 768: the sender made none. RFC 8200, section 8.1: on IPv6 it had to.
+        // RFC 768: the sender computed none. RFC 8200, section 8.1: over IPv6 it is mandatory.
         return if ip.version == Version::V4 { Verdict::Unknown } else { Verdict::Bad };
     }
     if transport_sum(headers, &ip, head, rest).finish() == 0 { Verdict::Good } else { Verdict::Bad }
 }
 
-/// The sum of the pseudo-header of a packet with these headers, for a transport segment of `len` octets. Not
-/// complemented, it is what a checksum field holds that somebody below is to complete.
+/// Sum of the pseudo-header of a packet with these headers, for a transport segment of `len` bytes. Not complemented,
+/// it is the initial value of a checksum field to be completed by a lower layer.
 ///
-/// `head` holds the headers that were parsed; of one that does not, the sum is of what there is.
+/// `head` holds the headers that were parsed; if it is too short, the sum covers the available part.
 #[inline]
 #[must_use]
 pub fn pseudo_header(headers: &Headers, ip: &Ip, head: &[u8], len: u32) -> Sum {
@@ -170,12 +171,12 @@ pub fn pseudo_header(headers: &Headers, ip: &Ip, head: &[u8], len: u32) -> Sum {
         Version::V4 => network.get(12..).and_then(<[u8]>::first_chunk).map(|both: &[u8; 8]| add_words(&mut sum, both)),
         Version::V6 => network.get(8..).and_then(<[u8]>::first_chunk).map(|both: &[u8; 32]| add_words(&mut sum, both)),
     };
-    // Zeros add nothing: both versions' pseudo-headers are addresses, length and protocol.
+    // Zeros add nothing: the pseudo-headers of both versions are addresses, length and protocol.
     sum.add_u32(len).add_u16(u16::from(ip.protocol.0));
     sum
 }
 
-/// The checksum of an IPv4 header; nearly all are without options.
+/// Checksum of an IPv4 header; nearly all are without options.
 #[inline]
 fn header_checksum(header: &[u8]) -> u16 {
     match <&[u8; 20]>::try_from(header) {
@@ -188,7 +189,7 @@ fn header_checksum(header: &[u8]) -> u16 {
     }
 }
 
-/// Adds octets of a known number: a few additions, where [`Sum::add_bytes`] first looks which form to take.
+/// Adds bytes of a fixed number: a few additions, whereas [`Sum::add_bytes`] first chooses an implementation.
 #[inline]
 fn add_words<const N: usize>(sum: &mut Sum, octets: &[u8; N]) {
     const { assert!(N.is_multiple_of(4)) };
@@ -197,7 +198,7 @@ fn add_words<const N: usize>(sum: &mut Sum, octets: &[u8; N]) {
     }
 }
 
-/// Where the checksum field stands in the transport header.
+/// Offset of the checksum field in the transport header.
 #[inline]
 fn field(ip: &Ip) -> Option<usize> {
     match ip.protocol {
@@ -207,7 +208,7 @@ fn field(ip: &Ip) -> Option<usize> {
     }
 }
 
-/// The sum of pseudo-header, transport header and payload; padding behind the packet's end is left out.
+/// Sum of pseudo-header, transport header and payload; padding after the packet's end is left out.
 #[inline]
 fn transport_sum(headers: &Headers, ip: &Ip, head: &[u8], rest: &[&[u8]]) -> Sum {
     let len = ip.end - ip.transport;
@@ -227,7 +228,7 @@ fn total(head: &[u8], rest: &[&[u8]]) -> usize {
     head.len() + rest.iter().map(|part| part.len()).sum::<usize>()
 }
 
-/// A checksum of zero says "none" in UDP; its equal, all ones, says zero everywhere (RFC 768).
+/// Replaces a checksum of zero, which means "none" in UDP, by its equivalent, all ones (RFC 768).
 #[inline]
 pub(super) const fn never_zero(checksum: u16) -> u16 {
     if checksum == 0 { 0xffff } else { checksum }

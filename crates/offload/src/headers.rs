@@ -1,26 +1,26 @@
-//! Where a frame's headers lie: Ethernet, VLAN tags, IPv4 or IPv6 with its extension headers, and the transport header's
-//! place. Every offload begins here; none walks a frame by itself.
+//! Header parser: Ethernet, VLAN tags, IPv4 or IPv6 with its extension headers, and the offset of the transport header.
+//! Every offload uses it; none parses a frame by itself.
 //!
-//! What this file refuses to do: it reads no transport header and verifies no checksum.
+//! Out of scope: it reads no transport header and verifies no checksum.
 
 use linerate_wire::{EtherType, IpProtocol, VlanTag};
 
-/// VLAN tags that are stepped over: a service tag and a customer tag (IEEE 802.1ad), and one in reserve.
+/// Most VLAN tags skipped: a service tag and a customer tag (IEEE 802.1ad), and one in reserve.
 const TAGS: usize = 3;
 
-/// IPv6 extension headers that are stepped over; a packet with more is taken as one of unknown protocol.
+/// Most IPv6 extension headers skipped; a packet with more counts as one of unknown protocol.
 const EXTENSIONS: usize = 8;
 
-/// The places of a frame's headers, in octets from the frame's first.
+/// Offsets of a frame's headers, in bytes from the start of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
-    /// The outermost VLAN tag that stands in the frame.
+    /// Outermost VLAN tag in the frame.
     pub tag: Option<VlanTag>,
-    /// The type of the payload behind all tags.
+    /// EtherType after all tags.
     pub ethertype: EtherType,
-    /// Where that payload begins: the IP header when `ip` is there.
+    /// Offset of the payload after the tags: the IP header if `ip` is set.
     pub network: usize,
-    /// The IP packet, when it is one and its lengths agree with each other and with the frame.
+    /// IP header, if there is one and its lengths are consistent with each other and with the frame.
     pub ip: Option<Ip>,
 }
 
@@ -38,23 +38,23 @@ pub enum Version {
 pub struct Ip {
     /// IPv4 or IPv6.
     pub version: Version,
-    /// What stands at `transport`: the protocol behind the extension headers that are known.
+    /// Protocol of the header at `transport`, after the known extension headers.
     pub protocol: IpProtocol,
-    /// Where the transport header begins, behind options and extension headers.
+    /// Offset of the transport header, after options and extension headers.
     pub transport: usize,
-    /// Where the packet ends by its own length: octets of the frame from here on are padding.
+    /// End of the packet by its own length: bytes of the frame from this offset on are padding.
     pub end: usize,
-    /// One of several fragments: there is no whole transport segment to look at.
+    /// One of several fragments: there is no whole transport segment to parse.
     pub fragment: bool,
-    /// The destination in the header is not the last one (an IPv6 routing header with segments left): the transport
+    /// The destination in the header is not the final one (an IPv6 routing header with segments left): the transport
     /// checksum covers an address that is not there.
     pub under_way: bool,
 }
 
 impl Headers {
-    /// Reads the headers of a frame of `len` octets that begins with `head`: the whole frame, or as much of it as its
-    /// first buffer holds. All headers have to lie in `head`, the payload need not. `None` when not even an Ethernet
-    /// header does.
+    /// Parses the headers of a frame of `len` bytes that begins with `head`: the whole frame, or the part in its first
+    /// buffer. All headers must lie in `head`, the payload need not. `None` if it does not even hold an Ethernet
+    /// header.
     #[inline]
     #[must_use]
     pub fn parse(head: &[u8], len: usize) -> Option<Self> {
@@ -67,7 +67,7 @@ impl Headers {
         Some(headers)
     }
 
-    /// Reads the headers of a template whose length fields are not set yet; where the packet ends is not known.
+    /// Parses the headers of a template whose length fields are not set yet; the end of the packet is unknown.
     pub(super) fn parse_template(template: &[u8]) -> Option<Self> {
         let mut headers = Self::link(template)?;
         headers.ip = match headers.ethertype {
@@ -108,7 +108,7 @@ fn ipv4_header(head: &[u8], at: usize) -> Option<Ip> {
     if header[0] >> 4 != 4 || transport < at + 20 || transport > head.len() {
         return None;
     }
-    // Offset and "more fragments"; "don't fragment" and the reserved bit do not make a fragment.
+    // Fragment offset and "more fragments"; "don't fragment" and the reserved bit do not make a fragment.
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     let protocol = IpProtocol(header[9]);
     Some(Ip { version: Version::V4, protocol, transport, end: transport, fragment, under_way: false })
@@ -120,7 +120,7 @@ fn ipv6(head: &[u8], at: usize) -> Option<Ip> {
     ipv6_header(head, at, end)
 }
 
-/// Steps over the extension headers (RFC 8200, section 4) that lie before `end`.
+/// Skips the extension headers (RFC 8200, section 4) before `end`.
 #[inline]
 fn ipv6_header(head: &[u8], at: usize, end: usize) -> Option<Ip> {
     const ROUTING: IpProtocol = IpProtocol(43);
@@ -136,7 +136,7 @@ fn ipv6_header(head: &[u8], at: usize, end: usize) -> Option<Ip> {
     for _ in 0..EXTENSIONS {
         let units = match protocol {
             IpProtocol::HOP_BY_HOP | DESTINATION_OPTIONS | ROUTING => 8,
-            // RFC 4302, section 2.2: its length is in 4-octet units, less 2.
+            // RFC 4302, section 2.2: the length is in units of 4 octets, minus 2.
             AUTHENTICATION => 4,
             IpProtocol::IPV6_FRAGMENT => 0,
             _ => break,
@@ -145,7 +145,7 @@ fn ipv6_header(head: &[u8], at: usize, end: usize) -> Option<Ip> {
         let len = match units {
             8 => 8 + usize::from(extension[1]) * 8,
             4 => 8 + usize::from(extension[1]) * 4,
-            // Offset and "more"; without both it is a whole packet (RFC 6946).
+            // Fragment offset and M flag; without both it is a whole packet (RFC 6946).
             _ => {
                 fragment |= u16::from_be_bytes([extension[2], extension[3]]) & 0xfff9 != 0;
                 8
@@ -158,20 +158,20 @@ fn ipv6_header(head: &[u8], at: usize, end: usize) -> Option<Ip> {
             return None;
         }
         if fragment {
-            // Behind the header of a later fragment stands payload, not another header.
+            // The header of a later fragment is followed by payload, not by another header.
             break;
         }
     }
     Some(Ip { version: Version::V6, protocol, transport, end, fragment, under_way })
 }
 
-/// The 16 bits at `at`, in host order.
+/// Reads a 16-bit big-endian number at `at`.
 #[inline]
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|octets| u16::from_be_bytes(*octets))
 }
 
-/// The 32 bits at `at`, in host order.
+/// Reads a 32-bit big-endian number at `at`.
 #[inline]
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|octets| u32::from_be_bytes(*octets))

@@ -1,6 +1,6 @@
-//! Offloads on plain octets: one file each, each usable alone. Adapter, switch and bridge use them alike.
+//! Offloads on plain bytes: one file each, each usable alone. Adapter, switch and bridge share them.
 //!
-//! What this crate refuses to do: it has no queue, no flag and no state of an adapter.
+//! Out of scope: it has no queue, no flag and no state of an adapter.
 
 #![forbid(unsafe_code)]
 

@@ -1,23 +1,22 @@
-//! Large receive offload: TCP segments that follow each other become one packet.
+//! Large receive offload: consecutive TCP segments become one packet.
 //!
-//! Nothing is copied but the first segment's header: a merged packet is that header, patched, and the places of its
-//! payload in the received frames. Segments are merged only when segmenting the packet (`Segments`) gives them back:
-//! what is lost is at most IPv4's identification where "don't fragment" makes it meaningless (RFC 6864), and later
-//! time-stamps.
+//! Only the first segment's header is copied: a merged packet is that header, patched, and the offsets of its payload
+//! in the received frames. Segments are merged only if segmenting the packet (`Segments`) restores them: at most IPv4's
+//! identification is lost, where "don't fragment" makes it meaningless (RFC 6864), and later time-stamps.
 //!
-//! A segment joins the packet held of its flow when
+//! A segment joins the packet held for its flow if
 //!
 //! - its checksums are good and it is no fragment, has no IP options or extension headers, and carries payload;
-//! - of the flags it has ACK and at most PSH;
+//! - its flags are ACK and at most PSH;
 //! - it begins where the packet ends, is not longer than the packet's first segment, and the packet stays within
-//!   [`LroConfig`]'s bounds;
+//!   [`LroConfig`]'s limits;
 //! - everything else in its headers is equal: addresses and tags of the frame, type of service (so ECN), flow label, "don't
 //!   fragment", time to live, acknowledgment number, window, options. A time-stamp option that stands alone may have a
 //!   newer TSval; the packet keeps its first, which is the one to echo (RFC 7323, section 4.3);
-//! - on IPv4 its identification counts on from the one before, or is the same throughout while "don't fragment" is set.
+//! - on IPv4 its identification increases by one, or is constant throughout while "don't fragment" is set.
 //!
-//! Otherwise the held packet is handed out first, and the segment begins the next one or passes. A packet ends with a
-//! segment that has PSH or is shorter than the first.
+//! Otherwise the held packet is handed out first, and the segment starts the next one or passes. A segment that has PSH
+//! or is shorter than the first completes a packet.
 
 mod flow;
 mod segment;
@@ -28,70 +27,71 @@ use super::checksum::Verdict;
 use flow::Flow;
 use segment::Segment;
 
-/// The bounds of a table.
+/// Limits of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LroConfig {
-    /// Flows held at once, rounded up to a power of two from 8 to 4096. One more pushes the oldest of its set out.
+    /// Flows held at once, rounded up to a power of two from 8 to 4096. One more evicts the oldest of its set.
     pub flows: usize,
-    /// The most octets of a merged IP packet, at most 65535.
+    /// Most bytes of a merged IP packet, at most 65535.
     pub max_len: u16,
-    /// The most segments of a merged packet, 2 to 64.
+    /// Most segments of a merged packet, 2 to 64.
     pub max_pieces: u16,
-    /// How long a segment may wait for the next one, in nanoseconds.
+    /// Time for which a segment may wait for the next one, in nanoseconds.
     pub timeout: u64,
 }
 
-/// A received frame, as it is offered.
+/// A received frame offered for merging.
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
-    /// The front of the frame: all of it, or what its first buffer holds.
+    /// Start of the frame: all of it, or the part in its first buffer.
     pub head: &'a [u8],
-    /// Octets of the whole frame.
+    /// Bytes of the whole frame.
     pub len: usize,
-    /// The caller's name for the frame; comes back in [`Piece::frame`].
+    /// Identifier of the frame, chosen by the caller; returned in [`Piece::frame`].
     pub frame: u32,
-    /// Only good checksums are merged.
+    /// Result of checksum verification; only [`Verdict::Good`] is merged.
     pub verdict: Verdict,
-    /// The tag that was stripped from the frame, 0 for none: part of what makes a flow.
+    /// VLAN tag that was stripped from the frame, 0 for none: part of the flow's key.
     pub vlan_tci: u16,
-    /// The receive hash, to be handed on with the merged packet.
+    /// Receive hash, passed on with the merged packet.
     pub hash: u32,
 }
 
-/// What became of an offered frame.
+/// Result of offering a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is held, or was handed to `out` already within this call.
+    /// Held, or handed to `out` already within this call.
     Held,
-    /// It is not for merging: deliver it now, as it is. What was before it in its flow has been handed to `out`.
+    /// Not for merging: deliver it now, as received. Earlier segments of its flow have been handed to `out`.
     Pass,
 }
 
-/// Octets `start..end` of a frame.
+/// Bytes `start..end` of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// The name that the caller gave the frame.
+    /// Identifier that the caller gave the frame.
     pub frame: u32,
-    /// Where the payload begins in it.
+    /// Offset of the payload's first byte in the frame.
     pub start: u16,
-    /// Where it ends.
+    /// Offset of the payload's end.
     pub end: u16,
 }
 
 /// A packet handed out.
 #[derive(Debug, Clone, Copy)]
 pub struct Merged<'a> {
-    /// Its headers, Ethernet to TCP. Of a single segment they are as received; of several the lengths are those of the
-    /// whole, IPv4's checksum is right, and TCP's field holds the pseudo-header's sum, as `meta` says.
+    /// Headers, Ethernet to TCP. Those of a single segment are as received; with several, the lengths are those of the
+    /// whole packet, IPv4's checksum is right, and TCP's field holds the pseudo-header's sum, as `meta` says.
     pub header: &'a [u8],
-    /// Its payload, in order. With one piece the frame may be delivered as it came.
+    /// Payload, in order. With one piece the frame may be delivered as received.
     pub pieces: &'a [Piece],
-    /// Of several segments: NEEDS_CSUM and DATA_VALID, gso_type, gso_size, hdr_len, csum_start, csum_offset: such a
-    /// packet may be given to whatever segments. Of one: DATA_VALID. The stripped tag and the hash are the first's.
+    /// Metadata. For several segments: NEEDS_CSUM and DATA_VALID, gso_type, gso_size, hdr_len, csum_start, csum_offset,
+    /// so that the packet can be segmented again. For one: DATA_VALID. The stripped tag and the hash are the first
+    /// segment's.
     pub meta: Meta,
 }
 
-/// The table of flows that are being merged: sets of eight, the hash says which.
+/// Table of the flows being merged: sets of eight, selected by the hash.
 ///
 /// ```
 /// use linerate_offload::{Lro, LroConfig, Pushed, Received, verify_checksums};
@@ -102,7 +102,7 @@ pub struct Merged<'a> {
 /// let mut lro = Lro::new(config);
 /// let verdict = verify_checksums(&frame, &[]);
 /// let received = Received { head: &frame, len: frame.len(), frame: 0, verdict, vlan_tci: 0, hash: 0 };
-/// // What is no TCP segment is not held: it goes up as it is.
+/// Frames other than TCP segments are not held: they are passed on as received.
 /// assert_eq!(lro.push(1000, &received, |merged| println!("{} pieces", merged.pieces.len())), Pushed::Pass);
 /// // At the end of a batch, or when `due` says so:
 /// lro.flush(|merged| println!("{} pieces", merged.pieces.len()));
@@ -111,10 +111,10 @@ pub struct Merged<'a> {
 #[derive(Debug)]
 pub struct Lro {
     config: LroConfig,
-    /// The hashes of the flows held, 0 where none is: what a lookup reads.
+    /// Hashes of the flows held, 0 for a free place: the only data that a lookup reads.
     tags: Vec<[u32; WAYS]>,
     flows: Vec<Flow>,
-    /// The flows held, from the oldest to the newest.
+    /// List of the flows held, from the oldest to the newest.
     oldest: u16,
     newest: u16,
     held: usize,
@@ -123,11 +123,11 @@ pub struct Lro {
 /// Flows in a set.
 const WAYS: usize = 8;
 
-/// No flow: the end of the list of flows by age.
+/// End of the list of flows by age.
 const NONE: u16 = u16::MAX;
 
 impl Lro {
-    /// An empty table; all memory that it will ever have is taken now, about 700 octets a flow.
+    /// Makes an empty table; all its memory is allocated now, about 700 bytes a flow.
     #[must_use]
     pub fn new(config: LroConfig) -> Self {
         let flows = config.flows.clamp(WAYS, 4096).next_power_of_two();
@@ -142,17 +142,17 @@ impl Lro {
         }
     }
 
-    /// The bounds that hold.
+    /// Limits in effect.
     #[must_use]
     pub const fn config(&self) -> &LroConfig {
         &self.config
     }
 
     /// Offers a frame received at `now` (nanoseconds, monotonic). Packets that it completes or that may not wait longer
-    /// go to `out`, in their order within a flow.
+    /// are handed to `out`, in their order within a flow.
     #[inline]
     pub fn push(&mut self, now: u64, received: &Received<'_>, mut out: impl FnMut(Merged<'_>)) -> Pushed {
-        // What is no TCP has no flow here, and a fragment of TCP cannot be told from another flow's.
+        // A frame without TCP has no flow here, and a fragment of TCP cannot be assigned to one.
         let Some(segment) = Segment::read(received) else { return Pushed::Pass };
         let set = segment.hash as usize & (self.tags.len() - 1);
         if let Some(way) = self.tags[set].iter().position(|&tag| tag == segment.hash) {
@@ -163,7 +163,7 @@ impl Lro {
                 }
                 return Pushed::Held;
             }
-            // Also when another flow has the same hash: it only goes out earlier.
+            // Also if another flow has the same hash: its packet only goes out earlier.
             self.hand_out(set * WAYS + way, &mut out);
         }
         // PSH ends a packet: there is nothing to wait for.
@@ -177,21 +177,21 @@ impl Lro {
         Pushed::Held
     }
 
-    /// Hands out what has waited for [`LroConfig::timeout`].
+    /// Hands out packets that have waited for [`LroConfig::timeout`].
     pub fn expire(&mut self, now: u64, mut out: impl FnMut(Merged<'_>)) {
         while self.due().is_some_and(|due| due <= now) {
             self.hand_out(usize::from(self.oldest), &mut out);
         }
     }
 
-    /// Hands out everything, oldest first, as at the end of a receive batch.
+    /// Hands out all packets, oldest first, as at the end of a receive batch.
     pub fn flush(&mut self, mut out: impl FnMut(Merged<'_>)) {
         while self.oldest != NONE {
             self.hand_out(usize::from(self.oldest), &mut out);
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do; `None` when nothing is held.
+    /// Time of the next call of [`expire`](Self::expire); `None` if no packet is held.
     #[inline]
     #[must_use]
     pub fn due(&self) -> Option<u64> {
@@ -199,14 +199,14 @@ impl Lro {
         Some(oldest.started.saturating_add(self.config.timeout))
     }
 
-    /// Flows held.
+    /// Number of flows held.
     #[inline]
     #[must_use]
     pub const fn held(&self) -> usize {
         self.held
     }
 
-    /// A free place in `set`; its oldest flow goes out when there is none.
+    /// Finds a free place in `set`; if there is none, its oldest flow is handed out.
     fn vacate(&mut self, set: usize, out: &mut impl FnMut(Merged<'_>)) -> usize {
         let first = set * WAYS;
         if let Some(way) = self.tags[set].iter().position(|&tag| tag == 0) {
@@ -251,7 +251,7 @@ impl Lro {
     }
 }
 
-/// A flow's number; there are at most 4096.
+/// Converts a flow's index; there are at most 4096.
 #[inline]
 fn place(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(NONE)

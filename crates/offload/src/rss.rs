@@ -1,8 +1,8 @@
-//! Receive-side scaling: the Toeplitz hash over addresses and ports, FCoE's exchange, and the table that makes a queue of
-//! either.
+//! Receive-side scaling: the Toeplitz hash over addresses and ports, FCoE's exchange ID, and the indirection table that
+//! maps either to a queue.
 //!
 //! The hash, its key, its inputs and the verification vectors are Microsoft's ("RSS Hashing Functions", "Verifying the
-//! RSS Hash Calculation"). What this file refuses to do: it hashes no fragment's ports, since later fragments have none.
+//! RSS Hash Calculation"). Ports of fragments are not hashed, since later fragments have none.
 
 use linerate_wire::IpProtocol;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 use super::fc_hash;
 use super::headers::{Headers, Version};
 
-/// Octets of a key: 36 of the longest input, and 4 of the hash.
+/// Bytes of a key: 36 of the longest input, and 4 of the hash.
 pub const KEY_LEN: usize = 40;
 
 /// The default key of the published vectors.
@@ -33,14 +33,14 @@ pub const SYMMETRIC_KEY: [u8; KEY_LEN] = {
     key
 };
 
-/// The Toeplitz hash under one key, as sums made in advance: 16 words for each half octet of input, 4.5 KiB in all.
+/// The Toeplitz hash under one key, with precomputed sums: 16 words for each half byte of input, 4.5 KiB in all.
 #[derive(Clone)]
 pub struct Toeplitz {
     key: [u8; KEY_LEN],
     sums: Box<[[[u32; 16]; 2]; INPUT_LEN]>,
 }
 
-/// Octets of the longest input: two IPv6 addresses and two ports.
+/// Bytes of the longest input: two IPv6 addresses and two ports.
 const INPUT_LEN: usize = 36;
 
 impl Toeplitz {
@@ -61,14 +61,14 @@ impl Toeplitz {
         Self { key, sums }
     }
 
-    /// The key.
+    /// Key of the hash.
     #[must_use]
     pub const fn key(&self) -> &[u8; KEY_LEN] {
         &self.key
     }
 
-    /// The hash of `input`, octets in network order: source address, destination address, source port, destination
-    /// port, or the addresses alone. Octets beyond the 36th are left out.
+    /// Hash of `input`, bytes in network order: source address, destination address, source port, destination port, or
+    /// the addresses alone. Bytes beyond the 36th are ignored.
     #[inline]
     #[must_use]
     pub fn hash(&self, input: &[u8]) -> u32 {
@@ -90,33 +90,33 @@ fn window(key: &[u8; KEY_LEN], at: usize) -> u32 {
     (at..at + 32).fold(0, |word, bit| word << 1 | u32::from(key[bit / 8] >> (7 - bit % 8) & 1))
 }
 
-/// What of a packet is hashed, as a set (VIRTIO 1.2, section 5.1.6.4.3: the bits are its `VIRTIO_NET_RSS_HASH_TYPE_*`, and
-/// the last one for FCoE, which it does not have).
+/// Set of the header fields that are hashed (VIRTIO 1.2, section 5.1.6.4.3: the bits are its
+/// `VIRTIO_NET_RSS_HASH_TYPE_*`, except the last one, for FCoE, which it lacks).
 ///
 /// It is printed and read as names joined by `+`, `all` or `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashTypes(pub u32);
 
 impl HashTypes {
-    /// Nothing.
+    /// No hash type.
     pub const NONE: Self = Self(0);
-    /// IPv4's addresses.
+    /// Addresses of IPv4.
     pub const IPV4: Self = Self(1);
     /// Addresses and ports of TCP on IPv4.
     pub const TCPV4: Self = Self(2);
     /// Addresses and ports of UDP on IPv4.
     pub const UDPV4: Self = Self(4);
-    /// IPv6's addresses.
+    /// Addresses of IPv6.
     pub const IPV6: Self = Self(8);
     /// Addresses and ports of TCP on IPv6.
     pub const TCPV6: Self = Self(16);
     /// Addresses and ports of UDP on IPv6.
     pub const UDPV6: Self = Self(32);
-    /// The exchange of FCoE: its OX_ID, as it is.
+    /// Exchange of FCoE: its OX_ID, unhashed.
     pub const FCOE: Self = Self(1 << 31);
     /// All of the above.
     pub const ALL: Self = Self(63 | Self::FCOE.0);
-    /// Their names.
+    /// Names of the types.
     const NAMES: [(Self, &str); 7] = [
         (Self::IPV4, "ipv4"),
         (Self::TCPV4, "tcpv4"),
@@ -127,14 +127,14 @@ impl HashTypes {
         (Self::FCOE, "fcoe"),
     ];
 
-    /// Whether all of `other` are in it.
+    /// True if all of `other` are in the set.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Those of either.
+    /// Union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -164,18 +164,18 @@ impl FromStr for HashTypes {
     }
 }
 
-/// Why a table is refused.
+/// Reason for which a table is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RssError {
-    /// The number of entries is not one.
+    /// The number of entries is not a power of two, or too large.
     #[error("rss: a table of {0} entries: give a power of two from 1 to {max}", max = Rss::MAX_ENTRIES)]
     Entries(usize),
-    /// An entry names a queue that there is not.
+    /// An entry names a queue that does not exist.
     #[error("rss: the table names queue {queue}, but there are {queues}: name 0 to {last}", last = queues.saturating_sub(1))]
     Queue {
-        /// The queue named.
+        /// Queue of the entry.
         queue: u16,
-        /// Queues there are.
+        /// Number of queues.
         queues: u16,
     },
 }
@@ -190,14 +190,13 @@ pub struct Rss {
 }
 
 impl Rss {
-    /// The most entries that a table may have.
+    /// Most entries that a table may have.
     pub const MAX_ENTRIES: usize = 4096;
 
-    /// Entries of the table at first: the number that Microsoft's RSS is specified with.
+    /// Entries of the default table: the number in Microsoft's RSS specification.
     pub const ENTRIES: usize = 128;
 
-    /// Scaling over `queues` (at least 1): all hash types, the default key, each queue as often in the table as any
-    /// other.
+    /// Scaling over `queues` (at least 1): all hash types, the default key, each queue equally often in the table.
     #[must_use]
     pub fn new(queues: u16) -> Self {
         let queues = queues.max(1);
@@ -205,17 +204,17 @@ impl Rss {
         Self { toeplitz: Toeplitz::new(DEFAULT_KEY), types: HashTypes::ALL, table, queues }
     }
 
-    /// Takes another key.
+    /// Sets another key.
     pub fn set_key(&mut self, key: [u8; KEY_LEN]) {
         self.toeplitz = Toeplitz::new(key);
     }
 
-    /// Hashes these types from now on.
+    /// Sets the hash types.
     pub fn set_types(&mut self, types: HashTypes) {
         self.types = types;
     }
 
-    /// Takes another indirection table.
+    /// Sets another indirection table.
     ///
     /// # Errors
     ///
@@ -231,32 +230,32 @@ impl Rss {
         Ok(())
     }
 
-    /// The hash, and its key.
+    /// Toeplitz hash, with its key.
     #[must_use]
     pub const fn toeplitz(&self) -> &Toeplitz {
         &self.toeplitz
     }
 
-    /// What is hashed.
+    /// Hash types in use.
     #[must_use]
     pub const fn types(&self) -> HashTypes {
         self.types
     }
 
-    /// The indirection table: queues, by the hash's low bits.
+    /// Indirection table: queues, indexed by the hash's low bits.
     #[must_use]
     pub fn table(&self) -> &[u16] {
         &self.table
     }
 
-    /// Queues there are.
+    /// Number of queues.
     #[must_use]
     pub const fn queues(&self) -> u16 {
         self.queues
     }
 
-    /// The hash of a frame that begins with `head`, and which type it is; `None` when none of the types applies. A
-    /// fragment is hashed by its addresses.
+    /// Hash of a frame that begins with `head`, and its type; `None` if none of the types applies. A fragment is hashed
+    /// by its addresses.
     #[inline]
     #[must_use]
     pub fn hash(&self, headers: &Headers, head: &[u8]) -> Option<(u32, HashTypes)> {
@@ -293,7 +292,7 @@ impl Rss {
         self.types.contains(plain).then(|| (self.toeplitz.hash(&input[..len]), plain))
     }
 
-    /// The queue of a hash.
+    /// Queue for a hash.
     #[inline]
     #[must_use]
     pub fn queue(&self, hash: u32) -> u16 {

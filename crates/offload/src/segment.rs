@@ -1,5 +1,5 @@
-//! Segmentation: a header template and the caller's slices become frames, each written once, straight into its slot,
-//! with its checksums folded into the copy. What TCP and UDP differ in is in `tso` and `udp`.
+//! Segmentation: a header template and the caller's slices become frames, each written once, directly into its slot,
+//! with its checksums computed during the copy. The differences between TCP and UDP are in `tso` and `udp`.
 
 mod tso;
 mod udp;
@@ -20,43 +20,43 @@ pub(super) const GSO_TCPV6: u8 = 4;
 /// VIRTIO_NET_HDR_GSO_UDP_L4.
 const GSO_UDP_L4: u8 = 5;
 
-/// The longest header template: Ethernet, three tags, IPv6 with some extension headers, TCP with all its options.
+/// Longest header template in bytes: Ethernet, three tags, IPv6 with some extension headers, TCP with all its options.
 pub const MAX_HEADER: usize = 256;
 
-/// The most octets of payload in one request.
+/// Most bytes of payload in one request.
 pub const MAX_PAYLOAD: usize = 65536;
 
-/// Why a request cannot be segmented.
+/// Reason for which a request cannot be segmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
-    /// The template is not Ethernet, IP and TCP or UDP, whole.
+    /// The template does not hold whole headers of Ethernet, IP and TCP or UDP.
     #[error("segmentation: the template holds no whole Ethernet, IP and TCP or UDP header: give all of them")]
     Template,
     /// The template is too long.
     #[error("segmentation: a header template of {0} octets: give at most {MAX_HEADER}")]
     Header(usize),
-    /// Segments of no octets, or of more than an IP packet holds.
+    /// Segments of no bytes, or of more than an IP packet can hold.
     #[error("segmentation: gso_size {0} with these headers is no segment: give 1 to what 65535 octets of IP leave")]
     Size(u16),
     /// Nothing to send, or too much.
     #[error("segmentation: {0} octets of payload: give 1 to {MAX_PAYLOAD}")]
     Payload(usize),
-    /// SYN, RST or URG is set, which a row of segments cannot carry.
+    /// SYN, RST or URG is set, which is allowed on a single segment only.
     #[error("segmentation: TCP flags {0:#04x} on more than one segment: send SYN, RST and URG apart")]
     Flags(u8),
-    /// The metadata asks for a kind of segmentation that the packet is not of, or that is not done here.
+    /// The metadata asks for a kind of segmentation that does not match the packet, or that is not supported.
     #[error("segmentation: gso_type {0} does not fit the packet: ask for TCPv4 (1), TCPv6 (4) or UDP_L4 (5)")]
     Kind(u8),
-    /// A fragment, or a packet whose last destination is not in its header.
+    /// A fragment, or a packet whose header does not have its final destination.
     #[error("segmentation: the template is a fragment or source-routed: send it without segmentation")]
     Unsupported,
 }
 
-/// The octets of `head`, a frame's front, that are its headers: what is the template of a super-frame.
+/// Number of bytes of `head`, the start of a frame, that are headers: the template of a super-frame.
 ///
 /// # Errors
 ///
-/// [`SegmentError::Template`] when the headers are not whole, or not TCP's or UDP's.
+/// [`SegmentError::Template`] if the headers are not whole, or not TCP's or UDP's.
 pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
     let headers = Headers::parse_template(head).ok_or(SegmentError::Template)?;
     let ip = headers.ip.ok_or(SegmentError::Template)?;
@@ -83,7 +83,7 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 /// header[12] = 0x50;
 /// TcpSegment::new_checked(header)?.set_flags(TcpFlags::ACK.union(TcpFlags::PSH));
 ///
-/// // What is sent may lie in several places; each octet is copied once, from there into its frame.
+/// The payload may lie in several places; each byte is copied once, from there into its frame.
 /// let (head, body) = ([1; 100], [2; 3000]);
 /// let payload = [&head[..], &body];
 /// let mut segments = Segments::new(&template, &payload, 1460)?;
@@ -98,16 +98,16 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Segments<'a> {
-    /// The template; the fields that change are the last written segment's.
+    /// The template; its variable fields are those of the last segment written.
     header: [u8; MAX_HEADER],
     header_len: usize,
     network: usize,
     transport: usize,
     network_part: Network,
     transport_part: Transport,
-    /// Of pseudo-header and transport header, without the fields that change.
+    /// Sum of the pseudo-header and the transport header, without the variable fields.
     transport_sum: Sum,
-    /// Slices that are not used up; `offset` octets of the first are.
+    /// Slices not used up; `offset` bytes of the first one are used.
     payload: &'a [&'a [u8]],
     offset: usize,
     left: usize,
@@ -115,7 +115,7 @@ pub struct Segments<'a> {
     first: bool,
 }
 
-/// Whether a segment is its request's first or last; it may be both.
+/// Position of a segment in its request; a single segment is both first and last.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     pub(super) first: bool,
@@ -124,7 +124,7 @@ pub(super) struct Turn {
 
 #[derive(Debug, Clone, Copy)]
 enum Network {
-    /// The next identification, and the sum of the header without it, length and checksum.
+    /// Identification of the next segment, and the sum of the header without identification, length and checksum.
     V4 {
         ident: u16,
         sum: Sum,
@@ -159,13 +159,13 @@ impl Frames for Segments<'_> {
 }
 
 impl<'a> Segments<'a> {
-    /// TSO4, TSO6 or UDP_L4, as the template says: its headers, complete but for lengths and checksums, are put before
-    /// each `gso_size` octets of `payload`, whose slices count as one run. VLAN tags in the template are in each frame.
-    /// IPv4's identification counts on from the template's.
+    /// Prepares TSO4, TSO6 or UDP_L4, depending on the template: its headers, complete but for lengths and checksums,
+    /// are put before each `gso_size` bytes of `payload`, whose slices are concatenated. VLAN tags of the template are
+    /// in each frame. IPv4's identification continues from the template's.
     ///
     /// # Errors
     ///
-    /// [`SegmentError`] says what cannot be segmented.
+    /// [`SegmentError`] gives the reason for which the request cannot be segmented.
     pub fn new(template: &[u8], payload: &'a [&'a [u8]], gso_size: u16) -> Result<Self, SegmentError> {
         if template.len() > MAX_HEADER {
             return Err(SegmentError::Header(template.len()));
@@ -182,7 +182,7 @@ impl<'a> Segments<'a> {
         if left == 0 || left > MAX_PAYLOAD {
             return Err(SegmentError::Payload(left));
         }
-        // IPv6's length field does not count the fixed header.
+        // IPv6's length field does not include the fixed header.
         let counted = template.len() - headers.network - if ip.version == Version::V6 { 40 } else { 0 };
         let size = usize::from(gso_size);
         if size == 0 || counted + size > usize::from(u16::MAX) {
@@ -226,8 +226,8 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// As [`new`](Self::new), for a super-frame's metadata: `gso_size` is its, and its `gso_type` has to fit the packet.
-    /// Its `hdr_len` is not trusted (VIRTIO 1.2, section 5.1.6.2): see [`header_len`].
+    /// Like [`new`](Self::new), with the `gso_size` of a super-frame's metadata, whose `gso_type` must match the
+    /// packet. Its `hdr_len` is not trusted (VIRTIO 1.2, section 5.1.6.2): see [`header_len`].
     ///
     /// # Errors
     ///
@@ -245,14 +245,14 @@ impl<'a> Segments<'a> {
         if meta.gso_type & !ECN == kind { Ok(segments) } else { Err(SegmentError::Kind(meta.gso_type)) }
     }
 
-    /// Segments not yet written.
+    /// Number of segments not yet written.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.left.div_ceil(self.size)
     }
 
-    /// Writes the next `len` octets of payload behind where the header will stand; returns their sum.
+    /// Writes the next `len` bytes of payload after the space for the header; returns their sum.
     #[inline]
     fn copy_payload(&mut self, to: &mut (impl Sink + ?Sized), len: usize) -> Sum {
         let (mut at, end) = (self.header_len, self.header_len + len);
@@ -311,7 +311,7 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// A length that [`Segments::new`] has found to fit IP's field.
+/// Converts a length that [`Segments::new`] has checked to fit IP's field.
 #[inline]
 fn length(octets: usize) -> u16 {
     u16::try_from(octets).unwrap_or(u16::MAX)

@@ -1,20 +1,20 @@
-//! Where segments are written: each octet once, and summed or divided on the way.
+//! Destinations of segments: each byte is written once, and added to a sum or CRC on the way.
 
 use linerate_ring::Frame;
 use linerate_sum::{Sum, copy_and_crc32, copy_and_sum, crc32_update};
 
-/// Where a segment is written: a buffer, a slot's frame, or whatever a chain of slots is to its owner.
+/// Destination of a segment: a buffer, a slot's frame, or its owner's form of a chain of slots.
 ///
-/// The caller of [`Frames::write_next`] makes it at least [`Frames::next_len`] octets long; what does
-/// not fit is not written.
+/// The caller of [`Frames::write_next`] makes it at least [`Frames::next_len`] bytes long; bytes that do not fit are
+/// not written.
 pub trait Sink {
-    /// Octets there are.
+    /// Capacity in bytes.
     fn room(&self) -> usize;
 
     /// Writes `bytes` at `at`.
     fn put(&mut self, at: usize, bytes: &[u8]);
 
-    /// Writes the octets of `value` at `at`, in network order: a number that was just computed, and is nowhere in memory.
+    /// Writes the eight bytes of `value` at `at`, in network order: for a number just computed that is in a register.
     #[inline]
     fn put_u64(&mut self, at: usize, value: u64) {
         self.put(at, &value.to_be_bytes());
@@ -23,16 +23,16 @@ pub trait Sink {
     /// Writes `bytes` at `at`; returns their sum.
     fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum;
 
-    /// Writes `bytes` at `at`; returns the CRC-32 of what `crc` is of, followed by them.
+    /// Writes `bytes` at `at`; returns `crc` continued over them.
     fn put_and_crc(&mut self, at: usize, bytes: &[u8], crc: u32) -> u32;
 }
 
-/// Frames that are written one behind the other: what segmentation makes of one request.
+/// Frames written one after the other: the segments of one request.
 pub trait Frames {
-    /// Octets of the next frame; `None` when all are written. No later frame is longer than the first.
+    /// Bytes of the next frame; `None` if all are written. No later frame is longer than the first.
     fn next_len(&self) -> Option<usize>;
 
-    /// Writes the next frame to the front of `to`; returns its length. `None`, and nothing done, when all are written or
+    /// Writes the next frame to the front of `to`; returns its length. `None`, with nothing done, if all are written or
     /// `to` is shorter than [`next_len`](Self::next_len).
     fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize>;
 }
@@ -75,7 +75,7 @@ impl Sink for Frame<'_> {
 
     #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        // What does not fit is not written.
+        // Bytes that do not fit are not written.
         let _ = self.write(at, bytes);
     }
 
@@ -89,7 +89,7 @@ impl Sink for Frame<'_> {
         if let Some(own) = self.bytes_mut() {
             return own.put_and_sum(at, bytes);
         }
-        // Another process may write the buffer meanwhile: what was given is summed, not what stands there.
+        // Another process may write the buffer meanwhile: the source is summed, not the buffer.
         let _ = self.write(at, bytes);
         *Sum::new().add_bytes(bytes)
     }

@@ -1,9 +1,9 @@
-//! Receive filters: rules that send a flow to a queue before RSS is asked. A rule names some of a packet's fields
-//! exactly and leaves the others open; of the rules that fit, the one at the lowest location wins, as with ethtool's
-//! n-tuple filters.
+//! Receive filters: rules that direct a flow to a queue before RSS is applied. A rule gives exact values for some of a
+//! packet's fields and leaves the others open; of the rules that match, the one at the lowest location wins, as with
+//! ethtool's n-tuple filters.
 //!
-//! Rules that name the same fields form a group with one hash table ("tuple space search", Srinivasan and others, 1999):
-//! a packet costs one lookup for each group, however many rules there are.
+//! Rules on the same fields form a group with one hash table ("tuple space search", Srinivasan and others, 1999): a
+//! packet costs one lookup for each group, however many rules there are.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,18 +13,18 @@ use linerate_wire::{EtherType, IpProtocol, MacAddr};
 
 use super::headers::{Headers, Ip, Version, u16_at};
 
-/// The fields of a received frame that rules look at.
+/// Fields of a received frame that rules can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowKey {
-    /// Destination address of the frame.
+    /// Destination MAC address.
     pub dst_mac: MacAddr,
     /// VLAN of the outermost tag, stripped or not; 0 without one.
     pub vlan: u16,
-    /// Type of the payload behind all tags.
+    /// EtherType after all tags.
     pub ethertype: EtherType,
-    /// Source address, when it is IP.
+    /// Source IP address, if it is IP.
     pub src: Option<IpAddr>,
-    /// Destination address, when it is IP.
+    /// Destination IP address, if it is IP.
     pub dst: Option<IpAddr>,
     /// Protocol above IP.
     pub protocol: Option<IpProtocol>,
@@ -33,7 +33,7 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// The key of a frame that begins with `head`; `stripped` is the tag that the adapter took out of it, 0 for none.
+    /// Extracts the key of a frame that begins with `head`; `stripped` is the tag that the adapter removed, 0 for none.
     #[inline]
     #[must_use]
     pub fn new(headers: &Headers, head: &[u8], stripped: u16) -> Self {
@@ -53,18 +53,18 @@ impl FlowKey {
     }
 }
 
-/// What a rule asks of a packet; `None` is any.
+/// Fields that a rule matches; `None` is any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Match {
-    /// Destination address of the frame.
+    /// Destination MAC address.
     pub dst_mac: Option<MacAddr>,
     /// VLAN, 0 for untagged.
     pub vlan: Option<u16>,
-    /// Type of the payload.
+    /// EtherType after all tags.
     pub ethertype: Option<EtherType>,
-    /// IP source.
+    /// Source IP address.
     pub src: Option<IpAddr>,
-    /// IP destination.
+    /// Destination IP address.
     pub dst: Option<IpAddr>,
     /// Protocol above IP.
     pub protocol: Option<IpProtocol>,
@@ -74,83 +74,83 @@ pub struct Match {
     pub dst_port: Option<u16>,
 }
 
-/// What is done with a packet that a rule fits.
+/// Action on a packet that a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// It goes to this queue.
+    /// Deliver to this queue.
     Queue(u16),
-    /// It is dropped.
+    /// Drop.
     Drop,
 }
 
-/// A rule.
+/// A receive filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Where it stands: lower ones win.
+    /// Location in the table: the lowest one wins.
     pub location: u16,
-    /// What it asks for.
+    /// Fields to match.
     pub fields: Match,
-    /// What it does.
+    /// Action on a match.
     pub action: Action,
 }
 
-/// Why a rule is refused.
+/// Reason for which a rule is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteerError {
     /// The table is full.
     #[error("filter: the table is full with {0} rules: delete one first")]
     Full(usize),
-    /// No such queue.
+    /// The queue does not exist.
     #[error("filter: queue {queue} is not there: name 0 to {last}", last = queues.saturating_sub(1))]
     Queue {
-        /// The queue named.
+        /// Queue of the rule.
         queue: u16,
-        /// Queues there are.
+        /// Number of queues.
         queues: u16,
     },
-    /// No rule stands there.
+    /// There is no rule at this location.
     #[error("filter: no rule at location {0}: see the list for those there are")]
     NoRule(u16),
-    /// No packet can fit.
+    /// No packet can match.
     #[error("filter: {0}: no packet can fit such a rule")]
     Impossible(&'static str),
 }
 
-/// The table of rules.
+/// Table of the receive filters.
 #[derive(Debug, Clone)]
 pub struct Steering {
     queues: u16,
-    /// By location.
+    /// Rules in order of location.
     rules: Vec<Rule>,
-    /// By the lowest location in them.
+    /// Groups in order of their lowest location.
     groups: Vec<Group>,
 }
 
-/// The rules that name the same fields.
+/// Rules on the same fields.
 #[derive(Debug, Clone)]
 struct Group {
-    /// A rule of the group, for the fields that it names.
+    /// One rule's fields, to show which ones the group uses.
     names: Match,
-    /// The lowest location in it.
+    /// Lowest location in the group.
     best: u16,
     rules: HashMap<Match, Rule, BuildHasherDefault<Fold>>,
 }
 
 impl Steering {
-    /// The most rules.
+    /// Most rules.
     pub const MAX_RULES: usize = 1024;
 
-    /// No rules, for an adapter of `queues`.
+    /// An empty table, for an adapter of `queues` queues.
     #[must_use]
     pub const fn new(queues: u16) -> Self {
         Self { queues, rules: Vec::new(), groups: Vec::new() }
     }
 
-    /// Adds a rule; one that stands at its location is replaced.
+    /// Adds a rule, replacing one at the same location.
     ///
     /// # Errors
     ///
-    /// [`SteerError`]; the table is as it was then.
+    /// [`SteerError`]; the table is unchanged then.
     pub fn insert(&mut self, rule: Rule) -> Result<(), SteerError> {
         if let Action::Queue(queue) = rule.action
             && queue >= self.queues
@@ -167,7 +167,7 @@ impl Steering {
         Ok(())
     }
 
-    /// Takes a rule out.
+    /// Removes a rule.
     ///
     /// # Errors
     ///
@@ -179,20 +179,20 @@ impl Steering {
         Ok(rule)
     }
 
-    /// The rules, by location.
+    /// All rules, by location.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Whether there are no rules: then no key needs to be made.
+    /// True if there are no rules: then no key is needed.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// The rule that a packet gets, if one fits.
+    /// The first rule that a packet matches, if any.
     #[inline]
     #[must_use]
     pub fn classify(&self, key: &FlowKey) -> Option<&Rule> {
@@ -207,7 +207,7 @@ impl Steering {
         found
     }
 
-    /// Rules change seldom: the groups are made anew.
+    /// Rebuilds the groups; rules change seldom.
     fn regroup(&mut self) {
         self.groups.clear();
         for &rule in &self.rules {
@@ -227,7 +227,7 @@ impl Steering {
 }
 
 impl Match {
-    /// Which fields are named.
+    /// Flags of the fields that are given.
     fn names(&self) -> [bool; 8] {
         [
             self.dst_mac.is_some(),
@@ -241,7 +241,7 @@ impl Match {
         ]
     }
 
-    /// What a rule that names the same fields and fits `key` asks for.
+    /// Values of `key` in the fields that are given, to be compared with rules on the same fields.
     #[inline]
     fn of(&self, key: &FlowKey) -> Self {
         Self {
@@ -256,7 +256,7 @@ impl Match {
         }
     }
 
-    /// Whether a packet can fit at all.
+    /// Checks that some packet can match.
     fn check(&self) -> Result<(), SteerError> {
         let family = |address: IpAddr| if address.is_ipv4() { EtherType::IPV4 } else { EtherType::IPV6 };
         if self.vlan.is_some_and(|vlan| vlan > 4095) {
@@ -303,7 +303,7 @@ fn addresses(head: &[u8], network: usize, ip: &Ip) -> Option<(IpAddr, IpAddr)> {
     })
 }
 
-/// A hash by multiplying and folding: the keys in the table are the operator's, so packets cannot make them collide.
+/// Hash by multiplying and folding: the keys in the table are the operator's, so packets cannot make them collide.
 #[derive(Debug, Clone, Copy, Default)]
 struct Fold(u64);
 

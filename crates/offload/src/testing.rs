@@ -1,10 +1,10 @@
-//! Frames for the tests, built by etherparse: an implementation that shares nothing with ours.
+//! Frames for the tests, built by etherparse: an implementation independent of this one.
 
 use etherparse as ep;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What a frame is made of.
+/// Parameters of a test frame.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub(super) v6: bool,
@@ -16,9 +16,9 @@ pub(super) struct Shape {
     pub(super) ident: u16,
     pub(super) seq: u32,
     pub(super) ack: u32,
-    /// TCP's flags but SYN, RST and URG.
+    /// TCP flags except SYN, RST and URG.
     pub(super) flags: u8,
-    /// TSval, when there is a time-stamp.
+    /// TSval, if there is a time-stamp.
     pub(super) timestamp: Option<u32>,
     pub(super) ports: (u16, u16),
     pub(super) payload: Vec<u8>,
@@ -43,7 +43,7 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Ethernet, tags, IP, transport and payload, all lengths and checksums right.
+    /// Builds Ethernet, tags, IP, transport and payload, all lengths and checksums right.
     pub(super) fn frame(&self) -> Vec<u8> {
         let transport = self.transport();
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
@@ -118,12 +118,12 @@ impl Shape {
         bytes
     }
 
-    /// Octets before the payload.
+    /// Bytes before the payload.
     pub(super) fn header_len(&self) -> usize {
         self.transport_at() + if self.udp { 8 } else { 20 + if self.timestamp.is_some() { 12 } else { 0 } }
     }
 
-    /// Octets before the transport header.
+    /// Bytes before the transport header.
     pub(super) fn transport_at(&self) -> usize {
         let ip = match (self.v6, self.extensions) {
             (false, _) => 20,
@@ -139,7 +139,7 @@ pub(super) const DST4: [u8; 4] = [10, 0, 0, 2];
 pub(super) const SRC6: [u8; 16] = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 pub(super) const DST6: [u8; 16] = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
 
-/// Any shape with a payload of these lengths.
+/// Any shape with payload lengths of this range.
 pub(super) fn shapes(payload: std::ops::Range<usize>) -> impl Strategy<Value = Shape> {
     let kind = (any::<bool>(), any::<bool>(), 0..3_u8, any::<bool>());
     let numbers = (any::<u16>(), any::<u32>(), any::<u32>(), any::<u8>(), any::<Option<u32>>(), any::<(u16, u16)>());

@@ -1,40 +1,40 @@
-//! VLAN offload: tags put into frames and taken out of them, the filter of the VLANs that an adapter receives, and the
-//! traffic class of a priority.
+//! VLAN offload: insertion and stripping of tags, the filter of the VLANs that an adapter receives, and the traffic
+//! class of a priority.
 //!
-//! Tags move a frame's octets in place; where a frame is copied anyway, [`tagged_front`] gives the octets that differ.
+//! Tags are moved in place; where a frame is copied anyway, [`tagged_front`] gives the bytes that differ.
 
 use linerate_ring::Meta;
 use linerate_wire::{EtherType, VlanTag};
 
 use super::headers::u16_at;
 
-/// Octets of a tag.
+/// Bytes of a tag.
 pub const TAG_LEN: usize = 4;
 
-/// Octets of the two addresses, behind which a tag stands.
+/// Bytes of the two MAC addresses, which a tag follows.
 const ADDRESSES: usize = 12;
 
-/// Why a tag cannot be put in.
+/// Reason for which a tag cannot be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VlanError {
-    /// There is no Ethernet header.
+    /// The frame has no whole Ethernet header.
     #[error("vlan: {0} octets are no Ethernet frame: give at least 14")]
     Short(usize),
-    /// Four octets more do not fit.
+    /// Four more bytes do not fit the buffer.
     #[error("vlan: a frame of {len} octets and its tag do not fit a buffer of {room}: leave 4 octets behind the frame")]
     NoRoom {
-        /// Octets of the frame.
+        /// Bytes of the frame.
         len: usize,
-        /// Octets of the buffer.
+        /// Bytes of the buffer.
         room: usize,
     },
-    /// The EtherType announces no tag.
+    /// The EtherType is not that of a tag.
     #[error("vlan: {0} announces no tag: use 802.1Q (0x8100) or 802.1ad (0x88a8)")]
     NotATag(EtherType),
 }
 
-/// Puts a tag into the frame in the first `len` octets of `buffer`, before any tags that it has; returns its new length.
-/// `tpid` is [`EtherType::VLAN`] or [`EtherType::QINQ`].
+/// Inserts a tag into the frame in the first `len` bytes of `buffer`, before any tags that it has; returns its new
+/// length. `tpid` is [`EtherType::VLAN`] or [`EtherType::QINQ`].
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn insert_tag(buffer: &mut [u8], len: usize, tpid: EtherType, tag: VlanTag) 
     Ok(len + TAG_LEN)
 }
 
-/// The first 16 octets that `frame` has with a tag; its own octets from the 12th on follow them.
+/// The first 16 bytes of `frame` with a tag inserted; its own bytes from the 12th on follow them.
 ///
 /// # Errors
 ///
@@ -71,18 +71,18 @@ pub fn tagged_front(frame: &[u8], tpid: EtherType, tag: VlanTag) -> Result<[u8; 
     Ok(front)
 }
 
-/// The outermost tag and the EtherType that announces it, if the frame is tagged.
+/// Outermost tag and its EtherType, if the frame is tagged.
 #[inline]
 #[must_use]
 pub fn outer_tag(frame: &[u8]) -> Option<(EtherType, VlanTag)> {
     let tpid = EtherType(u16_at(frame, ADDRESSES)?);
-    // Behind a tag stands an EtherType: a frame cut short before it is not one to strip.
+    // A tag is followed by an EtherType: a frame truncated before it has nothing to strip.
     u16_at(frame, ADDRESSES + TAG_LEN).filter(|_| tpid.is_vlan())?;
     Some((tpid, VlanTag(u16_at(frame, ADDRESSES + 2)?)))
 }
 
-/// Takes the outermost tag out of `frame` and returns it; the frame is then [`TAG_LEN`] octets shorter. `None`, and
-/// nothing written, when there is no tag.
+/// Removes the outermost tag from `frame` and returns it; the frame is then [`TAG_LEN`] bytes shorter. `None`, with
+/// nothing written, if there is no tag.
 #[inline]
 pub fn strip_tag(frame: &mut [u8]) -> Option<(EtherType, VlanTag)> {
     let found = outer_tag(frame)?;
@@ -90,15 +90,15 @@ pub fn strip_tag(frame: &mut [u8]) -> Option<(EtherType, VlanTag)> {
     Some(found)
 }
 
-/// What was asked for a frame, after a tag was put into it: offsets count from the frame's first octet, and all behind
-/// the addresses lies further back.
+/// Adjusts a frame's offload request after a tag was inserted: the offsets count from the frame's first byte and grow
+/// by the tag's length.
 #[inline]
 #[must_use]
 pub fn tag_inserted(asked: Meta) -> Meta {
     shifted(asked, |at| at.saturating_add(TAG_LEN_U16))
 }
 
-/// What was asked for a frame, after a tag was taken out of it.
+/// Adjusts a frame's offload request after a tag was stripped.
 #[inline]
 #[must_use]
 pub fn tag_stripped(asked: Meta) -> Meta {
@@ -107,7 +107,7 @@ pub fn tag_stripped(asked: Meta) -> Meta {
 
 const TAG_LEN_U16: u16 = 4;
 
-/// Offsets that nobody asked for stay what they are.
+/// Changes only the offsets that are in use.
 #[inline]
 fn shifted(asked: Meta, by: impl Fn(u16) -> u16) -> Meta {
     let mut meta = asked;
@@ -120,7 +120,7 @@ fn shifted(asked: Meta, by: impl Fn(u16) -> u16) -> Meta {
     meta
 }
 
-/// The VLANs that an adapter receives: one bit for each of 4096.
+/// Filter of the VLANs that an adapter receives: one bit for each of 4096.
 ///
 /// Untagged frames and priority tags (VLAN 0) belong to no VLAN and always pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub struct VlanFilter {
 }
 
 impl Default for VlanFilter {
-    /// No VLAN.
+    /// Passes no VLAN.
     fn default() -> Self {
         Self { bits: Box::new([0; 64]) }
     }
@@ -148,7 +148,7 @@ impl VlanFilter {
         self.bits[word] &= !bit;
     }
 
-    /// Whether VLAN `vid` was added.
+    /// True if VLAN `vid` was added.
     #[inline]
     #[must_use]
     pub fn contains(&self, vid: u16) -> bool {
@@ -156,14 +156,14 @@ impl VlanFilter {
         self.bits[word] & bit != 0
     }
 
-    /// Whether a frame with this outermost tag passes.
+    /// True if a frame with this outermost tag passes.
     #[inline]
     #[must_use]
     pub fn passes(&self, tag: Option<VlanTag>) -> bool {
         tag.is_none_or(|tag| tag.vid() == 0 || self.contains(tag.vid()))
     }
 
-    /// The VLANs that were added, in order.
+    /// VLANs that were added, in order.
     pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         (0..4096).filter(|&vid| self.contains(vid))
     }
@@ -174,8 +174,8 @@ impl VlanFilter {
     }
 }
 
-/// The traffic class (0 is served last) of frames of priority `pcp` (0 to 7) where there are `classes` (1 to 8) of them:
-/// the recommended mapping of IEEE 802.1Q-2022, table 8-5. Priority 1, "background", is below 0, "best effort".
+/// Traffic class (0 is served last) of frames of priority `pcp` (0 to 7) with `classes` (1 to 8) classes: the
+/// recommended mapping of IEEE 802.1Q-2022, table 8-5. Priority 1, "background", is below 0, "best effort".
 #[inline]
 #[must_use]
 pub const fn traffic_class(pcp: u8, classes: u8) -> u8 {

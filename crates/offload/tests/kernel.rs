@@ -1,8 +1,8 @@
-//! The software forms against the Linux kernel's, bit for bit. A packet socket hands the kernel frames with open checksums
-//! and super-frames for a TAP interface that takes neither: what the kernel makes of them in software arrives at the
-//! TAP's far end. The other way, segments pass a veth pair whose far end merges them.
+//! Tests of the software offloads against the Linux kernel's, bit for bit. A packet socket hands the kernel frames with
+//! partial checksums and super-frames for a TAP interface without offloads: the result of the kernel's software
+//! offloads arrives at the TAP's far end. For the receive side, segments pass a veth pair whose far end merges them.
 //!
-//! Needs CAP_NET_ADMIN and CAP_SYS_ADMIN for a network namespace of its own; prints why when it has not.
+//! Needs CAP_NET_ADMIN and CAP_SYS_ADMIN for a network namespace of its own; otherwise skips, with the reason.
 
 #![cfg(target_os = "linux")]
 
@@ -19,23 +19,23 @@ use linerate_ring::{Meta, flags};
 use linerate_wire::*;
 
 const LIMIT: Duration = Duration::from_secs(20);
-/// The sender of our frames: what else the kernel sends is told by another.
+/// Source address of our frames: distinguishes them from the kernel's own.
 const SRC: MacAddr = MacAddr([2, 0, 0, 0, 0x5a, 1]);
 
-/// What a frame is made of.
+/// Parameters of a test frame.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     v6: bool,
     udp: bool,
     tags: u8,
-    /// TCP's flags.
+    /// Flags of TCP.
     flags: u8,
     ident: u16,
     payload: usize,
 }
 
 impl Shape {
-    /// The frame, its transport checksum open, and the request that says so.
+    /// Builds the frame, its transport checksum partial, and the request to complete it.
     fn open(self) -> (Vec<u8>, Meta) {
         let mut frame = vec![0; 14 + 40 + 32 + self.payload];
         let ethertype = if self.v6 { EtherType::IPV6 } else { EtherType::IPV4 };
@@ -68,7 +68,7 @@ impl Shape {
             let mut tcp = TcpSegment::new_checked(header).unwrap();
             tcp.set_src_port(1000);
             tcp.set_dst_port(2000);
-            // Wraps within the row of segments.
+            // Wraps around within the segments.
             tcp.set_seq(0xffff_fff0);
             tcp.set_ack(77);
             tcp.set_flags(TcpFlags(self.flags));
@@ -97,7 +97,8 @@ impl Shape {
     }
 }
 
-/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+/// A namespace whose new interfaces send nothing; None, with the reason on standard output, if the privilege is
+/// missing.
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == linerate_host::Cause::Capability => {
@@ -106,14 +107,14 @@ fn namespace() -> Option<Namespace> {
         }
         ns => {
             let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and is silent anyhow.
+            // A kernel without IPv6 has no such file, and sends nothing anyhow.
             let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
             Some(ns)
         }
     }
 }
 
-/// The kernel between a packet socket, where we send, and another port, where we receive.
+/// The kernel between a packet socket, where frames are sent, and another port, where they are received.
 struct Kernel {
     tx: TxQueue,
     rx: RxQueue,
@@ -135,7 +136,7 @@ impl Kernel {
         Some(Self { tx, rx, _ports: [near, far] })
     }
 
-    /// Hands the kernel a frame; false when it refuses it.
+    /// Hands the kernel a frame; false if the kernel refuses it.
     fn send(&mut self, bytes: &[u8], meta: Option<Meta>) -> bool {
         let usable = self.tx.ring.usable();
         let before = self.tx.counters().frames;
@@ -157,7 +158,7 @@ impl Kernel {
         self.tx.counters().frames > before
     }
 
-    /// The next of our frames, and what the kernel says of it.
+    /// Receives the next of our frames, with the kernel's metadata.
     fn receive(&mut self) -> (Vec<u8>, Option<Meta>) {
         let until = Instant::now() + LIMIT;
         loop {
@@ -244,21 +245,21 @@ fn segments_are_the_kernels() {
             }
         }
     }
-    // Kernels before 6.2 take no requests for UDP.
+    // Kernels before 6.2 accept no such requests for UDP.
     println!("{compared} super-frames compared; refused: {refused:?}");
     assert!(refused.iter().all(|(shape, _)| shape.udp), "TSO was refused: {refused:?}");
 }
 
-/// Segments pass a veth pair whose far end holds what it receives for a while, and merges. How much that is, is a matter
-/// of time; what the kernel makes of it has to be what we make of the same segments.
+/// Sends segments through a veth pair whose far end holds received segments for a while, and merges them. How many it
+/// merges depends on timing; a packet merged by the kernel must equal ours from the same segments.
 #[test]
 fn merged_packets_are_the_kernels() {
     let Some(ns) = namespace() else { return };
     let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap();
-    // A veth merges only what its far end could not have sent as a super-frame.
+    // A veth merges only frames that its far end could not have sent as a super-frame.
     pair.set_offloads("va", Offloads { tso: false, ..pair.offloads("va").unwrap() }).unwrap();
     pair.set_offloads("vb", Offloads { gro: true, ..pair.offloads("vb").unwrap() }).unwrap();
-    // The namespace's own view of sysfs, to make the kernel wait 20 ms for more.
+    // The namespace's own mount of sysfs, to make the kernel wait 20 ms for more segments.
     let wait = "mount -t sysfs none /sys && echo 20000000 >/sys/class/net/vb/gro_flush_timeout";
     let waits = ns.run_in(|| Command::new("unshare").args(["-m", "sh", "-c", wait]).output()).unwrap();
     if !waits.as_ref().is_ok_and(|output| output.status.success()) {
@@ -267,7 +268,7 @@ fn merged_packets_are_the_kernels() {
     }
     let Some(mut kernel) = Kernel::between(&ns, "packet:va", "packet:vb") else { return };
     let (mut merged, mut whole) = (0, 0);
-    // At most 64 segments each, as many as a packet of ours has.
+    // At most 64 segments each, the limit of our packets.
     for (v6, flags, size, ident) in
         [(false, 0x10, 1000, 5), (true, 0x10, 1000, 0), (false, 0x18, 1400, 0xfff8), (true, 0x18, 500, 0)]
     {
@@ -296,7 +297,7 @@ fn merged_packets_are_the_kernels() {
                 assert_eq!(theirs, frames[first]);
                 continue;
             }
-            // The same segments through ours; PSH hands out by itself.
+            // The same segments through our LRO; PSH completes a packet.
             let mut ours = Vec::new();
             let mut keep = |packet: Merged<'_>| {
                 let piece = |piece: &Piece| frames[piece.frame as usize][usize::from(piece.start)..].to_vec();

@@ -1,5 +1,5 @@
-//! Timings of the offloads, printed and not judged: `cargo test --release -p linerate-nic --test offload_timing -- \
-//! --ignored --nocapture`. The bench that compares them is elsewhere.
+//! Timings of the offloads, printed without a limit: `cargo test --release -p linerate-offload --test timing --
+//! --ignored --nocapture`. The benchmark that compares them is elsewhere.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use linerate_offload::{
     DEFAULT_KEY, Frames, Lro, LroConfig, Received, Segments, Toeplitz, Verdict, fill_checksums, verify_checksums,
 };
 
-/// Nanoseconds of one call: the best of several rounds, so that what else the machine does counts least.
+/// Nanoseconds of one call: the best of several rounds, to exclude other load of the machine.
 fn nanoseconds(calls_a_round: u32, mut call: impl FnMut()) -> f64 {
     let mut best = Duration::MAX;
     for _ in 0..40 {
@@ -21,7 +21,7 @@ fn nanoseconds(calls_a_round: u32, mut call: impl FnMut()) -> f64 {
     best.as_secs_f64() * 1e9 / f64::from(calls_a_round)
 }
 
-/// A TCP segment on IPv4 with a time-stamp.
+/// A TCP segment on IPv4 with a time-stamp option.
 fn frame(seq: u32, ident: u16, port: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0];
     let total = u16::try_from(52 + payload.len()).unwrap();
@@ -37,7 +37,7 @@ fn frame(seq: u32, ident: u16, port: u16, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The roof of a checksum: 64-bit words of a buffer in the first cache, read and added.
+/// Upper bound for a checksum's speed: 64-bit words of a buffer in the L1 cache, loaded and added.
 #[inline(never)]
 fn read_loop(bytes: &[u8]) -> u64 {
     let (steps, rest) = bytes.as_chunks::<64>();
@@ -76,7 +76,7 @@ fn checksum_beside_a_read_loop() {
 fn segmentation_beside_a_copy() {
     let payload: Vec<u8> = (0..65160_u32).map(|i| i.to_be_bytes()[3]).collect();
     let template = &frame(1, 1, 1, &[0])[..66];
-    // Slots of 2048 octets, one behind the other, as in a ring; frames begin 256 octets into their buffer.
+    // Slots of 2048 bytes, one after the other, as in a ring; frames begin 256 bytes into their buffer.
     let slots = 46;
     let mut ring = vec![0_u8; slots * 2048 + 4096];
     let slices = [&payload[..]];

@@ -1,4 +1,4 @@
-//! Doorbells: a sleeper says so in shared memory, and only then does the other side spend a system call to wake it.
+//! Doorbells: a sleeper sets a flag in shared memory, and only then does the other side spend a system call to wake it.
 //!
 //! Orderings: the sleeper stores `asleep`, then fences, then looks at the ring once more; the waker publishes, then
 //! fences, then looks at `asleep`. Both fences are sequentially consistent, so at least one of the two sees the
@@ -18,29 +18,29 @@ pub struct Bell(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    /// The sleeper and all who ring are of this process: an eventfd.
+    /// The sleeper and all who ring are in this process: an eventfd.
     Within(OwnedFd),
-    /// The sleeper is of this process, and another one may ring.
+    /// The sleeper is in this process, and another process may ring.
     Near(doorbell::Inbox),
-    /// The sleeper is of another process.
+    /// The sleeper is in another process.
     Far(Foreign),
 }
 
 impl Bell {
-    /// One for a sleeper that this process alone wakes.
+    /// Makes a bell for a sleeper that only this process wakes.
     pub fn new() -> io::Result<Self> {
         Ok(Self(Arc::new(Kind::Within(sys::event()?))))
     }
 
-    /// One for a sleeper that another process is to wake, too.
+    /// Makes a bell for a sleeper that another process may wake, too.
     pub fn between() -> io::Result<Self> {
         Ok(Self(Arc::new(Kind::Near(doorbell::Inbox::new()?))))
     }
 
-    /// A descriptor for another process, which rings by it from then on; whoever got one before rings no more.
+    /// A descriptor with which another process rings from now on; a descriptor handed over before rings no more.
     ///
     /// # Errors
-    /// The kernel's; and for a bell that was not made by [`Bell::between`].
+    /// Errors of the kernel; `Unsupported` for a bell not made by [`Bell::between`].
     pub fn hand_over(&self) -> io::Result<OwnedFd> {
         match &*self.0 {
             Kind::Near(inbox) => inbox.hand_over(),
@@ -48,19 +48,21 @@ impl Bell {
         }
     }
 
-    /// A bell for a sleeper of another process, and the descriptor on which that one is to sleep ([`Bell::take_over`]).
+    /// A bell for a sleeper in another process, and the descriptor on which that process sleeps ([`Bell::take_over`]).
     ///
     /// # Errors
-    /// The kernel's.
+    /// Errors of the kernel.
     pub fn apart() -> io::Result<(Self, OwnedFd)> {
         let (far, near) = doorbell::pair()?;
         Ok((Self(Arc::new(Kind::Far(far))), near))
     }
 
-    /// Another process rings by the other end of this descriptor, which it made; whoever rang before does so no more.
+    /// Lets another process ring by the other end of this descriptor, which it made; a descriptor used before rings no
+    /// more.
     ///
     /// # Errors
-    /// The kernel's; for what is no such descriptor; and for a bell that was not made by [`Bell::between`].
+    /// Errors of the kernel; `InvalidData` for a descriptor of another kind; `Unsupported` for a bell not made by
+    /// [`Bell::between`].
     pub fn take_over(&self, fd: Foreign) -> io::Result<()> {
         match &*self.0 {
             Kind::Near(inbox) => inbox.take_over(fd),
@@ -68,17 +70,17 @@ impl Bell {
         }
     }
 
-    /// No other process wakes this sleeper any more, until one is let again.
+    /// Lets no other process wake this sleeper, until the next [`Bell::hand_over`] or [`Bell::take_over`].
     pub fn detach(&self) {
         if let Kind::Near(inbox) = &*self.0 {
             inbox.detach();
         }
     }
 
-    /// The bell of a sleeper in another process, which handed this over.
+    /// The bell of a sleeper in another process, which handed over this descriptor.
     ///
     /// # Errors
-    /// For what is no such descriptor: ringing it could block.
+    /// `InvalidData` for a descriptor of another kind: ringing it could block.
     pub fn from_fd(fd: Foreign) -> io::Result<Self> {
         doorbell::check_handed(&fd)?;
         Ok(Self(Arc::new(Kind::Far(fd))))
@@ -93,12 +95,12 @@ impl Bell {
         }
     }
 
-    /// Forgets wake-ups that were delivered.
+    /// Discards wake-ups that were delivered.
     pub fn clear(&self) {
         match &*self.0 {
             Kind::Within(event) => sys::clear(event),
             Kind::Near(inbox) => inbox.clear(),
-            // Nobody of this process sleeps on it.
+            // No sleeper in this process.
             Kind::Far(_) => {}
         }
     }
@@ -114,18 +116,18 @@ impl AsFd for Bell {
     }
 }
 
-/// Says "I am about to sleep". After that the caller must look once more before it does.
+/// Announces "I am about to sleep". The caller must then check its condition once more before it sleeps.
 pub(crate) fn fall_asleep<C: Counter>(asleep: &C) {
     asleep.store(1, Relaxed);
     C::fence();
 }
 
-/// Says "I am awake".
+/// Announces "I am awake".
 pub(crate) fn wake_up<C: Counter>(asleep: &C) {
     asleep.store(0, Relaxed);
 }
 
-/// After publishing: whether the other side must be woken. Taking the flag makes one bell of many batches.
+/// To be asked after publishing: true if the other side must be woken. Taking the flag rings once for many batches.
 #[inline]
 pub(crate) fn must_ring<C: Counter>(asleep: &C) -> bool {
     C::fence();
@@ -138,7 +140,7 @@ mod loom_tests {
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU32;
 
-    /// Either the sleeper sees what was published, or the waker sees that it sleeps.
+    /// Either the sleeper sees the published value, or the waker sees that it sleeps.
     #[test]
     fn no_wake_up_is_lost() {
         loom::model(|| {
@@ -155,7 +157,7 @@ mod loom_tests {
         });
     }
 
-    /// A sleeper that wakes by itself and sleeps again either sees what was published, or its bell has been rung since
+    /// A sleeper that wakes by itself and sleeps again either sees the published value, or its bell has been rung since
     /// it was last cleared.
     #[test]
     fn nothing_is_lost_by_waking_and_sleeping_again() {
@@ -165,7 +167,7 @@ mod loom_tests {
             let waker = loom::thread::spawn(move || {
                 Counter::store(&theirs.0, 1, std::sync::atomic::Ordering::Release);
                 if must_ring(&theirs.1) {
-                    // An eventfd: reading and writing it are one total order.
+                    // Models an eventfd: its reads and writes have one total order.
                     theirs.2.swap(1, std::sync::atomic::Ordering::SeqCst);
                 }
             });

@@ -1,4 +1,4 @@
-//! A slot as two atomic words, so that reading what another process is just writing is defined, and is done once.
+//! A slot as two atomic words, so that reading a slot while another process writes it is defined, and is done once.
 
 use crate::layout::flags;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,26 +8,26 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct SlotWord(u64);
 
 impl SlotWord {
-    /// A word of its parts.
+    /// Packs a word from its parts.
     #[inline]
     #[must_use]
     pub const fn new(buf_idx: u32, len: u16, flags: u16) -> Self {
         Self(buf_idx as u64 | (len as u64) << 32 | (flags as u64) << 48)
     }
 
-    /// A word of its buffer and what [`SlotWord::len_and_flags`] gave.
+    /// Packs a word from a buffer and the value of [`SlotWord::len_and_flags`].
     #[inline]
     pub(crate) const fn kept(buf_idx: u32, len_and_flags: u32) -> Self {
         Self(buf_idx as u64 | (len_and_flags as u64) << 32)
     }
 
-    /// All but the buffer.
+    /// Length (low 16 bits) and flags (high 16 bits), without the buffer.
     #[inline]
     pub(crate) const fn len_and_flags(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Which buffer; 0 is none.
+    /// Index of the buffer; 0 for none.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are wanted")]
@@ -35,7 +35,7 @@ impl SlotWord {
         self.0 as u32
     }
 
-    /// Bytes in the buffer.
+    /// Bytes of the frame, or of its part, in the buffer.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "16 of the bits are wanted")]
@@ -43,49 +43,49 @@ impl SlotWord {
         (self.0 >> 32) as u16
     }
 
-    /// Whether the slot is empty of bytes.
+    /// True if the slot holds no bytes.
     #[inline]
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// [`crate::flags`].
+    /// Flags of the slot ([`crate::flags`]).
     #[inline]
     #[must_use]
     pub const fn flags(self) -> u16 {
         (self.0 >> 48) as u16
     }
 
-    /// Whether any of these flags is set.
+    /// True if any of these flags is set.
     #[inline]
     #[must_use]
     pub const fn has(self, flags: u16) -> bool {
         self.flags() & flags != 0
     }
 
-    /// Whether it is a frame of its own, of 1 to `usable` bytes, without metadata: what nearly all slots are.
+    /// True for a whole frame of 1 to `usable` bytes without metadata, as nearly all slots hold.
     #[inline]
     pub(crate) const fn is_plain(self, usable: u16) -> bool {
         const UNUSUAL: u64 = ((flags::MOREFRAG | flags::META) as u64) << 48;
         self.len().wrapping_sub(1) < usable && self.0 & UNUSUAL == 0
     }
 
-    /// The same with other flags.
+    /// The same word with other flags.
     #[inline]
     #[must_use]
     pub const fn with_flags(self, flags: u16) -> Self {
         Self(self.0 & 0x0000_ffff_ffff_ffff | (flags as u64) << 48)
     }
 
-    /// The same without these flags.
+    /// The same word without these flags.
     #[inline]
     #[must_use]
     pub const fn without(self, flags: u16) -> Self {
         Self(self.0 & !((flags as u64) << 48))
     }
 
-    /// The same with another buffer.
+    /// The same word with another buffer.
     #[inline]
     #[must_use]
     pub const fn with_buf(self, buf_idx: u32) -> Self {
@@ -93,7 +93,7 @@ impl SlotWord {
     }
 }
 
-/// A slot in memory (`struct netmap_slot`): little-endian hosts see netmap's fields in the two words.
+/// A slot in memory (`struct netmap_slot`): on little-endian hosts the two words are netmap's fields.
 #[repr(C, align(16))]
 pub struct SlotCell {
     word: AtomicU64,
@@ -131,7 +131,8 @@ impl SlotCell {
 
 /// A slot's metadata record, 16 bytes beside the ring, valid when the slot carries [`crate::flags::META`].
 ///
-/// On transmit: an offload request in virtio's words. On receive: what the port found out about the frame.
+/// On transmit: an offload request with the fields of virtio-net's header. On receive: the port's findings about the
+/// frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Meta {
@@ -141,11 +142,11 @@ pub struct Meta {
     pub gso_type: u8,
     /// Bytes of headers before the payload.
     pub hdr_len: u16,
-    /// Payload bytes a segment.
+    /// Payload bytes of each segment.
     pub gso_size: u16,
-    /// Where the checksum's coverage begins.
+    /// Offset of the first byte that the checksum covers.
     pub csum_start: u16,
-    /// Where the checksum stands, counted from `csum_start`.
+    /// Offset of the checksum field, in bytes from `csum_start`.
     pub csum_offset: u16,
     /// VLAN tag control information; 0 is none.
     pub vlan_tci: u16,
@@ -159,7 +160,7 @@ impl Meta {
     /// The port has verified the checksum.
     pub const DATA_VALID: u8 = 2;
 
-    /// As two words.
+    /// Packs the record into two words.
     #[must_use]
     pub fn to_words(self) -> [u64; 2] {
         let a = u64::from(self.flags)
@@ -171,7 +172,7 @@ impl Meta {
         [a, b]
     }
 
-    /// From two words.
+    /// Unpacks a record from two words.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "each field takes its bits")]
     pub fn from_words([a, b]: [u64; 2]) -> Self {

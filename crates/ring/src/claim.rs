@@ -1,4 +1,4 @@
-//! Who holds the halves of a pair in a private region, where frames are borrowed and must have one holder.
+//! Exclusive claims to the halves of a pair in a private region, where frames are borrowed and must have one holder.
 //!
 //! Between processes this cannot be enforced and need not be: there frames are only copied.
 
@@ -12,7 +12,7 @@ pub(crate) enum Half {
     Receiver,
 }
 
-/// The right to be one half of a pair; there is one, and it ends when it is dropped.
+/// Exclusive right to one half of a pair; it ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Claim {
     half: Half,
@@ -26,7 +26,8 @@ impl Claim {
         [Half::Sender, Half::Receiver].map(|half| Some(Self { half, gone: gone.clone() }))
     }
 
-    /// Whether the other half was dropped. Pairs with the release in `drop`: what its holder did to frames came before.
+    /// True if the other half was dropped. Pairs with the release in `drop`: its holder's accesses to frames came
+    /// before.
     pub(crate) fn other_is_gone(&self) -> bool {
         self.gone[1 - self.half as usize].load(Acquire)
     }
@@ -38,7 +39,7 @@ impl Drop for Claim {
     }
 }
 
-/// A number that this process has not given before; 0 is none.
+/// Identifier not used before in this process; never 0.
 pub(crate) fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Relaxed)

@@ -1,17 +1,17 @@
 //! Copies between private memory and memory that another process may be writing.
 //!
-//! A plain Rust copy from racing memory is undefined. These go through machine instructions that the compiler does not
-//! see into (x86-64), or through atomic bytes (elsewhere), so a race yields some bytes, and nothing worse.
+//! A plain Rust copy from racing memory is undefined behaviour. These go through machine instructions that the compiler
+//! cannot see into (x86-64), or through atomic bytes (elsewhere), so a race yields arbitrary bytes, and nothing worse.
 
 /// Bytes that [`copy`] moves per step.
 const LINE: usize = 64;
 
 /// Copies `len` bytes. `SHARED`: the source is buffer memory, which others may be writing; otherwise it is private and
-/// perhaps read-only.
+/// may be read-only.
 ///
 /// # Safety
 /// Both ranges must be mapped, `src` readable and `dst` writable. Others may write or read them at the same time, and
-/// they may overlap, only if they are memory of a shared mapping; then the bytes that arrive are some bytes.
+/// they may overlap, only if they are memory of a shared mapping; then arbitrary bytes may arrive.
 #[inline]
 pub(crate) unsafe fn copy<const SHARED: bool>(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's promise; each step stays inside [0, len).
@@ -23,7 +23,7 @@ pub(crate) unsafe fn copy<const SHARED: bool>(dst: *mut u8, src: *const u8, len:
                 step::line::<SHARED>(dst.add(at), src.add(at));
                 at += LINE;
             }
-            // The last line may overlap the one before it: every byte is copied, some twice.
+            // The last step may overlap the one before it: every byte is copied, some twice.
             step::line::<SHARED>(dst.add(last), src.add(last));
         } else if len >= 32 {
             step::half::<SHARED>(dst, src, len - 32);
@@ -38,7 +38,7 @@ pub(crate) unsafe fn copy<const SHARED: bool>(dst: *mut u8, src: *const u8, len:
     }
 }
 
-/// Stores eight bytes as they stand in a register.
+/// Stores eight bytes in native byte order.
 ///
 /// # Safety
 /// Eight bytes at `dst` must be mapped and writable. Others may read or write them at the same time only if they are
@@ -57,11 +57,11 @@ pub(crate) unsafe fn put_u64(dst: *mut u8, value: u64) {
     }
 }
 
-/// Eight bytes as they stand, read at once.
+/// Loads eight bytes in native byte order, in one access.
 ///
 /// # Safety
-/// Eight bytes at `src` must be mapped and readable. Others may write them at the same time only if they are memory of a
-/// shared mapping; then the bytes that arrive are some bytes.
+/// Eight bytes at `src` must be mapped and readable. Others may write them at the same time only if they are memory of
+/// a shared mapping; then arbitrary bytes may be read.
 #[inline(always)]
 pub(crate) unsafe fn take_u64(src: *const u8) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -81,10 +81,10 @@ pub(crate) unsafe fn take_u64(src: *const u8) -> u64 {
     }
 }
 
-/// Whether `len` bytes are equal. `src` is buffer memory, which others may be writing; `expected` is private.
+/// True if `len` bytes are equal. `src` is buffer memory, which others may be writing; `expected` is private.
 ///
 /// # Safety
-/// As for [`copy`], nothing is written.
+/// As for [`copy`]; nothing is written.
 #[inline(always)]
 pub(crate) unsafe fn equal(src: *const u8, expected: *const u8, len: usize) -> bool {
     // SAFETY: the caller's promise; each step stays inside [0, len), and the last may overlap the one before it.
@@ -102,7 +102,7 @@ pub(crate) unsafe fn equal(src: *const u8, expected: *const u8, len: usize) -> b
     }
 }
 
-/// Whether 32 bytes are as expected in the bits that a mask has. `src` is buffer memory, which others may be writing.
+/// True if 32 bytes equal `expected` in the bits set in `mask`. `src` is buffer memory, which others may be writing.
 ///
 /// # Safety
 /// 32 bytes at `src` must be mapped and readable.
@@ -116,7 +116,7 @@ pub(crate) unsafe fn matches(src: *const u8, expected: &[u8; 32], mask: &[u8; 32
 mod step {
     use std::arch::asm;
 
-    /// Whether the masked bits of 32 bytes are equal.
+    /// True if the masked bits of 32 bytes are equal.
     #[inline(always)]
     pub(super) unsafe fn matches(src: *const u8, expected: &[u8; 32], mask: &[u8; 32]) -> bool {
         let equal: u32;
@@ -135,7 +135,7 @@ mod step {
         equal == 0xffff
     }
 
-    /// Whether two lines are equal.
+    /// True if two lines of 64 bytes are equal.
     #[inline(always)]
     pub(super) unsafe fn same(src: *const u8, expected: *const u8) -> bool {
         let equal: u32;
@@ -155,7 +155,7 @@ mod step {
         equal == 0xffff
     }
 
-    /// One byte.
+    /// Loads one byte.
     #[inline(always)]
     pub(super) unsafe fn take<const SHARED: bool>(src: *const u8) -> u8 {
         let byte: u8;
@@ -181,7 +181,7 @@ mod step {
         }
     }
 
-    /// 32 bytes at the start and 32 bytes `tail` later.
+    /// Copies 32 bytes at the start and 32 bytes `tail` bytes later.
     #[inline(always)]
     pub(super) unsafe fn half<const SHARED: bool>(dst: *mut u8, src: *const u8, tail: usize) {
         // SAFETY: 32 + tail bytes each, by the caller's promise.
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_found_wherever_it_stands() {
-        // Miri takes its time: each way through, once.
+        // Miri is slow: each path is taken once.
         let lens: Vec<usize> = if cfg!(miri) { vec![0, 3, 8, 13, 63, 64, 66, 130] } else { (0..300).collect() };
         for len in lens {
             let mut bytes: Vec<u8> = (0..len).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect();

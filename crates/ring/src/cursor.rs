@@ -1,7 +1,7 @@
 //! Publication between one producer and one consumer: two counters, each written by one side only.
 //!
 //! Counters run freely over 32 bits; the slot is the counter masked. The code is generic over the atomic type, so that
-//! loom explores the code that ships.
+//! loom explores the very code that is used.
 //!
 //! Orderings: the producer's `Release` store of `published` pairs with the consumer's `Acquire` load of it, so that the
 //! consumer sees the slots and frames written before. The consumer's `Release` store of `released` pairs with the
@@ -53,7 +53,7 @@ impl Counter for loom::sync::atomic::AtomicU32 {
     }
 }
 
-/// The other side's counter went where it cannot go.
+/// The other side's counter has an impossible value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lied;
 
@@ -67,7 +67,7 @@ pub(crate) struct Producer {
 }
 
 impl Producer {
-    /// Slots in the other side's hands, as last seen.
+    /// Slots held by the other side, as last seen.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
         self.published.wrapping_sub(self.released)
@@ -80,7 +80,7 @@ impl Producer {
         shared.store(self.published, Ordering::Release);
     }
 
-    /// Looks how many slots came back since the last look.
+    /// Returns the number of slots that came back since the last call.
     #[inline]
     pub(crate) fn reclaim(&mut self, shared: &impl Counter) -> Result<u32, Lied> {
         let now = shared.load(Ordering::Acquire);
@@ -93,7 +93,7 @@ impl Producer {
     }
 }
 
-/// Whether the consumer ever put other buffers into slots: to be asked after slots were reclaimed, and about them.
+/// True if the consumer ever put other buffers into slots; to be asked after slots were reclaimed, and valid for those.
 #[inline]
 pub(crate) fn were_swapped(swaps: &impl Counter) -> bool {
     swaps.load(Ordering::Relaxed) != 0
@@ -109,7 +109,7 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    /// Looks how many slots were published since the last look; no more than `most` can be out at a time.
+    /// Returns the number of slots published since the last call; at most `most` can be unreleased at a time.
     #[inline]
     pub(crate) fn look(&mut self, shared: &impl Counter, most: u32) -> Result<u32, Lied> {
         let now = shared.load(Ordering::Acquire);
@@ -121,14 +121,14 @@ impl Consumer {
         Ok(new)
     }
 
-    /// Says that there are other buffers in the slots that are given back next.
+    /// Announces that the slots that are given back next hold other buffers.
     #[inline]
     pub(crate) fn announce_swaps(&mut self, swaps: &impl Counter) {
-        // Sticky; the release of the slots orders it, and so the producer that acquires them sees it.
+        // Never reset; the release of the slots orders it, so the producer that acquires them sees it.
         swaps.store(1, Ordering::Relaxed);
     }
 
-    /// Gives back the next `n` slots; they must not be touched afterwards.
+    /// Gives back the next `n` slots; they must not be accessed afterwards.
     #[inline]
     pub(crate) fn release(&mut self, shared: &impl Counter, n: u32) {
         debug_assert!(n <= self.seen.wrapping_sub(self.released));
@@ -193,7 +193,7 @@ mod loom_tests {
     // SAFETY: the slots are handed over by the two counters, which is what the model checks.
     unsafe impl Sync for Shared {}
 
-    /// Who gets a slot back that was swapped knows it, and sees the buffer that is in it now.
+    /// A producer that gets a swapped slot back is told so, and sees the buffer that is in it now.
     #[test]
     fn swaps_are_known_with_the_slots() {
         loom::model(|| {

@@ -1,10 +1,10 @@
-//! A frame, or its part, in a buffer.
+//! A frame, or a part of one, in a buffer.
 
 use crate::copy::{copy, equal, matches, put_u64, take_u64};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// The bytes of one slot's buffer, in the hands of whoever owns the slot.
+/// The bytes of one slot's buffer, borrowed by the slot's owner.
 ///
 /// In a private region they can be borrowed as a slice; in a shared one only copied, because another process may write
 /// them meanwhile.
@@ -28,21 +28,21 @@ impl<'a> Frame<'a> {
         Self { at, len, shared, life: PhantomData }
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if the frame has no bytes.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Copies bytes into the frame at an offset; false, and nothing done, if they do not fit.
+    /// Copies bytes into the frame at an offset; false, with nothing done, if they do not fit.
     #[inline]
     #[must_use = "false means that nothing was written"]
     pub fn write(&mut self, at: usize, bytes: &[u8]) -> bool {
@@ -54,8 +54,8 @@ impl<'a> Frame<'a> {
         true
     }
 
-    /// Writes eight bytes, big-endian as networks want them, at an offset; false, and nothing done, if they do not fit.
-    /// Cheaper than [`Frame::write`] for a number that was just computed.
+    /// Writes eight bytes in network byte order at an offset; false, with nothing done, if they do not fit. Faster than
+    /// [`Frame::write`] for a number that was just computed.
     #[inline]
     #[must_use = "false means that nothing was written"]
     pub fn write_u64(&mut self, at: usize, value: u64) -> bool {
@@ -67,7 +67,7 @@ impl<'a> Frame<'a> {
         true
     }
 
-    /// Copies bytes out of the frame from an offset; false, and nothing done, if there are not so many.
+    /// Copies bytes out of the frame from an offset; false, with nothing done, if the frame is too short.
     #[inline]
     #[must_use = "false means that nothing was read"]
     pub fn read(&self, at: usize, bytes: &mut [u8]) -> bool {
@@ -79,7 +79,7 @@ impl<'a> Frame<'a> {
         true
     }
 
-    /// Eight bytes, big-endian as networks have them, at an offset; None if there are not so many.
+    /// Reads eight bytes in network byte order at an offset; None if the frame is too short.
     #[inline]
     #[must_use]
     pub fn read_u64(&self, at: usize) -> Option<u64> {
@@ -90,7 +90,7 @@ impl<'a> Frame<'a> {
         Some(u64::from_be(unsafe { take_u64(self.at.as_ptr().add(at)) }))
     }
 
-    /// Whether 32 bytes at an offset are as expected in the bits that the mask has; false if there are not so many.
+    /// True if the 32 bytes at an offset equal `expected` in the bits set in `mask`; false if the frame is too short.
     #[inline]
     #[must_use]
     pub fn matches(&self, at: usize, expected: &[u8; 32], mask: &[u8; 32]) -> bool {
@@ -101,7 +101,7 @@ impl<'a> Frame<'a> {
         unsafe { matches(self.at.as_ptr().add(at), expected, mask) }
     }
 
-    /// Whether these bytes stand at an offset, read where they are: cheaper than a copy of them that is compared.
+    /// True if the frame holds `expected` at an offset, compared in place: faster than copying out and comparing.
     #[inline]
     #[must_use]
     pub fn holds(&self, at: usize, expected: &[u8]) -> bool {
@@ -115,7 +115,7 @@ impl<'a> Frame<'a> {
         unsafe { equal(self.at.as_ptr().add(at), expected.as_ptr(), expected.len()) }
     }
 
-    /// The bytes themselves, if no other process can write them.
+    /// Borrows the bytes, if no other process can write them.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
@@ -123,7 +123,7 @@ impl<'a> Frame<'a> {
         (!self.shared).then(|| unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) })
     }
 
-    /// The bytes themselves, to be changed in place, if no other process can read or write them.
+    /// Borrows the bytes to be changed in place, if no other process can read or write them.
     #[inline]
     #[must_use]
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
@@ -131,7 +131,7 @@ impl<'a> Frame<'a> {
         (!self.shared).then(|| unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) })
     }
 
-    /// A copy on the heap, for those who are in no hurry.
+    /// Copies the bytes to the heap; for code that need not be fast.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -139,7 +139,7 @@ impl<'a> Frame<'a> {
         bytes
     }
 
-    /// Copies the bytes to the end of others.
+    /// Appends the bytes to `bytes`.
     pub fn append_to(&self, bytes: &mut Vec<u8>) {
         match self.bytes() {
             Some(slice) => bytes.extend_from_slice(slice),
@@ -152,14 +152,14 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Where the bytes are, for system calls that fill or send them.
+    /// Address of the bytes, for system calls that fill or send them.
     #[inline]
     #[must_use]
     pub fn as_ptr(&self) -> NonNull<u8> {
         self.at
     }
 
-    /// Copies another frame's bytes to the start of this one; false, and nothing done, if they do not fit.
+    /// Copies another frame's bytes to the start of this one; false, with nothing done, if they do not fit.
     #[inline]
     #[must_use = "false means that nothing was written"]
     pub fn copy_from(&mut self, from: &Frame<'_>) -> bool {
@@ -167,7 +167,7 @@ impl<'a> Frame<'a> {
             return false;
         }
         // SAFETY: both frames hold `from.len` bytes. In a private region no two slots hold one buffer; in a shared one
-        // another process may have named ours, and then both may be the same bytes, which `copy` bears.
+        // another process may have named ours, and then both may be the same bytes, which `copy` allows.
         unsafe { copy::<true>(self.at.as_ptr(), from.at.as_ptr(), from.len) };
         true
     }

@@ -1,36 +1,37 @@
-//! Frames of several slots, copied out of a receive ring in one piece.
+//! Copies frames of several slots out of a receive ring in one piece.
 
 use crate::RxBatch;
 use crate::layout::{MAX_FRAGS, flags};
 
-/// What was found at a slot.
+/// Result of [`RxBatch::gather`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gathered {
-    /// A frame of so many slots, whose bytes were appended. In all other cases none were.
+    /// A whole frame, whose bytes were appended. In all other cases none were.
     Whole {
-        /// Its slots.
+        /// Number of slots of the frame.
         slots: u32,
     },
-    /// The batch ends before the frame: look at the same slot again when more has arrived.
+    /// The batch ends before the frame: try the same slot again when more slots have arrived.
     Later,
-    /// Slots without a frame: the last is void or bad, which the ring has counted, or they are more than a frame can have.
+    /// Slots without a whole frame: the last one is void or bad (and counted by the ring), or there are more than a
+    /// frame can have.
     Spoiled {
-        /// Those slots.
+        /// Number of slots to skip.
         slots: u32,
     },
-    /// A frame that is longer than the limit.
+    /// A frame longer than the limit.
     TooLong {
-        /// Its slots.
+        /// Number of slots of the frame.
         slots: u32,
     },
 }
 
 impl RxBatch<'_> {
-    /// Copies the frame that begins at the `first` slot to the end of `to`, if it has `limit` octets at most. What the port
-    /// said of it is with the first slot ([`RxBatch::meta`]).
+    /// Copies the frame that begins at the `first` slot to the end of `to`, if it has at most `limit` bytes. The port's
+    /// metadata of the frame is with the first slot ([`RxBatch::meta`]).
     ///
-    /// The batch must reach beyond slots that are looked at anyway, by [`MAX_FRAGS`] or to the ring's end: a frame whose end
-    /// is never in it comes [`Gathered::Later`] for ever.
+    /// The batch must reach [`MAX_FRAGS`] slots beyond `first`, or to the last slot delivered: a frame whose end is not
+    /// in the batch stays [`Gathered::Later`].
     pub fn gather(&mut self, first: u32, limit: usize, to: &mut Vec<u8>) -> Gathered {
         // A frame that fills the ring can never be finished.
         let most = MAX_FRAGS.min(self.ring.raw.mask as usize);
@@ -64,7 +65,8 @@ mod tests {
     use super::*;
     use crate::{Region, RegionConfig, RxRing, Sharing};
 
-    /// A ring with these slots delivered, each full of its number: octets, and whether the frame goes on.
+    /// A ring with these slots delivered, each filled with its number: bytes, and true if the frame goes on in the next
+    /// slot.
     fn ring(sharing: Sharing, ring_slots: u32, slots: &[(usize, bool)]) -> RxRing {
         let ring_bytes = Region::ring_room(ring_slots);
         let config = RegionConfig { buf_size: 512, buffers: ring_slots, ring_bytes, sharing, huge: false };

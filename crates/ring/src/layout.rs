@@ -1,4 +1,4 @@
-//! `netmap.h` (API 14), field for field: what a C program compiled against netmap's headers finds in the mapping.
+//! `netmap.h` (API 14), field for field, as a C program compiled against netmap's headers finds it in the mapping.
 //!
 //! These structures describe memory; they are never borrowed as Rust values. Rings are read and written through atomic
 //! words (see [`crate::SlotCell`]), because another thread or process may look at the same bytes.
@@ -8,7 +8,7 @@ use std::mem::{offset_of, size_of};
 /// One slot of a ring (`struct netmap_slot`, 16 bytes).
 #[repr(C)]
 pub struct NetmapSlot {
-    /// Which buffer.
+    /// Index of the buffer.
     pub buf_idx: u32,
     /// Bytes of the frame, or of its part, in that buffer.
     pub len: u16,
@@ -21,7 +21,7 @@ pub struct NetmapSlot {
 /// The head of a ring (`struct netmap_ring`); the slots follow at byte 256.
 #[repr(C)]
 pub struct NetmapRing {
-    /// From this structure to buffer 0, in bytes.
+    /// Distance from this structure to buffer 0, in bytes.
     pub buf_ofs: i64,
     /// Slots in the ring.
     pub num_slots: u32,
@@ -33,7 +33,7 @@ pub struct NetmapRing {
     pub dir: u16,
     /// First slot the user owns.
     pub head: u32,
-    /// Where the user wants to be woken from.
+    /// Slot from which on the user wants to be woken.
     pub cur: u32,
     /// First slot the port owns.
     pub tail: u32,
@@ -41,7 +41,7 @@ pub struct NetmapRing {
     pub flags: u32,
     /// Time of the last sync (`struct timeval`).
     pub ts: [i64; 2],
-    /// Which bits of a slot's `ptr` are its data's offset; 0 when the user did not ask for OFFSETS.
+    /// Bits of a slot's `ptr` that are the data's offset; 0 if the user did not ask for OFFSETS.
     pub offset_mask: u64,
     /// Alignment of buffers.
     pub buf_align: u64,
@@ -72,24 +72,24 @@ pub struct NetmapIf {
     pub spare: [u32; 3],
 }
 
-/// The netmap API this layout is compatible with.
+/// The netmap API version that this layout is compatible with.
 pub const API: u32 = 14;
-/// Where a ring's slots begin, counted from the ring.
+/// Offset of a ring's first slot, in bytes from the ring.
 pub const SLOTS_OFFSET: usize = 256;
-/// Where an interface's ring offsets begin, counted from the interface.
+/// Offset of an interface's table of ring offsets, in bytes from the interface.
 pub const RING_OFS_OFFSET: usize = 56;
-/// Most fragments of one frame (`NETMAP_MAX_FRAGS`).
+/// Most slots of one frame (`NETMAP_MAX_FRAGS`).
 pub const MAX_FRAGS: usize = 64;
 
 /// Slot flags (`NS_*`).
 pub mod flags {
     /// The slot holds another buffer than before.
     pub const BUF_CHANGED: u16 = 0x01;
-    /// Tell when this slot was sent.
+    /// Report when this slot has been sent.
     pub const REPORT: u16 = 0x02;
     /// Hand the frame on to the other ring (host or NIC).
     pub const FORWARD: u16 = 0x04;
-    /// The switch must not learn this source.
+    /// The switch must not learn the frame's source address.
     pub const NO_LEARN: u16 = 0x08;
     /// `ptr` points to the data.
     pub const INDIRECT: u16 = 0x10;
@@ -97,7 +97,7 @@ pub mod flags {
     pub const MOREFRAG: u16 = 0x20;
     /// A transmitted frame, seen by a monitor.
     pub const TXMON: u16 = 0x40;
-    /// linerate's own: the slot's metadata record is valid. Cleared before a foreign program sees the slot.
+    /// Extension of linerate: the slot's metadata record is valid. Cleared before a foreign program sees the slot.
     pub const META: u16 = 0x80;
 }
 
@@ -116,7 +116,7 @@ pub const fn ring_bytes(slots: usize) -> usize {
     SLOTS_OFFSET + slots * size_of::<NetmapSlot>()
 }
 
-/// Bytes of an interface with so many rings each way (host rings: none).
+/// Bytes of an interface with `tx` and `rx` rings (no host rings).
 #[must_use]
 pub const fn if_bytes(tx: usize, rx: usize) -> usize {
     RING_OFS_OFFSET + (tx + rx) * 8

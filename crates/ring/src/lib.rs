@@ -1,17 +1,17 @@
 //! netmap's memory in user space: a [`Region`] holds rings of slots and the buffers they name, laid out as
 //! `netmap.h` lays them out, and may be shared between threads and between processes.
 //!
-//! The way of a frame: a user reserves slots of a [`TxRing`], writes frames into their buffers and commits them; an
-//! engine (a port) takes committed slots and gives them back when they were sent ([`OwnTx`]). On receive the engine
-//! delivers slots to an [`RxRing`] ([`OwnRx`]), the user reads the frames and releases the slots. A [`Pipe`] joins a
-//! transmit ring to a receive ring of somebody else, which is all that a virtual cable is, and is the engine of both.
+//! Life of a frame: a user reserves slots of a [`TxRing`], writes frames into their buffers and commits them; an engine
+//! (a port) takes committed slots and gives them back once they are sent ([`OwnTx`]). On receive the engine delivers
+//! slots to an [`RxRing`] ([`OwnRx`]), the user reads the frames and releases the slots. A [`Pipe`] joins a transmit
+//! ring to another user's receive ring, as a virtual cable does, and is the engine of both.
 //!
-//! What this crate refuses to do: it knows no protocol, no port, no policy and no clock.
+//! Out of scope: this crate knows no protocol, no port, no policy and no clock.
 //!
 //! # Trust
-//! A region is *private* (one process maps it) or *shared*. Nothing that another process may have written is trusted:
-//! cursors, buffer indices and lengths are read once and checked where they are consumed, and no Rust reference ever
-//! points into buffer memory of a shared region; frames are copied in and out ([`Frame`]).
+//! A region is *private* (one process maps it) or *shared*. Values that another process may have written are not
+//! trusted: cursors, buffer indices and lengths are read once and checked where they are consumed, and no Rust
+//! reference ever points into buffer memory of a shared region; frames are copied in and out ([`Frame`]).
 
 mod bell;
 mod cell;

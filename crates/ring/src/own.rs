@@ -1,7 +1,8 @@
-//! The engine's half of rings that no pipe serves: a port's backend takes and completes slots, or fills them.
+//! The engine's half of rings that no pipe serves: a port's backend takes and completes slots, or fills and delivers
+//! them.
 //!
-//! A pipe's ring gives out none of this, and neither half gives out its ring by `&mut`: who could exchange rings could
-//! have the engine of one move the cursors of a pipe's, and the pipe would publish slots that it has not written.
+//! A pipe's ring gives out none of this, and neither half gives out its ring by `&mut`: exchanging rings would let the
+//! engine of one move the cursors of a pipe's ring, and the pipe would publish slots that it has not written.
 
 use crate::cell::{Meta, SlotWord};
 use crate::frame::Frame;
@@ -17,7 +18,7 @@ pub struct OwnTx<'a>(pub(crate) &'a mut TxRing);
 pub struct OwnRx<'a>(pub(crate) &'a mut RxRing);
 
 impl TxRing {
-    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
+    /// The engine's half of a ring without a pipe. None for a pipe's ring: only the pipe moves its cursors.
     #[inline]
     #[must_use]
     pub fn own(&mut self) -> Option<OwnTx<'_>> {
@@ -26,7 +27,7 @@ impl TxRing {
 }
 
 impl RxRing {
-    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
+    /// The engine's half of a ring without a pipe. None for a pipe's ring: only the pipe moves its cursors.
     #[inline]
     #[must_use]
     pub fn own(&mut self) -> Option<OwnRx<'_>> {
@@ -60,7 +61,7 @@ impl OwnTx<'_> {
         self.0.pending_frame(i)
     }
 
-    /// The `i`th pending slot's frame and flags, the slot being read once; None if it is void. `i` must be below
+    /// The `i`th pending slot's frame and flags, the slot read once; None if it is void. `i` must be below
     /// [`TxRing::pending`].
     #[inline]
     #[must_use]
@@ -88,14 +89,15 @@ impl OwnTx<'_> {
 }
 
 impl OwnRx<'_> {
-    /// Slots that can be delivered into now, if their buffers are still there (copying engines never take them).
+    /// Slots that can be delivered into now, provided that they have buffers (copying engines never take buffers).
     #[inline]
     #[must_use]
     pub fn room(&self) -> u32 {
         self.0.raw.mask - self.available()
     }
 
-    /// Largest frame that can be received now: the `i`th free slot's whole buffer. `i` must be below [`OwnRx::room`].
+    /// The `i`th free slot's whole buffer, to be filled. None if the slot has no buffer, or `i` is not below
+    /// [`OwnRx::room`].
     #[inline]
     #[must_use]
     pub fn free_frame(&mut self, i: u32) -> Option<Frame<'_>> {
@@ -107,7 +109,7 @@ impl OwnRx<'_> {
         (buf >= BUFFERS_RESERVED).then(|| unsafe { self.0.raw.frame(buf, self.0.raw.usable) })
     }
 
-    /// Sets what the `i`th free slot will be delivered with; nothing if there is no such slot.
+    /// Sets length, flags and metadata of the `i`th free slot, for its delivery; does nothing if there is no such slot.
     #[inline]
     pub fn set_free(&mut self, i: u32, len: usize, flags: u16, meta: Option<Meta>) {
         if i >= self.room() {
@@ -122,7 +124,7 @@ impl OwnRx<'_> {
         }
     }
 
-    /// Delivers the next `n` free slots, which were set before.
+    /// Delivers the next `n` free slots, which must have been set before.
     #[inline]
     pub fn deliver(&mut self, n: u32) {
         debug_assert!(n <= self.room());
@@ -130,7 +132,7 @@ impl OwnRx<'_> {
         self.0.raw.show(self.0.head, self.0.tail);
     }
 
-    /// Copies one whole frame into the next free slot, or as many as it needs; false, and nothing done, if there is no
+    /// Copies one whole frame into the next free slot, or as many as it needs; false, with nothing done, if there is no
     /// room or it needs more than 64 slots.
     pub fn deliver_copy(&mut self, bytes: &[u8], meta: Option<Meta>) -> bool {
         let per = self.0.raw.usable;
@@ -157,10 +159,10 @@ impl OwnRx<'_> {
         true
     }
 
-    /// Takes the buffer out of the next slot that is neither delivered nor empty already. At the start that is all slots.
+    /// Takes the buffer out of the first free slot that still has one. On a new ring all slots have one.
     pub fn take_buffer(&mut self) -> Option<Buffer> {
-        // Free slots are [tail, head + slots), and [tail, back) of them are empty; a ring that was delivered into by
-        // copying has left `back` behind.
+        // Free slots are [tail, head + slots), and [tail, back) of them have no buffer; deliveries by copying leave
+        // `back` behind `tail`.
         let free = self.0.raw.mask + 1 - self.available();
         let empty = self.0.back.wrapping_sub(self.0.tail);
         let empty = if empty > free { 0 } else { empty };
@@ -175,8 +177,8 @@ impl OwnRx<'_> {
         (buf >= BUFFERS_RESERVED).then(|| unsafe { Buffer::from_index(buf, &self.0.raw.region) })
     }
 
-    /// Delivers a buffer that was taken before, in the next slot; gives it back if there is no room, or the slot still
-    /// has a buffer, or it is another region's.
+    /// Delivers a buffer that was taken before, in the next slot; returns it as error if there is no room, the slot
+    /// still has a buffer, or the buffer is of another region.
     pub fn deliver_buffer(&mut self, buffer: Buffer, len: usize, flags: u16, meta: Option<Meta>) -> Result<(), Buffer> {
         let cursor = self.0.tail;
         if self.room() == 0

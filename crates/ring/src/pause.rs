@@ -1,20 +1,20 @@
-//! What a consumer asks its producer to hold back: a word beside the consumer's counter, on the line that the producer
-//! reads in each sync anyway.
+//! Pause requests of a consumer to its producer: a word beside the consumer's counter, on the cache line that the
+//! producer reads in each sync anyway.
 //!
-//! Orderings: the word hands nothing over, so it is stored and loaded relaxed. That a sleeping producer learns of a new
-//! one is the doorbell's argument ([`crate::bell`]): the consumer stores the word, fences, and looks whether the producer
-//! sleeps; the producer says that it sleeps, fences, and looks at the word once more.
+//! Orderings: the word hands nothing over, so it is stored and loaded relaxed. A sleeping producer sees a new request
+//! by the doorbell's argument ([`crate::bell`]): the consumer stores the word, fences, and looks whether the producer
+//! sleeps; the producer announces that it sleeps, fences, and reads the word once more.
 
 use crate::cursor::Counter;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What the consumer has asked for: eight classes, a bit each, and a number that changes with each asking, so that the
-/// same classes can be asked for anew.
+/// Pause request: eight classes, one bit for each, and a number that changes with each request, so that the same
+/// classes can be requested anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause(u32);
 
 impl Pause {
-    /// The classes that are to be held back.
+    /// Classes to be held back, one bit for each.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the low 8 bits are wanted")]
@@ -22,18 +22,18 @@ impl Pause {
         self.0 as u8
     }
 
-    /// The next asking.
+    /// The next request, for these classes.
     const fn next(self, classes: u8) -> Self {
         Self((self.0 & !0xff).wrapping_add(0x100) | classes as u32)
     }
 
-    /// Asks for these classes after this was asked.
+    /// Requests these classes, as the request after this one.
     pub(crate) fn ask(&mut self, shared: &impl Counter, classes: u8) {
         *self = self.next(classes);
         shared.store(self.0, Relaxed);
     }
 
-    /// What stands there; another process may have written anything.
+    /// Reads the shared word; another process may have written any value.
     #[inline]
     pub(crate) fn look(shared: &impl Counter) -> Self {
         Self(shared.load(Relaxed))
@@ -64,7 +64,7 @@ mod loom_tests {
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU32;
 
-    /// A producer that goes to sleep while it is paused sees that the pause has ended, or its bell is rung.
+    /// A producer that goes to sleep while paused either sees that the pause has ended, or its bell is rung.
     #[test]
     fn the_end_of_a_pause_is_not_slept_through() {
         loom::model(|| {

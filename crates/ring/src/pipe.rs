@@ -1,18 +1,18 @@
-//! A pipe: what is committed to a transmit ring arrives in a receive ring, slot by slot, without a copy of the frames.
+//! A pipe: slots committed to a transmit ring arrive in a receive ring, slot by slot, without a copy of the frames.
 //!
-//! Slot k of the transmit ring and slot k of the receive ring stand for each other and start with the same buffer. The
+//! Slot k of the transmit ring corresponds to slot k of the receive ring, and both start with the same buffer. The
 //! producer writes the receive ring's slots and publishes them by batch; the consumer gives them back by batch. A slot
 //! comes back with its own buffer unless the consumer swapped it (BUF_CHANGED).
 //!
 //! # Trust
 //! In one process both sides may swap buffers. Between two processes the region's maker may swap and accepts no swap;
 //! the other side accepts any buffer inside the region and may not swap. So the maker always knows where each of its
-//! buffers is, whatever the other side does. What leaves a transmit ring is what was said of it, not what stands in the
-//! shared slots by then: lengths and flags are kept privately too, so the sender's counts are its own.
+//! buffers is, whatever the other side does. A transmit ring's frames leave with the lengths and flags that this
+//! process wrote, not with those in the shared slots: they are kept privately too, so the sender's counts are right.
 //!
 //! In one process frames are borrowed, so safe code must not be able to give one buffer two holders: each half of a
-//! pair is taken once, from cursor 0; a pipe serves no ring but its own, and its ring no engine but the pipe; and
-//! nothing is reset while the other half lives. Between processes none of this can be enforced, and frames are copied.
+//! pair is taken once, from cursor 0; a pipe serves only its own ring, and that ring has no other engine; and nothing
+//! is reset while the other half lives. Between processes none of this can be enforced, and frames are copied.
 
 use crate::bell;
 use crate::cell::{SlotCell, SlotWord};
@@ -28,7 +28,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// Which side of a shared region this process is.
+/// Side of a region that this process is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pipe {
     /// Both sides are of this process.
@@ -39,14 +39,14 @@ pub enum Pipe {
     Joiner,
 }
 
-/// What a sync moved.
+/// Counts of what one sync moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
     /// Slots handed over.
     pub slots: u32,
     /// Frames handed over.
     pub frames: u32,
-    /// Their bytes.
+    /// Bytes of those frames.
     pub bytes: u64,
     /// Frames refused because they had more than 64 fragments.
     pub too_many_fragments: u32,
@@ -75,9 +75,9 @@ pub struct PipeTx {
     far: Raw,
     producer: Producer,
     accept_swaps: bool,
-    /// The rest of a chain that was refused is still to come.
+    /// The rest of a refused chain is still to come.
     refusing: bool,
-    /// What the consumer was last seen to ask for.
+    /// Pause request of the consumer, as last read.
     pause: Pause,
     lies: u64,
     id: u64,
@@ -90,7 +90,7 @@ pub struct PipeRx {
     pause: Pause,
     lies: u64,
     id: u64,
-    /// The producer is gone, and was looked at for the last time.
+    /// The producer is gone, and its counter was read for the last time.
     ended: bool,
 }
 
@@ -111,9 +111,9 @@ impl Pipe {
         region.claim(pair, half, start)
     }
 
-    /// The sender's half of a pair, from cursor `start` on.
+    /// Makes the sender's half of a pair, from cursor `start` on.
     ///
-    /// In a private region: once, and from cursor 0.
+    /// In a private region each half can be taken once, and only from cursor 0.
     pub fn sender(self, region: &Arc<Region>, pair: &RingPair, start: u32) -> Result<(TxRing, PipeTx), RegionError> {
         let claim = self.claim(region, pair, Half::Sender, start)?;
         let mut ring = TxRing::over(region.clone(), pair.tx, pair.first_buf);
@@ -122,7 +122,7 @@ impl Pipe {
         (ring.raw.pipe, ring.raw.claim) = (next_id(), claim);
         let far = Raw::new(region.clone(), pair.rx, pair.first_buf);
         if self == Self::Joiner {
-            // The maker takes no other buffers than it knows of.
+            // The maker takes only buffers that it knows of.
             for k in 0..pair.rx.slots {
                 let buf = far.slot(k).word().buf_idx();
                 if (BUFFERS_RESERVED..region.buffers()).contains(&buf) {
@@ -144,16 +144,16 @@ impl Pipe {
         Ok((ring, engine))
     }
 
-    /// The receiver's half of a pair, from cursor `start` on.
+    /// Makes the receiver's half of a pair, from cursor `start` on.
     ///
-    /// In a private region: once, and from cursor 0.
+    /// In a private region each half can be taken once, and only from cursor 0.
     pub fn receiver(self, region: &Arc<Region>, pair: &RingPair, start: u32) -> Result<(RxRing, PipeRx), RegionError> {
         let claim = self.claim(region, pair, Half::Receiver, start)?;
         let mut ring = RxRing::over(region.clone(), pair.rx, pair.first_buf);
         (ring.head, ring.tail, ring.back) = (start, start, start);
         (ring.may_swap, ring.accept_swaps) = (self.may_swap(), self.accepts_swaps());
         (ring.raw.pipe, ring.raw.claim) = (next_id(), claim);
-        // Who joins finds slots that the maker, if it was quick, has published already.
+        // A joiner may find slots that the maker has published already.
         if self != Self::Joiner {
             ring.reset_slots();
         }
@@ -170,7 +170,7 @@ impl Pipe {
 }
 
 impl PipeTx {
-    /// Takes back what the consumer released. Does nothing to a ring that is not this pipe's.
+    /// Takes back the slots that the consumer released. Does nothing to a ring that is not this pipe's.
     #[inline]
     pub fn reclaim(&mut self, ring: &mut TxRing) {
         if ring.raw.pipe != self.id {
@@ -208,8 +208,9 @@ impl PipeTx {
         }
     }
 
-    /// Reclaims, then hands over all committed whole frames that `admit` lets pass; it is asked with each frame's
-    /// bytes, in order, and ends the batch by saying no. Does nothing to a ring that is not this pipe's.
+    /// Reclaims, then hands over all committed whole frames that `admit` lets pass: it is called with each frame's
+    /// length in bytes, in order, and ends the batch by returning false. Does nothing to a ring that is not this
+    /// pipe's.
     #[inline]
     pub fn sync(&mut self, ring: &mut TxRing, mut admit: impl FnMut(usize) -> bool) -> Reclaimed {
         let mut moved = Reclaimed::default();
@@ -233,7 +234,7 @@ impl PipeTx {
                     break;
                 }
             }
-            // What ended the run: not a plain slot, or not admitted now, or the ring's end.
+            // The slot that ended the run: not a plain one, or not admitted now, or the first after the ring's end.
             let cursor = ring.taken.wrapping_add(i);
             let word = ring.word(cursor);
             i += 1;
@@ -248,7 +249,7 @@ impl PipeTx {
                 i = self.refuse(ring, moved.slots, pending);
                 moved.too_many_fragments += 1;
             } else if bytes == 0 {
-                // Void: it travels, because slots stand for each other, but it is no frame.
+                // Void: handed over, because slots correspond one to one, but not counted as a frame.
             } else if admit(bytes) {
                 moved.frames += 1;
                 moved.bytes += bytes as u64;
@@ -265,8 +266,8 @@ impl PipeTx {
         moved
     }
 
-    /// Hands over slots from the `i`th on as long as they are plain and admitted, up to the ring's end; gives how many
-    /// and their bytes.
+    /// Hands over slots from the `i`th on as long as they are plain and admitted, up to the ring's end; returns their
+    /// number and their bytes.
     #[inline]
     fn hand_over_plain(
         &self,
@@ -295,8 +296,8 @@ impl PipeTx {
         }
     }
 
-    /// Makes void what was committed from `from` up to and including the frame's last slot, which may be still to come;
-    /// gives the slot after it.
+    /// Makes void the slots committed from `from` up to and including the frame's last one, which may not be committed
+    /// yet; returns the slot after it.
     #[cold]
     fn refuse(&mut self, ring: &TxRing, from: u32, pending: u32) -> u32 {
         let mut i = from;
@@ -311,19 +312,19 @@ impl PipeTx {
         i
     }
 
-    /// Takes over from the pipe that this one replaces: the rest of a refused chain stays refused, and so does that of a
-    /// chain which was left behind (`open`).
+    /// Takes over from the pipe that this one replaces: the rest of a refused chain stays refused, and so does the rest
+    /// of a chain that was left behind (`open`).
     pub fn inherit(&mut self, from: &Self, open: bool) {
         self.refusing = from.refusing || open;
     }
 
-    /// Whether the consumer sleeps and must be woken now; says so once.
+    /// True if the consumer sleeps and must be woken now; true once for each sleep.
     #[inline]
     pub fn must_wake(&mut self) -> bool {
         bell::must_ring(&self.lines.get().consumer_asleep.asleep)
     }
 
-    /// About to sleep until slots come back, or the consumer asks for another pause than was last looked at. False: it has
+    /// Announces that the producer sleeps until slots come back or the pause request changes. False: one of these has
     /// happened meanwhile, do not sleep.
     pub fn fall_asleep(&mut self) -> bool {
         let lines = self.lines.get();
@@ -336,20 +337,20 @@ impl PipeTx {
         sleep
     }
 
-    /// Awake again.
+    /// Announces that the producer is awake.
     pub fn wake_up(&mut self) {
         bell::wake_up(&self.lines.get().producer_asleep.asleep);
     }
 
-    /// What the consumer asks to be held back. It is asked for, not enforced: a sync moves what it is told to.
+    /// Pause request of the consumer. It is a request, not enforced: a sync moves every frame that it is told to.
     #[inline]
     pub fn pause(&mut self) -> Pause {
         self.pause = Pause::look(&self.lines.get().consumer.pause);
         self.pause
     }
 
-    /// Tells the consumer numbers beside the frames (of frames that found no room, say). It may see some of them sooner
-    /// than others.
+    /// Tells the consumer numbers beside the frames (of frames dropped for lack of room, for example). The consumer may
+    /// see some of them sooner than others.
     pub fn tell(&mut self, numbers: &[u64; TOLD]) {
         let told = &self.lines.get().told.0;
         told.iter().zip(numbers).for_each(|(cell, number)| cell.store(*number, Relaxed));
@@ -361,16 +362,16 @@ impl PipeTx {
         self.producer.published
     }
 
-    /// Cursors and swaps of the other side that could not be.
+    /// Number of invalid cursors and swaps of the other side.
     #[must_use]
     pub fn lies(&self) -> u64 {
         self.lies
     }
 
-    /// The consumer is gone for good: takes all slots back as they were lent, and makes the lines ready for another one,
-    /// if there is to be one over these rings. Gives the frames that were on their way, and the cursor from which that one
-    /// must start. While the consumer lives in this process, or if the ring is not this pipe's, nothing is taken back and
-    /// nothing lost.
+    /// To be called when the consumer is gone for good: takes all slots back with the buffers that were lent, and
+    /// resets the lines for a new consumer on these rings, if there is to be one. Returns the number of frames that
+    /// were on their way, and the cursor from which the new consumer must start. While the consumer lives in this
+    /// process, or if the ring is not this pipe's, nothing is taken back and nothing lost.
     pub fn reset(&mut self, ring: &mut TxRing) -> (u64, u32) {
         if ring.raw.pipe != self.id || !ring.raw.is_alone() {
             return (0, self.producer.published);
@@ -383,7 +384,7 @@ impl PipeTx {
             })
             .count();
         if !ring.raw.shared {
-            // Swapped but never released: the other buffers stand in the slots all the same.
+            // Swapped but never released: the slots hold the other buffers all the same.
             self.take_swapped(ring, ring.in_flight());
         }
         ring.give_back(ring.in_flight());
@@ -394,7 +395,7 @@ impl PipeTx {
     }
 }
 
-/// Writes words into slots as long as they are plain and admitted; gives how many and their bytes.
+/// Writes words into slots as long as they are plain and admitted; returns their number and their bytes.
 #[inline]
 fn copy_plain(
     words: impl Iterator<Item = SlotWord>,
@@ -415,14 +416,14 @@ fn copy_plain(
 }
 
 impl PipeRx {
-    /// Gives back what the user released, then looks for new slots; returns how many came.
+    /// Gives back the slots that the user released, then looks for new ones; returns the number of new slots.
     #[inline]
     pub fn sync(&mut self, ring: &mut RxRing) -> u32 {
         self.release(ring);
         self.look(ring)
     }
 
-    /// Looks for new slots; returns how many came: none to a ring that is not this pipe's.
+    /// Looks for new slots; returns their number, 0 for a ring that is not this pipe's.
     #[inline]
     pub fn look(&mut self, ring: &mut RxRing) -> u32 {
         if ring.raw.pipe != self.id {
@@ -439,7 +440,7 @@ impl PipeRx {
         new
     }
 
-    /// Gives back what the user released; returns how many: none of a ring that is not this pipe's.
+    /// Gives back the slots that the user released; returns their number, 0 for a ring that is not this pipe's.
     #[inline]
     pub fn release(&mut self, ring: &mut RxRing) -> u32 {
         if ring.raw.pipe != self.id {
@@ -457,13 +458,13 @@ impl PipeRx {
         done
     }
 
-    /// Whether the producer sleeps and must be woken now; says so once.
+    /// True if the producer sleeps and must be woken now; true once for each sleep.
     #[inline]
     pub fn must_wake(&mut self) -> bool {
         bell::must_ring(&self.lines.get().producer_asleep.asleep)
     }
 
-    /// About to sleep until slots arrive. False: some have arrived meanwhile, do not sleep.
+    /// Announces that the consumer sleeps until slots arrive. False: some have arrived meanwhile, do not sleep.
     pub fn fall_asleep(&mut self) -> bool {
         let lines = self.lines.get();
         bell::fall_asleep(&lines.consumer_asleep.asleep);
@@ -474,18 +475,18 @@ impl PipeRx {
         sleep
     }
 
-    /// Awake again.
+    /// Announces that the consumer is awake.
     pub fn wake_up(&mut self) {
         bell::wake_up(&self.lines.get().consumer_asleep.asleep);
     }
 
-    /// Asks the producer to hold back frames of these classes, a bit each, from now on. It may sleep, and must be woken
-    /// then ([`PipeRx::must_wake`]).
+    /// Asks the producer to hold back frames of these classes, one bit for each, from now on. The producer may sleep,
+    /// and must be woken then ([`PipeRx::must_wake`]).
     pub fn pause(&mut self, classes: u8) {
         self.pause.ask(&self.lines.get().consumer.pause, classes);
     }
 
-    /// What the producer has told; another process may have written anything.
+    /// Numbers told by the producer; another process may have written any value.
     #[must_use]
     pub fn told(&self) -> [u64; TOLD] {
         let told = &self.lines.get().told.0;
@@ -498,20 +499,20 @@ impl PipeRx {
         self.consumer.seen
     }
 
-    /// Cursors of the other side that could not be.
+    /// Number of invalid cursors of the other side.
     #[must_use]
     pub fn lies(&self) -> u64 {
         self.lies
     }
 
-    /// The producer is gone for good. While frames that it had published wait for the user: None. Then makes the lines
-    /// ready for the next one and gives the cursor from which it must start. While the producer lives in this process,
-    /// or if the ring is not this pipe's, the lines stay as they are.
+    /// To be called when the producer is gone for good. None while frames that it published still wait for the user.
+    /// After that it resets the lines for the next producer and returns the cursor from which that one must start.
+    /// While the producer lives in this process, or if the ring is not this pipe's, the lines stay as they are.
     pub fn reset(&mut self, ring: &mut RxRing) -> Option<u32> {
         if ring.raw.pipe != self.id {
             return Some(self.consumer.seen);
         }
-        // A producer that was parted from may go on publishing: what it had published by the first look is delivered.
+        // A disconnected producer may go on publishing: only slots published by the first look are delivered.
         if !(ring.raw.shared && self.ended) {
             self.sync(ring);
             self.ended = true;

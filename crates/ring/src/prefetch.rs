@@ -1,7 +1,7 @@
-//! Fetching lines before they are needed. Between two cores a line takes hundreds of nanoseconds, and a loop over frames
-//! alone keeps few of them on their way.
+//! Prefetching of cache lines. Between two cores a line takes hundreds of nanoseconds, and a plain loop over frames
+//! keeps few of these misses outstanding.
 
-/// Asks for the line at an address, to be read. Any address will do.
+/// Prefetches the line at an address, to be read. Any address will do.
 #[inline(always)]
 pub(crate) fn to_read(at: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -13,7 +13,7 @@ pub(crate) fn to_read(at: *const u8) {
     let _ = at;
 }
 
-/// Asks for the line at an address, to be written: it leaves the other core's cache now. Any address will do.
+/// Prefetches the line at an address, to be written: it leaves the other core's cache now. Any address will do.
 #[inline(always)]
 pub(crate) fn to_write(at: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -4,7 +4,7 @@
 //!  0        objects: netmap_if, netmap_ring, metadata, pipe lines; handed out upwards, 128-byte aligned
 //!  buf_area buffers: `buffers` of `buf_size` bytes each; 0 and 1 stay unused, as in netmap (0 says "none")
 //! ```
-//! Sizes are fixed when the region is made; untouched memory costs nothing.
+//! Sizes are fixed when the region is made; untouched pages take no memory.
 
 mod buffer;
 
@@ -22,63 +22,64 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Room before each frame that users of netmap's layout do not see; AF_XDP keeps as much.
+/// Headroom before each frame, hidden from users of netmap's layout; AF_XDP reserves as much.
 pub const HEADROOM: usize = 256;
 /// Buffers 0 and 1 are never handed out.
 pub const BUFFERS_RESERVED: u32 = 2;
-/// Two cache lines: what neighbouring-line prefetchers fetch together.
+/// Two cache lines, in bytes: the pair that an adjacent-line prefetcher fetches together.
 pub(crate) const LINES: usize = 128;
 
-/// Who maps a region.
+/// Processes that may map a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// This process alone; frames may be borrowed as slices.
+    /// Only this process; frames may be borrowed as slices.
     Private,
-    /// It can be handed to other processes; frames are copied in and out.
+    /// Other processes too, once handed the region's file; frames are copied in and out.
     Shared,
 }
 
-/// What a region is made with.
+/// Parameters of a new region.
 #[derive(Clone, Copy, Debug)]
 pub struct RegionConfig {
     /// Bytes of a buffer, headroom included: a power of two, 512 to 65536.
     pub buf_size: u32,
     /// Buffers wanted, without the two reserved ones.
     pub buffers: u32,
-    /// Bytes for interfaces, rings and what belongs to them; see [`Region::ring_room`].
+    /// Bytes for interfaces, rings, metadata and pipe lines; see [`Region::ring_room`].
     pub ring_bytes: usize,
-    /// Who maps it.
+    /// Processes that may map the region.
     pub sharing: Sharing,
-    /// Take reserved 2 MiB pages if there are, for a private region. No seal stops another process from punching holes
-    /// into a file of such pages, and where none is left to fill a hole, the next access ends the process (SIGBUS).
+    /// Use reserved 2 MiB pages if available; for a private region only. No seal stops another process from punching
+    /// holes into a file of such pages, and where no page is left to fill a hole, the next access ends the process
+    /// (SIGBUS).
     pub huge: bool,
 }
 
-/// Where a ring and what belongs to it lie, counted from the region's start.
+/// Offsets of a ring and of its metadata, in bytes from the region's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSpot {
-    /// `netmap_ring`.
+    /// Offset of the `netmap_ring`.
     pub ring: u64,
-    /// Its metadata records.
+    /// Offset of the ring's metadata records.
     pub meta: u64,
-    /// Slots.
+    /// Number of slots.
     pub slots: u32,
 }
 
-/// A transmit ring, the receive ring at its far end, and the lines through which the two publish.
+/// A transmit ring, the receive ring at its far end, and the cache lines through which the two publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingPair {
     /// The sender's ring.
     pub tx: RingSpot,
     /// The receiver's ring.
     pub rx: RingSpot,
-    /// The shared counters.
+    /// Offset of the shared counters (`PipeLines`).
     pub lines: u64,
-    /// First of the buffers that both start with, one a slot.
+    /// First of the buffers that both rings start with, one for each slot.
     pub first_buf: u32,
 }
 
-/// Memory for rings and buffers; see the module's text.
+/// Memory for rings and buffers; see the module's documentation.
 #[derive(Debug)]
 pub struct Region {
     map: Mapping,
@@ -89,7 +90,7 @@ pub struct Region {
     buffers: u32,
     sharing: Sharing,
     next: Mutex<Next>,
-    /// Pairs of a private region whose halves are still to be had.
+    /// Pairs of a private region, with the claims not yet taken of their two halves.
     pairs: Mutex<Vec<(RingPair, [Option<Claim>; 2])>>,
 }
 
@@ -104,14 +105,14 @@ fn range(what: &'static str, got: u64, ok: bool, want: &'static str) -> Result<(
 }
 
 impl Region {
-    /// Bytes of `ring_bytes` that one ring of so many slots takes, with its metadata and shared lines.
+    /// Bytes of `ring_bytes` that one ring of `slots` slots takes, with its metadata and shared lines.
     #[must_use]
     pub fn ring_room(slots: u32) -> usize {
         let slots = slots as usize;
         layout::ring_bytes(slots).next_multiple_of(LINES) + slots * size_of::<MetaCell>() + size_of::<PipeLines>()
     }
 
-    /// Bytes of `ring_bytes` that one interface takes.
+    /// Bytes of `ring_bytes` that one interface of `tx` and `rx` rings takes.
     #[must_use]
     pub fn if_room(tx: u32, rx: u32) -> usize {
         layout::if_bytes(tx as usize, rx as usize).next_multiple_of(LINES)
@@ -145,7 +146,7 @@ impl Region {
 
     /// Maps a region that another process made and described by `buf_area`, `buf_size` and `buffers`.
     ///
-    /// Refuses a file that could shrink or lose pages under us, and a description that does not fit the file.
+    /// Refuses a file that could shrink or lose pages after it is mapped, and a description that does not fit the file.
     pub fn join(file: Foreign, buf_area: u64, buf_size: u32, buffers: u32) -> Result<Arc<Self>, RegionError> {
         let foreign = RegionError::Foreign;
         let size = sys::sealed_size(&file).ok().flatten().ok_or(foreign("its size is not sealed"))?;
@@ -166,7 +167,7 @@ impl Region {
         let size = usize::try_from(size).map_err(|_| foreign("its size"))?;
         let map = Mapping::shared(&file, size).map_err(oops)?;
         let buf_area = usize::try_from(buf_area).map_err(|_| foreign("its size"))?;
-        // Nothing is left to hand out: the maker of the region does that.
+        // Nothing is left to hand out: only the region's maker allocates.
         let next = Mutex::new(Next { object: buf_area, buffer: buffers });
         Ok(Arc::new(Self {
             map,
@@ -181,14 +182,14 @@ impl Region {
         }))
     }
 
-    /// A number that tells this process's regions apart.
+    /// Identifier of this region, unique in this process.
     #[inline]
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Whether other processes may map it.
+    /// Processes that may map the region.
     #[inline]
     #[must_use]
     pub fn sharing(&self) -> Sharing {
@@ -201,13 +202,13 @@ impl Region {
         self.buf_size
     }
 
-    /// Buffers, the two reserved ones included.
+    /// Number of buffers, the two reserved ones included.
     #[must_use]
     pub fn buffers(&self) -> u32 {
         self.buffers
     }
 
-    /// Where buffer 0 begins, counted from the region's start.
+    /// Offset of buffer 0, in bytes from the region's start.
     #[must_use]
     pub fn buf_area(&self) -> u64 {
         self.buf_area as u64
@@ -220,13 +221,13 @@ impl Region {
         (self.buf_size as usize - HEADROOM).min(u16::MAX as usize)
     }
 
-    /// The file behind a shared region, to be handed over.
+    /// The file behind a shared region, to be sent to another process.
     #[must_use]
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)
     }
 
-    /// Pages it got.
+    /// Page size that the mapping got.
     #[must_use]
     pub fn page(&self) -> Page {
         self.map.page()
@@ -305,7 +306,7 @@ impl Region {
         Ok(RingSpot { ring: ring as u64, meta: meta as u64, slots })
     }
 
-    /// A pair of rings and their shared lines; both start with the same buffers, one a slot.
+    /// A pair of rings and their shared lines; both start with the same buffers, one for each slot.
     pub fn ring_pair(&self, id: u16, slots: u32) -> Result<RingPair, RegionError> {
         let (tx, rx) = (self.ring(0, id, slots)?, self.ring(1, id, slots)?);
         let lines = self.object(size_of::<PipeLines>())? as u64;
@@ -317,7 +318,8 @@ impl Region {
         Ok(pair)
     }
 
-    /// Takes a half of a pair that this region made, once; a shared region keeps no such account.
+    /// Takes one half of a pair of this region; in a private region each half can be taken once, in a shared one it is
+    /// not checked.
     pub(crate) fn claim(&self, pair: &RingPair, half: Half, start: u32) -> Result<Option<Claim>, RegionError> {
         if self.sharing == Sharing::Shared {
             return Ok(None);
@@ -331,7 +333,7 @@ impl Region {
         claim.map(Some).ok_or(RegionError::Taken { half })
     }
 
-    /// A ring for one side alone, with a buffer in each slot; gives the first buffer's index.
+    /// A ring without a peer ring, with a buffer in each slot; gives the first buffer's index too.
     pub(crate) fn ring_with_buffers(&self, dir: u16, id: u16, slots: u32) -> Result<(RingSpot, u32), RegionError> {
         let spot = self.ring(dir, id, slots)?;
         Ok((spot, self.take_buffers(slots)?))
@@ -354,9 +356,9 @@ impl Region {
         Ok(at as u64)
     }
 
-    /// Makes a pair ready for a pairing that starts at a cursor: its lines, and the receiver's slots with the buffers that
-    /// the pair was made with. Nobody may be using the pair. A pair that is none is ignored, and so is one of a private
-    /// region, where lines are as old as their two halves.
+    /// Resets a pair for a pairing that starts at cursor `start`: its shared lines, and the receiver's slots with the
+    /// buffers that the pair was made with. Nobody may be using the pair. An invalid pair is ignored, and so is a pair
+    /// of a private region, whose lines live exactly as long as its two halves.
     pub fn renew(&self, pair: &RingPair, start: u32) {
         if self.sharing == Sharing::Private || self.check_pair(pair).is_err() {
             return;
@@ -369,8 +371,8 @@ impl Region {
         }
     }
 
-    /// Checks pairs that another process named: everything inside the region, aligned, legal in size, and no byte in two
-    /// places.
+    /// Checks pairs that another process described: everything inside the region, aligned, legal in size, and without
+    /// overlap.
     pub fn check_pairs<'a>(&self, pairs: impl IntoIterator<Item = &'a RingPair>) -> Result<(), RegionError> {
         let (mut objects, mut buffers) = (Vec::new(), Vec::new());
         for pair in pairs {
@@ -402,7 +404,7 @@ impl Region {
         Ok(())
     }
 
-    /// Checks a spot that another process named: inside the object area, aligned, a legal number of slots.
+    /// Checks a spot that another process described: inside the object area, aligned, a legal number of slots.
     fn check_spot(&self, spot: &RingSpot) -> Result<(), RegionError> {
         let fits = spot.slots.is_power_of_two() && (64..=65536).contains(&spot.slots);
         if !fits {
@@ -467,8 +469,8 @@ impl Region {
     }
 }
 
-/// What the two sides of a pipe publish: each on lines of its own, so that a store by one does not steal the line that
-/// the other is writing.
+/// Counters and flags that the two sides of a pipe publish: each side has cache lines to itself, so that a store by one
+/// does not take away the line that the other is writing.
 #[repr(C, align(128))]
 pub(crate) struct PipeLines {
     pub(crate) producer: ProducerLine,
@@ -478,10 +480,10 @@ pub(crate) struct PipeLines {
     pub(crate) told: ToldLine,
 }
 
-/// How many numbers a producer can tell its consumer.
+/// Number of numbers that a producer can tell its consumer ([`crate::PipeTx::tell`]).
 pub const TOLD: usize = 16;
 
-/// What a producer tells beside the frames; what the numbers mean is between the two.
+/// Numbers that a producer tells its consumer beside the frames; their meaning is agreed between the two.
 #[repr(C, align(128))]
 pub(crate) struct ToldLine(pub(crate) [AtomicU64; TOLD]);
 
@@ -493,9 +495,9 @@ pub(crate) struct ProducerLine {
 #[repr(C, align(128))]
 pub(crate) struct ConsumerLine {
     pub(crate) released: AtomicU32,
-    /// Not 0 once the consumer has put other buffers into slots: then the producer must look.
+    /// Not 0 once the consumer has put other buffers into slots: then the producer must read the slots it gets back.
     pub(crate) swaps: AtomicU32,
-    /// What the consumer wants held back; see [`crate::Pause`].
+    /// Pause request of the consumer; see [`crate::Pause`].
     pub(crate) pause: AtomicU32,
 }
 
@@ -505,7 +507,7 @@ pub(crate) struct SleepLine {
 }
 
 impl PipeLines {
-    /// Both counters at one cursor, nobody asleep, nothing swapped, paused or told.
+    /// Sets both counters to `start`, nobody asleep, nothing swapped, paused or told.
     pub(crate) fn renew(&self, start: u32) {
         self.producer.published.store(start, Relaxed);
         self.consumer.swaps.store(0, Relaxed);
@@ -513,7 +515,7 @@ impl PipeLines {
         self.producer_asleep.asleep.store(0, Relaxed);
         self.consumer_asleep.asleep.store(0, Relaxed);
         self.told.0.iter().for_each(|number| number.store(0, Relaxed));
-        // Whoever pairs next learns of it through a socket or a lock, which orders all of this before.
+        // The next pairing is announced through a socket or a lock, which orders all stores above before it.
         self.consumer.released.store(start, Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! Moving runs of frames from slots to slots: what a switch does most of the time.
+//! Moving runs of frames from slots to slots: the fast path of a switch.
 
 use crate::copy::{copy, put_u64, take_u64};
 use crate::layout::flags;
@@ -6,13 +6,13 @@ use crate::region::BUFFERS_RESERVED;
 use crate::ring::Raw;
 use crate::{RxBatch, SlotWord, TxBatch, TxRing};
 
-/// How many slots ahead buffers are fetched. Two rings are walked at once, and buffers a power of two apart share few
-/// places in a core's first cache, so less far than where one ring is walked.
+/// Prefetch distance, in slots. Two rings are walked at once, and buffers whose addresses differ by a power of two
+/// share few sets of the L1 cache, so it is shorter than where one ring is walked.
 const AHEAD: u32 = 8;
-/// Bytes that are compared.
+/// Bytes of a frame that are compared.
 const HEAD: u16 = 16;
 
-/// Which frames belong to a run.
+/// Filter for the frames of a run: the first 16 bytes under a mask, and the greatest length.
 #[derive(Clone, Copy, Debug)]
 pub struct Alike {
     head: [u64; 2],
@@ -21,7 +21,7 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// Those of 16 to `longest` bytes that begin like `head` in the bits that `mask` has.
+    /// Accepts frames of 16 to `longest` bytes whose first 16 bytes equal `head` in the bits set in `mask`.
     #[must_use]
     pub fn new(head: [u8; 16], mask: [u8; 16], longest: usize) -> Self {
         let words = |bytes: [u8; 16]| {
@@ -40,14 +40,14 @@ impl Alike {
 }
 
 impl RxBatch<'_> {
-    /// Moves received frames from the `i`th on into slots of a transmit batch from `to`'s `at`th on, as long as they are
-    /// of one slot each, without metadata, whole and alike; or some of them. Both rings' slots exchange buffers if they
-    /// are in one region of this process; otherwise frames are copied, and it ends with either ring's memory. Gives how
-    /// many, and their bytes; what ended the run was not counted as anything yet. Moved slots must be released.
+    /// Moves received frames from the `i`th on into slots of a transmit batch from `to`'s `at`th on, as long as they
+    /// are of one slot each, without metadata, whole and alike; it may stop earlier. The rings' slots exchange buffers
+    /// if both are in one region of this process; otherwise frames are copied, up to either ring's end. Returns the
+    /// number of frames and their bytes; the slot that ended the run is not counted yet. Moved slots must be released.
     pub fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
         let n = self.len().saturating_sub(i);
         let (from, target) = (&*self.ring, &*to.ring);
-        // Between processes a frame's sender could write to it after it was looked at.
+        // Between processes the sender could write to a frame after it was compared.
         let one = from.raw.region.id() == target.raw.region.id() && !from.raw.shared;
         if one && from.may_swap && target.may_swap {
             self.exchange_run(i, n, to, at, alike)
@@ -92,20 +92,20 @@ impl RxBatch<'_> {
 }
 
 impl TxRing {
-    /// Copies committed slots that are not taken yet, as [`RxBatch::move_run`] does.
+    /// Copies slots that are committed and not yet taken, as [`RxBatch::move_run`] does.
     pub fn copy_pending_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
         let n = self.pending().saturating_sub(i);
         run::<false>(&self.raw, self.taken.wrapping_add(i), n, to, at, alike)
     }
 }
 
-/// Whether a slot holds a whole frame, long enough to be compared, and nothing besides.
+/// True if a slot holds one whole frame without metadata, long enough to be compared.
 #[inline]
 fn plain(word: SlotWord, longest: u16) -> bool {
     (HEAD..=longest).contains(&word.len()) && !word.has(flags::MOREFRAG | flags::META)
 }
 
-/// `CHECKED`: the slots are another's to write, and must name the buffer that is known to be there.
+/// `CHECKED`: another thread or process writes the slots, so they must name the buffer recorded for them.
 #[inline]
 fn run<const CHECKED: bool>(
     from: &Raw,
@@ -119,7 +119,7 @@ fn run<const CHECKED: bool>(
     let (target, start) = (&to.ring.raw, to.ring.head.wrapping_add(at));
     let (slots, own) = from.run(cursor, n.min(room));
     let (free, spare) = target.run(start, n.min(room));
-    // Of a ring's own slots, what was said of them counts, not what another process may have written there since.
+    // For a ring that this side writes, the kept words count, not the values another process may have written since.
     let (own_words, keep) = (!CHECKED && from.keeps_words(), target.keeps_words());
     let longest = alike.longest.min(u16::try_from(from.usable.min(target.usable)).unwrap_or(u16::MAX));
     let (mut done, mut bytes) = (0, 0);
@@ -154,8 +154,8 @@ fn run<const CHECKED: bool>(
     (done, bytes)
 }
 
-/// Copies a frame if it begins as its run does. `shared`: its sender may write to it meanwhile, and so what was compared
-/// is what arrives, whatever stands at the source by then.
+/// Copies a frame if it matches `alike`. `shared`: the sender may write to the frame meanwhile, so exactly the bytes
+/// that were compared are stored, whatever the source holds by then.
 ///
 /// # Safety
 /// Both ranges must be mapped, `src` readable and `dst` writable, and `len` at least 16. Others may write to either, and
@@ -188,7 +188,7 @@ mod tests {
         let config = RegionConfig { buf_size: 512, buffers: 128, ring_bytes, sharing: Sharing::Private, huge: false };
         let region = Region::new(&config).unwrap();
         let (mut from, mut to) = (TxRing::new(&region, 0, 64).unwrap(), TxRing::new(&region, 1, 64).unwrap());
-        // What ends a run, at the tenth of twenty frames.
+        // Marks the frame that ends a run, the tenth of twenty.
         let mut rest = [0xaa; 60];
         rest[3] = 0xbb;
         let fill = |ring: &mut TxRing, odd: &str| {
@@ -239,7 +239,7 @@ mod tests {
         assert!((1..=2).contains(&n), "no more than there is room for: {n}");
     }
 
-    /// Frames that arrive in one region are exchanged, in two of a process copied, and the receiver sees the same.
+    /// Frames that arrive are exchanged within one region and copied between two; the receiver sees the same.
     #[test]
     fn a_run_that_arrived_is_exchanged_within_a_region_and_copied_between_two() {
         let region = |sharing| {
@@ -248,7 +248,7 @@ mod tests {
             Region::new(&config).unwrap()
         };
         let cases = [(Sharing::Private, true, true), (Sharing::Private, false, false), (Sharing::Shared, true, false)];
-        // Miri has no memory that processes share.
+        // Miri has no memory shared between processes.
         for (sharing, one, exchanged) in cases.into_iter().take(if cfg!(miri) { 2 } else { 3 }) {
             let near = region(sharing);
             let far = if one { near.clone() } else { region(sharing) };
@@ -289,8 +289,8 @@ mod tests {
         }
     }
 
-    /// The write between the comparison and the copy's end is the copy's own: the target begins eight bytes behind the
-    /// source, so the copy of the first bytes changes what its last part reads.
+    /// Simulates a write between the comparison and the end of the copy by the copy itself: the target begins eight
+    /// bytes after the source, so copying the first bytes changes the bytes that its last part reads.
     #[test]
     #[cfg_attr(miri, ignore = "miri has no memory that processes share")]
     fn what_was_checked_is_what_goes_on_though_its_sender_writes_meanwhile() {
@@ -314,7 +314,8 @@ mod tests {
         }
     }
 
-    /// Who may write to the slots names another buffer in the midst of a run: it ends there, in both ways to move it.
+    /// A peer that writes to the slots names another buffer in the middle of a run: the run ends there, exchanged or
+    /// copied.
     #[test]
     fn a_slot_that_names_another_buffer_ends_a_run() {
         for exchanged in [true, false] {

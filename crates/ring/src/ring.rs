@@ -1,4 +1,4 @@
-//! What transmit and receive rings have in common: the mapping of one `netmap_ring`, and whose buffer is where.
+//! Common part of transmit and receive rings: the mapping of one `netmap_ring`, and the buffer that each slot holds.
 
 use crate::cell::{Meta, MetaCell, SlotCell, SlotWord};
 use crate::claim::Claim;
@@ -12,25 +12,25 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Slots refused because another process wrote nonsense into them.
+/// Slots refused because another process wrote invalid values into them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingStats {
-    /// Buffer index outside the region, or not lent.
+    /// Buffer index outside the region, or of a buffer that was not lent.
     pub bad_index: u64,
-    /// Length beyond what a buffer holds.
+    /// Length greater than a buffer's capacity.
     pub bad_length: u64,
 }
 
-/// One ring's memory. Which buffer each slot holds is kept in process-private memory; the shared slot is its mirror.
+/// One ring's memory. The buffer of each slot is recorded in process-private memory; the shared slot is a copy of it.
 pub(crate) struct Raw {
     pub(crate) region: Arc<Region>,
     pub(crate) spot: RingSpot,
     slots: NonNull<SlotCell>,
     meta: NonNull<MetaCell>,
-    /// The buffer of each slot; 0 is none.
+    /// The buffer of each slot; 0 if the slot has none.
     pub(crate) own: Box<[u32]>,
-    /// Of a ring whose slots this side alone writes in memory that another process can write: each slot's length and flags.
-    /// Empty in all other rings, where the slot says them.
+    /// Length and flags of each slot as this side wrote them, for a ring that only this side writes but another process
+    /// could overwrite. Empty for all other rings, where the slots themselves are read.
     said: Box<[Cell<u32>]>,
     pub(crate) mask: u32,
     pub(crate) shared: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Raw {
     data: NonNull<u8>,
     shift: u32,
     pub(crate) buffers: u32,
-    /// The pipe that is this ring's engine, and nobody else; 0: whoever holds the ring.
+    /// Identifier of the only pipe that may be this ring's engine; 0 if the ring's holder is the engine.
     pub(crate) pipe: u64,
     /// In a private region, this ring's half of its pair.
     pub(crate) claim: Option<Claim>,
@@ -49,7 +49,7 @@ pub(crate) struct Raw {
 unsafe impl Send for Raw {}
 
 impl Raw {
-    /// `first_buf`: slot k starts with buffer `first_buf + k`.
+    /// Slot k starts with buffer `first_buf + k`.
     pub(crate) fn new(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
         let own = (first_buf..first_buf + spot.slots).collect();
         Self {
@@ -83,7 +83,7 @@ impl Raw {
         !self.said.is_empty()
     }
 
-    /// A slot that this side alone writes, as it was written: the private truth, where there is one.
+    /// A slot that only this side writes, as it was written: from the private copy, if one is kept.
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {
         match self.said.get(self.index(cursor)) {
@@ -92,7 +92,7 @@ impl Raw {
         }
     }
 
-    /// Writes a slot that this side alone writes, and keeps what is said.
+    /// Writes a slot that only this side writes, and keeps length and flags if they are kept privately.
     #[inline]
     pub(crate) fn set_word(&self, cursor: u32, word: SlotWord) {
         if let Some(said) = self.said.get(self.index(cursor)) {
@@ -101,7 +101,7 @@ impl Raw {
         self.slot(cursor).set(word);
     }
 
-    /// The kept words from `cursor` on up to the ring's end, at most `n`: none, where none are kept.
+    /// The kept words from `cursor` on up to the ring's end, at most `n`; empty if none are kept.
     #[inline]
     pub(crate) fn kept(&self, cursor: u32, n: u32) -> impl Iterator<Item = SlotWord> + '_ {
         let from = self.index(cursor);
@@ -110,8 +110,8 @@ impl Raw {
         said.iter().zip(&self.own[from..from + len]).map(|(said, buf)| SlotWord::kept(*buf, said.get()))
     }
 
-    /// Whether the other half of the pair cannot touch frames any more, or cannot harm by it: between processes frames
-    /// are never borrowed.
+    /// True if the other half of the pair can no longer touch frames, or if frames are never borrowed (region shared
+    /// between processes).
     pub(crate) fn is_alone(&self) -> bool {
         self.shared || self.claim.as_ref().is_some_and(Claim::other_is_gone)
     }
@@ -140,7 +140,7 @@ impl Raw {
         unsafe { *self.own.get_unchecked_mut(k) = buf };
     }
 
-    /// The slots from `cursor` on, in two runs.
+    /// The `n` slots from `cursor` on: up to the ring's end, and the rest from its start.
     pub(crate) fn slots(&self, cursor: u32, n: u32) -> (&[SlotCell], &[SlotCell]) {
         let (from, n) = (self.index(cursor), n.min(self.mask + 1) as usize);
         let first = n.min(self.own.len() - from);
@@ -151,7 +151,7 @@ impl Raw {
         }
     }
 
-    /// The slots from `cursor` on up to the ring's end, at most `n`, and which buffers they hold.
+    /// The slots from `cursor` on up to the ring's end, at most `n`, and the buffers they hold.
     #[inline]
     pub(crate) fn run(&self, cursor: u32, n: u32) -> (&[SlotCell], &[u32]) {
         let from = self.index(cursor);
@@ -160,7 +160,7 @@ impl Raw {
         (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &self.own[from..from + len])
     }
 
-    /// The same, to put other buffers into the slots.
+    /// Like [`Raw::run`], with the buffers to be exchanged.
     #[inline]
     pub(crate) fn run_mut(&mut self, cursor: u32, n: u32) -> (&[SlotCell], &mut [u32]) {
         let from = self.index(cursor);
@@ -191,7 +191,7 @@ impl Raw {
         unsafe { Frame::new(self.at(buf), len, self.shared) }
     }
 
-    /// Where a buffer's data are.
+    /// Address of a buffer's data.
     ///
     /// # Safety
     /// `buf` must be below the region's count.
@@ -202,21 +202,21 @@ impl Raw {
         unsafe { self.data.add((buf as usize) << self.shift) }
     }
 
-    /// Fetches the first lines of the buffer that a slot is known to hold, to be read.
+    /// Prefetches lines `from` to `to` (64 bytes each) of the buffer that a slot holds, to be read.
     #[inline]
     pub(crate) fn prefetch_lines(&self, cursor: u32, from: usize, to: usize) {
         let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
         (from..to).for_each(|line| prefetch::to_read(at.wrapping_add(64 * line)));
     }
 
-    /// Fetches the first lines of the buffer that a slot is known to hold, to be written.
+    /// Prefetches the first `lines` lines of the buffer that a slot holds, to be written.
     #[inline]
     pub(crate) fn fetch_lines(&self, cursor: u32, lines: usize) {
         let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
         (0..lines).for_each(|line| prefetch::to_write(at.wrapping_add(64 * line)));
     }
 
-    /// Fetches the first line of the buffer that a slot is known to hold, to be read or to be written.
+    /// Prefetches the first line of the buffer that a slot holds, to be read or to be written.
     #[inline]
     pub(crate) fn prefetch<const WRITE: bool>(&self, cursor: u32) {
         let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
@@ -227,7 +227,7 @@ impl Raw {
         self.region.u32_at(Region::offset(self.spot.ring) + offset)
     }
 
-    /// Shows the cursors in the netmap header, for whoever looks at the mapping.
+    /// Stores the cursors in the netmap header, for other programs that look at the mapping.
     #[inline]
     pub(crate) fn show(&self, head: u32, tail: u32) {
         self.field(offset_of!(NetmapRing, head)).store(head & self.mask, Relaxed);

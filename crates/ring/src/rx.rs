@@ -16,14 +16,16 @@ use crate::ring::{Raw, RingStats};
 use crate::tx::TxBatch;
 use std::sync::Arc;
 
-/// How many slots ahead of the one that is asked for its buffer is fetched.
+/// Prefetch distance, in slots: the buffer this far after the slot that is read is fetched.
 const AHEAD: u32 = 16;
-/// The same for the lines behind the first, and how many of them are fetched: a core has few misses under way at a time.
+/// Prefetch distance for the lines after a frame's first, and the most lines fetched: a core has few outstanding
+/// misses.
 const NEAR: u32 = 6;
 const MOST_LINES: usize = 4;
 const LONGEST_FETCHED: u16 = 1024;
 
-/// A receive ring in the hands of one thread: a pipe, or the engine by [`OwnRx`](crate::OwnRx), delivers; the user reads and releases.
+/// A receive ring used by one thread: a pipe, or the engine by [`OwnRx`](crate::OwnRx), delivers; the user reads and
+/// releases.
 pub struct RxRing {
     pub(crate) raw: Raw,
     pub(crate) head: u32,
@@ -31,7 +33,7 @@ pub struct RxRing {
     pub(crate) back: u32,
     /// The user put other buffers into released slots since the last sync.
     pub(crate) swapped: bool,
-    /// Slots may come with other buffers than they went with.
+    /// Slots may come with other buffers than they were released with.
     pub(crate) accept_swaps: bool,
     /// This side may put other buffers into slots.
     pub(crate) may_swap: bool,
@@ -39,7 +41,7 @@ pub struct RxRing {
 }
 
 impl RxRing {
-    /// A ring of its own, with a buffer in each slot.
+    /// A ring without a pipe, with a buffer in each slot.
     pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
         let (spot, first) = region.ring_with_buffers(1, id, slots)?;
         let ring = Self::over(region.clone(), spot, first);
@@ -76,13 +78,13 @@ impl RxRing {
         self.raw.mask + 1
     }
 
-    /// The region.
+    /// The region that holds the ring.
     #[must_use]
     pub fn region(&self) -> &Arc<Region> {
         &self.raw.region
     }
 
-    /// Where the ring lies.
+    /// Offsets of the ring in its region.
     #[must_use]
     pub fn spot(&self) -> RingSpot {
         self.raw.spot
@@ -101,13 +103,13 @@ impl RxRing {
         self.stats
     }
 
-    /// What slot `k` says; its buffer is the one that this side knows to be there, 0 being none.
+    /// Slot `k`'s word; the buffer is that of the private record, 0 if none.
     #[must_use]
     pub fn slot_word(&self, k: u32) -> SlotWord {
         self.raw.slot(k).word().with_buf(self.raw.buf(k))
     }
 
-    /// Delivered slots that wait for the user.
+    /// Delivered slots not yet released by the user.
     #[inline]
     #[must_use]
     pub fn available(&self) -> u32 {
@@ -122,7 +124,7 @@ impl RxRing {
         RxBatch { ring: self, n }
     }
 
-    /// Takes over the counts of a ring that this one replaces.
+    /// Takes over the counters of a ring that this one replaces.
     pub fn inherit(&mut self, from: &Self) {
         self.stats = from.stats;
     }
@@ -135,14 +137,14 @@ pub struct RxBatch<'a> {
 }
 
 impl RxBatch<'_> {
-    /// Slots.
+    /// Number of slots.
     #[inline]
     #[must_use]
     pub fn len(&self) -> u32 {
         self.n
     }
 
-    /// Whether nothing has arrived.
+    /// True if nothing has arrived.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -198,7 +200,7 @@ impl RxBatch<'_> {
         Ok(())
     }
 
-    /// The `i`th slot's frame and flags; None if the slot is void (a frame that the sender took back) or bad, which is
+    /// The `i`th slot's frame and flags; None if the slot is void (a frame that the sender took back) or bad, and then
     /// counted.
     #[inline]
     #[must_use]
@@ -206,17 +208,17 @@ impl RxBatch<'_> {
         self.look(i).ok()
     }
 
-    /// The same, and why there is none.
+    /// Like [`RxBatch::frame`], but with the reason if there is no frame.
     ///
     /// # Errors
-    /// [`BadSlot::Void`] is no fault; all others are, and are counted at each look.
+    /// [`BadSlot::Void`] is not an error of the peer; all others are, and are counted at each call.
     #[inline]
     pub fn look(&mut self, i: u32) -> Result<(Frame<'_>, u16), BadSlot> {
         self.ring.raw.prefetch::<false>(self.ring.head.wrapping_add(i + AHEAD));
         let word = self.checked(i)?;
         if (65..=LONGEST_FETCHED).contains(&word.len()) {
-            // Frames come in runs of one length: the next ones have as many lines. The lines of long ones the processor
-            // fetches by itself, and better.
+            // Frames of one length come in runs: the next ones have as many lines. The hardware prefetcher handles long
+            // frames better.
             let lines = usize::from(word.len()).div_ceil(64).min(MOST_LINES);
             self.ring.raw.prefetch_lines(self.ring.head.wrapping_add(i + NEAR), 1, lines);
         }
@@ -232,8 +234,8 @@ impl RxBatch<'_> {
         self.ring.raw.slot(cursor).word().has(flags::META).then(|| self.ring.raw.meta(cursor))
     }
 
-    /// Puts another buffer of the same region into the `i`th slot and gives out the one that was there; false, and
-    /// nothing done, if the slot is bad, the buffer is another region's, or the region is another process's.
+    /// Puts another buffer of the same region into the `i`th slot and returns the buffer that was there in `buffer`.
+    /// False, with nothing changed, if the slot is bad, the buffer is of another region, or this side may not swap.
     pub fn swap(&mut self, i: u32, buffer: &mut Buffer) -> bool {
         if !buffer.is_of(&self.ring.raw.region) || !self.ring.may_swap {
             return false;
@@ -252,7 +254,7 @@ impl RxBatch<'_> {
         self.ring.swapped = true;
     }
 
-    /// Gives the first `n` slots back. The port gets them with the next sync.
+    /// Gives the first `n` slots back to the port, which gets them with the next sync.
     #[inline]
     pub fn release(self, n: u32) {
         debug_assert!(n <= self.n);
@@ -262,9 +264,9 @@ impl RxBatch<'_> {
 }
 
 /// Moves the first `n` frames from a receive batch to a transmit batch by swapping their buffers, and commits and
-/// releases both. None, and nothing done, when they cannot be swapped (two regions, or another process's): then copy.
+/// releases both. None, with nothing done, if they cannot be swapped (two regions, or another process's): then copy.
 ///
-/// Gives how many slots were released and how many of those were committed; bad and void slots are not sent on.
+/// Returns the number of released slots and how many of those were committed; bad and void slots are not sent on.
 pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32, u32)> {
     if rx.ring.raw.region.id() != tx.ring.raw.region.id() || !rx.ring.may_swap || !tx.ring.may_swap {
         return None;
@@ -277,7 +279,7 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
         if i == n {
             break;
         }
-        // What ended the run: not a plain slot, or the end of one of the rings.
+        // The slot that ended the run: not a plain one, or one of the rings ended here.
         let from = rx.ring.head.wrapping_add(i);
         let word = rx.checked(i);
         i += 1;
@@ -299,8 +301,8 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
     Some((n, sent))
 }
 
-/// Exchanges buffers from the `i`th received and the `to`th free slot on, as long as slots are plain and hold the buffer
-/// that they went with, up to the end of either ring; gives how many.
+/// Exchanges buffers from the `i`th received and the `to`th free slot on, as long as slots are plain and hold the
+/// buffer recorded for them, up to the end of either ring; returns the number of slots.
 #[inline]
 fn exchange_plain(rx: &mut RxBatch<'_>, tx: &mut TxBatch<'_>, i: u32, to: u32, n: u32) -> u32 {
     if tx.ring.raw.keeps_words() {

@@ -1,5 +1,5 @@
-//! System calls for memory and doorbells: memfd, mmap, eventfd, messages with descriptors, and the close of these. Nothing
-//! else in this crate talks to the system.
+//! System calls for memory and doorbells: memfd, mmap, eventfd, messages with descriptors, and the closing of these.
+//! The rest of this crate makes no system calls.
 
 pub(crate) mod closing;
 pub mod doorbell;
@@ -17,16 +17,16 @@ pub struct Mapping {
     page: Page,
 }
 
-/// What pages a mapping got.
+/// Size of the pages that back a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// 2 MiB pages reserved by the administrator (hugetlbfs).
     Huge,
-    /// Pages of the system's size, which the kernel may join to 2 MiB (transparent huge pages).
+    /// Pages of the system's size, which the kernel may merge into 2 MiB pages (transparent huge pages).
     Small,
 }
 
-// SAFETY: a mapping is plain memory; what may be done with it concurrently is decided by those who hand out pointers.
+// SAFETY: a mapping is plain memory; concurrent access to it is the responsibility of those who hand out pointers.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; `Mapping` itself offers no access to the bytes.
 unsafe impl Sync for Mapping {}
@@ -35,13 +35,13 @@ unsafe impl Sync for Mapping {}
 pub const HUGE: usize = 2 << 20;
 
 impl Mapping {
-    /// First byte.
+    /// Address of the first byte.
     #[must_use]
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -53,7 +53,7 @@ impl Mapping {
         self.len == 0
     }
 
-    /// The pages it got.
+    /// Size of the pages that back the mapping.
     #[must_use]
     pub fn page(&self) -> Page {
         self.page
@@ -64,7 +64,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A length and one huge page more. What this refuses could not be cut to its length afterwards.
+/// Adds one huge page to a length. Refuses lengths (0 and overflowing ones) for which the mapping could not be trimmed.
 fn overlong(len: usize) -> io::Result<usize> {
     let overlong = len.checked_add(HUGE).filter(|overlong| len > 0 && isize::try_from(*overlong).is_ok());
     overlong.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
@@ -76,7 +76,7 @@ mod real {
     use std::fs::File;
     use std::os::fd::FromRawFd;
 
-    /// FreeBSD never reserves swap for a mapping and has no such flag any more.
+    /// FreeBSD never reserves swap for a mapping and no longer has this flag.
     #[cfg(target_os = "linux")]
     const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
     #[cfg(not(target_os = "linux"))]
@@ -93,10 +93,10 @@ mod real {
     }
 
     impl Mapping {
-        /// Zeroed memory of this process alone: reserved huge pages when `huge` and there are, else small ones.
+        /// Maps zeroed memory private to this process: reserved huge pages if `huge` and available, else small ones.
         ///
         /// # Errors
-        /// The kernel's; also for no bytes, and for more than there are addresses.
+        /// Errors of the kernel; also for a length of 0, and for more than the address space.
         pub fn private(len: usize, huge: bool) -> io::Result<Self> {
             let overlong = overlong(len)?;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -105,7 +105,8 @@ mod real {
                 return Ok(m);
             }
             let _ = huge;
-            // Overlong by one huge page, then cut to its boundary, so that the kernel can join small pages to huge ones.
+            // Longer by one huge page, then trimmed to its boundary, so that the kernel can merge small pages into huge
+            // ones.
             let m = map(overlong, flags | NO_RESERVE, -1, Page::Small)?;
             let lead = m.base.as_ptr().align_offset(HUGE);
             let base = m.base.as_ptr().wrapping_add(lead);
@@ -123,7 +124,7 @@ mod real {
             Ok(Self { base, len, page: Page::Small })
         }
 
-        /// Maps a file whole, shared.
+        /// Maps a whole file, shared.
         pub fn shared(fd: &OwnedFd, len: usize) -> io::Result<Self> {
             map(len, libc::MAP_SHARED, fd.as_raw_fd(), Page::Small)
         }
@@ -151,7 +152,8 @@ mod real {
         }
     }
 
-    /// Memory as a file: sized once and sealed against change of size, so that nobody can take it away under a reader.
+    /// Creates a memory file: sized once and sealed against change of size, so that nobody can truncate it under a
+    /// reader.
     pub fn memory_file(len: usize) -> io::Result<OwnedFd> {
         // SAFETY: the name is a C string; the descriptor that comes back is new and ours.
         let file = unsafe {
@@ -176,7 +178,8 @@ mod real {
         Ok(Some(File::from(fd.as_fd().try_clone_to_owned()?).metadata()?.len()))
     }
 
-    /// Whether a file's pages come from the pool of reserved 2 MiB pages: holes can be punched into it whatever its seals.
+    /// True if a file's pages come from the pool of reserved 2 MiB pages: holes can be punched into it despite its
+    /// seals.
     #[cfg(target_os = "linux")]
     pub fn has_reserved_pages(fd: &impl AsFd) -> io::Result<bool> {
         // SAFETY: all zeroes is a valid `statfs`, which fstatfs writes.
@@ -188,16 +191,16 @@ mod real {
         Ok(kind == libc::HUGETLBFS_MAGIC)
     }
 
-    /// There is no such pool.
+    /// Always false: there is no such pool.
     #[cfg(not(target_os = "linux"))]
     pub fn has_reserved_pages(_: &impl AsFd) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Clears an eventfd of this process.
+    /// Resets an eventfd of this process to 0.
     pub fn clear(fd: &OwnedFd) {
         let mut count = [0u8; 8];
-        // SAFETY: eight writable bytes; EAGAIN says that it was clear.
+        // SAFETY: eight writable bytes; EAGAIN means that it was 0 already.
         unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     }
 
@@ -214,10 +217,10 @@ mod real;
 
 pub use real::{clear, event, has_reserved_pages, memory_file, sealed_size};
 
-/// Adds one to an eventfd: whoever polls it wakes.
+/// Adds one to an eventfd, so that whoever polls it wakes.
 pub fn signal(fd: &OwnedFd) {
     let one = 1u64.to_ne_bytes();
-    // A full counter (EAGAIN) means that a wake-up is pending already; no other error can come of a valid descriptor.
+    // A full counter (EAGAIN) means that a wake-up is pending already; a valid descriptor gives no other error.
     // SAFETY: eight readable bytes.
     unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
 }
@@ -226,7 +229,7 @@ pub fn signal(fd: &OwnedFd) {
 mod tests {
     use super::*;
 
-    /// Regression: an overlong mapping's length wrapped around, and what lies behind it was unmapped.
+    /// Regression: an overlong mapping's length wrapped around, and the memory after it was unmapped.
     #[test]
     fn no_mapping_is_empty_or_longer_than_there_are_addresses() {
         for len in [0, usize::MAX, usize::MAX - HUGE, usize::MAX - HUGE + 1, isize::MAX.cast_unsigned()] {

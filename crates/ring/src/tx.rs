@@ -15,11 +15,11 @@ use crate::region::{Region, RingSpot};
 use crate::ring::Raw;
 use std::sync::Arc;
 
-/// How many slots ahead of the one that is asked for its buffer is fetched.
+/// Prefetch distance, in slots: the buffer this far after the slot that is filled is fetched.
 const AHEAD: u32 = 16;
 
-/// A transmit ring in the hands of one thread: the user fills and commits; a pipe, or the engine by [`OwnTx`](crate::OwnTx), takes and
-/// completes.
+/// A transmit ring used by one thread: the user fills and commits; a pipe, or the engine by [`OwnTx`](crate::OwnTx),
+/// takes and completes.
 pub struct TxRing {
     pub(crate) raw: Raw,
     pub(crate) head: u32,
@@ -30,7 +30,7 @@ pub struct TxRing {
 }
 
 impl TxRing {
-    /// A ring of its own, with a buffer in each slot.
+    /// A ring without a pipe, with a buffer in each slot.
     pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
         let (spot, first) = region.ring_with_buffers(0, id, slots)?;
         let ring = Self::over(region.clone(), spot, first);
@@ -44,7 +44,7 @@ impl TxRing {
         Self { raw, head: 0, taken: 0, done: 0, may_swap: true }
     }
 
-    /// Writes each slot anew from what is known privately.
+    /// Writes each slot anew: the buffer from the private record, no length, no flags.
     pub(crate) fn reset_slots(&self) {
         for k in 0..=self.raw.mask {
             self.raw.set_word(k, SlotWord::new(self.raw.buf(k), 0, 0));
@@ -64,13 +64,13 @@ impl TxRing {
         self.raw.mask + 1
     }
 
-    /// The region.
+    /// The region that holds the ring.
     #[must_use]
     pub fn region(&self) -> &Arc<Region> {
         &self.raw.region
     }
 
-    /// Where the ring lies.
+    /// Offsets of the ring in its region.
     #[must_use]
     pub fn spot(&self) -> RingSpot {
         self.raw.spot
@@ -104,25 +104,26 @@ impl TxRing {
         TxBatch { ring: self, n }
     }
 
-    /// What slot `k` says, its buffer included.
+    /// Slot `k`'s word, its buffer included.
     #[must_use]
     pub fn slot_word(&self, k: u32) -> SlotWord {
         self.word(k)
     }
 
-    /// Takes over what is committed and not yet taken in another ring, by copying. Frames beyond this ring's room or its
-    /// buffers stay behind, whole; gives how many frames did, and whether the last of them is a chain whose end is still to
-    /// be committed. A ring that serves a pipe within a private region keeps its own.
+    /// Copies the slots that are committed and not yet taken in another ring into this one. Frames that do not fit this
+    /// ring's free slots or its buffers stay behind whole. Returns the number of frames left behind, and true if the
+    /// last of them is a chain whose end is not yet committed. Nothing is taken from a ring that serves a pipe in a
+    /// private region.
     pub fn carry_over(&mut self, from: &mut Self) -> (u32, bool) {
-        // In a private region a pipe's ring takes orders of its pipe alone: who else moved its cursor would have the pipe
-        // publish slots that it has not written.
+        // In a private region only the pipe may move its ring's cursors: moved from elsewhere, it would publish slots
+        // that it has not written.
         if from.raw.pipe != 0 && !from.raw.shared {
             return (0, false);
         }
         let (mut left, mut at, mut open) = (0, 0, false);
         while at < from.pending() {
             let chain = (at..from.pending()).position(|i| !from.pending_word(i).has(flags::MOREFRAG));
-            // An unfinished chain goes on here.
+            // An unfinished chain reaches to the end of the pending slots.
             let n = chain.and_then(|i| u32::try_from(i + 1).ok()).unwrap_or(from.pending() - at);
             let fits =
                 n <= self.free() && (at..at + n).all(|i| usize::from(from.pending_word(i).len()) <= self.usable());
@@ -137,7 +138,7 @@ impl TxRing {
         (left, open)
     }
 
-    /// Copies `n` pending slots of another ring, which fit.
+    /// Copies `n` pending slots of another ring, which must fit.
     fn carry(&mut self, from: &mut Self, at: u32, n: u32) {
         for i in at..at + n {
             let (word, meta) = (from.pending_word(i), from.pending_meta(i));
@@ -162,7 +163,7 @@ impl TxRing {
         self.head.wrapping_sub(self.taken)
     }
 
-    /// The `i`th pending slot: length and flags as the user left them, the length cut to what a buffer holds.
+    /// The `i`th pending slot: length and flags as the user wrote them, the length limited to a buffer's capacity.
     #[inline]
     #[must_use]
     pub fn pending_word(&self, i: u32) -> SlotWord {
@@ -185,7 +186,7 @@ impl TxRing {
         })
     }
 
-    /// Private truth on the buffer; length and flags as this side has said them.
+    /// A slot's word: the buffer from the private record; length and flags as this side wrote them.
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {
         let word = self.raw.word(cursor);
@@ -199,17 +200,17 @@ impl TxRing {
     pub fn pending_frame(&mut self, i: u32) -> Frame<'_> {
         assert!(i < self.pending(), "slot {i} of {} pending ones", self.pending());
         let word = self.pending_word(i);
-        // SAFETY: committed and not taken, so the slot is this thread's; the length was cut.
+        // SAFETY: committed and not taken, so the slot is this thread's; the length was limited.
         unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }
     }
 
-    /// Appends what so many pending slots from the `from`th on hold.
+    /// Appends the bytes of `slots` pending slots from the `from`th on.
     pub fn append_pending(&self, from: u32, slots: u32, bytes: &mut Vec<u8>) {
         for i in from..from + slots {
             assert!(i < self.pending(), "slot {i} of {} pending ones", self.pending());
             let word = self.pending_word(i);
-            // SAFETY: committed and not taken, so the slot is this thread's, and no frame of it is out while the ring is
-            // borrowed: this one is read only. The length was cut.
+            // SAFETY: committed and not taken, so the slot is this thread's, and no frame of it is borrowed while the
+            // ring is: this one is read only. The length was limited.
             unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }.append_to(bytes);
         }
     }
@@ -241,14 +242,14 @@ impl TxRing {
     }
 }
 
-/// Slots to be filled: write frames, then commit as many as were filled. What is not committed stays the user's.
+/// Slots to be filled: write frames, then commit as many as were filled. Slots not committed stay with the user.
 pub struct TxBatch<'a> {
     pub(crate) ring: &'a mut TxRing,
     n: u32,
 }
 
 impl TxBatch<'_> {
-    /// Slots.
+    /// Number of slots.
     #[inline]
     #[must_use]
     pub fn len(&self) -> u32 {
@@ -262,7 +263,7 @@ impl TxBatch<'_> {
         self.ring.raw.usable
     }
 
-    /// Whether the ring was full.
+    /// True if the ring was full.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -291,8 +292,8 @@ impl TxBatch<'_> {
         unsafe { self.ring.raw.frame(buf, self.ring.raw.usable) }
     }
 
-    /// Fetches the lines of the `i`th slot's buffer that so many octets lie in, to be written soon: they leave the other
-    /// core's cache while something else is written. A slot beyond the batch is left alone.
+    /// Prefetches the lines of the `i`th slot's buffer that `octets` bytes occupy, to be written soon, so that they
+    /// leave the other core's cache meanwhile. A slot beyond the batch is ignored.
     #[inline]
     pub fn fetch(&self, i: u32, octets: usize) {
         if i < self.n {
@@ -301,7 +302,7 @@ impl TxBatch<'_> {
         }
     }
 
-    /// Sets the `i`th slot's length, cut to what a buffer holds, and flags.
+    /// Sets the `i`th slot's flags and its length, limited to a buffer's capacity.
     #[inline]
     pub fn set(&mut self, i: u32, len: usize, flags: u16) {
         let cursor = self.cursor(i);
@@ -309,7 +310,7 @@ impl TxBatch<'_> {
         self.ring.raw.set_word(cursor, SlotWord::new(self.ring.raw.buf(cursor), len, flags));
     }
 
-    /// Copies a frame into the `i`th slot; false, and nothing done, if it is longer than a buffer.
+    /// Copies a frame into the `i`th slot; false, with nothing done, if the frame is longer than a buffer.
     #[inline]
     #[must_use = "false means that nothing was written"]
     pub fn put(&mut self, i: u32, bytes: &[u8]) -> bool {
@@ -328,8 +329,8 @@ impl TxBatch<'_> {
         self.ring.raw.set_word(cursor, word.with_flags(word.flags() | flags::META));
     }
 
-    /// Puts another buffer of the same region into the `i`th slot and gives out the one that was there; false, and
-    /// nothing done, if the buffer is another region's, or the region is another process's.
+    /// Puts another buffer of the same region into the `i`th slot and returns the buffer that was there in `buffer`.
+    /// False, with nothing changed, if the buffer is of another region, or this side may not swap.
     pub fn swap(&mut self, i: u32, buffer: &mut Buffer) -> bool {
         let cursor = self.cursor(i);
         if !buffer.is_of(&self.ring.raw.region) || !self.ring.may_swap {
@@ -347,7 +348,7 @@ impl TxBatch<'_> {
         self.ring.raw.set_word(cursor, word.with_flags(word.flags() | flags::BUF_CHANGED));
     }
 
-    /// Hands the first `n` slots on. They leave with the next sync.
+    /// Hands the first `n` slots to the engine. They leave with the next sync.
     #[inline]
     pub fn commit(self, n: u32) {
         debug_assert!(n <= self.n);

@@ -44,7 +44,7 @@ fn the_slots_of_a_batch_lie_in_two_runs_across_the_rings_end() {
     assert_eq!((first.len(), second.len(), lengths), (4, 6, (200..210).collect()));
 }
 
-/// Frames that are forwarded by exchange, when each ring ends in the middle of the batch, at another place.
+/// Forwards frames by exchange when each ring ends within the batch, at another place.
 #[test]
 fn frames_are_exchanged_across_the_ends_of_both_rings() {
     let region = region(64, 2);
@@ -72,7 +72,7 @@ fn frames_are_exchanged_across_the_ends_of_both_rings() {
     assert_eq!(all, now, "each buffer in one slot");
 }
 
-/// A slot whose buffer was taken out, and that was delivered all the same.
+/// Delivers a slot whose buffer was taken out.
 #[test]
 fn a_slot_without_a_buffer_is_not_forwarded() {
     let region = region(64, 2);
@@ -87,7 +87,8 @@ fn a_slot_without_a_buffer_is_not_forwarded() {
     assert!(rx.own().unwrap().deliver_buffer(buffer, 60, 0, None).is_err(), "the next slot has one");
 }
 
-/// What just fits is copied in, in one slot and in several; the next is not, and nothing of it is seen.
+/// A frame that just fits is copied in, in one slot and in several; the next does not fit, and nothing of it is
+/// visible.
 #[test]
 fn frames_are_copied_in_until_the_last_slot_is_taken() {
     let region = region(64, 1);
@@ -130,7 +131,7 @@ fn a_pipes_sender_gets_the_buffers_that_a_run_was_exchanged_for() {
     assert_eq!(all.len(), 128, "each buffer in one slot");
 }
 
-/// As many as fill more than is added to a region for its alignment.
+/// Enough rings that their sizes exceed the room added to a region for alignment.
 #[test]
 #[cfg_attr(miri, ignore = "a large region")]
 fn as_many_rings_fit_as_room_was_asked_for() {
@@ -174,13 +175,13 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
         (60, 0),
         (fits, flags::MOREFRAG),
         (7, 0),
-        // A frame too long, and a chain of which one slot is.
+        // A frame that is too long, and a chain with one slot that is too long.
         (fits + 1, 0),
         (20, flags::MOREFRAG),
         (fits + 1, flags::MOREFRAG),
         (21, 0),
         (61, flags::META),
-        // A chain that goes on with what is committed next.
+        // A chain that goes on with the slots committed next.
         (62, flags::MOREFRAG),
     ];
     let mut batch = from.reserve(9);
@@ -202,7 +203,7 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
         .to_vec();
     assert_eq!(pending(&mut to, 0), wanted);
 
-    // No more than there is room for, in order, and whole.
+    // No more frames than there is room for, in order, and whole.
     from.own().unwrap().complete(9);
     let mut batch = from.reserve(60);
     (0..60).for_each(|i| assert!(batch.put(i, &[100; 50])));
@@ -247,7 +248,7 @@ fn a_region_that_cannot_be_is_refused_by_the_number() {
     assert_eq!(refused(RegionConfig { ring_bytes, ..good }), ("the ring room", ring_bytes as u64));
 }
 
-/// Each waits for the one before: a thread that has closed is there for the next, or makes room for another.
+/// Each close waits for the one before: a thread that has closed takes the next, or makes room for another.
 #[test]
 #[cfg_attr(miri, ignore = "pipes and threads in numbers")]
 fn closes_go_on_however_many_there_were() {

@@ -1,4 +1,4 @@
-//! What safe code of this process cannot do, and what another process cannot do to it.
+//! Attacks that must fail: by safe code of this process, and by another process on this one.
 
 use linerate_ring::{
     Alike, Buffer, Meta, Pipe, PipeRx, PipeTx, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing,
@@ -37,7 +37,7 @@ fn receive(ring: &mut RxRing) -> Option<Vec<u8>> {
     frame
 }
 
-/// The buffers of a transmit ring, each of which must be in one place.
+/// The buffers of a transmit ring, which must all be different.
 fn buffers(ring: &TxRing) -> Vec<u32> {
     let mut all: Vec<u32> = (0..64).map(|k| ring.slot_word(k).buf_idx()).collect();
     all.sort_unstable();
@@ -155,7 +155,7 @@ mod safe_code {
         assert!(taken.iter().all(|buffer| !delivered.contains(&buffer.index())));
         assert_eq!(receive(&mut rx).unwrap(), b"copied");
         assert_eq!(rx.own().unwrap().take_buffer().unwrap().index(), delivered[0]);
-        // Slots without buffers are delivered as they are, with the words of old: nothing can be read from them.
+        // Slots without buffers are delivered as they are, with their old words: nothing can be read from them.
         assert_eq!(receive(&mut rx).unwrap(), b"twice");
         rx.own().unwrap().deliver(63);
         for _ in 0..63 {
@@ -242,7 +242,7 @@ fn the_rest_of_a_chain_that_was_refused_or_left_behind_is_refused_by_the_next_pi
     }
 }
 
-/// Regression: the part of it that fitted was carried over and went on with the next frame.
+/// Regression: the part of the chain that fitted was carried over and went on with the next frame.
 #[test]
 fn a_chain_that_does_not_fit_a_successors_ring_stays_behind_whole() {
     let region = region(4, Sharing::Private);
@@ -283,7 +283,7 @@ mod another_process {
         }
     }
 
-    /// What fuzzing starts from, and what it has found: a ring full of one chain that its successor had to empty.
+    /// Seeds and findings of the fuzzer; one is a ring full of one chain that its successor had to empty.
     #[test]
     fn scribbles_as_it_once_did() {
         let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/slots");
@@ -304,7 +304,7 @@ mod another_process {
         assert_eq!((b.sync(&mut rx), b.lies()), (63, 1));
     }
 
-    /// What leaves is what was committed: lengths and flags in shared slots are another process's to write as well.
+    /// Frames leave as they were committed, although another process can write lengths and flags in shared slots.
     #[test]
     fn cannot_change_what_was_committed() {
         let region = region(1, Sharing::Shared);
@@ -314,7 +314,7 @@ mod another_process {
         let joined = Region::join(file.into(), region.buf_area(), region.buf_size(), region.buffers()).unwrap();
         let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
         let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
-        // Void, a chain without an end, longer than a buffer, with a request, noise.
+        // Void, a chain without an end, longer than a buffer, with an offload request, noise.
         for word in [0, 60 << 32 | 0x20 << 48, 0xffff << 32, 60 << 32 | 0x80 << 48, u64::MAX, 0x1234_5678_9abc_def0] {
             send(&mut tx, b"plain", 0);
             send(&mut tx, b"cha", flags::MOREFRAG);
@@ -342,14 +342,14 @@ mod another_process {
             batch.release(4);
             b.sync(&mut rx);
         }
-        // Those on their way when the other end goes, too.
+        // Frames in flight when the other end goes leave as committed too.
         send(&mut tx, b"plain", 0);
         a.sync(&mut tx, |_| true);
         (0..64).for_each(|k| file.write_all_at(&0u64.to_le_bytes(), pair.tx.ring + 256 + 16 * k).unwrap());
         assert_eq!(a.reset(&mut tx).0, 1);
     }
 
-    /// A joiner must not wipe out what the maker published between the hand-shake and the joiner's first look.
+    /// A joiner must not erase the slots that the maker published between the hand-shake and the joiner's first look.
     #[test]
     fn that_joins_late_finds_what_was_published_early() {
         let region = region(1, Sharing::Shared);
@@ -364,7 +364,7 @@ mod another_process {
         assert_eq!(receive(&mut rx).unwrap(), b"early");
     }
 
-    /// The maker keeps other buffers in a ring than it was made with; the next joiner must send with those.
+    /// The maker's ring holds other buffers than it was made with; the next joiner must send with those.
     #[test]
     fn that_joins_after_the_maker_has_swapped_is_told_of_its_buffers() {
         let region = region(2, Sharing::Shared);
@@ -407,7 +407,7 @@ mod another_process {
         file.write_all_at(&bytes, ring + 256 + 16 * cursor).unwrap();
     }
 
-    /// The first index beyond the buffers, the last one within, the reserved ones: a joiner takes what lies inside.
+    /// The first index beyond the buffers, the last one within, the reserved ones: a joiner takes indices inside only.
     #[test]
     fn swaps_buffers_in_up_to_the_regions_last() {
         let region = region(1, Sharing::Shared);
@@ -427,7 +427,7 @@ mod another_process {
             a.reclaim(&mut tx);
             assert_eq!((a.lies(), tx.in_flight()), (u64::from(!taken), 0), "buffer {buf} of {}", last + 1);
             assert_eq!(tx.slot_word(0).buf_idx() == buf, taken);
-            // The same, told to who joins after it.
+            // The same buffer, announced to a process that joins afterwards.
             region.renew(&pair, 0);
             write_slot(&region, pair.rx.ring, 0, [buf, 0]);
             let (tx, _) = Pipe::Joiner.sender(&joined(&region), &pair, 0).unwrap();
@@ -483,7 +483,7 @@ mod another_process {
             Region::join(file.into(), area, buf_size, u32::try_from(buffers).unwrap()).is_ok()
         };
         assert!(joins(area, buf_size, buffers.into()));
-        // Up to the file's end, and one buffer more.
+        // Up to the file's end, and one buffer too many.
         let room = (size - area) / u64::from(buf_size);
         assert!(joins(area, buf_size, room) && !joins(area, buf_size, room + 1));
         assert!(!joins(area, buf_size, u32::MAX.into()));
@@ -540,7 +540,7 @@ mod another_process {
         }
     }
 
-    /// Whether a sleeper on it would wake.
+    /// True if a sleeper on the bell would wake.
     fn is_rung(bell: &Bell) -> bool {
         let mut entry = libc::pollfd { fd: bell.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one entry.
@@ -567,7 +567,7 @@ mod another_process {
         assert!(is_rung(&bell));
     }
 
-    /// It has the same open file as the end that it was handed: it fills the queue, makes the file block, ends it.
+    /// Holds the same open file as the end that it was handed: fills the queue, makes the file block, shuts it down.
     #[test]
     fn cannot_hold_up_who_rings_or_clears_nor_hide_what_is_rung_within() {
         let (bell, inbox) = (Bell::between().unwrap(), UnixDatagram::pair().unwrap());
@@ -597,7 +597,7 @@ mod another_process {
         assert!(!is_rung(&bell), "nobody is left to ring, and nothing is rung");
     }
 
-    /// A bell that sleeps on what another process made, and both ends of it as that one keeps them.
+    /// A bell that sleeps on a socket made by another process, and both ends of it as that process keeps them.
     fn taken_over() -> (Bell, UnixDatagram, UnixDatagram) {
         let (bell, (near, far)) = (Bell::between().unwrap(), UnixDatagram::pair().unwrap());
         bell.take_over(OwnedFd::from(near.try_clone().unwrap()).into()).unwrap();
@@ -608,7 +608,7 @@ mod another_process {
         (bell, near, far)
     }
 
-    /// Readable for good is what was shut for reading: whoever sleeps there would wake for ever.
+    /// A socket that was shut for reading stays readable: a sleeper on it would wake for ever.
     #[test]
     fn a_bell_that_its_maker_shuts_falls_silent() {
         let (bell, near, far) = taken_over();
@@ -633,7 +633,7 @@ mod another_process {
         assert!(is_rung(&bell), "by this process");
     }
 
-    /// Sends a message without octets in a process's name; true if this process may.
+    /// Sends an empty message in a process's name; true if this process may.
     #[cfg(target_os = "linux")]
     fn send_as(socket: &UnixDatagram, process: libc::pid_t) -> bool {
         let mut control = [0u64; 8];
@@ -652,7 +652,8 @@ mod another_process {
         }
     }
 
-    /// Credentials begin with a process's number, which may be that of a descriptor here. Root may give any process's.
+    /// Credentials begin with a process id, which may equal the number of a descriptor here. Root may claim any process
+    /// id.
     #[test]
     #[cfg(target_os = "linux")]
     fn credentials_that_come_with_messages_are_no_descriptors() {
@@ -666,7 +667,7 @@ mod another_process {
         let others =
             std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let process = std::iter::once(own).chain(others.filter(|process| *process > 200)).find(|process| {
-            // SAFETY: integers. A number that is beyond what is allowed is refused.
+            // SAFETY: integers. A number beyond the limit is refused.
             let there = unsafe {
                 libc::fcntl(*process, libc::F_GETFD) < 0 && libc::dup2(far.as_raw_fd(), *process) == *process
             };
@@ -685,7 +686,7 @@ mod another_process {
         assert_eq!(unsafe { libc::fcntl(process, libc::F_GETFD) }, 0, "still open");
     }
 
-    /// Whoever shares a socket can have each message bring a descriptor of its sender's process (SO_PASSPIDFD).
+    /// A process that shares a socket can have each message bring a pidfd of its sender (SO_PASSPIDFD).
     #[test]
     #[cfg(target_os = "linux")]
     fn descriptors_of_processes_that_come_with_messages_are_closed() {
@@ -707,7 +708,7 @@ mod another_process {
     }
 }
 
-/// Regression: the pipe would have published slots that it had not written, and so a buffer that somebody holds.
+/// Regression: the pipe would have published slots that it had not written, and so a buffer held elsewhere.
 #[test]
 fn a_pipes_ring_in_private_memory_is_carried_over_by_nobody_else() {
     let region = region(2, Sharing::Private);
@@ -718,7 +719,7 @@ fn a_pipes_ring_in_private_memory_is_carried_over_by_nobody_else() {
     assert_eq!((tx.pending(), other.pending()), (1, 0), "what was committed stays the pipe's");
 }
 
-/// Holes can be punched into a file of reserved pages whatever its seals; with the pool empty, the next access would end
+/// Holes can be punched into a file of reserved pages despite its seals; with the pool empty, the next access would end
 /// the process.
 #[cfg(all(target_os = "linux", not(miri)))]
 #[test]

@@ -82,7 +82,7 @@ fn a_c_program_finds_its_way_and_sends_a_frame() {
     let text = output(Command::new(&program).arg(file).arg(interface.to_string()));
     std::fs::remove_file(program).unwrap();
     assert_eq!(text.trim(), "cable:t{1 14 1/1 dir 0/1 slots 64 size 2048 head 0 tail 63 same 1");
-    // What another program wrote is read once and said anew: what leaves is what this side has said.
+    // A slot written by another program is read once and written anew: only words written by this side are sent.
     let mut batch = tx.reserve(1);
     let word = batch.slots().0[0].word();
     batch.set(0, word.len().into(), word.flags());
@@ -92,8 +92,8 @@ fn a_c_program_finds_its_way_and_sends_a_frame() {
     assert_eq!(rx.batch(1).frame(0).unwrap().0.to_vec(), b"written by C");
 }
 
-/// Whatever a region holds lies in a place of its own, as long as netmap's structures are, and the header says which ring
-/// it is.
+/// No two objects of a region overlap, each is as long as netmap's structure, and the header gives the ring's number
+/// and direction.
 #[test]
 fn no_two_objects_of_a_region_share_a_byte() {
     let sizes = [64, 256, 128];

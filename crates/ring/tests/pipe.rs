@@ -1,4 +1,4 @@
-//! Pipes against a model, across threads, and against a peer that lies.
+//! Tests of pipes against a model, across threads, and against a peer that writes invalid values.
 
 use linerate_ring::{Pipe, PipeRx, PipeTx, Region, RegionConfig, RxRing, Sharing, TxRing, flags, forward};
 use proptest::prelude::*;

@@ -1,40 +1,40 @@
-//! Time in nanoseconds of CLOCK_MONOTONIC, cheap enough to be read once a batch, or a frame.
+//! Time in nanoseconds of CLOCK_MONOTONIC, fast enough to be read once a batch, or a frame.
 
 use crate::sys::{time, tsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long the counter is trusted before the kernel's clock is read again.
+/// Time in ns for which the counter is trusted before the kernel's clock is read again.
 const TRUST_NS: u64 = 10_000_000;
-/// Shortest time over which the counter's rate is measured.
+/// Shortest time over which the counter's rate is measured, in ns.
 const SHORTEST_NS: u64 = 1_000_000;
-/// Longest: then the measurement begins anew, so that the rate follows the kernel's slewing.
+/// Longest time of a measurement, in ns: then it begins anew, so that the rate follows the kernel's slewing.
 const LONGEST_NS: u64 = 1_000_000_000;
 
-/// CLOCK_MONOTONIC, in nanoseconds. All processes of a machine agree on it.
+/// CLOCK_MONOTONIC, in nanoseconds. It is the same for all processes of a machine.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     time::monotonic()
 }
 
-/// Ticks of the processor's own counter, for the shortest of times, read when all that stands before is done; 0 where
-/// there is no counter. How long a tick is, is the caller's to find out.
+/// Ticks of the CPU's own counter, for very short times, read after all earlier instructions are done; 0 if there is no
+/// counter. The caller has to determine the length of a tick.
 #[inline]
 #[must_use]
 pub fn ticks() -> u64 {
     tsc::ticks_after()
 }
 
-/// The calendar's time since 1970, UTC.
+/// Calendar time since 1970, UTC.
 #[must_use]
 pub fn wall() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// A thread's clock: counts the processor's ticks where they can be trusted, and corrects itself by the kernel's clock
-/// a hundred times a second, so it never strays from [`monotonic_ns`] by more than some microseconds.
+/// Clock of one thread: counts the CPU's ticks where they can be trusted, and corrects itself by the kernel's clock a
+/// hundred times a second, so that it differs from [`monotonic_ns`] by some microseconds at most.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// Where the measurement of the rate began.
+    /// Start of the rate's measurement: ticks, ns.
     origin: (u64, u64),
     /// Last reading of both clocks: ticks, ns.
     base: (u64, u64),
@@ -53,14 +53,15 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// A clock. For its first millisecond it asks the kernel each time, and measures the counter's rate meanwhile.
+    /// Makes a clock. In its first millisecond it reads the kernel's clock each time, and measures the counter's rate
+    /// meanwhile.
     #[must_use]
     pub fn new() -> Self {
         let start = both();
         Self { origin: start, base: start, rate: 0, trust: 0, last: start.1, usable: tsc::usable() }
     }
 
-    /// Nanoseconds; never less than the time before.
+    /// Returns the time in nanoseconds; never less than before.
     #[inline]
     pub fn now(&mut self) -> u64 {
         let ticks = tsc::ticks();
@@ -91,8 +92,8 @@ impl Clock {
     }
 }
 
-/// Both clocks at one moment: of some tries the one with the least time between, lest a thread that is put aside
-/// between the two readings take its absence for a drift.
+/// Reads both clocks at one moment: of several tries the one with the least time in between, so that a thread that is
+/// descheduled between the two readings does not take that time for drift.
 fn both() -> (u64, u64) {
     let mut best = (u64::MAX, (0, 0));
     for _ in 0..4 {
@@ -115,7 +116,7 @@ fn scale(ticks: u64, rate: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Each reading lies between two of the kernel's, give or take what a measured rate can be wrong by.
+    /// Each reading lies between two of the kernel's clock, within the error of a measured rate.
     #[test]
     fn it_follows_the_kernels_clock_and_never_goes_back() {
         const SLACK: u64 = 200_000;

@@ -1,53 +1,53 @@
-//! Processor time: of a thread, and of each core.
+//! CPU time of a thread, and of each core.
 
 use crate::sys::usage;
 use std::time::Duration;
 
-/// Processor time that a thread has used.
+/// CPU time that a thread has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
-    /// In user mode.
+    /// Time in user mode.
     pub user: Duration,
-    /// In the kernel, on the thread's behalf.
+    /// Time in the kernel, on behalf of the thread.
     pub system: Duration,
 }
 
 impl ThreadTime {
-    /// Of the calling thread, so far.
+    /// Time of the calling thread, so far.
     #[must_use]
     pub fn of_this_thread() -> Self {
         let (user, system) = usage::of_this_thread();
         Self { user, system }
     }
 
-    /// What was used since an earlier reading.
+    /// Difference from an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { user: self.user.saturating_sub(earlier.user), system: self.system.saturating_sub(earlier.system) }
     }
 }
 
-/// How one core has spent its time since it was started (`/proc/stat`, see proc(5)).
+/// Use of one core's time since the system's start (`/proc/stat`, see proc(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreTime {
-    /// The core's number.
+    /// Number of the core.
     pub core: u32,
-    /// In user mode, nice included.
+    /// Time in user mode, nice included.
     pub user: Duration,
-    /// In the kernel.
+    /// Time in the kernel.
     pub system: Duration,
-    /// Doing nothing, waiting for I/O included.
+    /// Idle time, waiting for I/O included.
     pub idle: Duration,
-    /// In interrupts.
+    /// Time in interrupts.
     pub irq: Duration,
-    /// In soft interrupts: the kernel's receive path.
+    /// Time in soft interrupts, such as the kernel's receive path.
     pub softirq: Duration,
-    /// Taken by the host of this virtual machine.
+    /// Time taken by the host of this virtual machine.
     pub steal: Duration,
 }
 
 impl CoreTime {
-    /// What was spent since an earlier reading.
+    /// Difference from an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl CoreTime {
     }
 }
 
-/// All cores, in the kernel's order; empty where there is no `/proc/stat`.
+/// Times of all cores, in the kernel's order; empty if there is no `/proc/stat`.
 #[must_use]
 pub fn core_times() -> Vec<CoreTime> {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn core_times() -> Vec<CoreTime> {
 
 fn parse(text: &str, hz: u64) -> Vec<CoreTime> {
     let line = |line: &str| -> Option<CoreTime> {
-        // The first line, which sums all cores, has a space where the others have their number.
+        // The first line, which sums all cores, has a space where the others have the core's number.
         let rest = line.strip_prefix("cpu").filter(|rest| !rest.starts_with(' '))?;
         let mut words = rest.split_ascii_whitespace();
         let core = words.next()?.parse().ok()?;

@@ -1,11 +1,11 @@
-//! The loop of one thread.
+//! Event loop of one thread.
 
 use crate::clock::Clock;
 use crate::machine::{Machine, Progress};
 use crate::signal::Stop;
 use crate::wait::{WaitStats, Waiter};
 
-/// Runs a machine until it is done. Gives how it waited.
+/// Runs a machine until it is done. Returns the counts of its waiting.
 pub fn run<M: Machine + ?Sized>(machine: &mut M, waiter: &mut Waiter, stop: &Stop) -> WaitStats {
     let mut clock = Clock::new();
     let mut stopping = false;

@@ -1,9 +1,9 @@
-//! Running: clocks, waits, timers, threads, signals, block devices, and the loop that joins a machine to its queues.
+//! Execution: clocks, waits, timers, threads, signals, block devices, and the loop that runs a machine on its queues.
 //!
-//! A [`Machine`] does a batch of work at a time and says when it wants to be asked again; [`run`] asks it, and while
-//! there is nothing to do lets a [`Waiter`] spin or sleep. One machine has one thread.
+//! A [`Machine`] does a batch of work at a time and says when it needs the next call; [`run`] calls it, and while there
+//! is no work lets a [`Waiter`] spin or sleep. One machine has one thread.
 //!
-//! What this crate refuses to do: it knows no protocol and prints nothing.
+//! Out of scope: this crate knows no protocol and prints nothing.
 
 pub mod block;
 mod clock;

@@ -1,29 +1,29 @@
-//! What a thread runs, and what it sleeps on.
+//! State machines run by a thread, and the queues they sleep on.
 
 pub use linerate_port::Sleeper;
 
-/// What a machine did when it was asked.
+/// Result of a call of [`Machine::handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Something: ask again at once.
+    /// Some work was done: call again at once.
     Worked,
-    /// Nothing: ask again when a queue or the time says so.
+    /// No work: call again when a queue or the time-out is due.
     Idle,
-    /// All it will ever do.
+    /// All work is finished.
     Done,
 }
 
-/// Work over some queues, a batch at a time, in one thread. Times are [`crate::monotonic_ns`]'s.
+/// Work on some queues, a batch at a time, in one thread. Times are those of [`crate::monotonic_ns`].
 pub trait Machine {
-    /// Does what can be done now.
+    /// Does the work that is possible now.
     fn handle(&mut self, now: u64) -> Progress;
 
-    /// When it wants to be asked again although no queue says so.
+    /// Time of the next call of [`Machine::handle`] even if no queue is ready.
     fn poll_timeout(&self) -> Option<u64>;
 
-    /// Shows the queues that it waits for, and no others: a queue that is always ready would keep it awake.
+    /// Visits the queues that it waits for, and no others: a queue that is always ready would keep it awake.
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper));
 
-    /// Told once that it shall come to an end; it goes on being asked until it is done.
+    /// Called once to request the end; `handle` is called further on until it returns [`Progress::Done`].
     fn stop(&mut self, now: u64);
 }

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// A number drawn at random: the standard library seeds its hashers from the system's random numbers.
+/// Draws a random number: the standard library seeds its hashers from the system's random numbers.
 #[must_use]
 pub fn random() -> u64 {
     RandomState::new().hash_one(0_u8)

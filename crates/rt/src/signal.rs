@@ -1,4 +1,4 @@
-//! Being asked to stop: by a signal, or by another thread.
+//! Requests to stop, by a signal or by another thread.
 
 use crate::sys::{signal, time};
 use linerate_ring::Bell;
@@ -13,41 +13,41 @@ pub struct Stop(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// 0: go on; otherwise what [`Stop::ask`] was given first, plus one.
+    /// 0 if not requested; otherwise the argument of the first [`Stop::ask`], plus one.
     why: AtomicU8,
     bell: Bell,
 }
 
 impl Stop {
-    /// One that nobody has asked for yet.
+    /// Makes a stop that is not requested yet.
     ///
     /// # Errors
-    /// The kernel's, when there can be no more descriptors.
+    /// Errors of the kernel, if there can be no more descriptors.
     pub fn new() -> io::Result<Self> {
         Ok(Self(Arc::new(Inner { why: AtomicU8::new(0), bell: Bell::new()? })))
     }
 
-    /// Asks to stop: because of a signal, or 0 for any other reason. The first reason stays.
+    /// Requests the stop: because of a signal, or 0 for any other reason. The first reason is kept.
     pub fn ask(&self, signal: u8) {
         let _ = self.0.why.compare_exchange(0, signal.saturating_add(1), AcqRel, Acquire);
         self.0.bell.ring();
     }
 
-    /// Whether somebody has asked.
+    /// True if the stop was requested.
     #[inline]
     #[must_use]
     pub fn asked(&self) -> bool {
         self.0.why.load(Acquire) != 0
     }
 
-    /// The signal that was the reason.
+    /// The signal that was the reason, if it was one.
     #[must_use]
     pub fn signal(&self) -> Option<u8> {
         self.0.why.load(Acquire).checked_sub(1).filter(|signal| *signal > 0)
     }
 }
 
-/// Readable once somebody has asked.
+/// Readable once the stop was requested.
 impl AsFd for Stop {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.bell.as_fd()
@@ -55,36 +55,37 @@ impl AsFd for Stop {
 }
 
 static ASKED_BY_SIGNAL: OnceLock<Stop> = OnceLock::new();
-/// The first signal that came; 0 is none.
+/// The first signal received; 0 for none.
 static CAME: AtomicI32 = AtomicI32::new(0);
 
-/// When it came, CLOCK_MONOTONIC in ns.
+/// Time of the first signal, CLOCK_MONOTONIC in ns.
 static AT: AtomicU64 = AtomicU64::new(0);
-/// Signals within so many ns ask once: `timeout` sends one to the process and one to its group.
+/// Time in ns within which a second signal counts as the first: `timeout` sends one to the process and one to its
+/// group.
 const ONE_ASKING: u64 = 300_000_000;
 
-/// How long a program that was asked by a signal may take to end by itself. What comes in its way may be nobody's to mend:
-/// a pipe that nobody reads, a disk that does not answer.
+/// Time in seconds that a program may take to end by itself after a signal. It may be blocked for ever: by a pipe that
+/// nobody reads, or a disk that does not answer.
 const GRACE_SECONDS: u32 = 10;
 
-/// From now on SIGINT and SIGTERM ask for this stop. The second one ends the process at once, unless it comes with the first
-/// one, and so does the first one when the process has not ended 10 seconds later. For the program's whole life: only the first call's stop is ever
-/// asked.
+/// Makes SIGINT and SIGTERM request this stop. The second signal ends the process immediately, unless it comes with the
+/// first one, and so does the first one if the process has not ended 10 seconds later. For the program's whole life:
+/// only the first call's stop is ever requested.
 ///
 /// # Errors
-/// The kernel's.
+/// Errors of the kernel.
 pub fn forward_signals(stop: &Stop) -> io::Result<()> {
     ASKED_BY_SIGNAL.get_or_init(|| stop.clone());
     signal::catch(&[libc::SIGALRM], false, on_alarm)?;
     signal::catch(&[libc::SIGINT, libc::SIGTERM], false, on_signal)
 }
 
-/// Only what may be done in a signal handler: atomics, a write to an eventfd, clock_gettime(2) and alarm(2).
+/// Signal handler: only atomics, a write to an eventfd, clock_gettime(2) and alarm(2), which are safe here.
 extern "C" fn on_signal(number: libc::c_int) {
     let Some(stop) = ASKED_BY_SIGNAL.get() else { return };
     signal::keeping_errno(|| {
         let now = time::monotonic();
-        // The stop may have been asked for another reason before, so its own reason says nothing of signals.
+        // The stop may have been requested for another reason before, so its own reason does not show a first signal.
         if CAME.swap(number, AcqRel) == 0 {
             AT.store(now, Release);
             signal::alarm(GRACE_SECONDS);
@@ -95,7 +96,7 @@ extern "C" fn on_signal(number: libc::c_int) {
     });
 }
 
-/// Likewise.
+/// Signal handler, with the same restrictions.
 extern "C" fn on_alarm(_: libc::c_int) {
     match CAME.load(Acquire) {
         0 => {}

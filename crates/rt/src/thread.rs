@@ -1,27 +1,27 @@
-//! Threads with names and places.
+//! Threads with names and CPU affinity.
 
 use crate::sys::affinity;
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// The processors that this program may use, by number (`sched_getaffinity`); never empty.
+/// CPUs that this program may use, by number (`sched_getaffinity`); never empty.
 #[must_use]
 pub fn cpus() -> Vec<usize> {
     affinity::allowed().ok().filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| vec![0])
 }
 
-/// Keeps the calling thread on these processors.
+/// Pins the calling thread to these CPUs.
 ///
 /// # Errors
-/// The kernel's, when none of them can be used.
+/// Errors of the kernel, if none of them can be used.
 pub fn pin(cpus: &[usize]) -> io::Result<()> {
     affinity::restrict(cpus)
 }
 
-/// Starts a thread on these processors, or on any when none is named. The name is cut to what the kernel keeps.
+/// Starts a thread on these CPUs, or on any if the list is empty. The name is truncated to the kernel's limit.
 ///
 /// # Errors
-/// The kernel's, when there can be no more threads or none of the processors can be used.
+/// Errors of the kernel, if there can be no more threads or none of the CPUs can be used.
 pub fn spawn<T, F>(name: &str, on: &[usize], body: F) -> io::Result<JoinHandle<T>>
 where
     T: Send + 'static,
@@ -32,7 +32,7 @@ where
     if on.is_empty() {
         return builder.spawn(body);
     }
-    // A thread begins where the one that starts it may run.
+    // A new thread inherits the affinity of the thread that starts it.
     let before = cpus();
     pin(on)?;
     let thread = builder.spawn(body);

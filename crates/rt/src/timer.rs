@@ -3,29 +3,29 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Things to be done at their times (ns); those of one time in any order.
+/// Items with deadlines (ns); those of equal deadline in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Timers<T>(BinaryHeap<Reverse<(u64, T)>>);
 
 impl<T: Ord> Timers<T> {
-    /// None.
+    /// Makes an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self(BinaryHeap::new())
     }
 
-    /// Adds one.
+    /// Adds an item.
     pub fn add(&mut self, at: u64, what: T) {
         self.0.push(Reverse((at, what)));
     }
 
-    /// When the next one is due.
+    /// Deadline of the next item.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes the next one that is due, with the time it was due at.
+    /// Takes the next item that is due, with its deadline.
     pub fn due(&mut self, now: u64) -> Option<(u64, T)> {
         self.next().filter(|at| *at <= now).and_then(|_| self.0.pop()).map(|Reverse(timer)| timer)
     }

@@ -1,8 +1,9 @@
-//! What a thread does while there is nothing to do: spin, or sleep until a queue has something.
+//! Waiting of a thread without work: it spins, or sleeps until a queue has something.
 //!
-//! A sleep loses no wake-up: each queue is told first ([`Sleeper::fall_asleep`]), which is also its last look, then the
-//! thread sleeps on the queues' descriptors, then each queue is told that it is over. Who spins burns a core, and on a
-//! machine with no more cores than spinning threads it would burn the peer's: so it gives its core away now and then.
+//! A sleep loses no wake-up: each queue is told first ([`Sleeper::fall_asleep`]), and checks once more for work; then
+//! the thread sleeps on the queues' descriptors, then each queue is told that the sleep is over. A spinning thread
+//! occupies a core, and on a machine with no more cores than spinning threads that would be its peer's core: so it
+//! yields now and then.
 
 use crate::clock::Clock;
 use crate::machine::Machine;
@@ -15,20 +16,20 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How to wait.
+/// Method of waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitMode {
     /// Never sleep.
     Busy,
-    /// Spin a while, then sleep.
+    /// Spin for a while, then sleep.
     #[default]
     Adaptive,
-    /// Sleep at once.
+    /// Sleep immediately.
     Sleep,
 }
 
 impl WaitMode {
-    /// The modes by name.
+    /// All modes, with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("busy", Self::Busy), ("adaptive", Self::Adaptive), ("sleep", Self::Sleep)];
 }
@@ -40,34 +41,35 @@ impl fmt::Display for WaitMode {
     }
 }
 
-/// How a thread has waited.
+/// Counts of a thread's waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitStats {
-    /// Times that its queues were looked at.
+    /// Number of polls of the queues.
     pub polls: u64,
-    /// Those that found nothing.
+    /// Number of polls that found no work.
     pub empty_polls: u64,
-    /// Sleeps.
+    /// Number of sleeps.
     pub sleeps: u64,
 }
 
-/// How long an adaptive waiter spins before it sleeps: about what a wake-up costs.
+/// Time that an adaptive waiter spins before it sleeps, in ns: about the cost of a wake-up.
 const SPIN_NS: u64 = 50_000;
-/// Sleeps end this late by default (timer slack); whoever can spin wakes so much earlier and spins the rest.
+/// Lateness of a sleep's end by default (timer slack), in ns; a thread that may spin wakes so much earlier and spins
+/// the rest.
 const SLACK_NS: u64 = 60_000;
-/// How soon a queue that has nothing to sleep on is asked again.
+/// Poll interval of a queue that has no descriptor to sleep on, in ns.
 const BLIND_NS: u64 = 100_000;
-/// Empty polls after which a spinning thread gives its core away, if others need it.
+/// Empty polls after which a spinning thread yields its core, if there are as many spinning threads as cores.
 const YIELD_EVERY: u32 = 64;
 
-/// Threads of this process that may be spinning.
+/// Number of threads of this process that may be spinning.
 static SPINNERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Lets one thread wait. Made and dropped by that thread.
+/// Waiter of one thread, made and dropped by that thread.
 pub struct Waiter {
     mode: WaitMode,
     stats: WaitStats,
-    /// When the present idle time began; 0 is not idle.
+    /// Time at which the present idle period began; 0 if not idle.
     idle_since: u64,
     spins: u32,
     cores: usize,
@@ -75,7 +77,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter.
+    /// Makes a waiter.
     #[must_use]
     pub fn new(mode: WaitMode) -> Self {
         if mode != WaitMode::Sleep {
@@ -85,20 +87,21 @@ impl Waiter {
         Self { mode, stats: WaitStats::default(), idle_since: 0, spins: 0, cores, set: PollSet::new() }
     }
 
-    /// How it has waited so far.
+    /// Counts of the waiting so far.
     #[must_use]
     pub fn stats(&self) -> WaitStats {
         self.stats
     }
 
-    /// The last poll found work.
+    /// To be called after a poll that found work.
     #[inline]
     pub fn worked(&mut self) {
         self.stats.polls += 1;
         self.idle_since = 0;
     }
 
-    /// The last poll found nothing: waits a moment, or until a queue of the machine, its time or `stop` ends the wait.
+    /// To be called after a poll without work: waits a moment, or until a queue of the machine, its time-out or `stop`
+    /// ends the wait.
     pub fn idle<M: Machine + ?Sized>(&mut self, machine: &mut M, clock: &mut Clock, stop: Option<&Stop>) {
         self.stats.polls += 1;
         self.stats.empty_polls += 1;
@@ -168,7 +171,7 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
 }
 
-/// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but not longer than until one of the stops is asked for.
+/// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but at most until one of the stops is requested.
 pub fn pause(stops: &[&Stop], until: Option<u64>) {
     let mut set = PollSet::new();
     while !stops.iter().any(|stop| stop.asked()) {

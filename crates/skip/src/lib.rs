@@ -1,39 +1,40 @@
-//! How a test says that it did not run, or not all of it: the one way, so that whoever runs all tests can list what was
-//! left out. What a test prints is seen by nobody unless it fails.
+//! Report of tests that are skipped, wholly or in part: the only way to do so, so that a list of them can be made after
+//! a run of all tests. The output of a test is shown only if it fails.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::io::Write;
 use std::panic::Location;
 
-/// The file to which each skip adds a line; without it they go to standard error.
+/// Environment variable with the file to which each skip adds a line; without it they go to standard error.
 pub const FILE: &str = "LINERATE_SKIPS";
 
-/// Says that this test is skipped, and why, as `println!` would: `skip!("{tool} is not installed")`.
+/// Reports that this test is skipped, and why, in the form of `println!`: `skip!("{tool} is not installed")`.
 #[macro_export]
 macro_rules! skip {
     ($($why:tt)*) => { $crate::skipped(format_args!($($why)*)) };
 }
 
-/// Whether a program is there to be run, without running it: what asks for a version in one begins to work in another.
+/// True if a program is in the `PATH`. It is not started: an option that prints the version in one program starts the
+/// work of another.
 #[must_use]
 pub fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
-/// Notes that the test of this thread was skipped at this place.
+/// Reports that the test of this thread was skipped at this place.
 #[track_caller]
 pub fn skipped(why: fmt::Arguments<'_>) {
     let thread = std::thread::current();
     let line = line(thread.name().unwrap_or("a thread"), &Location::caller().to_string(), &why.to_string());
     let kept = std::env::var_os(FILE).map(|file| {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        // One write, so that tests side by side do not mix their lines.
+        // A single write, so that tests running in parallel do not mix their lines.
         file.and_then(|mut file| file.write_all(line.as_bytes()))
     });
     if !matches!(kept, Some(Ok(()))) {
-        // Not by `eprintln!`, which the harness keeps to itself.
+        // `eprintln!` would be captured by the test harness.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
     print!("{line}");

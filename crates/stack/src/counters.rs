@@ -1,37 +1,37 @@
-//! Counters, named after the place where they count. A packet that goes nowhere has a reason.
+//! Counters, named after the place where they count. A discarded packet is counted by its reason.
 //!
-//! Each packet that arrives, as a frame or from the host itself, is counted once more by what became of it:
+//! Each packet that arrives, as a frame or from the host itself, is counted once more by its result:
 //!
 //! ```text
 //! frames + looped = udp_received + echoes + errors_received + neighbours + fragments
 //!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + fragments discarded
 //! ```
 //!
-//! The other discards are of what leaves, or of what was counted as a fragment when it came.
+//! The other discards are of packets sent, or of packets counted as a fragment when they arrived.
 
-/// Why a packet went no further.
+/// Reason for which a packet was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Discard {
-    /// For another station, another VLAN, or of a protocol that is not spoken here.
+    /// For another station, another VLAN, or of a protocol that is not supported.
     NotForUs,
-    /// A header that is cut off or contradicts itself.
+    /// A header that is truncated or inconsistent.
     Malformed,
-    /// A checksum that is wrong.
+    /// A wrong checksum.
     BadChecksum,
-    /// A source or destination that cannot be: multicast as source, our own address from outside.
+    /// An invalid source or destination: multicast as source, our own address from outside.
     BadAddress,
     /// No socket at this port.
     NoSocket,
     /// The socket's queue is full.
     QueueFull,
-    /// A fragment that can be of no datagram, or contradicts others.
+    /// A fragment that is invalid, or contradicts others.
     Fragments,
-    /// A datagram whose fragments did not all come in time.
+    /// A datagram whose fragments did not all arrive in time.
     Late,
-    /// The neighbour did not answer, or too much was waiting for it.
+    /// The neighbour did not answer, or too many packets waited for it.
     NoNeighbour,
-    /// An answer found no room in the transmit ring, or more errors were due than may be sent.
+    /// No room for an answer in the transmit ring, or an error above the rate limit.
     NoRoom,
     /// No route for an answer.
     NoRoute,
@@ -52,13 +52,13 @@ const REASONS: [(Discard, &str); 11] = [
 ];
 
 impl Discard {
-    /// Its name in reports.
+    /// Name of the reason in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         REASONS[self as usize].1
     }
 
-    /// True if it is what became of a packet that arrived.
+    /// True if the reason is the result of an arriving packet.
     fn is_of_arrivals(self) -> bool {
         !matches!(self, Self::Late | Self::NoNeighbour | Self::NoRoom | Self::NoRoute)
     }
@@ -67,45 +67,45 @@ impl Discard {
 /// Counters of a host, in all layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames that came.
+    /// Frames received.
     pub frames: u64,
-    /// Packets that came from the host itself.
+    /// Packets received from the host itself.
     pub looped: u64,
-    /// ARP's and neighbour discovery's messages that were listened to.
+    /// ARP and neighbour discovery messages processed.
     pub neighbours: u64,
-    /// Fragments kept until the others come. The last one counts as what it completes.
+    /// Fragments held until the others arrive. The last one is counted by the packet that it completes.
     pub fragments: u64,
-    /// UDP datagrams that reached a socket.
+    /// UDP datagrams delivered to a socket.
     pub udp_received: u64,
-    /// UDP datagrams that left, or wait for their neighbour.
+    /// UDP datagrams sent, or waiting for their neighbour.
     pub udp_sent: u64,
-    /// Those that took the fast path.
+    /// UDP datagrams sent by the fast path.
     pub udp_fast: u64,
-    /// Those that took the flow table.
+    /// UDP datagrams sent by the flow table.
     pub udp_flow: u64,
-    /// Echo requests for us.
+    /// Echo requests received.
     pub echoes: u64,
     /// ICMP errors sent.
     pub errors_sent: u64,
-    /// ICMP errors that came and concern a socket.
+    /// ICMP errors received that concern a socket.
     pub errors_received: u64,
     discarded: [u64; REASONS.len()],
 }
 
 impl Counters {
-    /// Counts a packet that went nowhere.
+    /// Counts a discarded packet.
     #[inline]
     pub(crate) fn discard(&mut self, why: Discard) {
         self.discarded[why as usize] += 1;
     }
 
-    /// Packets of one reason.
+    /// Packets discarded for one reason.
     #[must_use]
     pub fn discarded(&self, why: Discard) -> u64 {
         self.discarded[why as usize]
     }
 
-    /// Packets that arrived without its being counted what became of them: none, unless something is wrong here.
+    /// Arrived packets without a counted result; always 0 unless there is a bug.
     #[must_use]
     pub fn unexplained(&self) -> u64 {
         let discarded = REASONS.iter().filter(|(why, _)| why.is_of_arrivals()).map(|(why, _)| self.discarded(*why));
@@ -113,7 +113,7 @@ impl Counters {
         (self.frames + self.looped).abs_diff(taken + discarded.sum::<u64>())
     }
 
-    /// The reasons that occurred, with their counts.
+    /// Names and counts of the reasons that occurred.
     pub fn discards(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         REASONS.iter().map(|(why, name)| (*name, self.discarded(*why))).filter(|(_, n)| *n > 0)
     }

@@ -1,6 +1,6 @@
-//! IP hosts without a kernel: Ethernet, ARP, neighbour discovery, IPv4, IPv6, ICMP and UDP.
+//! IP hosts in user space: Ethernet, ARP, neighbour discovery, IPv4, IPv6, ICMP and UDP.
 //!
-//! Sans-IO: frames and times are passed in, frames are handed out, and nothing in between waits.
+//! Sans-IO: frames and times are passed in, frames are handed out, and no call blocks.
 //!
 //! Out of scope: it makes no system call, reads no clock, starts no thread, and knows no port.
 

@@ -1,6 +1,6 @@
-//! The stages of sending a datagram, and what may look in between.
+//! Stages of sending a datagram, and probes between them.
 
-/// One stage of the way down, in the order in which they are passed.
+/// A stage of sending, in the order in which they are passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Stage {
@@ -34,15 +34,15 @@ pub const STAGES: [(Stage, &str); 8] = [
     (Stage::Ring, "nic and ring"),
 ];
 
-/// Looks between the stages.
+/// Observer between the stages.
 pub trait Probe {
-    /// A stage has been passed, and this is what it made. False ends the way here: the datagram is not sent, and the call
-    /// succeeds; whoever measures that must look at what was made ([`std::hint::black_box`]), or the compiler makes less
-    /// of it.
+    /// Called when a stage has been passed, with the stage's result. False ends sending here: the datagram is not sent,
+    /// and the call succeeds. A measuring probe must use the result ([`std::hint::black_box`]), or the compiler removes
+    /// work.
     fn passed<M: ?Sized>(&mut self, stage: Stage, made: &M) -> bool;
 }
 
-/// Nobody looks; costs nothing.
+/// No observer; costs nothing.
 impl Probe for () {
     #[inline(always)]
     fn passed<M: ?Sized>(&mut self, _: Stage, _: &M) -> bool {

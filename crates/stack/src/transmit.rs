@@ -4,19 +4,19 @@ use linerate_ring::{Frame, Meta, TxRing, flags};
 
 /// Takes frames to be sent.
 pub trait Transmit {
-    /// Sends a frame, `head` and then the slices of `body`; with a request, the adapter fills in what it asks for. False if
-    /// there is no room: nothing has been sent then.
+    /// Sends a frame, `head` and then the slices of `body`; with a request, the adapter completes the requested fields.
+    /// False if there is no room: nothing has been sent then.
     fn send(&mut self, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool;
 
-    /// Sends a frame of `len` bytes, all of which `fill` writes; it must fit into one slot ([`Transmit::single`]). False
-    /// if there is no room: `fill` has not been called then.
+    /// Sends a frame of `len` bytes, all of them written by `fill`; it must fit into one slot ([`Transmit::single`]).
+    /// False if there is no room: `fill` has not been called then.
     fn frame(&mut self, len: usize, request: Option<Meta>, fill: impl FnOnce(&mut Frame<'_>)) -> bool;
 
     /// Longest frame that one slot carries, in bytes.
     fn single(&self) -> usize;
 }
 
-/// A bare ring: nobody fills in checksums. Whoever owns the ring's queue calls its sync.
+/// A bare ring completes no checksums. The owner of the ring's queue calls its sync.
 impl Transmit for TxRing {
     fn send(&mut self, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool {
         let single = self.usable();

@@ -1,4 +1,4 @@
-//! Floods stay in fixed memory and leave the host working: what is allocated is counted.
+//! Floods use fixed memory and leave the host working: allocations are counted.
 
 #[expect(dead_code, reason = "other tests need more of it")]
 mod world;
@@ -8,12 +8,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use world::*;
 
-/// Counts what is allocated and not given back.
+/// Counts bytes allocated and not freed.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: hands everything to the system's allocator.
+// SAFETY: passes everything to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Relaxed);
@@ -31,19 +31,19 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What all tables of a host may take beyond what a new one has: reassembly's 4 MB and as much for its trees and spare
-/// room, 1 MB of packets that wait for neighbours, and change.
+/// Most bytes that all tables of a host may use beyond those of a new one: reassembly's 4 MB and as much for its trees
+/// and spare capacity, 1 MB of packets that wait for neighbours, and some more.
 const MOST: usize = 10 << 20;
 const FRAMES: u32 = 200_000;
 
-/// Different at each step, from the same seed.
+/// Spreads the bits of a counter: a different value at each step.
 fn spread(i: u32) -> u32 {
     i.wrapping_add(1).wrapping_mul(0x9e37_79b9).rotate_left(13).wrapping_mul(0x85eb_ca6b)
 }
 
 fn v4_of(i: u32) -> Ipv4Addr {
     let [_, b, c, d] = spread(i).to_be_bytes();
-    // 10.0.0.0/24 has but 253 others: the flood comes from the whole network.
+    // 10.0.0.0/24 has only 253 other hosts: the flood comes from the whole network.
     Ipv4Addr::new(10, b, c, d)
 }
 
@@ -84,7 +84,7 @@ const FLOODS: [(&str, Flood); 9] = [
     }),
 ];
 
-/// The peer is asked, and answers.
+/// Lets the peer be resolved, and answers for it.
 fn answered(world: &mut World) {
     for (peer, us) in families() {
         let id = world.bind(us, 6000);
@@ -98,7 +98,7 @@ fn answered(world: &mut World) {
     }
 }
 
-/// The peer's datagram is delivered and answered, its ping answered.
+/// Checks that the peer's datagram is delivered and answered, and its ping answered.
 fn served(world: &mut World) {
     world.sent_with();
     for (peer, us) in families() {
@@ -113,12 +113,12 @@ fn served(world: &mut World) {
     }
 }
 
-/// One test, so that nobody else allocates.
+/// The only test in this program, so that nothing else allocates.
 #[test]
 fn floods_stay_in_fixed_memory_and_leave_the_host_working() {
     for (name, flood) in FLOODS {
         let mut world = World::alone();
-        // A network wide enough for the flood; the peer is known, as one who has answered.
+        // A network wide enough for the flood; the peer is known and has answered.
         world.host.add_address("10.0.0.1/8".parse().unwrap()).unwrap();
         answered(&mut world);
         let (all, closed) = (world.bind(ip("0.0.0.0"), 7), world.bind(us4(), 8));
@@ -126,7 +126,7 @@ fn floods_stay_in_fixed_memory_and_leave_the_host_working() {
         let (before, mut most) = (HELD.load(Relaxed), 0);
         for i in 0..FRAMES {
             world.host.handle(world.now, &flood(i), None, &mut world.ring);
-            // 100 000 a second, and all that is sent leaves.
+            // 100 000 a second, and all frames sent leave.
             world.now += 10_000;
             if i % 64 == 0 {
                 world.host.poll(world.now, &mut world.ring);
@@ -145,7 +145,7 @@ fn floods_stay_in_fixed_memory_and_leave_the_host_working() {
         assert_eq!(world.host.counters().unexplained(), 0, "{name}");
         while world.recv(all).is_some() {}
         served(&mut world);
-        // And nothing of it stays.
+        // No memory stays in use.
         world.later(100 * SECOND);
         (0..10).for_each(|_| drop(world.later(SECOND)));
         let left = HELD.load(Relaxed).saturating_sub(before);

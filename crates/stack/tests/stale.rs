@@ -1,5 +1,5 @@
-//! No frame goes out by a header that no longer holds: two hosts live through the same changes, one by the fast path and
-//! one by the long way only, and whatever they send is the same, bit for bit.
+//! No frame is sent with an outdated header: two hosts go through the same changes, one using the fast path and one the
+//! general path only, and their frames are equal, bit for bit.
 
 use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
 use linerate_stack::{Cidr, Config, Fills, Host, Path, Route, SendError, UdpId};
@@ -7,7 +7,7 @@ use linerate_sum::SplitMix64;
 use linerate_wire::{ArpOperation, ArpRepr, EtherType, EthernetRepr, MacAddr, VlanTag};
 use std::net::{IpAddr, SocketAddr};
 
-/// SplitMix64: all that happens follows from the seed.
+/// SplitMix64: all events follow from the seed.
 struct Dice(SplitMix64);
 
 impl Dice {
@@ -50,7 +50,7 @@ impl One {
         Self { host, ring, sockets }
     }
 
-    /// All frames that were sent since, each with its request.
+    /// Frames sent since the last call, each with its request.
     fn sent(&mut self) -> Vec<(Vec<u8>, Option<linerate_ring::Meta>)> {
         let n = self.ring.pending();
         let frames = (0..n).map(|i| (self.ring.pending_frame(i).to_vec(), self.ring.pending_meta(i))).collect();
@@ -85,7 +85,7 @@ fn gratuitous(ip: [u8; 4], mac: MacAddr, vlan: bool) -> Vec<u8> {
     frame
 }
 
-/// One change, the same to both.
+/// Makes one change, the same to both hosts.
 fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
     let what = dice.below(14);
     let mac = MacAddr([2, 0, 0, 0, 1, u8::try_from(dice.below(8)).unwrap()]);
@@ -126,7 +126,7 @@ fn dice_of(now: u64) -> u64 {
     (now / 1000).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62
 }
 
-/// Mostly of the family asked for, or nothing would be sent.
+/// A destination, mostly of the requested family, or nothing would be sent.
 fn destination(dice: &mut Dice, v6: bool) -> SocketAddr {
     let all = [
         "10.0.0.2",
@@ -150,18 +150,18 @@ fn destination(dice: &mut Dice, v6: bool) -> SocketAddr {
 
 #[test]
 fn a_million_changes_leave_no_stale_frame() {
-    // Miri and sanitizers look at fewer.
+    // Miri and sanitizers run fewer changes.
     let changes: u64 = std::env::var("LINERATE_CHANGES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let mut dice = Dice(SplitMix64::new(0x11_2e_4a_7e));
     let mut hosts = [One::new(Path::Fast), One::new(Path::Long)];
     let (mut sent, mut errors) = (0u64, 0u64);
     for step in 0..changes {
-        // A second in all: the neighbours' own ageing is another test's.
+        // A second in all: the ageing of neighbours has its own test.
         let now = 1_000_000_000 + step * 1000;
         change(&mut dice, &mut hosts, now);
         let (mut socket, mut to) = (0, None);
         for i in 0..dice.below(5) {
-            // Some go where the one before went.
+            // Some go to the same destination as the one before.
             if i == 0 || dice.below(3) == 0 {
                 socket = usize::try_from(dice.below(3)).unwrap();
                 to = if dice.below(4) == 0 { None } else { Some(destination(&mut dice, socket == 2)) };
@@ -210,7 +210,7 @@ fn a_full_ring_is_said_and_nothing_is_half_sent() {
     assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 127);
     assert!(results[127..].iter().all(|r| *r == Err(SendError::NoRoom)));
     assert_eq!(one.sent().len(), 127);
-    // The identifications of what was refused are not used up.
+    // A refused datagram uses up no identification.
     assert_eq!(one.host.udp_send(0, id, Some(to), b"x", &mut one.ring), Ok(()));
     let frame = &one.sent()[0].0;
     assert_eq!(u16::from_be_bytes([frame[18], frame[19]]), 127);

@@ -1,10 +1,11 @@
 //! Cyclic redundancy checks of any polynomial: the update of a remainder by a message, in forms of different width.
 //!
 //! A remainder is kept as the bytes that are added (xor) to the message's next ones, the first of them lowest in a
-//! `u32`: so a form need not know how long a remainder is, nor which way its bits run. Two facts carry the wide forms:
+//! `u32`, so that a form does not depend on the remainder's length or bit order. Two facts make the wide forms
+//! possible:
 //!
-//! - Bytes of zero in front of a message change nothing, so its odd bytes are taken first, behind zeros, and all that
-//!   follows is whole vectors.
+//! - Zero bytes before a message change nothing, so its odd bytes are processed first, after zeros, and the rest is
+//!   whole vectors.
 //! - A part of the message is congruent to itself times x^n modulo the polynomial, `n` bits further on: it is *folded* onto
 //!   the vector there by one carry-less multiplication of each half and xor. The last vector is *reduced* by Barrett's method
 //!   (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009).
@@ -20,45 +21,45 @@ mod portable;
 
 pub(crate) use polynomial::Polynomial;
 
-/// One CRC, without what is done before and after the division.
+/// One CRC, without the operations before and after the division.
 pub(crate) trait Kind {
     /// Generator polynomial.
     const POLYNOMIAL: Polynomial;
-    /// By distance in bytes: the remainder of a byte so many bytes before the end.
+    /// Tables by distance in bytes: the remainder of a byte that many bytes before the end.
     const TABLES: &'static [[u32; 256]; portable::STEP] = &Self::POLYNOMIAL.tables();
 }
 
-/// The remainder of what `octets` is of, followed by `src`.
+/// Continues the remainder `octets` over `src`.
 #[inline]
 pub(crate) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
-    // SAFETY: the portable form is available everywhere, and `best` returns only what is available.
+    // SAFETY: the portable form is available everywhere, and `best` returns only available forms.
     unsafe { form.update::<K>(octets, src) }
 }
 
-/// The same, and copies `src` to `dst` of the same length.
+/// Like [`update`], and copies `src` to `dst` of the same length.
 #[inline]
 pub(crate) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
-    // SAFETY: as in `fold`.
+    // SAFETY: as in `update`.
     unsafe { form.copy_and_update::<K>(octets, dst, src) }
 }
 
-/// The remainder of what `octets` is of, followed by the bytes of three words, the first of each lowest.
+/// Continues the remainder `octets` over three words in little-endian order.
 #[inline]
 pub(crate) fn update_words<K: Kind>(octets: u32, words: [u64; 3]) -> u32 {
-    // SAFETY: `best` returns only what is available.
+    // SAFETY: `best` returns only available forms.
     unsafe { Form::best().update_words::<K>(octets, words) }
 }
 
-/// What of a remainder is left over for the bytes after the next `n`.
+/// Part of a remainder that is left for the bytes after the next `n`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn beyond(octets: u32, n: usize) -> u32 {
     if n < 4 { octets >> (8 * n) } else { 0 }
 }
 
-/// Below this many bytes a wide form's end costs more than it saves.
+/// Length in bytes below which the final reduction of a wide form costs more than it saves.
 const WIDE: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Form {
         Form::Avx512,
     ];
 
-    /// The widest form that this CPU has. The standard library asks the CPU once and keeps the answer.
+    /// The widest form that this CPU supports. The standard library caches the CPU's features.
     #[inline]
     fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -123,7 +124,7 @@ impl Form {
         }
     }
 
-    /// The remainder of what `octets` is of, followed by `src`.
+    /// Continues the remainder `octets` over `src`.
     ///
     /// # Safety
     ///
@@ -144,7 +145,7 @@ impl Form {
         }
     }
 
-    /// The same, and copies `src` to `dst` of the same length.
+    /// Like [`Form::update`], and copies `src` to `dst` of the same length.
     ///
     /// # Safety
     ///
@@ -168,7 +169,7 @@ impl Form {
         }
     }
 
-    /// The remainder of what `octets` is of, followed by the bytes of three words, the first of each lowest.
+    /// Continues the remainder `octets` over three words in little-endian order.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! The guard of T10 protection information (SBC-3, clause 4.22.4): the polynomial 0x8bb7, not reflected, zero at first,
+//! Guard of T10 protection information (SBC-3, clause 4.22.4): the polynomial 0x8bb7, not reflected, initially zero,
 //! not inverted.
 
 use crate::crc::{self, Kind, Polynomial};
@@ -11,7 +11,7 @@ impl Kind for Crc16T10Dif {
     const POLYNOMIAL: Polynomial = Polynomial::new(16, 0x8bb7, false);
 }
 
-/// The guard of `bytes`, a logical block's; it stands in network order.
+/// Guard of `bytes`, a logical block; it is stored in network order.
 ///
 /// ```
 /// // The check value of every catalogue of CRCs.
@@ -23,7 +23,7 @@ pub fn crc16_t10dif(bytes: &[u8]) -> u16 {
     crc16_t10dif_update(0, bytes)
 }
 
-/// The guard of what `crc` is of, followed by `bytes`; that of no bytes is 0.
+/// Continues the guard `crc` over `bytes`; the guard of no bytes is 0.
 ///
 /// ```
 /// use linerate_sum::{crc16_t10dif, crc16_t10dif_update};

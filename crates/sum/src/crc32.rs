@@ -1,5 +1,5 @@
-//! Fibre Channel's CRC (FC-FS-3, clause 11.3.7), which is Ethernet's and zlib's: the polynomial 0x04c11db7 reflected, all
-//! ones at first and inverted at the end.
+//! CRC of Fibre Channel (FC-FS-3, clause 11.3.7), the same as Ethernet's and zlib's: the polynomial 0x04c11db7
+//! reflected, initially all ones and inverted at the end.
 
 use crate::crc::{self, Kind, Polynomial};
 
@@ -11,7 +11,7 @@ impl Kind for Crc32 {
     const POLYNOMIAL: Polynomial = Polynomial::new(32, 0x04c1_1db7, true);
 }
 
-/// The CRC-32 of `bytes`. In an FC frame it stands with its lowest byte first.
+/// CRC-32 of `bytes`. In an FC frame it is stored lowest byte first.
 ///
 /// ```
 /// // The check value of every catalogue of CRCs.
@@ -23,7 +23,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     crc32_update(0, bytes)
 }
 
-/// The CRC-32 of what `crc` is of, followed by `bytes`; that of no bytes is 0.
+/// Continues the CRC-32 `crc` over `bytes`; the CRC of no bytes is 0.
 ///
 /// ```
 /// use linerate_sum::{crc32, crc32_update};
@@ -36,8 +36,8 @@ pub fn crc32_update(crc: u32, bytes: &[u8]) -> u32 {
     !crc::update::<Crc32>(!crc, bytes)
 }
 
-/// [`crc32_update`] of the 24 bytes of three words, the first of each lowest: for a header that was just computed and
-/// need not pass through memory.
+/// Like [`crc32_update`], over the 24 bytes of three words in little-endian order: for a header that was just computed
+/// and need not pass through memory.
 ///
 /// ```
 /// let words = [1, 2, 3];
@@ -49,7 +49,7 @@ pub fn crc32_words(crc: u32, words: [u64; 3]) -> u32 {
     !crc::update_words::<Crc32>(!crc, words)
 }
 
-/// Copies `from` to `to` and gives what [`crc32_update`] gives of it, reading it once.
+/// Copies `from` to `to` and returns its [`crc32_update`], reading it once.
 ///
 /// ```
 /// let mut slot = [0; 5];
@@ -59,7 +59,7 @@ pub fn crc32_words(crc: u32, words: [u64; 3]) -> u32 {
 ///
 /// # Panics
 ///
-/// When the lengths differ, as [`slice::copy_from_slice`] does.
+/// Panics if the lengths differ, as [`slice::copy_from_slice`] does.
 #[inline]
 #[must_use = "whoever wants no CRC copies faster without"]
 pub fn copy_and_crc32(to: &mut [u8], from: &[u8], crc: u32) -> u32 {

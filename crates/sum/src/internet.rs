@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071): the one's complement of the one's complement sum of 16-bit big-endian words.
 //!
-//! Two facts of RFC 1071, section 2 carry the design:
+//! Two facts of RFC 1071, section 2 determine the design:
 //!
 //! - (B) The sum does not depend on byte order: words are added as the CPU loads them and only the result is swapped.
 //! - (C) Because 2^16 = 1 modulo 2^16 - 1, wider words may be added and folded late, and a sum whose bytes lie at an
@@ -17,8 +17,8 @@ mod portable;
 
 /// A running Internet checksum over bytes that arrive in pieces.
 ///
-/// Pieces may have any length, alignment and order of odd ones: the sum is that of their concatenation, padded with one
-/// zero byte when its length is odd.
+/// Pieces may have any length and alignment, odd ones included: the sum is that of their concatenation, padded with one
+/// zero byte if its length is odd.
 ///
 /// ```
 /// use linerate_sum::{Sum, checksum};
@@ -29,9 +29,9 @@ mod portable;
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
-    /// A partial; end-around carry keeps it from overflowing.
+    /// A partial sum; end-around carry keeps it from overflowing.
     partial: u64,
-    /// True if an odd count of bytes was added.
+    /// True if an odd number of bytes was added.
     odd: bool,
 }
 
@@ -76,23 +76,23 @@ impl Sum {
         self
     }
 
-    /// Adds the bytes that `other` has summed, as if they followed here: a header's sum and its payload's make the
-    /// packet's.
+    /// Adds the bytes that `other` has summed, as if they followed here: the sums of a header and of its payload make
+    /// the packet's.
     #[inline]
     pub fn add_sum(&mut self, other: Self) -> &mut Self {
         self.add_partial(other.partial, other.odd);
         self
     }
 
-    /// The sum folded to 16 bits and *not* complemented, in host order: what a checksum field holds when an adapter is
-    /// to complete it (the pseudo-header's share).
+    /// The sum folded to 16 bits and *not* complemented, in host order: the initial value of a checksum field that an
+    /// adapter is to complete (for the pseudo-header).
     #[inline]
     #[must_use]
     pub const fn fold(self) -> u16 {
         u16::from_be(fold(self.partial))
     }
 
-    /// The checksum, folded and complemented, in host order. Zero for a packet whose checksum field is right.
+    /// The checksum, folded and complemented, in host order. Zero for a packet with a right checksum field.
     #[inline]
     #[must_use]
     pub const fn finish(self) -> u16 {
@@ -109,7 +109,7 @@ impl Sum {
 
 /// The Internet checksum of `bytes`, in host order.
 ///
-/// Zero for a header that contains its own right checksum:
+/// It is zero for a header that contains its own right checksum:
 ///
 /// ```
 /// let header = [
@@ -124,10 +124,10 @@ pub fn checksum(bytes: &[u8]) -> u16 {
     Sum::new().add_bytes(bytes).finish()
 }
 
-/// The checksum after one 16-bit word that it covers went from `old` to `new`; all in host order.
+/// Updates a checksum after one covered 16-bit word changed from `old` to `new`; all in host order.
 ///
-/// RFC 1624, equation 3: `HC' = ~(~HC + ~m + m')`. It is exact: where the covered bytes are not all zero, the result
-/// equals the checksum computed afresh.
+/// RFC 1624, equation 3: `HC' = ~(~HC + ~m + m')`. It is exact: unless all covered bytes are zero, the result equals
+/// the checksum computed afresh.
 ///
 /// ```
 /// // The example of RFC 1624, section 4.
@@ -139,7 +139,7 @@ pub const fn update(old_csum: u16, old: u16, new: u16) -> u16 {
     !fold(!old_csum as u64 + !old as u64 + new as u64)
 }
 
-/// Copies `src` to `dst` and sums it, reading it once.
+/// Copies `src` to `dst` and returns its sum, reading it once.
 ///
 /// ```
 /// let mut slot = [0; 5];
@@ -150,7 +150,7 @@ pub const fn update(old_csum: u16, old: u16, new: u16) -> u16 {
 ///
 /// # Panics
 ///
-/// When the lengths differ, as [`slice::copy_from_slice`] does.
+/// Panics if the lengths differ, as [`slice::copy_from_slice`] does.
 #[inline]
 pub fn copy_and_sum(dst: &mut [u8], src: &[u8]) -> Sum {
     assert_eq!(dst.len(), src.len(), "copy_and_sum: give source and destination of one length");
@@ -161,7 +161,7 @@ pub fn copy_and_sum(dst: &mut [u8], src: &[u8]) -> Sum {
     total
 }
 
-/// The name of the form that this CPU runs: `portable`, `avx2` or `avx512`.
+/// Name of the implementation that this CPU runs: `portable`, `avx2` or `avx512`.
 #[must_use]
 pub fn form() -> &'static str {
     match Form::best() {
@@ -173,11 +173,10 @@ pub fn form() -> &'static str {
     }
 }
 
-/// The most bytes a form is given at once, so that the lanes it adds in do not overflow. Small under test, so that the
-/// tests cross it.
+/// Most bytes summed by one call of a form, so that its lanes do not overflow. Small in tests, so that they exceed it.
 const BLOCK: usize = if cfg!(test) { 1000 } else { 1 << 20 };
 
-/// Below this many bytes a wide form's start costs more than it saves.
+/// Length in bytes below which the start-up of a wide form costs more than it saves.
 const WIDE: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,7 +198,7 @@ impl Form {
         Form::Avx512,
     ];
 
-    /// The widest form that this CPU has. The standard library asks the CPU once and keeps the answer.
+    /// The widest form that this CPU supports. The standard library caches the CPU's features.
     #[inline]
     fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -229,7 +228,7 @@ impl Form {
         }
     }
 
-    /// The partial of `src`, at most [`BLOCK`] bytes.
+    /// Partial sum of `src`, at most [`BLOCK`] bytes.
     ///
     /// # Safety
     ///
@@ -247,7 +246,7 @@ impl Form {
         }
     }
 
-    /// Copies `src`, at most [`BLOCK`] bytes, to `dst` of the same length; returns its partial.
+    /// Copies `src`, at most [`BLOCK`] bytes, to `dst` of the same length; returns its partial sum.
     ///
     /// # Safety
     ///
@@ -269,7 +268,7 @@ impl Form {
 #[inline]
 fn sum(src: &[u8]) -> u64 {
     let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
-    // SAFETY: the portable form is available everywhere, and `best` returns only what is available.
+    // SAFETY: the portable form is available everywhere, and `best` returns only available forms.
     unsafe { form.sum(src) }
 }
 
@@ -278,19 +277,19 @@ fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     if src.len() < portable::SHORT {
         return portable::copy_short(dst, src);
     }
-    // SAFETY: `best` returns only what is available.
+    // SAFETY: `best` returns only available forms.
     unsafe { Form::best().copy(dst, src) }
 }
 
-/// One's complement addition: the carry comes back in at the low end. It cannot carry twice: a sum that overflowed is
-/// at most 2^64 - 2.
+/// One's complement addition: the carry is added at the low end. It cannot carry twice: a sum that overflowed is at
+/// most 2^64 - 2.
 #[inline]
 const fn add(a: u64, b: u64) -> u64 {
     let (sum, carry) = a.overflowing_add(b);
     sum + carry as u64
 }
 
-/// Folds a partial to 16 bits; zero only for zero.
+/// Folds a partial sum to 16 bits; zero only for zero.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "each half is taken on purpose; their carry comes back in")]
 const fn fold(partial: u64) -> u16 {

@@ -1,9 +1,10 @@
-//! Checksums: the Internet checksum and Fibre Channel's and T10's CRCs, alone and fused with a copy. Beside them SplitMix64,
-//! the one mixing function and generator of the workspace, for hashes, patterns and repeatable chance.
+//! Checksums: the Internet checksum and the CRCs of Fibre Channel and T10, alone and fused with a copy. Also
+//! SplitMix64, the mixing function and generator of the whole workspace, for hashes, patterns and reproducible random
+//! numbers.
 //!
 //! Each algorithm has a portable form and wider ones (AVX2, AVX-512, carry-less multiplication) chosen at run time by
-//! what the CPU has; all forms give the same answer. This crate knows no packet format: which bytes are covered, and
-//! where the result goes, is the business of `wire`.
+//! the CPU's features; all forms give the same result. This crate knows no packet format: `wire` determines the covered
+//! bytes and the place of the result.
 //!
 //! ```
 //! // The example of RFC 1071, section 3.

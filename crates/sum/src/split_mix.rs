@@ -1,10 +1,10 @@
-//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): a mixing function
-//! of 64 bits, and the generator that is this function of a counter. Not for secrets.
+//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): a 64-bit mixing
+//! function, and a generator that applies it to a counter. Not for secrets.
 
-/// The counter's step: the golden ratio's fraction, made odd.
+/// Increment of the counter: the golden ratio's fraction, made odd.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The mixing function: one to one, and each bit of `number` has its part in each bit of the result.
+/// Mixing function: bijective, and each bit of `number` affects each bit of the result.
 #[inline]
 #[must_use]
 pub const fn mix(number: u64) -> u64 {
@@ -13,7 +13,7 @@ pub const fn mix(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// The generator: its numbers depend on nothing but the seed.
+/// Generator: its numbers depend on the seed only.
 ///
 /// ```
 /// use linerate_sum::SplitMix64;
@@ -28,20 +28,20 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// A generator that begins with this seed.
+    /// Makes a generator that begins with this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { counter: seed }
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[inline]
     pub const fn next_u64(&mut self) -> u64 {
         self.counter = self.counter.wrapping_add(GAMMA);
         mix(self.counter)
     }
 
-    /// The number `n`, counted from 0, of the generator that begins with `seed`, without those before it.
+    /// Number `n`, counted from 0, of the generator that begins with `seed`, computed directly.
     #[inline]
     #[must_use]
     pub const fn nth(seed: u64, n: u64) -> u64 {

@@ -2,7 +2,7 @@ use super::*;
 use crate::{Namespace, Rtnetlink};
 use std::net::UdpSocket;
 
-/// Runs it in a namespace of its own; says why if that cannot be.
+/// Runs `run` in a namespace of its own; skips the test with the reason if that is impossible.
 fn inside(run: impl FnOnce() + Send) {
     match Namespace::new() {
         Ok(space) => space.run_in(run).unwrap(),
@@ -11,7 +11,7 @@ fn inside(run: impl FnOnce() + Send) {
     }
 }
 
-/// A sink with 10.0.0.1/24; None, and why on standard output, if this kernel has none.
+/// A sink with 10.0.0.1/24; None, with the reason on standard output, if this kernel has none.
 fn sink(net: &mut Rtnetlink) -> Option<UdpSocket> {
     match net.make_sink("sink") {
         Err(e) if e.cause == Cause::Capability => {

@@ -1,4 +1,4 @@
-//! Sets of named bits (ETHTOOL_A_BITSET), in the form that names each bit.
+//! Sets of named bits (ETHTOOL_A_BITSET), in the verbose form that names each bit.
 
 use super::NESTED;
 use crate::netlink::message::{Message, attribute, attributes, text};
@@ -9,7 +9,7 @@ const ETHTOOL_A_BITSET_BITS_BIT: u16 = 1;
 const ETHTOOL_A_BITSET_BIT_NAME: u16 = 2;
 const ETHTOOL_A_BITSET_BIT_VALUE: u16 = 3;
 
-/// The bits that a set names, and whether each is on. In a list without a mask, all that are named are on.
+/// Bits that a set names, each with true if it is on. In a list without a mask, all named bits are on.
 pub(super) fn parse(set: &[u8]) -> Vec<(String, bool)> {
     let list = attribute(set, ETHTOOL_A_BITSET_NOMASK).is_some();
     let bits = attribute(set, ETHTOOL_A_BITSET_BITS).unwrap_or_default();
@@ -21,7 +21,7 @@ pub(super) fn parse(set: &[u8]) -> Vec<(String, bool)> {
     named.filter(|(name, _)| !name.is_empty()).collect()
 }
 
-/// Adds a set of bits to be on or off; those that are not named stay as they are.
+/// Appends a set of bits to be switched on or off; bits not named stay as they are.
 pub(super) fn build(message: &mut Message, kind: u16, bits: &[(&str, bool)]) {
     message.nest(kind | NESTED, |set| {
         set.nest(ETHTOOL_A_BITSET_BITS | NESTED, |all| {
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(parse(&both), [("tx-checksum-ipv4".into(), true), ("rx-gro".into(), true)], "a list without a mask");
     }
 
-    /// Cut at any byte, and with any length in any place, it is fewer bits and no panic.
+    /// A set cut at any byte, or with any length in any place, gives fewer bits and no panic.
     #[test]
     fn a_damaged_set_has_fewer_bits() {
         let message = sample();

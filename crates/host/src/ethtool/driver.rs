@@ -1,6 +1,6 @@
-//! Who drives an interface, and the device's firmware.
+//! The driver of an interface, and the device's firmware version.
 //!
-//! The kernel's netlink has no message for it, so this alone is asked by ioctl (ETHTOOL_GDRVINFO).
+//! The kernel's netlink has no message for it, so it is read by ioctl (ETHTOOL_GDRVINFO).
 
 use super::oops;
 use crate::error::Error;
@@ -10,14 +10,14 @@ use crate::sys::drvinfo::driver_and_firmware;
 /// An interface's driver as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
-    /// Its name.
+    /// Name of the driver.
     pub name: Option<String>,
-    /// The version of the device's firmware.
+    /// Version of the device's firmware.
     pub firmware: Option<String>,
 }
 
 impl Driver {
-    /// Asks about an interface of the calling thread's network namespace.
+    /// Reads the driver of an interface of the calling thread's network namespace.
     pub fn of(interface: &str) -> Result<Self, Error> {
         let (name, firmware) =
             driver_and_firmware(interface).map_err(|e| oops(interface, "asking for its driver", &e))?;
@@ -25,7 +25,7 @@ impl Driver {
     }
 }
 
-/// A field's text; drivers that have nothing to tell leave it empty or say `N/A`.
+/// Text of a field; None if it is empty or `N/A`, as drivers without a value leave it.
 fn told(field: &[u8]) -> Option<String> {
     let text = text(field).trim().to_owned();
     (!text.is_empty() && text != "N/A").then_some(text)

@@ -1,4 +1,4 @@
-//! Features: what an interface does for the kernel (FEATURES_GET, FEATURES_SET), by the kernel's names.
+//! Features: offloads of an interface (FEATURES_GET, FEATURES_SET), by the kernel's names.
 
 use super::{Ethtool, bitset};
 use crate::netlink::bad_answer;
@@ -15,11 +15,11 @@ const ETHTOOL_A_FEATURES_ACTIVE: u16 = 4;
 /// A feature of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feature {
-    /// It is on.
+    /// The feature is on.
     pub active: bool,
-    /// It was asked for; another feature that it needs may be off.
+    /// The feature was requested; it may be off because another feature that it needs is.
     pub wanted: bool,
-    /// It can be switched.
+    /// The feature can be switched.
     pub changeable: bool,
 }
 
@@ -27,14 +27,14 @@ pub struct Feature {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features(pub BTreeMap<String, Feature>);
 
-/// A family of features that the `ethtool` program has one word for.
+/// A family of features for which the `ethtool` program has one name.
 struct Group {
     name: &'static str,
-    /// What the kernel's names begin and end with.
+    /// Prefix and suffix of the kernel's names.
     matches: (&'static str, &'static str),
 }
 
-/// As in the program's `netlink/features.c`.
+/// Families of the program's `netlink/features.c`.
 const GROUPS: [Group; 11] = [
     Group { name: "rx-checksumming", matches: ("rx-checksum", "") },
     Group { name: "tx-checksumming", matches: ("tx-checksum-", "") },
@@ -59,8 +59,9 @@ impl Group {
 }
 
 impl Features {
-    /// Whether each feature is on, as `ethtool -k` lists them: its own words for families, and the kernel's names of their
-    /// members and of all others. A feature that is a family of its own stands under the program's word alone.
+    /// State of each feature, true if on, as `ethtool -k` lists them: its own names for families, and the kernel's
+    /// names for their members and for all others. A feature that is a family by itself is listed under the program's
+    /// name only.
     #[must_use]
     pub fn listed(&self) -> BTreeMap<String, bool> {
         let mut list: BTreeMap<_, _> = self.0.iter().map(|(name, feature)| (name.clone(), feature.active)).collect();
@@ -76,12 +77,12 @@ impl Features {
         list
     }
 
-    /// Whether a family has a member that is on.
+    /// True if a member of a family is on.
     pub(super) fn any_active(&self, group: &str) -> bool {
         self.members(group).any(|(_, feature)| feature.active)
     }
 
-    /// The members of one of `ethtool`'s families.
+    /// Members of one of `ethtool`'s families.
     pub(super) fn members<'a>(&'a self, group: &str) -> impl Iterator<Item = (&'a str, Feature)> {
         let group = GROUPS.iter().find(|one| one.name == group);
         let all = self.0.iter().map(|(name, feature)| (name.as_str(), *feature));
@@ -90,7 +91,7 @@ impl Features {
 
     fn parse(answer: &[u8]) -> Option<Self> {
         let set = |kind| attribute(answer, kind).map(bitset::parse);
-        // This one names all features that there are, and says which can be switched.
+        // This set names all features that there are, and which of them can be switched.
         let all = set(ETHTOOL_A_FEATURES_HW)?.into_iter();
         let mut features: BTreeMap<_, _> =
             all.map(|(name, changeable)| (name, Feature { changeable, ..Feature::default() })).collect();

@@ -1,7 +1,7 @@
-//! ethtool, spoken one way: the kernel's `ethtool` family of generic netlink
+//! ethtool over netlink: the kernel's `ethtool` family of generic netlink
 //! (Documentation/networking/ethtool-netlink.rst), without the program and without ioctls.
 //!
-//! One question has no message there, driver and firmware version; [`Driver`] asks it by ioctl.
+//! The family has no message for driver and firmware version; [`Driver`] reads these by ioctl.
 
 mod bitset;
 mod driver;
@@ -28,22 +28,22 @@ const ETHTOOL_A_CHANNELS_RX_COUNT: u16 = 6;
 const ETHTOOL_A_CHANNELS_TX_COUNT: u16 = 7;
 const ETHTOOL_A_CHANNELS_COMBINED_COUNT: u16 = 9;
 
-/// What `ethtool` does, for the network namespace of the thread that opened it. Needs CAP_NET_ADMIN to change a thing.
+/// Functions of `ethtool`, for the network namespace of the thread that opened it. Changes need CAP_NET_ADMIN.
 pub struct Ethtool(Family);
 
-/// Queues that an interface uses.
+/// Number of queues that an interface uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
-    /// For receive alone.
+    /// Queues for receive only.
     pub rx: u32,
-    /// For transmit alone.
+    /// Queues for transmit only.
     pub tx: u32,
-    /// For both.
+    /// Queues for both.
     pub combined: u32,
 }
 
 impl Ethtool {
-    /// For the calling thread's network namespace.
+    /// Opens a socket in the calling thread's network namespace.
     pub fn open() -> Result<Self, Error> {
         Family::open("ethtool").map(Self).map_err(|e| match e.raw_os_error() {
             Some(libc::ENOENT) => Error::new(
@@ -61,19 +61,19 @@ impl Ethtool {
         self.ask(name, features::get).map_err(|e| oops(name, "reading its offloads", &e))
     }
 
-    /// Asks for features to be on or off, by the kernel's names (`tx-checksum-ip-generic`). What the driver has fixed
-    /// stays as it is; a name that the kernel does not know is an error.
+    /// Requests features to be on or off, by the kernel's names (`tx-checksum-ip-generic`). Features that the driver
+    /// has fixed stay as they are; a name that the kernel does not know is an error.
     pub fn set_features(&mut self, name: &str, wanted: &[(&str, bool)]) -> Result<(), Error> {
         let set = |this: &mut Self, name: &str| features::set(this, name, wanted);
         self.ask(name, set).map_err(|e| oops(name, "setting its offloads", &e))
     }
 
-    /// The offloads that matter to who reads an interface's frames, each of them some features.
+    /// Offloads that affect the frames read from an interface; each stands for several features.
     pub fn offloads(&mut self, name: &str) -> Result<Offloads, Error> {
         self.features(name).map(|features| Offloads::of(&features))
     }
 
-    /// Sets them; gives what the interface then has, because some need others (TSO needs checksums).
+    /// Sets the offloads; returns those that the interface then has, because some need others (TSO needs checksums).
     pub fn set_offloads(&mut self, name: &str, offloads: Offloads) -> Result<Offloads, Error> {
         let now = self.features(name)?;
         let changes = offloads.changes(&now);
@@ -83,7 +83,7 @@ impl Ethtool {
         self.offloads(name)
     }
 
-    /// The queues that an interface uses; an error if its driver does not say.
+    /// Reads the number of queues that an interface uses; an error if its driver does not report it.
     pub fn channels(&mut self, name: &str) -> Result<Channels, Error> {
         let get = |this: &mut Self, name: &str| {
             let message = this.request(ETHTOOL_MSG_CHANNELS_GET, name);
@@ -92,11 +92,11 @@ impl Ethtool {
         self.ask(name, get).map_err(|e| oops(name, "reading its queues", &e))
     }
 
-    /// Sets the queues that an interface uses.
+    /// Sets the number of queues that an interface uses.
     pub fn set_channels(&mut self, name: &str, channels: Channels) -> Result<(), Error> {
         let set = |this: &mut Self, name: &str| {
             let mut message = this.request(ETHTOOL_MSG_CHANNELS_SET, name);
-            // What an interface has none of (most have no queue for one way alone) may not be named.
+            // A kind of queue that an interface lacks (most have none for one direction only) must not be named.
             let now = Channels::parse(&this.0.ask(this.request(ETHTOOL_MSG_CHANNELS_GET, name))?);
             for (kind, count, now) in [
                 (ETHTOOL_A_CHANNELS_RX_COUNT, channels.rx, now.rx),
@@ -113,7 +113,7 @@ impl Ethtool {
     }
 
     fn ask<T>(&mut self, name: &str, ask: impl FnOnce(&mut Self, &str) -> io::Result<T>) -> io::Result<T> {
-        // No interface has so long a name (IFNAMSIZ), and the kernel would call it a wrong request.
+        // No interface has a name this long (IFNAMSIZ), and the kernel would report an invalid request instead.
         if name.is_empty() || name.len() >= libc::IFNAMSIZ {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
@@ -140,7 +140,7 @@ fn oops(name: &str, doing: &str, error: &io::Error) -> Error {
     }
 }
 
-/// The kernel takes attributes of attributes only where they are marked (NLA_F_NESTED).
+/// The kernel accepts nested attributes only if they are marked (NLA_F_NESTED).
 const NESTED: u16 = 0x8000;
 
 impl Channels {

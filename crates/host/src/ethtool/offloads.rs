@@ -1,17 +1,17 @@
-//! The offloads that matter to who reads an interface's frames.
+//! Offloads that affect the frames read from an interface.
 
 use super::Features;
 
-/// What an interface does for the kernel. On a veth pair: what it leaves undone for the far end to find.
+/// Offloads of an interface. On a veth pair: work that the sending end leaves undone, visible at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offloads {
-    /// Fills in checksums of frames that are sent; a veth passes them on unfilled.
+    /// Completes checksums of frames that are sent; a veth passes them on incomplete.
     pub tx_checksum: bool,
-    /// Cuts TCP super-frames that are sent; a veth passes them on whole.
+    /// Segments TCP super-frames that are sent; a veth passes them on whole.
     pub tso: bool,
-    /// The kernel cuts super-frames late, just before the driver.
+    /// The kernel segments super-frames late, just before the driver (GSO).
     pub gso: bool,
-    /// The kernel joins received frames.
+    /// The kernel merges received frames (GRO).
     pub gro: bool,
 }
 
@@ -30,7 +30,7 @@ impl Offloads {
         }
     }
 
-    /// The features to be switched so that these are what an interface has: of what differs, all that can be.
+    /// Features to be switched to reach these offloads: of those that differ, all that can be changed.
     pub(super) fn changes<'a>(&self, features: &'a Features) -> Vec<(&'a str, bool)> {
         let now = Self::of(features);
         let groups = [

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Cause, Namespace, VethPair};
 
-/// Runs it beside a pair `va`, `vb`; says why if that cannot be.
+/// Runs `run` beside a pair `va`, `vb`; skips the test with the reason if that is impossible.
 fn beside_a_pair(run: impl FnOnce(&VethPair) + Send) {
     match Namespace::new() {
         Ok(space) => {
@@ -33,7 +33,7 @@ fn features_have_the_kernels_names_and_a_list_the_programs() {
         }
         assert_eq!(list["generic-receive-offload"], gro.active);
         assert_eq!(list["tcp-segmentation-offload"], list["tx-tcp-segmentation"]);
-        // What is a family of its own stands there once.
+        // A feature that is a family by itself is listed once.
         assert!(!list.contains_key("rx-gro") && list.contains_key("rx-gro-list"), "{list:?}");
         assert!(list.contains_key("highdma") && !list.contains_key(""));
         let members = ["tx-scatter-gather", "tx-scatter-gather-fraglist", "scatter-gather"];
@@ -56,13 +56,13 @@ fn a_feature_is_switched_by_name_and_others_stay() {
             "{differ:?}"
         );
         assert_eq!(ethtool.features("vb").unwrap(), far);
-        // What is fixed stays, without an error, as with the program.
+        // A fixed feature stays, without an error, as with the program.
         ethtool.set_features("va", &[("tx-checksum-ipv4", true)]).unwrap();
         assert!(!ethtool.features("va").unwrap().0["tx-checksum-ipv4"].active);
     });
 }
 
-/// What needs another feature is off while that is, and comes back with it: it was wanted all the time.
+/// A feature that needs another is off while that one is, and comes back with it, because it was still wanted.
 #[test]
 fn what_is_wanted_comes_back_with_what_it_needs() {
     beside_a_pair(|_| {
@@ -80,7 +80,7 @@ fn queues_are_counted() {
     beside_a_pair(|_| {
         let channels = Ethtool::open().unwrap().channels("va").unwrap();
         assert_eq!(channels.combined + channels.rx.min(channels.tx), 4, "{channels:?}");
-        // Loopback's driver does not say.
+        // Loopback's driver does not support the request.
         let e = Ethtool::open().unwrap().channels("lo").unwrap_err();
         assert!(e.cause == Cause::Capability && e.to_string().contains("does not know that"), "{e}");
     });

@@ -8,7 +8,7 @@ use std::io;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-/// `struct genlmsghdr`: command, version, two bytes of nothing.
+/// `struct genlmsghdr`: command, version, two reserved bytes.
 const HEADER: usize = 4;
 
 /// A family of requests.
@@ -18,7 +18,7 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Finds one; `ENOENT` if this kernel has none of that name.
+    /// Finds a family; `ENOENT` if this kernel has none of that name.
     pub(crate) fn open(name: &str) -> io::Result<Self> {
         let mut netlink = Netlink::open_generic()?;
         let controller = u16::try_from(libc::GENL_ID_CTRL).unwrap_or(0x10);
@@ -29,12 +29,12 @@ impl Family {
         Ok(Self { netlink, id: id.filter(|id| *id != 0).ok_or_else(bad_answer)? })
     }
 
-    /// A request of this family, without attributes yet.
+    /// Begins a request of this family, without attributes yet.
     pub(crate) fn request(&self, command: u8) -> Message {
         request(self.id, command)
     }
 
-    /// Sends a request; gives the answer's attributes, none if it was acknowledged only.
+    /// Sends a request; returns the answer's attributes, empty if the request was only acknowledged.
     pub(crate) fn ask(&mut self, message: Message) -> io::Result<Vec<u8>> {
         let answer = self.netlink.ask(message)?.unwrap_or_default();
         Ok(attributes_of(&answer).unwrap_or_default().to_vec())

@@ -1,4 +1,4 @@
-//! Links: what one is, and making, setting and deleting them.
+//! Links: reading, making, setting and deleting them.
 
 use super::message::{MAKES, Message, attribute, attributes, long, text, word};
 use super::{Netlink, bad_answer};
@@ -30,7 +30,7 @@ const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
 /// `struct ifinfomsg`.
 const HEADER: usize = 16;
 
-/// What the kernel counted of a link, from its own point of view (`struct rtnl_link_stats64`).
+/// Counters of a link, from the kernel's point of view (`struct rtnl_link_stats64`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
     /// Frames received.
@@ -41,18 +41,18 @@ pub struct LinkStats {
     pub rx_bytes: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
-    /// Frames received damaged.
+    /// Frames received with errors.
     pub rx_errors: u64,
-    /// Frames that could not be sent.
+    /// Frames not sent because of errors.
     pub tx_errors: u64,
-    /// Frames received and dropped for lack of room.
+    /// Frames received and dropped for lack of buffers.
     pub rx_dropped: u64,
-    /// Frames dropped on their way out.
+    /// Frames dropped before transmission.
     pub tx_dropped: u64,
 }
 
 impl LinkStats {
-    /// All of them, by name.
+    /// All counters, with their names.
     #[must_use]
     pub fn rows(&self) -> [(&'static str, u64); 8] {
         [
@@ -71,49 +71,49 @@ impl LinkStats {
 /// A link as the kernel describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkState {
-    /// Its number.
+    /// Interface index.
     pub index: u32,
-    /// Its name.
+    /// Interface name.
     pub name: String,
-    /// What drives it, for those that were made by software (`veth`, `tun`); else empty.
+    /// Link type of a software interface (`veth`, `tun`); else empty.
     pub kind: String,
-    /// Its MAC address, if it has one of six bytes.
+    /// MAC address, if it has six bytes.
     pub mac: Option<[u8; 6]>,
     /// Largest payload of a frame.
     pub mtu: u32,
-    /// Switched on.
+    /// Administratively up.
     pub up: bool,
-    /// Switched on, and the other side is there.
+    /// Up, and with a carrier.
     pub running: bool,
-    /// Somebody has it receive frames to all addresses.
+    /// Promiscuous mode is on: frames to all addresses are received.
     pub promiscuous: bool,
-    /// Transmit queues.
+    /// Number of transmit queues.
     pub tx_queues: u32,
-    /// Receive queues.
+    /// Number of receive queues.
     pub rx_queues: u32,
-    /// The number of the far end (of a `veth`) or of the link below, if it is in the same network namespace.
+    /// Index of the far end (of a `veth`) or of the lower link, if it is in the same network namespace.
     pub peer: Option<u32>,
-    /// The XDP program that is attached to it, by the kernel's number.
+    /// Identifier of the XDP program attached to the link.
     pub xdp_program: Option<u32>,
-    /// Its counters.
+    /// Counters of the link.
     pub stats: LinkStats,
 }
 
-/// What to set of a link.
+/// Changes to be made to a link; `None` leaves a value as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkChange {
-    /// Switched on or off.
+    /// Administratively up or down.
     pub(crate) up: Option<bool>,
-    /// Largest payload.
+    /// Largest payload of a frame.
     pub(crate) mtu: Option<u32>,
-    /// IPv6 shall give itself no address, and so send nothing by itself.
+    /// Make IPv6 assign no link-local address, so that the link sends nothing by itself.
     pub(crate) no_ipv6_address: bool,
 }
 
 impl Netlink {
-    /// What a link is now; `ENODEV` if there is none of that name.
+    /// Reads a link's state; `ENODEV` if there is none of that name.
     pub(crate) fn link(&mut self, name: &str) -> io::Result<LinkState> {
-        // No interface has so long a name (IFNAMSIZ), and a longer one would not fit into a request.
+        // No interface has a name this long (IFNAMSIZ), and a longer one would not fit into a request.
         if name.len() >= libc::IFNAMSIZ {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
@@ -122,7 +122,7 @@ impl Netlink {
         self.describe(message)
     }
 
-    /// What the link of that number is now.
+    /// Reads the state of the link with that index.
     pub(crate) fn link_at(&mut self, index: u32) -> io::Result<LinkState> {
         self.describe(about(libc::RTM_GETLINK, 0, index, None))
     }
@@ -131,7 +131,7 @@ impl Netlink {
         LinkState::parse(&self.answer(message)?).ok_or_else(bad_answer)
     }
 
-    /// Makes two links that are each other's far ends, both switched off.
+    /// Makes two links that are each other's far ends, both down.
     pub(crate) fn make_veth(&mut self, names: [&str; 2], queues: u32, mtu: u32) -> io::Result<()> {
         let shape = |message: &mut Message, name: &str| {
             message.text(IFLA_IFNAME, name);
@@ -153,7 +153,7 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Makes an `ifb`, switched off: an interface that drops what is sent out of it, in its transmit function.
+    /// Makes an `ifb`, down: an interface that drops all frames sent on it, in its transmit function.
     pub(crate) fn make_ifb(&mut self, name: &str) -> io::Result<()> {
         let mut message = about(libc::RTM_NEWLINK, MAKES, 0, None);
         message.text(IFLA_IFNAME, name);
@@ -168,7 +168,7 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Sets a link.
+    /// Changes a link.
     pub(crate) fn change(&mut self, index: u32, change: LinkChange) -> io::Result<()> {
         let mut message = about(libc::RTM_NEWLINK, 0, index, change.up);
         if let Some(mtu) = change.mtu {
@@ -184,10 +184,10 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Has a link send nothing by itself, and switches it on.
+    /// Stops a link from sending anything by itself, and switches it on.
     pub(crate) fn start_quietly(&mut self, index: u32) -> io::Result<()> {
         match self.change(index, LinkChange { no_ipv6_address: true, ..LinkChange::default() }) {
-            // A kernel without IPv6 does not know what is asked, and does not need it.
+            // A kernel without IPv6 does not know the attribute, and does not need it.
             Err(e) if e.raw_os_error() != Some(libc::EAFNOSUPPORT) => Err(e),
             _ => self.change(index, LinkChange { up: Some(true), ..LinkChange::default() }),
         }

@@ -1,20 +1,20 @@
-//! Messages: how a request is built, and how an answer is taken apart without trusting any length in it.
+//! Messages: building a request, and parsing an answer without trusting any length in it.
 
 use std::iter::from_fn;
 
 /// Bytes of `struct nlmsghdr`.
 pub(super) const HEADER: usize = 16;
-/// Flags of a request that wants an answer, and of one that makes something new.
+/// Flags of a request that wants an answer, and of one that creates an object.
 const ACKED: u16 = 0x1 | 0x4;
 pub(crate) const MAKES: u16 = 0x200 | 0x400;
 
-/// A request, as it grows.
+/// A request under construction.
 pub(crate) struct Message {
     bytes: Vec<u8>,
 }
 
 impl Message {
-    /// A request; `header` is the structure that such requests begin with.
+    /// Begins a request; `header` is the structure with which such requests begin.
     pub(crate) fn about(kind: u16, flags: u16, header: &[u8]) -> Self {
         let mut bytes = Vec::with_capacity(256);
         bytes.extend([0; 4]);
@@ -25,17 +25,17 @@ impl Message {
         Self { bytes }
     }
 
-    /// Bytes as they are.
+    /// Appends bytes as they are.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// An attribute.
+    /// Appends an attribute.
     pub(crate) fn attribute(&mut self, kind: u16, value: &[u8]) {
         self.nest(kind, |message| message.raw(value));
     }
 
-    /// An attribute that is a text, with the zero behind it.
+    /// Appends a text attribute, with its terminating zero.
     pub(crate) fn text(&mut self, kind: u16, text: &str) {
         self.nest(kind, |message| {
             message.raw(text.as_bytes());
@@ -43,7 +43,7 @@ impl Message {
         });
     }
 
-    /// An attribute whose value is made of attributes.
+    /// Appends an attribute whose value consists of attributes.
     pub(crate) fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
         let at = self.bytes.len();
         self.bytes.extend([0; 2]);
@@ -54,7 +54,7 @@ impl Message {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// What stands behind the header.
+    /// Bytes after the header.
     #[cfg(test)]
     pub(crate) fn body(&self) -> &[u8] {
         &self.bytes[HEADER..]
@@ -68,7 +68,7 @@ impl Message {
     }
 }
 
-/// The messages of a datagram: kind, sequence number, body. What is cut off ends it.
+/// Messages of a datagram: type, sequence number, body. A truncated message ends the iterator.
 pub(super) fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     from_fn(move || {
         let len = usize::try_from(word(rest, 0)).ok()?;
@@ -79,7 +79,7 @@ pub(super) fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8]
     })
 }
 
-/// Kind and value of every attribute. What is cut off ends it.
+/// Type and value of every attribute. A truncated attribute ends the iterator.
 pub(crate) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     from_fn(move || {
         let len = usize::from(half(rest, 0));
@@ -90,27 +90,27 @@ pub(crate) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> 
     })
 }
 
-/// The value of the first attribute of a kind.
+/// Value of the first attribute of a type.
 pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find_map(|(kind, value)| (kind == wanted).then_some(value))
 }
 
-/// A number of 16 bits; 0 where there are not so many bytes.
+/// Reads a 16-bit number; 0 if there are too few bytes.
 pub(super) fn half(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_ne_bytes(*b))
 }
 
-/// A number of 32 bits.
+/// Reads a 32-bit number; 0 if there are too few bytes.
 pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b))
 }
 
-/// A number of 64 bits.
+/// Reads a 64-bit number; 0 if there are too few bytes.
 pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b))
 }
 
-/// The text up to the zero behind it.
+/// Text up to its terminating zero.
 pub(crate) fn text(value: &[u8]) -> String {
     let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
     String::from_utf8_lossy(&value[..end]).into_owned()
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(all, [(7, 11, bytes.len() - HEADER)]);
     }
 
-    /// Whatever the lengths say, nothing beyond the bytes is read and every walk ends.
+    /// Whatever the lengths are, nothing beyond the bytes is read and every iterator ends.
     #[test]
     fn lengths_that_lie_end_the_walk() {
         let bytes = sample().finish(1);

@@ -1,4 +1,4 @@
-//! Netlink (`netlink(7)`, `rtnetlink(7)`): a request, its answer, and what is asked: links, routes, what drivers do.
+//! Netlink (`netlink(7)`, `rtnetlink(7)`): requests and answers, and the requests used: links, routes, driver features.
 
 pub(crate) mod generic;
 pub(crate) mod link;
@@ -11,7 +11,7 @@ use message::{Message, messages, word};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long an answer may take. The kernel answers within the call; this is for kernels that do not.
+/// Time limit for an answer. The kernel answers within the call; the limit is for kernels that do not.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A socket for requests, in the network namespace of the thread that opened it.
@@ -21,17 +21,17 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// To rtnetlink: links, addresses, neighbours, routes, queueing disciplines.
+    /// Opens a socket for rtnetlink: links, addresses, neighbours, routes, queueing disciplines.
     pub(crate) fn open() -> io::Result<Self> {
         Ok(Self { socket: Socket::open(libc::NETLINK_ROUTE)?, sequence: 0 })
     }
 
-    /// To the generic families, which are found by name.
+    /// Opens a socket for generic netlink, whose families are found by name.
     pub(crate) fn open_generic() -> io::Result<Self> {
         Ok(Self { socket: Socket::open(libc::NETLINK_GENERIC)?, sequence: 0 })
     }
 
-    /// Sends a request; gives the body of the answer, if it has one besides the acknowledgement.
+    /// Sends a request; returns the body of the answer, if there is one besides the acknowledgement.
     pub(crate) fn ask(&mut self, message: Message) -> io::Result<Option<Vec<u8>>> {
         self.sequence = self.sequence.wrapping_add(1);
         self.socket.send(&message.finish(self.sequence))?;
@@ -65,7 +65,7 @@ impl Netlink {
         Err(io::Error::from(io::ErrorKind::TimedOut))
     }
 
-    /// As [`Netlink::ask`], of what is always answered.
+    /// Like [`Netlink::ask`], for requests that always have an answer.
     pub(crate) fn answer(&mut self, message: Message) -> io::Result<Vec<u8>> {
         self.ask(message)?.ok_or_else(bad_answer)
     }

@@ -1,4 +1,5 @@
-//! The kernel's `netdev` family of generic netlink (Documentation/netlink/specs/netdev.yaml): what a driver does for AF_XDP.
+//! The kernel's `netdev` family of generic netlink (Documentation/netlink/specs/netdev.yaml): driver features for
+//! AF_XDP.
 
 use super::bad_answer;
 use super::generic::Family;
@@ -10,11 +11,11 @@ const NETDEV_CMD_DEV_GET: u8 = 1;
 const NETDEV_A_DEV_IFINDEX: u16 = 1;
 const NETDEV_A_DEV_XSK_FEATURES: u16 = 6;
 
-/// The driver completes checksums of frames that it sends from the memory (NETDEV_XSK_FLAGS_TX_CHECKSUM).
+/// The driver completes checksums of frames that it sends from a UMEM (NETDEV_XSK_FLAGS_TX_CHECKSUM).
 pub const XSK_TX_CHECKSUM: u64 = 2;
 
-/// What an interface's driver does for frames that it sends from AF_XDP's memory (`enum netdev_xsk_flags`). In the
-/// calling thread's network namespace; an error before Linux 6.8.
+/// Features of an interface's driver for frames sent from an AF_XDP UMEM (`enum netdev_xsk_flags`). The interface is in
+/// the calling thread's network namespace; an error before Linux 6.8.
 pub fn xsk_features(index: u32) -> io::Result<u64> {
     let mut netdev = Family::open("netdev")?;
     let mut message = netdev.request(NETDEV_CMD_DEV_GET);

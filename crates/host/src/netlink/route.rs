@@ -1,5 +1,5 @@
-//! Above links: addresses, neighbours, routes to nowhere, and the queueing discipline that drops everything.
-//! IPv4 only.
+//! Configuration above links: addresses, neighbours, unreachable routes, and the queueing discipline that drops
+//! everything. IPv4 only.
 
 use super::message::{MAKES, Message, attribute, word};
 use super::{Netlink, bad_answer};
@@ -25,7 +25,7 @@ const ECHO: u16 = 0x8;
 const AF_INET: u8 = 2;
 
 impl Netlink {
-    /// Gives an interface an address, and the network around it a route.
+    /// Adds an address to an interface, and a route to the network around it.
     pub(crate) fn add_address(&mut self, index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
         // struct ifaddrmsg: family, prefix, flags, scope, index
         let mut header = vec![AF_INET, prefix, 0, 0];
@@ -36,7 +36,7 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Says for good at which MAC address a neighbour is.
+    /// Adds a permanent neighbour entry.
     pub(crate) fn add_neighbour(&mut self, index: u32, address: Ipv4Addr, mac: [u8; 6]) -> io::Result<()> {
         // struct ndmsg: family, padding, index, state, flags, type
         let mut header = vec![AF_INET, 0, 0, 0];
@@ -58,7 +58,7 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Has an interface drop everything in its queueing discipline (`tc-blackhole`), or gives it the usual one again.
+    /// Sets an interface's root queueing discipline to `blackhole`, which drops everything, or back to the default one.
     pub(crate) fn blackhole(&mut self, index: u32, on: bool) -> io::Result<()> {
         let (kind, flags) = if on { (libc::RTM_NEWQDISC, REPLACES) } else { (libc::RTM_DELQDISC, 0) };
         let mut message = Message::about(kind, flags, &about_root(index));
@@ -68,18 +68,18 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Packets that the root queueing discipline of an interface has dropped; the kernel counts in 32 bits.
+    /// Packets dropped by an interface's root queueing discipline; the kernel counts in 32 bits.
     pub(crate) fn queue_drops(&mut self, index: u32) -> io::Result<u32> {
-        // The answer is a notification, which comes to who asks for an echo.
+        // The answer is a notification, sent to the requester if it sets the echo flag.
         let request = Message::about(libc::RTM_GETQDISC, ECHO, &about_root(index));
         let answer = self.answer(request)?;
-        // struct tc_stats: 64 bits of bytes, packets, drops
+        // struct tc_stats: bytes (64 bits), packets, drops
         let stats = attribute(answer.get(TC_HEADER..).unwrap_or_default(), TCA_STATS).filter(|stats| stats.len() >= 16);
         stats.map(|stats| word(stats, 12)).ok_or_else(bad_answer)
     }
 }
 
-/// `struct tcmsg` of an interface's root: family and padding, index, handle, parent, info.
+/// `struct tcmsg` for an interface's root: family and padding, index, handle, parent, info.
 fn about_root(index: u32) -> Vec<u8> {
     let mut header = vec![0; 4];
     header.extend(index.to_ne_bytes());

@@ -1,8 +1,8 @@
-//! Settings of interfaces that are changed for a time and put back after any death.
+//! Settings of interfaces that are changed for a time and put back even if the process is killed.
 //!
-//! Before a setting is changed, what it was is written durably to a record: a file of this process, which it holds by a
-//! lock. What was changed is put back, the last change first, when the value goes; and when the process died, by the next
-//! one that calls [`recover`]. What somebody else has changed meanwhile is left alone, and told.
+//! Before a setting is changed, its value is written durably to a record: a file of this process, which it locks.
+//! Changes are put back, the last one first, when the value is dropped; and if the process died, by the next one that
+//! calls [`recover`]. Settings that others have changed meanwhile are left as they are, and reported.
 //!
 //! ```no_run
 //! use linerate_host::settings::{self, Setting, Settings};
@@ -37,15 +37,16 @@ use store::Store;
 pub use recover::{Undone, recover};
 pub use setting::Setting;
 
-/// Where root keeps records. Others name a directory of their own; `/run` is empty after a boot, as interfaces are.
+/// Root's directory for records. Other users give a directory of their own; `/run` is empty after a boot, as settings
+/// are reset then.
 pub const DIRECTORY: &str = "/run/linerate";
 
-/// Settings that this process has changed. They are put back when this value goes.
+/// Settings that this process has changed. They are put back when this value is dropped.
 ///
-/// A process that gives up CAP_NET_ADMIN meanwhile can put nothing back: its record stays for who calls [`recover`].
+/// A process that gives up CAP_NET_ADMIN meanwhile cannot put anything back: its record stays for a later [`recover`].
 ///
-/// It may be used from any thread: it speaks to the network namespace in which it was opened. Files of sysfs can be set
-/// where `/sys` shows that namespace.
+/// It may be used from any thread: its requests go to the network namespace in which it was opened. Files of sysfs can
+/// be set where `/sys` shows that namespace.
 #[must_use = "what was changed is put back when this value goes"]
 pub struct Settings {
     hands: Hands,
@@ -60,7 +61,7 @@ fn at(directory: &Path, doing: &str, e: &io::Error) -> Error {
 }
 
 impl Settings {
-    /// Makes the directory if there is none. Nothing is written before the first change.
+    /// Opens the directory, and makes it if there is none. Nothing is written before the first change.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let hands = Hands::open()?;
         let make = || {
@@ -72,8 +73,8 @@ impl Settings {
         Ok(Self { hands, store, record })
     }
 
-    /// Changes a setting of an interface; what it was stands in the record before. A value that is there already changes
-    /// nothing; one that the driver does not take is an error, and nothing is kept of it.
+    /// Changes a setting of an interface, after its present value was recorded. Setting the present value changes
+    /// nothing; a value that the driver refuses is an error, and nothing of it is recorded.
     pub fn set(&mut self, interface: &str, setting: Setting) -> Result<(), Error> {
         match self.note(interface, setting)? {
             Some(noted) => self.apply(noted),
@@ -81,7 +82,7 @@ impl Settings {
         }
     }
 
-    /// Writes down what will be changed; None if it is so already.
+    /// Records a change to be made; None if the setting has that value already.
     fn note(&mut self, interface: &str, setting: Setting) -> Result<Option<Noted>, Error> {
         let (key, value) = setting.split();
         let link = self.hands.links.link(interface)?;
@@ -101,7 +102,7 @@ impl Settings {
         Ok(Some(Noted { link, key, now, value, earlier }))
     }
 
-    /// Does it.
+    /// Makes the change.
     fn apply(&mut self, noted: Noted) -> Result<(), Error> {
         let Noted { link, key, now, value, earlier } = noted;
         let written = self.hands.write(&link, &key, &value);
@@ -115,14 +116,14 @@ impl Settings {
             return Err(Error::new(&link.name, Cause::Capability, what, "do without: its driver has it so"));
         }
         if !key.same(&got, &value) {
-            // Something near to it: it has to be known again.
+            // The driver set a value near the wanted one: it must be recognised later.
             self.change(&link, &key, &now).set.push(got);
             self.write()?;
         }
         written
     }
 
-    /// What is known of a setting, with what it is now if nothing was.
+    /// The recorded change of a setting; if there is none, a new one with its present value.
     fn change(&mut self, link: &LinkState, key: &Key, now: &str) -> &mut Change {
         let changes = &mut self.record.changes;
         let at = changes.iter().position(|c| c.index == link.index && c.interface == link.name && c.key == *key);
@@ -142,7 +143,7 @@ impl Settings {
         written.map_err(|e| at(self.store.path(), "writing the record", &e))
     }
 
-    /// Puts everything back, the last change first. What could not be, and may be later, stays in the record for
+    /// Puts everything back, the last change first. Changes that failed but may succeed later stay in the record for
     /// [`recover`].
     pub fn undo(mut self) -> Undone {
         self.put_back()
@@ -155,12 +156,12 @@ impl Drop for Settings {
     }
 }
 
-/// A change that stands in the record and was not made yet.
+/// A change that is recorded and not made yet.
 struct Noted {
     link: LinkState,
     key: Key,
     now: String,
     value: String,
-    /// The record without it.
+    /// The record without this change.
     earlier: Record,
 }

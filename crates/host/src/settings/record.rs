@@ -1,8 +1,9 @@
-//! The record: what was changed, and what it was before. A text file, a change a line, with a sum at its end.
+//! The record: the settings that were changed, and their earlier values. A text file, one change a line, with a
+//! checksum at its end.
 
 use super::setting::Key;
 
-/// Raised when a record means something else than before.
+/// Version of the format, raised when the meaning of a record changes.
 const SCHEMA: &str = "1";
 const MAGIC: &str = "linerate-settings";
 
@@ -12,20 +13,20 @@ pub(super) struct Change {
     pub(super) index: u32,
     pub(super) interface: String,
     pub(super) key: Key,
-    /// What it was before the first change.
+    /// Value before the first change.
     pub(super) before: String,
-    /// What was set, each value once. One of them may not have been set yet.
+    /// Values that were set, each listed once. One of them may not have been set yet.
     pub(super) set: Vec<String>,
 }
 
 /// All changes of a process in a network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The boot in which it was written.
+    /// Boot id under which the record was written.
     pub(super) boot: String,
-    /// The number of the network namespace.
+    /// Inode number of the network namespace.
     pub(super) net: u64,
-    /// In the order in which they were made first.
+    /// Changes, in the order in which they were first made.
     pub(super) changes: Vec<Change>,
 }
 
@@ -42,7 +43,7 @@ impl Record {
         text.into_bytes()
     }
 
-    /// What stands in a file, or why it is not taken.
+    /// Decodes a file's contents, or says why they are refused.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
         const DAMAGED: &str = "it is damaged or cut off";
         let text = std::str::from_utf8(bytes).map_err(|_| "it is no record")?;
@@ -78,12 +79,12 @@ impl Record {
     }
 }
 
-/// FNV-1a: it tells a whole record from a damaged one, not from one that somebody forged.
+/// FNV-1a checksum: it detects a damaged record, not a forged one.
 fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Without tabs and line breaks, which part words and lines.
+/// Escapes tabs and line breaks, which separate words and lines.
 fn escape(word: &str) -> String {
     word.replace('%', "%25").replace('\t', "%09").replace('\n', "%0A").replace('\r', "%0D")
 }

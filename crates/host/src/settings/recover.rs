@@ -1,4 +1,4 @@
-//! Putting back: what this process has changed, and what those have that died.
+//! Putting settings back: those changed by this process, and those changed by processes that have died.
 
 use super::record::{Change, Record};
 use super::setting::Hands;
@@ -8,16 +8,16 @@ use crate::error::{Cause, Error};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What became of changes that were to be put back.
+/// Result of putting changes back.
 #[derive(Clone, Debug, Default)]
 pub struct Undone {
-    /// What was put back, a line each.
+    /// Settings that were put back, one line each.
     pub restored: Vec<String>,
-    /// What was not, and why.
+    /// Settings that were not put back, and why.
     pub left: Vec<Error>,
 }
 
-/// The kernel's name of this boot.
+/// Identifier of the current boot.
 pub(super) fn boot() -> io::Result<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().into())
 }
@@ -38,21 +38,21 @@ impl Settings {
                 }
             }
         }
-        // The age of a record that stays as it is says when it is its turn.
+        // A record that stays as it is keeps its age, which decides the order of recovery.
         if self.record.changes.len() < count {
             undone.left.extend(self.write().err());
         }
-        // Another attempt would fail as this one.
+        // Another attempt would fail in the same way.
         self.record.changes.clear();
         undone
     }
 }
 
-/// Why something was not put back.
+/// Reason for which a change was not put back.
 pub(super) enum Left {
-    /// Nobody will be able to.
+    /// Permanent: no later attempt can succeed.
     ForGood(Error),
-    /// It may succeed another time.
+    /// Temporary: a later attempt may succeed.
     ForNow(Error),
 }
 
@@ -60,7 +60,7 @@ fn told(change: &Change) -> String {
     format!("{}: {} {} again", change.interface, change.key, change.before)
 }
 
-/// Puts one setting back; whether there was anything to do.
+/// Puts one setting back; false if there was nothing to do.
 pub(super) fn restore(hands: &mut Hands, change: &Change) -> Result<bool, Left> {
     let Change { interface, key, before, set, .. } = change;
     let link = match hands.links.link_at(change.index) {
@@ -87,8 +87,8 @@ pub(super) fn restore(hands: &mut Hands, change: &Change) -> Result<bool, Left> 
     Ok(true)
 }
 
-/// Puts back what processes that have died had changed in this network namespace, the newest record first. Records of an
-/// earlier boot are deleted, those of other network namespaces left. What is no record is named and left.
+/// Puts back the changes of processes that have died, in this network namespace, the newest record first. Records of an
+/// earlier boot are deleted, those of other network namespaces kept. Files that are no records are reported and kept.
 pub fn recover(directory: &Path) -> Result<Undone, Error> {
     let mut undone = Undone::default();
     let boot = boot().map_err(|e| at(directory, "asking for the kernel's boot", &e))?;
@@ -131,7 +131,7 @@ pub fn recover(directory: &Path) -> Result<Undone, Error> {
     Ok(undone)
 }
 
-/// All files of a directory; none if there is no directory.
+/// Records and other files of a directory, newest first; empty if there is no directory.
 pub(super) fn newest_first(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(directory) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! A setting of an interface: what it is called in a record, and how it is read and written.
+//! A setting of an interface: its name in a record, and how it is read and written.
 
 use crate::error::{Cause, Error};
 use crate::ethtool::{Channels, Ethtool};
@@ -13,29 +13,30 @@ use std::path::{Path, PathBuf};
 /// A setting of an interface, with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// A feature by the kernel's name, asked for or not.
+    /// A feature by the kernel's name, requested or not.
     Feature {
-        /// As in [`Features`](crate::Features).
+        /// Name of the feature, as in [`Features`](crate::Features).
         name: String,
-        /// Asked for.
+        /// Requested on or off.
         on: bool,
     },
     /// The largest payload of a frame.
     Mtu(u32),
-    /// Switched on or off. Routes and IPv6 addresses that go with the interface do not come back with it.
+    /// Administratively up or down. Routes and IPv6 addresses that are lost with the interface do not come back with
+    /// it.
     Up(bool),
-    /// The queues that it uses.
+    /// Number of queues in use.
     Channels(Channels),
     /// A file of sysfs below the interface's directory, as `queues/rx-0/rps_cpus` or `threaded`.
     File {
-        /// Its path from there.
+        /// Path of the file below that directory.
         path: String,
-        /// Its text.
+        /// Text of the file.
         value: String,
     },
 }
 
-/// Which setting it is, without its value.
+/// Name of a setting, without its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Feature(String),
@@ -58,7 +59,7 @@ impl Setting {
 }
 
 impl Key {
-    /// Its kind and, of those that have one, its name: how a record tells it.
+    /// Kind of the setting, and its name if it has one, as written in a record.
     pub(super) fn words(&self) -> (&'static str, &str) {
         match self {
             Self::Feature(name) => ("feature", name),
@@ -80,7 +81,7 @@ impl Key {
         }
     }
 
-    /// Whether two values are the same one. The kernel writes masks with zeros and commas that nobody typed.
+    /// True if two values are equal. The kernel writes CPU masks with additional zeros and commas.
     pub(super) fn same(&self, one: &str, other: &str) -> bool {
         let plain = |value: &str| value.trim().replace(',', "").trim_start_matches('0').to_ascii_lowercase();
         one == other || matches!(self, Self::File(_)) && plain(one) == plain(other)
@@ -100,14 +101,14 @@ fn switch(on: bool) -> String {
     if on { "on" } else { "off" }.into()
 }
 
-/// What reads and writes settings, in the network namespace in which it was opened.
+/// Access to settings, in the network namespace in which it was opened.
 pub(super) struct Hands {
     pub(super) links: Rtnetlink,
     ethtool: Result<Ethtool, Error>,
     net: u64,
 }
 
-/// The number of a network namespace, of a thread or of a process.
+/// Inode number of the network namespace of a thread or a process.
 pub(super) fn namespace(whose: &str) -> io::Result<u64> {
     fs::metadata(format!("/proc/{whose}/ns/net")).map(|ns| ns.ino())
 }
@@ -118,7 +119,7 @@ impl Hands {
         Ok(Self { links: Rtnetlink::open()?, ethtool: Ethtool::open(), net })
     }
 
-    /// The number of the network namespace.
+    /// Inode number of the network namespace.
     pub(super) fn net(&self) -> u64 {
         self.net
     }
@@ -176,8 +177,8 @@ impl Hands {
         }
     }
 
-    /// The path of a file of an interface. sysfs shows the network namespace of who mounted it, which may be another; and
-    /// no way leads out of the interface's directory, whoever wrote the path.
+    /// Path of a file of an interface. sysfs shows the network namespace of whoever mounted it, which may be another;
+    /// and no path leads out of the interface's directory, whoever wrote it.
     fn file(&self, link: &LinkState, path: &str) -> Result<PathBuf, Error> {
         let directory = Path::new("/sys/class/net").join(&link.name);
         let index = fs::read_to_string(directory.join("ifindex")).ok().and_then(|n| n.trim().parse().ok());

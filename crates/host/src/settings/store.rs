@@ -1,5 +1,5 @@
-//! Where records lie: a file a process, written so that after a death at any instruction either the old or the new one is
-//! there, whole; and held by a lock as long as its owner lives.
+//! Storage of records: one file for each process, written so that after a death at any instruction either the old or
+//! the new one is there, whole; and locked as long as its owner lives.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -7,36 +7,36 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What names of records end with, and those of records that are being written.
+/// Suffixes of the names of records, and of records being written.
 const ENDING: &str = ".settings";
 const UNFINISHED: &str = ".settings.new";
-/// No record is longer.
+/// Largest size of a record, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// A record's place. Whoever has it has its lock once something was written.
+/// Place of one record. Its owner holds the record's lock once the record was written.
 pub(super) struct Store {
     directory: PathBuf,
     path: PathBuf,
     held: Option<File>,
 }
 
-/// What a file in the directory is.
+/// Kind of a file found in the directory.
 pub(super) enum Found {
-    /// A record without a living owner, now held; and what stands in it.
+    /// A record without a living owner, now locked, and its contents.
     Abandoned(Store, Vec<u8>),
-    /// A record whose owner lives, or that is gone meanwhile, or no record by its name.
+    /// A record whose owner lives, or that is gone meanwhile, or a file without a record's name.
     Nothing,
-    /// A file that has a record's name and will not do; and why.
+    /// A file with a record's name that is refused, and why.
     Foreign(&'static str),
 }
 
-/// Makes a directory for records, or sees that only its owner can write to the one there is.
+/// Makes a directory for records, or checks that only its owner can write to the existing one.
 pub(super) fn prepare(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     check(directory)
 }
 
-/// Sees that only its owner, who is us, can write to a directory.
+/// Checks that a directory is ours, and that only its owner can write to it.
 pub(super) fn check(directory: &Path) -> io::Result<()> {
     if is_ours(&fs::metadata(directory)?) {
         return Ok(());
@@ -48,14 +48,14 @@ fn is_ours(found: &fs::Metadata) -> bool {
     found.mode() & 0o022 == 0 && fs::metadata("/proc/self").is_ok_and(|own| own.uid() == found.uid())
 }
 
-/// Whether a path still leads to a file.
+/// True if a path still leads to a file.
 fn leads_to(path: &Path, file: &File) -> bool {
     let (Ok(there), Ok(here)) = (fs::symlink_metadata(path), file.metadata()) else { return false };
     (there.dev(), there.ino()) == (here.dev(), here.ino())
 }
 
 impl Store {
-    /// A place in a directory, under a name that nobody has.
+    /// A place in a directory, under a new unique name.
     pub(super) fn new(directory: &Path) -> io::Result<Self> {
         let unique = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
         let name = format!("{}-{}{ENDING}", std::process::id(), unique.trim());
@@ -66,21 +66,21 @@ impl Store {
         &self.path
     }
 
-    /// Puts a record in its place. The new file is locked before it gets there, so at no moment can it be taken for one
-    /// without an owner.
+    /// Writes a record in its place. The new file is locked before it is renamed there, so it is never taken for a
+    /// record without an owner.
     pub(super) fn write(&mut self, record: &[u8]) -> io::Result<()> {
         let unfinished = self.path.with_extension("settings.new");
         let mut file = loop {
             let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
             let file = match file {
-                // What an earlier attempt left: the name is ours alone.
+                // Left by an earlier attempt: no other process uses this name.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => match fs::remove_file(&unfinished) {
                     Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
                     _ => continue,
                 },
                 file => file?,
             };
-            // Who recovers may just look at it, and then delete it.
+            // A recovering process may just have opened it, and then deletes it.
             if file.try_lock().is_ok() && leads_to(&unfinished, &file) {
                 break file;
             }
@@ -94,7 +94,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes the record away.
+    /// Deletes the record.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         if self.held.is_some() {
             fs::remove_file(&self.path)?;
@@ -103,8 +103,8 @@ impl Store {
         Ok(())
     }
 
-    /// Looks at a file of a directory. Leftovers of a death while a record was written are deleted: it had not become the
-    /// record yet, and nothing had been changed for it.
+    /// Examines a file of a directory. A record that was being written when its owner died is deleted: it was not in
+    /// effect yet, and nothing had been changed for it.
     pub(super) fn find(directory: &Path, path: PathBuf) -> io::Result<Found> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let unfinished = name.ends_with(UNFINISHED);

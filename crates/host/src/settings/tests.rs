@@ -1,4 +1,4 @@
-//! Against real interfaces in namespaces of their own, changed by processes that are killed.
+//! Tests on real interfaces in namespaces of their own, changed by processes that are killed.
 
 mod living;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The variable that makes a child of the test program: a directory and what to do.
+/// Environment variable that turns the test program into the child: a directory and an order.
 const CHILD: &str = "LINERATE_SETTINGS_CHILD";
 const LIMIT: Duration = Duration::from_secs(30);
 const CPUS: &str = "queues/rx-0/rps_cpus";
@@ -23,7 +23,7 @@ struct Scene {
     scratch: tempfile::TempDir,
 }
 
-/// A child that is killed when this goes.
+/// A child that is killed when this value is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -34,7 +34,7 @@ impl Drop for Running {
 }
 
 impl Scene {
-    /// None, and why, if a privilege or a feature of the kernel is missing.
+    /// None, with the reason, if a privilege or a feature of the kernel is missing.
     fn new() -> Option<Self> {
         let space = match Namespace::new() {
             Ok(space) => space,
@@ -68,7 +68,7 @@ impl Scene {
         self.inside(|| recover(&self.directory())).unwrap()
     }
 
-    /// Starts a process in the namespace, which sees its sysfs and does what [`child`] says.
+    /// Starts a process in the namespace, which sees its sysfs and carries out `order` in [`child`].
     fn start(&self, order: &str) -> Running {
         let _ = fs::remove_file(self.ready());
         let mut command = Command::new("unshare");
@@ -78,7 +78,7 @@ impl Scene {
         Running(self.inside(|| command.spawn()).unwrap())
     }
 
-    /// As [`Scene::start`], and waits until it has done it.
+    /// Like [`Scene::start`], but waits until the order is done.
     fn start_and_wait(&self, order: &str) -> Running {
         let mut child = self.start(order);
         let until = Instant::now() + LIMIT;
@@ -106,7 +106,7 @@ fn gro(on: bool) -> Setting {
     Setting::Feature { name: "rx-gro".into(), on }
 }
 
-/// What the other process does. Without the variable this is a test that has nothing to do.
+/// Orders of the child process. Without the variable this test does nothing.
 #[test]
 fn child() {
     let Ok(order) = std::env::var(CHILD) else { return };
@@ -131,7 +131,7 @@ fn child() {
             changed.set("va", Setting::Mtu(1400)).unwrap();
             drop(changed.note("va", gro(true)).unwrap());
         }
-        // It dies when it has put one of them back.
+        // Dies after it has put one of the two back.
         "undoing" => {
             both(&mut changed);
             assert!(matches!(restore(&mut changed.hands, &changed.record.changes[1]), Ok(true)));
@@ -173,14 +173,14 @@ fn whenever_a_process_is_killed_everything_comes_back() {
     }
 }
 
-/// At instructions that nobody chose.
+/// Kills at arbitrary instructions.
 #[test]
 fn a_process_that_changes_and_puts_back_all_the_time_is_killed() {
     let Some(scene) = Scene::new() else { return };
     for round in 0..12u64 {
         let child = scene.start("busily");
         let until = Instant::now() + LIMIT;
-        // From its first record on, a different while each time.
+        // From its first record on, after a different delay each time.
         while scene.records().is_empty() {
             assert!(Instant::now() < until, "it changes nothing");
             std::thread::sleep(Duration::from_millis(1));
@@ -198,7 +198,8 @@ fn a_file_of_sysfs_comes_back_where_sysfs_shows_the_namespace() {
     let Some(scene) = Scene::new() else { return };
     let read = |name: &str| fs::read_to_string(scene.scratch.path().join(name)).unwrap();
     drop(scene.start_and_wait("file"));
-    // Here it shows another one: nothing is touched, and the record is kept for who sees it.
+    // Sysfs here shows another namespace: nothing is touched, and the record is kept for a process that sees the right
+    // one.
     let undone = scene.recover();
     assert!(undone.left[0].to_string().contains("another network namespace"), "{undone:?}");
     assert_eq!((undone.restored.len(), scene.records().len()), (0, 1));
@@ -220,7 +221,7 @@ fn two_processes_have_a_record_each() {
     drop(other);
     assert_eq!(scene.recover().restored, ["va: feature rx-gro off again"]);
     assert!(!scene.gro());
-    // The same setting: the one that changed it last is undone first.
+    // Two records of one setting: the newest one is undone first.
     let first = scene.start_and_wait("changed");
     let second = scene.start_and_wait("mtu");
     assert_eq!(scene.mtu(), 1300);
@@ -244,7 +245,7 @@ fn what_somebody_else_has_set_is_left_and_told() {
 fn an_interface_that_is_gone_is_told() {
     let Some(mut scene) = Scene::new() else { return };
     drop(scene.start_and_wait("mtu"));
-    // Another one of the same name is another one.
+    // A new interface of the same name is a different one.
     scene.pair = scene.inside(|| VethPair::new(["vc", "vd"], 1, 1500)).unwrap();
     let _again = scene.inside(|| VethPair::new(["va", "vb"], 1, 1300)).unwrap();
     let undone = scene.recover();
@@ -282,7 +283,7 @@ fn what_is_no_whole_record_is_named_and_left() {
         assert!(line.starts_with(&file.display().to_string()) && line.contains("left as it is"), "{end}: {line}");
         assert_eq!((undone.left.len(), scene.mtu(), file.metadata().unwrap().len()), (1, 1300, end as u64));
     }
-    // Nor is a link, or a file that others can write; what has no record's name is not looked at.
+    // A link is refused too, and so is a file that others can write; a file without a record's name is ignored.
     fs::write(scene.directory().join("notes.txt"), "x").unwrap();
     fs::rename(&file, scene.directory().join("elsewhere")).unwrap();
     fs::write(scene.directory().join("elsewhere"), &whole).unwrap();

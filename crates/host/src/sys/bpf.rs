@@ -1,4 +1,4 @@
-//! bpf(2): maps, programs, and links that attach them. All live as long as their descriptors.
+//! bpf(2): maps, programs, and links that attach them. Each lives as long as its descriptor.
 
 use std::ffi::CStr;
 use std::io;
@@ -19,7 +19,7 @@ fn number(fd: BorrowedFd<'_>) -> u32 {
 }
 
 /// # Safety
-/// `T` must be the part of `union bpf_attr` that the command reads, and its pointers valid for what the command does.
+/// `T` must be the part of `union bpf_attr` that the command reads, and its pointers valid for the command's accesses.
 unsafe fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<RawFd> {
     // SAFETY: the caller's promise; the size is the structure's.
     match unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of::<T>()) } {
@@ -29,20 +29,20 @@ unsafe fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<RawFd> {
 }
 
 /// # Safety
-/// As for [`bpf`]; the command must give a new descriptor.
+/// As for [`bpf`]; the command must return a new descriptor.
 unsafe fn bpf_fd<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
     // SAFETY: the caller's promise; the descriptor is new and ours (and close-on-exec).
     unsafe { bpf(command, attributes).map(|fd| OwnedFd::from_raw_fd(fd)) }
 }
 
-/// A map from numbers to values of one size.
+/// A map from 32-bit keys to values of one size.
 #[derive(Debug)]
 pub struct Map {
     fd: OwnedFd,
     value_size: usize,
 }
 
-/// The attributes of BPF_MAP_LOOKUP_ELEM and BPF_MAP_UPDATE_ELEM.
+/// Attributes of BPF_MAP_LOOKUP_ELEM and BPF_MAP_UPDATE_ELEM.
 #[repr(C)]
 struct Element {
     map_fd: u32,
@@ -53,7 +53,7 @@ struct Element {
 }
 
 impl Map {
-    /// Makes an array of counters of 64 bits, all nought.
+    /// Makes an array of 64-bit counters, all 0.
     pub fn counters(entries: u32) -> io::Result<Self> {
         Self::new(BPF_MAP_TYPE_ARRAY, 8, entries)
     }
@@ -83,7 +83,7 @@ impl Map {
         Element { map_fd: number(self.fd.as_fd()), pad: 0, key, value, flags: 0 }
     }
 
-    /// Has a queue's frames go to a socket, in a map of sockets. The entry goes with the socket.
+    /// Redirects a queue's frames to a socket, in a map of sockets. The entry is removed when the socket is closed.
     pub fn set_socket(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
         let value = number(socket);
         if self.value_size != size_of_val(&value) {
@@ -94,7 +94,7 @@ impl Map {
         unsafe { bpf(BPF_MAP_UPDATE_ELEM, &element) }.map(drop)
     }
 
-    /// Reads a counter, in an array of counters.
+    /// Reads a counter of an array of counters.
     pub fn counter(&self, at: u32) -> io::Result<u64> {
         let mut value = 0u64;
         if self.value_size != size_of_val(&value) {
@@ -114,26 +114,26 @@ impl AsFd for Map {
     }
 }
 
-/// An instruction (`struct bpf_insn`). The kernel verifies what a program does before it takes it.
+/// An instruction (`struct bpf_insn`). The kernel verifies a program before it accepts it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Insn {
     code: u8,
-    /// Destination in the low half, source in the high one.
+    /// Destination register in the low half, source in the high half.
     registers: u8,
     offset: i16,
     immediate: i32,
 }
 
 impl Insn {
-    /// Makes one; destination and source are the low and the high half of `registers`.
+    /// Makes an instruction; destination and source are the low and the high half of `registers`.
     #[must_use]
     pub const fn new(code: u8, registers: u8, offset: i16, immediate: i32) -> Self {
         Self { code, registers, offset, immediate }
     }
 }
 
-/// Loads a program that will be attached as `attach_type`.
+/// Loads a program to be attached as `attach_type`.
 pub(crate) fn load(
     prog_type: u32,
     attach_type: u32,
@@ -182,7 +182,7 @@ pub(crate) fn load(
 }
 
 /// Attaches a program. `of_the_place`: for netfilter, protocol family, hook, priority and flags; for traffic control,
-/// relative to what, and revision.
+/// the reference for the order, and the revision.
 pub(crate) fn link(
     program: BorrowedFd<'_>,
     interface: u32,

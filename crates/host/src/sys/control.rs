@@ -1,7 +1,7 @@
-//! An interface by its control socket: whether it runs, and which addresses it receives.
+//! Control socket of an interface: its state, and the addresses it receives.
 //!
-//! The socket is an AF_PACKET one of no protocol, which receives nothing. What it asks of the interface (promiscuous
-//! mode, addresses) ends with it, however the process ends (`packet(7)`, PACKET_ADD_MEMBERSHIP).
+//! The socket is an AF_PACKET one without a protocol, which receives nothing. Its memberships (promiscuous mode,
+//! addresses) end with it, even if the process is killed (`packet(7)`, PACKET_ADD_MEMBERSHIP).
 
 use std::io;
 use std::mem::size_of;
@@ -10,12 +10,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 const PACKET_DROP_MEMBERSHIP: libc::c_int = 2;
 
-/// What to receive besides frames to the interface's own address and broadcasts (`linux/if_packet.h`).
+/// Frames to receive besides those to the interface's own address and broadcasts (`linux/if_packet.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// Everything.
+    /// All frames.
     Promiscuous,
-    /// All multicasts.
+    /// All multicast frames.
     AllMulticast,
     /// Frames to this address.
     Address([u8; 6]),
@@ -34,7 +34,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
 }
 
 impl Control {
-    /// For an interface of the calling thread's network namespace. Needs CAP_NET_RAW.
+    /// Opens a socket for an interface of the calling thread's network namespace. Needs CAP_NET_RAW.
     pub fn open(interface: &str, index: u32) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
         let fd = unsafe {
@@ -50,12 +50,12 @@ impl Control {
         Ok(Self { fd, name, index })
     }
 
-    /// Of no interface: every call on it fails. For those who play the kernel.
+    /// Makes a socket without an interface: every call on it fails. For simulations of the kernel.
     pub fn nowhere() -> io::Result<Self> {
         Ok(Self { fd: std::fs::File::open("/dev/null")?.into(), name: [0; libc::IFNAMSIZ], index: 0 })
     }
 
-    /// Whether the interface is switched on and has a carrier.
+    /// True if the interface is up and has a carrier.
     pub fn running(&self) -> io::Result<bool> {
         #[repr(C)]
         struct Request {
@@ -70,12 +70,12 @@ impl Control {
         Ok(i32::from(request.flags) & wanted == wanted)
     }
 
-    /// Has the interface receive more, until [`Control::leave`] or the end of this socket.
+    /// Adds a membership, until [`Control::leave`] or the end of this socket.
     pub fn join(&self, membership: Membership) -> io::Result<()> {
         self.member(PACKET_ADD_MEMBERSHIP, membership)
     }
 
-    /// Takes back what was joined.
+    /// Drops a membership.
     pub fn leave(&self, membership: Membership) -> io::Result<()> {
         self.member(PACKET_DROP_MEMBERSHIP, membership)
     }

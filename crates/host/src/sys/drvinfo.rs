@@ -1,4 +1,4 @@
-//! ETHTOOL_GDRVINFO by ioctl (`linux/ethtool.h`): the one question that ethtool's netlink has no message for.
+//! ETHTOOL_GDRVINFO by ioctl (`linux/ethtool.h`): the one request that ethtool's netlink family lacks.
 
 use std::io;
 use std::mem::size_of;
@@ -25,7 +25,7 @@ struct Request {
     rest: [u8; 16],
 }
 
-/// The texts of driver and firmware version, as they stand in their fields.
+/// Reads driver and firmware version, as zero-padded fields.
 pub(crate) fn driver_and_firmware(interface: &str) -> io::Result<([u8; 32], [u8; 32])> {
     const { assert!(size_of::<Info>() == 196 && size_of::<Request>() >= size_of::<libc::ifreq>()) };
     if interface.len() >= libc::IFNAMSIZ {
@@ -34,7 +34,7 @@ pub(crate) fn driver_and_firmware(interface: &str) -> io::Result<([u8; 32], [u8;
     let mut info = Info { cmd: ETHTOOL_GDRVINFO, driver: [0; 32], version: [0; 32], firmware: [0; 32], rest: [0; 96] };
     let mut request = Request { name: [0; libc::IFNAMSIZ], data: &raw mut info, rest: [0; 16] };
     request.name[..interface.len()].copy_from_slice(interface.as_bytes());
-    // Any socket is asked; it belongs to the calling thread's network namespace.
+    // Any socket will do; it belongs to the calling thread's network namespace.
     let socket = UnixDatagram::unbound()?;
     // SAFETY: the request is as large as an `ifreq` or larger, its data as `struct ethtool_drvinfo`, and both
     // outlive the call.

@@ -1,4 +1,4 @@
-//! System calls of the host. `unsafe` of this crate stands here and nowhere else.
+//! System calls of the host. All `unsafe` code of this crate is here.
 
 pub(crate) mod bpf;
 pub(crate) mod control;

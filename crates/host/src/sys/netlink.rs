@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 pub(crate) struct Socket(OwnedFd);
 
 impl Socket {
-    /// Opens one (`NETLINK_ROUTE`, `NETLINK_GENERIC`).
+    /// Opens a socket (`NETLINK_ROUTE`, `NETLINK_GENERIC`).
     pub(crate) fn open(protocol: libc::c_int) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
         unsafe {
@@ -19,7 +19,7 @@ impl Socket {
         }
     }
 
-    /// Sends a message to the kernel, to which an unbound socket sends.
+    /// Sends a message to the kernel, the default destination of an unbound socket.
     pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
         // SAFETY: `message` is readable for its length.
         match unsafe { libc::send(self.0.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) } {
@@ -28,7 +28,8 @@ impl Socket {
         }
     }
 
-    /// Takes the next datagram of the kernel into the buffer, without waiting. One of another sender is empty.
+    /// Reads the next datagram of the kernel into the buffer, without waiting. A datagram of another sender gives an
+    /// empty slice.
     pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         // SAFETY: an address is plain data, for which zeros are fine.
         let mut sender: libc::sockaddr_nl = unsafe { zeroed() };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// Gives the calling thread a new network namespace. It stays with that thread and those that it starts.
+/// Gives the calling thread a new network namespace, inherited by threads that it starts.
 pub(crate) fn unshare() -> io::Result<()> {
     // SAFETY: no pointers; only the calling thread's namespace changes.
     match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
@@ -13,7 +13,7 @@ pub(crate) fn unshare() -> io::Result<()> {
     }
 }
 
-/// The calling thread's network namespace, which lives at least as long as the descriptor.
+/// Opens the calling thread's network namespace, which lives at least as long as the descriptor.
 pub(crate) fn current() -> io::Result<OwnedFd> {
     File::open("/proc/thread-self/ns/net").map(OwnedFd::from)
 }

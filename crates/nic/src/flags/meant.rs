@@ -1,11 +1,11 @@
-//! What is meant by words that are no flags: others' names of the same, and words with typing errors.
+//! Suggestions for words that are no flags: other systems' names for them, and words with typing errors.
 
 use super::FLAGS;
 use linerate_port::nearest;
 
-/// Names in other systems' settings, and the words that stand for them here.
+/// Names in other systems' settings, and the words for them here.
 const MEANT: &[(&str, &[&str])] = &[
-    // Large Send Offload, but the published manual misprints lro so.
+    // Large Send Offload, although the published manual misprints lro so.
     ("lso", &["tso", "lro"]),
     ("lsov1", &["tso"]),
     ("lsov2", &["tso"]),
@@ -19,10 +19,10 @@ const MEANT: &[(&str, &[&str])] = &[
     ("vlantag", &["vlanhwtag"]),
 ];
 
-/// What is no flag but a parameter.
+/// Words for parameters, which are no flags.
 const PARAMETERS: &[&str] = &["jumbo", "mtu"];
 
-/// The mend for a word, which may have a - before it.
+/// Suggestion for a word, which may have a - before it.
 pub(super) fn mend(word: &str) -> String {
     let (sign, name) = word.strip_prefix('-').map_or(("", word), |name| ("-", name));
     if PARAMETERS.contains(&name) {

@@ -1,4 +1,4 @@
-//! The rules against the published table, row by row.
+//! Tests of the rules against the published table, row by row.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn every_row_of_the_published_table_is_obeyed() {
     assert_eq!(adapter().apply("lso"), Err(FlagError::Unknown("lso".into())));
 }
 
-/// The mend of a word that is no flag.
+/// Suggestions for words that are no flags.
 #[test]
 fn words_with_typing_errors_and_of_other_systems_have_a_meaning() {
     for (word, mend) in [
@@ -113,7 +113,7 @@ fn words_with_typing_errors_and_of_other_systems_have_a_meaning() {
         let line = adapter().apply(word).unwrap_err().to_string();
         assert!(line.starts_with(&format!("{word}: no such flag: {mend}")), "{line}");
     }
-    // What is suggested is there.
+    // The suggested words exist.
     for word in ["VLAN_HWTSO", "tso", "lro", "rxcsum", "txcsum", "vlanhwtag"] {
         assert!(adapter().apply(word).is_ok(), "{word}");
     }

@@ -1,4 +1,4 @@
-//! The adapter over a cable: what leaves and what arrives.
+//! The adapter over a cable: frames sent and received.
 
 use crate::common::{B, KINDS, Kind, checked, pair, payload, queues, receive, send};
 use linerate_nic::{Count, NicConfig};
@@ -18,7 +18,7 @@ fn checksums_are_completed_as_etherparse_computes_them_and_found_good() {
             let frame = kind.frame(B, &payload(len), 1);
             let open = kind.open(&frame);
             let shape = kind.shape();
-            // Wherever head and body part.
+            // With any division into head and body.
             for cut in [shape.headers, open.len(), shape.headers + len / 2, 14, 0] {
                 send(&mut a, 0, &open[..cut], &open[cut..], Some(shape.meta));
                 let got = receive(&mut b, 0);

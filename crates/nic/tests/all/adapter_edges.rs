@@ -1,4 +1,4 @@
-//! Frames at the edges of what an adapter takes, and what two of its interfaces see of one frame.
+//! Frames at the limits of an adapter, and one frame as received by two of its interfaces.
 
 use crate::common::{A, B, Kind, payload, receive};
 use linerate_nic::{Count, Nic, NicConfig, NicQueue};
@@ -6,7 +6,7 @@ use linerate_offload::Verdict;
 use linerate_port::{Port, TxQueue, open_all};
 use linerate_ring::{Meta, flags};
 
-/// A bare transmit queue, and an adapter of so many interfaces at the other end of its cable.
+/// A bare transmit queue, and an adapter of `interfaces` interfaces at the other end of its cable.
 fn bare(test: &str, options: &str, interfaces: usize) -> (Port, TxQueue, Nic, NicQueue) {
     let id = format!("{test}{}", std::process::id());
     let ports = open_all(&[format!("cable:{id}{{1{options}"), format!("cable:{id}}}1{options}")]).unwrap();
@@ -17,7 +17,7 @@ fn bare(test: &str, options: &str, interfaces: usize) -> (Port, TxQueue, Nic, Ni
     (a, tx, nic, queue)
 }
 
-/// Sends a frame with what a kernel would say of it.
+/// Sends a frame with metadata as from a kernel.
 fn tell(tx: &mut TxQueue, frame: &[u8], meta: Meta) {
     tx.sync();
     let mut batch = tx.ring.reserve(1);
@@ -27,7 +27,7 @@ fn tell(tx: &mut TxQueue, frame: &[u8], meta: Meta) {
     tx.sync();
 }
 
-/// 64 slots of 16 KiB are all that is kept for copies, and all the slots that a frame may have.
+/// 64 slots of 16 KiB: the limit of the memory for copies, and of the slots of a frame.
 #[test]
 fn a_frame_of_a_mebibyte_in_64_slots_is_taken() {
     let (_port, mut tx, nic, mut queue) = bare("mebibyte", ",buf=32768,slots=256", 1);
@@ -45,7 +45,8 @@ fn a_frame_of_a_mebibyte_in_64_slots_is_taken() {
     assert_eq!(nic.control().ledger().spoiled, 0);
 }
 
-/// One interface does not verify checksums: it gets the frame with its checksum filled in. The others get it as it came.
+/// One interface does not verify checksums: it gets the frame with its checksum completed. The others get it as
+/// received.
 #[test]
 fn a_checksum_that_is_filled_in_for_one_interface_is_open_for_the_next() {
     let (_port, mut tx, nic, mut queue) = bare("open", "", 3);
@@ -68,7 +69,7 @@ fn a_checksum_that_is_filled_in_for_one_interface_is_open_for_the_next() {
     }
 }
 
-/// It was offered for merging and found no other: what the port said of it is still to be done by whoever sends it on.
+/// The segment was offered for merging and found no other: its metadata from the port is kept, for whoever sends it on.
 #[test]
 fn a_lone_segment_keeps_what_the_port_said_of_it() {
     let (_port, mut tx, nic, mut queue) = bare("lone", "", 1);
@@ -84,7 +85,8 @@ fn a_lone_segment_keeps_what_the_port_said_of_it() {
     }
 }
 
-/// Interfaces that have read all are named no more, and the others go on being named; what they leave is counted for them.
+/// Interfaces that have read all frames are no longer listed, the others still are; frames they leave are counted for
+/// them.
 #[test]
 fn those_with_frames_left_are_named_and_no_others() {
     let (_port, mut tx, nic, mut queue) = bare("ready", "", 3);

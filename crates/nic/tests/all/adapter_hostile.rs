@@ -1,4 +1,4 @@
-//! Whatever is sent, asked for or received: the adapter does not panic, and every frame is explained.
+//! Arbitrary frames and requests, sent and received: the adapter does not panic, and every frame is counted once.
 
 use crate::common::{B, KINDS, pair, payload, queues};
 use linerate_nic::{Control, Count, NicConfig};
@@ -7,7 +7,7 @@ use linerate_port::open_all;
 use linerate_ring::{Meta, flags};
 use std::sync::Arc;
 
-/// A generator of numbers, the same in each run (xorshift64*).
+/// A random number generator, the same in each run (xorshift64*).
 struct Numbers(u64);
 
 impl Numbers {
@@ -22,7 +22,7 @@ impl Numbers {
         usize::try_from((self.next() >> 20) % n as u64).unwrap()
     }
 
-    /// A frame that is nearly right, or not at all.
+    /// A frame that is nearly valid, or not at all.
     fn frame(&mut self) -> Vec<u8> {
         let kind = KINDS[self.below(4)];
         let len = [0, 1, 7, 100, 1400][self.below(5)];
@@ -87,7 +87,7 @@ fn nonsense_to_send_is_sent_or_counted() {
             }
         }
         let sent = nics[0].control().counters(0).unwrap();
-        // What was segmented was given as one.
+        // A segmented frame was given as one.
         assert_eq!(sent.given() - sent.of(Count::TxSegments) + sent.of(Count::TxSegmented), given);
         assert!(sent.of(Count::TxSegmented) > 0 && sent.of(Count::TxBadRequest) > 0, "{sent:?}");
         explained(&nics[1].control(), sent.of(Count::TxFrames));
@@ -144,7 +144,7 @@ fn nonsense_that_comes_is_handed_over_or_counted() {
     assert!(nic.control().ledger().too_short > 0);
 }
 
-/// A tag would go in between what such a checksum covers.
+/// A VLAN tag would be inserted into the bytes that such a checksum covers.
 #[test]
 fn a_checksum_over_the_ethernet_header_is_no_request() {
     let mut nics = pair("", &NicConfig::default(), &NicConfig::default());

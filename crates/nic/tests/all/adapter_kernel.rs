@@ -1,5 +1,5 @@
-//! The adapter's software forms against the kernel's, octet for octet: over a veth pair whose sender is told to do
-//! nothing in the device, the kernel completes checksums and cuts super-frames itself.
+//! Tests of the adapter's software offloads against the kernel's, byte for byte: over a veth pair whose sender has no
+//! device offloads, the kernel completes checksums and segments super-frames itself.
 
 use crate::common::{Kind, payload};
 use linerate_host::{Namespace, Offloads, VethPair};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A pair without offloads; None, and why on standard output, if the privilege is missing.
+/// A pair without offloads; None, with the reason on standard output, if the privilege is missing.
 fn veth() -> Option<(Namespace, VethPair)> {
     let off = Offloads { tx_checksum: false, tso: false, gso: true, gro: false };
     let made = Namespace::new().and_then(|ns| {
@@ -27,7 +27,7 @@ fn veth() -> Option<(Namespace, VethPair)> {
     }
 }
 
-/// The next `n` frames of host A's.
+/// Receives the next `n` frames of host A.
 fn receive(rx: &mut RxQueue, n: usize) -> Vec<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let (mut frames, mut bytes) = (Vec::new(), Vec::new());
@@ -90,7 +90,7 @@ fn checksums_and_segments_are_the_kernels_octet_for_octet() {
                     frame[usize::from(shape.meta.csum_start) + 13] = *tcp_flags;
                 }
                 if !kind.v6() {
-                    // An identification that wraps.
+                    // An identification that wraps around.
                     frame[18..20].copy_from_slice(&0xfffe_u16.to_be_bytes());
                     frame[24..26].fill(0);
                     let sum = linerate_sum::checksum(&frame[14..34]);
@@ -116,7 +116,7 @@ fn checksums_and_segments_are_the_kernels_octet_for_octet() {
     assert!(compared > 400, "{compared} frames");
 }
 
-/// The multicast addresses that an interface was told to receive.
+/// Multicast addresses that an interface was set to receive.
 fn groups(ns: &Namespace, interface: &str) -> Vec<String> {
     let text = ns.run_in(|| std::fs::read_to_string("/proc/thread-self/net/dev_mcast")).unwrap().unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -139,7 +139,8 @@ fn the_kernel_is_told_which_addresses_the_interfaces_want() {
     assert!(!groups(&ns, "va").contains(&group));
 }
 
-/// By AF_XDP the kernel is asked for checksums where it completes them, and not where a veth would leave them open.
+/// With AF_XDP the kernel is asked for checksums where it completes them, and not where a veth would leave them
+/// partial.
 #[test]
 fn over_xdp_checksums_are_handed_down_or_not_as_the_adapter_says() {
     let Some((ns, pair)) = veth() else { return };
@@ -161,7 +162,7 @@ fn over_xdp_checksums_are_handed_down_or_not_as_the_adapter_says() {
         for kind in crate::common::KINDS {
             let (shape, frame) = (kind.shape(), kind.frame(crate::common::B, &payload(700), 9));
             let open = kind.open(&frame);
-            // With a tag too, which the adapter puts in.
+            // Also with a tag that the adapter inserts.
             for vlan_tci in [0, 0x2005] {
                 let tag = [0x81, 0, 0x20, 0x05];
                 let wanted = [&frame[..12], if vlan_tci > 0 { &tag[..] } else { &[][..] }, &frame[12..]].concat();
@@ -180,7 +181,7 @@ fn over_xdp_checksums_are_handed_down_or_not_as_the_adapter_says() {
         assert!(control.where_done().contains(&("transmit checksum", done)), "{:?}", control.where_done());
         assert!(control.where_done().contains(&("TCP segmentation", "in software")));
         assert_eq!([count.of(Count::TxHandedDown), count.of(Count::TxChecksums)], if down { [8, 0] } else { [0, 8] });
-        // The address is not the interface's own, and a veth keeps no other.
+        // The address is not the interface's own, and a veth accepts no other.
         assert!(control.notes().iter().any(|note| note.contains("va keeps no further unicast address")));
     }
 }

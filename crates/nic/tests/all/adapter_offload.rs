@@ -12,7 +12,7 @@ fn config() -> NicConfig {
     NicConfig::default()
 }
 
-/// A super-frame of so many octets of payload, and what it asks for.
+/// A super-frame with `len` bytes of payload, and its offload request.
 fn super_frame(kind: Kind, len: usize, gso_size: u16) -> (Vec<u8>, Meta) {
     let shape = kind.shape();
     let frame = kind.open(&kind.frame(B, &payload(len), 5000));
@@ -46,7 +46,7 @@ fn a_super_frame_leaves_as_segments_that_make_up_its_payload_with_right_checksum
             for (len, size) in [(1, 1400), (1400, 1400), (1401, 1400), (20_000, 1000), (60_000, 1432), (900, 9)] {
                 for tci in [0, 0x2005] {
                     let (frame, meta) = super_frame(kind, len, size);
-                    // Head and body may part anywhere behind the headers.
+                    // Head and body may be divided anywhere after the headers.
                     let cut = kind.shape().headers + len / 3;
                     nics[1].control().change(0, |vi| vi.vlans = vec![5]).unwrap();
                     send(&mut a, 0, &frame[..cut], &frame[cut..], Some(Meta { vlan_tci: tci, ..meta }));
@@ -92,7 +92,7 @@ fn what_cannot_be_segmented_or_may_not_is_dropped_with_its_reason() {
     let count = control.counters(0).unwrap();
     assert_eq!(count.of(Count::TxBadRequest), 4);
     assert_eq!((count.of(Count::TxTooLong), count.of(Count::TxOffloadOff)), (1, 1));
-    // TSO6 goes its own way.
+    // TSO6 is controlled separately.
     let (frame, meta) = super_frame(Kind::Tcp6, 5000, 1400);
     send(&mut a, 0, &frame, &[], Some(meta));
     assert_eq!(nics[0].control().counters(0).unwrap().of(Count::TxSegments), 4);
@@ -118,10 +118,10 @@ fn segments_that_follow_each_other_arrive_merged_and_whole() {
             assert!(merged[headers..] == payload(28_000), "the payload is another");
             assert_eq!((seq(merged, kind), about.checksum), (5000, Verdict::Good));
             assert_eq!((about.request.gso_size, about.vlan.unwrap_or(0)), (1400, tci));
-            // Tag and hash stand beside it.
+            // Tag and hash are in separate metadata.
             assert!(about.hash.is_some() && (about.request.vlan_tci, about.request.hash) == (0, 0));
             assert_eq!(about.request.gso_type, meta.gso_type);
-            // What it says of itself is enough to send it on.
+            // Its metadata suffices to send it on.
             assert!(b.tx.send(0, merged, &[], Some(about.request)));
             b.tx.sync(0);
             nics[0].control().change(0, |vi| vi.promiscuous = true).unwrap();
@@ -140,7 +140,7 @@ fn tags_go_in_and_out_and_stay_where_the_flag_is_off() {
     let [mut a, mut b] = queues(&mut nics);
     let control = nics[1].control();
     control.change(0, |vi| vi.vlans = vec![100]).unwrap();
-    // As long as the MTU allows; the tag comes on top.
+    // Longest frame for the MTU; the tag comes on top.
     let frame = Kind::Udp4.frame(B, &payload(1472), 1);
     assert_eq!(frame.len(), 1514);
     let ask = Meta { vlan_tci: 0x6064, ..Meta::default() };
@@ -231,7 +231,7 @@ fn the_ends_of_a_cable_in_two_mappings_get_the_same() {
     }
 }
 
-/// The frames of an exchange, in both directions, reach one queue; exchanges are spread; other frames are not hashed.
+/// Frames of an exchange, in both directions, reach one queue; exchanges are spread; other frames are not hashed.
 #[test]
 fn exchanges_are_spread_by_ox_id() {
     const RESPONDER: u8 = 0x80;
@@ -306,7 +306,7 @@ fn flows_are_spread_by_hash_and_sent_to_queues_by_filters() {
     assert_eq!(count.of(Count::RxBytes), 3 * frame.len() as u64, "without the one that was dropped");
 }
 
-/// Headers of 250 octets, nearly all of them options of IPv6, and a tag.
+/// Headers of 250 bytes, nearly all of them options of IPv6, and a tag.
 #[test]
 fn the_longest_headers_are_segmented_too() {
     let mut nics = pair("", &config(), &config());
@@ -314,7 +314,7 @@ fn the_longest_headers_are_segmented_too() {
     nics[1].control().set_flag(0, "-lro").unwrap();
     nics[1].control().change(0, |vi| vi.vlans = vec![5]).unwrap();
     let (mut frame, meta) = super_frame(Kind::Tcp6, 3000, 1000);
-    // Hop by hop: 176 octets of padding (RFC 8200, section 4.2), then TCP.
+    // Hop-by-hop options: 176 bytes of padding (RFC 8200, section 4.2), then TCP.
     let mut options = vec![0; 176];
     options[..4].copy_from_slice(&[6, 176 / 8 - 1, 1, 172]);
     frame.splice(54..54, options);

@@ -1,4 +1,4 @@
-//! The adapter over a TAP interface: what is handed down reaches the kernel as it was asked.
+//! The adapter over a TAP interface: requests handed down reach the kernel unchanged.
 
 use crate::common::{Kind, checked, payload};
 use linerate_host::{Cause, Namespace};
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+/// A namespace whose new interfaces send nothing; None, with the reason on standard output, if the privilege is
+/// missing.
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
@@ -19,7 +20,7 @@ fn namespace() -> Option<Namespace> {
         }
         ns => {
             let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and is silent anyhow.
+            // A kernel without IPv6 has no such file, and sends nothing anyhow.
             let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
             Some(ns)
         }
@@ -30,7 +31,7 @@ fn port(ns: &Namespace, name: &str) -> Port {
     ns.run_in(|| open(name)).unwrap().unwrap()
 }
 
-/// The next frame of host A's, and its metadata.
+/// Receives the next frame of host A, and its metadata.
 fn receive(rx: &mut RxQueue) -> (Vec<u8>, Option<Meta>) {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -64,7 +65,7 @@ fn send(queue: &mut NicQueue, head: &[u8], body: &[u8], request: Meta) {
     queue.tx.sync(0);
 }
 
-/// An adapter over a TAP, and what the kernel's interface receives from it.
+/// An adapter over a TAP, and the queue that receives its frames from the kernel's interface.
 fn over_tap(ns: &Namespace, hand_down: bool) -> (Nic, NicQueue, RxQueue, Port) {
     let tap = port(ns, "tap:t0");
     let mut near = port(ns, "packet:t0");

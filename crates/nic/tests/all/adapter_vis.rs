@@ -1,4 +1,4 @@
-//! Many virtual interfaces on one adapter: who gets which frame, who may send how much, and where each frame went.
+//! Many virtual interfaces on one adapter: the receivers of each frame, the transmit rates, and the counters.
 
 use crate::common::{A, Kind, pair, payload, queues, send};
 use linerate_nic::Nic;
@@ -9,13 +9,13 @@ fn many(interfaces: usize) -> NicConfig {
     NicConfig { interfaces, ..NicConfig::default() }
 }
 
-/// The address of the right adapter's interface `k`.
+/// MAC address of the right adapter's interface `k`.
 fn mac(k: usize) -> [u8; 6] {
     let n = u16::try_from(0x0100 + k).unwrap().to_be_bytes();
     [2, 0, 0, 0, n[0], n[1]]
 }
 
-/// The shortest of frames to an address, in a VLAN unless it is 0.
+/// A frame of minimum length to an address, in a VLAN unless `vid` is 0.
 fn frame(to: [u8; 6], vid: u16) -> Vec<u8> {
     let mut frame = [&to[..], &A].concat();
     if vid != 0 {
@@ -27,7 +27,7 @@ fn frame(to: [u8; 6], vid: u16) -> Vec<u8> {
     frame
 }
 
-/// How many frames each interface gets of one.
+/// Interfaces that receive a frame; each must get it exactly once.
 fn takers(a: &mut NicQueue, b: &mut NicQueue, frame: &[u8]) -> Vec<usize> {
     send(a, 0, frame, &[], None);
     let mut takers = Vec::new();
@@ -68,7 +68,7 @@ fn each_interface_gets_what_its_filters_take() {
     control.change(3, |vi| vi.promiscuous = true).unwrap();
     assert_eq!(asks(mac(8), 0), [3]);
     assert_eq!(asks(mac(0), 0), [0, 3]);
-    // VLANs: the filter is on and lets none pass, at first.
+    // VLANs: the filter is on and passes none, at first.
     assert!(asks(mac(0), 77).is_empty());
     control.change(0, |vi| vi.vlans = vec![77]).unwrap();
     assert_eq!(asks(mac(0), 77), [0]);
@@ -80,7 +80,7 @@ fn each_interface_gets_what_its_filters_take() {
     ledger(&nics, 4);
 }
 
-/// Every frame of the port is explained.
+/// Checks that every frame of the port is counted once.
 fn ledger(nics: &[Nic; 2], interfaces: usize) {
     let control = nics[1].control();
     let ledger = control.ledger();
@@ -91,7 +91,7 @@ fn ledger(nics: &[Nic; 2], interfaces: usize) {
     assert_eq!(ledger.frames, sent);
 }
 
-/// A generator of numbers, the same in each run (xorshift64*).
+/// A random number generator, the same in each run (xorshift64*).
 struct Numbers(u64);
 
 impl Numbers {
@@ -226,7 +226,7 @@ fn a_capped_interface_sends_its_rate_on_the_wire_and_no_more() {
         assert!(control.counters(vi).unwrap().of(Count::TxCapped) > 0);
     }
     assert_eq!(wire[2], 5000 * 40 * 84, "the third has no cap");
-    // One that is told to wait may send when it was told.
+    // An interface that must wait may send at the announced time.
     while queue.tx.send(1, &[1; 1514], &[], None) {}
     let due = queue.tx.due(1).unwrap();
     assert!(queue.tx.due(2).is_none() && due < 110_000_000, "{due}");

@@ -1,4 +1,4 @@
-//! The adapter over cables, TAPs and veth pairs. One program, so that little is linked.
+//! Tests of the adapter over cables, TAPs and veth pairs. One program, to reduce linking.
 
 mod adapter;
 mod adapter_edges;

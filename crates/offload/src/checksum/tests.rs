@@ -1,4 +1,4 @@
-//! Against etherparse's checksums, in one piece and in many.
+//! Tests against etherparse's checksums, with frames in one piece and in many.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::super::testing::{Shape, shapes};
 use super::*;
 
-/// `frame` behind its first `at` octets in pieces of `size`.
+/// `frame` after its first `at` bytes in pieces of `size`.
 fn pieces(frame: &[u8], at: usize, size: usize) -> (Vec<u8>, Vec<&[u8]>) {
     (frame[..at].to_vec(), frame[at..].chunks(size).collect())
 }
@@ -23,7 +23,7 @@ proptest! {
 
     #[test]
     fn one_wrong_bit_is_bad(shape in shapes(0..300), at in any::<prop::sample::Index>(), bit in 0..8) {
-        // From the transport header on, every octet is covered; UDP's length says how many and its checksum whether.
+        // From the transport header on, every byte is covered, except UDP's length and checksum fields.
         let mut frame = shape.frame();
         let start = shape.transport_at();
         let at = start + at.index(frame.len() - start);
@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(complete_checksum(&mut head, &rest, &meta), Ok(()));
         let completed = [&head[..], &rest.concat()].concat();
         prop_assert_eq!(verify_checksums(&completed, &[]), Verdict::Good);
-        // All ones is zero's equal; etherparse writes zero for TCP.
+        // All ones is equivalent to zero; etherparse writes zero for TCP.
         let field = ip.transport + offset;
         if right[field..field + 2] != [0, 0] {
             prop_assert_eq!(completed, right);
@@ -139,7 +139,7 @@ fn ipv6_fragments_and_routes_are_stepped_over() {
         frame[14 + 4..14 + 6].copy_from_slice(&payload_len.to_be_bytes());
         verify_checksums(&frame, &[])
     };
-    /// The test's mark in the reserved octet tells a fragment header from a routing header.
+    /// The test's mark in the reserved byte distinguishes a fragment header from a routing header.
     fn extension_number(extension: [u8; 8]) -> u8 {
         if extension[7] == 44 { 44 } else { 43 }
     }

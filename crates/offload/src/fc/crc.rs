@@ -1,4 +1,4 @@
-//! The CRC of received FC frames (FC-FS-3, clause 11.3.7; where it stands in an Ethernet frame: FC-BB-6, clause 7.7.1).
+//! CRC of received FC frames (FC-FS-3, clause 11.3.7; its place in an Ethernet frame: FC-BB-6, clause 7.7.1).
 
 use linerate_sum::crc32;
 use linerate_wire::FcoeFrame;
@@ -6,8 +6,8 @@ use linerate_wire::FcoeFrame;
 use super::super::checksum::Verdict;
 use super::encapsulated;
 
-/// Checks the CRC of a whole frame, from its Ethernet header on, with tags or without. [`Verdict::Unknown`] when it is no
-/// FCoE frame, or one in which no CRC is found: too short, of another version, of no number of words.
+/// Checks the CRC of a whole frame, from its Ethernet header on, with tags or without. [`Verdict::Unknown`] if it is no
+/// FCoE frame, or one whose CRC cannot be located: too short, of another version, or with partial words.
 ///
 /// ```
 /// use linerate_offload::{Verdict, verify_fc_crc};
@@ -52,7 +52,8 @@ mod tests {
             };
             assert_eq!(verify_fc_crc(&frame), Verdict::Good);
             checked += 1;
-            // All that the CRC covers, and itself; F_CTL's lowest octet apart, which may be more fill than there is.
+            // All covered bytes, and the CRC itself; except F_CTL's lowest byte, which could announce more fill than
+            // there is.
             let (first, end) = (at + FcoeFrame::HEADER_LEN, frame.len() - 4);
             for octet in (first..end).filter(|octet| *octet != first + 11).step_by(17) {
                 frame[octet] ^= 0x10;

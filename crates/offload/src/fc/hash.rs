@@ -1,16 +1,16 @@
 //! FCoE RSS: a queue by exchange.
 //!
-//! The hash is the OX_ID, which stands in each frame of an exchange in both directions, from its first one on: all its
-//! frames reach one queue on both ends, and an originator chooses the queue by choosing the OX_ID. Others take the ID that
-//! the receiver gave the exchange, by F_CTL's exchange context: at a responder the RX_ID, as Linux does. There the first
-//! frame has none yet, and would go another way than the rest.
+//! The hash is the OX_ID, which is in each frame of an exchange in both directions, from the first on: all frames of an
+//! exchange reach one queue on both ends, and an originator chooses the queue by choosing the OX_ID. Other
+//! implementations use the ID that the receiver gave the exchange, selected by F_CTL's exchange context: at a responder
+//! the RX_ID, as Linux does. There the first frame has none yet, and would go to another queue than the rest.
 
 use linerate_wire::{EtherType, FcHeader, FcoeFrame};
 
 use super::super::headers::Headers;
 
-/// The hash of a frame that begins with `head`: its OX_ID (FC-FS-3, clause 12.9). `None` when it is no FCoE frame of the
-/// known version, or shorter than any is.
+/// Hash of a frame that begins with `head`: its OX_ID (FC-FS-3, clause 12.9). `None` if it is no FCoE frame of the
+/// known version, or too short.
 #[inline]
 pub(crate) fn fc_hash(headers: &Headers, head: &[u8]) -> Option<u32> {
     if headers.ethertype != EtherType::FCOE {

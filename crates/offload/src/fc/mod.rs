@@ -1,6 +1,6 @@
-//! What an adapter does for Fibre Channel over Ethernet: segmentation, the CRC, and the choice of a queue by exchange.
+//! Offloads for Fibre Channel over Ethernet: segmentation, the CRC, and the choice of a queue by exchange.
 //!
-//! What this module refuses to do: it knows no exchange, no sequence but the one it is given, and no login.
+//! Out of scope: it knows no exchange, no login, and only the sequence that it is given.
 
 mod crc;
 mod hash;
@@ -17,7 +17,7 @@ pub use crc::verify_fc_crc;
 pub(crate) use hash::fc_hash;
 pub use segment::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD};
 
-/// Where the encapsulated FC frame begins behind the Ethernet header and its tags, if it is one.
+/// Offset of the encapsulated FC frame, after the Ethernet header and its tags; `None` if there is none.
 #[inline]
 fn encapsulated(frame: &[u8]) -> Option<usize> {
     Headers::parse(frame, frame.len())

@@ -1,5 +1,5 @@
-//! FC segmentation: a sequence's headers and the caller's slices become frames, each written once, straight into its
-//! slot, with its CRC folded into the copy.
+//! FC segmentation: a sequence's headers and the caller's slices become frames, each written once, directly into its
+//! slot, with its CRC computed during the copy.
 
 use linerate_sum::{crc32_update, crc32_words};
 use linerate_wire::{Eof, FcHeader, FcoeFrame, FcoeRepr, Sof, f_ctl};
@@ -7,32 +7,32 @@ use linerate_wire::{Eof, FcHeader, FcoeFrame, FcoeRepr, Sof, f_ctl};
 use super::super::sink::{Frames, Sink};
 use super::encapsulated;
 
-/// The longest headers: Ethernet, three tags, the encapsulation and the FC header.
+/// Longest headers in bytes: Ethernet, three tags, the encapsulation and the FC header.
 pub const MAX_FC_HEADER: usize = 14 + 3 * 4 + FcoeFrame::HEADER_LEN + FcHeader::LEN;
 
-/// The most octets of payload in a frame (FC-FS-3, clause 11.3.6).
+/// Most bytes of payload in a frame (FC-FS-3, clause 11.3.6).
 pub const MAX_FC_PAYLOAD: usize = 2112;
 
-/// Frame control of a sequence's last frame alone: the end, and what comes with it.
+/// F_CTL bits that only a sequence's last frame has.
 const LAST: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE | f_ctl::LAST_SEQUENCE;
 
-/// Why a sequence cannot be segmented.
+/// Reason for which a sequence cannot be segmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FcSegmentError {
-    /// What is to stand before the FC header is not an Ethernet header and FCoE's, whole.
+    /// The headers before the FC header are not exactly Ethernet's and FCoE's.
     #[error("FC segmentation: {0} octets are no Ethernet and FCoE header: give both of them and nothing more")]
     Front(usize),
-    /// Frames of no octets, of parts of words, or of more than FC has.
+    /// Frames of no payload, of partial words, or longer than FC allows.
     #[error("FC segmentation: frames of {0} octets of payload: give a multiple of 4, from 4 to {MAX_FC_PAYLOAD}")]
     Size(usize),
 }
 
 /// A sequence, or a part of it, being segmented.
 ///
-/// Each frame but the last has `max_payload` octets of payload; SEQ_CNT counts on by one a frame, and the parameter by the
-/// payload's octets where frame control has RELATIVE_OFFSET (FC-FS-3, clauses 12.8 and 12.11). END_SEQUENCE,
-/// SEQUENCE_INITIATIVE and LAST_SEQUENCE stand in the sequence's last frame only, and a last payload of no number of words
-/// is filled with zeros, which are counted there (clause 12.7).
+/// Each frame but the last has `max_payload` bytes of payload; SEQ_CNT increases by one a frame, and the parameter by
+/// the payload's bytes if F_CTL has RELATIVE_OFFSET (FC-FS-3, clauses 12.8 and 12.11). END_SEQUENCE,
+/// SEQUENCE_INITIATIVE and LAST_SEQUENCE are set in the sequence's last frame only, and a last payload of partial words
+/// is filled with zeros, whose number is in F_CTL (clause 12.7).
 ///
 /// ```
 /// use linerate_offload::{FcSegments, Frames, Verdict, verify_fc_crc};
@@ -48,7 +48,7 @@ pub enum FcSegmentError {
 ///     ..FcHeader::parse(&[0; 24])?
 /// };
 ///
-/// // What is sent may lie in several places; each octet is copied once, from there into its frame.
+/// The payload may lie in several places; each byte is copied once, from there into its frame.
 /// let payload = [&[1; 100][..], &[2; 4000]];
 /// let mut segments = FcSegments::new(&front, &header, &payload, 2112, true, true)?;
 /// let mut slot = [0; 2180];
@@ -62,11 +62,11 @@ pub enum FcSegmentError {
 /// ```
 #[derive(Debug, Clone)]
 pub struct FcSegments<'a> {
-    /// All before the FC header; the SOF in it is not looked at.
+    /// All headers before the FC header; the SOF in them is ignored.
     front: &'a [u8],
-    /// The next frame's header, with the frame control of the sequence's last one, without fill.
+    /// Header of the next frame, with the F_CTL of the sequence's last one, without fill bytes.
     header: FcHeader,
-    /// Slices that are not used up; `offset` octets of the first are.
+    /// Slices not used up; `offset` bytes of the first one are used.
     payload: &'a [&'a [u8]],
     offset: usize,
     left: usize,
@@ -116,14 +116,14 @@ impl Frames for FcSegments<'_> {
 }
 
 impl<'a> FcSegments<'a> {
-    /// Begins. `front` is the Ethernet header with its tags and FCoE's, in which the SOF need not stand; `header` is the
-    /// first frame's, its frame control with the bits of the sequence's last one. `payload`'s slices count as one run; no
-    /// octets make one frame. `start`: the first frame is the sequence's first and begins with SOFi3, all others with
-    /// SOFn3. `end`: the last frame is the sequence's last and ends with EOFt, all others with EOFn.
+    /// Prepares the frames. `front` is the Ethernet header with its tags and FCoE's, whose SOF is ignored; `header` is
+    /// the first frame's, with the F_CTL bits of the sequence's last one. The slices of `payload` are concatenated; an
+    /// empty one makes one frame. `start`: the first frame is the sequence's first and begins with SOFi3, all others
+    /// with SOFn3. `end`: the last frame is the sequence's last and ends with EOFt, all others with EOFn.
     ///
     /// # Errors
     ///
-    /// [`FcSegmentError`] says what cannot be segmented.
+    /// [`FcSegmentError`] gives the reason for which the sequence cannot be segmented.
     #[inline]
     pub fn new(
         front: &'a [u8],
@@ -152,14 +152,14 @@ impl<'a> FcSegments<'a> {
         })
     }
 
-    /// Frames not yet written.
+    /// Number of frames not yet written.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
         if self.done { 0 } else { self.left.div_ceil(self.size).max(1) }
     }
 
-    /// The header of the next frame, which has `len` octets of payload and `fill` of fill. `ends`: it is the sequence's
+    /// Header of the next frame, which has `len` bytes of payload and `fill` fill bytes. `ends`: it is the sequence's
     /// last.
     #[inline]
     fn next_header(&mut self, ends: bool, len: usize, fill: usize) -> FcHeader {
@@ -174,7 +174,7 @@ impl<'a> FcSegments<'a> {
         header
     }
 
-    /// Writes the next `len` octets of payload at `at`; returns the CRC, begun with `crc`.
+    /// Writes the next `len` bytes of payload at `at`; returns `crc` continued over them.
     #[inline]
     fn copy_payload(&mut self, to: &mut (impl Sink + ?Sized), mut at: usize, len: usize, mut crc: u32) -> u32 {
         let end = at + len;
@@ -195,8 +195,8 @@ impl<'a> FcSegments<'a> {
     }
 }
 
-/// The header's octets as numbers in network order. It is made in registers: read from where it was stored in pieces
-/// just before, it would come late, and keep each frame waiting for the one before it.
+/// The header as numbers in network order, computed in registers: loading it from memory where it was just stored in
+/// pieces would stall, and each frame would wait for the one before.
 #[inline]
 fn words(header: &FcHeader) -> [u64; FcHeader::LEN / 8] {
     let high = |octet: u8| u64::from(octet) << 56;
@@ -210,7 +210,7 @@ fn words(header: &FcHeader) -> [u64; FcHeader::LEN / 8] {
     ]
 }
 
-/// A number of octets in a frame, at most [`MAX_FC_PAYLOAD`].
+/// Converts a number of bytes in a frame, at most [`MAX_FC_PAYLOAD`].
 #[inline]
 fn octets(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)

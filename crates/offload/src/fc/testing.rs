@@ -1,4 +1,4 @@
-//! Frames of two Linux kernels, for the tests.
+//! Frames captured from two Linux kernels, for the tests.
 
 use linerate_port::capture::Reader;
 use linerate_wire::FcoeFrame;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::encapsulated;
 
-/// Captures that have FC frames in them.
+/// Captures that contain FC frames.
 pub(super) const CAPTURES: [&str; 5] = [
     "02-scsi-scan-rw-tmf-echo",
     "04-write-data-lost-rec-abts-ba_acc-retry",
@@ -26,7 +26,7 @@ pub(super) fn capture(name: &str) -> Vec<Vec<u8>> {
     frames
 }
 
-/// The FC frame in it, if it is one.
+/// The FC frame encapsulated in a frame, if there is one.
 pub(super) fn fc(frame: &[u8]) -> Option<FcoeFrame<'_>> {
     FcoeFrame::new_checked(&frame[encapsulated(frame)?..]).ok()
 }

@@ -1,4 +1,4 @@
-//! A packet being merged: when a segment continues it, and what it looks like when it goes out.
+//! A packet being merged: the test whether a segment continues it, and its final headers.
 
 use linerate_ring::Meta;
 use linerate_sum::{Sum, checksum};
@@ -9,10 +9,10 @@ use super::super::segment::{GSO_TCPV4, GSO_TCPV6};
 use super::segment::{FRONT, Segment};
 use super::{LroConfig, Merged, NONE, Piece, Received};
 
-/// The most segments of a packet: what a chain of slots holds.
+/// Most segments of a packet: as many as a chain of slots holds.
 pub(super) const PIECES: u16 = 64;
 
-/// The packet held of one flow. Of a free place only the pieces' memory counts.
+/// The packet held for one flow. In a free place only the memory of `pieces` is kept.
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
     pub(super) started: u64,
@@ -20,18 +20,18 @@ pub(super) struct Flow {
     pub(super) newer: u16,
     version: Version,
     push: bool,
-    /// The octets of the header that have to be equal.
+    /// Mask of the header bytes that must be equal.
     mask: &'static Mask,
     header_len: usize,
     network: usize,
     transport: usize,
-    /// Octets of payload of the first segment, and in all.
+    /// Bytes of payload of the first segment, and in total.
     size: usize,
     len: usize,
     next_seq: u32,
     timestamp: Option<u32>,
     ident: u16,
-    /// How the identification counts: by 1 or 0 a segment, known from the second on.
+    /// Increment of the identification per segment, 1 or 0; known from the second segment on.
     step: u16,
     count: u16,
     vlan_tci: u16,
@@ -68,7 +68,7 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Begins a packet with a mergeable segment.
+    /// Starts a packet with a mergeable segment.
     pub(super) fn begin(&mut self, now: u64, segment: &Segment, received: &Received<'_>) {
         self.started = now;
         self.version = segment.version;
@@ -91,7 +91,7 @@ impl Flow {
         self.add(segment, received);
     }
 
-    /// Whether a mergeable segment, of the same hash, continues the packet.
+    /// True if a mergeable segment of the same hash continues the packet.
     #[inline]
     pub(super) fn continues(&self, segment: &Segment, received: &Received<'_>, config: &LroConfig) -> bool {
         let step = segment.ident.wrapping_sub(self.ident);
@@ -115,7 +115,7 @@ impl Flow {
             && equal(received.head, &self.header, self.mask, self.header_len)
     }
 
-    /// Takes a segment that [`continues`](Self::continues) the packet; whether that ends it.
+    /// Appends a segment that [`continues`](Self::continues) the packet; true if that completes it.
     #[inline]
     pub(super) fn append(&mut self, segment: &Segment, received: &Received<'_>, config: &LroConfig) -> bool {
         if self.count == 1 {
@@ -129,7 +129,7 @@ impl Flow {
 
     #[inline]
     fn add(&mut self, segment: &Segment, received: &Received<'_>) {
-        // A mergeable segment ends within 65535 octets.
+        // A mergeable segment ends within 65535 bytes.
         let [start, end] = [segment.start, segment.end].map(|at| u16::try_from(at).unwrap_or(u16::MAX));
         self.pieces[usize::from(self.count % PIECES)] = Piece { frame: received.frame, start, end };
         self.count += 1;
@@ -137,7 +137,7 @@ impl Flow {
         self.next_seq = segment.seq.wrapping_add(u32::from(end - start));
     }
 
-    /// The packet as it goes out.
+    /// Final headers, pieces and metadata of the packet.
     pub(super) fn finish(&mut self) -> Merged<'_> {
         let mut meta = Meta { flags: Meta::DATA_VALID, vlan_tci: self.vlan_tci, hash: self.hash, ..Meta::default() };
         if self.count > 1 {
@@ -150,7 +150,7 @@ impl Flow {
         Merged { header: &self.header[..self.header_len], pieces: &self.pieces[..usize::from(self.count)], meta }
     }
 
-    /// Makes the first segment's header that of the whole packet.
+    /// Changes the first segment's header into that of the whole packet.
     fn patch(&mut self) {
         let (ip, tcp) = self.header[self.network..self.header_len].split_at_mut(self.transport - self.network);
         let transport_len = length(tcp.len() + self.len);
@@ -177,7 +177,7 @@ impl Flow {
     }
 }
 
-/// A length that is within `max_len`, or a header's.
+/// Converts a length that is within `max_len`, or a header's.
 #[inline]
 fn length(octets: usize) -> u16 {
     u16::try_from(octets).unwrap_or(u16::MAX)
@@ -185,7 +185,7 @@ fn length(octets: usize) -> u16 {
 
 type Mask = [u8; FRONT];
 
-/// Masks by the number of VLAN tags; for each IPv4, IPv4 with time-stamp, IPv6, IPv6 with time-stamp.
+/// Masks by the number of VLAN tags, each for IPv4, IPv4 with time-stamp, IPv6, IPv6 with time-stamp.
 static MASKS: [[Mask; 4]; 4] = {
     let mut masks = [[[0; FRONT]; 4]; 4];
     let mut tags = 0;
@@ -200,7 +200,7 @@ static MASKS: [[Mask; 4]; 4] = {
     masks
 };
 
-/// All ones, but for the fields that differ between segments of a packet: those are looked at one by one.
+/// All ones, except for the fields that differ between segments of a packet: those are checked separately.
 const fn mask(network: usize, v6: bool, timestamp: bool) -> Mask {
     let mut mask = [0xff; FRONT];
     let transport = network + if v6 { 40 } else { 20 };
@@ -229,7 +229,7 @@ const fn open(mask: &mut Mask, at: usize, len: usize) {
     }
 }
 
-/// Whether the first `len` octets, at least 16, are equal where the mask has ones.
+/// True if the first `len` bytes, at least 16, are equal where the mask has ones.
 #[inline]
 fn equal(new: &[u8], held: &Mask, mask: &Mask, len: usize) -> bool {
     const WIDE: usize = 16;
@@ -241,7 +241,7 @@ fn equal(new: &[u8], held: &Mask, mask: &Mask, len: usize) -> bool {
     else {
         return false;
     };
-    // The last 16 overlap the whole ones before them: nothing is looked at octet by octet.
+    // The last 16 overlap the whole chunks before them, so that nothing is compared byte by byte.
     let whole = new.as_chunks::<WIDE>().0.iter().zip(held.as_chunks::<WIDE>().0).zip(mask.as_chunks::<WIDE>().0);
     let mut differing = differing(new_end, held_end, mask_end);
     for ((new, held), mask) in whole {

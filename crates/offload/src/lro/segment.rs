@@ -1,4 +1,4 @@
-//! A received frame as LRO sees it: a TCP segment's places and numbers.
+//! A received frame for LRO: offsets and numbers of its TCP segment.
 
 use linerate_wire::{IpProtocol, TcpFlags};
 
@@ -6,34 +6,34 @@ use super::super::checksum::Verdict;
 use super::super::headers::{Headers, Version, u16_at, u32_at};
 use super::Received;
 
-/// The longest front of a frame that is looked at; segments with longer headers are not merged.
+/// Bytes of a frame that are parsed; segments with longer headers are not merged.
 pub(super) const FRONT: usize = 128;
 
 /// A TCP segment.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// Of addresses and ports; never 0.
+    /// Hash of addresses and ports; never 0.
     pub(super) hash: u32,
-    /// Whether the rules that look at it alone are met.
+    /// True if the segment meets all rules that concern it alone.
     pub(super) mergeable: bool,
     pub(super) push: bool,
     pub(super) version: Version,
     pub(super) network: usize,
     pub(super) transport: usize,
-    /// Where the payload begins and ends.
+    /// Offsets of the payload's start and end.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) seq: u32,
-    /// IPv4's; 0 on IPv6.
+    /// Identification of IPv4; 0 on IPv6.
     pub(super) ident: u16,
-    /// Whether the identification may stay the same.
+    /// True if the identification may be the same for all segments ("don't fragment" is set).
     pub(super) atomic: bool,
-    /// TSval, when a time-stamp is the only option, laid out as RFC 7323, appendix A recommends.
+    /// TSval, if a time-stamp is the only option, with the layout that RFC 7323, appendix A recommends.
     pub(super) timestamp: Option<u32>,
 }
 
 impl Segment {
-    /// The segment in a frame; `None` when the frame holds no TCP header, or is a fragment.
+    /// Parses the segment in a frame; `None` if the frame holds no TCP header, or is a fragment.
     #[inline]
     pub(super) fn read(received: &Received<'_>) -> Option<Self> {
         let head = received.head;
@@ -75,21 +75,21 @@ impl Segment {
         })
     }
 
-    /// Octets of payload.
+    /// Bytes of payload.
     #[inline]
     pub(super) const fn len(&self) -> usize {
         self.end.saturating_sub(self.start)
     }
 
-    /// Octets of the IP packet, IPv6's fixed header included.
+    /// Bytes of the IP packet, IPv6's fixed header included.
     #[inline]
     pub(super) const fn ip_len(&self) -> usize {
         self.end - self.network
     }
 }
 
-/// A hash of addresses and ports, by multiplying and folding. Who finds flows of one hash makes them go out earlier, no
-/// more.
+/// Hash of addresses and ports, by multiplying and folding. Flows that collide on purpose only make packets go out
+/// earlier.
 #[inline]
 fn hash(head: &[u8], network: usize, transport: usize, version: Version) -> Option<u32> {
     let ports = u64::from(u32_at(head, transport)?);

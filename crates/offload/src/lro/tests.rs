@@ -1,4 +1,5 @@
-//! What is merged comes apart into what came; what may not be merged is not; nothing is lost, doubled or overtaken.
+//! Tests that a merged packet can be segmented into the frames received, that unsuitable segments are not merged, and
+//! that nothing is lost, duplicated or reordered.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use super::*;
 
 const CONFIG: LroConfig = LroConfig { flows: 8, max_len: 65535, max_pieces: 64, timeout: 1000 };
 
-/// A packet handed out, kept.
+/// A copy of a packet handed out.
 #[derive(Debug, Clone, PartialEq)]
 struct Out {
     header: Vec<u8>,
@@ -43,7 +44,7 @@ fn slices<'a>(out: &Out, frames: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
     out.pieces.iter().map(piece).collect()
 }
 
-/// The frames that a merged packet is segmented into; of one segment, its frame.
+/// Frames into which a merged packet is segmented; for one segment, its frame.
 fn apart(out: &Out, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
     if let [only] = out.pieces[..] {
         let frame = &frames[only.frame as usize];
@@ -99,7 +100,7 @@ proptest! {
             let out = &outs[0];
             prop_assert_eq!(slices(out, &frames).concat(), &shape.payload[..]);
             prop_assert_eq!(apart(out, &frames), &frames[..]);
-            // The whole, its checksum completed as the metadata asks, is the packet that etherparse builds.
+            // The whole packet, its checksum completed as requested, equals the one that etherparse builds.
             let mut whole = [&out.header[..], &slices(out, &frames).concat()].concat();
             prop_assert_eq!(out.meta.flags, Meta::NEEDS_CSUM | Meta::DATA_VALID);
             super::super::checksum::complete_checksum(&mut whole, &[], &out.meta).unwrap();
@@ -111,7 +112,7 @@ proptest! {
         }
     }
 
-    /// Several flows, mixed, with everything that goes wrong: what comes out is, flow by flow, what went in.
+    /// Several flows, mixed, with all kinds of faults: the output equals the input, flow by flow.
     #[test]
     fn no_frame_is_lost_doubled_or_overtaken(
         steps in vec((0..12_u16, 0..12_u8, 1..60_usize, any::<u8>()), 1..200), max_pieces in 0..70_u16, max_len in 100..2000_u16,
@@ -122,7 +123,7 @@ proptest! {
             .collect();
         let mut lro = Lro::new(LroConfig { max_pieces, max_len, ..CONFIG });
         let mut frames: Vec<Vec<u8>> = Vec::new();
-        // In the order in which they are delivered: names of frames.
+        // Identifiers of the frames, in the order of delivery.
         let mut delivered = Vec::new();
         let mut check = Ok(());
         for (now, (who, what, len, octet)) in (0_u64..).step_by(40).zip(&steps) {
@@ -206,7 +207,7 @@ fn checked(out: &Out, frames: &[Vec<u8>], max_len: u16) -> Result<(), String> {
         return Err(format!("{} octets are too many", ip.end - headers.network));
     }
     let mut apart = apart(out, frames);
-    // Newer time-stamps and an identification that stays the same may be lost: put them back before comparing.
+    // Newer time-stamps and a constant identification may be lost: they are restored before comparing.
     for (frame, came) in apart.iter_mut().zip(&came) {
         let at = ip.transport;
         let network = headers.network;
@@ -222,7 +223,7 @@ fn checked(out: &Out, frames: &[Vec<u8>], max_len: u16) -> Result<(), String> {
     if apart == came { Ok(()) } else { Err(format!("{apart:?} is not {came:?}")) }
 }
 
-/// Two segments that follow each other; `change` acts on the second. How they came out: as one packet or two.
+/// Merges two consecutive segments, the second one altered by `change`; returns the number of packets.
 fn pair(first: &Shape, change: impl FnOnce(&mut Shape, &mut Vec<u8>)) -> usize {
     let mut second = first.clone();
     second.seq = first.seq.wrapping_add(u32::try_from(first.payload.len()).unwrap());
@@ -293,7 +294,7 @@ fn the_rules_one_by_one() {
     assert_eq!(pair(&Shape { flags: 0x18, ..v4.clone() }, |_, _| ()), 2, "PSH ends the first");
 }
 
-/// Two segments that follow each other, both with these octets in TCP's header: how many packets come out.
+/// Merges two consecutive segments, both with these bytes in the TCP header; returns the number of packets.
 fn two_with(first: &Shape, octets: &[(usize, u8)]) -> usize {
     let second = Shape {
         seq: first.seq.wrapping_add(u32::try_from(first.payload.len()).unwrap()),
@@ -313,8 +314,8 @@ fn two_with(first: &Shape, octets: &[(usize, u8)]) -> usize {
     outs.len() + passed
 }
 
-/// The four bits behind the data offset: three reserved (RFC 9293, clause 3.1), and AE (RFC 9768). What they will say of a
-/// segment, a merged one cannot.
+/// Bits after the data offset: three reserved (RFC 9293, clause 3.1), and AE (RFC 9768). A merged segment cannot carry
+/// their meaning for each original one.
 #[test]
 fn segments_with_reserved_bits_are_not_merged_though_all_have_them() {
     for shape in [Shape::default(), Shape { v6: true, ..Shape::default() }] {
@@ -409,7 +410,7 @@ fn packets_stay_within_their_bounds() {
         assert_eq!(offer(&mut lro, 0, name, frame, &mut outs), Pushed::Held);
     }
     lro.flush(keep(&mut outs));
-    // 45 segments of 1448 octets and the headers are 65200 octets.
+    // 45 segments of 1448 bytes and the headers are 65200 bytes.
     assert_eq!(outs.iter().map(|out| out.pieces.len()).collect::<Vec<_>>(), [45, 31]);
     let total = u16::from_be_bytes([outs[0].header[16], outs[0].header[17]]);
     assert_eq!(usize::from(total), 40 + 45 * 1448);

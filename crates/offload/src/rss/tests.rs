@@ -18,7 +18,8 @@ const PUBLISHED: [(&str, u16, &str, u16, u32, u32); 8] = [
     ("fe80::200:f8ff:fe21:67cf", 38024, "3ffe:1900:4545:3:200:f8ff:fe21:67cf", 44251, 0x02d1feef, 0x4b61e985),
 ];
 
-/// The hash as it is specified: for each bit that is set, the key's leftmost 32 bits; then the key moves on by one.
+/// The hash as specified: for each bit that is set, the key's leftmost 32 bits are added; then the key is shifted by
+/// one.
 fn naive(key: &[u8; KEY_LEN], input: &[u8]) -> u32 {
     let mut key: Vec<bool> = key.iter().flat_map(|octet| (0..8).rev().map(move |bit| octet >> bit & 1 == 1)).collect();
     let mut hash = 0;

@@ -1,4 +1,4 @@
-//! Segments against frames that etherparse builds one by one.
+//! Tests of segments against frames that etherparse builds one by one.
 
 use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
 use proptest::collection::vec;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::testing::{Shape, shapes};
 use super::*;
 
-/// Segment by segment, each as a frame of its own.
+/// Segments built one by one, each as a frame.
 fn naive(shape: &Shape, size: usize) -> Vec<Vec<u8>> {
     let chunks = shape.payload.chunks(size);
     let last = chunks.len() - 1;
@@ -174,7 +174,7 @@ fn sixty_four_kilobytes_are_forty_six_frames() {
     let payload: Vec<u8> = (0..65536_u32).map(|i| i.to_be_bytes()[3] ^ i.to_be_bytes()[2]).collect();
     let shape = Shape { payload, flags: 0x99, tags: 1, timestamp: Some(9), ..Shape::default() };
     let right = {
-        // No IP packet holds all of it, so the template is that of a small one.
+        // No IP packet holds the whole payload, so the template is that of a small one.
         let small = Shape { payload: vec![1], ..shape.clone() };
         template(&small, 0xff)
     };

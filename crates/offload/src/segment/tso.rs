@@ -1,5 +1,5 @@
-//! TSO4 and TSO6: what TCP asks of each segment. Sequence numbers count on; FIN and PSH are the last segment's, CWR
-//! (RFC 3168, section 6.1.2) the first's; everything else is the template's.
+//! TSO4 and TSO6: the TCP fields of each segment. Sequence numbers increase; FIN and PSH are on the last segment only,
+//! CWR (RFC 3168, section 6.1.2) on the first; everything else is the template's.
 
 use linerate_sum::Sum;
 use linerate_wire::TcpFlags;
@@ -11,11 +11,11 @@ const SEQ: usize = 4;
 const OFFSET_AND_FLAGS: usize = 12;
 const CHECKSUM: usize = 16;
 
-/// Flags that belong to one segment only, so that a row of them cannot have them.
+/// Flags allowed on a single segment only.
 const ALONE: TcpFlags = TcpFlags::SYN.union(TcpFlags::RST).union(TcpFlags::URG);
 const LAST: TcpFlags = TcpFlags::FIN.union(TcpFlags::PSH);
 
-/// TCP's part of a request.
+/// State of the TCP header in a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tcp {
     seq: u32,
@@ -23,14 +23,14 @@ pub(super) struct Tcp {
     word: u16,
 }
 
-/// Octets of the header at the front of `bytes`, if it is all there.
+/// Bytes of the header at the front of `bytes`, if it is whole.
 pub(super) fn header_len(bytes: &[u8]) -> Option<usize> {
     let len = usize::from(bytes.get(OFFSET_AND_FLAGS)? >> 4) * 4;
     (20..=bytes.len()).contains(&len).then_some(len)
 }
 
 impl Tcp {
-    /// Reads a whole header and clears in it what [`patch`](Self::patch) sums up.
+    /// Parses a whole header and clears the fields that [`patch`](Self::patch) writes.
     pub(super) fn take(header: &mut [u8]) -> Result<Self, SegmentError> {
         let seq = u32_at(header, SEQ).ok_or(SegmentError::Template)?;
         let word = u16_at(header, OFFSET_AND_FLAGS).ok_or(SegmentError::Template)?;
@@ -44,8 +44,8 @@ impl Tcp {
         Ok(Self { seq, word })
     }
 
-    /// Writes the fields of the next segment, of `len` octets of payload, into `header`; `sum` is that of all else
-    /// but the payload, which stands apart because it may be odd.
+    /// Writes the fields of the next segment, of `len` bytes of payload, into `header`; `sum` covers all but the
+    /// payload, whose sum is separate because its length may be odd.
     #[inline]
     pub(super) fn patch(&mut self, header: &mut [u8; 20], turn: Turn, len: u16, mut sum: Sum, payload: Sum) {
         let mut word = self.word;

@@ -80,7 +80,7 @@ fn rules_that_cannot_be_are_refused() {
     assert_eq!(steering.rules().len(), 1024);
 }
 
-/// Fields that often fit the shapes of `shapes_of_few`.
+/// Fields that often match the shapes of `shapes_of_few`.
 fn fields() -> impl Strategy<Value = Match> {
     let src = option::of(prop_oneof![Just([10, 0, 0, 1].into()), Just("fd00::1".parse::<IpAddr>().unwrap())]);
     let vlan = option::of(prop_oneof![Just(0), Just(100)]);
@@ -101,7 +101,7 @@ fn shapes_of_few() -> impl Strategy<Value = Shape> {
     (shapes(0..1), 0..3_u16, 0..3_u16).prop_map(|(shape, src, dst)| Shape { ports: (src, dst), ..shape })
 }
 
-/// Rule by rule, as the words say.
+/// Classifies rule by rule, as specified.
 fn naive<'a>(rules: &'a [Rule], key: &FlowKey) -> Option<&'a Rule> {
     let fits = |fields: &Match| {
         fields.dst_mac.is_none_or(|mac| mac == key.dst_mac)

@@ -2,9 +2,9 @@
 
 use super::Region;
 
-/// The right to one buffer of a region that no slot holds: extra buffers, or one in an engine's hands.
+/// Ownership of one buffer of a region that no slot holds: an extra buffer, or one that an engine took from a slot.
 ///
-/// It cannot be copied, so a buffer has one place at a time. Dropping it forgets the buffer until the region goes.
+/// It cannot be copied, so a buffer has one holder at a time. Dropping it loses the buffer until the region is dropped.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Buffer {
     index: u32,
@@ -19,14 +19,14 @@ impl Buffer {
         Self { index, region: region.id() }
     }
 
-    /// Its index in the region.
+    /// Index of the buffer in its region.
     #[inline]
     #[must_use]
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// Whether it is one of that region's.
+    /// True if the buffer is one of `region`'s.
     #[inline]
     #[must_use]
     pub fn is_of(&self, region: &Region) -> bool {

@@ -1,8 +1,8 @@
-//! Closing descriptors that other processes handed over, where nobody waits for it.
+//! Closes descriptors that other processes handed over, on threads that nobody waits for.
 //!
-//! The last close of a file may take as long as whoever made the file likes: a TCP socket that lingers, a file of a FUSE
-//! server, a UNIX socket with such descriptors in its queue. So a [`Foreign`] descriptor is closed by a thread that does
-//! nothing else. A thread that is held up delays no other close as long as there are fewer of them than [`MOST`].
+//! The last close of a file may take as long as its maker likes: a TCP socket that lingers, a file of a FUSE server, a
+//! UNIX socket with such descriptors in its queue. So a [`Foreign`] descriptor is closed by a thread that does nothing
+//! else. A blocked thread delays no other close as long as fewer than [`MOST`] are blocked.
 
 use super::message;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,7 +16,7 @@ const MOST: usize = 32;
 pub struct Foreign(Option<OwnedFd>);
 
 impl Foreign {
-    /// The descriptor itself, once it is known to be of a kind that closes at once.
+    /// The descriptor itself, once its kind is known to be one that closes at once.
     #[must_use]
     pub fn trusted(mut self) -> OwnedFd {
         self.0.take().expect("there until it is dropped")
@@ -53,7 +53,7 @@ static CLOSING: Mutex<Closing> = Mutex::new(Closing { waiting: Vec::new(), threa
 fn close_aside(fd: OwnedFd) {
     let mut closing = CLOSING.lock().unwrap_or_else(PoisonError::into_inner);
     closing.waiting.push(fd);
-    // Without a thread to be had it waits for the next one that is: a descriptor kept longer blocks nobody.
+    // If no thread can be started, the descriptor waits for the next one: a descriptor kept longer blocks nobody.
     if closing.threads < MOST && std::thread::Builder::new().name("close".into()).spawn(close_all).is_ok() {
         closing.threads += 1;
     }
@@ -67,7 +67,7 @@ fn close_all() {
             return;
         };
         drop(closing);
-        // What lies in its queue comes back here, each for itself.
+        // Descriptors in its queue come back here, each by itself.
         message::empty(&fd);
         message::linger_not(&fd);
         drop(fd);

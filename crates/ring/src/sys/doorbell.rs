@@ -1,6 +1,7 @@
-//! Doorbells between processes. A descriptor that two processes hold has one file status, which either may change: an
-//! eventfd that the other one made blocking, and filled, would stop whoever rings it. So another process rings by a
-//! datagram to a socket of the sleeper's, which says for each call that it shall not block, and holds nothing else.
+//! Doorbells between processes. A descriptor that two processes hold has one set of status flags, which either may
+//! change: an eventfd that the other process made blocking, and filled, would block whoever rings it. So another
+//! process rings by a datagram to a socket of the sleeper's, with MSG_DONTWAIT in each call, and gets no other
+//! descriptor.
 
 use super::closing::Foreign;
 use super::{check, message};
@@ -9,33 +10,35 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Datagrams taken at a time: who sends more wakes a sleeper of its own pairing, no more.
+/// Most datagrams read at a time: a peer that sends more only wakes its own partner again.
 const MOST: usize = 64;
 /// Tries, a millisecond apart, while the kernel has no memory.
 const NO_MEMORY_TRIES: u32 = 50;
 
-/// Readable once it was rung by this process, or by the one that was handed the other end of its socket.
+/// Readable after a ring by this process, or by the process that holds the other end of its socket.
 #[derive(Debug)]
 pub struct Inbox {
     set: set::Set,
-    /// Another process fills its queue.
+    /// Socket whose queue another process fills.
     socket: Mutex<Option<Foreign>>,
 }
 
 impl Inbox {
-    /// One that only this process can ring so far.
+    /// Makes an inbox that only this process can ring so far.
     pub fn new() -> io::Result<Self> {
         Ok(Self { set: set::Set::new()?, socket: Mutex::default() })
     }
 
-    /// A descriptor by which another process rings; it can do nothing else with it. Whoever had the last one rings no more.
+    /// A descriptor with which another process can ring and do nothing else. The holder of the previous one rings no
+    /// more.
     pub fn hand_over(&self) -> io::Result<OwnedFd> {
         let [near, far] = message::datagrams()?;
         self.attach(near.into())?;
         Ok(far)
     }
 
-    /// Another process made the socket, and rings by its other end from now on; whoever rang before does so no more.
+    /// Lets another process, which made the socket, ring by its other end; the holder of the previous one rings no
+    /// more.
     pub fn take_over(&self, near: Foreign) -> io::Result<()> {
         check_handed(&near)?;
         self.attach(near)
@@ -51,12 +54,12 @@ impl Inbox {
         Ok(())
     }
 
-    /// Rings it from this process.
+    /// Rings the inbox from this process.
     pub fn ring(&self) {
         self.set.light();
     }
 
-    /// Forgets what was rung.
+    /// Discards rings that were delivered.
     pub fn clear(&self) {
         self.set.quench();
         let mut held = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,20 +67,20 @@ impl Inbox {
             for _ in 0..MOST {
                 match message::receive(socket, 0) {
                     Ok(_) => {}
-                    // It was longer than it should be.
+                    // A datagram longer than a doorbell's, discarded.
                     Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
                     Err(_) => break,
                 }
             }
             if message::is_shut(socket) {
-                // It would wake for good.
+                // A shut socket would stay readable for ever.
                 self.set.unwatch(socket.as_fd());
                 *held = None;
             }
         }
     }
 
-    /// No other process rings it any more.
+    /// Lets no other process ring any more.
     pub fn detach(&self) {
         if let Some(socket) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
             self.set.unwatch(socket.as_fd());
@@ -91,14 +94,15 @@ impl AsFd for Inbox {
     }
 }
 
-/// Two ends: one rings a sleeper of another process, which sleeps on the other. Nothing can be sent the other way.
+/// Makes two ends: one rings a sleeper of another process, which sleeps on the other. Nothing can be sent the other
+/// way.
 pub fn pair() -> io::Result<(Foreign, OwnedFd)> {
     let [near, far] = message::datagrams()?;
     message::hear_nothing(&far)?;
     Ok((far.into(), near))
 }
 
-/// Refuses what is no end of a doorbell's socket.
+/// Refuses a descriptor that is not an end of a doorbell's socket.
 pub fn check_handed(fd: &Foreign) -> io::Result<()> {
     if message::is_datagram(fd.as_fd()) {
         return Ok(());
@@ -106,13 +110,14 @@ pub fn check_handed(fd: &Foreign) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, "a doorbell that is no datagram socket"))
 }
 
-/// Rings another process. A full queue means that it was rung already; if it is gone, its link goes down anyway. When the
-/// kernel has no memory for the datagram it is tried again for a while: the sleeper's flag was taken, and nobody else rings.
+/// Rings another process. A full queue means that it was rung already; if it is gone, its link goes down anyway. If the
+/// kernel has no memory for the datagram, sending is retried for a while: the sleeper's flag was taken, and nobody else
+/// rings.
 pub fn ring(fd: &Foreign) {
     insist(|| message::send(fd, &[], &[]).map(drop));
 }
 
-/// Does it again for a while as long as there is no memory for it.
+/// Retries `send` for a while as long as the kernel has no memory for it.
 fn insist(mut send: impl FnMut() -> io::Result<()>) {
     for _ in 0..NO_MEMORY_TRIES {
         match send() {
@@ -122,7 +127,7 @@ fn insist(mut send: impl FnMut() -> io::Result<()>) {
     }
 }
 
-/// Whether the kernel had no memory for a datagram. Elsewhere ENOBUFS says that the queue is full.
+/// True if the kernel had no memory for a datagram. On other systems ENOBUFS means that the queue is full.
 fn is_no_memory(e: &io::Error) -> bool {
     cfg!(target_os = "linux") && matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
 }
@@ -147,7 +152,7 @@ mod set {
     use std::os::fd::{AsRawFd, FromRawFd, RawFd};
     use std::sync::OnceLock;
 
-    /// An eventfd that is always readable, of this process alone: what is in a set with it is readable too.
+    /// An eventfd of this process that is always readable, so that a set that watches it is readable too.
     static LIT: OnceLock<OwnedFd> = OnceLock::new();
 
     fn lit() -> io::Result<RawFd> {
@@ -171,7 +176,7 @@ mod set {
             // SAFETY: no pointers; the descriptor that comes back is new and ours.
             let epoll = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
             let set = Self { epoll, lit: lit()? };
-            // A member from the start: to add it takes memory, of which a user has a share, and may fail.
+            // Added at the start: adding needs kernel memory, which is limited for each user, and may fail.
             set.control(libc::EPOLL_CTL_ADD, set.lit, 0)?;
             Ok(set)
         }
@@ -190,12 +195,12 @@ mod set {
             let _ = self.control(libc::EPOLL_CTL_DEL, socket.as_raw_fd(), 0);
         }
 
-        /// Cannot fail: it changes what is there.
+        /// Makes the set readable. Cannot fail: it changes an existing entry.
         pub(super) fn light(&self) {
             let _ = self.control(libc::EPOLL_CTL_MOD, self.lit, libc::EPOLLIN);
         }
 
-        /// Likewise.
+        /// Makes the set unreadable. Cannot fail either.
         pub(super) fn quench(&self) {
             let _ = self.control(libc::EPOLL_CTL_MOD, self.lit, 0);
         }
@@ -250,7 +255,7 @@ mod set {
             let _ = self.change(0, libc::EVFILT_USER, 0, libc::NOTE_TRIGGER);
         }
 
-        /// Events that were handed out are cleared.
+        /// Clears events: those read here are reset (EV_CLEAR).
         pub(super) fn quench(&self) {
             // SAFETY: `kevent`s and a `timespec` are plain data, for which zeros are fine.
             let (mut events, now): ([libc::kevent; 2], libc::timespec) = unsafe { (zeroed(), zeroed()) };

@@ -6,21 +6,22 @@ use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Descriptors that one message carries at the most (`SCM_MAX_FD`). There is room for so many in every receipt: what
-/// finds no room is closed by the kernel within the call, which then takes as long as the sender likes.
+/// Most descriptors of one message (`SCM_MAX_FD`). Every receive has room for so many: descriptors that find no room
+/// are closed by the kernel within the call, which then takes as long as the sender likes.
 pub const MOST_FDS: usize = 253;
-/// Bytes for all else that comes with a message if whoever shares the socket asks for it: times, users, security labels.
+/// Bytes for other control messages, which a process that shares the socket can enable: times, users, security labels.
 const ELSE: usize = 8192;
-/// More messages than a socket's queue holds with the kernel's largest limits on it.
+/// An upper bound of the messages in a socket's queue with the kernel's largest limits.
 const MOST_QUEUED: usize = 1 << 16;
-/// Messages without bytes, one after the other, that are still no end: more than fit into a queue of Linux's usual size.
+/// Empty messages in a row that are not taken for the end of the stream: more than a queue of Linux's default size
+/// holds.
 const MOST_EMPTY: usize = 512;
 const ROOM: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
 
 #[repr(align(16))]
 struct Control<const ROOM: usize>([u8; ROOM]);
 
-/// A message that brings a descriptor of the process that sent it (linux/socket.h); other systems have none of this number.
+/// Type of control messages with a pidfd of the sender (linux/socket.h); other systems have none of this number.
 const SCM_PIDFD: libc::c_int = if cfg!(target_os = "linux") { 4 } else { -1 };
 
 /// Sends one message with its descriptors; never blocks.
@@ -57,8 +58,8 @@ pub fn send(socket: &impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Res
     }
 }
 
-/// Receives one message of up to `most` bytes with its descriptors; never blocks. No bytes of a stream of packets: the
-/// other side is gone.
+/// Receives one message of up to `most` bytes with its descriptors; never blocks. No bytes from a `SOCK_SEQPACKET`
+/// socket mean that the other side is gone.
 pub fn receive(socket: &impl AsFd, most: usize) -> io::Result<(Vec<u8>, Vec<Foreign>)> {
     let mut control = MaybeUninit::<Control<{ ROOM + ELSE }>>::uninit();
     let mut bytes = vec![0u8; most];
@@ -85,7 +86,7 @@ pub fn receive(socket: &impl AsFd, most: usize) -> io::Result<(Vec<u8>, Vec<Fore
                         fds.push(Foreign::from(OwnedFd::from_raw_fd(data.add(i).read_unaligned())));
                     }
                 } else if socket && (*head).cmsg_type == SCM_PIDFD && n > 0 && data.read_unaligned() >= 0 {
-                    // Of the sender, if whoever shares the socket has asked for it.
+                    // A pidfd of the sender, if a process that shares the socket has enabled it.
                     drop(OwnedFd::from_raw_fd(data.read_unaligned()));
                 }
                 head = libc::CMSG_NXTHDR(&raw const message, head);
@@ -101,7 +102,8 @@ pub fn receive(socket: &impl AsFd, most: usize) -> io::Result<(Vec<u8>, Vec<Fore
     Ok((bytes, fds))
 }
 
-/// Has the kernel refuse messages with descriptors to this socket, from Linux 6.16 on: then none reaches it at all.
+/// Makes the kernel refuse messages with descriptors to this socket, from Linux 6.16 on; such messages never arrive
+/// then.
 pub fn refuse_descriptors(socket: &impl AsFd) {
     #[cfg(target_os = "linux")]
     {
@@ -118,20 +120,20 @@ pub fn refuse_descriptors(socket: &impl AsFd) {
     let _ = socket;
 }
 
-/// Has the kernel refuse all that is sent to this socket from now on: nothing of others lies in its queue.
+/// Makes the kernel refuse all that is sent to this socket from now on, so that nothing of others is in its queue.
 pub(super) fn hear_nothing(socket: &impl AsFd) -> io::Result<()> {
     // SAFETY: the call takes numbers only.
     check(unsafe { libc::shutdown(socket.as_fd().as_raw_fd(), libc::SHUT_RD) }).map(drop)
 }
 
-/// Takes out of a UNIX socket's queue what lies there, messages or connections, so that the close of the socket does not
-/// close it: no more comes. What is no UNIX socket stays as it is.
+/// Empties a UNIX socket's queue of messages or connections, so that the close of the socket does not close those; no
+/// more arrive. Does nothing to other descriptors.
 pub(crate) fn empty(fd: &OwnedFd) {
     let is = |name, value| option(fd.as_fd(), name).is_ok_and(|found| found == value);
     if !is(libc::SO_DOMAIN, libc::AF_UNIX) {
         return;
     }
-    // After this nothing waits for more: who accepts is told that there will be none.
+    // After this nobody waits for more: accept is told that there will be no more connections.
     if hear_nothing(fd).is_err() {
         return;
     }
@@ -143,14 +145,14 @@ pub(crate) fn empty(fd: &OwnedFd) {
             _ => break,
         }
     }
-    // The end of a stream is no message; that of packets looks like one without bytes, of which there may be some.
+    // The end of a byte stream is no message; that of packets looks like one without bytes, of which there may be some.
     let (bytes, most_empty) = if is(libc::SO_TYPE, libc::SOCK_STREAM) { (4096, 1) } else { (0, MOST_EMPTY) };
     let mut empty = 0;
     for _ in 0..MOST_QUEUED {
         match receive(fd, bytes) {
             Ok((bytes, fds)) if bytes.is_empty() && fds.is_empty() => empty += 1,
             Ok(_) => empty = 0,
-            // It was longer than there is room for.
+            // Longer than the buffer.
             Err(e) if e.kind() == io::ErrorKind::InvalidData => empty = 0,
             Err(_) => return,
         }
@@ -160,7 +162,7 @@ pub(crate) fn empty(fd: &OwnedFd) {
     }
 }
 
-/// True if the socket was shut for reading, by whoever shares it: then it is readable for good.
+/// True if the socket was shut for reading, by a process that shares it: then it stays readable.
 pub(super) fn is_shut(socket: &impl AsFd) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -175,8 +177,8 @@ pub(super) fn is_shut(socket: &impl AsFd) -> bool {
     }
 }
 
-/// Has the close of a socket wait for nothing, unless whoever else has it says otherwise meanwhile. What is no socket stays
-/// as it is.
+/// Turns lingering on close off, unless a process that shares the socket turns it on again. Does nothing to other
+/// descriptors.
 pub(crate) fn linger_not(fd: &OwnedFd) {
     let no = libc::linger { l_onoff: 0, l_linger: 0 };
     let len = libc::socklen_t::try_from(size_of::<libc::linger>()).unwrap_or(0);
@@ -184,7 +186,7 @@ pub(crate) fn linger_not(fd: &OwnedFd) {
     unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, (&raw const no).cast(), len) };
 }
 
-/// An option's value.
+/// Reads an integer socket option.
 fn option(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<libc::c_int> {
     let mut value: libc::c_int = -1;
     let mut len = libc::socklen_t::try_from(size_of::<libc::c_int>()).unwrap_or(0);
@@ -196,7 +198,7 @@ fn option(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<libc::c_int> 
     Ok(value)
 }
 
-/// Whether a descriptor is a UNIX datagram socket: sending there blocks only if it is asked to, call by call.
+/// True for a UNIX datagram socket: sending to it blocks only if the call does not forbid it.
 pub(super) fn is_datagram(fd: BorrowedFd<'_>) -> bool {
     let is = |name, value| option(fd, name).is_ok_and(|found| found == value);
     is(libc::SO_DOMAIN, libc::AF_UNIX) && is(libc::SO_TYPE, libc::SOCK_DGRAM)

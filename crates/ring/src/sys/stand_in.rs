@@ -1,4 +1,4 @@
-//! Under miri memory is the heap's, and there are no files.
+//! Replacements under miri: memory is the heap's, and there are no files.
 use super::*;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
@@ -7,7 +7,7 @@ fn layout(len: usize) -> Layout {
 }
 
 impl Mapping {
-    /// Zeroed memory.
+    /// Allocates zeroed memory.
     pub fn private(len: usize, _huge: bool) -> io::Result<Self> {
         overlong(len)?;
         // SAFETY: the size is not zero, which was just checked.
@@ -15,12 +15,12 @@ impl Mapping {
         Ok(Self { base, len, page: Page::Small })
     }
 
-    /// Not under miri.
+    /// Not supported under miri.
     pub fn shared(_: &OwnedFd, _: usize) -> io::Result<Self> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
-    /// Nothing to ask for.
+    /// Does nothing.
     pub fn advise_huge(&self, _: usize, _: usize) {}
 }
 
@@ -31,25 +31,25 @@ impl Drop for Mapping {
     }
 }
 
-/// Not under miri.
+/// Not supported under miri.
 pub fn memory_file(_: usize) -> io::Result<OwnedFd> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Not under miri.
+/// Not supported under miri.
 pub fn sealed_size(_: &impl AsFd) -> io::Result<Option<u64>> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Not under miri.
+/// Not supported under miri.
 pub fn has_reserved_pages(_: &impl AsFd) -> io::Result<bool> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// What stands in for an eventfd is never read.
+/// Does nothing: the replacement of an eventfd is never read.
 pub fn clear(_: &OwnedFd) {}
 
-/// A pipe's end stands in for an eventfd.
+/// Returns the write end of a pipe in place of an eventfd.
 pub fn event() -> io::Result<OwnedFd> {
     Ok(io::pipe()?.1.into())
 }

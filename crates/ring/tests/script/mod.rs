@@ -1,4 +1,4 @@
-//! An honest end over memory in which a hostile one scribbles, driven by a script of bytes.
+//! An honest end on memory that a hostile end scribbles on, driven by a script of bytes.
 //!
 //! The hostile end writes through the region's file, so no rule of this crate binds it. Whatever the script: nothing
 //! panics, no frame reaches beyond a buffer, no ring counts more slots than it has, and a region's maker knows at any
@@ -28,7 +28,7 @@ impl Script<'_> {
         u32::from(self.byte().unwrap_or(0)) % n
     }
 
-    /// A cursor: often near one that is true, sometimes anything.
+    /// A cursor: often near the true one, sometimes arbitrary.
     fn cursor(&mut self, truth: u32) -> u32 {
         match self.below(4) {
             0 => truth.wrapping_add(self.below(80)),
@@ -64,10 +64,10 @@ impl Script<'_> {
     }
 }
 
-/// Scripts that one region serves, each with two extra buffers of its own. Making a region costs more than a script.
+/// Scripts run on one region, each with two extra buffers of its own. Making a region costs more than a script.
 const REUSED: u32 = 500;
 
-/// A region in which both ends lie, as its maker and as a joiner have mapped it.
+/// A region that holds both ends, as its maker and as a joiner have mapped it.
 struct Arena {
     made: Arc<Region>,
     joined: Arc<Region>,
@@ -99,10 +99,10 @@ thread_local! {
     static ARENA: RefCell<Arena> = RefCell::new(Arena::new());
 }
 
-/// The honest end and what it is checked with.
+/// The honest end and the state it is checked against.
 struct Honest {
     region: Arc<Region>,
-    /// The same as an honest successor maps it.
+    /// The same region as an honest successor maps it.
     joined: Arc<Region>,
     pairs: [RingPair; 2],
     tx: TxRing,
@@ -135,7 +135,7 @@ impl Honest {
         })
     }
 
-    /// Where all buffers are that this end can name.
+    /// Indices of all buffers that this end can name.
     fn held(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.extra.iter().map(Buffer::index).collect();
         all.extend((0..SLOTS).map(|k| self.tx.slot_word(k).buf_idx()));
@@ -242,7 +242,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 write(at[script.below(5) as usize], &[script.byte().unwrap_or(1), 1, 0xff, 0xff]);
             }
             11 => {
-                // Anything, anywhere among the rings.
+                // Any value, anywhere among the rings.
                 let area = u32::try_from(honest.pairs[1].lines + 4 * LINE).expect("a small region");
                 let at = script.cursor(0) % (area - 8);
                 write(at.into(), &[0; 8].map(|_: u8| script.byte().unwrap_or(0xff)));
@@ -271,7 +271,7 @@ pub(crate) fn run(bytes: &[u8]) {
     serve_the_next(&mut honest);
 }
 
-/// The hostile end is gone: all slots come back, and an honest one is served.
+/// Replaces the hostile end by an honest one: all slots come back, and the new end is served.
 fn serve_the_next(honest: &mut Honest) {
     let (_, tx_start) = honest.tx_pipe.reset(&mut honest.tx);
     let rx_start = loop {
@@ -288,8 +288,8 @@ fn serve_the_next(honest: &mut Honest) {
     let (mut tx, mut tx_pipe) = Pipe::Joiner.sender(&honest.joined, &honest.pairs[1], rx_start).expect("a sender");
     let (mut rx, mut rx_pipe) = Pipe::Joiner.receiver(&honest.joined, &honest.pairs[0], tx_start).expect("a receiver");
     let lies = (honest.tx_pipe.lies(), honest.rx_pipe.lies());
-    // What was committed meanwhile goes first, as the hostile end left it: it lay in memory that it could write. A frame
-    // more ends a chain that has no end.
+    // Slots committed meanwhile come first, as the hostile end left them: they lay in memory that it could write. A
+    // further frame ends a chain without an end.
     for _ in 0..3 {
         honest.commit(1, 0, false);
         honest.tx_pipe.sync(&mut honest.tx, |_| true);
@@ -299,7 +299,7 @@ fn serve_the_next(honest: &mut Honest) {
         rx_pipe.sync(&mut rx);
     }
     assert!(honest.tx.pending() == 0, "nothing sticks");
-    // A ring that was full to its last slot has room again when it knows that all was released.
+    // A ring that was full to its last slot has room again once it sees that all slots were released.
     assert_eq!(honest.tx_pipe.sync(&mut honest.tx, |_| true).slots, 0);
     for value in 0..70u8 {
         honest.scratch[..4].fill(value);

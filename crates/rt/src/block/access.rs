@@ -1,24 +1,24 @@
-//! How a device is to be used, beyond what its text says.
+//! Mode of access to a device, beyond the options in its text.
 
-/// What whoever opens a device wants of it. By default: to read and write, past the page cache where that can be.
+/// Requirements of the user of a device. By default: to read and write, bypassing the page cache if possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Nothing will be written.
     pub read_only: bool,
-    /// What becomes of the page cache.
+    /// Use of the page cache.
     pub cache: Cache,
-    /// Octets of memory that it may take.
+    /// Most bytes of memory that the device may use.
     pub memory: u64,
 }
 
-/// What becomes of the page cache, where there is one.
+/// Use of the page cache, for devices that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// It is bypassed if blocks of the size asked for can be.
+    /// Bypassed if that is possible with blocks of the requested size.
     Avoided,
-    /// It is used.
+    /// Used.
     Used,
-    /// It is bypassed, by blocks of 4096 octets if smaller ones cannot be; otherwise the device is not opened.
+    /// Bypassed, with blocks of 4096 bytes if smaller ones are not possible; otherwise the device is not opened.
     Bypassed,
 }
 

@@ -1,4 +1,4 @@
-//! Why a block device could not be opened: one line that names it, what is wrong, and the mend.
+//! Errors of block devices: one line with the device, the fault, and the remedy.
 
 use std::fmt;
 use thiserror::Error;
@@ -7,36 +7,36 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("{device}: {what}; {mend}")]
 pub struct DeviceError {
-    /// The device as it was named.
+    /// The device as the user gave it.
     pub device: String,
-    /// What is wrong.
+    /// Fault.
     pub what: String,
-    /// What to do about it.
+    /// Remedy.
     pub mend: String,
-    /// What of [`Access`](super::Access) would have to be otherwise, where that is the mend.
+    /// Change of [`Access`](super::Access) that would help, if that is the remedy.
     pub want: Option<Want>,
 }
 
-/// What would let a device be opened: whoever asks for it in words of its own tells so in those.
+/// Change of access that would let a device be opened, so that a caller can name its own option for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// That nothing is written.
+    /// Open it for reading only.
     ReadOnly,
-    /// That the page cache is used.
+    /// Use the page cache.
     PageCache,
 }
 
 impl DeviceError {
-    /// An error about a device.
+    /// Makes an error about a device.
     pub fn new(device: impl fmt::Display, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
-        // What was typed, or what a server said, comes back in it, and so may a line break.
+        // Parts may quote text that a user typed or a server sent, with line breaks.
         let line = |part: &dyn fmt::Display| -> String {
             part.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect()
         };
         Self { device: line(&device), what: line(&what), mend: line(&mend), want: None }
     }
 
-    /// The same, with what would mend it.
+    /// The same error, with the change of access that would help.
     #[must_use]
     pub fn wanting(self, want: Want) -> Self {
         Self { want: Some(want), ..self }

@@ -1,7 +1,7 @@
-//! Files and block devices through io_uring, past the page cache (O_DIRECT) where they can.
+//! Files and block devices through io_uring, bypassing the page cache (O_DIRECT) where possible.
 //!
-//! Operations of a batch reach the kernel in one system call. What was read or written in part is resumed. Blocks are given
-//! back by punching holes, which read as zeros; where there are no holes, zeros are written.
+//! Operations of a batch are submitted in one system call. Short reads and writes are resumed. Blocks are discarded by
+//! punching holes, which read as zeros; where there are no holes, zeros are written.
 
 mod open;
 mod plan;
@@ -18,15 +18,16 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Operations in the kernel at once; more wait their turn.
+/// Most operations in the kernel at once; others wait in a queue.
 const DEPTH: u32 = 256;
-/// When to tell the kernel again of operations for which it had no memory.
+/// Interval of retrying operations for which the kernel had no memory.
 const NO_MEMORY: Duration = Duration::from_millis(1);
 
-/// A file, or a block device of the kernel's.
+/// A file, or a block device of the kernel.
 ///
-/// Writes that are complete are in the page cache or the disk's; those with FUA, and all after a Flush, are on stable
-/// storage as far as fdatasync(2) can tell. Once that has failed it fails for ever, because the kernel forgets what it lost.
+/// Completed writes are in the page cache or the disk's; those with FUA, and all before a Flush, are on stable storage
+/// as far as fdatasync(2) reports. Once fdatasync has failed, it fails for ever, because the kernel forgets which data
+/// it lost.
 ///
 /// Dropping it waits for the operations under way.
 pub struct FileBackend {
@@ -35,18 +36,18 @@ pub struct FileBackend {
     ring: Ring<Job>,
     waiting: VecDeque<(Job, Option<Buffer>)>,
     done: VecDeque<Completion>,
-    /// Written data was lost: nothing can be promised any more.
+    /// Written data was lost: stable storage cannot be guaranteed any more.
     lost: bool,
 }
 
-/// An operation and how far it is.
+/// An operation and its progress.
 struct Job {
     tag: Tag,
     plan: IoPlan,
 }
 
 impl FileBackend {
-    /// Whether the page cache is bypassed.
+    /// True if the page cache is bypassed.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.direct
@@ -61,30 +62,30 @@ impl FileBackend {
         }
     }
 
-    /// What follows a request: the operation's next one, or its end.
+    /// Continues after a completed request: with the operation's next request, or its completion.
     fn advance(&mut self, ended: Ended<Job>) -> Option<Completion> {
         let Ended { what: mut job, mut buffer, result } = ended;
         match job.plan.advance(result, &mut buffer) {
             Next::Request(request) => {
-                // The place that has just come free is this operation's.
+                // The request's place in the ring is free now and is reused.
                 self.ring.begin(job, buffer, request);
                 None
             }
             Next::End(result) => {
-                // A write through the page cache that should be stable may have been told of what others lost.
+                // A write through the page cache with FUA may have been given an error about other data lost.
                 let tells = job.plan.is_sync() || !self.direct && job.plan.promises();
                 self.lost |= tells && result.is_err();
                 let result = if self.lost && job.plan.promises() { Err(BackendError::Medium) } else { result };
-                // Zeros that were written for want of a better way are nobody's.
+                // A buffer of zeros, written where there are no holes, is not the submitter's.
                 let buffer = buffer.filter(|_| job.plan.is_transfer());
                 Some(Completion { tag: job.tag, buffer, result })
             }
         }
     }
 
-    /// What ends a sleep of which the kernel is told by now what it takes.
+    /// Sleep that ends when a request completes, or after a while if the kernel could not take all requests.
     fn sleep(&self) -> Sleep<'_> {
-        // Nothing tells when the kernel has memory again.
+        // No event tells when the kernel has memory again.
         let until = self.ring.is_behind().then(|| Instant::now() + NO_MEMORY);
         Sleep::on(self.ring.as_fd(), Interest::Readable).until(until)
     }
@@ -108,9 +109,9 @@ impl Backend for FileBackend {
         let (plan, buffer) = IoPlan::new(operation, u64::from(self.geometry.block_size));
         let refused = match plan {
             Some(_) if writes && self.geometry.read_only => Err(BackendError::ReadOnly),
-            // Whoever asks has checked; a sum that overflows is not asked of the kernel all the same.
+            // The submitter has checked the range; if it overflows all the same, the kernel is not asked.
             None => Err(BackendError::Medium),
-            // Nothing was written, so nothing is to be flushed.
+            // Nothing was written, so there is nothing to flush.
             Some(ref plan) if self.geometry.read_only && plan.is_sync() => Ok(()),
             Some(plan) => return self.begin(Job { tag, plan }, buffer),
         };
@@ -132,7 +133,7 @@ impl Backend for FileBackend {
                 return completion;
             }
         }
-        // Operations that were resumed or had waited.
+        // Submits operations that were resumed or had waited.
         self.ring.submit();
         None
     }
@@ -159,7 +160,7 @@ impl Sleeper for FileBackend {
 mod tests {
     use super::*;
 
-    /// Regression: operations that the kernel had not been told of, for want of memory, were slept on for ever.
+    /// Regression: after the kernel refused requests for lack of memory, the sleep never ended.
     #[test]
     fn what_the_kernel_was_not_told_of_is_tried_again() {
         let file = tempfile::NamedTempFile::new().unwrap();

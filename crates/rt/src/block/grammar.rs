@@ -5,7 +5,7 @@
 //!   kind   = ram | null | file | nbd | nbd+unix                            (KINDS)
 //!   name   = what the kind wants: a size, a path, the rest of a URI
 //! ```
-//! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 octets. A URI has no options.
+//! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 bytes. A URI has no options.
 
 use super::access::Access;
 use super::kinds::{KINDS, Kind, Naming};
@@ -15,15 +15,15 @@ use linerate_block::Backend;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Longest text that is looked at.
+/// Longest text accepted, in bytes.
 const LONGEST: usize = 8192;
 
-/// A block device's text, parsed: the kind is known, name and options are what the kind takes.
+/// A block device's text, parsed: the kind is known, name and options are valid for it.
 #[derive(Clone)]
 pub struct DeviceSpec {
-    /// The row of its kind.
+    /// Kind of the device.
     pub kind: &'static Kind,
-    /// What follows the colon, without options.
+    /// Text after the colon, without options.
     pub name: String,
     text: String,
     options: BTreeMap<&'static str, String>,
@@ -31,13 +31,13 @@ pub struct DeviceSpec {
 
 /// A block device that was opened to be a LUN.
 pub struct Opened {
-    /// What operations are submitted to.
+    /// Back end for the operations.
     pub backend: Box<dyn Backend + Send>,
-    /// What to sleep on while operations are under way; none if each ends as it is submitted.
+    /// Sleepers to wait for while operations are under way; None if each completes as it is submitted.
     pub waits: Option<Waits>,
-    /// How its blocks are reached: "io_uring, O_DIRECT", "memory".
+    /// Access path to its blocks, for display: "io_uring, O_DIRECT", "memory".
     pub path: String,
-    /// The type of protection information that was asked for (SBC-3, clause 4.22.2): 1, 2 or 3; 0 is none.
+    /// Type of protection information that was requested (SBC-3, clause 4.22.2): 1, 2 or 3; 0 for none.
     pub protection: u8,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Debug for DeviceSpec {
     }
 }
 
-/// As it was typed.
+/// The text that was parsed.
 impl fmt::Display for DeviceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -55,7 +55,7 @@ impl fmt::Display for DeviceSpec {
 }
 
 impl DeviceSpec {
-    /// Parses a device's text and checks all that can be checked without opening it.
+    /// Parses a device's text and makes all checks that are possible without opening it.
     ///
     /// # Errors
     /// The kind, the name, an option or a value is wrong.
@@ -107,7 +107,8 @@ impl DeviceSpec {
         Ok(spec)
     }
 
-    /// A device of a kind by what follows the colon, in which a comma begins no option; checks it as [`Self::parse`] does.
+    /// Makes a device from its kind and the text after the colon, in which a comma starts no option; checks it like
+    /// [`Self::parse`].
     ///
     /// # Errors
     /// The name is wrong.
@@ -118,19 +119,19 @@ impl DeviceSpec {
         Ok(spec)
     }
 
-    /// Opens it, to be driven by the thread that opens it.
+    /// Opens the device, to be driven by the thread that opens it.
     ///
     /// # Errors
-    /// It is not there, not permitted, in use, or not what it was said to be.
+    /// It does not exist, is not permitted, in use, or not what the text says.
     pub fn device(&self, access: &Access) -> Result<Box<dyn Device>, DeviceError> {
         (self.kind.open)(self, access, serial(self.text.as_bytes()))
     }
 
-    /// Opens it to be a LUN. Devices of different seeds are told from each other by their serial numbers even if they are
-    /// called the same: give what is nobody else's, such as a WWPN and a LUN.
+    /// Opens the device as a LUN. Devices with different seeds have different serial numbers even if their texts are
+    /// equal: use a unique seed, such as one made from a WWPN and a LUN.
     ///
     /// # Errors
-    /// It is not there, not permitted, in use, or not what it was said to be.
+    /// It does not exist, is not permitted, in use, or not what the text says.
     pub fn open(&self, seed: u64) -> Result<Opened, DeviceError> {
         let serial = serial(&[&seed.to_be_bytes()[..], self.text.as_bytes()].concat());
         let mut device = (self.kind.open)(self, &Access::default(), serial)?;
@@ -142,18 +143,18 @@ impl DeviceSpec {
         Ok(Opened { backend: Box::new(backend), waits: Some(waits), path, protection })
     }
 
-    /// Whether a flag was given.
+    /// True if a flag was given.
     #[must_use]
     pub fn flag(&self, key: &str) -> bool {
         self.options.contains_key(key)
     }
 
-    /// An error about this device.
+    /// Makes an error about this device.
     pub(super) fn oops(&self, what: impl fmt::Display, mend: impl fmt::Display) -> DeviceError {
         DeviceError::new(&self.text, what, mend)
     }
 
-    /// The name, which is a size in octets.
+    /// Parses the name as a size in bytes.
     pub(super) fn size(&self) -> Result<u64, DeviceError> {
         size(&self.name).filter(|octets| *octets > 0).ok_or_else(|| {
             let what = format!("'{}' is no size", self.name);
@@ -161,7 +162,7 @@ impl DeviceSpec {
         })
     }
 
-    /// Octets of a block: `block=512` or `block=4096`.
+    /// Bytes of a block: `block=512` or `block=4096`.
     pub(super) fn block_size(&self) -> Result<u32, DeviceError> {
         match self.options.get("block").map(String::as_str) {
             None | Some("512") => Ok(512),
@@ -170,7 +171,7 @@ impl DeviceSpec {
         }
     }
 
-    /// The type of protection information: `pi=1`, `pi=2` or `pi=3`; 0 is none.
+    /// Type of protection information: `pi=1`, `pi=2` or `pi=3`; 0 for none.
     pub(super) fn protection(&self) -> Result<u8, DeviceError> {
         match self.options.get("pi").map(String::as_str) {
             None | Some("0") => Ok(0),
@@ -184,7 +185,7 @@ impl DeviceSpec {
     }
 }
 
-/// Octets, written as a number with an optional K, M, G or T (powers of 1024): `512`, `64k`, `2G`.
+/// Parses a number of bytes with an optional K, M, G or T (powers of 1024): `512`, `64k`, `2G`.
 #[must_use]
 pub fn size(text: &str) -> Option<u64> {
     let (digits, power) = match text.as_bytes().last()?.to_ascii_uppercase() {

@@ -11,40 +11,40 @@ use super::{Device, DeviceError};
 use linerate_block::GeometryError;
 use linerate_port::OptionRow;
 
-/// What opens a device, with this serial number if it has none of its own.
+/// Function that opens a device, with this serial number unless it has one of its own.
 type Open = fn(&DeviceSpec, &Access, u64) -> Result<Box<dyn Device>, DeviceError>;
 
 /// One kind of block device.
 pub struct Kind {
-    /// What stands before the colon.
+    /// Name of the kind: the text before the colon.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the kind.
     pub about: &'static str,
-    /// How it is written.
+    /// Example of a device's text.
     pub example: &'static str,
-    /// What the name behind the colon is.
+    /// Meaning of the text after the colon.
     pub naming: Naming,
-    /// Its options; those without a value are flags.
+    /// Options of the kind; those without a value are flags.
     pub options: &'static [OptionRow],
-    /// Checks name and values.
+    /// Checks the name and the values of the options.
     pub(super) check: fn(&DeviceSpec) -> Result<(), DeviceError>,
-    /// Opens it.
+    /// Opens a device.
     pub(super) open: Open,
 }
 
-/// What a device's name is.
+/// Meaning of a device's name, the text after the colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// Its size in octets.
+    /// Size in bytes.
     Size,
     /// A path in the file system.
     Path,
-    /// The rest of a URI that begins with the kind and `://`. A comma in it begins no option.
+    /// The rest of a URI that begins with the kind and `://`. A comma in it starts no option.
     Uri,
 }
 
 impl Kind {
-    /// The name in a text that means a device of this kind; none if it means none.
+    /// The name in a text of this kind; None if the text is of another kind.
     #[must_use]
     pub fn name_in<'a>(&self, text: &'a str) -> Option<&'a str> {
         let name = text.strip_prefix(self.name)?.strip_prefix(':')?;
@@ -58,7 +58,7 @@ const BLOCK: OptionRow = OptionRow { key: "block", value: "512|4096", about: "oc
 /// All kinds.
 pub static KINDS: &[Kind] = &[ram::KIND, null::KIND, file::KIND, nbd::TCP, nbd::UNIX];
 
-/// A size or a block size that no device has.
+/// Error for a size or a block size that no device can have.
 fn wrong(spec: &DeviceSpec, error: &GeometryError) -> DeviceError {
     let (what, mend) = match error {
         GeometryError::BlockSize(size) => {

@@ -1,11 +1,11 @@
-//! Protection information (T10 DIF) in a file beside a device: 8 octets for each block, which nobody here looks at.
+//! Protection information (T10 DIF) in a file beside a device: 8 bytes for each block, not interpreted here.
 //!
-//! Buffers have each block's octets and behind them its 8 octets of protection information, as
-//! [`Geometry::protection`] says. In the side file these stand in the order of blocks, each octet inverted, so that a hole
-//! reads as all ones: what was never written or was given back is not checked (SBC-3, clause 4.22.2).
+//! Buffers have each block's bytes followed by its 8 bytes of protection information, as [`Geometry::protection`] says.
+//! In the side file these are in the order of blocks, each byte inverted, so that a hole reads as all ones: blocks that
+//! were never written or were discarded are not checked (SBC-3, clause 4.22.2).
 //!
-//! Data and side file are written together, yet not as one: after a crash, a block whose write was never acknowledged may
-//! fail its check. One that was acknowledged and flushed does not.
+//! Data and side file are written together, but not atomically: after a crash, a block whose write was never
+//! acknowledged may fail its check. One that was acknowledged and flushed does not.
 
 use super::{Device, DeviceError, FileBackend, FileOptions};
 use crate::machine::Sleeper;
@@ -14,9 +14,9 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-/// Octets of protection information.
+/// Bytes of protection information for a block.
 const TUPLE: usize = 8;
-/// Octets of halves that are kept for their next use.
+/// Most bytes of half buffers that are pooled for reuse.
 const MEMORY: usize = 64 << 20;
 
 /// A device and the file with its protection information.
@@ -24,13 +24,13 @@ pub struct Protected<D> {
     geometry: Geometry,
     data: D,
     side: FileBackend,
-    /// Operations of which one half has not ended.
+    /// Operations of which one half has not completed.
     halves: HashMap<Tag, Halves>,
     done: VecDeque<Completion>,
     pool: Pool,
 }
 
-/// Where an operation's halves are.
+/// State of an operation's halves, data and side file.
 struct Halves {
     /// The buffer with both, for a read or write.
     whole: Option<Buffer>,
@@ -42,10 +42,10 @@ struct Halves {
 }
 
 impl<D: Device> Protected<D> {
-    /// A device with the side file at this path, which is made, or made longer, if need be.
+    /// Opens the side file at this path for a device; it is created, or extended, if needed.
     ///
     /// # Errors
-    /// The side file cannot be made, opened or locked.
+    /// The side file cannot be created, opened or locked.
     pub fn open(data: D, path: &Path) -> Result<Self, DeviceError> {
         let geometry = Geometry { protection: true, ..data.geometry().clone() };
         let read_only = geometry.read_only;
@@ -66,7 +66,7 @@ impl<D: Device> Protected<D> {
         Ok(Self { geometry, data, side, halves, done, pool: Pool::new(MEMORY) })
     }
 
-    /// The side file of a file: PATH.pi.
+    /// Path of the side file of a file: PATH.pi.
     #[must_use]
     pub fn side_of(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
@@ -78,14 +78,14 @@ impl<D: Device> Protected<D> {
         usize::try_from(self.geometry.block_size).unwrap_or(0) + TUPLE
     }
 
-    /// Buffers for the halves of so many octets.
+    /// Buffers for the halves of `len` bytes.
     fn split(&mut self, len: usize) -> (Buffer, Buffer) {
         let blocks = len / self.stride();
         let mut take = |len| self.pool.take(len).unwrap_or_else(|| Buffer::new(len));
         (take(len - blocks * TUPLE), take(blocks * TUPLE))
     }
 
-    /// One half has ended.
+    /// Records the completion of one half.
     fn half(&mut self, completion: Completion, is_side: bool) {
         let Completion { tag, buffer, result } = completion;
         let Some(halves) = self.halves.get_mut(&tag) else { return };
@@ -137,7 +137,7 @@ impl<D: Device> Backend for Protected<D> {
                 (Operation::Write { lba, buffer: data, fua }, Operation::Write { lba, buffer: side, fua })
             }
             Operation::Flush => (Operation::Flush, Operation::Flush),
-            // Blocks that read as zeros have no information: holes in the side file.
+            // Blocks that read as zeros have no protection information: holes in the side file.
             Operation::Discard { lba, blocks } => {
                 (Operation::Discard { lba, blocks }, Operation::Discard { lba, blocks })
             }

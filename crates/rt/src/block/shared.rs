@@ -1,24 +1,24 @@
-//! A device in two hands: one submits and takes its operations, the other knows what to sleep on.
+//! A device with two owners: one submits and completes its operations, the other sleeps on it.
 //!
-//! A target owns its back ends, and knows nothing of sleeping; the loop that drives it knows nothing of its back ends. Both
-//! are in one thread, so the lock between them never waits.
+//! A target owns its back ends, and does not sleep; the loop that drives it has no access to its back ends. Both are in
+//! one thread, so the lock between them never blocks.
 
 use super::Device;
 use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The hand that submits.
+/// The owner that submits.
 pub(super) struct Shared {
     geometry: Geometry,
     device: Arc<Mutex<Box<dyn Device>>>,
 }
 
-/// What a device that was opened is slept on.
+/// The owner that sleeps: gives the sleepers of an opened device.
 #[derive(Clone)]
 pub struct Waits(Arc<Mutex<Box<dyn Device>>>);
 
-/// Shares a device, which is told from others by this serial number.
+/// Shares a device, identified by this serial number.
 pub(super) fn share(device: Box<dyn Device>, serial: u64) -> (Shared, Waits) {
     let geometry = Geometry { serial, ..device.geometry().clone() };
     let device = Arc::new(Mutex::new(device));
@@ -30,12 +30,12 @@ fn lock(device: &Mutex<Box<dyn Device>>) -> MutexGuard<'_, Box<dyn Device>> {
 }
 
 impl Waits {
-    /// Shows what to sleep on until an operation ends: see [`Device::waits_for`].
+    /// Visits the sleepers to wait for until an operation completes: see [`Device::waits_for`].
     pub fn waits_for(&self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         lock(&self.0).waits_for(visit);
     }
 
-    /// How its blocks are reached now.
+    /// Present access path to its blocks, for display.
     #[must_use]
     pub fn path(&self) -> String {
         lock(&self.0).path()

@@ -1,6 +1,6 @@
-//! Fibre Channel over a port: sequences cut straight into the slots of a queue, and received frames checked.
+//! Fibre Channel over a port: sequences segmented directly into the slots of a queue, and received frames checked.
 //!
-//! What this module refuses to do: it knows no exchange and no login, and decides nothing but what cannot be carried.
+//! Out of scope: this module knows no exchange and no login; it drops only frames that cannot be carried.
 
 mod node;
 mod receive;
@@ -15,7 +15,7 @@ pub use transmit::{FcOut, FcTx, FcTxCounters};
 use linerate_offload::{MAX_FC_HEADER, MAX_FC_PAYLOAD};
 use linerate_wire::FcoeFrame;
 
-/// Octets of the longest frame there is, tags included.
+/// Bytes of the longest possible frame, tags included.
 const LONGEST: usize = MAX_FC_HEADER + MAX_FC_PAYLOAD + FcoeFrame::TRAILER_LEN;
 
 #[cfg(test)]

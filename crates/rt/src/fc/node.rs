@@ -13,60 +13,60 @@ use linerate_stack::{BindError, Cidr, Host};
 use linerate_wire::{EtherType, FipFrame, MacAddr, VlanTag, Wwn};
 use thiserror::Error;
 
-/// Frames taken between two looks at everything else. With more, both ends of a cable would work in turns: one has nothing
-/// to do until the other has done all it has.
+/// Most frames processed between two turns of everything else. With more, both ends of a cable would alternate: one
+/// would be idle until the other has processed all its frames.
 const BATCH: usize = 32;
-/// How long a logout may take before the node goes without an answer.
+/// Time that a logout may take before the node ends without an answer, in ns.
 const PARTING: u64 = 2_000_000_000;
-/// Octets behind the Ethernet header in a full FCoE frame.
+/// Bytes after the Ethernet header in a full FCoE frame.
 const FULL: usize = 2158;
-/// What is asked of a port that has no MTU of its own: a full frame and its tags, as FCoE networks have it.
+/// MTU requested of a port that has none of its own: a full frame and its tags, as usual in FCoE networks.
 const WANTED: u16 = 2180;
-/// The least with which a port can log in: 256 octets of payload (FC-LS-3, clause 6.6.2.6).
+/// Smallest MTU with which a port can log in: 256 bytes of payload (FC-LS-3, clause 6.6.2.6).
 const LEAST: usize = 302;
 /// The node's interface of the adapter.
 const FC: usize = 0;
-/// The interface of the IP host that shares its port.
+/// Interface of the IP host that shares the port.
 pub const IP: usize = 1;
-/// The longest IP packet on a port that FCoE has, unless another is wanted: its other stations need not carry more.
+/// Default for the longest IP packet on an FCoE port: its other stations need not carry longer ones.
 const IP_MTU: usize = 1500;
 
-/// How a node is set up, apart from what it is.
+/// Options for setting up a node.
 #[derive(Clone, Debug, Default)]
 pub struct FcOptions {
-    /// The ENode's MAC address; otherwise the port's own, or a random one.
+    /// MAC address of the ENode; by default the port's own, or a random one.
     pub mac: Option<MacAddr>,
-    /// The port's name; otherwise made of the MAC address, as Linux does.
+    /// Port name; by default made from the MAC address, as Linux does.
     pub wwpn: Option<Wwn>,
-    /// The node's name, likewise.
+    /// Node name; by default made from the MAC address too.
     pub wwnn: Option<Wwn>,
-    /// The tag of all frames.
+    /// VLAN tag of all frames.
     pub vlan: Option<VlanTag>,
-    /// Octets behind the Ethernet header; otherwise the port's MTU.
+    /// Most bytes after the Ethernet header; by default the port's MTU.
     pub mtu: Option<usize>,
-    /// One other port is expected, not any number.
+    /// Exactly one other port is expected, not any number.
     pub point_to_point: bool,
 }
 
-/// Why a node could not be set up.
+/// Reason for which a node could not be set up.
 #[derive(Debug, Error)]
 pub enum FcError {
-    /// The port.
+    /// The port could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The MTU is more than the port's, or too little for Fibre Channel.
+    /// The MTU is larger than the port's, or too small for Fibre Channel.
     #[error("an MTU of {0} does not do on {1}: give {LEAST} to {2}{mend}", mend = larger(*.2))]
     Mtu(usize, String, usize),
-    /// The port sends or receives only.
+    /// The port can only send or only receive.
     #[error("{0}: it has no queue for each way, and a node needs both: choose another port")]
     OneWay(String),
-    /// The adapter.
+    /// The adapter could not be set up.
     #[error(transparent)]
     Nic(#[from] NicError),
-    /// The IP host beside it.
+    /// The IP host that shares the port could not be set up.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// Its services.
+    /// A service of the IP host could not be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The MAC address is a group's.
@@ -74,29 +74,29 @@ pub enum FcError {
     Group(MacAddr),
 }
 
-/// How a port whose largest MTU this is may carry full frames.
+/// Advice how a port with this largest MTU may carry full frames; empty if it does.
 fn larger(mtu: usize) -> String {
     if mtu < FULL { format!(", or open it with ,mtu={WANTED} for full FCoE frames") } else { String::new() }
 }
 
-/// What is told of a node's life, and of what it does in each turn.
+/// Observer of a node's events and turns.
 pub trait Watcher<S> {
-    /// Something happened.
+    /// Called for each event.
     fn event(&mut self, now: u64, event: &NodeEvent, node: &mut Node<S>);
 
     /// A turn of the loop: true if there was something to do.
     fn turn(&mut self, now: u64, node: &mut Node<S>) -> bool;
 
-    /// When a turn is wanted although nothing arrives.
+    /// Time of the next turn even if nothing arrives.
     fn poll_timeout(&self) -> Option<u64>;
 
-    /// What else to sleep on.
+    /// Visits further sleepers to wait for.
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper));
 
-    /// Whether all that was to do is done.
+    /// True if all its work is done.
     fn is_done(&self) -> bool;
 
-    /// The port has something for the user to know, in one line, that it had not when the node was set up.
+    /// Called with a new note of the port for the user, in one line, that was not there when the node was set up.
     fn note(&mut self, _note: &str) {}
 }
 
@@ -107,12 +107,12 @@ pub struct FcNode<S, W> {
     line: Line,
     tx: FcTx,
     rx: FcRx,
-    /// The IP host that shares the port.
+    /// IP host that shares the port, and its services.
     ip: Option<(Ip, Services)>,
     config: NodeConfig,
-    /// The VN_Port's MAC address that the adapter was asked for.
+    /// MAC address of the VN_Port that the adapter was asked to receive.
     own: Option<MacAddr>,
-    /// When it goes though nobody has answered.
+    /// Time at which it ends even without an answer to its logout.
     parting: Option<u64>,
 }
 
@@ -124,7 +124,7 @@ pub struct FcPort {
     ip: Option<WantedIp>,
 }
 
-/// An IP host to be set up beside a node.
+/// Parameters of an IP host to be set up beside a node.
 struct WantedIp {
     addresses: Vec<Cidr>,
     options: net::Options,
@@ -132,12 +132,12 @@ struct WantedIp {
 }
 
 impl FcPort {
-    /// Opens a port. One that has no MTU of its own, and no other end that has, carries full frames.
+    /// Opens a port. If neither it nor its other end has an MTU of its own, it carries full frames.
     pub fn open(port: &str, options: &FcOptions) -> Result<Self, FcError> {
         Self::over(Spec::parse(port)?.wanting_mtu(WANTED).open()?, options)
     }
 
-    /// Takes an open port, which has a queue each way.
+    /// Uses an open port, which has a queue each way.
     pub fn over(port: Port, options: &FcOptions) -> Result<Self, FcError> {
         let info = port.info().clone();
         let mtu = options.mtu.unwrap_or(info.mtu);
@@ -160,8 +160,8 @@ impl FcPort {
         Ok(Self { port, info, config, ip: None })
     }
 
-    /// Lets the node's port carry IP too: a host with these addresses and services, with the node's MAC address unless
-    /// another is given. Its packets are no longer than 1500 octets unless `options` says so.
+    /// Lets the port carry IP too: a host with these addresses and services, with the node's MAC address unless another
+    /// is given. Its packets are at most 1500 bytes long unless `options` says otherwise.
     #[must_use]
     pub fn with_ip(mut self, addresses: &[Cidr], options: &net::Options, services: &[&'static Service]) -> Self {
         let mtu = options.mtu.or(Some(self.info.mtu.min(IP_MTU)));
@@ -170,7 +170,7 @@ impl FcPort {
         self
     }
 
-    /// What a node on it is called; neither target nor initiator yet.
+    /// Names and addresses of a node on this port; neither target nor initiator yet.
     #[must_use]
     pub fn config(&self) -> NodeConfig {
         self.config
@@ -209,7 +209,7 @@ impl FcPort {
     }
 }
 
-/// The IP host on its interface, with its services.
+/// Sets up the IP host on its interface, with its services.
 fn host(control: &Control, mac: MacAddr, wanted: &WantedIp) -> Result<(Ip, Services), FcError> {
     control.change(IP, |vi| vi.mac = wanted.options.mac.unwrap_or(mac).0)?;
     let mut ip = Ip::new(control, IP, &wanted.addresses, &wanted.options)?;
@@ -218,24 +218,24 @@ fn host(control: &Control, mac: MacAddr, wanted: &WantedIp) -> Result<(Ip, Servi
 }
 
 impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
-    /// Its protocols.
+    /// The node's protocols.
     #[must_use]
     pub fn node(&self) -> &Node<S> {
         &self.node
     }
 
-    /// Who watches it.
+    /// The watcher, and the node.
     pub fn watcher(&mut self) -> (&mut W, &mut Node<S>) {
         (&mut self.watcher, &mut self.node)
     }
 
-    /// Who watched it.
+    /// Ends the node and returns its watcher.
     #[must_use]
     pub fn into_watcher(self) -> W {
         self.watcher
     }
 
-    /// The queue that it has, and shares with the IP host if there is one.
+    /// The adapter's queue, shared with the IP host if there is one.
     #[must_use]
     pub fn line(&self) -> &Line {
         &self.line
@@ -247,7 +247,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         self.ip.as_ref()
     }
 
-    /// The IP host that shares the port, and its way out.
+    /// The IP host that shares the port, and its output.
     #[inline]
     pub fn ip_parts(&mut self) -> Option<(&mut Host, IpTx<'_>)> {
         let Self { ip, line, .. } = self;
@@ -259,13 +259,13 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         self.ip.as_mut().map(|(ip, _)| ip)
     }
 
-    /// How it was set up: its addresses and names.
+    /// The node's configuration: its addresses and names.
     #[must_use]
     pub fn config(&self) -> &NodeConfig {
         &self.config
     }
 
-    /// What was sent and received.
+    /// Output and input of the node, with their counters.
     #[must_use]
     pub fn lines(&self) -> (&FcTx, &FcRx) {
         (&self.tx, &self.rx)
@@ -280,7 +280,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         if own != self.own {
             self.own = own;
             let before = line.notes();
-            // The adapter takes one address more, whatever the port can do.
+            // The adapter receives one more address, whatever the port supports.
             let _ = ask(line.control(), own);
             line.notes().iter().filter(|note| !before.contains(note)).for_each(|note| watcher.note(note));
         }
@@ -294,7 +294,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         arrived > 0 || turned
     }
 
-    /// Lets the IP host have its turn.
+    /// Runs a turn of the IP host; true if there was something to do.
     fn share(&mut self, now: u64) -> bool {
         let Self { ip: Some((ip, services)), line, .. } = self else { return false };
         let worked = ip.work(now, line);
@@ -318,7 +318,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
             Some(at) if now >= at || self.node.is_quiet() || self.line.link() != Link::Up => return Progress::Done,
             None if self.watcher.is_done() => {
                 self.stop(now);
-                // Nobody may have to be waited for.
+                // There may be nobody to wait for.
                 return Progress::Worked;
             }
             _ => {}
@@ -345,7 +345,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
     }
 }
 
-/// Asks the adapter for what a node receives besides its own address: FIP's groups, and the VN_Port's.
+/// Sets the addresses that a node receives besides its own: FIP's groups, and the VN_Port's.
 fn ask(control: &Control, own: Option<MacAddr>) -> Result<(), NicError> {
     let all = [FipFrame::ALL_VN2VN_MACS, FipFrame::ALL_PT2PT_MACS].into_iter().chain(own);
     control.change(FC, |vi| vi.addresses = all.map(|mac| mac.0).collect())

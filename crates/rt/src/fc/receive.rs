@@ -1,43 +1,43 @@
-//! The way in: whole frames, with their CRC checked.
+//! FC input: whole frames, with their CRC checked.
 
 use super::LONGEST;
 use linerate_nic::NicRx;
 use linerate_offload::{Verdict, verify_fc_crc};
 
-/// An interface's way in, for an N_Port.
+/// Input of an N_Port from an interface.
 #[derive(Debug, Default)]
 pub struct FcRx {
     interface: usize,
     count: FcRxCounters,
 }
 
-/// What was received. `frames` is all there is: those shown, and those that have a reason.
+/// Counters of frames received. `frames` counts all of them: those passed on, and those dropped for a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FcRxCounters {
-    /// Frames that came for the interface.
+    /// Frames received for the interface.
     pub frames: u64,
     /// FC frames dropped because their CRC is wrong.
     pub bad_crc: u64,
-    /// Frames dropped because they are longer than any of FCoE.
+    /// Frames dropped because they are longer than any FCoE frame.
     pub too_long: u64,
 }
 
 impl FcRx {
-    /// Receives from an interface.
+    /// Makes the input of an interface.
     #[must_use]
     pub fn new(interface: usize) -> Self {
         Self { interface, count: FcRxCounters::default() }
     }
 
-    /// What was received.
+    /// Counters of frames received.
     #[must_use]
     pub fn counters(&self) -> FcRxCounters {
         self.count
     }
 
-    /// Shows the reader up to `most` frames that have arrived, in order, each whole and from its Ethernet header on; gives
-    /// how many it took. FC frames come with [`Verdict::Good`], those with a wrong CRC not at all; what has no CRC (FIP,
-    /// and FC frames too damaged to have one) comes with [`Verdict::Unknown`].
+    /// Passes the reader up to `most` received frames, in order, each whole and from its Ethernet header on; returns
+    /// their number. FC frames come with [`Verdict::Good`], those with a wrong CRC are dropped; frames without a CRC
+    /// (FIP, and FC frames too damaged to have one) come with [`Verdict::Unknown`].
     #[inline]
     pub fn receive(&mut self, nic: &mut NicRx, most: usize, mut reader: impl FnMut(&[u8], Verdict)) -> usize {
         let Self { interface, count } = self;

@@ -1,5 +1,5 @@
-//! The disks of targets on the network, as block devices: found when a target logs in, gone when it logs out, the same
-//! again when it comes back.
+//! Disks of remote targets, as block devices: found when a target logs in, unreachable when it logs out, the same again
+//! when it comes back.
 
 mod job;
 
@@ -12,54 +12,54 @@ use std::collections::VecDeque;
 /// A disk of a target.
 #[derive(Clone, Debug)]
 pub struct RemoteUnit {
-    /// The target's port name.
+    /// Port name of the target.
     pub wwpn: Wwn,
-    /// What it is.
+    /// Logical unit that was found.
     pub lun: FoundLun,
-    /// The session by which it is reached, while there is one.
+    /// Session by which it is reached, while there is one.
     pub peer: Option<PeerId>,
 }
 
-/// An operation that has ended.
+/// A completed operation.
 #[derive(Debug)]
 pub struct RemoteCompletion {
-    /// How.
+    /// Result of the operation.
     pub completion: Completion,
-    /// The disk, by its place in [`Remote::units`].
+    /// Index of the disk in [`Remote::units`].
     pub unit: usize,
-    /// If it is a command that failed: which, and what was answered, in one line.
+    /// For a command that failed: the command and its answer, in one line.
     pub trouble: Option<String>,
 }
 
 /// A target that is logged in.
 struct Known {
     peer: Peer,
-    /// While its disks are looked for.
+    /// Scan for its disks, while one is under way.
     scan: Option<LunScan>,
 }
 
-/// All disks of all targets, or of one.
+/// All disks of all targets, or of one target.
 pub struct Remote {
     only: Option<Wwn>,
     known: Vec<Known>,
     units: Vec<RemoteUnit>,
     jobs: Vec<Option<Job>>,
     free: Vec<u32>,
-    /// Jobs whose next command has not been taken yet.
+    /// Jobs whose next command has not been accepted yet.
     waiting: VecDeque<u32>,
     done: VecDeque<RemoteCompletion>,
     failures: Vec<(Wwn, ScanError)>,
-    /// Targets whose disks were looked for, whatever came of it.
+    /// Number of targets that were scanned, successfully or not.
     scanned: usize,
 }
 
-/// Tags of scans have this bit, those of jobs have not.
+/// Flag in the tags of scans; the tags of jobs lack it.
 const SCAN: u32 = 1 << 31;
-/// Nanoseconds that each command may take.
+/// Time limit of each command, in ns.
 const TIMEOUT: u64 = 30_000_000_000;
 
 impl Remote {
-    /// No disks yet; later those of the target of this name, or of all.
+    /// Starts without disks; finds those of the target with this name, or of all targets.
     #[must_use]
     pub fn new(only: Option<Wwn>) -> Self {
         Self {
@@ -75,31 +75,31 @@ impl Remote {
         }
     }
 
-    /// The disks found so far, whether they can be reached or not; each keeps its place.
+    /// Disks found so far, reachable or not; each keeps its index.
     #[must_use]
     pub fn units(&self) -> &[RemoteUnit] {
         &self.units
     }
 
-    /// Targets whose disks could not be found.
+    /// Targets whose scans failed.
     #[must_use]
     pub fn failures(&self) -> &[(Wwn, ScanError)] {
         &self.failures
     }
 
-    /// How many targets have been looked at; none are being looked at just now.
+    /// Number of targets that were scanned; None while a scan is under way.
     #[must_use]
     pub fn scanned(&self) -> Option<usize> {
         self.known.iter().all(|known| known.scan.is_none()).then_some(self.scanned)
     }
 
-    /// Whether an operation is under way.
+    /// True if an operation is under way.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.jobs.len() > self.free.len()
     }
 
-    /// To be told of all that happens to the node.
+    /// To be called with every event of the node.
     pub fn event(&mut self, event: &NodeEvent) {
         match event {
             NodeEvent::Up(peer) if peer.role.target && self.only.is_none_or(|only| only == peer.wwpn) => {
@@ -117,7 +117,8 @@ impl Remote {
         }
     }
 
-    /// Begins an operation on a disk, by its place in [`units`](Self::units); it ends as one [`RemoteCompletion`] of this tag.
+    /// Submits an operation on a disk, by its index in [`units`](Self::units); it ends as one [`RemoteCompletion`] of
+    /// this tag.
     pub fn submit(&mut self, unit: usize, tag: Tag, operation: Operation) {
         let Some(found) = self.units.get(unit) else {
             return self.refuse(unit, job::refused(tag, operation, BackendError::Gone));
@@ -134,12 +135,13 @@ impl Remote {
         self.waiting.push_back(at);
     }
 
-    /// An operation that has ended.
+    /// Takes a completed operation.
     pub fn complete(&mut self) -> Option<RemoteCompletion> {
         self.done.pop_front()
     }
 
-    /// Takes what has completed, and submits what there is room for. True if there was something.
+    /// Processes completed commands, and submits as many new ones as there is room for. True if there was something to
+    /// do.
     pub fn turn(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
         let mut worked = false;
         while let Some(completed) = initiator.poll_completion() {
@@ -158,13 +160,13 @@ impl Remote {
         worked
     }
 
-    /// When a turn is wanted although nothing happens.
+    /// Time of the next [`turn`](Self::turn) even if nothing happens.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.known.iter().filter_map(|known| known.scan.as_ref()?.poll_timeout()).min()
     }
 
-    /// Goes on with the scans.
+    /// Continues the scans.
     fn scan(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
         let mut worked = false;
         for Known { peer, scan } in &mut self.known {
@@ -174,7 +176,7 @@ impl Remote {
             {
                 worked = true;
                 if let Err((_, command)) = initiator.submit(now, peer, command) {
-                    // As if it had been busy: it is asked again in a while.
+                    // Handled like BUSY: it is retried after a while.
                     running.completed(now, &job::busy(command.tag, peer.id));
                 }
             }

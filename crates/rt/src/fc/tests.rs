@@ -1,4 +1,4 @@
-//! Sequences over cables, and frames from hand-made rings.
+//! Tests with sequences over virtual cables, and frames from hand-made rings.
 
 use super::*;
 use crate::line::Line;
@@ -65,7 +65,7 @@ impl In {
 /// Two ends of a cable, one to send and one to receive.
 fn ends(names: &[&str; 2], vlan: Option<VlanTag>) -> (Out, In) {
     let mut nics = open_all(names).unwrap().into_iter().zip([1, 2]).map(|(port, last)| {
-        // Whatever is sent is for the receiver.
+        // The receiver is promiscuous and takes all frames.
         let nic = Line::adapter(port, 1, MacAddr([2, 0, 0, 0, 0, last]), false).unwrap();
         let mtu = nic.info().mtu.min(9216);
         nic.control().change(0, |vi| (vi.promiscuous, vi.mtu) = (true, mtu)).unwrap();
@@ -89,7 +89,7 @@ fn link(vlan: Option<u16>) -> Link {
     Link { src: MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 2]), dst: MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 1]), vlan }
 }
 
-/// Data of a READ, as its target sends it.
+/// Header of a READ's data, as its target sends it.
 fn header() -> FcHeader {
     FcHeader {
         r_ctl: r_ctl::DATA,
@@ -111,10 +111,10 @@ fn data(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from((i * 7 + i / 256) % 251).unwrap()).collect()
 }
 
-/// What arrived at a place of the sequence: start, end, SEQ_CNT, relative offset, payload.
+/// A frame of a received sequence: start, end, SEQ_CNT, relative offset, payload.
 type Seen = (Sof, Eof, u16, u32, Vec<u8>);
 
-/// Takes all that has arrived; each frame has the link's headers and a right CRC.
+/// Takes all received frames; each must have the link's headers and a right CRC.
 fn take(rx: &mut In, link: &Link) -> Vec<Seen> {
     let mut seen = Vec::new();
     let n = rx.receive(usize::MAX, |frame, verdict| {
@@ -138,7 +138,7 @@ fn take(rx: &mut In, link: &Link) -> Vec<Seen> {
     seen
 }
 
-/// What a sequence of these octets is to arrive as.
+/// Frames expected for a sequence of these bytes.
 fn wanted(payload: &[u8], size: usize) -> Vec<Seen> {
     let last = payload.len().div_ceil(size) - 1;
     let frame = |(i, chunk): (usize, &[u8])| {
@@ -285,7 +285,7 @@ fn a_frame_longer_than_any_of_fcoe_is_counted_and_not_shown() {
     assert_eq!((shown, rx.counters()), (vec![LONGEST], FcRxCounters { frames: 2, too_long: 1, bad_crc: 0 }));
 }
 
-/// Has nothing to do.
+/// A watcher without work.
 struct Idle;
 
 impl Watcher<Disks> for Idle {
@@ -302,7 +302,7 @@ impl Watcher<Disks> for Idle {
     }
 }
 
-/// Regression: a node that was done slept for as long as a logout may take, though it was logged in nowhere.
+/// Regression: a node that was done waited for the time-out of a logout, although it was not logged in.
 #[test]
 fn a_node_that_is_done_and_logged_in_nowhere_ends_at_once() {
     let port = FcPort::open("null:", &FcOptions::default()).unwrap();

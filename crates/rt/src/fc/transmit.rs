@@ -1,4 +1,4 @@
-//! The way out: sequences become frames in an adapter's queue, each octet copied once.
+//! FC output: sequences become frames in an adapter's queue, each byte copied once.
 
 use super::LONGEST;
 use linerate_fcoe::{Link, Sequence, Transmit};
@@ -7,16 +7,16 @@ use linerate_offload::{FcSegments, Frames, Sink};
 use linerate_port::SlotWriter;
 use linerate_wire::{EtherType, FcoeFrame, VlanTag};
 
-/// Frames after which what was written is handed on, so that the receiver works while the rest is written.
+/// Frames after which the written slots are handed on, so that the receiver works while the rest is written.
 const HANDED_ON: usize = 16;
 
-/// An interface's way out, for an N_Port.
+/// Output of an N_Port through an interface.
 ///
-/// Frames longer than a slot become chains (`NS_MOREFRAG`). What no slot and no frame can ever hold is not sent, and
-/// counted: whoever sent it is told that it went, and finds it lost.
+/// Frames longer than a slot become chains (`NS_MOREFRAG`). A frame that can never fit is dropped and counted: its
+/// sender is told that it was sent, and detects the loss.
 pub struct FcTx {
     interface: usize,
-    /// Slots that the longest frame needs; one, if it never fits: then it is refused, not waited with.
+    /// Slots that the longest frame needs; 1 if it never fits: then it is refused at once.
     per_frame: u32,
     front: Front,
     /// Frames since the last sync.
@@ -24,19 +24,19 @@ pub struct FcTx {
     count: FcTxCounters,
 }
 
-/// What was sent.
+/// Counters of frames sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FcTxCounters {
     /// Frames put into slots.
     pub frames: u64,
-    /// Frames, or sequences, that can never be sent: too long for ring or interface, or cut into pieces that FC does not
-    /// have.
+    /// Frames, or sequences, that can never be sent: too long for ring or interface, or with a payload size that FC
+    /// does not allow.
     pub refused: u64,
 }
 
 impl FcTx {
-    /// Sends through an interface. Its queue stands still for no pause but that of the frames' priority, where they have
-    /// a tag.
+    /// Makes the output of an interface. Its queue is stopped only by pause frames (PFC) for the frames' priority, if
+    /// they have a tag.
     #[must_use]
     pub fn new(nic: &mut NicTx, interface: usize, vlan: Option<VlanTag>) -> Self {
         if let Some(tag) = vlan {
@@ -46,13 +46,13 @@ impl FcTx {
         Self { interface, per_frame, front: Front::default(), unsaid: 0, count: FcTxCounters::default() }
     }
 
-    /// The way out through a queue, now.
+    /// Joins the output with its queue, at time `now`.
     #[inline]
     pub fn over<'a>(&'a mut self, nic: &'a mut NicTx, now: u64) -> FcOut<'a> {
         FcOut { tx: self, nic, now }
     }
 
-    /// What was sent.
+    /// Counters of frames sent.
     #[must_use]
     pub fn counters(&self) -> FcTxCounters {
         self.count
@@ -83,7 +83,7 @@ impl Transmit for FcOut<'_> {
             if segments.next_len().is_none() {
                 return Ok(sent);
             }
-            // Slots that came back since the last sync.
+            // Reclaims slots that came back since the last sync.
             self.nic.sync(self.now);
             self.nic.send_all(*interface, &mut segments).map(|more| sent + more)
         });
@@ -119,7 +119,7 @@ impl Transmit for FcOut<'_> {
     }
 }
 
-/// A frame that was made elsewhere.
+/// A frame that was built elsewhere.
 struct One<'a>(Option<&'a [u8]>);
 
 impl Frames for One<'_> {
@@ -135,10 +135,10 @@ impl Frames for One<'_> {
     }
 }
 
-/// Octets before an FC header: Ethernet with a tag, and FCoE.
+/// Bytes before an FC header: Ethernet with a tag, and FCoE.
 const FRONT: usize = 14 + 4 + FcoeFrame::HEADER_LEN;
 
-/// What stands before the FC header, kept from one sequence to the next: most go to where the one before went.
+/// Headers before the FC header, cached between sequences: most go to the same destination as the one before.
 #[derive(Default)]
 struct Front {
     link: Option<Link>,
@@ -147,7 +147,7 @@ struct Front {
 }
 
 impl Front {
-    /// Of this link, without SOF.
+    /// Headers for this link, without SOF.
     #[inline]
     fn of(&mut self, link: &Link) -> &[u8] {
         if self.link != Some(*link) {

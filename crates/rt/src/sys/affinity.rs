@@ -1,9 +1,9 @@
-//! Which processors a thread may run on.
+//! CPU affinity of threads.
 
 use std::io;
 use std::mem::size_of;
 
-/// Processors that this thread may run on, by number.
+/// CPUs that this thread may run on, by number.
 pub(crate) fn allowed() -> io::Result<Vec<usize>> {
     // SAFETY: a cpu_set_t is plain bits, for which all zeros is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -16,7 +16,7 @@ pub(crate) fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..most).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect())
 }
 
-/// Keeps this thread, and those it starts, on these processors.
+/// Pins this thread, and those it starts, to these CPUs.
 pub(crate) fn restrict(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: as above.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! System calls and machine instructions, one concept a file. All `unsafe` of this crate stands here.
+//! System calls and machine instructions, one concept a file. All `unsafe` code of this crate is here.
 
 pub(crate) mod affinity;
 pub(crate) mod poll;

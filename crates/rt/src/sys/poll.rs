@@ -4,10 +4,10 @@ use linerate_port::Interest;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
-/// Descriptors watched at once; the rest are looked at when the sleep ends.
+/// Most descriptors watched at once; the rest are checked when the sleep ends.
 const MOST: usize = 256;
 
-/// What to sleep on. It keeps plain numbers: whoever fills it keeps the descriptors open until it has slept.
+/// Descriptors to sleep on, as plain numbers: whoever adds one keeps it open until the sleep ends.
 pub(crate) struct PollSet {
     fds: [libc::pollfd; MOST],
     n: usize,
@@ -22,7 +22,7 @@ impl PollSet {
         self.n = 0;
     }
 
-    /// Adds a descriptor; false if there are too many, which are then not watched.
+    /// Adds a descriptor; false if there are too many, so that it is not watched.
     pub(crate) fn add(&mut self, fd: BorrowedFd<'_>, interest: Interest) -> bool {
         let events = match interest {
             Interest::Readable => libc::POLLIN,
@@ -35,7 +35,7 @@ impl PollSet {
         true
     }
 
-    /// Sleeps until one is ready, the time has passed, or a signal came.
+    /// Sleeps until a descriptor is ready, the time has passed, or a signal is received.
     pub(crate) fn sleep(&mut self, timeout: Option<Duration>) {
         let at_most = timeout.map(|t| libc::timespec {
             tv_sec: t.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -43,7 +43,7 @@ impl PollSet {
         });
         let time = at_most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: `n` entries are valid, the time is null or outlives the call, no signal mask is given. Any result is
-        // fine: the caller looks at its queues again in each case.
+        // fine: the caller polls its queues again in each case.
         unsafe { libc::ppoll(self.fds.as_mut_ptr(), self.n as libc::nfds_t, time, std::ptr::null()) };
     }
 }

@@ -1,7 +1,7 @@
 //! Capabilities, which Linux keeps for each thread.
 //!
-//! A thread can change nobody's but its own, so all others are sent a signal, in whose handler they do it. Whether they
-//! have is read from `/proc`, not believed.
+//! A thread can change only its own capabilities, so all others are sent a signal, in whose handler they give them up.
+//! Success is checked in `/proc`.
 
 use super::signal;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::time::{Duration, Instant};
 
-/// How long all threads may take.
+/// Time limit for all threads.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// `_LINUX_CAPABILITY_VERSION_3` of linux/capability.h.
 const VERSION: u32 = 0x2008_0522;
@@ -20,7 +20,7 @@ struct Header {
     pid: libc::c_int,
 }
 
-/// 32 capabilities; there are two of them.
+/// 32 of the 64 capability bits.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Half {
@@ -29,8 +29,8 @@ struct Half {
     inheritable: u32,
 }
 
-/// What the handler keeps, a bit for each capability. Written before any signal is sent (its Release is the handler's
-/// Acquire's partner).
+/// Capabilities that the handler keeps, one bit for each. Written before any signal is sent (its Release pairs with the
+/// handler's Acquire).
 static KEEP: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Gives up all capabilities but those whose bits are set, in all threads.
@@ -40,7 +40,7 @@ pub(crate) fn give_up(keep: u64) -> io::Result<()> {
     let number = libc::SIGRTMAX();
     signal::catch(&[number], true, on_signal)?;
     let until = Instant::now() + PATIENCE;
-    // Threads that others start meanwhile may have what those had.
+    // Threads started meanwhile by others may have inherited capabilities.
     let mut told = HashSet::new();
     loop {
         let open: Vec<libc::pid_t> = threads()?.into_iter().filter(|thread| has_more(*thread, keep)).collect();
@@ -60,11 +60,11 @@ pub(crate) fn give_up(keep: u64) -> io::Result<()> {
 
 /// In a signal handler: atomics and system calls only, and errno as it was.
 extern "C" fn on_signal(_: libc::c_int) {
-    // Who asked looks at what has become of it.
+    // The sender of the signal checks the result.
     signal::keeping_errno(|| drop(give_up_here(KEEP.load(Acquire))));
 }
 
-/// The same for the calling thread. Safe in a signal handler.
+/// Gives up the capabilities of the calling thread. Safe in a signal handler.
 fn give_up_here(keep: u64) -> io::Result<()> {
     let mut header = Header { version: VERSION, pid: 0 };
     let mut halves = [Half::default(); 2];
@@ -86,15 +86,15 @@ fn threads() -> io::Result<Vec<libc::pid_t>> {
     entries.map(|entry| Ok(entry?.file_name().to_string_lossy().parse().unwrap_or(0))).collect()
 }
 
-/// Whether a thread can do or get more than is kept.
+/// True if a thread has, or could regain, capabilities that are not to be kept.
 fn has_more(thread: libc::pid_t, keep: u64) -> bool {
     let status = match std::fs::read_to_string(format!("/proc/self/task/{thread}/status")) {
         Ok(status) => status,
-        // One that has ended can do nothing; of one that cannot be looked at nobody knows.
+        // A thread that has ended has none; a thread whose status cannot be read may have some.
         Err(e) => return !(e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(libc::ESRCH)),
     };
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    // io_uring's own threads take no signals and run nothing of ours.
+    // io_uring's kernel threads take no signals and run no code of ours.
     if field("Name:").is_some_and(|name| name.starts_with("iou-")) {
         return false;
     }

@@ -1,10 +1,10 @@
-//! Signals that ask a program to end.
+//! Handlers of signals that ask a program to end.
 
 use std::io;
 
-/// Runs `handler` when one of the signals comes; it must do nothing but what is safe in a signal handler (atomics,
-/// `write`, [`die_of`], [`alarm`]). System calls that one interrupts end with EINTR, or go on if `restart` says so and
-/// they can.
+/// Installs `handler` for these signals; it must only do what is safe in a signal handler (atomics, `write`,
+/// [`die_of`], [`alarm`]). Interrupted system calls end with EINTR, or are restarted if `restart` is set and they can
+/// be.
 pub(crate) fn catch(signals: &[libc::c_int], restart: bool, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
     for signal in signals {
         // SAFETY: all zeros is a sigaction without flags, with an empty mask.
@@ -19,7 +19,7 @@ pub(crate) fn catch(signals: &[libc::c_int], restart: bool, handler: extern "C" 
     Ok(())
 }
 
-/// Runs what may change errno, and leaves that as it was. Safe in a signal handler.
+/// Runs code that may change errno, and restores errno. Safe in a signal handler.
 pub(crate) fn keeping_errno(run: impl FnOnce()) {
     // SAFETY: the place of this thread's errno is valid for as long as the thread.
     let errno = unsafe { *libc::__errno_location() };
@@ -28,7 +28,7 @@ pub(crate) fn keeping_errno(run: impl FnOnce()) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Has SIGALRM come after so many seconds. Safe in a signal handler.
+/// Schedules SIGALRM after that many seconds. Safe in a signal handler.
 pub(crate) fn alarm(seconds: u32) {
     // SAFETY: the call takes any number and no memory, and is async-signal-safe.
     unsafe { libc::alarm(seconds) };

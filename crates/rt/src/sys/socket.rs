@@ -1,4 +1,4 @@
-//! What the standard library does not do with UNIX sockets.
+//! Operations on UNIX sockets that the standard library lacks.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,20 +7,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-/// Connections that wait to be accepted.
+/// Most connections that wait to be accepted.
 const BACKLOG: libc::c_int = 128;
 
-/// Listens at a path, as a file that only its user may connect to, from its first moment on: Linux gives the file the mode
-/// that the socket has when it is bound.
+/// Listens at a path, with a socket file that only its user may connect to, without a race: Linux gives the file the
+/// mode that the socket has when it is bound.
 ///
 /// # Errors
-/// The kernel's; the path is too long, or there is a file already.
+/// Errors of the kernel; also if the path is too long, or there is a file already.
 pub(crate) fn listen_alone(path: &Path) -> io::Result<UnixListener> {
     // SAFETY: all zeros is a sockaddr_un of no family, with an empty path.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX.try_into().unwrap_or(1);
     let octets = OsStr::as_bytes(path.as_os_str());
-    // The last octet stays zero.
+    // The last byte stays zero.
     if octets.is_empty() || octets.contains(&0) || octets.len() >= address.sun_path.len() {
         let most = address.sun_path.len() - 1;
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {most} octets")));
@@ -28,7 +28,7 @@ pub(crate) fn listen_alone(path: &Path) -> io::Result<UnixListener> {
     for (to, octet) in address.sun_path.iter_mut().zip(octets) {
         *to = libc::c_char::from_ne_bytes([*octet]);
     }
-    // SAFETY: the call takes no memory; what it gives is checked.
+    // SAFETY: the call takes no memory; its result is checked.
     let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
@@ -46,11 +46,11 @@ pub(crate) fn listen_alone(path: &Path) -> io::Result<UnixListener> {
     Ok(UnixListener::from(socket))
 }
 
-/// The process at the other end of a UNIX socket, if the kernel knows it.
+/// Process id of the peer of a UNIX socket, if the kernel knows it.
 pub(crate) fn peer_process(socket: BorrowedFd<'_>) -> Option<i32> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).unwrap_or(0);
-    // SAFETY: a ucred to be written, of the length that is said; the descriptor is open for as long as it is borrowed.
+    // SAFETY: a ucred to be written, of the given length; the descriptor is open for as long as it is borrowed.
     let result = unsafe {
         let to = (&raw mut credentials).cast();
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, to, &raw mut len)

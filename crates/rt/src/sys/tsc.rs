@@ -1,6 +1,6 @@
-//! The processor's time-stamp counter, where it counts at one rate in all states and on all cores.
+//! The CPU's time-stamp counter, where it counts at one rate in all states and on all cores.
 
-/// Whether [`ticks`] can be used as a clock.
+/// True if [`ticks`] can be used as a clock.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn usable() -> bool {
     use std::arch::x86_64::__cpuid;
@@ -9,7 +9,7 @@ pub(crate) fn usable() -> bool {
     __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx & 1 << 8 != 0
 }
 
-/// Ticks since some time long ago.
+/// Ticks since an arbitrary time.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn ticks() -> u64 {
@@ -17,7 +17,7 @@ pub(crate) fn ticks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Ticks, read when all that stands before is done (Intel SDM volume 2, RDTSC).
+/// Ticks, read after all earlier instructions are done (Intel SDM volume 2, RDTSC).
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn ticks_after() -> u64 {
@@ -28,19 +28,19 @@ pub(crate) fn ticks_after() -> u64 {
     }
 }
 
-/// Ticks, read when all that stands before is done.
+/// Ticks: always 0, as there is no counter.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn ticks_after() -> u64 {
     0
 }
 
-/// Whether [`ticks`] can be used as a clock.
+/// True if [`ticks`] can be used as a clock: never here.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn usable() -> bool {
     false
 }
 
-/// Ticks since some time long ago.
+/// Ticks: always 0, as there is no counter.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn ticks() -> u64 {
     0

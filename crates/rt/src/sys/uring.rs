@@ -1,7 +1,7 @@
-//! io_uring on one file, with requests that own the memory which the kernel reads and writes.
+//! io_uring on one file, with requests that own the memory that the kernel reads and writes.
 //!
-//! Memory safety rests on one rule: a request's buffer lies in the ring's table from before the kernel hears of it until
-//! the kernel has said that it is done. Nobody can touch it there, and a ring that is dropped waits for what is under way.
+//! Memory safety rests on one rule: a request's buffer is in the ring's table from before the request's submission
+//! until its completion. Nobody can access it there, and dropping a ring waits for the requests under way.
 
 use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{IoUring, opcode};
@@ -10,12 +10,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// What the kernel is asked to do. Offsets are octets of the file.
+/// A request to the kernel. Offsets are in bytes from the start of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request {
-    /// Read into the buffer's octets from `from` on.
+    /// Read into the buffer's bytes from `from` on.
     Read { from: usize, offset: u64 },
-    /// Write the buffer's octets from `from` on; with `dsync` as if fdatasync followed (RWF_DSYNC).
+    /// Write the buffer's bytes from `from` on; with `dsync` as if fdatasync followed (RWF_DSYNC).
     Write { from: usize, offset: u64, dsync: bool },
     /// fallocate(2).
     Allocate { mode: libc::c_int, offset: u64, len: u64 },
@@ -23,32 +23,33 @@ pub(crate) enum Request {
     Sync,
 }
 
-/// A request that has ended: what the caller gave with it, its buffer, and what the kernel said.
+/// A completed request: the caller's `T`, its buffer, and the kernel's result.
 pub(crate) struct Ended<T> {
     pub(crate) what: T,
     pub(crate) buffer: Option<Buffer>,
     pub(crate) result: io::Result<usize>,
 }
 
-/// A ring, the file that its requests are about, and the requests under way, each with a `T` of the caller's.
+/// A ring, the file of its requests, and the requests under way, each with a `T` of the caller's.
 pub(crate) struct Ring<T> {
     ring: IoUring,
     file: File,
-    /// At most as many as the submission queue has entries. Never grows, so that nothing in it moves.
+    /// Requests under way, at most as many as the submission queue has entries. Never grows, so that nothing in it
+    /// moves.
     flying: Vec<Option<(T, Option<Buffer>)>>,
     free: Vec<u32>,
-    /// Requests that the kernel has not been told of.
+    /// Number of requests not yet submitted to the kernel.
     unsubmitted: usize,
 }
 
-/// Octets that one request moves at most; the rest is a short read or write to the caller.
+/// Most bytes that one request transfers; the caller sees a short read or write for the rest.
 const MOST: usize = 1 << 30;
 
 impl<T> Ring<T> {
-    /// A ring of `depth` requests at once.
+    /// Makes a ring for up to `depth` requests at once.
     ///
     /// # Errors
-    /// The kernel's: io_uring is missing or forbidden, or there is no memory for it.
+    /// Errors of the kernel: io_uring is missing or forbidden, or there is no memory for it.
     pub(crate) fn new(file: File, depth: u32) -> io::Result<Self> {
         let ring = IoUring::builder().dontfork().setup_clamp().build(depth)?;
         let depth = ring.params().sq_entries().min(depth);
@@ -56,18 +57,18 @@ impl<T> Ring<T> {
         Ok(Self { ring, file, flying, free: (0..depth).rev().collect(), unsubmitted: 0 })
     }
 
-    /// Whether one more request can begin.
+    /// True if one more request can begin.
     pub(crate) fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Begins a request, of which [`Ring::submit`] tells the kernel. Reads and writes need a buffer.
+    /// Begins a request, which [`Ring::submit`] passes to the kernel. Reads and writes need a buffer.
     ///
     /// # Panics
-    /// There is no room.
+    /// Panics if there is no room.
     pub(crate) fn begin(&mut self, what: T, buffer: Option<Buffer>, request: Request) {
         let index = self.free.pop().expect("the caller asks for room first");
-        // The buffer goes into the table first: its address is taken where it stays.
+        // The buffer is moved into the table first: its address is taken where it stays.
         let (_, buffer) = self.flying[index as usize].insert((what, buffer));
         let octets = |from: usize, buffer: &mut Option<Buffer>| {
             let octets = buffer.as_mut().and_then(|buffer| buffer.bytes_mut().get_mut(from..)).unwrap_or_default();
@@ -90,14 +91,16 @@ impl<T> Ring<T> {
             }
             Request::Sync => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
         };
-        // SAFETY: the octets are valid for as long as the request is under way, since only its completion takes them out
-        // of the table (`reap`), the table never grows, and `drop` waits or leaks it. The file is open as long as the ring.
+        // SAFETY: the bytes are valid for as long as the request is under way, since only its completion takes them out
+        // of the table (`reap`), the table never grows, and `drop` waits or leaks it. The file is open as long as the
+        // ring.
         let pushed = unsafe { self.ring.submission().push(&entry.user_data(u64::from(index))) };
         pushed.expect("the submission queue is as long as the table");
         self.unsubmitted += 1;
     }
 
-    /// Tells the kernel of all requests that have begun, in one system call. What it cannot take now stays for the next.
+    /// Submits all requests that have begun, in one system call. Those that the kernel cannot take now stay for the
+    /// next call.
     pub(crate) fn submit(&mut self) {
         if self.unsubmitted > 0 {
             // Errors here are EAGAIN, EBUSY and EINTR: the entries stay in the queue.
@@ -106,17 +109,17 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Whether there are requests of which the kernel has not been told, for it had no memory for them.
+    /// True if requests are left that the kernel could not take, for lack of memory.
     pub(crate) fn is_behind(&self) -> bool {
         self.unsubmitted > 0
     }
 
-    /// Whether a request has ended that was not taken yet.
+    /// True if a completed request was not taken yet.
     pub(crate) fn has_ended(&mut self) -> bool {
         !self.ring.completion().is_empty()
     }
 
-    /// Takes a request that has ended.
+    /// Takes a completed request.
     pub(crate) fn reap(&mut self) -> Option<Ended<T>> {
         if self.free.len() == self.flying.len() {
             return None;
@@ -130,7 +133,7 @@ impl<T> Ring<T> {
     }
 }
 
-/// Readable when a request has ended.
+/// Readable when a request has completed.
 impl<T> AsFd for Ring<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is the ring's own, open for as long as the ring is borrowed.
@@ -145,7 +148,7 @@ impl<T> Drop for Ring<T> {
             while self.reap().is_some() {}
             let again = |e: &io::Error| matches!(e.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY));
             if waited.is_err_and(|e| !again(&e)) {
-                // Nobody knows what the kernel still writes to: that memory is never used again.
+                // The kernel may still write to the buffers: their memory is leaked, never reused.
                 std::mem::take(&mut self.flying).into_iter().for_each(std::mem::forget);
                 return;
             }

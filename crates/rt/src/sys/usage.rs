@@ -1,8 +1,8 @@
-//! Processor time of the calling thread.
+//! CPU time of the calling thread.
 
 use std::time::Duration;
 
-/// In user mode and in the kernel.
+/// Time in user mode and in the kernel.
 pub(crate) fn of_this_thread() -> (Duration, Duration) {
     // SAFETY: all zeros is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -16,7 +16,7 @@ fn duration(t: libc::timeval) -> Duration {
         + Duration::from_micros(u64::try_from(t.tv_usec).unwrap_or(0))
 }
 
-/// Clock ticks per second that `/proc/stat` counts in.
+/// Clock ticks per second, the unit of `/proc/stat`.
 pub(crate) fn ticks_per_second() -> u64 {
     // SAFETY: the call takes any selector.
     u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|hz| *hz > 0).unwrap_or(100)

@@ -3,7 +3,7 @@ use crate::event::run;
 use crate::machine::{Progress, Sleeper};
 use linerate_port::{Port, RxQueue, open_all};
 
-/// Receives until it has so many frames.
+/// Receives until it has `left` more frames.
 struct Receive {
     queue: RxQueue,
     left: u32,
@@ -77,7 +77,7 @@ fn a_stop_ends_an_endless_sleep() {
     assert!(receiver.join().unwrap().polls > 0);
 }
 
-/// Counts its own calls; wants one every millisecond.
+/// Counts its own calls; requests one every millisecond.
 struct Tick {
     next: u64,
     calls: u32,

@@ -1,4 +1,4 @@
-//! What was acknowledged and flushed is there after a SIGKILL: the writer is this test binary, started once more.
+//! Acknowledged and flushed data survives a SIGKILL: the writer is this test binary, started once more.
 
 use super::file::{file, open};
 use super::model::{Dice, read, wait};
@@ -12,7 +12,8 @@ const BLOCKS: u64 = 256;
 const PATH: &str = "LINERATE_TEST_CRASH_FILE";
 const ROUNDS: u64 = 12;
 
-/// Writes blocks that name their place and their turn, and tells of each when it is on stable storage, until it is killed.
+/// Writes blocks that contain their address and their round, and reports each one on stable storage, until it is
+/// killed.
 #[test]
 fn writer() {
     let Some(path) = std::env::var_os(PATH) else { return };
@@ -69,7 +70,7 @@ fn what_was_flushed_outlives_a_sigkill() {
             left -= u64::from(take(&lines.next().expect("the writer goes on until it is killed").unwrap()));
         }
         child.kill().unwrap();
-        // What it said before it died counts as well.
+        // Reports that it sent before it was killed count as well.
         lines.map_while(Result::ok).for_each(|line| _ = take(&line));
         child.wait().unwrap();
         let mut backend = open(file.path(), 512, true);
@@ -83,7 +84,7 @@ fn what_was_flushed_outlives_a_sigkill() {
             }
         }
         assert!(!stable.is_empty());
-        // Each round starts its turns anew.
+        // Each round starts its numbers anew.
         let zeros = Operation::WriteZeroes { lba: 0, blocks: BLOCKS, discard: false, fua: true };
         assert_eq!(super::model::one(&mut backend, zeros).result, Ok(()));
     }

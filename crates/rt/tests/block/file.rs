@@ -1,4 +1,4 @@
-//! Files: every operation, with the page cache and past it.
+//! Tests of files: every operation, with the page cache and bypassing it.
 
 use super::model::{against_model, one, read, wait, write};
 use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::NamedTempFile;
 
-/// A file of so many octets on a real file system.
+/// A file of `octets` bytes on a real file system.
 pub(crate) fn file(octets: u64) -> NamedTempFile {
     let file = NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file.as_file().set_len(octets).unwrap();
@@ -134,7 +134,7 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(one(&mut backend, nowhere).result, Err(BackendError::Medium));
 }
 
-/// A block device over a file, which is taken down when this is dropped.
+/// A block device over a file, which is detached when this value is dropped.
 struct Loop(String);
 
 impl Loop {
@@ -171,7 +171,7 @@ fn block_devices_are_taken_exclusively_and_their_sectors_respected() {
     }
 }
 
-/// A limit on this process's files would hit other tests: a small file system of its own does not.
+/// A limit on this process's file sizes would affect other tests; a small file system for this test does not.
 #[test]
 fn a_full_disk_is_no_space() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -187,7 +187,7 @@ fn a_full_disk_is_no_space() {
     let result = one(&mut backend, write).result;
     drop(backend);
     assert_eq!(result, Err(BackendError::NoSpace));
-    // The kernel closes a ring's files a while after the ring.
+    // The kernel closes a ring's files some time after the ring.
     let unmount = || Command::new("umount").arg(dir.path()).status().is_ok_and(|status| status.success());
     let unmounted = (0..600).any(|_| {
         unmount() || {
@@ -219,7 +219,7 @@ fn what_cannot_be_opened_is_named_with_its_mend() {
     assert_eq!(open(busy.path(), 512, true).geometry().blocks, 8);
 }
 
-/// Writes one block after the other to stable storage in a thread that sleeps meanwhile.
+/// Writes one block after the other to stable storage, in a thread that sleeps in between.
 struct Writer {
     backend: FileBackend,
     left: u32,

@@ -1,4 +1,5 @@
-//! Peers that break the rules: each ends in an error or is hung up on, within a bound, and harms nobody else.
+//! Tests of peers that break the rules: each ends in an error or is disconnected, within a time limit, and harms nobody
+//! else.
 
 use super::model::{BOUND, wait};
 use super::nbd::{Serving, connect};
@@ -12,7 +13,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
-/// A server that says to one client what it is told to.
+/// A server that follows a script with one client.
 fn server(script: impl FnOnce(&mut UnixStream) + Send + 'static) -> (tempfile::TempDir, NbdUri) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s");
@@ -20,16 +21,16 @@ fn server(script: impl FnOnce(&mut UnixStream) + Send + 'static) -> (tempfile::T
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         script(&mut stream);
-        // Open until the client leaves, so that only what was said ends it.
+        // Open until the client leaves, so that only the script's bytes can end it.
         let _ = stream.read_to_end(&mut Vec::new());
     });
     let uri = NbdUri::parse(&format!("nbd+unix:///x?socket={}", path.display())).unwrap();
     (dir, uri)
 }
 
-/// For servers whose silence is what is wrong with them; all others have their 10 seconds.
+/// For servers whose fault is their silence; with all others the client has its default of 10 seconds.
 const SHORT: ClientOptions = ClientOptions { timeout: Duration::from_secs(2), patience: BOUND };
-/// For servers that lie: whoever believes them waits until the test fails.
+/// For servers that send false answers: a client that accepts them waits until the test fails.
 const ENDLESS: ClientOptions =
     ClientOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(3600) };
 
@@ -57,13 +58,13 @@ fn answer(stream: &mut UnixStream, option: u32, kind: u32, data: &[u8]) {
     say(stream, data);
 }
 
-/// Greets, and takes the client's flags and its first option.
+/// Greets, and reads the client's flags and its first option.
 fn greet(stream: &mut UnixStream) {
     say(stream, &Greeting { flags: 3 }.emit());
     hear(stream, 4 + OptionHeader::LEN);
 }
 
-/// Goes on to the transmission phase with an export of 1 MiB; structured replies if so agreed.
+/// Negotiates up to the transmission phase with an export of 1 MiB; structured replies if so agreed.
 fn serve(stream: &mut UnixStream, structured: bool) {
     greet(stream);
     answer(stream, option::STRUCTURED_REPLY, if structured { reply::ACK } else { reply::ERR_UNSUP }, &[]);
@@ -117,7 +118,7 @@ fn negotiations_that_go_wrong_end_in_an_error() {
         },
         "TLS is needed",
     );
-    // For ever a little more.
+    // Sends a little more for ever.
     refused(
         |s| {
             greet(s);
@@ -138,7 +139,7 @@ fn negotiations_that_go_wrong_end_in_an_error() {
     );
 }
 
-/// Replies to two requests of 4096 octets, READ and WRITE, whose cookies are given.
+/// Replies to two requests of 4096 bytes, READ and WRITE, with these cookies.
 type Replies = fn(read: u64, write: u64) -> Vec<u8>;
 
 fn simple(error: u32, cookie: u64) -> Vec<u8> {
@@ -212,7 +213,7 @@ fn replies_that_cannot_be_lose_the_server() {
         client.submit(Tag(1), Operation::Write { lba: 0, buffer: Buffer::new(4096), fua: false });
         let ends = [wait(&mut client), wait(&mut client)];
         for end in &ends {
-            // Only the first of two replies is true.
+            // Only the first of two replies is valid.
             let believed = *what == "the same reply twice" && end.tag == Tag(1);
             assert_eq!(end.result, if believed { Ok(()) } else { Err(BackendError::Gone) }, "{what}: {ends:?}");
         }
@@ -220,14 +221,14 @@ fn replies_that_cannot_be_lose_the_server() {
     }
 }
 
-/// The client has not even sent all of its data when it is told that it is written.
+/// The client has not even sent all of its data when the server replies that it is written.
 #[test]
 fn a_reply_before_the_request_is_there_loses_the_server() {
     let (_dir, uri) = server(|s| {
         serve(s, true);
         let write = Request::parse(hear(s, Request::LEN)[..].try_into().unwrap()).unwrap();
         assert_eq!((write.kind, write.len), (command::WRITE, 1 << 20));
-        // All of it is more than a socket holds.
+        // The whole request is more than a socket holds.
         hear(s, 4096);
         say(s, &simple(0, write.cookie));
         std::thread::sleep(BOUND);
@@ -237,7 +238,7 @@ fn a_reply_before_the_request_is_there_loses_the_server() {
     assert_eq!(super::model::one(&mut client, write).result, Err(BackendError::Gone));
 }
 
-/// An octet now and then is a sign of life; a request has its time all the same.
+/// A byte now and then shows that the server lives; a request has a time limit all the same.
 #[test]
 fn a_reply_that_drips_ends_after_the_time_of_one_request() {
     let (_dir, uri) = server(|s| {
@@ -278,14 +279,14 @@ fn errors_in_chunks_and_pieces_in_any_order_are_right() {
     assert!(client.is_up());
 }
 
-/// A client of our server that says what it likes.
+/// A client of our server that sends arbitrary bytes.
 fn client(serving: &Serving) -> UnixStream {
     let stream = UnixStream::connect(serving.dir.path().join("nbd.sock")).unwrap();
     stream.set_read_timeout(Some(BOUND)).unwrap();
     stream
 }
 
-/// The server hangs up.
+/// Checks that the server hangs up.
 fn hangs_up(mut stream: UnixStream) {
     match stream.read_to_end(&mut Vec::new()) {
         Ok(_) => {}
@@ -293,7 +294,7 @@ fn hangs_up(mut stream: UnixStream) {
     }
 }
 
-/// Negotiates as far as requests.
+/// Negotiates up to the first request.
 fn begin(stream: &mut UnixStream) {
     say(stream, &3u32.to_be_bytes());
     let go = Go { name: "disk".into(), wanted: vec![] }.emit();
@@ -377,7 +378,7 @@ fn clients_that_never_read_or_never_finish_hold_up_nobody() {
     let mut greedy = client(&serving);
     begin(&mut greedy);
     greedy.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
-    // It asks for far more than it takes, until its socket is full.
+    // Requests far more than it reads, until its socket is full.
     let ask = Request { flags: 0, kind: command::READ, cookie: 1, offset: 0, len: 1 << 20 }.emit();
     let asked = (0..100_000).take_while(|_| greedy.write_all(&ask).is_ok()).count();
     assert!(asked < 100_000, "it is not heard for ever");
@@ -385,13 +386,13 @@ fn clients_that_never_read_or_never_finish_hold_up_nobody() {
     begin(&mut slow);
     say(&mut slow, &Request { flags: 0, kind: command::WRITE, cookie: 1, offset: 0, len: 4096 }.emit());
     say(&mut slow, &[1; 100]);
-    // They leave in the middle of it.
+    // They leave in the middle of the exchange.
     let mut good = connect(&serving.uri("disk"));
     super::model::against_model(&mut good, 4, 10);
     drop(slow);
     super::model::against_model(&mut good, 5, 10);
     drop(good);
-    // The server ends although this one still does not read.
+    // The server ends although this client still does not read.
     drop(serving);
     hangs_up(greedy);
 }

@@ -1,5 +1,5 @@
-//! Block devices: files, NBD servers of others and our own, against a model, against each other, and against peers that
-//! break the rules. Every wait has a bound.
+//! Tests of block devices: files, other projects' NBD servers and ours, against a model, against each other, and
+//! against peers that break the rules. Every wait has a time limit.
 
 mod crash;
 mod file;

@@ -1,11 +1,11 @@
-//! Random operations on a device, compared with what a plain array says.
+//! Random operations on a device, compared with a plain array.
 
 use linerate_block::{Buffer, Completion, Operation, Tag};
 use linerate_rt::block::Device;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Nothing here takes longer.
+/// Time limit of all waits.
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
 
 /// Random numbers (xorshift64*, Vigna 2016).
@@ -24,7 +24,7 @@ impl Dice {
     }
 }
 
-/// Waits for one operation to end.
+/// Waits for one operation to complete.
 pub(crate) fn wait(device: &mut dyn Device) -> Completion {
     let until = Instant::now() + BOUND;
     device.flush();
@@ -37,7 +37,7 @@ pub(crate) fn wait(device: &mut dyn Device) -> Completion {
     }
 }
 
-/// One operation from its start to its end.
+/// Runs one operation from submission to completion.
 pub(crate) fn one(device: &mut dyn Device, operation: Operation) -> Completion {
     device.submit(Tag(77), operation);
     let completion = wait(device);
@@ -61,11 +61,11 @@ pub(crate) fn write(device: &mut dyn Device, lba: u64, octets: &[u8], fua: bool)
     assert_eq!(completion.buffer.unwrap().len(), octets.len(), "the buffer comes back");
 }
 
-/// Runs batches of operations on disjoint ranges, and compares all that is read with the model, and all blocks at the end.
+/// Runs batches of operations on disjoint ranges, and compares all data read with the model, and all blocks at the end.
 pub(crate) fn against_model(device: &mut dyn Device, seed: u64, batches: u32) {
     let geometry = device.geometry().clone();
     let (octets, blocks) = (usize::try_from(geometry.block_size).unwrap(), geometry.blocks);
-    // Protection information stands behind each block, and is all ones behind one of zeros.
+    // Protection information follows each block, and is all ones after a block of zeros.
     let block = octets + if geometry.protection { 8 } else { 0 };
     let zero = |range: &mut [u8]| {
         for block in range.chunks_exact_mut(block) {

@@ -1,4 +1,4 @@
-//! Our client against our server, in memory of a test's own making.
+//! Tests of our client against our server.
 
 use super::file::{file, open};
 use super::model::{BOUND, against_model, one, read, write};
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempDir};
 
-/// A server of a file in a thread that sleeps while there is nothing to do; it ends when this is dropped.
+/// A server of a file in a thread that sleeps while there is no work; it ends when this value is dropped.
 pub(crate) struct Serving {
     pub(crate) dir: TempDir,
     pub(crate) tcp: Address,
@@ -50,7 +50,7 @@ impl Machine for Server {
 }
 
 impl Serving {
-    /// Of so many octets in blocks of so many.
+    /// Serves `octets` bytes in blocks of `block_size`.
     pub(crate) fn new(octets: u64, block_size: u32) -> Self {
         let file = file(octets);
         let backend = open(file.path(), block_size, true);
@@ -141,7 +141,7 @@ fn what_the_server_refuses_is_an_error_that_says_so() {
     assert_eq!(read(&mut client, 2047, 512).len(), 512, "it goes on");
 }
 
-/// The server goes while operations are under way, and comes back.
+/// The server goes away while operations are under way, and comes back.
 #[test]
 fn a_lost_server_ends_all_and_comes_back() {
     let dir = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     assert!(!client.is_up());
     assert_eq!(one(&mut client, Operation::Flush).result, Err(BackendError::Gone), "nothing waits for it");
     let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
-    // Nothing is under way, so that only the end of a sleep drives it.
+    // No operation is under way, so that only the end of a sleep advances it.
     while !client.is_up() {
         server.handle(&mut service);
         client.wake_up();
@@ -191,7 +191,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     while !client.is_up() {
         server.handle(&mut service);
-        // Nor does one who never sleeps and goes on asking miss it.
+        // A client that never sleeps and goes on submitting finds it too.
         if client.complete().is_none() {
             client.submit(Tag(9), Operation::Flush);
         }
@@ -233,8 +233,8 @@ fn a_socket_is_its_users_alone_and_one_left_behind_is_replaced() {
     assert!(path.exists(), "what is not ours stays");
 }
 
-/// Regression: the socket was bound first, and made its user's alone by a second call. Somebody who looks all the time sees
-/// no other mode.
+/// Regression: the socket was bound first, and restricted to its user by a second call. A process that polls its mode
+/// sees no other one.
 #[test]
 fn a_socket_is_never_open_to_others() {
     use std::os::unix::fs::PermissionsExt;
@@ -262,7 +262,7 @@ fn a_socket_is_never_open_to_others() {
     assert!(seen.iter().eq(&[0o600]), "{seen:?}");
 }
 
-/// Read-only exports refuse what writes, whoever asks.
+/// Read-only exports refuse writing operations, whoever submits them.
 #[test]
 fn nothing_is_written_to_a_read_only_export() {
     let file = file(1 << 20);

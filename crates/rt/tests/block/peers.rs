@@ -1,5 +1,5 @@
-//! NBD with the programs of others: our client with nbdkit and qemu-nbd, our server with nbdinfo, nbdcopy, qemu-img,
-//! qemu-io and fio. What is not installed is skipped, and said.
+//! NBD with other projects' programs: our client with nbdkit and qemu-nbd, our server with nbdinfo, nbdcopy, qemu-img,
+//! qemu-io and fio. Programs that are not installed are skipped, with a report.
 
 use super::file::file;
 use super::model::{BOUND, Dice, against_model, one, read, write};
@@ -23,7 +23,7 @@ fn installed(program: &str) -> bool {
     found
 }
 
-/// Whether a server answers there.
+/// True if a server on this socket sends a greeting.
 fn greets(socket: &Path) -> bool {
     let greeting = || {
         let mut stream = UnixStream::connect(socket).ok()?;
@@ -35,14 +35,14 @@ fn greets(socket: &Path) -> bool {
     greeting() == Some(true)
 }
 
-/// Somebody else's server, which ends with this.
+/// Another project's server, which ends when this value is dropped.
 struct Server {
     child: Child,
     dir: TempDir,
 }
 
 impl Server {
-    /// Runs a program that listens on the UNIX socket it is given; none if it is not installed.
+    /// Runs a program that listens on the UNIX socket it is given; None if it is not installed.
     fn start(program: &str, args: impl FnOnce(&Path) -> Vec<String>) -> Option<Self> {
         if !installed(program) {
             return None;
@@ -51,7 +51,7 @@ impl Server {
         let socket = dir.path().join("s");
         let mut child = Command::new(program).args(args(&socket)).spawn().unwrap();
         let until = Instant::now() + BOUND;
-        // The file is there before anybody listens, and some listen before they serve.
+        // The socket file exists before the program listens, and some listen before they serve.
         while !greets(&socket) {
             assert!(child.try_wait().unwrap().is_none() && Instant::now() < until, "{program} does not listen");
             std::thread::sleep(Duration::from_millis(5));
@@ -139,7 +139,7 @@ fn a_read_only_server_and_one_of_the_old_days() {
 #[test]
 fn qemu_nbd_is_a_device_holes_and_all() {
     let disk = file(4 << 20);
-    // A read of it is answered in pieces: data and holes.
+    // A read across it is answered in pieces: data and holes.
     std::os::unix::fs::FileExt::write_all_at(disk.as_file(), &[7; 65536], 1 << 20).unwrap();
     let path = disk.path().to_str().unwrap().to_owned();
     let Some(server) = Server::start("qemu-nbd", |socket| {
@@ -161,7 +161,7 @@ fn qemu_nbd_is_a_device_holes_and_all() {
     assert!(octets == std::fs::read(disk.path()).unwrap());
 }
 
-/// Runs a program to its good end; gives what it printed.
+/// Runs a program, which must succeed; returns its output.
 fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new("timeout").arg("60").arg(program).args(args).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -169,7 +169,7 @@ fn run(program: &str, args: &[&str]) -> String {
     said
 }
 
-/// A file of random octets.
+/// A file of random bytes.
 fn random(dir: &Path, octets: usize) -> PathBuf {
     let (path, mut dice) = (dir.join("random"), Dice(4711));
     let octets: Vec<u8> = (0..octets / 8).flat_map(|_| dice.next().to_le_bytes()).collect();

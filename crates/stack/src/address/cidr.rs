@@ -5,47 +5,47 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// An address and how many of its leading bits name its network: `10.0.0.2/24`, `fd00::2/64`.
+/// An address and the number of leading bits that name its network: `10.0.0.2/24`, `fd00::2/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cidr {
     addr: IpAddr,
     prefix: u8,
 }
 
-/// Why a text is no address with a network.
+/// Reason for which a text is no address with a network.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CidrError {
-    /// No slash.
+    /// The text has no slash.
     #[error("'{0}' names no network: write it as 10.0.0.2/24 or fd00::2/64")]
     NoPrefix(String),
-    /// Before the slash.
+    /// The part before the slash is invalid.
     #[error("'{0}' is no IPv4 or IPv6 address")]
     Address(String),
-    /// Behind it.
+    /// The part after the slash is invalid.
     #[error("'/{0}' is no prefix length: give 0 to {1}")]
     Prefix(String, u8),
 }
 
 impl Cidr {
-    /// None if the prefix is longer than the address.
+    /// Joins an address and a prefix length; None if the prefix is longer than the address.
     #[must_use]
     pub fn new(addr: IpAddr, prefix: u8) -> Option<Self> {
         (prefix <= bits(addr)).then_some(Self { addr, prefix })
     }
 
-    /// The address alone: a network of one.
+    /// A network of one address.
     #[must_use]
     pub fn host(addr: IpAddr) -> Self {
         Self { addr, prefix: bits(addr) }
     }
 
-    /// The address.
+    /// The address, with its host bits.
     #[must_use]
     pub fn addr(&self) -> IpAddr {
         self.addr
     }
 
-    /// Leading bits of the network.
+    /// Prefix length in bits.
     #[must_use]
     pub fn prefix(&self) -> u8 {
         self.prefix
@@ -67,7 +67,7 @@ impl Cidr {
         }
     }
 
-    /// The network's broadcast address; IPv6 and networks of one or two hosts have none (RFC 3021).
+    /// Broadcast address of the network; IPv6 and networks of one or two hosts have none (RFC 3021).
     #[must_use]
     pub fn broadcast(&self) -> Option<Ipv4Addr> {
         match self.addr {
@@ -78,7 +78,7 @@ impl Cidr {
         }
     }
 
-    /// The same network with its own address: the host's bits zero.
+    /// The network itself: the address with its host bits zero.
     #[must_use]
     pub fn network(&self) -> Self {
         let addr = match self.addr {

@@ -1,14 +1,14 @@
-//! Addresses as they are compared: in registers. Built from an enum's bytes, a comparison waits for the stores that made
-//! it, and a packet has four of them.
+//! Addresses in the form in which they are compared: in registers. Comparing an enum's bytes would wait for the stores
+//! that made them, and a packet has four addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An address; IPv4's are mapped into IPv6's (RFC 4291, section 2.5.5.2), where no packet may have one of its own.
+/// An address; IPv4 addresses are mapped into IPv6 (RFC 4291, section 2.5.5.2), where no packet may have one itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u128);
 
 impl Key {
-    /// All IPv4 addresses, and all IPv6 addresses, as a socket listens to them.
+    /// All IPv4 addresses, and all IPv6 addresses, for sockets bound to any address.
     const ANY_V4: Self = Self::v4(Ipv4Addr::UNSPECIFIED);
     const ANY_V6: Self = Self(0);
 
@@ -35,7 +35,7 @@ impl Key {
         self.0 >> 32 == 0xffff
     }
 
-    /// What listens to all addresses of this one's family.
+    /// Key of a socket bound to all addresses of this one's family.
     #[inline]
     pub(crate) const fn any(self) -> Self {
         if self.is_v4() { Self::ANY_V4 } else { Self::ANY_V6 }

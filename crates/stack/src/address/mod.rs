@@ -1,6 +1,6 @@
-//! Addresses: with their networks, as they are compared, and those of the host itself.
+//! Addresses: with their networks, in comparable form, and those of the host itself.
 //!
-//! Every layer may know them; they know no layer.
+//! Every layer may use this module; it depends on no layer.
 
 mod cidr;
 mod key;

@@ -1,4 +1,4 @@
-//! The host's own addresses, and the broadcasts and groups that reach it.
+//! The host's own addresses, and the broadcasts and groups that it receives.
 
 use super::{Cidr, Key, is_mapped};
 use linerate_wire::solicited_node;
@@ -13,7 +13,7 @@ pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     all: Vec<Cidr>,
-    /// The same as they are compared.
+    /// The same addresses, in the form in which they are compared.
     keys: Vec<Key>,
 }
 
@@ -41,7 +41,7 @@ impl Own {
         !is_mapped(addr) && self.has(Key::new(addr))
     }
 
-    /// The same, of a key whose family is known.
+    /// Like [`Own::is_ours`], for a key.
     #[inline]
     pub(crate) fn has(&self, addr: Key) -> bool {
         self.keys.contains(&addr)
@@ -52,13 +52,13 @@ impl Own {
         self.all.iter().any(|a| a.contains(addr))
     }
 
-    /// True if everyone on the link is meant.
+    /// True if an address is a broadcast address of the link.
     pub(crate) fn is_broadcast(&self, addr: IpAddr) -> bool {
         let IpAddr::V4(addr) = addr else { return false };
         addr.is_broadcast() || self.all.iter().any(|a| a.broadcast() == Some(addr))
     }
 
-    /// True if an address is a broadcast or a group that this host hears.
+    /// True if an address is a broadcast or a group that this host receives.
     pub(crate) fn is_to_all(&self, to: IpAddr) -> bool {
         match to {
             IpAddr::V4(to) => self.is_broadcast(to.into()) || to == ALL_HOSTS,
@@ -66,7 +66,8 @@ impl Own {
         }
     }
 
-    /// Groups that every IPv6 host is in (RFC 4291, section 2.8): all nodes, and the solicited-node groups of its addresses.
+    /// True for groups that every IPv6 host is in (RFC 4291, section 2.8): all nodes, and the solicited-node groups of
+    /// its addresses.
     fn is_member(&self, group: Ipv6Addr) -> bool {
         let ours = |a: &Cidr| match a.addr() {
             IpAddr::V6(addr) => solicited_node(addr) == group,

@@ -1,4 +1,4 @@
-//! The way up: each layer takes off what is its own, and says what is left to be done.
+//! Input: each layer strips its header, and returns the work that is left.
 
 use super::Host;
 use crate::Transmit;
@@ -8,8 +8,8 @@ use linerate_ring::Meta;
 use linerate_wire::{EtherType, IpProtocol};
 
 impl Host {
-    /// Takes a frame. `meta` is what the adapter says of it. Answers are sent at once; those that find no room are
-    /// counted, as on any wire.
+    /// Processes a frame with the adapter's metadata. Answers are sent at once; those that find no room are counted as
+    /// discarded.
     pub fn handle<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) {
         self.ip.link.counters.frames += 1;
         if let Err(why) = self.take(now, frame, meta, tx) {
@@ -17,16 +17,16 @@ impl Host {
         }
     }
 
-    /// A frame came that was longer than any can be, and was not kept.
+    /// Counts a frame that was longer than the largest possible one and was not kept.
     pub fn too_long(&mut self) {
         self.ip.link.counters.frames += 1;
         self.ip.link.counters.discard(Discard::Malformed);
     }
 
-    /// Does what time brings: requests to neighbours, errors for those that stay silent, fragments that never came; and
-    /// takes what the host sent to itself.
+    /// Does the work that is due: requests to neighbours, errors for those that did not answer and for fragments that
+    /// never came; and processes packets from the host to itself.
     pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
-        // What is sent meanwhile has the next turn.
+        // Packets queued meanwhile are left for the next call.
         for _ in 0..self.ip.looped.len() {
             let Some(packet) = self.ip.looped.pop() else { break };
             self.ip.link.counters.looped += 1;
@@ -74,7 +74,7 @@ impl Host {
         self.go_on(now, taken, origin, tx)
     }
 
-    /// Takes a packet that came from the host itself or was made whole, of either version.
+    /// Processes a packet of either version that came from the host itself or was reassembled.
     fn take_ip<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
         match whole.first().map(|b| b >> 4) {
             Some(4) => self.take_v4(now, whole, origin, tx),
@@ -82,7 +82,7 @@ impl Host {
         }
     }
 
-    /// Goes on with what IP has left to be done, and tells the sockets what its answers met.
+    /// Does the work that IP left, and reports errors about its answers to the sockets.
     fn go_on<T: Transmit>(
         &mut self,
         now: u64,
@@ -101,7 +101,7 @@ impl Host {
         done
     }
 
-    /// Gives a payload to the protocol above IP; its sender is told if there is nobody for it.
+    /// Passes a payload to the protocol above IP; sends an ICMP error if there is no receiver.
     fn take_payload<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
         let (wrong, why) = match packet.protocol {
             IpProtocol::UDP => match self.udp.take(&packet, &mut self.ip.link.counters) {

@@ -1,4 +1,4 @@
-//! An IP host on one link: it owns the layers, hands frames up through them and datagrams down.
+//! An IP host on one link: it owns the layers, passes frames up through them and datagrams down.
 
 mod config;
 mod input;
@@ -15,13 +15,13 @@ use std::net::{IpAddr, SocketAddr};
 /// An IP host. Frames and times (nanoseconds of a clock that never goes back) are passed in.
 #[derive(Debug)]
 pub struct Host {
-    /// With the link under it.
+    /// IP, with the link under it.
     ip: Ip,
     udp: Udp,
 }
 
 impl Host {
-    /// A host without addresses.
+    /// Makes a host without addresses.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         check_mtu(config.mtu, false)?;
         if config.mac.is_multicast() || config.mac == MacAddr::UNSPECIFIED {
@@ -33,17 +33,17 @@ impl Host {
 
     // ---- settings: each counts up the generation ----
 
-    /// Adds an address and the route to its network. With the first IPv6 address comes the link-local one.
+    /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.
     pub fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
         self.ip.add_address(cidr)
     }
 
-    /// Removes an address, and the route to its network unless another address is there too; false if it was not there.
+    /// Removes an address, and the route to its network unless another address is in it; false if it was not there.
     pub fn remove_address(&mut self, addr: IpAddr) -> bool {
         self.ip.remove_address(addr)
     }
 
-    /// The host's addresses.
+    /// Addresses of the host.
     #[must_use]
     pub fn addresses(&self) -> &[Cidr] {
         self.ip.own.all()
@@ -59,7 +59,7 @@ impl Host {
         self.ip.remove_route(to)
     }
 
-    /// The routes, longest prefix first.
+    /// All routes, longest prefix first.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
         self.ip.routes()
     }
@@ -69,13 +69,13 @@ impl Host {
         self.ip.set_mtu(mtu)
     }
 
-    /// Changes the hardware address. The link-local address stays as it is.
+    /// Changes the MAC address. The link-local address stays as it is.
     pub fn set_mac(&mut self, mac: MacAddr) {
         self.ip.link.mac = mac;
         self.ip.link.generation += 1;
     }
 
-    /// The hardware address.
+    /// MAC address of the host.
     #[must_use]
     pub fn mac(&self) -> MacAddr {
         self.ip.link.mac
@@ -87,31 +87,31 @@ impl Host {
         self.ip.link.mtu
     }
 
-    /// Changes the tag.
+    /// Changes the VLAN tag.
     pub fn set_vlan(&mut self, vlan: Option<VlanTag>) {
         self.ip.link.vlan = vlan;
         self.ip.link.neighbours.flush();
         self.ip.link.generation += 1;
     }
 
-    /// Says what the adapter fills in from now on.
+    /// Sets the checksums that the adapter completes from now on.
     pub fn set_fills(&mut self, fills: Fills) {
         self.udp.fills = fills;
         self.ip.link.generation += 1;
     }
 
-    /// The interface went up or down.
+    /// Sets the interface up or down.
     pub fn set_up(&mut self, up: bool) {
         self.ip.link.up = up;
         self.ip.link.generation += 1;
     }
 
-    /// Ways that datagrams may take; all the way unless it is told.
+    /// Sets the paths that datagrams may take; all of them by default.
     pub fn set_path(&mut self, path: Path) {
         self.udp.path = path;
     }
 
-    /// The neighbours, to look at, to flush or to set by hand.
+    /// The neighbour table, to be read, flushed or changed.
     pub fn neighbours(&mut self) -> &mut Neighbours {
         &mut self.ip.link.neighbours
     }
@@ -124,66 +124,68 @@ impl Host {
 
     // ---- sockets ----
 
-    /// Opens a UDP socket; port 0 gives a free one, an unspecified address all of its family.
+    /// Opens a UDP socket; port 0 chooses a free one, an unspecified address means all of its family.
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, BindError> {
         self.udp.bind(local, &self.ip.own)
     }
 
-    /// Closes a socket; what waits in it is gone. False if it was closed.
+    /// Closes a socket and drops its waiting datagrams. False if it was closed already.
     pub fn udp_close(&mut self, id: UdpId) -> bool {
         self.udp.close(id)
     }
 
-    /// Sets or clears where a socket sends without being told, and from whom alone it receives. False if it is closed.
+    /// Sets or clears a socket's peer: its default destination, and the only sender it receives from. False if it is
+    /// closed.
     pub fn udp_connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
         self.udp.connect(id, remote)
     }
 
-    /// The socket's own address and its peer's; None if it is closed.
+    /// Local address and peer of a socket; None if it is closed.
     #[must_use]
     pub fn udp_ends(&self, id: UdpId) -> Option<(SocketAddr, Option<SocketAddr>)> {
         self.udp.ends(id)
     }
 
-    /// Copies the oldest waiting datagram, as far as it fits, and removes it: bytes copied, bytes it had, its sender.
+    /// Copies the oldest waiting datagram, as far as it fits, and removes it. Returns bytes copied, its length, its
+    /// sender.
     #[inline]
     pub fn udp_recv(&mut self, id: UdpId, into: &mut [u8]) -> Option<(usize, usize, SocketAddr)> {
         self.udp.recv(id, into)
     }
 
-    /// Datagrams that wait in a socket.
+    /// Number of datagrams that wait in a socket.
     #[must_use]
     pub fn udp_waiting(&self, id: UdpId) -> usize {
         self.udp.waiting(id)
     }
 
-    /// A socket to which something has come, a datagram or an error, since it was given last; each once, None when there
-    /// is none. Who has no use for it need not ask.
+    /// Takes a socket with a datagram or an error that is new since it was last returned; each once, None if there is
+    /// none. Calling it is optional.
     #[inline]
     pub fn udp_news(&mut self) -> Option<UdpId> {
         self.udp.news()
     }
 
-    /// An empty queue with as much room as a socket has, for [`Host::udp_hand_over`].
+    /// Makes an empty queue of the size of a socket's, for [`Host::udp_hand_over`].
     #[must_use]
     pub fn udp_inbox(&self) -> Inbox {
         self.udp.inbox()
     }
 
-    /// Moves all datagrams that wait in a socket to a queue elsewhere, mostly without copying. Those that find no room
-    /// there are dropped and counted as if they had found none here. Gives how many were moved, and whether the socket
-    /// has an error to be told too ([`Host::udp_error`]).
+    /// Moves all datagrams that wait in a socket to another queue, usually without copying. Those that find no room
+    /// there are dropped and counted as if the socket's queue had been full. Returns the number moved, and true if the
+    /// socket also has an error to be reported ([`Host::udp_error`]).
     pub fn udp_hand_over(&mut self, id: UdpId, to: &mut Inbox) -> (usize, bool) {
         self.udp.hand_over(id, to, &mut self.ip.link.counters)
     }
 
-    /// Takes what an ICMP error or a silent neighbour told of an earlier datagram of a connected socket; the next send
-    /// would tell it otherwise.
+    /// Takes the error that ICMP or neighbour resolution reported about an earlier datagram of a connected socket;
+    /// otherwise the next send would return it.
     pub fn udp_error(&mut self, id: UdpId) -> Option<SendError> {
         self.udp.error(id)
     }
 
-    /// Sends a datagram from a socket to where it is connected, or to `to`. What waits for its neighbour is sent too.
+    /// Sends a datagram from a socket to its peer, or to `to`. A datagram that waits for its neighbour counts as sent.
     #[inline]
     pub fn udp_send<T: Transmit>(
         &mut self,
@@ -196,8 +198,7 @@ impl Host {
         self.udp_send_probed(now, id, to, body, tx, &mut ())
     }
 
-    /// As [`Host::udp_send`], with somebody who looks between the stages. The fast path has only the first and the last of
-    /// them.
+    /// Like [`Host::udp_send`], with a probe between the stages. The fast path has only the first and the last stage.
     #[inline]
     pub fn udp_send_probed<T: Transmit, P: Probe>(
         &mut self,
@@ -213,8 +214,8 @@ impl Host {
 
     // ---- time ----
 
-    /// Tells all on the link where the host's addresses are: when the link came up, or an address moved here (RFC 5227,
-    /// section 3; RFC 4861, section 7.2.6).
+    /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
+    /// 5227, section 3; RFC 4861, section 7.2.6).
     pub fn announce<T: Transmit>(&mut self, tx: &mut T) {
         self.ip.link.announce(&self.ip.own, tx);
     }

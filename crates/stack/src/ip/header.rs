@@ -1,10 +1,9 @@
-//! IP's headers on the way down.
+//! Emission of IP headers.
 
 use linerate_wire::IpProtocol;
 use std::net::IpAddr;
 
-/// Hop limit of packets: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
-/// 5.2).
+/// Hop limit of packets: 1 for groups, the default (RFC 1112, section 6.1; RFC 3493, section 5.2).
 pub(crate) fn hops(to: IpAddr) -> u8 {
     if to.is_multicast() { 1 } else { 64 }
 }
@@ -15,20 +14,20 @@ pub(crate) fn header_len(addr: IpAddr) -> usize {
     if addr.is_ipv4() { 20 } else { 40 }
 }
 
-/// Length of a packet's payload; that it fits the packet's header is known.
+/// Length of a packet's payload, checked to fit the packet's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PayloadLen(u16);
 
 impl PayloadLen {
-    /// The length of a payload to this address; none if no packet can carry so much: IPv4's total length counts the
-    /// header too (RFC 791, section 3.1), IPv6's payload length does not (RFC 8200, section 3).
+    /// Length of a payload to this address; None if no packet can carry so much: IPv4's total length includes the
+    /// header (RFC 791, section 3.1), IPv6's payload length does not (RFC 8200, section 3).
     #[inline]
     pub(crate) fn new(len: usize, to: IpAddr) -> Option<Self> {
         let most = if to.is_ipv4() { u16::MAX - IPV4_HEADER } else { u16::MAX };
         u16::try_from(len).ok().filter(|len| *len <= most).map(Self)
     }
 
-    /// In bytes.
+    /// Length in bytes.
     #[inline]
     pub(crate) const fn bytes(self) -> u16 {
         self.0
@@ -38,7 +37,7 @@ impl PayloadLen {
 /// Bytes of an IPv4 header without options.
 const IPV4_HEADER: u16 = 20;
 
-/// An IP header in front; the buffer is longer than that. Only datagrams that may not be fragmented come here.
+/// Writes an IP header to the start of the buffer, which is longer. For unfragmented packets only.
 pub(crate) fn emit_ip(
     buffer: &mut [u8],
     ends: (IpAddr, IpAddr),
@@ -50,13 +49,13 @@ pub(crate) fn emit_ip(
     let mut header = [0; 40];
     let len = match ends {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            // The representation wants room for the payload, which stands elsewhere.
+            // The header's representation expects the payload in the same buffer, but it is elsewhere.
             let total = IPV4_HEADER + payload_len.bytes();
             header[0] = 0x45;
             header[2..4].copy_from_slice(&total.to_be_bytes());
             header[4..6].copy_from_slice(&ident.to_be_bytes());
-            // Who can hear that it was too long sends a datagram that may not be cut (RFC 1191, section 3); an ICMP message
-            // has nobody who would send it again.
+            // A sender that can be told that it was too long sets "don't fragment" (RFC 1191, section 3); nobody would
+            // resend an ICMP message.
             header[6] = if protocol == IpProtocol::UDP { 0x40 } else { 0 };
             header[8] = hops;
             header[9] = protocol.0;
@@ -80,7 +79,7 @@ pub(crate) fn emit_ip(
     buffer[..len].copy_from_slice(&header[..len]);
 }
 
-/// A packet that is not fragmented.
+/// Builds a packet that is not fragmented.
 pub(crate) fn whole_packet(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,

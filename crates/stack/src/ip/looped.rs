@@ -1,8 +1,8 @@
-//! Packets from the host to itself, on their way to where received ones go.
+//! Packets from the host to itself, queued for the receive path.
 
 use std::collections::VecDeque;
 
-/// Most packets on their way.
+/// Most packets in the queue.
 const MOST: usize = 256;
 
 /// A bounded queue of whole packets.
@@ -10,7 +10,7 @@ const MOST: usize = 256;
 pub(crate) struct Looped(VecDeque<Vec<u8>>);
 
 impl Looped {
-    /// Adds the packet that `make` makes; false, and nothing made, if there are too many.
+    /// Queues the packet built by `make`; false, with `make` not called, if the queue is full.
     pub(crate) fn push(&mut self, make: impl FnOnce() -> Vec<u8>) -> bool {
         let room = self.has_room();
         if room {

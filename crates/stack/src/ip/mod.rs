@@ -1,7 +1,8 @@
 //! IP, version 4 and 6: the host's addresses and routes, headers, fragments, and ICMP.
 //!
-//! Upwards it gives payloads for the protocols above, and what ICMP or a silent neighbour says of what they sent
-//! ([`Taken`], [`Report`]). Downwards it chooses source and next hop ([`NextHop`]) and gives whole packets to the link under it.
+//! Upwards it delivers payloads for the protocols above, and reports of ICMP or of neighbour resolution about their
+//! packets ([`Taken`], [`Report`]). Downwards it chooses source and next hop ([`NextHop`]) and gives whole packets to
+//! the link.
 //!
 //! Out of scope: it forwards nothing, and knows no sockets.
 
@@ -46,13 +47,13 @@ pub(crate) struct Ip {
     reassembly: Reassembly,
     pub(crate) looped: Looped,
     allowance: Allowance,
-    /// The next packet's identification over IPv4, and the next datagram's in fragments over IPv6.
+    /// Identification of the next packet over IPv4, and of the next fragmented datagram over IPv6.
     pub(crate) ident: u16,
     ident_v6: u32,
 }
 
 impl Ip {
-    /// Without addresses and routes.
+    /// Makes a layer without addresses and routes.
     pub(crate) fn new(link: Link, seed: u64) -> Self {
         Self {
             link,
@@ -67,13 +68,13 @@ impl Ip {
         }
     }
 
-    /// Does what time brings: requests to neighbours, and errors for fragments that never came.
+    /// Does the work that is due: requests to neighbours, and errors for fragments that never came.
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         self.link.poll(now, &self.own, tx);
         self.end_fragments(now, tx);
     }
 
-    /// When [`Ip::poll`] has something to do, or there is a packet from the host to itself.
+    /// Time of the next call of [`Ip::poll`]; 0 if a packet from the host to itself is queued.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         if !self.looped.is_empty() {
             return Some(0);

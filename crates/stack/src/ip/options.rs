@@ -1,14 +1,14 @@
-//! IPv4's options: stepped over, but for those that a host must look at (RFC 1122, section 3.2.1.8).
+//! IPv4's options: skipped, except for those that a host must process (RFC 1122, section 3.2.1.8).
 
-/// What stands in the way of a packet.
+/// Problem with a packet's options, for which it is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// It came, or wants to go, by a way of its sender's choice: nobody's packets are forwarded here, and answers would go
-    /// where the sender wants (RFC 7126, sections 4.3 and 4.4).
+    /// Source routing: packets are not forwarded here, and answers would take a path of the sender's choice (RFC 7126,
+    /// sections 4.3 and 4.4).
     SourceRoute,
-    /// The option at this byte of the options has a length that cannot be.
+    /// An option with an invalid length.
     Length {
-        /// Counted from the first option.
+        /// Offset of the option, in bytes from the first option.
         at: usize,
     },
 }
@@ -18,7 +18,7 @@ const NO_OPERATION: u8 = 1;
 const LOOSE_SOURCE_ROUTE: u8 = 131;
 const STRICT_SOURCE_ROUTE: u8 = 137;
 
-/// Looks at all of a header behind its first 20 bytes.
+/// Checks all options, the header's bytes after the first 20.
 pub(crate) fn check(options: &[u8]) -> Result<(), Problem> {
     let mut at = 0;
     while let Some(kind) = options.get(at) {

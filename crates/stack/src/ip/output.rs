@@ -1,4 +1,4 @@
-//! The way down: source, next hop, fragments.
+//! IP output: source, next hop, fragments.
 
 use super::reassembly::{Fragment, Fragments};
 use super::{Ip, PayloadLen, header_len, whole_packet};
@@ -28,8 +28,8 @@ impl Ip {
         self.own.is_ours(from).then(|| NextHop { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
     }
 
-    /// The address to send from: the destination itself if it is ours, one on the next hop's network, or the first of
-    /// the family whose scope reaches as far (RFC 6724, rules 1, 2 and 8).
+    /// Source address: the destination itself if it is ours, one on the next hop's network, or the first of the family
+    /// whose scope is wide enough (RFC 6724, rules 1, 2 and 8).
     fn source(&self, to: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if self.own.is_ours(to) {
             return Some(to);
@@ -44,7 +44,7 @@ impl Ip {
             .or_else(|| family().map(Cidr::addr).next())
     }
 
-    /// Sends a payload, in fragments if it is longer than the way allows: to a next hop, or to the host itself. False if
+    /// Sends a payload, in fragments if it is longer than the path MTU: to a next hop, or to the host itself. False if
     /// there was no room for all of it.
     #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
     pub(crate) fn send<T: Transmit>(
@@ -81,7 +81,7 @@ impl Ip {
     }
 }
 
-/// A packet with one fragment; none if no packet can carry it.
+/// Builds a packet with one fragment; None if no packet can carry it.
 fn fragment(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,

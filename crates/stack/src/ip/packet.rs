@@ -1,11 +1,11 @@
-//! Facts about a received packet on its way up.
+//! Properties of a received packet, passed from layer to layer.
 
 use super::Report;
 use crate::link::Arrived;
 use linerate_wire::{IpProtocol, MacAddr};
 use std::net::IpAddr;
 
-/// Facts about an IP packet when its payload is looked at.
+/// Properties of an IP packet whose payload is to be processed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub(crate) from: IpAddr,
@@ -14,10 +14,10 @@ pub(crate) struct Packet<'a> {
     /// The packet from its IP header on, for errors that quote it.
     pub(crate) whole: &'a [u8],
     pub(crate) protocol: IpProtocol,
-    /// Which byte of the packet names it.
+    /// Offset in the packet of the byte that names the protocol.
     pub(crate) named_at: u32,
     pub(crate) payload: &'a [u8],
-    /// It came to everybody (a group or a broadcast): nobody answers with an error.
+    /// It was sent to a group or a broadcast: no ICMP error is sent in reply.
     pub(crate) to_all: bool,
     pub(crate) origin: Origin,
 }
@@ -25,46 +25,46 @@ pub(crate) struct Packet<'a> {
 /// Result of IP's input for a packet to this host.
 #[derive(Debug)]
 pub(crate) enum Taken<'a> {
-    /// It carries a payload for a protocol above.
+    /// A payload for a protocol above IP.
     Up(Packet<'a>),
-    /// It was the last fragment of this packet, which is to be taken as if it had never been in fragments.
+    /// A packet completed by its last fragment, to be processed as if it had never been fragmented.
     Whole(Vec<u8>),
-    /// It was an ICMP error about what a socket may have sent.
+    /// An ICMP error about a packet that a socket may have sent.
     Error(Report),
-    /// Nothing is left to do.
+    /// Nothing left to be done.
     Done,
 }
 
 /// Origin of an IP packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
-    /// The stations that it came from and to on the link; none if it came from ourselves.
+    /// Source and destination MAC address; None for a packet from this host.
     pub(crate) stations: Option<(MacAddr, MacAddr)>,
     /// The adapter has verified the upper checksum, or the packet never left the machine.
     pub(crate) verified: bool,
-    /// It was in fragments.
+    /// The packet was reassembled from fragments.
     pub(crate) joined: bool,
 }
 
 impl Origin {
-    /// It came in a frame.
+    /// Origin of a packet that came in a frame.
     #[inline]
     pub(crate) fn link(arrived: &Arrived<'_>) -> Self {
         Self { stations: Some(arrived.stations), verified: arrived.verified, joined: false }
     }
 
-    /// It never left the host.
+    /// Origin of a packet that never left the host.
     pub(crate) fn ourselves() -> Self {
         Origin { verified: true, ..Origin::default() }
     }
 
-    /// It came to more than one station.
+    /// True if the packet was sent to several stations (multicast MAC address).
     #[inline]
     pub(super) fn to_group(self) -> bool {
         self.stations.is_some_and(|(_, dst)| dst.is_multicast())
     }
 
-    /// It was in fragments: the adapter saw pieces only, so the checksum is still to be verified.
+    /// Origin of a reassembled packet: the adapter saw fragments only, so the checksum is still to be verified.
     pub(crate) fn joined(self) -> Self {
         Self { verified: false, joined: true, ..self }
     }

@@ -1,12 +1,12 @@
-//! Path MTUs that routers told (RFC 1191, RFC 8201): few, and for a time.
+//! Path MTUs reported by routers (RFC 1191, RFC 8201), limited in number and in time.
 
 use std::net::IpAddr;
 
 const MOST: usize = 64;
-/// Ten minutes, after which the way may have become wider (RFC 1191, section 6.3).
+/// Ten minutes in ns, after which the path MTU may have grown (RFC 1191, section 6.3).
 const AGE: u64 = 600_000_000_000;
-/// What no link is below, so nobody can be talked into splitting datagrams to dust (RFC 1191, section 3, gives 68, which
-/// Linux raises to 552; RFC 8200, section 5).
+/// Smallest path MTUs accepted, so that nobody can force datagrams into tiny fragments (RFC 1191, section 3, gives 68,
+/// which Linux raises to 552; RFC 8200, section 5).
 const LEAST_V4: usize = 552;
 const LEAST_V6: usize = 1280;
 
@@ -17,7 +17,7 @@ struct Told {
     until: u64,
 }
 
-/// What was told, by destination.
+/// Path MTUs by destination.
 #[derive(Debug, Default)]
 pub(crate) struct Pmtu(Vec<Told>);
 
@@ -31,7 +31,7 @@ impl Pmtu {
         self.0.iter().find(|t| t.to == to && now < t.until).map_or(link, |t| t.mtu.min(link))
     }
 
-    /// A router said that packets may have `mtu` bytes; false if nothing changes by it.
+    /// Records a router's report that packets may have at most `mtu` bytes; false if nothing changes.
     pub(crate) fn tell(&mut self, to: IpAddr, mtu: usize, link: usize, now: u64) -> bool {
         let least = if to.is_ipv4() { LEAST_V4 } else { LEAST_V6 };
         let mtu = mtu.max(least);

@@ -1,4 +1,4 @@
-//! Routes: the longest prefix that holds the destination.
+//! Routes: longest prefix match.
 
 use crate::address::Cidr;
 use std::net::IpAddr;
@@ -6,16 +6,16 @@ use std::net::IpAddr;
 /// Most routes; a host has a handful.
 const MOST: usize = 1024;
 
-/// A way to a network.
+/// A route to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The network.
+    /// Network of the destination.
     pub to: Cidr,
-    /// The router; none if the network is on the link.
+    /// Address of the router; None if the network is on the link.
     pub via: Option<IpAddr>,
 }
 
-/// The routes, longest prefix first.
+/// All routes, longest prefix first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routes(Vec<Route>);
 

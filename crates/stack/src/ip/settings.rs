@@ -1,4 +1,4 @@
-//! Addresses, routes and the MTU: what may be set, and what each counts up the generation for.
+//! Addresses, routes and the MTU: checks and changes. Each change increments the generation.
 
 use super::{Ip, Route};
 use crate::address::{Cidr, is_mapped, link_local};
@@ -12,37 +12,37 @@ const ADDRESSES: usize = 64;
 const LEAST_MTU: usize = 68;
 const LEAST_MTU_V6: usize = 1280;
 
-/// Why a setting was refused.
+/// Reason for which a setting was refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConfigError {
-    /// Not an address that a host can have.
+    /// An address that a host cannot have.
     #[error("{0} cannot be a host's address: give a unicast address that is not its network's own")]
     Address(Cidr),
-    /// Too many.
+    /// Too many addresses.
     #[error("a host has at most {ADDRESSES} addresses")]
     TooMany,
-    /// Too small or too large.
+    /// An MTU that is too small or too large.
     #[error("an MTU of {0} is out of range: give {LEAST_MTU} to 65535, and at least {LEAST_MTU_V6} with IPv6")]
     Mtu(usize),
-    /// No station's.
+    /// A MAC address that is not a station's.
     #[error("{0} cannot be a host's hardware address: give a unicast one, as 02:00:00:00:00:01")]
     Mac(MacAddr),
     /// A route whose router is not on the link.
     #[error("the router {0} is on none of the host's networks: give one that is")]
     Router(IpAddr),
-    /// Too many.
+    /// Too many routes.
     #[error("there are too many routes")]
     TooManyRoutes,
 }
 
-/// Checks the MTU of a host that has IPv6 addresses or not.
+/// Checks an MTU; `v6`: the host has IPv6 addresses.
 pub(crate) fn check_mtu(mtu: usize, v6: bool) -> Result<(), ConfigError> {
     let least = if v6 { LEAST_MTU_V6 } else { LEAST_MTU };
     if (least..=65535).contains(&mtu) { Ok(()) } else { Err(ConfigError::Mtu(mtu)) }
 }
 
 impl Ip {
-    /// Adds an address and the route to its network. With the first IPv6 address comes the link-local one.
+    /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.
     pub(crate) fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
         let addr = cidr.addr();
         let own_network = addr.is_ipv4() && cidr.prefix() < 31 && cidr.network().addr() == addr;
@@ -72,7 +72,7 @@ impl Ip {
         Ok(())
     }
 
-    /// Removes an address, and the route to its network unless another address is there too; false if it was not there.
+    /// Removes an address, and the route to its network unless another address is in it; false if it was not there.
     pub(crate) fn remove_address(&mut self, addr: IpAddr) -> bool {
         let Some(gone) = self.own.remove(addr) else { return false };
         if !self.own.all().iter().any(|a| a.network() == gone.network()) {
@@ -101,7 +101,7 @@ impl Ip {
         self.routes.remove(to)
     }
 
-    /// The routes, longest prefix first.
+    /// All routes, longest prefix first.
     pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }

@@ -1,4 +1,4 @@
-//! IPv4 on the way up.
+//! IPv4 input.
 
 use super::reassembly::Outcome;
 use super::{Ip, Origin, Packet, Taken, Wrong, options};
@@ -9,7 +9,7 @@ use linerate_sum::Sum;
 use linerate_wire::{IpProtocol, Ipv4Packet, pseudo_header_v4};
 use std::net::Ipv4Addr;
 
-/// A packet with a right header and a source that can be.
+/// A packet with a valid header and source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct V4<'a> {
     pub(crate) from: Key,
@@ -24,7 +24,7 @@ impl<'a> V4<'a> {
         self.ip.payload()
     }
 
-    /// The pseudo-header's share of an upper checksum.
+    /// Sum over the pseudo-header, for a checksum of the layer above.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
         pseudo_header_v4(self.ip.src(), self.ip.dst(), protocol, self.payload().len())
@@ -48,8 +48,8 @@ impl Ip {
         Ok(V4 { from, to, whole, ip })
     }
 
-    /// True if a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
-    /// for IP to do.
+    /// True if a packet is for this host only, and its payload directly one of `protocol`: then IP has nothing more to
+    /// do.
     #[inline]
     pub(crate) fn is_plain_v4(&self, packet: &V4<'_>, origin: Origin, protocol: IpProtocol) -> bool {
         let V4 { ip, to, .. } = packet;
@@ -57,7 +57,7 @@ impl Ip {
         plain && ip.protocol() == protocol && self.own.has(*to)
     }
 
-    /// Takes any packet.
+    /// Processes any packet.
     pub(crate) fn take_v4<'a, T: Transmit>(
         &mut self,
         now: u64,
@@ -71,7 +71,7 @@ impl Ip {
         if !to_all && !self.own.has(*to) {
             return Err(Discard::NotForUs);
         }
-        // RFC 1122, section 3.3.6: what comes by a broadcast of the link is for all, or for nobody.
+        // RFC 1122, section 3.3.6: a link-layer broadcast must have an IP broadcast or group as destination.
         if !to_all && origin.to_group() {
             return Err(Discard::BadAddress);
         }

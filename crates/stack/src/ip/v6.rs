@@ -1,4 +1,4 @@
-//! IPv6 on the way up.
+//! IPv6 input.
 
 use super::reassembly::{Outcome, Reason};
 use super::{Ip, Origin, Packet, Taken, Wrong};
@@ -8,7 +8,7 @@ use crate::counters::Discard;
 use linerate_sum::Sum;
 use linerate_wire::{IpProtocol, Ipv6Chain, Ipv6Packet, Ipv6Problem, pseudo_header_v6};
 
-/// A packet with a source that can be.
+/// A packet with a valid source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct V6<'a> {
     pub(crate) from: Key,
@@ -23,7 +23,7 @@ impl<'a> V6<'a> {
         self.ip.payload()
     }
 
-    /// The pseudo-header's share of an upper checksum.
+    /// Sum over the pseudo-header, for a checksum of the layer above.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
         pseudo_header_v6(self.ip.src(), self.ip.dst(), protocol, usize::from(self.ip.payload_len()))
@@ -31,13 +31,13 @@ impl<'a> V6<'a> {
 }
 
 impl Ip {
-    /// Checks a packet's ends.
+    /// Checks a packet's source and destination.
     #[inline]
     pub(crate) fn open_v6<'a>(&self, whole: &'a [u8], origin: Origin) -> Result<V6<'a>, Discard> {
         let ip = Ipv6Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
         let (src, dst) = (ip.src(), ip.dst());
         let (from, to) = (Key::v6(src), Key::v6(dst));
-        // IPv4's addresses in IPv6's clothes stay inside programs (RFC 4291, section 2.5.5.2).
+        // IPv4-mapped IPv6 addresses must not appear on the link (RFC 4291, section 2.5.5.2).
         let mapped = from.is_v4() || to.is_v4();
         if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.own.has(from)) {
             return Err(Discard::BadAddress);
@@ -45,14 +45,14 @@ impl Ip {
         Ok(V6 { from, to, whole, ip })
     }
 
-    /// True if a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
-    /// for IP to do.
+    /// True if a packet is for this host only, and its payload directly one of `protocol`: then IP has nothing more to
+    /// do.
     #[inline]
     pub(crate) fn is_plain_v6(&self, packet: &V6<'_>, origin: Origin, protocol: IpProtocol) -> bool {
         packet.ip.next_header() == protocol && self.own.has(packet.to) && !origin.to_group()
     }
 
-    /// Takes any packet.
+    /// Processes any packet.
     pub(crate) fn take_v6<'a, T: Transmit>(
         &mut self,
         now: u64,

@@ -1,4 +1,4 @@
-//! ARP (RFC 826): asking for IPv4's neighbours, and answering them.
+//! ARP (RFC 826): requests for IPv4 neighbours, and answers to theirs.
 
 use super::{Heard, Link};
 use crate::Transmit;
@@ -23,7 +23,7 @@ impl Link {
             return Err(Discard::BadAddress);
         }
         if own.is_ours(from) {
-            // Somebody has our address, or our own frame came back: no neighbour of ours.
+            // Another station has our address, or our own frame came back: not learned.
             return Err(Discard::BadAddress);
         }
         let how = match arp.operation {
@@ -32,7 +32,7 @@ impl Link {
             _ => Heard::ARP_GRATUITOUS,
         };
         self.counters.neighbours += 1;
-        // A probe for an address (RFC 5227) has no sender to be learned.
+        // An address probe (RFC 5227) has no sender address to be learned.
         if !arp.sender_ip.is_unspecified() && own.on_link(from) {
             self.learn(now, from, Some(arp.sender_mac), how, tx);
         }
@@ -49,7 +49,7 @@ impl Link {
         Ok(())
     }
 
-    /// Asks who has an address: its neighbour alone, or all on the link.
+    /// Sends a request: to the neighbour alone, or to all on the link.
     pub(super) fn ask_v4<T: Transmit>(
         &self,
         ip: Ipv4Addr,
@@ -73,7 +73,7 @@ impl Link {
         self.send_arp(unicast.unwrap_or(MacAddr::BROADCAST), &arp, tx)
     }
 
-    /// Tells all on the link that an address is here.
+    /// Announces an address to all on the link.
     pub(super) fn announce_v4<T: Transmit>(&self, ip: Ipv4Addr, tx: &mut T) -> Result<(), Discard> {
         let arp = ArpRepr {
             operation: ArpOperation::REQUEST,

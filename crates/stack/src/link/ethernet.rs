@@ -1,4 +1,4 @@
-//! Ethernet's header and tag, read on the way up and written on the way down.
+//! Ethernet header and VLAN tag, parsed and emitted.
 
 use super::Link;
 use crate::Transmit;
@@ -6,22 +6,22 @@ use crate::counters::Discard;
 use linerate_ring::Meta;
 use linerate_wire::{EtherType, EthernetFrame, EthernetRepr, MacAddr, VlanHeader, VlanRepr};
 
-/// Ethernet's header with a tag.
+/// Bytes of the Ethernet header with a tag.
 const LONGEST: usize = 14 + 4;
 
-/// What a frame for us carried.
+/// Payload of a frame for us, and its header's fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) ethertype: EtherType,
     pub(crate) payload: &'a [u8],
-    /// The stations that it came from and to.
+    /// Source and destination MAC address.
     pub(crate) stations: (MacAddr, MacAddr),
-    /// The adapter has verified the upper checksum, or it never left the machine.
+    /// The adapter has verified the upper checksum, or the frame never left the machine.
     pub(crate) verified: bool,
 }
 
 impl Link {
-    /// Takes the header and tag off a frame that is for us.
+    /// Strips the header and tag from a frame; an error if it is not for us.
     #[inline]
     pub(crate) fn open<'a>(&self, frame: &'a [u8], meta: Option<Meta>) -> Result<Arrived<'a>, Discard> {
         let ethernet = EthernetFrame::new_checked(frame).map_err(|_| Discard::Malformed)?;
@@ -34,12 +34,12 @@ impl Link {
         }
         let (mut ethertype, mut payload) = (ethernet.ethertype(), ethernet.payload());
         let mut vid = meta.map_or(0, |meta| meta.vlan_tci & 0x0fff);
-        // Two tags, one of which the adapter has taken out, are somebody else's.
+        // A second tag, after one that the adapter has stripped, is not for us.
         if ethertype == EtherType::VLAN && vid == 0 {
             let tag = VlanHeader::new_checked(payload).map_err(|_| Discard::Malformed)?;
             (vid, ethertype, payload) = (tag.tag().vid(), tag.ethertype(), tag.payload());
         }
-        // Number 0 is a priority without a VLAN (IEEE 802.1Q, 9.6).
+        // VLAN 0 is a priority tag without a VLAN (IEEE 802.1Q, 9.6).
         if vid != self.vlan.map_or(0, |tag| tag.vid()) {
             return Err(Discard::NotForUs);
         }
@@ -55,7 +55,7 @@ impl Link {
         tx.send(&head[..len], &[packet], None)
     }
 
-    /// Sends what is not IP to a station.
+    /// Sends a frame other than IP to a station.
     pub(super) fn send_other<T: Transmit>(&self, mac: MacAddr, ethertype: EtherType, body: &[u8], tx: &mut T) -> bool {
         let mut head = [0; LONGEST];
         let len = self.header_len();
@@ -69,7 +69,7 @@ impl Link {
         14 + if self.vlan.is_some() { 4 } else { 0 }
     }
 
-    /// Writes the header and tag of an IP packet; `head` is just as long.
+    /// Writes the header and tag of an IP packet; `head` has exactly their length.
     pub(crate) fn emit_header(&self, head: &mut [u8], dst: MacAddr, v4: bool) {
         self.emit(head, dst, if v4 { EtherType::IPV4 } else { EtherType::IPV6 });
     }

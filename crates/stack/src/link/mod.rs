@@ -1,10 +1,12 @@
-//! The link: Ethernet's frames and their tag, who is where on it (ARP, neighbour discovery), and what waits for that.
+//! The link: Ethernet headers and VLAN tags, neighbours (ARP, neighbour discovery), and packets that wait for
+//! resolution.
 //!
-//! Upwards it gives what a frame carries ([`Link::open`]), downwards it takes whole IP packets for a next hop
-//! ([`Link::send`]). Packets that waited in vain it keeps until the layers above ask for them ([`Link::failed`]).
+//! Upwards it delivers a frame's payload ([`Link::open`]), downwards it takes whole IP packets for a next hop
+//! ([`Link::send`]). Packets whose neighbour never answered are kept until the layers above ask for them
+//! ([`Link::failed`]).
 //!
-//! Out of scope: it knows no routes, no ICMP but neighbour discovery's, and no sockets. The host's own addresses
-//! are passed in, because neighbours are asked from them and ask for them.
+//! Out of scope: it knows no routes, no ICMP but neighbour discovery's, and no sockets. The host's own addresses are
+//! passed in, because requests to neighbours are sent from them, and requests for them are answered.
 
 mod arp;
 mod ethernet;
@@ -24,7 +26,7 @@ pub use neighbour::{
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// Packets that wait for one neighbour: the largest datagram fits in fragments over any MTU from 552.
+/// Most packets that wait for one neighbour: the largest datagram fits in fragments over any MTU from 552.
 const HELD: usize = 128;
 
 /// A station on a link.
@@ -36,20 +38,20 @@ pub(crate) struct Link {
     pub(crate) vlan: Option<VlanTag>,
     pub(crate) up: bool,
     pub(crate) neighbours: Neighbours,
-    /// What waited for a neighbour that never answered.
+    /// Packets for neighbours that never answered.
     failed: VecDeque<Vec<u8>>,
-    /// Counts up with each change of any layer that a kept header could depend on.
+    /// Incremented by each change of any layer that a cached header could depend on.
     pub(crate) generation: u64,
     /// Counters of all layers.
     pub(crate) counters: Counters,
 }
 
-/// What a kept header was made under. Equal means that nothing has changed.
+/// Generations under which a cached header was made. If they are equal, nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Validity {
-    /// Of the host's settings, addresses and routes.
+    /// Generation of the host's settings, addresses and routes.
     pub(crate) host: u64,
-    /// Of its neighbours.
+    /// Generation of the host's neighbours.
     pub(crate) neighbours: u64,
 }
 
@@ -73,7 +75,7 @@ impl Link {
         Validity { host: self.generation, neighbours: self.neighbours.generation() }
     }
 
-    /// The station of a next hop; None if it is being asked for.
+    /// MAC address of a next hop; None while it is being resolved.
     #[inline]
     pub(crate) fn station(&mut self, now: u64, hop: IpAddr, own: &Own) -> Option<MacAddr> {
         match hop {
@@ -86,7 +88,7 @@ impl Link {
         }
     }
 
-    /// Sends a whole IP packet to a next hop, or keeps it until the hop's station is known.
+    /// Sends a whole IP packet to a next hop, or keeps it until the hop is resolved.
     pub(crate) fn send<T: Transmit>(&mut self, now: u64, hop: IpAddr, packet: Vec<u8>, own: &Own, tx: &mut T) -> bool {
         match self.station(now, hop, own) {
             Some(mac) => self.send_frame(mac, hop.is_ipv4(), &packet, tx),
@@ -131,8 +133,8 @@ impl Link {
         self.failed.pop_front()
     }
 
-    /// Tells all on the link where the host's addresses are: when the link came up, or an address moved here (RFC 5227,
-    /// section 3; RFC 4861, section 7.2.6).
+    /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
+    /// 5227, section 3; RFC 4861, section 7.2.6).
     pub(crate) fn announce<T: Transmit>(&mut self, own: &Own, tx: &mut T) {
         for cidr in own.all() {
             let sent = match cidr.addr() {
@@ -145,7 +147,7 @@ impl Link {
         }
     }
 
-    /// Notes where a neighbour is, and sends what waited for it.
+    /// Records a neighbour's MAC address, and sends the packets that waited for it.
     fn learn<T: Transmit>(&mut self, now: u64, ip: IpAddr, mac: Option<MacAddr>, how: Heard, tx: &mut T) {
         let held = self.neighbours.learn(now, ip, mac, how);
         let Some(mac) = mac else { return };

@@ -1,4 +1,4 @@
-//! Neighbour discovery (RFC 4861): asking for IPv6's neighbours, and answering them.
+//! Neighbour discovery (RFC 4861): solicitations for IPv6 neighbours, and answers to theirs.
 
 use super::{Heard, Link};
 use crate::Transmit;
@@ -7,21 +7,21 @@ use crate::counters::Discard;
 use linerate_wire::{Icmpv6Packet, IpProtocol, Ipv6Repr, MacAddr, NdpRepr, multicast_mac, solicited_node};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What no router passes on, so it came from the link itself (RFC 4861, section 11.2).
+/// Hop limit that no router passes on: the message came from the link itself (RFC 4861, section 11.2).
 const HOPS: u8 = 255;
 
-/// What is known of the packet that a message came in.
+/// Addresses of the packet that carried a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) from: Ipv6Addr,
     pub(crate) to: Ipv6Addr,
     pub(crate) hops: u8,
-    /// The station that it came from; none if it came from ourselves.
+    /// MAC address of the sender; None if the message is from ourselves.
     pub(crate) station: Option<MacAddr>,
 }
 
 impl Link {
-    /// RFC 4861, sections 7.1 and 7.2. Routers' messages are not for a host whose routes are configured.
+    /// Processes a message (RFC 4861, sections 7.1 and 7.2). Router messages are ignored: routes are configured.
     pub(crate) fn take_ndp<T: Transmit>(
         &mut self,
         now: u64,
@@ -57,7 +57,7 @@ impl Link {
                     overrides: true,
                     mac: Some(self.mac),
                 };
-                // Who has no address yet asks whether he may have this one: all are told that he may not.
+                // A station without address checks whether it may use this one (DAD): all are told that it is taken.
                 let (to, station) = if unclaimed { (ALL_NODES, None) } else { (from, source.or(station)) };
                 self.send_ndp((target, to), station, &answer, tx)
             }
@@ -76,7 +76,7 @@ impl Link {
         }
     }
 
-    /// Asks who has an address: its neighbour alone, or the group of those who may have it.
+    /// Sends a solicitation: to the neighbour alone, or to the solicited-node group.
     pub(super) fn ask_v6<T: Transmit>(
         &self,
         ip: Ipv6Addr,
@@ -96,7 +96,7 @@ impl Link {
         self.send_ndp((source, to), unicast, &asked, tx)
     }
 
-    /// Tells all on the link that an address is here.
+    /// Announces an address to all on the link.
     pub(super) fn announce_v6<T: Transmit>(&self, target: Ipv6Addr, tx: &mut T) -> Result<(), Discard> {
         let said = NdpRepr::NeighborAdvertisement {
             target,

@@ -1,16 +1,16 @@
-//! Why sockets refuse.
+//! Errors of sockets.
 
 use super::sockets::MOST;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
-/// Why an address could not be taken.
+/// Reason for which an address could not be bound.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum BindError {
-    /// Another socket has it, or has the port for all addresses.
+    /// Another socket is bound to it, or to the port on all addresses.
     #[error("{0} is in use: choose another port")]
     InUse(SocketAddr),
-    /// Not one of the host's.
+    /// The address is not one of the host's.
     #[error("{0} is not an address of this host: give one of its own, or 0.0.0.0 or ::")]
     NotOurs(IpAddr),
     /// Too many sockets.
@@ -18,34 +18,34 @@ pub enum BindError {
     Full,
 }
 
-/// Why a datagram was not sent.
+/// Reason for which a datagram was not sent.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SendError {
-    /// The transmit ring is full; later it may go.
+    /// The transmit ring is full; a later try may succeed.
     #[error("the transmit ring is full: try again")]
     NoRoom,
-    /// The socket has no destination of its own, and none was given.
+    /// The socket is not connected, and no destination was given.
     #[error("the socket is not connected: connect it, or give a destination")]
     NotConnected,
-    /// IPv4 from IPv6 or the reverse, or port 0, or an address nobody can have.
+    /// A destination of the other family, with port 0, or with an address that nobody can have.
     #[error("this destination cannot be reached from this socket: give one of its own family, with a port")]
     BadDestination,
-    /// No route.
+    /// No route to the destination.
     #[error("there is no route to the destination: add one")]
     NoRoute,
-    /// Longer than a datagram can be.
+    /// Longer than the largest datagram.
     #[error("the datagram is too long: UDP carries at most 65507 bytes over IPv4, 65527 over IPv6")]
     TooLong,
     /// The interface is down.
     #[error("the interface is down")]
     Down,
-    /// An earlier datagram was refused there: nobody listens (ICMP port unreachable).
+    /// An earlier datagram was refused: nobody listens there (ICMP port unreachable).
     #[error("nobody listens at the destination")]
     Refused,
-    /// An earlier datagram did not get there (ICMP unreachable, or the neighbour is silent).
+    /// An earlier datagram did not arrive (ICMP unreachable, or the neighbour did not answer).
     #[error("the destination cannot be reached")]
     Unreachable,
-    /// No such socket any more.
+    /// The socket does not exist any more.
     #[error("the socket is closed")]
     Closed,
 }

@@ -1,21 +1,21 @@
-//! The flow table: where packets to a destination go, found once. Headers are not kept here; see [`super::template`].
+//! The flow table: cached routes and neighbours of destinations. Headers are not kept here; see [`super::template`].
 
 use crate::link::Validity;
 use linerate_wire::MacAddr;
 use std::net::IpAddr;
 
-/// Entries; a power of two. A destination has one place, and the last one to want it keeps it.
+/// Number of entries; a power of two. A destination has one place, which the latest flow overwrites.
 const ENTRIES: usize = 256;
 
-/// What the long way found out.
+/// Result of a lookup of route and neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// The destination, and the source that was asked for (unspecified: any).
+    /// The destination, and the source to which the socket is bound (unspecified: any).
     pub(crate) to: IpAddr,
     pub(crate) bound: IpAddr,
-    /// The source that was chosen.
+    /// Source address that was chosen.
     pub(crate) from: IpAddr,
-    /// Whose hardware address it is.
+    /// Next hop that has the MAC address.
     pub(crate) hop: IpAddr,
     pub(crate) mac: MacAddr,
     /// Longest IP packet.
@@ -47,14 +47,14 @@ impl Flows {
         usize::try_from(bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).unwrap_or(0) % ENTRIES
     }
 
-    /// The flow, if it is known and holds.
+    /// Finds the flow, if it is known and valid.
     #[inline]
     pub(crate) fn find(&self, to: IpAddr, bound: IpAddr, valid: Validity, now: u64) -> Option<&Flow> {
         let holds = |f: &&Flow| f.to == to && f.bound == bound && f.valid == valid && now < f.until;
         self.0[Self::place(to)].as_ref().filter(holds)
     }
 
-    /// Keeps a flow.
+    /// Stores a flow.
     pub(crate) fn keep(&mut self, flow: Flow) {
         self.0[Self::place(flow.to)] = Some(flow);
     }

@@ -1,4 +1,4 @@
-//! UDP's header on the way down.
+//! Emission of UDP headers.
 
 use super::Fills;
 use crate::ip::PayloadLen;
@@ -6,7 +6,8 @@ use linerate_ring::Meta;
 use linerate_wire::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
 use std::net::{IpAddr, SocketAddr};
 
-/// Writes a UDP header of a body whose datagram is so long; says what the adapter shall fill in. `at` is where it will stand in the frame.
+/// Writes the UDP header of a datagram; returns the request to the adapter, if it completes the checksum. `at` is the
+/// header's offset in the frame.
 #[inline]
 pub(super) fn emit(
     fills: &Fills,

@@ -1,10 +1,10 @@
-//! Datagrams that wait for their reader, in one ring of bytes.
+//! Queue of received datagrams, in one ring of bytes.
 
 use crate::address::Key;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// What stands before a datagram's bytes.
+/// Header of a datagram in the queue.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     from: (Key, u16),
@@ -15,7 +15,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct Inbox {
     bytes: Box<[u8]>,
-    /// Place where the oldest datagram begins, and how many bytes are in use.
+    /// Offset of the oldest datagram, and the number of bytes in use.
     begin: usize,
     used: usize,
     entries: VecDeque<Entry>,
@@ -26,14 +26,14 @@ pub struct Inbox {
 const LEAST: usize = 64;
 
 impl Inbox {
-    /// Holds so many bytes at least: a power of two, so that places in the ring are found without division.
+    /// Makes a queue of at least `capacity` bytes, rounded up to a power of two, so that offsets need no division.
     pub(crate) fn new(capacity: usize) -> Self {
         let capacity = capacity.clamp(LEAST, 1 << 30).next_power_of_two();
         let most = (capacity / LEAST).max(1);
         Self { bytes: vec![0; capacity].into(), begin: 0, used: 0, entries: VecDeque::with_capacity(most), most }
     }
 
-    /// An empty one with as much room.
+    /// Makes an empty queue of the same size.
     #[must_use]
     pub fn another(&self) -> Self {
         Self::new(self.bytes.len())
@@ -45,7 +45,7 @@ impl Inbox {
         self.push_parts(from, datagram, &[])
     }
 
-    /// As [`Inbox::push`], of two parts.
+    /// Like [`Inbox::push`], for a datagram in two parts.
     #[inline]
     fn push_parts(&mut self, from: (Key, u16), begin: &[u8], end: &[u8]) -> bool {
         let len = begin.len() + end.len();
@@ -58,7 +58,7 @@ impl Inbox {
         true
     }
 
-    /// Adds bytes behind those in use.
+    /// Appends bytes after those in use.
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let at = (self.begin + self.used) & (self.bytes.len() - 1);
@@ -68,9 +68,10 @@ impl Inbox {
         self.used += bytes.len();
     }
 
-    /// Takes all datagrams of another queue, behind its own. Those that it has no room for are dropped: gives how many.
+    /// Moves all datagrams of another queue to the end of this one. Returns the number of those dropped for lack of
+    /// room.
     pub(crate) fn take_from(&mut self, other: &mut Self) -> usize {
-        // Mostly the reader was not slower than the senders; then nothing is copied.
+        // Usually the reader is as fast as the senders; then nothing is copied.
         if self.entries.is_empty() && self.bytes.len() == other.bytes.len() {
             std::mem::swap(self, other);
             return 0;
@@ -85,16 +86,16 @@ impl Inbox {
         dropped
     }
 
-    /// Gives back the bytes of the oldest datagram.
+    /// Frees the bytes of the oldest datagram.
     #[inline]
     fn remove(&mut self, len: usize) {
         self.used -= len;
-        // An empty queue begins anew, where the cache is warm.
+        // An empty queue starts again at offset 0, where the cache is warm.
         self.begin = if self.used == 0 { 0 } else { (self.begin + len) & (self.bytes.len() - 1) };
     }
 
-    /// Copies the oldest datagram, as far as it fits, and removes it: how many bytes were copied, how long it was, and
-    /// who sent it.
+    /// Copies the oldest datagram, as far as it fits, and removes it. Returns the number of bytes copied, its length,
+    /// and its sender.
     #[inline]
     pub fn pop(&mut self, into: &mut [u8]) -> Option<(usize, usize, SocketAddr)> {
         let Entry { from, len } = self.entries.pop_front()?;
@@ -106,14 +107,14 @@ impl Inbox {
         Some((n, len, SocketAddr::new(from.0.addr(), from.1)))
     }
 
-    /// Datagrams that wait.
+    /// Number of waiting datagrams.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none waits.
+    /// True if no datagram waits.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

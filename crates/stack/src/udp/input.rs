@@ -1,4 +1,4 @@
-//! The way up: from a datagram to a socket's queue.
+//! UDP input: from a datagram to a socket's queue.
 
 use super::{SendError, Udp};
 use crate::address::Key;
@@ -9,8 +9,8 @@ use linerate_wire::UdpDatagram;
 use std::net::IpAddr;
 
 impl Udp {
-    /// Takes a whole datagram to an address of ours by the short way up. None, and nothing done, if anything about it is
-    /// out of the ordinary.
+    /// Delivers a whole datagram to an address of ours by the fast path. None, with nothing done, if it needs the
+    /// general path.
     #[inline]
     pub(crate) fn deliver(
         &mut self,
@@ -38,10 +38,10 @@ impl Udp {
         Some(Ok(()))
     }
 
-    /// Takes any datagram.
+    /// Processes any datagram.
     pub(crate) fn take(&mut self, packet: &Packet<'_>, counters: &mut Counters) -> Result<(), Discard> {
         let udp = UdpDatagram::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
-        // RFC 8200, section 8.1: over IPv6 there is always a checksum, whoever has verified it.
+        // RFC 8200, section 8.1: over IPv6 a checksum is mandatory, even if the adapter reports it as verified.
         let missing = packet.to.is_ipv6() && udp.checksum() == 0;
         let right = !missing && packet.origin.verified
             || match (packet.from, packet.to) {
@@ -63,12 +63,12 @@ impl Udp {
         }
     }
 
-    /// Tells the socket that a report is about; there must be one.
+    /// Reports an error to the socket that it is about; it is an error if there is none.
     pub(crate) fn report(&mut self, report: &Report) -> Result<(), Discard> {
         let Report { from, to, what } = *report;
         let ends = ((Key::new(from.ip()), from.port()), (Key::new(to.ip()), to.port()));
         let id = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
-        // Only who is connected can tell which of its datagrams is meant (as in the systems that people know).
+        // Only a connected socket can tell which of its datagrams is meant (as in the usual systems).
         let told = self.sockets.get(id).is_some_and(|socket| socket.remote == Some(to));
         match what {
             Told::Refused if told => self.sockets.tell(id, SendError::Refused),
@@ -78,10 +78,10 @@ impl Udp {
         Ok(())
     }
 
-    /// Tells the sockets of what waited in vain for its neighbour.
+    /// Reports errors to the sockets whose datagrams could not be delivered to their neighbour.
     pub(crate) fn hear(&mut self, ip: &mut Ip) {
         while let Some(report) = ip.undelivered() {
-            // What is not a socket's any more has nobody to be told.
+            // No socket is left to be told.
             let _ = self.report(&report);
         }
     }

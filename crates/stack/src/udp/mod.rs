@@ -1,10 +1,10 @@
-//! UDP: sockets, what has arrived for them, and three ways down for what they send.
+//! UDP: sockets, their received datagrams, and three paths for datagrams that they send.
 //!
-//! It stands on IP, which is passed in, so that other protocols may stand there beside it. Sent datagrams are made by
-//! [`send`]; received ones come by [`Udp::deliver`], the short way, and [`Udp::take`]. What lower layers say of
-//! datagrams that were sent it is told by [`Udp::report`] and [`Udp::hear`].
+//! It uses IP, which is passed in, so that other protocols can use the same layer. Sent datagrams are made by [`send`];
+//! received ones come by [`Udp::deliver`], the fast path, and [`Udp::take`]. Errors of lower layers about sent
+//! datagrams come by [`Udp::report`] and [`Udp::hear`].
 //!
-//! Out of scope: it sends no errors about what it received; it says why it did not take it.
+//! Out of scope: it sends no errors about received datagrams; it returns the reason for which it refused them.
 
 mod error;
 mod flow;
@@ -26,7 +26,7 @@ use sockets::Sockets;
 pub use sockets::UdpId;
 use std::net::SocketAddr;
 
-/// Checksums that the adapter fills in.
+/// Checksums that the adapter completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fills {
     /// TXCSUM.
@@ -35,37 +35,37 @@ pub struct Fills {
     pub v6: bool,
 }
 
-/// Ways that a datagram may take.
+/// Paths that sent datagrams may take; each includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Path {
-    /// Never: route and neighbour are looked up, and all headers made, for each datagram.
+    /// No caching: route and neighbour are looked up, and all headers made, for each datagram.
     Long,
-    /// Route and neighbour are remembered by destination.
+    /// Route and neighbour are cached by destination.
     Flow,
-    /// Whole headers are remembered by the socket.
+    /// Whole headers are cached in the socket.
     #[default]
     Fast,
 }
 
-/// What holds UDP and the IP under it in one place: who sends needs one pointer for both, as registers are few.
+/// Owner of UDP and the IP layer under it: senders pass one pointer for both, as registers are few.
 pub(crate) trait OnIp {
-    /// Both.
+    /// Both layers.
     fn layers(&mut self) -> (&mut Udp, &mut Ip);
 }
 
-/// A host's UDP.
+/// UDP layer of a host.
 #[derive(Debug)]
 pub(crate) struct Udp {
     sockets: Sockets,
     flows: Flows,
-    /// Bytes that wait in a socket for their reader.
+    /// Capacity of a socket's queue, in bytes.
     inbox: usize,
     pub(crate) fills: Fills,
     pub(crate) path: Path,
 }
 
 impl Udp {
-    /// Without sockets.
+    /// Makes a layer without sockets.
     pub(crate) fn new(inbox: usize, fills: Fills, seed: u64) -> Self {
         Self { sockets: Sockets::new(seed), flows: Flows::default(), inbox, fills, path: Path::Fast }
     }
@@ -107,7 +107,7 @@ impl Udp {
         self.sockets.news()
     }
 
-    /// An empty queue as the sockets have one.
+    /// An empty queue of the size that sockets have.
     pub(crate) fn inbox(&self) -> Inbox {
         Inbox::new(self.inbox)
     }

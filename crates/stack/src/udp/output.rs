@@ -1,4 +1,4 @@
-//! The way down: from a socket's bytes to a frame.
+//! UDP output: from a socket's bytes to a frame.
 
 use super::flow::Flow;
 use super::template::Template;
@@ -10,12 +10,12 @@ use crate::stage::{Probe, Stage};
 use linerate_wire::IpProtocol;
 use std::net::SocketAddr;
 
-/// Ethernet, tag, IPv6, UDP.
+/// Ethernet, VLAN tag, IPv6, UDP.
 const LONGEST_HEAD: usize = 14 + 4 + 40 + 8;
-/// Time for which route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
+/// Time in ns for which a found route and neighbour are reused; after that the neighbour's state is checked again.
 const KEPT: u64 = 1_000_000_000;
 
-/// Sends a datagram from a socket to where it is connected, or to `to`, by the shortest way that is open to it.
+/// Sends a datagram from a socket to its connected peer, or to `to`, by the fastest path available.
 #[inline]
 pub(crate) fn send<H: OnIp, T: Transmit, P: Probe>(
     host: &mut H,
@@ -34,7 +34,7 @@ pub(crate) fn send<H: OnIp, T: Transmit, P: Probe>(
     send_long(host, now, id, to, body, tx, probe)
 }
 
-/// By the header that the socket keeps; None if there is none that holds.
+/// Sends with the header template that the socket keeps; None if there is no valid one.
 #[inline]
 fn send_fast<H: OnIp, T: Transmit, P: Probe>(
     host: &mut H,
@@ -66,7 +66,7 @@ fn send_fast<H: OnIp, T: Transmit, P: Probe>(
     Some(Ok(()))
 }
 
-/// With all headers made anew, and perhaps route and neighbour looked up.
+/// Sends with all headers made anew, after looking up route and neighbour if needed.
 fn send_long<H: OnIp, T: Transmit, P: Probe>(
     host: &mut H,
     now: u64,
@@ -136,7 +136,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     if !probe.passed(Stage::Ethernet, &head) {
         return Ok(());
     }
-    // loopback check: what goes to all on the link goes to the host's own sockets too
+    // loopback check: a datagram to all on the link goes to the host's own sockets too
     let ours_too = mac.is_multicast() && ip.own.is_to_all(to.ip());
     if !probe.passed(Stage::Loopback, &(&head, ours_too)) {
         return Ok(());
@@ -151,7 +151,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     ip.ident = ident.wrapping_add(1);
     ip.link.counters.udp_sent += 1;
     ip.link.counters.udp_flow += u64::from(known.is_some());
-    // A lookup may have changed the neighbours' generation; what was found holds under the one that is now.
+    // A lookup may have changed the neighbours' generation; the result is valid under the present one.
     let (valid, until) = (ip.link.valid(), now.saturating_add(KEPT));
     if udp.path == Path::Fast
         && !mac.is_multicast()
@@ -170,7 +170,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
 }
 
 impl Udp {
-    /// A datagram as a whole IP packet: one that is fragmented, is for ourselves, or waits for its neighbour.
+    /// Sends a datagram as a whole IP packet: if it is fragmented, is for ourselves, or waits for its neighbour.
     #[cold]
     fn send_whole<T: Transmit>(
         &mut self,
@@ -197,7 +197,7 @@ impl Udp {
         Ok(())
     }
 
-    /// What goes to all on the link goes to the host's own sockets too, if there is one that wants it.
+    /// Delivers a datagram to all on the link to the host's own sockets too, if one of them matches.
     fn loop_back(
         &mut self,
         ip: &mut Ip,
@@ -213,7 +213,7 @@ impl Udp {
     }
 }
 
-/// Checks that a socket may send so much there. The length is that of the datagram, with UDP's header.
+/// Checks that a socket may send a datagram of `len` bytes, UDP header included, to `to`.
 fn check(local: SocketAddr, to: SocketAddr, len: usize) -> Result<PayloadLen, SendError> {
     let nobody = to.ip().is_unspecified() || to.ip().is_loopback() || is_mapped(to.ip());
     if local.is_ipv4() != to.is_ipv4() || to.port() == 0 || nobody {

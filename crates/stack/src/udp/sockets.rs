@@ -1,4 +1,4 @@
-//! The table of sockets: who listens where, what has arrived, and the header of the last datagram sent.
+//! The table of sockets: bindings, received datagrams, and the header of the last datagram sent.
 
 use super::inbox::Inbox;
 use super::template::Template;
@@ -6,12 +6,12 @@ use super::{BindError, SendError};
 use crate::address::Key;
 use std::net::SocketAddr;
 
-/// A socket of a host.
+/// Identifier of a socket of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UdpId(u16);
 
 impl UdpId {
-    /// Its place among the host's sockets: a small number, which another socket may have when this one is closed.
+    /// Index in the host's table: a small number, reused after the socket was closed.
     #[must_use]
     pub fn index(self) -> usize {
         self.0.into()
@@ -20,7 +20,7 @@ impl UdpId {
 
 /// Most sockets of a host.
 pub(super) const MOST: u16 = 4096;
-/// Ports for those who do not mind (RFC 6335, section 6).
+/// Ports for sockets bound to port 0 (RFC 6335, section 6).
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
 
 /// One socket.
@@ -28,28 +28,28 @@ const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
 pub(crate) struct Socket {
     pub(crate) local: SocketAddr,
     pub(crate) remote: Option<SocketAddr>,
-    /// The same as they are compared.
+    /// Local and remote address, in the form in which they are compared.
     here: Key,
     there: Option<(Key, u16)>,
     pub(crate) inbox: Inbox,
     pub(crate) template: Option<Template>,
-    /// What an ICMP error said of an earlier datagram; told once.
+    /// ICMP error about an earlier datagram; reported once.
     pub(crate) error: Option<SendError>,
-    /// It stands among those with news.
+    /// The socket is in the list of those with news.
     listed: bool,
-    /// The next socket at this port, plus one.
+    /// Index of the next socket at this port, plus one; 0 for none.
     next: u16,
 }
 
-/// All sockets, and who is at which port.
+/// All sockets, and the sockets of each port.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     slots: Vec<Option<Socket>>,
-    /// For each port: the first socket there, plus one.
+    /// Index of the first socket at each port, plus one; 0 for none.
     at: Box<[u16]>,
-    /// Place where the search for a free port begins.
+    /// Port at which the search for a free one begins.
     seek: u16,
-    /// Those to which something has come since they were last asked for, each once.
+    /// Sockets with a new datagram or error since they were last returned, each once.
     news: Vec<UdpId>,
 }
 
@@ -140,7 +140,7 @@ impl Sockets {
         self.slots.get_mut(usize::from(id.0))?.as_mut()
     }
 
-    /// Sets or clears whom a socket talks to; false if there is no such socket.
+    /// Sets or clears a socket's peer; false if there is no such socket.
     pub(crate) fn connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
         let Some(socket) = self.get_mut(id) else { return false };
         socket.remote = remote;
@@ -150,8 +150,8 @@ impl Sockets {
         true
     }
 
-    /// The socket that a datagram is for: the one connected to its sender, else the one at this address, else the one
-    /// at all addresses, which is also the one for what went to everybody.
+    /// Finds the socket for a datagram: the one connected to its sender, else the one at this address, else the one at
+    /// all addresses, which also gets broadcasts and multicasts.
     #[inline]
     pub(crate) fn find(&self, to: (Key, u16), from: (Key, u16)) -> Option<UdpId> {
         let mut best = None;
@@ -169,7 +169,7 @@ impl Sockets {
         best.map(|(id, _)| UdpId(id))
     }
 
-    /// Puts a datagram into the queue of the socket that it is for: whether there was room, or None without such a socket.
+    /// Queues a datagram for its socket: false if the queue is full, None if there is no socket for it.
     #[inline]
     pub(crate) fn push(&mut self, to: (Key, u16), from: (Key, u16), datagram: &[u8]) -> Option<bool> {
         let id = self.find(to, from)?;
@@ -182,11 +182,11 @@ impl Sockets {
         Some(room)
     }
 
-    /// Keeps an error for a socket.
+    /// Stores an error for a socket.
     pub(crate) fn tell(&mut self, id: UdpId, error: SendError) {
         let Some(socket) = self.slots.get_mut(usize::from(id.0)).and_then(Option::as_mut) else { return };
         socket.error = Some(error);
-        // What it keeps of its header goes, so that the next send sees the error.
+        // The header template is dropped, so that the next send reports the error.
         socket.template = None;
         if !std::mem::replace(&mut socket.listed, true) {
             self.news.push(id);

@@ -1,8 +1,8 @@
 //! The fast path: the finished headers of a socket's last datagram, ready for the next one.
 //!
-//! A template holds what the long way made, as words with zeros where lengths, identification and checksums stand, and
-//! the sums of all that does not change. Whether it still holds is two comparisons of numbers: every change that could
-//! matter to it counts up a generation.
+//! A template holds the headers of the general path, as words with zeros for lengths, identification and checksums, and
+//! the sums of all constant parts. It is valid if two numbers are equal: every change that could affect it increments a
+//! generation.
 
 use crate::link::Validity;
 use linerate_ring::{Frame, Meta};
@@ -10,13 +10,13 @@ use linerate_sum::Sum;
 use linerate_wire::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
 use std::net::{IpAddr, SocketAddr};
 
-/// Ethernet, a VLAN tag, IPv6 and UDP, in words.
+/// Words of Ethernet, a VLAN tag, IPv6 and UDP.
 const WORDS: usize = 9;
 
-/// The longest payload of UDP in IPv4; no template is for longer ones.
+/// Longest payload of UDP in IPv4; no template is for longer ones.
 const MOST: u16 = 65535 - 20 - 8;
 
-/// The length of a datagram that a template is for: with IPv4's header, 16 bits count it.
+/// Length of a datagram for a template: with IPv4's header, it fits 16 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UdpLen(u16);
 
@@ -25,30 +25,30 @@ pub(crate) struct UdpLen(u16);
 pub(crate) struct Template {
     to: SocketAddr,
     valid: Validity,
-    /// When a datagram must go the long way again, so that the neighbour's state is seen to.
+    /// Time after which a datagram must take the general path again, so that the neighbour's state is checked.
     until: u64,
     /// Longest payload that needs no fragments, and fits one slot.
     most: u16,
     words: [u64; WORDS],
-    /// Bytes of the headers, and where IP's and UDP's begin.
+    /// Bytes of the headers, and offsets of the IP and the UDP header.
     len: usize,
     ip: usize,
     udp: usize,
     v6: bool,
-    /// Request to the adapter; then the payload is not summed here.
+    /// Request to the adapter; if there is one, the payload is not summed here.
     request: Option<Meta>,
     ip_sum: Sum,
     udp_sum: Sum,
 }
 
-/// A 16-bit field of the words.
+/// Sets a 16-bit field in the words, which must be 0 before.
 #[inline]
 fn put(words: &mut [u64; WORDS], at: usize, value: u16) {
     words[at / 8] |= u64::from(value) << (48 - 8 * (at % 8));
 }
 
 impl Template {
-    /// From the finished headers of a datagram: `head` is Ethernet to UDP, IP's header begins at `ip`.
+    /// Makes a template from the headers of a datagram: `head` is Ethernet to UDP, the IP header begins at `ip`.
     pub(crate) fn new(
         head: &[u8],
         ip: usize,
@@ -63,7 +63,7 @@ impl Template {
         let udp = ip + if v6 { 40 } else { 20 };
         let mut bytes = [0; 8 * WORDS];
         bytes[..head.len()].copy_from_slice(head);
-        // What differs from datagram to datagram.
+        // Fields that differ from datagram to datagram.
         bytes[udp + 4..udp + 8].fill(0);
         let protocol = IpProtocol::UDP;
         let mut udp_sum = match (from, to.ip()) {
@@ -88,13 +88,13 @@ impl Template {
         Self { to, valid, until, most, words, len: head.len(), ip, udp, v6, request, ip_sum, udp_sum }
     }
 
-    /// True if a datagram may take it.
+    /// True if the template is valid for a datagram.
     #[inline]
     pub(crate) fn holds(&self, valid: Validity, now: u64, to: SocketAddr) -> bool {
         self.valid == valid && now < self.until && self.to == to
     }
 
-    /// The length of a datagram with so much payload; none if it is too long for this template.
+    /// Length of a datagram with `len` bytes of payload; None if it is too long for this template.
     #[inline]
     pub(crate) fn udp_len(&self, len: usize) -> Option<UdpLen> {
         u16::try_from(len).ok().filter(|len| *len <= self.most).map(|len| UdpLen(len + 8))
@@ -125,11 +125,11 @@ impl Template {
             put(&mut words, self.ip + 4, ident);
             put(&mut words, self.ip + 10, sum.finish());
         }
-        // The length counts twice: in the pseudo-header and in UDP's own.
+        // The length is summed twice: in the pseudo-header and in the UDP header.
         let mut sum = self.udp_sum;
         put(&mut words, self.udp + 4, udp_len);
         if self.request.is_some() {
-            // The pseudo-header's share; the ports are the adapter's to sum.
+            // Sum of the pseudo-header only; the adapter sums the ports.
             sum.add_u16(udp_len);
             put(&mut words, self.udp + 6, sum.fold());
         } else {
@@ -144,7 +144,7 @@ impl Template {
                 },
             );
         }
-        // The last word may reach into the payload's place, which is written next.
+        // The last word may reach into the payload, which is written next.
         let mut whole = true;
         for (i, word) in words[..self.len.div_ceil(8)].iter().enumerate() {
             whole &= frame.write_u64(8 * i, *word);

@@ -1,4 +1,4 @@
-//! ARP (RFC 826), what RFC 1122, section 2.3.2, wants of it, and tags.
+//! ARP (RFC 826), the requirements of RFC 1122, section 2.3.2, and VLAN tags.
 
 use crate::world::*;
 use linerate_ring::Meta;

@@ -50,7 +50,7 @@ fn rfc4861_7_1_1_what_is_no_solicitation_is_silently_dropped() {
     assert!(world.host.neighbours().is_empty());
 }
 
-/// From the peer to us with hop limit 255.
+/// A packet from the peer to us with hop limit 255.
 fn packet_at(message: &[u8]) -> Vec<u8> {
     let (IpAddr::V6(src), IpAddr::V6(dst)) = (peer6(), us6()) else { unreachable!() };
     v6(src, dst, ICMPV6, 255, message)
@@ -94,7 +94,7 @@ fn rfc4861_7_1_2_what_is_no_advertisement_is_silently_dropped() {
     world.drops(Discard::BadAddress, &hops);
     world.drops(Discard::Malformed, &said(0x60, ip("ff02::1"), PEER));
     world.drops(Discard::BadAddress, &said(0x60, us6(), ALL_NODES));
-    // RFC 4862, section 5.4.4: somebody has our address; it stays ours.
+    // RFC 4862, section 5.4.4: another station claims our address; it stays ours.
     world.drops(Discard::BadAddress, &discovery(peer6(), us6(), 136, 0x20, us6(), Some((2, PEER))));
     assert_eq!(state(&mut world), Some(NeighbourState::Incomplete));
     assert_eq!(world.take(&said(0x20, ip("ff02::1"), PEER)).len(), 1, "what waited");

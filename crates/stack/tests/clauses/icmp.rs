@@ -1,4 +1,4 @@
-//! ICMP (RFC 792, RFC 4443): what is answered, what is told, and what is believed.
+//! ICMP (RFC 792, RFC 4443): echoes answered, errors sent, and errors accepted.
 
 use crate::world::*;
 use linerate_stack::{Discard, Route, SendError};
@@ -108,7 +108,7 @@ fn rfc1122_3_2_2_and_rfc4443_2_4e_nobody_is_told_about_errors() {
         for kinds in [&[0][..], &[60], &[0, 60]] {
             assert!(world.take(&behind(kinds)).is_empty(), "{kind} behind {kinds:?}");
         }
-        // Behind a header of three times eight bytes, which are no ICMP message.
+        // After an extension header of 24 bytes, which are no ICMP message.
         let long = [&[ICMPV6, 2, 0x9e, 20][..], &[0xff; 20], &error].concat();
         assert!(world.take(&framed(&packet(peer6(), us6(), 60, &long))).is_empty(), "{kind}");
     }
@@ -125,7 +125,7 @@ fn rfc1122_3_2_2_and_rfc4443_2_4e_nobody_is_told_about_what_went_to_all() {
     let nodes = MacAddr([0x33, 0x33, 0, 0, 0, 1]);
     world.drops(Discard::NoSocket, &to(nodes, datagram(peer6(), ip("ff02::1"), 99, b"")));
     world.drops(Discard::NoSocket, &to(nodes, datagram(peer6(), us6(), 99, b"")));
-    // Nor who has no address, even with a way to everywhere.
+    // Nor is a sender without address told, even with a default route.
     world.host.set_route(Route { to: "::/0".parse().unwrap(), via: Some(peer6()) }).unwrap();
     world.drops(Discard::NoSocket, &datagram(ip("::"), us6(), 99, b""));
 }
@@ -141,7 +141,7 @@ fn rfc1812_4_3_2_8_errors_are_few() {
         world.now += 10_000_000;
         assert_eq!((0..1000).map(|_| world.take(&asked).len()).sum::<usize>(), 10, "one more each millisecond");
         assert_eq!(world.host.counters().discarded(Discard::NoSocket), 2000);
-        // Echoes have nothing to do with it.
+        // Echo replies are not limited.
         world.answer(&ping(peer, us, b""));
     }
 }
@@ -171,7 +171,7 @@ fn rfc1122_4_1_3_3_errors_are_told_to_the_socket_that_is_meant() {
             assert_eq!(world.host.udp_error(id), None);
         }
         assert_eq!(world.host.counters().errors_received, 4);
-        // Of another's datagram, or to who is not connected, nothing is told.
+        // An error about another socket's datagram, or to an unconnected socket, is not reported.
         world.drops(Discard::NoSocket, &error(peer, us, no_port(peer), [0; 4], 5000, (peer, 8)));
         world.drops(Discard::NoSocket, &error(peer, us, no_port(peer), [0; 4], 4999, (peer, 7)));
         assert!(world.take(&error(peer, us, no_port(peer), [0; 4], 5001, (peer, 7))).is_empty());
@@ -194,7 +194,7 @@ fn rfc6633_source_quench_and_redirects_change_nothing() {
     assert_eq!(world.host.udp_error(id), None);
 }
 
-/// "Too long: `mtu`", of a datagram from our port 5000 to the peer's port 7.
+/// "Too big: `mtu`", about a datagram from our port 5000 to the peer's port 7.
 fn too_big(peer: IpAddr, us: IpAddr, mtu: u16) -> Vec<u8> {
     let what = if peer.is_ipv4() { (3, 4) } else { (2, 0) };
     let [a, b] = mtu.to_be_bytes();
@@ -220,7 +220,7 @@ fn rfc1191_and_rfc8201_a_narrow_path_is_minded() {
         assert!(sent.len() == 2 && longest(&sent) <= 1400 && longest(&sent) > 1390, "{}", longest(&sent));
         assert!(world.take(&too_big(peer, us, 1450)).is_empty());
         assert!(longest(&world.send(id, (peer, 7), &body)) <= 1400, "a wider one is not believed");
-        // Ten minutes later it is tried again (RFC 1191, section 6.3).
+        // Ten minutes later the full size is tried again (RFC 1191, section 6.3).
         world.now += 600 * SECOND;
         assert_eq!(world.send(id, (peer, 7), &body).len(), 1);
     }
@@ -243,7 +243,7 @@ fn rfc1191_nobody_is_talked_into_splitting_to_dust() {
     assert!(world.take(&too_big(peer4(), us4(), 68)).is_empty());
     let sent = world.send(id, (peer4(), 7), &pattern(1400));
     assert!(sent.len() == 3 && longest(&sent) == 548 + 4 - 4, "{}", longest(&sent));
-    // A router before RFC 1191 tells nothing.
+    // A router before RFC 1191 reports no MTU.
     let mut world = World::new();
     let id = world.bind(us4(), 5000);
     assert!(world.take(&too_big(peer4(), us4(), 0)).is_empty());

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 const PEER4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const US4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// Type, code and the bytes behind the checksum of an ICMP message.
+/// Type, code and the bytes after the checksum of an ICMP message.
 fn parts(frame: &[u8]) -> (u8, u8, [u8; 4]) {
     let (kind, code, rest, _) = message(frame);
     (kind, code, rest)
@@ -155,7 +155,7 @@ fn rfc1122_3_3_2_a_sender_is_told_that_fragments_were_late_if_the_first_came() {
         assert_eq!((kind, code), if peer.is_ipv4() { (11, 1) } else { (3, 1) });
         assert_eq!(quoted, &frames[0][14..]);
         assert_eq!(world.host.counters().discarded(Discard::Late), 1);
-        // RFC 792: without the first fragment, nobody is told. Nor about a broadcast.
+        // RFC 792: without the first fragment, no error is sent. Nor about a broadcast.
         assert!(world.take(&frames[1]).is_empty());
         assert!(world.later(61 * SECOND).is_empty());
         if peer.is_ipv4() {

@@ -1,11 +1,11 @@
-//! Each packet that arrives is counted once more by what became of it.
+//! Each packet that arrives is counted once more by its result.
 
 use crate::world::*;
 use linerate_stack::{Counters, Discard};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
-/// What became of packets that arrived, summed here once more.
+/// Results of arrived packets, summed independently of the code under test.
 fn fates(counters: &Counters) -> u64 {
     use Discard::{BadAddress, BadChecksum, Fragments, Malformed, NoSocket, NotForUs, QueueFull};
     let discards = [NotForUs, Malformed, BadChecksum, BadAddress, NoSocket, QueueFull, Fragments];
@@ -17,7 +17,7 @@ fn fates(counters: &Counters) -> u64 {
         + discards.into_iter().map(|why| counters.discarded(why)).sum::<u64>()
 }
 
-/// One of each kind.
+/// One packet of each kind.
 fn kinds() -> Vec<Vec<u8>> {
     let mut all = vec![who_has(Ipv4Addr::new(10, 0, 0, 1)), who_has(Ipv4Addr::new(10, 0, 0, 9)), solicitation()];
     for (peer, us) in families() {
@@ -48,7 +48,7 @@ fn each_kind_has_its_fate() {
     world.later(100 * SECOND);
     let counters = world.host.counters();
     assert_eq!((counters.frames, fates(counters)), (all.len() as u64, all.len() as u64), "{counters:?}");
-    // All of the equation's terms were there.
+    // All terms of the equation occurred.
     assert_eq!((counters.udp_received, counters.echoes, counters.errors_received), (5, 2, 2), "{counters:?}");
     assert_eq!((counters.neighbours, counters.fragments), (4, 2), "{counters:?}");
     assert_eq!(
@@ -82,7 +82,7 @@ proptest! {
             let counters = world.host.counters();
             prop_assert_eq!(counters.frames + counters.looped, fates(counters));
             prop_assert_eq!(counters.unexplained(), 0);
-            // With a full ring, answers are lost; what came still has its fate.
+            // With a full ring, answers are lost; the arrived packets still have a result.
             if !full {
                 world.sent_with();
             }

@@ -1,4 +1,4 @@
-//! The standards clause by clause: bytes in, bytes out, time in the test's hand.
+//! Tests of the standards' clauses: bytes in, bytes out, time set by the test.
 
 #[path = "../world/mod.rs"]
 mod world;

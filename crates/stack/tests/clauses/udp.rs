@@ -1,4 +1,4 @@
-//! UDP (RFC 768, RFC 1122, section 4.1; RFC 8200, section 8.1), and the host's talk with itself.
+//! UDP (RFC 768, RFC 1122, section 4.1; RFC 8200, section 8.1), and datagrams from the host to itself.
 
 use crate::world::*;
 use linerate_ring::Meta;
@@ -32,7 +32,7 @@ fn rfc1122_4_1_3_4_a_wrong_checksum_is_dropped() {
         let id = world.bind(any(us), 7);
         let good = datagram(peer, us, 7, b"hello");
         let header = if peer.is_ipv4() { 34 } else { 54 };
-        // The ports, the checksum and the body; a wrong length is another matter.
+        // The ports, the checksum and the body; a wrong length is tested elsewhere.
         for at in (header..good.len()).filter(|at| !(header + 4..header + 6).contains(at)) {
             let mut wrong = good.clone();
             wrong[at] ^= 0x10;
@@ -73,7 +73,7 @@ fn rfc768_lengths_are_minded() {
             world.drops(Discard::Malformed, &with_length(len));
         }
         world.drops(Discard::Malformed, &framed(&packet(peer, us, UDP, &[0; 7])));
-        // What IP carries behind the datagram is not of it.
+        // Bytes of the IP payload after the datagram do not belong to it.
         let longer = [udp((peer, 4000), (us, 7), b"hello"), vec![0xaa; 9]].concat();
         assert!(world.take(&framed(&packet(peer, us, UDP, &longer))).is_empty());
         assert_eq!(world.recv(id).unwrap().0, b"hello");
@@ -91,7 +91,7 @@ fn what_the_adapter_has_verified_is_not_summed_again() {
         world.host.handle(world.now, &unfilled, meta, &mut world.ring);
         assert_eq!(world.recv(id).is_some(), reaches, "{flags}");
     }
-    // A segment of another protocol is none of a socket's datagrams, whatever its bytes look like.
+    // A segment of another protocol is not delivered to a socket, whatever its bytes look like.
     for (peer, us) in families() {
         let id = world.bind(us, 9);
         let like = datagram(peer, us, 9, b"hello");
@@ -102,7 +102,7 @@ fn what_the_adapter_has_verified_is_not_summed_again() {
         world.host.handle(world.now, &framed(&packet(peer, us, 6, &like[header..])), meta, &mut world.ring);
         assert_eq!(world.recv(id), None);
     }
-    // It has seen pieces only.
+    // The adapter has seen fragments only.
     for frame in fragments(peer4(), us4(), UDP, &unfilled[34..], 8) {
         let meta = Some(Meta { flags: Meta::DATA_VALID, ..Meta::default() });
         world.host.handle(world.now, &frame, meta, &mut world.ring);
@@ -125,13 +125,13 @@ fn what_the_adapter_fills_in_is_asked_for_by_place_and_prepared() {
             let start = usize::from(meta.csum_start);
             assert_eq!((meta.flags, meta.csum_offset), (Meta::NEEDS_CSUM, 6));
             assert_eq!(start, if peer.is_ipv4() { 34 } else { 54 });
-            // What an adapter does: the sum from the start to the end, put at the offset.
+            // The adapter's work: the sum from the start to the end, stored at the offset.
             let sum = checksum(&[&frame[start..]]);
             frame[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
             right(&frame);
             assert_eq!(world.host.counters().udp_fast, round);
         }
-        // Fragments and what is for ourselves are no adapter's business.
+        // Fragments and datagrams for ourselves are not offloaded to the adapter.
         world.host.udp_send(world.now, id, Some((peer, 9).into()), &[1; 3000], &mut world.ring).unwrap();
         assert!(world.sent_with().iter().all(|(_, meta)| meta.is_none()));
     }
@@ -144,7 +144,7 @@ fn rfc768_a_sum_of_zero_is_sent_as_all_ones() {
             let at = if peer.is_ipv4() { 40 } else { 60 };
             u16::from_be_bytes([frame[at], frame[at + 1]])
         };
-        // The body that makes up for the rest.
+        // A body that complements the sum of the rest.
         let zeros = udp((us, 7), (peer, 9), &[0, 0]);
         for path in [Path::Long, Path::Flow, Path::Fast] {
             let mut world = World::new();
@@ -179,13 +179,13 @@ fn a_full_socket_is_counted_and_nothing_else_suffers() {
         assert_eq!(world.recv(full).unwrap().0, [1; 1000]);
         assert!(world.take(&datagram(peer, us, 7, b"again")).is_empty());
         assert_eq!(world.host.udp_waiting(full), 16);
-        // Empty ones are bounded, too.
+        // Empty datagrams are bounded, too.
         (0..1000).for_each(|_| drop(world.take(&datagram(peer, us, 9, b""))));
         assert_eq!(world.host.udp_waiting(other), 16_384 / 64);
     }
 }
 
-/// What IP has against a packet, it also has against one that looks like a whole datagram for an open socket.
+/// A packet that IP refuses is refused too if it looks like a whole datagram for an open socket.
 #[test]
 fn no_short_way_leads_past_ip() {
     let mut world = World::new();
@@ -247,7 +247,7 @@ fn rfc1112_6_1_and_rfc3493_5_2_groups_are_one_hop_away() {
         assert_eq!((sent[21], stations(&sent).1), (1, MacAddr([0x33, 0x33, 0, 1, 0, 2])));
         assert_eq!(world.send(v4, (peer4(), 7), b"x")[0][22], 64);
     }
-    // In fragments, which may be cut further: one hop too.
+    // In fragments, which may be fragmented further: one hop too.
     let fragments = world.send(v4, (ip("239.1.2.3"), 7), &[7; 4000]);
     assert_eq!(fragments.len(), 3);
     assert!(fragments.iter().all(|sent| (sent[22], sent[20] & 0x40) == (1, 0)));
@@ -279,7 +279,7 @@ fn a_closed_socket_is_not_connected() {
 fn rfc1122_3_3_6_our_own_broadcasts_reach_our_own_sockets() {
     let mut world = World::new();
     let (sender, listener) = (world.bind(us4(), 5000), world.bind(ip("0.0.0.0"), 7));
-    // Also what is longer than a frame.
+    // Likewise for a datagram longer than a frame.
     for len in [10, 3000] {
         let sent = world.send(sender, (ip("10.0.0.255"), 7), &pattern(len));
         assert!(!sent.is_empty() && sent.iter().all(|frame| stations(frame) == (US, ALL)));
@@ -289,7 +289,7 @@ fn rfc1122_3_3_6_our_own_broadcasts_reach_our_own_sockets() {
         assert_eq!(world.recv(listener), Some((pattern(len), "10.0.0.1:5000".parse().unwrap())));
     }
     assert!(world.send(sender, (ip("10.0.0.255"), 8), b"x").len() == 1 && world.host.poll_timeout().is_none());
-    // What found no room has not been sent to anybody.
+    // A datagram that found no room has not been sent to anybody.
     let busy = |world: &mut World| {
         world.host.udp_send(world.now, sender, Some("10.0.0.255:7".parse().unwrap()), b"x", &mut world.ring)
     };
@@ -312,9 +312,9 @@ fn rfc1122_3_2_1_3_what_is_for_ourselves_never_leaves() {
             assert!(world.later(0).is_empty());
             assert_eq!(world.recv(server), Some((pattern(len), SocketAddr::new(us, 5000))));
         }
-        // And from outside it cannot come.
+        // It cannot come from outside.
         world.drops(Discard::BadAddress, &datagram(us, us, 7, b"x"));
-        // A port of ours where nobody listens is told, too.
+        // A port of ours without listener gives an error, too.
         world.host.udp_connect(client, Some(SocketAddr::new(us, 99)));
         let send = |world: &mut World| world.host.udp_send(world.now, client, None, b"x", &mut world.ring);
         assert_eq!(send(&mut world), Ok(()));

@@ -1,4 +1,4 @@
-//! A host on a table, and frames by hand: nothing here is made or read by the code under test.
+//! A host without a port, and frames built by hand: nothing here is made or read by the code under test.
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use linerate_ring::{Meta, Region, RegionConfig, Sharing, TxRing};
@@ -34,7 +34,7 @@ pub(crate) fn peer6() -> IpAddr {
     ip("fd00::2")
 }
 
-/// Both families: the peer's address, and ours.
+/// Addresses of both families: the peer's, and ours.
 pub(crate) fn families() -> [(IpAddr, IpAddr); 2] {
     [(peer4(), us4()), (peer6(), us6())]
 }
@@ -46,7 +46,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A host at 10.0.0.1/24 and fd00::1/64 that knows where its peer is.
+    /// A host at 10.0.0.1/24 and fd00::1/64 that knows its peer's MAC address.
     pub(crate) fn new() -> Self {
         let mut world = Self::alone();
         for (peer, _) in families() {
@@ -55,7 +55,7 @@ impl World {
         world
     }
 
-    /// One that knows nobody.
+    /// A host that knows no neighbours.
     pub(crate) fn alone() -> Self {
         Self::with(&Config::new(US, 7))
     }
@@ -70,7 +70,7 @@ impl World {
         Self { host, ring, now: 1000 * SECOND }
     }
 
-    /// What was sent since, each with what the adapter shall fill in.
+    /// Frames sent since the last call, each with its request to the adapter.
     pub(crate) fn sent_with(&mut self) -> Vec<(Vec<u8>, Option<Meta>)> {
         let n = self.ring.pending();
         let frames = (0..n).map(|i| (self.ring.pending_frame(i).to_vec(), self.ring.pending_meta(i))).collect();
@@ -79,35 +79,35 @@ impl World {
         frames
     }
 
-    /// What was sent since; each is read by etherparse, its lengths and checksums verified.
+    /// Frames sent since the last call; each is parsed by etherparse, its lengths and checksums verified.
     pub(crate) fn sent(&mut self) -> Vec<Vec<u8>> {
         let frames: Vec<_> = self.sent_with().into_iter().map(|(frame, _)| frame).collect();
         frames.iter().for_each(|frame| right(frame));
         frames
     }
 
-    /// What a frame brings about.
+    /// Answers to a frame.
     pub(crate) fn take(&mut self, frame: &[u8]) -> Vec<Vec<u8>> {
         self.host.handle(self.now, frame, None, &mut self.ring);
         assert_eq!(self.host.counters().unexplained(), 0);
         self.sent()
     }
 
-    /// The one answer.
+    /// The only answer to a frame.
     pub(crate) fn answer(&mut self, frame: &[u8]) -> Vec<u8> {
         let mut sent = self.take(frame);
         assert_eq!(sent.len(), 1, "{:?} {frame:x?}", self.host.counters());
         sent.remove(0)
     }
 
-    /// Silence, and one of this reason.
+    /// Checks that a frame is not answered, and is discarded for this reason.
     pub(crate) fn drops(&mut self, why: Discard, frame: &[u8]) {
         let before = self.host.counters().discarded(why);
         assert_eq!(self.take(frame), Vec::<Vec<u8>>::new());
         assert_eq!(self.host.counters().discarded(why), before + 1, "{why:?}: {:?}", self.host.counters());
     }
 
-    /// What time brings.
+    /// Frames sent after some time has passed.
     pub(crate) fn later(&mut self, ns: u64) -> Vec<Vec<u8>> {
         self.now += ns;
         self.host.poll(self.now, &mut self.ring);
@@ -130,7 +130,7 @@ impl World {
     }
 }
 
-/// A frame of ours as etherparse sees it; a fragment's payload is not looked into.
+/// Checks a frame of ours with etherparse; a fragment's payload is not parsed.
 pub(crate) fn right(frame: &[u8]) {
     let sliced = SlicedPacket::from_ethernet(frame).unwrap_or_else(|e| panic!("{e}: {frame:x?}"));
     let (src, dst) = match &sliced.net {
@@ -162,7 +162,7 @@ pub(crate) fn right(frame: &[u8]) {
     }
 }
 
-/// RFC 1071, the slow way. All pieces but the last have an even length.
+/// RFC 1071 checksum, computed naively. All pieces but the last have an even length.
 pub(crate) fn checksum(pieces: &[&[u8]]) -> u16 {
     let words = pieces.iter().flat_map(|piece| piece.chunks(2));
     let mut sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0))).sum();
@@ -211,7 +211,7 @@ pub(crate) fn v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: u8, payload: &[u8]) -> 
     v4_with(src, dst, protocol, &[], payload, |_| {})
 }
 
-/// With options, and with whatever `edit` does to the header before it is summed.
+/// An IPv4 packet with options, and with the header changed by `edit` before it is summed.
 pub(crate) fn v4_with(
     src: Ipv4Addr,
     dst: Ipv4Addr,
@@ -242,7 +242,7 @@ pub(crate) fn v6(src: Ipv6Addr, dst: Ipv6Addr, next: u8, hops: u8, payload: &[u8
     packet
 }
 
-/// Of either version.
+/// A packet of either version.
 pub(crate) fn packet(src: IpAddr, dst: IpAddr, protocol: u8, payload: &[u8]) -> Vec<u8> {
     match (src, dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => v4(src, dst, protocol, payload),
@@ -309,7 +309,7 @@ pub(crate) fn who_has(target: Ipv4Addr) -> Vec<u8> {
     arp(1, (PEER, "10.0.0.2".parse().unwrap()), (MacAddr::UNSPECIFIED, target), ALL)
 }
 
-/// A neighbour discovery message with hop limit 255 in a frame to a group's station.
+/// A neighbour discovery message with hop limit 255 in a frame to a multicast MAC address.
 pub(crate) fn discovery(
     src: IpAddr,
     dst: IpAddr,
@@ -335,7 +335,7 @@ pub(crate) fn group() -> IpAddr {
     ip("ff02::1:ff00:1")
 }
 
-/// Asks for one of our addresses, as the peer does that wants to send.
+/// A solicitation for one of our addresses, from a peer that wants to send.
 pub(crate) fn solicitation() -> Vec<u8> {
     discovery(peer6(), group(), 135, 0, us6(), Some((1, PEER)))
 }
@@ -350,7 +350,7 @@ pub(crate) fn fragments(src: IpAddr, dst: IpAddr, protocol: u8, payload: &[u8], 
     cut.collect()
 }
 
-/// One fragment: identification, offset in bytes, whether others follow.
+/// One fragment: identification, offset in bytes, and true if others follow.
 pub(crate) fn fragment(
     src: IpAddr,
     dst: IpAddr,
@@ -373,7 +373,7 @@ pub(crate) fn fragment(
     }
 }
 
-/// Type, code, the four bytes behind the checksum, and the rest of the ICMP message in a frame without options or tags.
+/// Type, code, the four bytes after the checksum, and the rest of the ICMP message in a frame without options or tags.
 pub(crate) fn message(frame: &[u8]) -> (u8, u8, [u8; 4], &[u8]) {
     let at = if frame[12..14] == [8, 0] {
         assert_eq!(frame[23], ICMP);
@@ -396,7 +396,7 @@ pub(crate) fn stations(frame: &[u8]) -> (MacAddr, MacAddr) {
     (MacAddr(frame[6..12].try_into().unwrap()), MacAddr(frame[..6].try_into().unwrap()))
 }
 
-/// Bytes that are not all alike.
+/// Bytes that are not all equal.
 pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect()
 }

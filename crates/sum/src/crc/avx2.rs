@@ -14,33 +14,33 @@ const LANES: usize = 32;
 const HALF: usize = LANES / 2;
 const VECTORS: usize = 4;
 
-/// The numbers for the two lanes of a vector.
+/// Multipliers for the two lanes of a vector.
 type Pairs = [u64; 4];
 
-/// The remainder of what `octets` is of, followed by `src`.
+/// Continues the remainder `octets` over `src`.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
 pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     run::<K, false>(octets, &mut [], src)
 }
 
-/// The same, and copies `src` to `dst` of the same length.
+/// Like [`update`], and copies `src` to `dst` of the same length.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
 pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
-/// `COPY`: `dst` is as long as `src`; otherwise it is not looked at.
+/// `COPY`: copy to `dst`, which is as long as `src`; otherwise `dst` is ignored.
 #[inline]
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
 fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     let Some(first) = src.first_chunk::<LANES>() else {
         return if COPY { clmul::copy_and_update::<K>(octets, dst, src) } else { clmul::update::<K>(octets, src) };
     };
-    // 1 to 32 bytes, so that all others are whole vectors.
+    // 1 to 32 bytes, so that the rest is whole vectors.
     let head = (src.len() - 1) % LANES + 1;
     let vector = load(first);
     let to = if COPY {
-        // Those behind the head are written again.
+        // The bytes after the head are written again later.
         dst.first_chunk_mut().into_iter().for_each(|to| store(to, vector));
         &mut dst[head..]
     } else {
@@ -48,7 +48,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     };
     let zero = _mm256_setzero_si256();
     let mut lanes = [zero, zero, zero, reflect::<K>(headed(octets, vector, first, head))];
-    // Bytes of the remainder that the head is too short for.
+    // Bytes of the remainder that reach beyond the head.
     let mut carry = reflect::<K>(_mm256_zextsi128_si256(number(beyond(octets, head))));
 
     let (from, _) = src[head..].as_chunks::<LANES>();
@@ -87,13 +87,13 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     reduce::<K>(_mm_xor_si128(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum)))
 }
 
-/// The first `n` bytes of `first`, which are in `vector` too, with the remainder added, behind zeros.
+/// The first `n` bytes of `first`, which is also in `vector`, with the remainder added, after zeros.
 #[inline]
 #[target_feature(enable = "avx2,sse4.1")]
 fn headed(octets: u32, vector: __m256i, first: &[u8; LANES], n: usize) -> __m256i {
     let front = _mm_xor_si128(_mm256_castsi256_si128(vector), number(octets));
     match n.checked_sub(HALF) {
-        // No bytes in front, and a whole half behind.
+        // No bytes in the front half, and a whole back half.
         Some(0) => _mm256_set_m128i(front, _mm_setzero_si128()),
         Some(more) => {
             let back = first[more..].first_chunk().map_or(_mm_setzero_si128(), |back| clmul::load(back));
@@ -104,13 +104,13 @@ fn headed(octets: u32, vector: __m256i, first: &[u8; LANES], n: usize) -> __m256
     }
 }
 
-/// From one step to the next.
+/// Multipliers from one step to the next.
 const fn steps(polynomial: &Polynomial) -> Pairs {
     let [low, high] = polynomial.fold(8 * 128);
     [low, high, low, high]
 }
 
-/// From a vector, which so many others follow, to the end.
+/// Multipliers from a vector, followed by `following` others, to the end.
 const fn ends(polynomial: &Polynomial, following: u32) -> Pairs {
     let bits = 8 * 32 * following;
     let [a, b] = polynomial.last(bits + 8 * 16);
@@ -126,7 +126,7 @@ fn fold(vector: __m256i, by: &Pairs) -> __m256i {
     _mm256_xor_si256(_mm256_clmulepi64_epi128::<0x00>(vector, by), _mm256_clmulepi64_epi128::<0x11>(vector, by))
 }
 
-/// Bytes as lanes of coefficients: reflected polynomials take them as they are, others the other way round.
+/// Converts bytes to lanes of coefficients: unchanged for reflected polynomials, reversed for others.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn reflect<K: Kind>(octets: __m256i) -> __m256i {
@@ -138,7 +138,7 @@ fn reflect<K: Kind>(octets: __m256i) -> __m256i {
     }
 }
 
-/// The same vector, but the compiler does not know that: see the Internet checksum's.
+/// Hides the vector's origin from the compiler: see the Internet checksum's `unknown`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn unknown(mut vector: __m256i) -> __m256i {

@@ -14,29 +14,29 @@ use super::{Kind, Polynomial, beyond};
 const LANES: usize = 64;
 const VECTORS: usize = 4;
 
-/// The numbers for the four lanes of a vector.
+/// Multipliers for the four lanes of a vector.
 type Pairs = [u64; 8];
 
-/// The remainder of what `octets` is of, followed by `src`.
+/// Continues the remainder `octets` over `src`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
 pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     run::<K, false>(octets, &mut [], src)
 }
 
-/// The same, and copies `src` to `dst` of the same length.
+/// Like [`update`], and copies `src` to `dst` of the same length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
 pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
-/// `COPY`: `dst` is as long as `src`; otherwise it is not looked at.
+/// `COPY`: copy to `dst`, which is as long as `src`; otherwise `dst` is ignored.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
 fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     if src.is_empty() {
         return octets;
     }
-    // 1 to 64 bytes, so that all others are whole vectors.
+    // 1 to 64 bytes, so that the rest is whole vectors.
     let (first, from) = src.split_at((src.len() - 1) % LANES + 1);
     let vector = load_head(first);
     let to = if COPY {
@@ -46,7 +46,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     } else {
         &mut []
     };
-    // Bytes of the remainder that the head is too short for.
+    // Bytes of the remainder that reach beyond the head.
     let carry = beyond(octets, first.len());
     let last = reflect::<K>(behind_zeros(_mm512_xor_si512(vector, number(octets)), first.len()));
     if from.is_empty() {
@@ -70,7 +70,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     let mut to = to_steps.as_chunks_mut::<VECTORS>().0.iter_mut();
     let by = const { &steps(&K::POLYNOMIAL) };
     for from in from_steps.as_chunks::<VECTORS>().0 {
-        // All loads first: one behind a store to the same place of another page waits for it.
+        // All loads first: a load after a store to the same offset of another page would wait for it (4K aliasing).
         let vectors =
             [unknown(load(&from[0])), unknown(load(&from[1])), unknown(load(&from[2])), unknown(load(&from[3]))];
         if let Some(to) = to.next() {
@@ -94,13 +94,13 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     reduce::<K>(fold_lanes(sum))
 }
 
-/// From one step to the next.
+/// Multipliers from one step to the next.
 const fn steps(polynomial: &Polynomial) -> Pairs {
     let [low, high] = polynomial.fold(8 * 256);
     [low, high, low, high, low, high, low, high]
 }
 
-/// From a vector, which so many others follow, to the end.
+/// Multipliers from a vector, followed by `following` others, to the end.
 const fn ends(polynomial: &Polynomial, following: u32) -> Pairs {
     let bits = 8 * 64 * following;
     let [a, b] = polynomial.last(bits + 8 * 48);
@@ -129,7 +129,7 @@ fn fold(vector: __m512i, by: &Pairs) -> __m512i {
     _mm512_xor_si512(_mm512_clmulepi64_epi128::<0x00>(vector, by), _mm512_clmulepi64_epi128::<0x11>(vector, by))
 }
 
-/// Folds all lanes into one, whose places the constants have made equal: they are added (xor).
+/// Adds (xor) all lanes into one; the constants have shifted them to the same power.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn fold_lanes(vector: __m512i) -> std::arch::x86_64::__m128i {
@@ -138,7 +138,7 @@ fn fold_lanes(vector: __m512i) -> std::arch::x86_64::__m128i {
     _mm_xor_si128(_mm_xor_si128(a, b), _mm_xor_si128(c, d))
 }
 
-/// Bytes as lanes of coefficients: reflected polynomials take them as they are, others the other way round.
+/// Converts bytes to lanes of coefficients: unchanged for reflected polynomials, reversed for others.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn reflect<K: Kind>(octets: __m512i) -> __m512i {
@@ -150,21 +150,21 @@ fn reflect<K: Kind>(octets: __m512i) -> __m512i {
     }
 }
 
-/// The first `n` bytes, 1 to 64, behind zeros.
+/// The first `n` bytes, 1 to 64, after zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi2")]
 fn behind_zeros(octets: __m512i, n: usize) -> __m512i {
     _mm512_maskz_expand_epi8(__mmask64::MAX << (LANES - n), octets)
 }
 
-/// A remainder, to be added to a vector's first bytes.
+/// Loads a remainder, to be added to a vector's first bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn number(octets: u32) -> __m512i {
     _mm512_zextsi128_si512(_mm_cvtsi32_si128(octets.cast_signed()))
 }
 
-/// The same vector, but the compiler does not know that: see the Internet checksum's.
+/// Hides the vector's origin from the compiler: see the Internet checksum's `unknown`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn unknown(mut vector: __m512i) -> __m512i {
@@ -194,7 +194,7 @@ fn store(to: &mut [u8; LANES], vector: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) }
 }
 
-/// The bytes of `from`, 1 to 64, with zeros after them.
+/// Loads 1 to 64 bytes, with zeros after them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load_head(from: &[u8]) -> __m512i {
@@ -202,7 +202,7 @@ fn load_head(from: &[u8]) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi8(mask(from.len()), from.as_ptr().cast()) }
 }
 
-/// Writes the first bytes of `vector` over `to`, 1 to 64.
+/// Stores the first bytes of `vector` to `to`, 1 to 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn store_head(to: &mut [u8], vector: __m512i) {
@@ -210,7 +210,7 @@ fn store_head(to: &mut [u8], vector: __m512i) {
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask(to.len()), vector) }
 }
 
-/// The lowest `len` bits, 1 to 64.
+/// Mask of the lowest `len` bits, 1 to 64.
 #[inline]
 fn mask(len: usize) -> __mmask64 {
     __mmask64::MAX >> (LANES - len.clamp(1, LANES))

@@ -12,20 +12,20 @@ use super::{Kind, beyond, portable};
 const LANES: usize = 16;
 const VECTORS: usize = 4;
 
-/// The remainder of what `octets` is of, followed by `src`.
+/// Continues the remainder `octets` over `src`.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     run::<K, false>(octets, &mut [], src)
 }
 
-/// The same, and copies `src` to `dst` of the same length.
+/// Like [`update`], and copies `src` to `dst` of the same length.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
-/// The remainder of what `octets` is of, followed by the bytes of three words, the first of each lowest. They come and
-/// stay in registers: vectors that were stored in pieces just before are loaded late.
+/// Continues the remainder `octets` over three words in little-endian order. They stay in registers: loading vectors
+/// that were just stored in pieces would stall.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 pub(super) fn update_words<K: Kind>(octets: u32, first: u64, second: u64, third: u64) -> u32 {
     let lanes = [reflect::<K>(pair([0, first ^ u64::from(octets)])), reflect::<K>(pair([second, third]))];
@@ -35,7 +35,7 @@ pub(super) fn update_words<K: Kind>(octets: u32, first: u64, second: u64, third:
     ))
 }
 
-/// `COPY`: `dst` is as long as `src`; otherwise it is not looked at.
+/// `COPY`: copy to `dst`, which is as long as `src`; otherwise `dst` is ignored.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
@@ -45,11 +45,11 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
         }
         return portable::update::<K>(octets, src);
     };
-    // 1 to 16 bytes, so that all others are whole vectors.
+    // 1 to 16 bytes, so that the rest is whole vectors.
     let head = (src.len() - 1) % LANES + 1;
     let vector = load(first);
     let to = if COPY {
-        // Those behind the head are written again.
+        // The bytes after the head are written again later.
         dst.first_chunk_mut().into_iter().for_each(|to| store(to, vector));
         &mut dst[head..]
     } else {
@@ -58,7 +58,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     let zero = _mm_setzero_si128();
     let vector = behind_zeros(_mm_xor_si128(vector, number(octets)), head);
     let mut lanes = [zero, zero, zero, reflect::<K>(vector)];
-    // Bytes of the remainder that the head is too short for.
+    // Bytes of the remainder that reach beyond the head.
     let mut carry = reflect::<K>(number(beyond(octets, head)));
 
     let (from, _) = src[head..].as_chunks::<LANES>();
@@ -97,8 +97,8 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     reduce::<K>(sum)
 }
 
-/// The remainder of what [`Polynomial::last`](super::Polynomial::last) made (Barrett): the quotient is a product's half,
-/// and the remainder what its product with the polynomial leaves.
+/// Remainder of the result of [`Polynomial::last`](super::Polynomial::last) (Barrett): the quotient is one half of a
+/// product, and the remainder is left after subtracting its product with the polynomial.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 pub(super) fn reduce<K: Kind>(sum: __m128i) -> u32 {
@@ -123,7 +123,7 @@ fn fold(lane: __m128i, by: Pair) -> __m128i {
     _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(lane, by), _mm_clmulepi64_si128::<0x11>(lane, by))
 }
 
-/// Bytes as a lane of coefficients: reflected polynomials take them as they are, others the other way round.
+/// Converts bytes to a lane of coefficients: unchanged for reflected polynomials, reversed for others.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn reflect<K: Kind>(octets: __m128i) -> __m128i {
@@ -134,11 +134,11 @@ fn reflect<K: Kind>(octets: __m128i) -> __m128i {
     }
 }
 
-/// The first `n` bytes, 1 to 16, behind zeros.
+/// The first `n` bytes, 1 to 16, after zeros.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 pub(super) fn behind_zeros(octets: __m128i, n: usize) -> __m128i {
-    /// What a shuffle makes zero, and then the bytes in order.
+    /// Shuffle indices: zeros, and then the bytes in order.
     const PLACES: [u8; 2 * LANES] = [
         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4,
         5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -155,14 +155,14 @@ fn pair([low, high]: Pair) -> __m128i {
     _mm_set_epi64x(high.cast_signed(), low.cast_signed())
 }
 
-/// A remainder, to be added to a vector's first bytes.
+/// Loads a remainder, to be added to a vector's first bytes.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 pub(super) fn number(octets: u32) -> __m128i {
     _mm_cvtsi32_si128(octets.cast_signed())
 }
 
-/// The same vector, but the compiler does not know that: see the Internet checksum's.
+/// Hides the vector's origin from the compiler: see the Internet checksum's `unknown`.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn unknown(mut vector: __m128i) -> __m128i {

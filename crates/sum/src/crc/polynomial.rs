@@ -1,8 +1,8 @@
-//! The numbers that the forms multiply with, made of the polynomial when the crate is compiled.
+//! Multipliers of the wide forms, computed from the polynomial at compile time.
 //!
-//! A lane is 128 bits of message in a register. Where bits run from the highest power of x to the lowest (as in zlib's
-//! CRC-32), bit `k` of a lane is the coefficient of x^(127-k), and otherwise, the bytes having been reversed, that of
-//! x^k. A product of two reflected halves comes out one power too high, which the numbers here make good.
+//! A lane is 128 bits of message in a register. If bits run from the highest power of x to the lowest (as in zlib's
+//! CRC-32), bit `k` of a lane is the coefficient of x^(127-k), and otherwise, after the bytes were reversed, that of
+//! x^k. A product of two reflected halves is one power too high, for which the multipliers here compensate.
 
 use super::portable;
 
@@ -10,24 +10,24 @@ use super::portable;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Polynomial {
     degree: u32,
-    /// The coefficients below the highest, that of x^0 lowest.
+    /// Coefficients below the highest, that of x^0 in the lowest bit.
     low: u32,
-    /// True if a byte's lowest bit is the first.
+    /// True if the lowest bit of a byte comes first.
     pub(crate) reflected: bool,
 }
 
-/// Two multipliers: of the half of a lane that lies lower in the register, and of the higher one.
+/// Two multipliers: for the lower half of a lane in the register, and for the higher one.
 #[cfg(any(target_arch = "x86_64", test))]
 pub(crate) type Pair = [u64; 2];
 
 impl Polynomial {
-    /// By degree, coefficients below it, and direction: (32, reflected) or (16, not reflected).
+    /// Makes a polynomial from degree, coefficients below it, and direction: (32, reflected) or (16, not reflected).
     pub(crate) const fn new(degree: u32, low: u32, reflected: bool) -> Self {
         assert!(if reflected { degree == 32 } else { degree == 16 && low >> 16 == 0 });
         Self { degree, low, reflected }
     }
 
-    /// The tables of [`portable`].
+    /// Tables of [`portable`].
     pub(crate) const fn tables(&self) -> [[u32; 256]; portable::STEP] {
         let mut tables = [[0; 256]; portable::STEP];
         let mut octet = 0;
@@ -48,7 +48,7 @@ impl Polynomial {
         tables
     }
 
-    /// The remainder of one byte.
+    /// Remainder of one byte.
     const fn octet(&self, octet: usize) -> u32 {
         let mut rest = octet as u64;
         if self.reflected {
@@ -70,7 +70,7 @@ impl Polynomial {
 
 #[cfg(any(target_arch = "x86_64", test))]
 impl Polynomial {
-    /// What x^n divided by the polynomial gives, its 128 lowest bits, and leaves.
+    /// Quotient (its 128 lowest bits) and remainder of x^n divided by the polynomial.
     const fn divide(&self, n: u32) -> (u128, u64) {
         let (mut quotient, mut rest, mut at) = (0_u128, 1_u64, 0);
         while at < n {
@@ -85,14 +85,14 @@ impl Polynomial {
         (quotient, rest)
     }
 
-    /// x^n modulo the polynomial, as the products want it.
+    /// x^n modulo the polynomial, in the form that the products need.
     const fn power(&self, n: u32) -> u64 {
         let rest = self.divide(n).1;
-        // Bit j is the coefficient of x^(32-j): the power too many is taken away.
+        // Bit j is the coefficient of x^(32-j): this compensates for the extra power.
         if self.reflected { rest.reverse_bits() >> 31 } else { rest }
     }
 
-    /// Moves a lane `bits` on, at least 64: the products of its halves are added to the lane that stands there.
+    /// Multipliers that shift a lane by `bits`, at least 64: the products of its halves are added to the lane there.
     pub(crate) const fn fold(&self, bits: u32) -> Pair {
         if self.reflected {
             [self.power(bits + 32), self.power(bits - 32)]
@@ -101,8 +101,8 @@ impl Polynomial {
         }
     }
 
-    /// Moves a lane `bits` on, and by the degree of the polynomial, to what [`barrett`](Self::barrett) divides: the
-    /// reflected one has its 96 bits lowest, the other one its 80 bits highest.
+    /// Multipliers that shift a lane by `bits` and by the polynomial's degree, for the division by
+    /// [`barrett`](Self::barrett): a reflected result is in the lowest 96 bits, another one in the highest 80.
     pub(crate) const fn last(&self, bits: u32) -> Pair {
         if self.reflected {
             [self.power(bits + 96), self.power(bits + 32)]
@@ -111,9 +111,9 @@ impl Polynomial {
         }
     }
 
-    /// What a division is two multiplications with: x^(64 + degree) divided by the polynomial, and the polynomial.
-    /// Reflected ones have their highest coefficient lowest, and the first lacks its last one, which no whole quotient
-    /// depends on; the others lack their highest ones.
+    /// Constants of a Barrett division by two multiplications: x^(64 + degree) divided by the polynomial, and the
+    /// polynomial. If reflected, the highest coefficient is in the lowest bit, and the first constant lacks its last
+    /// coefficient, on which no whole quotient depends; otherwise both lack their highest ones.
     pub(crate) const fn barrett(&self) -> Pair {
         let quotient = self.divide(64 + self.degree).0;
         if self.reflected {
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn numbers_are_those_that_were_published() {
-        // Gopal et al., at the end of section "Bit-reflected": k1 to k5, the polynomial, and its quotient, which has its
-        // 33 bits there where we need 65.
+        // Gopal et al., at the end of section "Bit-reflected": k1 to k5, the polynomial, and its quotient, which has 33
+        // bits there where 65 are needed here.
         let crc32 = Polynomial::new(32, 0x04c1_1db7, true);
         assert_eq!(crc32.fold(512), [0x1_5444_2bd4, 0x1_c6e4_1596]);
         assert_eq!(crc32.fold(128), [0x1_7519_97d0, 0x0_ccaa_009e]);

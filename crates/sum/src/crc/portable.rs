@@ -1,12 +1,12 @@
-//! Eight bytes a step from tables, on any CPU (Kounavis and Berry, "A Systematic Approach to Building High Performance
-//! Software-based CRC Generators", 2005).
+//! Table-driven CRC, eight bytes a step, for any CPU (Kounavis and Berry, "A Systematic Approach to Building High
+//! Performance Software-based CRC Generators", 2005).
 
 use super::Kind;
 
-/// Bytes a step; as many tables of 1 KiB.
+/// Bytes per step, and number of tables of 1 KiB.
 pub(super) const STEP: usize = 8;
 
-/// The remainder of what `octets` is of, followed by `src`.
+/// Continues the remainder `octets` over `src`.
 #[inline]
 pub(super) fn update<K: Kind>(mut octets: u32, src: &[u8]) -> u32 {
     let (steps, rest) = src.as_chunks::<STEP>();

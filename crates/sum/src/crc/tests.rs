@@ -1,4 +1,4 @@
-//! Every form of both CRCs against a division bit by bit, over all lengths and alignments.
+//! Tests of every form of both CRCs against a bitwise division, over all lengths and alignments.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,12 +12,12 @@ use crate::{copy_and_crc32, crc16_t10dif, crc16_t10dif_update, crc32, crc32_upda
 const LONGEST: usize = if cfg!(miri) { 300 } else { 4200 };
 const ALIGNMENTS: usize = if cfg!(miri) { 3 } else { 64 };
 
-/// One byte of CRC-32, as its definition says it: bit by bit.
+/// One byte of CRC-32, bit by bit as defined.
 fn naive32(crc: u32, octet: u8) -> u32 {
     (0..8).fold(crc ^ u32::from(octet), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
 }
 
-/// One byte of the T10 guard.
+/// One byte of the T10 guard, bit by bit.
 fn naive16(crc: u16, octet: u8) -> u16 {
     (0..8).fold(crc ^ u16::from(octet) << 8, |crc, _| if crc >> 15 == 1 { crc << 1 ^ 0x8bb7 } else { crc << 1 })
 }
@@ -32,7 +32,7 @@ fn available() -> impl Iterator<Item = Form> {
     })
 }
 
-/// Bytes without a pattern that a misplaced word could hide in.
+/// Bytes without a pattern that could hide a misplaced word.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -44,8 +44,8 @@ fn noise(len: usize) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// A form's remainder of every length at every alignment, begun with all kinds of remainders, against one that `step`
-/// carries on byte by byte; `octets` says how a remainder stands in the engine.
+/// Compares a form's remainder for every length and alignment, with different initial remainders, with one computed
+/// byte by byte by `step`; `octets` converts a remainder to the engine's representation.
 fn every_length<K: Kind, T: Copy>(first: [T; 2], step: fn(T, u8) -> T, octets: fn(T) -> u32) {
     let data = noise(LONGEST + ALIGNMENTS);
     for form in available() {
@@ -109,14 +109,14 @@ fn a_flipped_bit_is_seen_wherever_it_stands() {
 
 #[test]
 fn known_values_come_out() {
-    // zlib's.
+    // Values of zlib.
     assert_eq!(crc32(&[]), 0);
     assert_eq!(crc32(&[0; 32]), 0x190a_55ad);
     assert_eq!(crc32(&[0xff; 32]), 0xff6c_ab0b);
     let counting: Vec<u8> = (0..32).collect();
     assert_eq!(crc32(&counting), 0x9126_7e8a);
     assert_eq!(crc32(b"The quick brown fox jumps over the lazy dog"), 0x414f_a339);
-    // The test cases of SBC-3, clause 4.22.4.
+    // Test cases of SBC-3, clause 4.22.4.
     assert_eq!(crc16_t10dif(&[0; 32]), 0);
     assert_eq!(crc16_t10dif(&[0xff; 32]), 0xa293);
     assert_eq!(crc16_t10dif(&counting), 0x0224);

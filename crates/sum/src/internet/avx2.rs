@@ -12,7 +12,7 @@ use super::{add, portable};
 const LANES: usize = 32;
 const STEP: usize = 4 * LANES;
 
-/// The partial of `src`, at most `BLOCK` bytes.
+/// Partial sum of `src`, at most `BLOCK` bytes.
 #[target_feature(enable = "avx2")]
 pub(super) fn sum(src: &[u8]) -> u64 {
     let (steps, rest) = src.as_chunks::<STEP>();
@@ -29,7 +29,7 @@ pub(super) fn sum(src: &[u8]) -> u64 {
     add(total.partial(), portable::sum(rest))
 }
 
-/// Copies `src`, at most `BLOCK` bytes, to `dst` of the same length; returns its partial.
+/// Copies `src`, at most `BLOCK` bytes, to `dst` of the same length; returns its partial sum.
 #[target_feature(enable = "avx2")]
 pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let (to_steps, to_rest) = dst.as_chunks_mut::<STEP>();
@@ -52,8 +52,8 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     add(total.partial(), portable::copy(to_rest, from_rest))
 }
 
-/// The same vector, but the compiler does not know that. Otherwise it sees a loop that stores what it loads, and makes
-/// two of it: a call of `memcpy`, and a second reading to sum.
+/// Hides the vector's origin from the compiler. Otherwise it recognises a loop that stores what it loads, and splits it
+/// into a call of `memcpy` and a second pass for the sum.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn unknown(mut vector: __m256i) -> __m256i {
@@ -63,7 +63,7 @@ fn unknown(mut vector: __m256i) -> __m256i {
 }
 
 /// Sums of 64-bit lanes, each of two 32-bit words, in three instructions a vector: the whole lanes are added with
-/// wrap-around, the high words apart, and the low words are what remains.
+/// wrap-around, the high words separately, and the difference is the sum of the low words.
 struct Total {
     whole: __m256i,
     high: __m256i,
@@ -83,7 +83,7 @@ impl Total {
         self.high = _mm256_add_epi64(self.high, _mm256_srli_epi64::<32>(vector));
     }
 
-    /// All 32-bit words added: below 2^60, since a block has at most 2^18 of them.
+    /// Adds all 32-bit words: below 2^60, since a block has at most 2^18 of them.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn partial(&self) -> u64 {

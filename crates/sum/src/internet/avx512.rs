@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 const LANES: usize = 64;
 const STEP: usize = 4 * LANES;
 
-/// The partial of `src`, at most `BLOCK` bytes.
+/// Partial sum of `src`, at most `BLOCK` bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) fn sum(src: &[u8]) -> u64 {
     let (steps, rest) = src.as_chunks::<STEP>();
@@ -32,12 +32,12 @@ pub(super) fn sum(src: &[u8]) -> u64 {
     total.partial()
 }
 
-/// Copies `src`, at most `BLOCK` bytes, to `dst` of the same length; returns its partial.
+/// Copies `src`, at most `BLOCK` bytes, to `dst` of the same length; returns its partial sum.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let mut total = Total::zero();
-    // Stores that cross cache lines take twice as long: a first, short one brings the others to where lines begin. An
-    // odd one would put high bytes into the place of low ones.
+    // Stores across cache lines take twice as long: a first, short one aligns the others to lines. An odd one would
+    // swap high and low bytes.
     let skew = dst.as_ptr().align_offset(LANES);
     let skew = if skew.is_multiple_of(2) && src.len() > STEP { skew } else { 0 };
     let (to_skew, to) = dst.split_at_mut(skew);
@@ -49,7 +49,7 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let (from_steps, from_rest) = from.as_chunks::<STEP>();
     for (to, from) in to_steps.iter_mut().zip(from_steps) {
         let ((to, _), (from, _)) = (to.as_chunks_mut::<LANES>(), from.as_chunks::<LANES>());
-        // All loads first: one behind a store to the same place of another page waits for it.
+        // All loads first: a load after a store to the same offset of another page would wait for it (4K aliasing).
         let vectors =
             [unknown(load(&from[0])), unknown(load(&from[1])), unknown(load(&from[2])), unknown(load(&from[3]))];
         store(&mut to[0], vectors[0]);
@@ -89,8 +89,8 @@ fn copy_tail(total: &mut Total, to: &mut [u8], from: &[u8]) {
     total.add::<1>(vector);
 }
 
-/// The same vector, but the compiler does not know that. Otherwise it sees a loop that stores what it loads, and makes
-/// two of it: a call of `memcpy`, and a second reading to sum.
+/// Hides the vector's origin from the compiler. Otherwise it recognises a loop that stores what it loads, and splits it
+/// into a call of `memcpy` and a second pass for the sum.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn unknown(mut vector: __m512i) -> __m512i {
@@ -99,8 +99,9 @@ fn unknown(mut vector: __m512i) -> __m512i {
     vector
 }
 
-/// Sums of 16-bit words in 32-bit lanes, in two instructions a vector: the words less 2^15, which makes them signed, are
-/// multiplied by one and added in pairs. Four sums by turns, since each addition takes longer than the next vector.
+/// Sums of 16-bit words in 32-bit lanes, in two instructions a vector: the words minus 2^15, which makes them signed,
+/// are multiplied by one and added in pairs. Four sums in turn, since an addition has more latency than a vector's
+/// load.
 struct Total {
     lanes: [__m512i; 4],
     vectors: u32,
@@ -121,13 +122,13 @@ impl Total {
         self.vectors += 1;
     }
 
-    /// All words added. A block has at most 2^14 + 1 vectors, and each brings a lane less than 2^17.
+    /// Adds all words. A block has at most 2^14 + 1 vectors, and each adds less than 2^17 to a lane.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn partial(&self) -> u64 {
         let [a, b, c, d] = self.lanes;
         let signed = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
-        // Twice 2^15 a vector were taken away.
+        // Twice 2^15 were subtracted per vector.
         let words = _mm512_add_epi32(signed, _mm512_set1_epi32((self.vectors << 16).cast_signed()));
         let low = _mm512_and_si512(words, _mm512_set1_epi64(0xffff_ffff));
         _mm512_reduce_add_epi64(_mm512_add_epi64(low, _mm512_srli_epi64::<32>(words))).cast_unsigned()
@@ -148,7 +149,7 @@ fn store(to: &mut [u8; LANES], vector: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) }
 }
 
-/// The bytes of `from` with zeros after them.
+/// Loads `from`, with zeros after its bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn load_tail(from: &[u8]) -> __m512i {
@@ -156,7 +157,7 @@ fn load_tail(from: &[u8]) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi8(mask(from.len()), from.as_ptr().cast()) }
 }
 
-/// Writes the first bytes of `vector` over `to`.
+/// Stores the first bytes of `vector` to `to`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn store_tail(to: &mut [u8], vector: __m512i) {
@@ -164,7 +165,7 @@ fn store_tail(to: &mut [u8], vector: __m512i) {
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask(to.len()), vector) }
 }
 
-/// The lowest `len` bits, all 64 when there are more.
+/// Mask of the lowest `len` bits, all 64 if there are more.
 #[inline]
 fn mask(len: usize) -> __mmask64 {
     if len < LANES { (1 << len) - 1 } else { __mmask64::MAX }

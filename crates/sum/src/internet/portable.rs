@@ -1,14 +1,15 @@
-//! 64-bit words with end-around carry, on any CPU: four chains at once, since each addition waits for the carry before.
+//! 64-bit words with end-around carry, for any CPU: four chains at once, since each addition waits for the carry
+//! before.
 
 use super::add;
 
 const CHAINS: usize = 4;
 const STEP: usize = 8 * CHAINS;
 
-/// Below this many bytes a copy in pieces of fixed sizes is the fastest, wide forms included.
+/// Length in bytes below which a copy in pieces of fixed sizes is the fastest, wide forms included.
 pub(super) const SHORT: usize = 128;
 
-/// The partial of `src`.
+/// Partial sum of `src`.
 #[inline]
 pub(super) fn sum(src: &[u8]) -> u64 {
     let (steps, rest) = src.as_chunks::<STEP>();
@@ -19,13 +20,13 @@ pub(super) fn sum(src: &[u8]) -> u64 {
     add(join(chains), tail(rest))
 }
 
-/// The partial of `src`, which is short: one chain.
+/// Partial sum of `src`, which is short: one chain.
 #[inline]
 pub(super) fn short(src: &[u8]) -> u64 {
     tail(src)
 }
 
-/// Copies `src` to `dst` of the same length; returns its partial.
+/// Copies `src` to `dst` of the same length; returns its partial sum.
 #[inline]
 pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let (to, to_rest) = dst.as_chunks_mut::<STEP>();
@@ -38,7 +39,7 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     add(join(chains), copy_short(to_rest, from_rest))
 }
 
-/// Copies less than [`SHORT`] bytes by halving pieces, each of a fixed size: shorter than a call of `memcpy` takes.
+/// Copies less than [`SHORT`] bytes in pieces of fixed, decreasing sizes: faster than a call of `memcpy`.
 #[inline]
 pub(super) fn copy_short(dst: &mut [u8], src: &[u8]) -> u64 {
     let (mut to, mut from, mut sum) = (dst, src, 0);
@@ -55,7 +56,7 @@ pub(super) fn copy_short(dst: &mut [u8], src: &[u8]) -> u64 {
     sum
 }
 
-/// Copies and adds the first `N` bytes, if there are so many.
+/// Copies and adds the first `N` bytes, if there are as many.
 #[inline]
 fn piece<const N: usize>(to: &mut &mut [u8], from: &mut &[u8], sum: &mut u64) {
     let Some((first, rest)) = from.split_first_chunk::<N>() else { return };
@@ -65,7 +66,7 @@ fn piece<const N: usize>(to: &mut &mut [u8], from: &mut &[u8], sum: &mut u64) {
     (*to, *from) = (room, rest);
 }
 
-/// The partial of 64-bit words.
+/// Partial sum of 64-bit words.
 #[inline]
 fn whole(words: &[u8]) -> u64 {
     words.as_chunks::<8>().0.iter().fold(0, |sum, word| add(sum, u64::from_ne_bytes(*word)))
@@ -83,7 +84,7 @@ fn join([a, b, c, d]: [u64; CHAINS]) -> u64 {
     add(add(a, b), add(c, d))
 }
 
-/// The partial of what is left after the steps, by halving words; the last odd byte has a zero after it.
+/// Partial sum of the rest after the steps, with ever smaller words; the last odd byte has a zero after it.
 #[inline]
 fn tail(rest: &[u8]) -> u64 {
     let (words, rest) = rest.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Every form against a sum written as RFC 1071 says it, over all lengths and alignments.
+//! Tests of every form against a sum written after RFC 1071, over all lengths and alignments.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn sum_by(form: Form, bytes: &[u8]) -> u16 {
     !u16::from_be(fold(unsafe { form.sum(bytes) }))
 }
 
-/// Bytes without a pattern that a misplaced word could hide in.
+/// Bytes without a pattern that could hide a misplaced word.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -57,7 +57,7 @@ fn every_form_sums_every_length_at_every_alignment() {
     for form in available() {
         for start in 0..ALIGNMENTS {
             let bytes = &data[start..start + LONGEST];
-            // The oracle grows with the length: a byte is the high half of its word, then the low half.
+            // The expected sum grows with the length: a byte is the high half of its word, then the low half.
             let mut words = 0_u64;
             for len in 0..=LONGEST {
                 assert_eq!(sum_by(form, &bytes[..len]), folded(words), "{form:?}, {len} octets at {start}");
@@ -100,7 +100,7 @@ fn short_copies_are_copied_and_summed_at_every_length() {
 
 #[test]
 fn every_form_carries_through_all_ones() {
-    // The largest words there are: every addition carries. A megabyte reaches past 32 bits in each lane.
+    // Words of the greatest value: every addition carries. A megabyte exceeds 32 bits in each lane.
     for len in [1, 2, 63, 64, 65, 4096, 1 << 20, (1 << 20) + 1] {
         let ones = vec![0xff; len];
         for form in available() {
@@ -166,7 +166,7 @@ proptest! {
 
     #[test]
     fn update_is_a_fresh_checksum(mut data in vec(any::<u8>(), 2..64), at in any::<prop::sample::Index>(), new: u16) {
-        // A header is never all zeros (RFC 1624, section 3 rests on this).
+        // A header is never all zeros (RFC 1624, section 3 depends on this).
         data.push(1);
         let at = at.index(data.len() / 2) * 2;
         let old_csum = checksum(&data);

@@ -1,4 +1,4 @@
-//! Of a process that lives: what it changes, what is refused to it.
+//! Tests of a living process: its changes, and those that are refused.
 
 use super::*;
 
@@ -82,7 +82,7 @@ fn a_directory_that_others_can_write_is_refused() {
     assert!(recover(&scratch.path().join("none")).unwrap().left.is_empty());
 }
 
-/// Nothing is changed that could not be put back after a death.
+/// A setting that could not be put back after a death is not changed.
 #[test]
 fn without_a_record_nothing_is_changed() {
     let Some(scene) = Scene::new() else { return };
@@ -94,7 +94,7 @@ fn without_a_record_nothing_is_changed() {
         let line = changed.set("va", gro(true)).unwrap_err().to_string();
         assert!(line.contains("writing the record") && !line.contains('\n'), "{line}");
         assert!(!scene.gro());
-        // What was changed before is put back all the same, and that the record stays is told.
+        // Earlier changes are put back all the same, and the record that stays is reported.
         let undone = changed.undo();
         assert_eq!((scene.mtu(), undone.restored.len(), undone.left.len()), (1500, 1, 1), "{undone:?}");
     });

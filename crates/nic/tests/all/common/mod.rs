@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) const A: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub(crate) const B: [u8; 6] = [2, 0, 0, 0, 1, 0];
 
-/// Octets before the payload, and what a request says of them.
+/// Number of bytes before the payload, and the offload request.
 pub(crate) struct Shape {
     pub(crate) headers: usize,
     pub(crate) meta: Meta,
 }
 
-/// Which protocols.
+/// Protocols of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Udp4,
@@ -37,7 +37,7 @@ impl Kind {
         matches!(self, Kind::Tcp4 | Kind::Tcp6)
     }
 
-    /// A finished frame, its checksums right.
+    /// Builds a finished frame, its checksums right.
     pub(crate) fn frame(self, to: [u8; 6], payload: &[u8], seq: u32) -> Vec<u8> {
         let link = PacketBuilder::ethernet2(A, to);
         let mut frame = Vec::new();
@@ -52,7 +52,7 @@ impl Kind {
         frame
     }
 
-    /// Where the headers end, and the request to complete the checksum.
+    /// Length of the headers, and the request to complete the checksum.
     pub(crate) fn shape(self) -> Shape {
         let csum_start = if self.v6() { 54 } else { 34 };
         let (transport, csum_offset) = if self.tcp() { (20, 16) } else { (8, 6) };
@@ -60,7 +60,7 @@ impl Kind {
         Shape { headers: usize::from(csum_start) + transport, meta }
     }
 
-    /// The same frame with its transport checksum left open: the pseudo-header's sum in its place.
+    /// The same frame with its transport checksum partial: the pseudo-header's sum in its place.
     pub(crate) fn open(self, frame: &[u8]) -> Vec<u8> {
         let mut open = frame.to_vec();
         let Shape { meta, .. } = self.shape();
@@ -79,12 +79,12 @@ impl Kind {
     }
 }
 
-/// So many octets that do not repeat soon.
+/// Payload of `len` bytes with a long period.
 pub(crate) fn payload(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from((i * 7 + i / 251) % 256).unwrap()).collect()
 }
 
-/// Whether etherparse finds the frame whole and its checksums right; gives its payload.
+/// Checks with etherparse that the frame is whole and its checksums right; returns its payload.
 pub(crate) fn checked(frame: &[u8]) -> Vec<u8> {
     let packet = SlicedPacket::from_ethernet(frame).unwrap();
     let (source, destination): (Vec<u8>, Vec<u8>) = match packet.net.as_ref().unwrap() {
@@ -138,18 +138,18 @@ pub(crate) fn pair(options: &str, left: &NicConfig, right: &NicConfig) -> [Nic; 
     [Nic::new(a, &left).unwrap(), Nic::new(b, &right).unwrap()]
 }
 
-/// The first queue of each.
+/// First queue of each adapter.
 pub(crate) fn queues(nics: &mut [Nic; 2]) -> [NicQueue; 2] {
     nics.each_mut().map(|nic| nic.take(0).unwrap())
 }
 
-/// Sends, and passes on.
+/// Sends a frame, and syncs.
 pub(crate) fn send(queue: &mut NicQueue, vi: usize, head: &[u8], body: &[u8], request: Option<Meta>) {
     assert!(queue.tx.send(vi, head, &[body], request), "no room");
     queue.tx.sync(0);
 }
 
-/// All frames that an interface has in the next batches, merged ones whole.
+/// Receives all frames of an interface from the next batches, merged ones whole.
 pub(crate) fn receive(queue: &mut NicQueue, vi: usize) -> Vec<(Vec<u8>, linerate_nic::RxMeta)> {
     let mut frames = Vec::new();
     while queue.rx.poll(0) > 0 {

@@ -1,4 +1,4 @@
-//! Frames against ones built one by one from wire's types, and against those of two Linux kernels.
+//! Tests against frames built one by one with linerate-wire's types, and against those of two Linux kernels.
 
 use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
 use linerate_wire::{EtherType, EthernetRepr, FcId, FcType, MacAddr};
@@ -23,7 +23,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// All before the FC header.
+    /// All headers before the FC header.
     fn front(&self, sof: Sof) -> Vec<u8> {
         let ethernet = EthernetRepr { dst: MacAddr([2; 6]), src: MacAddr([6; 6]), ethertype: EtherType::FCOE };
         let mut front = vec![0; 14];
@@ -35,7 +35,7 @@ impl Shape {
         front
     }
 
-    /// The frames, one by one.
+    /// The frames, built one by one.
     fn frames(&self) -> Vec<Vec<u8>> {
         let mut chunks: Vec<&[u8]> = self.payload.chunks(self.size).collect();
         if chunks.is_empty() {
@@ -185,7 +185,7 @@ fn requests_that_make_no_sense_are_refused() {
     assert_eq!(error(&fip, 4), Some(FcSegmentError::Front(40)));
 }
 
-/// FC-FS-3, clause 12.7: the bits of frame control that only a sequence's last frame has.
+/// FC-FS-3, clause 12.7: the F_CTL bits that only a sequence's last frame has.
 #[test]
 fn the_end_of_a_part_is_not_the_end_of_the_sequence() {
     let header = FcHeader {
@@ -235,7 +235,7 @@ fn sequences_of_the_linux_kernel_are_rebuilt_byte_for_byte() {
         for sequence in sequences(&frames) {
             let views: Vec<_> = sequence.iter().map(|frame| fc(frame).unwrap()).collect();
             let (first, last) = (&views[0], &views[views.len() - 1]);
-            // Frames of one sequence may be lost or stand apart in captures of faults.
+            // Frames of one sequence may be missing or interleaved in captures of faults.
             let whole = last.eof() == Eof::T
                 && views.iter().zip(0..).all(|(view, at)| {
                     let (header, begun) = (view.header(), first.header());

@@ -1,4 +1,4 @@
-//! Opening a file: how large it is, whether the page cache can be bypassed, whether somebody else writes to it.
+//! Opening a file: its size, its ability to bypass the page cache, and its locking.
 
 use super::{DEPTH, FileBackend};
 use crate::block::error::Want;
@@ -13,36 +13,37 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How a file is to be opened.
+/// Options for opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOptions {
-    /// Nothing is written.
+    /// Open it for reading only.
     pub read_only: bool,
-    /// Octets of a logical block: 512 or 4096.
+    /// Bytes of a logical block: 512 or 4096.
     pub block_size: u32,
-    /// The page cache is bypassed if the file can do that.
+    /// Bypass the page cache if the file supports that.
     pub direct: bool,
 }
 
 impl Default for FileOptions {
-    /// To read and write, blocks of 512 octets, past the page cache.
+    /// For reading and writing, blocks of 512 bytes, bypassing the page cache.
     fn default() -> Self {
         Self { read_only: false, block_size: 512, direct: true }
     }
 }
 
-/// Octets of the largest physical block that is told of.
+/// Largest physical block size that is reported, in bytes.
 const PHYSICAL: u64 = 4096;
 
 impl FileBackend {
-    /// Opens a regular file or a block device. Octets beyond the last whole block are left alone.
+    /// Opens a regular file or a block device. Bytes after the last whole block are not accessed.
     ///
-    /// A file that is opened to be written is locked (flock(2)), a block device is opened exclusively: one that is mounted,
-    /// or served by another process, is refused. A process that was killed has its files until the kernel has ended its
-    /// writes, so that none of them comes after those of the next; this waits for it.
+    /// A file opened for writing is locked (flock(2)), a block device is opened exclusively: one that is mounted, or
+    /// served by another process, is refused. A killed process holds its files until the kernel has completed its
+    /// writes, so that none of them follows those of the next process; `open` waits for that.
     ///
     /// # Errors
-    /// It is not there, not permitted, in use, empty, no regular file or block device, or there is no io_uring.
+    /// An error if it does not exist, is not permitted, in use, empty, no regular file or block device, or if there is
+    /// no io_uring.
     pub fn open(path: &Path, options: &FileOptions) -> Result<Self, DeviceError> {
         let oops = |what: &dyn std::fmt::Display, mend: &str| DeviceError::new(path.display(), what, mend);
         let metadata = std::fs::metadata(path).map_err(|e| trouble(path, &e, options))?;
@@ -52,7 +53,7 @@ impl FileBackend {
         }
         let (mut file, is_direct) =
             patiently(|| open(path, is_block, options)).map_err(|e| trouble(path, &e, options))?;
-        // A block device's metadata has no length.
+        // The metadata of a block device has no length.
         let octets = file.seek(SeekFrom::End(0)).map_err(|e| trouble(path, &e, options))?;
         let geometry = geometry(path, &metadata, octets, options);
         if geometry.blocks == 0 {
@@ -68,11 +69,11 @@ impl FileBackend {
     }
 }
 
-/// How long a file may be in use by a process that has been killed, and how often one looks.
+/// Time for which a file may be in use by a process that was killed, and the interval of the retries.
 const DYING: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Tries again for a while what is in use.
+/// Retries for a while if the file is in use.
 fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let until = Instant::now() + DYING;
     loop {
@@ -83,7 +84,7 @@ fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Opens a file as its user alone; and whether it bypasses the page cache.
+/// Opens a file exclusively; true if it bypasses the page cache.
 fn open(path: &Path, is_block: bool, options: &FileOptions) -> io::Result<(File, bool)> {
     let exclusive = if is_block && !options.read_only { libc::O_EXCL } else { 0 };
     let open =
@@ -102,7 +103,7 @@ fn geometry(path: &Path, metadata: &Metadata, octets: u64, options: &FileOptions
     let block = u64::from(options.block_size);
     let physical = metadata.blksize().clamp(block.min(PHYSICAL), PHYSICAL);
     let exponent = (physical / block.max(1)).max(1).ilog2();
-    // Where it is rather than how it was named.
+    // The canonical path rather than the one that was given.
     let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     Geometry {
         block_size: options.block_size,
@@ -118,14 +119,14 @@ fn geometry(path: &Path, metadata: &Metadata, octets: u64, options: &FileOptions
     }
 }
 
-/// Whether blocks of this size can be read past the page cache. A file system may refuse when the file is opened, or when
-/// it is read; a device with larger sectors refuses single blocks.
+/// True if blocks of this size can be read bypassing the page cache. A file system may refuse when the file is opened,
+/// or when it is read; a device with larger sectors refuses single blocks.
 fn can_be_direct(file: &File, block_size: u32) -> bool {
     let mut block = Buffer::new(usize::try_from(block_size).unwrap_or(0));
     file.read_at(block.bytes_mut(), 0).is_ok()
 }
 
-/// One who writes, or any number who read.
+/// Locks a file for one writer, or for any number of readers (`shared`).
 fn lock(file: &File, shared: bool) -> io::Result<()> {
     let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
     match locked {

@@ -1,38 +1,38 @@
-//! Which requests an operation takes, one after the other, and how it ends.
+//! Plan of an operation: the sequence of its requests, and its result.
 
 use crate::sys::uring::Request;
 use linerate_block::{BackendError, Buffer, Operation};
 use std::io;
 
-/// Octets of zeros that are written at once where a file has no holes.
+/// Most bytes of zeros written by one request, where a file has no holes.
 const ZEROS: u64 = 1 << 20;
-/// How often a request is asked again that the kernel had no room for.
+/// Most tries of a request for which the kernel had no resources.
 const TRIES: u8 = 100;
 
-/// What is next.
+/// Next step of a plan.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// This request.
+    /// Submit this request.
     Request(Request),
-    /// Nothing: so it ended.
+    /// End the operation with this result.
     End(Result<(), BackendError>),
 }
 
-/// How octets become what they shall be.
+/// Method by which the plan does its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Read,
     Write,
-    /// fallocate(PUNCH_HOLE): zeros, and the space is given back.
+    /// fallocate(PUNCH_HOLE): the range reads as zeros, and its space is freed.
     Punch,
-    /// fallocate(ZERO_RANGE): zeros, and the space is kept.
+    /// fallocate(ZERO_RANGE): the range reads as zeros, and its space is kept.
     Zero,
     /// Zeros are written.
     Fill,
     Sync,
 }
 
-/// An operation: octets of the file from `offset` on, of which `done` are.
+/// An operation on a range of bytes of the file from `offset` on, of which `done` are complete.
 #[derive(Debug)]
 pub(super) struct IoPlan {
     how: How,
@@ -45,7 +45,8 @@ pub(super) struct IoPlan {
 }
 
 impl IoPlan {
-    /// The plan of an operation on blocks of so many octets, and its buffer; no plan if its end is no file offset.
+    /// Makes the plan of an operation on blocks of `block` bytes, and its buffer; no plan if its end exceeds the file
+    /// offsets.
     pub(super) fn new(operation: Operation, block: u64) -> (Option<Self>, Option<Buffer>) {
         let octets = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
         let (how, fua, lba, len, buffer) = match operation {
@@ -65,25 +66,25 @@ impl IoPlan {
         (plan(), buffer)
     }
 
-    /// Whether it puts data on stable storage and nothing else.
+    /// True if it flushes data to stable storage and does nothing else.
     pub(super) fn is_sync(&self) -> bool {
         self.how == How::Sync
     }
 
-    /// Whether its good end says that data is on stable storage.
+    /// True if its success means that data is on stable storage.
     pub(super) fn promises(&self) -> bool {
         self.fua || self.how == How::Sync
     }
 
-    /// Whether its buffer is that of the one who asked.
+    /// True if its buffer belongs to the submitter.
     pub(super) fn is_transfer(&self) -> bool {
         matches!(self.how, How::Read | How::Write)
     }
 
-    /// The request that is next.
+    /// The next request.
     pub(super) fn request(&self) -> Request {
         let (offset, len) = (self.offset + self.done, self.len - self.done);
-        // It cannot be longer than the buffer, which is in memory.
+        // `done` cannot exceed the buffer's length, which fits a usize.
         let from = usize::try_from(self.done).unwrap_or(usize::MAX);
         match self.how {
             How::Read => Request::Read { from, offset },
@@ -99,28 +100,28 @@ impl IoPlan {
         }
     }
 
-    /// A request has ended so.
+    /// Advances the plan by the result of a request.
     pub(super) fn advance(&mut self, result: io::Result<usize>, buffer: &mut Option<Buffer>) -> Next {
         match (result, self.how) {
             (Ok(n), How::Read | How::Write | How::Fill) => {
-                // Whole blocks count: direct I/O goes on at a block's start, and reading again does no harm.
+                // Whole blocks count: direct I/O continues at a block's start, and reading again does no harm.
                 let n = u64::try_from(n).unwrap_or(0).min(self.len - self.done);
                 let moved = if n == self.len - self.done { n } else { n - n % self.block };
                 self.done += moved;
                 if moved == 0 && self.len > 0 {
-                    // The file has become shorter, or takes no more.
+                    // The file has become shorter, or accepts no more data.
                     return Next::End(Err(BackendError::Medium));
                 }
                 if self.done == self.len {
                     return Next::End(Ok(()));
                 }
             }
-            // Zeros that shall be on stable storage: what fallocate did is flushed.
+            // Zeros that must be on stable storage: the result of fallocate is flushed.
             (Ok(_), How::Punch | How::Zero) if self.fua => self.how = How::Sync,
             (Ok(_), _) => return Next::End(Ok(())),
             (Err(error), how) => match (error.raw_os_error().unwrap_or(libc::EIO), how) {
                 (libc::EINTR | libc::EAGAIN, _) if self.tries < TRIES => self.tries += 1,
-                // EINVAL: a device takes whole sectors, which are larger than blocks.
+                // EINVAL: a device needs whole sectors, which are larger than blocks.
                 (libc::EOPNOTSUPP | libc::EINVAL, How::Punch) => self.how = How::Zero,
                 (libc::EOPNOTSUPP | libc::EINVAL, How::Zero) => {
                     self.how = How::Fill;
@@ -136,7 +137,7 @@ impl IoPlan {
     }
 }
 
-/// What an errno of the kernel's means to who asked.
+/// Maps an errno of the kernel to the error of the operation.
 fn meaning(errno: libc::c_int) -> BackendError {
     match errno {
         libc::ENOSPC | libc::EDQUOT | libc::EFBIG => BackendError::NoSpace,

@@ -1,4 +1,4 @@
-//! `file:PATH`: a regular file or a block device of the kernel's.
+//! `file:PATH`: a regular file or a block device of the kernel.
 
 use super::{BLOCK, Kind, Naming, READ_ONLY};
 use crate::block::access::{Access, Cache};
@@ -49,7 +49,7 @@ fn opened(spec: &DeviceSpec, access: &Access, path: &Path) -> Result<FileBackend
     let with = |block_size| FileBackend::open(path, &FileOptions { read_only, block_size, direct });
     let mut file = with(spec.block_size()?)?;
     if access.cache == Cache::Bypassed && !file.is_direct() {
-        // A device with larger sectors. The first descriptor holds a lock.
+        // A device with larger sectors. The first descriptor is dropped because it holds a lock.
         drop(file);
         file = with(4096)?;
         if !file.is_direct() {

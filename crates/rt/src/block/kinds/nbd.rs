@@ -28,7 +28,7 @@ fn check(spec: &DeviceSpec) -> Result<(), DeviceError> {
     NbdUri::parse(&spec.to_string()).map(drop)
 }
 
-/// Whether it can be written, the server says.
+/// Opens the export; the server determines if it can be written.
 fn open(spec: &DeviceSpec, _: &Access, _: u64) -> Result<Box<dyn Device>, DeviceError> {
     let uri = NbdUri::parse(&spec.to_string())?;
     Ok(Box::new(NbdBackend::open(&uri, ClientOptions::default())?))

@@ -1,4 +1,4 @@
-//! `null:SIZE`: nothing.
+//! `null:SIZE`: a device that stores no data.
 
 use super::{BLOCK, Kind, Naming, wrong};
 use crate::block::access::Access;
@@ -21,13 +21,13 @@ fn check(spec: &DeviceSpec) -> Result<(), DeviceError> {
     Geometry::blocks_of(spec.size()?, spec.block_size()?).map(drop).map_err(|e| wrong(spec, &e))
 }
 
-/// It is written by nobody even if it may be.
+/// Opens the device; nothing is ever written, even if that is permitted.
 fn open(spec: &DeviceSpec, _: &Access, serial: u64) -> Result<Box<dyn Device>, DeviceError> {
     let null = Null::new(spec.size()?, spec.block_size()?, serial).map_err(|e| wrong(spec, &e))?;
     Ok(Box::new(null))
 }
 
-/// Each operation ends as it is submitted.
+/// Each operation completes as it is submitted.
 impl Device for Null {
     fn path(&self) -> String {
         "null".into()

@@ -37,7 +37,7 @@ fn open(spec: &DeviceSpec, access: &Access, serial: u64) -> Result<Box<dyn Devic
     Ok(Box::new(if spec.flag("ro") { ram.read_only() } else { ram }))
 }
 
-/// Each operation ends as it is submitted.
+/// Each operation completes as it is submitted.
 impl Device for Ram {
     fn path(&self) -> String {
         "memory".into()

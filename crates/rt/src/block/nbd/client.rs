@@ -1,7 +1,7 @@
-//! The client: an export of somebody else's as a back end.
+//! The NBD client: a remote export as a back end.
 //!
-//! Requests of a batch leave in one system call, replies are read where they belong. A server that is lost is connected to
-//! again.
+//! Requests of a batch are sent in one system call, replies are read directly into their buffers. A lost server is
+//! reconnected.
 
 use super::super::{Device, DeviceError, serial};
 use super::connect::{ConnectError, Reconnect, connect};
@@ -23,17 +23,17 @@ pub struct NbdBackend {
     server: Server,
 }
 
-/// Whether there is one.
+/// State of the connection.
 enum Server {
     Up(Stream),
     Lost(Reconnect),
 }
 
 impl NbdBackend {
-    /// Connects to a server; ends within the time-out.
+    /// Connects to a server, within the time-out.
     ///
     /// # Errors
-    /// There is no server or no such export, or it is empty or wants requests of more than 4096 octets.
+    /// There is no server or no such export, or it is empty or requires requests larger than 4096 bytes.
     pub fn open(uri: &NbdUri, options: ClientOptions) -> Result<Self, DeviceError> {
         let (stream, agreed) = connect(uri, options.timeout).map_err(|e| trouble(uri, &e))?;
         let serial = serial(uri.as_str().as_bytes());
@@ -47,7 +47,7 @@ impl NbdBackend {
         Ok(Self { uri: uri.clone(), options, client, server: Server::Up(stream) })
     }
 
-    /// Whether there is a server now.
+    /// True if the server is connected.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.client.is_up()
@@ -58,7 +58,7 @@ impl NbdBackend {
         self.server = Server::Lost(Reconnect::new(now));
     }
 
-    /// Sends what can be sent.
+    /// Sends the requests that are waiting.
     fn push(&mut self) {
         let Server::Up(stream) = &mut self.server else { return };
         if self.client.has_waiting() {
@@ -69,7 +69,7 @@ impl NbdBackend {
         }
     }
 
-    /// Receives what has come; true if something has.
+    /// Receives replies; true if anything was received.
     fn pull(&mut self) -> bool {
         let now = Instant::now();
         match &mut self.server {
@@ -101,7 +101,7 @@ fn trouble(uri: &NbdUri, error: &ConnectError) -> DeviceError {
     DeviceError::new(uri.as_str(), error, mend)
 }
 
-/// Sends requests until all have left or the socket is full.
+/// Sends requests until all are sent or the socket is full.
 fn send(client: &mut Client, stream: &mut Stream) -> Result<(), Lost> {
     while client.has_output() {
         let mut slices = [IoSlice::new(&[]); CLIENT_SLICES];
@@ -117,7 +117,7 @@ fn send(client: &mut Client, stream: &mut Stream) -> Result<(), Lost> {
     Ok(())
 }
 
-/// Receives up to the end of a reply; false if that has not come yet.
+/// Receives up to the end of a reply; false if that has not arrived yet.
 fn receive(client: &mut Client, stream: &mut Stream, now: Instant) -> Result<bool, Lost> {
     if !client.expects(now)? {
         return Ok(false);
@@ -141,7 +141,7 @@ impl Backend for NbdBackend {
 
     fn submit(&mut self, tag: Tag, operation: Operation) {
         if !self.is_up() {
-            // Who never sleeps finds the server here.
+            // A caller that never sleeps finds the reconnected server here.
             self.pull();
         }
         self.client.submit(tag, operation);
@@ -154,7 +154,7 @@ impl Backend for NbdBackend {
     fn complete(&mut self) -> Option<Completion> {
         while !self.client.has_ended() && self.pull() {}
         if !self.client.has_ended() {
-            // Parts that follow, and what the socket had no room for.
+            // Sends following parts, and requests for which the socket had no room.
             self.push();
         }
         self.client.complete()
@@ -177,7 +177,7 @@ impl Device for NbdBackend {
     }
 }
 
-/// For replies, or for the server to come back.
+/// Waits for replies, or for the server to come back.
 impl Sleeper for NbdBackend {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.push();
@@ -187,7 +187,7 @@ impl Sleeper for NbdBackend {
         })
     }
 
-    /// What made the descriptor readable is dealt with here: who has no operation under way does not ask for one's end, and
+    /// Handles the event that made the descriptor readable: without operations under way nobody calls `complete`, and
     /// the server may have hung up, or be back.
     fn wake_up(&mut self) {
         self.client.look();

@@ -1,5 +1,5 @@
-//! Connecting to a server in a thread of its own, since names, connections and negotiations may take their time; again
-//! and again while there is no server, at growing distances.
+//! Connecting to a server in a thread of its own, since name resolution, connection and negotiation may take long;
+//! repeated while there is no server, at growing intervals.
 
 use super::stream::{Stream, Until};
 use super::uri::NbdUri;
@@ -9,20 +9,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Between the first two attempts, and doubled each time.
+/// Time between the first two attempts, doubled each time.
 const FIRST: Duration = Duration::from_millis(100);
-/// Between attempts at most.
+/// Longest time between attempts.
 const LAST: Duration = Duration::from_secs(5);
-/// How often one looks whether an attempt has ended.
+/// Interval of checks for the end of an attempt.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Why there is no connection to an export.
+/// Reason for which there is no connection to an export.
 #[derive(Debug, Error)]
 pub(super) enum ConnectError {
-    /// The connection failed, or the time was over.
+    /// The connection failed, or timed out.
     #[error("the server cannot be reached ({0})")]
     Unreachable(#[from] io::Error),
-    /// The server has said something else than was hoped for.
+    /// The negotiation failed.
     #[error(transparent)]
     Negotiate(#[from] NegotiateError),
 }
@@ -37,7 +37,7 @@ pub(super) fn connect(uri: &NbdUri, timeout: Duration) -> Outcome {
     })
 }
 
-/// A connection under way. Whoever does not wait for it lets it end by itself.
+/// Starts a connection. If the receiver is dropped, the attempt ends by itself.
 fn attempt(uri: &NbdUri, timeout: Duration) -> io::Result<Receiver<Outcome>> {
     let (tx, rx) = sync_channel(1);
     let uri = uri.clone();
@@ -49,7 +49,7 @@ fn attempt(uri: &NbdUri, timeout: Duration) -> io::Result<Receiver<Outcome>> {
             stream.set_nonblocking()?;
             Ok((stream, agreed))
         };
-        // Nobody may be waiting any more.
+        // The receiver may be gone.
         let _ = tx.send(connected());
     })?;
     Ok(rx)
@@ -73,7 +73,7 @@ fn negotiate(stream: &mut Until<'_>, export: &str) -> Result<Agreed, ConnectErro
     }
 }
 
-/// Attempts to get a lost server back.
+/// Attempts to reconnect to a lost server.
 #[derive(Debug)]
 pub(super) struct Reconnect {
     running: Option<Receiver<Outcome>>,
@@ -82,12 +82,12 @@ pub(super) struct Reconnect {
 }
 
 impl Reconnect {
-    /// The server was lost now.
+    /// To be called when the server was lost.
     pub(super) fn new(now: Instant) -> Self {
         Self { running: None, next: now + FIRST, pause: FIRST }
     }
 
-    /// Goes on; gives a connection once there is one.
+    /// Continues the attempts; returns a connection once there is one.
     pub(super) fn poll(&mut self, now: Instant, uri: &NbdUri, timeout: Duration) -> Option<(Stream, Agreed)> {
         if let Some(running) = &self.running {
             match running.try_recv() {
@@ -107,14 +107,14 @@ impl Reconnect {
         None
     }
 
-    /// The attempt came to nothing, or to something else than what was lost.
+    /// To be called after an attempt that failed, or that found a different export.
     pub(super) fn failed(&mut self, now: Instant) {
         self.running = None;
         self.pause = (self.pause * 2).min(LAST);
         self.next = now + self.pause;
     }
 
-    /// When to go on.
+    /// Time of the next call of [`Reconnect::poll`].
     pub(super) fn due(&self, now: Instant) -> Instant {
         if self.running.is_some() { now + LOOK } else { self.next }
     }

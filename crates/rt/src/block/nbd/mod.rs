@@ -1,5 +1,5 @@
-//! Block devices over the network by NBD: a client, which is a [`Device`], and a server for whatever is a
-//! [`BlockService`]. What is said is `linerate_nbd`'s matter; here are sockets, and what to sleep on.
+//! Block devices over the network by NBD: a client, which is a [`Device`], and a server for any [`BlockService`]. The
+//! protocol is in `linerate_nbd`; this module has the sockets and the waiting.
 //!
 //! [`Device`]: super::Device
 //! [`BlockService`]: linerate_nbd::BlockService

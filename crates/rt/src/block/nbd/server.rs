@@ -1,4 +1,4 @@
-//! The server: listeners, the connections of its clients, and the [`BlockService`] that does what they ask for.
+//! The NBD server: listeners, client connections, and the [`BlockService`] that executes their requests.
 
 use super::super::DeviceError;
 use super::stream::{Listener, Peer, Stream};
@@ -16,37 +16,37 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Requests that one client is heard for before the next one's turn.
+/// Most requests taken from one client before the next one's turn.
 const TURN: usize = 32;
-/// Times that a client is read from for one request. Data of refused WRITEs is read for nothing: others have their turn
-/// meanwhile.
+/// Most reads from a client for one request. Data of refused WRITEs is read and discarded: other clients get their turn
+/// in between.
 const READS: usize = 64;
-/// How long a server that stops waits for its clients.
+/// Time that a stopping server waits for its clients.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// When to accept again after the system could not.
+/// Time until the next accept after the system had no resources for one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A server. It owns its clients; what they ask for is done by the service that [`NbdServer::handle`] is given.
+/// An NBD server. It owns its clients; their requests are executed by the service passed to [`NbdServer::handle`].
 pub struct NbdServer {
     listeners: Vec<Listener>,
-    /// UNIX sockets that are ours to remove: device and inode.
+    /// UNIX sockets to be removed by this server: path, device and inode.
     paths: Vec<(PathBuf, (u64, u64))>,
     server: Server<Peer>,
-    /// The connections of its clients, by their places.
+    /// Connections of the clients, by their indices.
     streams: Vec<Option<Stream>>,
-    /// Who has come and has no place yet.
+    /// An accepted connection that has no place yet.
     at_door: Option<(Stream, Peer)>,
     not_before: Option<Instant>,
-    /// When clients that do not take their answers are left, after [`NbdServer::stop`].
+    /// Time at which clients that do not read their answers are dropped, after [`NbdServer::stop`].
     leave_at: Option<Instant>,
 }
 
 impl NbdServer {
     /// Listens for clients. A UNIX socket is for this user only; one that a dead server left behind is replaced. A TCP
-    /// address that other hosts reach takes `insecure`: whoever connects reads and writes.
+    /// address that other hosts can reach needs `insecure`: whoever connects can read and write.
     ///
     /// # Errors
-    /// An address is in use, or not ours to use, or other hosts reach it.
+    /// An address is in use, or not permitted, or other hosts can reach it.
     pub fn listen(addresses: &[Address], insecure: bool) -> Result<Self, DeviceError> {
         let mut server = Self {
             listeners: Vec::new(),
@@ -83,7 +83,7 @@ impl NbdServer {
         Ok(server)
     }
 
-    /// Where it listens: with the port that the system chose, where 0 was asked for.
+    /// Addresses at which it listens; with the port that the system chose, if 0 was requested.
     #[must_use]
     pub fn addresses(&self) -> Vec<Address> {
         let tcp = self.listeners.iter().filter_map(|listener| match listener {
@@ -95,13 +95,14 @@ impl NbdServer {
         tcp.chain(self.paths.iter().map(|(path, _)| Address::Unix(path.clone()))).collect()
     }
 
-    /// Clients there are.
+    /// Number of clients.
     #[must_use]
     pub fn clients(&self) -> usize {
         self.server.clients()
     }
 
-    /// Takes no more clients and no more requests; what is under way is answered, to clients that take it within 2 seconds.
+    /// Accepts no more clients and requests; requests under way are answered, to clients that read the answers within 2
+    /// seconds.
     pub fn stop(&mut self) {
         self.leave_at = Some(Instant::now() + FAREWELL);
         self.listeners.clear();
@@ -110,14 +111,14 @@ impl NbdServer {
         self.server.close();
     }
 
-    /// Whether nothing is under way any more, after [`NbdServer::stop`].
+    /// True if no request is under way any more, after [`NbdServer::stop`].
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.listeners.is_empty() && self.server.is_done()
     }
 
-    /// Does what can be done now: hears clients, hands their operations to the service, and sends what has ended. True if
-    /// there was something to do.
+    /// Does the work that is possible now: reads requests, passes operations to the service, and sends the answers.
+    /// True if there was something to do.
     pub fn handle<S: BlockService + ?Sized>(&mut self, service: &mut S) -> bool {
         self.handle_at(Instant::now(), service)
     }
@@ -135,7 +136,7 @@ impl NbdServer {
                 service.submit(export, tag, Operation::Flush);
             }
         }
-        // Flushes that follow.
+        // Submits flushes that follow.
         service.flush();
         for place in 0..CLIENTS {
             let sent = self.send(now, place);
@@ -149,7 +150,7 @@ impl NbdServer {
         worked
     }
 
-    /// Shows what to sleep on; the service's own descriptors are its owner's matter.
+    /// Visits the sleepers to wait for; the service's own descriptors are up to its owner.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         let open = self.at_door.is_none() && self.not_before.is_none();
         for listener in self.listeners.iter().filter(|_| open) {
@@ -168,7 +169,7 @@ impl NbdServer {
         }
     }
 
-    /// When to be asked again although nothing happens.
+    /// Time of the next call of [`NbdServer::handle`] even if nothing happens.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         let leave = self.leave_at.filter(|_| self.clients() > 0);
@@ -194,7 +195,7 @@ impl NbdServer {
         true
     }
 
-    /// Who comes next.
+    /// Accepts the next client.
     fn next_client(&mut self, now: Instant) -> Option<(Stream, Peer)> {
         for listener in &self.listeners {
             loop {
@@ -202,7 +203,7 @@ impl NbdServer {
                     Ok(accepted) => return Some(accepted),
                     Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                     Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
-                    // No descriptors, no memory: later, perhaps.
+                    // No descriptors or no memory: tried again later.
                     Err(_) => {
                         self.not_before = Some(now + PAUSE);
                         return None;
@@ -213,7 +214,7 @@ impl NbdServer {
         None
     }
 
-    /// Takes requests of a client.
+    /// Processes requests of a client; true if there were any.
     fn hear<S: BlockService + ?Sized>(&mut self, now: Instant, place: usize, service: &mut S) -> bool {
         for heard in 0..TURN {
             match self.next(now, place, service.exports()) {
@@ -228,7 +229,7 @@ impl NbdServer {
         true
     }
 
-    /// The next operation that a client asks for; none if nothing more has come.
+    /// The next operation that a client requests; None if nothing more has arrived.
     fn next(
         &mut self,
         now: Instant,
@@ -252,7 +253,7 @@ impl NbdServer {
         Ok(None)
     }
 
-    /// Sends a client its answers until all have left or the socket is full. True if something left.
+    /// Sends a client its answers until all are sent or the socket is full. True if something was sent.
     fn send(&mut self, now: Instant, place: usize) -> Result<bool, Gone> {
         let Some(stream) = &mut self.streams[place] else { return Ok(false) };
         let mut worked = false;
@@ -281,7 +282,7 @@ impl NbdServer {
     fn remove_paths(&mut self) {
         for (path, ours) in self.paths.drain(..) {
             if identity(&path) == Some(ours) {
-                // Whoever removed it meanwhile did what was wanted.
+                // If it was removed meanwhile, nothing is left to do.
                 let _ = std::fs::remove_file(path);
             }
         }

@@ -16,7 +16,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Connects; it may wait until `deadline`, for a UNIX socket even longer.
+    /// Connects; may block until `deadline`, for a UNIX socket even longer.
     pub(super) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
         match address {
             Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
@@ -36,7 +36,7 @@ impl Stream {
         }
     }
 
-    /// The next connection of a listener, which does not wait, and whose it is.
+    /// Accepts the next connection of a listener, without blocking, and its peer.
     pub(super) fn accept(listener: &Listener) -> io::Result<(Self, Peer)> {
         let (stream, peer) = match listener {
             Listener::Tcp(listener) => {
@@ -69,16 +69,16 @@ impl Stream {
     }
 }
 
-/// Who has connected: clients of one of them count together.
+/// Peer of a connection: the clients of one peer count together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
-    /// Over TCP, from this address.
+    /// A TCP client at this address.
     Host(IpAddr),
-    /// Over a UNIX socket: this process, if the kernel knows it.
+    /// A client on a UNIX socket: its process id, if the kernel knows it.
     Process(Option<i32>),
 }
 
-/// Where clients come from. Neither waits.
+/// A listening socket, non-blocking.
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
@@ -94,7 +94,7 @@ impl AsFd for Listener {
     }
 }
 
-/// The time until a deadline.
+/// Time left until a deadline; an error if it has passed.
 fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -138,7 +138,7 @@ impl AsFd for Stream {
     }
 }
 
-/// A blocking connection that all is over with at a deadline, however slowly the peer talks.
+/// A blocking connection on which every call fails after a deadline, however slow the peer is.
 pub(super) struct Until<'a>(pub(super) &'a mut Stream, pub(super) Instant);
 
 impl Read for Until<'_> {

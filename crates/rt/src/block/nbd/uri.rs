@@ -1,10 +1,10 @@
-//! Where an export is: the URIs of the NBD project's `doc/uri.md`.
+//! Location of an export: the URIs of the NBD project's `doc/uri.md`.
 //!
 //! ```text
 //!   nbd://HOST[:PORT]/[EXPORT]
 //!   nbd+unix:///[EXPORT]?socket=PATH
 //! ```
-//! HOST may be an IPv6 address in brackets; `%XX` stands for any octet of EXPORT and PATH.
+//! HOST may be an IPv6 address in brackets; `%XX` stands for any byte of EXPORT and PATH.
 
 use super::super::DeviceError;
 use linerate_nbd::wire::LONGEST_NAME;
@@ -14,20 +14,20 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// Where a server listens.
+/// Address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A host's name or address, and a port.
+    /// Host name or address, and port.
     Tcp(String, u16),
-    /// A socket in the file system.
+    /// Path of a UNIX socket.
     Unix(PathBuf),
 }
 
 impl Address {
-    /// Reads where a server is to listen: `unix:PATH` or `tcp:HOST:PORT`.
+    /// Parses the address of a server: `unix:PATH` or `tcp:HOST:PORT`.
     ///
     /// # Errors
-    /// It is neither.
+    /// The text has neither form.
     pub fn parse(text: &str) -> Result<Self, DeviceError> {
         let oops = |what: &str| DeviceError::new(text, what, "write unix:PATH or tcp:HOST[:PORT]");
         match text.split_once(':') {
@@ -40,7 +40,7 @@ impl Address {
         }
     }
 
-    /// How a client names the default export there, as [`NbdUri::parse`] reads it.
+    /// URI of the default export there, as [`NbdUri::parse`] reads it.
     #[must_use]
     pub fn uri(&self) -> String {
         match self {
@@ -51,7 +51,7 @@ impl Address {
     }
 }
 
-/// As [`Address::parse`] reads it.
+/// In the form that [`Address::parse`] reads.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,24 +62,24 @@ impl fmt::Display for Address {
     }
 }
 
-/// The port of NBD (IANA).
+/// Port of NBD (IANA).
 const PORT: u16 = 10809;
 
 /// An export on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NbdUri {
-    /// The server.
+    /// Address of the server.
     pub address: Address,
-    /// The export's name; empty is the default one.
+    /// Name of the export; empty for the default one.
     pub export: String,
     text: String,
 }
 
 impl NbdUri {
-    /// Reads one.
+    /// Parses a URI.
     ///
     /// # Errors
-    /// It is none of the forms above.
+    /// The text has none of the forms above.
     pub fn parse(text: &str) -> Result<Self, DeviceError> {
         let oops = |what: &str, mend: &str| DeviceError::new(text, what, mend);
         if text.len() > LONGEST_NAME {
@@ -117,14 +117,14 @@ impl NbdUri {
         Ok(Self { address, export: decoded(export)?, text: text.to_owned() })
     }
 
-    /// As it was typed.
+    /// The text that was parsed.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Host and port.
+/// Splits host and port.
 fn authority(text: &str) -> Option<(&str, u16)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -136,7 +136,7 @@ fn authority(text: &str) -> Option<(&str, u16)> {
     Some((host, port.map_or(Some(PORT), |digits| digits.parse().ok())?))
 }
 
-/// Percent-encodes all that means something in a URI (RFC 3986, clause 2.1).
+/// Percent-encodes all characters with a meaning in a URI (RFC 3986, clause 2.1).
 fn encoded(octets: &[u8]) -> String {
     let octet = |octet: &u8| match octet {
         b'/' | b'.' | b'-' | b'_' | b'~' => char::from(*octet).to_string(),
@@ -146,7 +146,7 @@ fn encoded(octets: &[u8]) -> String {
     octets.iter().map(octet).collect()
 }
 
-/// Undoes percent-encoding (RFC 3986, clause 2.1).
+/// Decodes percent-encoding (RFC 3986, clause 2.1).
 fn percent(text: &str) -> Option<Vec<u8>> {
     let mut octets = Vec::with_capacity(text.len());
     let typed = from_text(text).into_os_string().into_vec();

@@ -1,30 +1,30 @@
-//! An operation on a remote disk: one SCSI command, or several after each other.
+//! An operation on a remote disk: one SCSI command, or several in a row.
 
 use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
 use linerate_fcoe::{Command, Completed, Data, FoundLun, Outcome, PeerId};
 use linerate_wire::scsi::{Sense, SenseKey};
 
-/// How often a command is given again that the target says it could not do now.
+/// Most tries of a command that the target refuses temporarily.
 const TRIES: u8 = 8;
-/// Octets that one command moves at most. Class 3 knows no repair of a part: one frame that is lost costs the whole
-/// command, and a long one may lose a frame each time.
+/// Most bytes that one command transfers. Class 3 cannot retransmit a part: one lost frame costs the whole command, and
+/// a long one may lose a frame each time.
 const MOST: u32 = 512 << 10;
 
-/// What a job wants next.
+/// Next step of a job.
 pub(super) enum Next {
-    /// This command.
+    /// Submit this command.
     Command(Command),
-    /// Nothing: all is done.
+    /// End: all is done.
     Done,
-    /// What the disk does not do.
+    /// End: the disk does not support the operation.
     Never,
 }
 
-/// Why a command failed.
+/// Reason for which a command failed.
 pub(super) enum Failed {
-    /// For now.
+    /// Temporary: the command can be retried.
     Again,
-    /// For good.
+    /// Permanent, with this error.
     For(BackendError),
 }
 
@@ -37,16 +37,16 @@ impl Failed {
     }
 }
 
-/// What a command is about.
+/// Kind of the commands of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Read,
     Write,
     Flush,
     Discard,
-    /// By WRITE SAME; blocks may be given back.
+    /// Zeros by WRITE SAME; true if blocks may be deallocated.
     Zero(bool),
-    /// By WRITE.
+    /// Zeros by WRITE.
     WriteZeros,
 }
 
@@ -55,22 +55,22 @@ pub(super) struct Job {
     unit: usize,
     tag: Tag,
     what: What,
-    /// The next block, and how many are still to come.
+    /// The next block, and the number of blocks left.
     lba: u64,
     left: u64,
-    /// Blocks of the command under way.
+    /// Number of blocks of the command under way.
     piece: u64,
-    /// Flush at the end.
+    /// A flush follows at the end.
     fua: bool,
     tries: u8,
     block: usize,
     /// The operation's buffer, while no command has it.
     buffer: Option<Buffer>,
-    /// A command has a piece of it, and where that begins.
+    /// Offset in the buffer of the piece that the command under way transfers; None if it has the whole buffer.
     at: Option<usize>,
 }
 
-/// A completion of an operation that was not begun.
+/// Completion of an operation that was not begun.
 pub(super) fn refused(tag: Tag, operation: Operation, error: BackendError) -> Completion {
     let buffer = match operation {
         Operation::Read { buffer, .. } | Operation::Write { buffer, .. } => Some(buffer),
@@ -79,7 +79,7 @@ pub(super) fn refused(tag: Tag, operation: Operation, error: BackendError) -> Co
     Completion { tag, buffer, result: Err(error) }
 }
 
-/// As if a target had answered BUSY.
+/// Completion as if a target had answered BUSY.
 pub(super) fn busy(tag: Tag, peer: PeerId) -> Completed {
     Completed {
         tag,
@@ -93,7 +93,7 @@ pub(super) fn busy(tag: Tag, peer: PeerId) -> Completed {
     }
 }
 
-/// What a command's end means for the operation.
+/// Result of a completed command for the operation.
 pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
     match completed.outcome {
         Outcome::Response => answered(completed),
@@ -102,7 +102,7 @@ pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
     }
 }
 
-/// Why a command failed, for the user.
+/// Reason for which a command failed, as text for the user.
 pub(super) fn why(completed: &Completed) -> String {
     match (completed.outcome, Sense::parse(completed.sense())) {
         (Outcome::Response, Ok(sense)) if completed.status == 0x02 => sense.to_string(),
@@ -117,10 +117,10 @@ pub(super) fn why(completed: &Completed) -> String {
     }
 }
 
-/// What a status means for the operation.
+/// Result of a SCSI status for the operation.
 fn answered(completed: &Completed) -> Result<(), Failed> {
     match completed.status {
-        // Less than was asked for is an error: the blocks are on the disk.
+        // A short transfer is an error: the disk has all the blocks.
         0x00 if completed.residual == 0 => Ok(()),
         0x00 => Err(Failed::For(BackendError::Medium)),
         0x02 => match Sense::parse(completed.sense()).map(|sense| (sense.key, sense.code)) {
@@ -192,7 +192,7 @@ impl Job {
         command.map_or(Next::Never, Next::Command)
     }
 
-    /// READ or WRITE: of the whole buffer, or of a piece of it where the disk takes no more.
+    /// READ or WRITE: of the whole buffer, or of a piece of it if the disk accepts no more at once.
     fn transfer(&mut self, tag: Tag, lun: &FoundLun, timeout: u64) -> Option<Command> {
         let whole = self.buffer.as_ref()?.len();
         let most = u64::from(lun.max_transfer.min(MOST / lun.block_size).max(1));
@@ -216,7 +216,7 @@ impl Job {
         }
     }
 
-    /// A command that was not taken: it is asked for again.
+    /// Takes back a command that was not accepted: it will be submitted again.
     pub(super) fn take_back(&mut self, command: Command) {
         let buffer = match command.data {
             Data::In(buffer) | Data::Out(buffer) => Some(buffer),
@@ -225,20 +225,20 @@ impl Job {
         self.again(buffer);
     }
 
-    /// A command that was not done: it is asked for again.
+    /// Takes back the buffer of a command that failed: it will be submitted again.
     pub(super) fn again(&mut self, buffer: Option<Buffer>) {
         if self.at.take().is_none() && matches!(self.what, What::Read | What::Write) && self.buffer.is_none() {
             self.buffer = buffer;
         }
     }
 
-    /// Whether a command may be asked for again that the target could not do for now, or not in this way.
+    /// Counts a try; true if the command may be retried.
     pub(super) fn may_try_again(&mut self) -> bool {
         self.tries += 1;
         self.tries < TRIES
     }
 
-    /// The command under way, for the user.
+    /// Description of the command under way, for the user.
     pub(super) fn about(&self) -> String {
         let (lba, blocks) = (self.lba, self.piece);
         let of = |name: &str| format!("{name} of {blocks} blocks at {lba}");
@@ -251,7 +251,7 @@ impl Job {
         }
     }
 
-    /// A command that was done.
+    /// Records a command that succeeded.
     pub(super) fn done(&mut self, buffer: Option<Buffer>) {
         self.tries = 0;
         match (self.what, self.at.take(), buffer) {
@@ -269,7 +269,7 @@ impl Job {
         self.left -= self.piece.min(self.left);
     }
 
-    /// WRITE SAME is not known to the disk: zeros are written instead. False for anything else.
+    /// To be called if the disk does not know WRITE SAME: zeros are written instead. False for any other command.
     pub(super) fn otherwise(&mut self) -> bool {
         let zero = matches!(self.what, What::Zero(_));
         if zero {
@@ -278,7 +278,7 @@ impl Job {
         zero
     }
 
-    /// How it ended.
+    /// Ends the job; the operation's completion.
     pub(super) fn end(self, result: Result<(), BackendError>) -> Completion {
         Completion { tag: self.tag, buffer: self.buffer, result }
     }

@@ -1,4 +1,4 @@
-//! Errors that are sent: what is wrong with a packet, told to its sender.
+//! ICMP errors sent: problems of a packet, reported to its sender.
 
 use super::unspecified;
 use crate::Transmit;
@@ -7,18 +7,18 @@ use crate::ip::{Ip, Origin, Packet};
 use linerate_wire::{Icmpv4Repr, Icmpv6Repr, IpProtocol};
 use std::net::IpAddr;
 
-/// Errors that may be sent at once, and how long each takes to be allowed again (RFC 1812, section 4.3.2.8; the numbers
-/// are Linux's).
+/// Errors that may be sent in a burst, and the time in ns that each takes to be allowed again (RFC 1812, section
+/// 4.3.2.8; the values are Linux's).
 const BURST: u64 = 50;
 const EACH_NS: u64 = 1_000_000;
 /// Longest error packets (RFC 1812, section 4.3.2.3; RFC 4443, section 2.4 c).
 const LONGEST_V4: usize = 576;
 const LONGEST_V6: usize = 1280;
 
-/// Limit of the rate of errors.
+/// Rate limit of errors.
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
-    /// Time at which all that were sent will be forgotten.
+    /// Time at which the whole burst is allowed again.
     until: u64,
 }
 
@@ -33,22 +33,22 @@ impl Allowance {
     }
 }
 
-/// Report to a packet's sender.
+/// Error to be reported to a packet's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// Nobody listens at the port.
+    /// No socket listens at the port.
     NoPort,
-    /// The protocol is not spoken here.
+    /// The protocol is not supported here.
     NoProtocol,
     /// A field is wrong.
     Parameter { code: u8, pointer: u32 },
-    /// The fragments did not come in time.
+    /// The fragments did not arrive in time.
     Reassembly,
 }
 
 impl Ip {
-    /// Tells a packet's sender what is wrong with it, unless nobody may be told (RFC 1122, section 3.2.2; RFC 4443, section
-    /// 2.4 e).
+    /// Sends an ICMP error about a packet to its sender, unless that is forbidden (RFC 1122, section 3.2.2; RFC 4443,
+    /// section 2.4 e).
     pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Wrong, tx: &mut T) {
         let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.own.is_broadcast(packet.from);
         if packet.to_all || nobody || is_error(packet.whole) {
@@ -84,7 +84,7 @@ impl Ip {
             .is_ok(),
         };
         debug_assert!(written);
-        // An error about what came to a group is sent from one of our own addresses.
+        // An error about a packet to a group is sent from one of our own addresses.
         let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
         match self.send_icmp(now, (from, packet.from), &mut message, tx) {
             Ok(()) => self.link.counters.errors_sent += 1,
@@ -92,7 +92,7 @@ impl Ip {
         }
     }
 
-    /// Tells the senders of fragments that never became a datagram (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
+    /// Sends errors about fragments that never became a datagram (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
     pub(crate) fn end_fragments<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         let mut late = Vec::new();
         self.reassembly.poll(now, |first| late.push(first));
@@ -119,7 +119,7 @@ impl Ip {
     }
 }
 
-/// True if a packet is an ICMP error itself. Of a fragment that does not tell, it is assumed.
+/// True if a packet is an ICMP error itself. It is assumed of a fragment that does not show it.
 fn is_error(whole: &[u8]) -> bool {
     let byte = |at: usize| whole.get(at).copied();
     if byte(0).is_some_and(|b| b >> 4 == 4) {
@@ -147,7 +147,7 @@ fn is_error(whole: &[u8]) -> bool {
     false
 }
 
-/// Source and destination that stand behind each other in a header.
+/// Source and destination address, one after the other in a header.
 fn ends_at<const N: usize>(bytes: &[u8], at: usize) -> Option<(IpAddr, IpAddr)>
 where
     IpAddr: From<[u8; N]>,
@@ -156,7 +156,7 @@ where
     Some((one(at)?, one(at + N)?))
 }
 
-/// Whatever stands where the first fragment would say what the message is.
+/// Whatever the bytes are where the first fragment has the message type.
 #[test]
 fn a_fragment_that_is_not_the_first_is_taken_for_an_error() {
     for ([high, low], error) in [([0, 0], false), ([0, 1], false), ([0, 8], true), ([1, 0], true), ([0x7f, 1], true)] {

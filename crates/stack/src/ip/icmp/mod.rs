@@ -16,7 +16,7 @@ use std::net::IpAddr;
 const HOPS: u8 = 64;
 
 impl Ip {
-    /// Takes a payload that is ICMP's; others are for the protocols above.
+    /// Processes the payload if it is ICMP; others are for the protocols above.
     pub(super) fn take_payload<'a, T: Transmit>(
         &mut self,
         now: u64,
@@ -24,7 +24,7 @@ impl Ip {
         tx: &mut T,
     ) -> Result<Taken<'a>, Discard> {
         match packet.protocol {
-            // RFC 8200, section 4.7: nothing follows, and nothing is said about it.
+            // RFC 8200, section 4.7: nothing follows, and no error is sent about it.
             IpProtocol::IPV6_NO_NEXT if packet.to.is_ipv6() => Err(Discard::NotForUs),
             IpProtocol::ICMP if packet.to.is_ipv4() => self.take_icmp_v4(now, packet, tx),
             IpProtocol::ICMPV6 if packet.to.is_ipv6() => self.take_icmp_v6(now, packet, tx),
@@ -44,7 +44,8 @@ impl Ip {
         }
         let repr = Icmpv4Repr::parse(&icmp);
         match repr {
-            // RFC 1122, section 3.2.2.6: what went to everybody need not be answered, and would flood its sender.
+            // RFC 1122, section 3.2.2.6: a broadcast echo request need not be answered, and the answers would flood its
+            // sender.
             Icmpv4Repr::EchoRequest { .. } if packet.to_all => Err(Discard::NotForUs),
             Icmpv4Repr::EchoRequest { ident, sequence } => {
                 let mut message = packet.payload.to_vec();
@@ -59,7 +60,7 @@ impl Ip {
                     // Source quench is ignored (RFC 6633, section 3), and so are redirects: routes are configured here.
                     Icmpv4Repr::Other { .. } => return Err(Discard::NotForUs),
                     Icmpv4Repr::Unreachable { code: Icmpv4Repr::FRAGMENTATION_NEEDED, mtu } => {
-                        // Routers before RFC 1191 tell nothing; then the least that must get through is assumed.
+                        // Routers before RFC 1191 report no MTU; then the smallest that must be supported is assumed.
                         Told::TooBig(if mtu == 0 { 576 } else { mtu.into() })
                     }
                     Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT | Icmpv4Repr::PROTOCOL, .. } => Told::Refused,
@@ -83,7 +84,7 @@ impl Ip {
             return Err(Discard::BadChecksum);
         }
         if (133..=137).contains(&icmp.kind()) {
-            // RFC 6980, section 5: discovery in fragments is ignored.
+            // RFC 6980, section 5: fragmented neighbour discovery messages are ignored.
             if packet.origin.joined {
                 return Err(Discard::Fragments);
             }
@@ -107,7 +108,7 @@ impl Ip {
             _ if repr.is_error() => {
                 let quote = Quote::parse_v6(icmp.payload()).map_err(|_| Discard::Malformed)?;
                 let what = match repr {
-                    // RFC 8201, section 4: no link is as narrow as that.
+                    // RFC 8201, section 4: no link has an MTU below 1280.
                     Icmpv6Repr::PacketTooBig { mtu: ..1280 } => return Err(Discard::Malformed),
                     Icmpv6Repr::PacketTooBig { mtu } => Told::TooBig(mtu as usize),
                     Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT } => Told::Refused,
@@ -119,7 +120,7 @@ impl Ip {
         }
     }
 
-    /// Completes an ICMP message by its checksum and sends it.
+    /// Completes an ICMP message with its checksum and sends it.
     fn send_icmp<T: Transmit>(
         &mut self,
         now: u64,
@@ -146,7 +147,7 @@ impl Ip {
     }
 }
 
-/// Any address of the same family.
+/// The unspecified address of the same family.
 fn unspecified(like: IpAddr) -> IpAddr {
     if like.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }
 }

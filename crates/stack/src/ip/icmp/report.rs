@@ -1,4 +1,4 @@
-//! Errors that were received, or that a silent neighbour amounts to: whose datagram they are about.
+//! Errors that were received, or that follow from an unreachable neighbour: the datagrams that they are about.
 
 use crate::counters::Discard;
 use crate::ip::{Ip, Taken};
@@ -13,7 +13,7 @@ pub(crate) enum Told {
     Unreachable,
 }
 
-/// What is said of a UDP datagram that left this host, if it did.
+/// Error about a UDP datagram that this host sent, or is claimed to have sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     pub(crate) from: SocketAddr,
@@ -22,10 +22,10 @@ pub(crate) struct Report {
 }
 
 impl Ip {
-    /// An error about a packet of ours. It must quote a datagram that a socket could have sent, which is for the layer
-    /// above to say, or an echo's answer: others could be anybody's.
+    /// Processes an error about a packet of ours. It must quote a datagram that a socket could have sent, which the
+    /// layer above checks, or an echo reply: others could be forged by anybody.
     pub(super) fn take_error(&mut self, now: u64, quote: &Quote<'_>, what: Told) -> Result<Taken<'static>, Discard> {
-        // Answers over IPv4 may be cut on their way; those over IPv6 are cut by who sends them, or not at all.
+        // Replies over IPv4 may be fragmented on their path; those over IPv6 only by their sender.
         let echo = quote.protocol == IpProtocol::ICMPV6 && quote.first && quote.payload.first() == Some(&129);
         if let (true, Told::TooBig(mtu)) = (echo && self.own.is_ours(quote.src), what) {
             self.narrow(now, quote.dst, mtu);
@@ -35,7 +35,7 @@ impl Ip {
         self.report(quote, what).map(Taken::Error)
     }
 
-    /// Heeds an error about a datagram that was a socket's.
+    /// Applies an error about a datagram of a socket: a new path MTU.
     pub(crate) fn heed(&mut self, now: u64, report: &Report) {
         if let Told::TooBig(mtu) = report.what {
             self.narrow(now, report.to.ip(), mtu);
@@ -43,8 +43,8 @@ impl Ip {
         self.link.counters.errors_received += 1;
     }
 
-    /// What there is to say of a datagram of ours whose neighbour never answered, if there is one. What is not a socket's
-    /// has nobody to be told.
+    /// Report about a datagram of ours whose neighbour never answered, if there is one. Packets of no socket are
+    /// dropped without a report.
     pub(crate) fn undelivered(&mut self) -> Option<Report> {
         while let Some(packet) = self.link.failed() {
             let v4 = packet.first().is_some_and(|b| b >> 4 == 4);
@@ -64,7 +64,7 @@ impl Ip {
         Ok(Report { from: SocketAddr::new(quote.src, from), to: SocketAddr::new(quote.dst, to), what })
     }
 
-    /// A router said that packets may have `mtu` bytes.
+    /// Applies a router's report that packets may have at most `mtu` bytes.
     fn narrow(&mut self, now: u64, to: IpAddr, mtu: usize) {
         self.link.generation += u64::from(self.pmtu.tell(to, mtu, self.link.mtu, now));
     }

@@ -1,4 +1,4 @@
-//! The transmit side: where to cut.
+//! Fragmentation: where a payload is cut.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use linerate_wire::{Ipv4Packet, Ipv6FragmentHeader, Ipv6Packet};
 /// The most bytes that the fragment offset and the length fields can describe.
 const LARGEST: usize = 65535;
 
-/// The cuts of a packet's payload into fragments of at most an MTU: all but the last are multiples of 8 bytes (RFC 791,
+/// Fragments of a packet's payload for an MTU: the lengths of all but the last are multiples of 8 bytes (RFC 791,
 /// section 3.2; RFC 8200, section 4.5).
 ///
 /// ```
@@ -23,34 +23,35 @@ const LARGEST: usize = 65535;
 pub struct Fragments {
     at: u16,
     len: u16,
-    /// Bytes in each but the last; a multiple of 8.
+    /// Bytes in each fragment but the last; a multiple of 8.
     room: u16,
     done: bool,
 }
 
-/// One of [`Fragments`].
+/// One fragment of [`Fragments`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// What its header says of where it belongs, in bytes.
+    /// Fragment offset in bytes, as its header gives it.
     pub offset: u16,
     /// True if others follow.
     pub more: bool,
-    /// Which bytes of the payload it carries.
+    /// Range of the payload that it carries.
     pub range: Range<usize>,
 }
 
 impl Fragments {
-    /// Cuts for IPv4 packets of at most `mtu` bytes, with headers without options. Nothing when the payload does not
-    /// fit an IPv4 packet, or not even 8 bytes of it the MTU. A payload that fits as it is makes one fragment.
+    /// Fragments for IPv4 packets of at most `mtu` bytes, with headers without options. None if the payload does not
+    /// fit an IPv4 packet, or not even 8 bytes of it fit the MTU. A payload that fits unfragmented makes one fragment.
     pub fn v4(payload_len: usize, mtu: usize) -> Option<Self> {
         let header = Ipv4Packet::<&[u8]>::MIN_HEADER_LEN;
         Self::new(payload_len, LARGEST - header, mtu.checked_sub(header)?)
     }
 
-    /// Cuts for IPv6 packets of at most `mtu` bytes, with a fragment header and no other extension header. Nothing when
-    /// the payload does not fit an IPv6 packet, or not even 8 bytes of it the MTU.
+    /// Fragments for IPv6 packets of at most `mtu` bytes, with a fragment header and no other extension header. None if
+    /// the payload does not fit an IPv6 packet, or not even 8 bytes of it fit the MTU.
     ///
-    /// Even a payload that would fit without a fragment header is cut to leave room for it: do not fragment those.
+    /// Room for the fragment header is always left, even if the payload would fit without one: do not call it for
+    /// those.
     pub fn v6(payload_len: usize, mtu: usize) -> Option<Self> {
         let headers = Ipv6Packet::<&[u8]>::HEADER_LEN + Ipv6FragmentHeader::<&[u8]>::LEN;
         Self::new(payload_len, LARGEST, mtu.checked_sub(headers)?)
@@ -58,7 +59,7 @@ impl Fragments {
 
     pub(super) fn new(payload_len: usize, largest: usize, room: usize) -> Option<Self> {
         let len = u16::try_from(payload_len).ok().filter(|_| payload_len <= largest)?;
-        // One that fits is not cut, so it need not end at a multiple of 8.
+        // A payload that fits is not cut, so it need not end at a multiple of 8.
         let room = match u16::try_from(room) {
             Ok(room) if room < len => room & !7,
             _ => len,

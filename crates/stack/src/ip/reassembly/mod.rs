@@ -1,11 +1,11 @@
-//! Fragments made whole again, within fixed memory: IPv4 (RFC 791, section 3.2; RFC 815; RFC 1122, section 3.3.2; RFC
-//! 6864) and IPv6 (RFC 8200, section 4.5; RFC 5722; RFC 6946). The other way: [`Fragments`].
+//! Reassembly of fragments, within fixed memory: IPv4 (RFC 791, section 3.2; RFC 815; RFC 1122, section 3.3.2; RFC
+//! 6864) and IPv6 (RFC 8200, section 4.5; RFC 5722; RFC 6946). Fragmentation: [`Fragments`].
 //!
-//! Everything held is counted in bytes, with what keeping it costs; when there is too much, or too many datagrams, the
-//! oldest goes. A datagram whose fragments contradict each other is given up, and what still comes of it is dropped until
-//! its time is over.
+//! All memory held is counted in bytes, bookkeeping included; when it exceeds the limit, or there are too many
+//! datagrams, the oldest is dropped. A datagram whose fragments contradict each other is given up, and its later
+//! fragments are dropped until its time is over.
 //!
-//! Out of scope: it sends no ICMP. It says what is due: [`Reason`], [`Reassembly::poll`].
+//! Out of scope: it sends no ICMP, but reports the errors that are due: [`Reason`], [`Reassembly::poll`].
 
 mod fragments;
 mod pieces;
@@ -18,13 +18,13 @@ use linerate_wire::{Ipv4Packet, Ipv6FragmentAt, Ipv6FragmentHeader, Ipv6Packet};
 pub use fragments::{Fragment, Fragments};
 use pieces::{Overlap, Pieces};
 
-/// What keeping a datagram costs beside its bytes: two rows of trees, a key in each.
+/// Bookkeeping bytes for a datagram: two map entries, with a key in each.
 const DATAGRAM_COST: usize = 512;
-/// What keeping a piece costs beside its bytes.
+/// Bookkeeping bytes for a piece.
 const PIECE_COST: usize = 64;
 /// The most bytes that IP's length fields can state.
 const LARGEST: usize = 65535;
-/// Congestion experienced (RFC 3168, section 5), in the type of service and the traffic class.
+/// Congestion experienced codepoint (RFC 3168, section 5), in the type of service and the traffic class.
 const CE: u8 = 0b11;
 const IPV6_HEADER: usize = Ipv6Packet::<&[u8]>::HEADER_LEN;
 const FRAGMENT_HEADER: usize = Ipv6FragmentHeader::<&[u8]>::LEN;
@@ -50,69 +50,70 @@ impl Default for Config {
     }
 }
 
-/// Outcome of a fragment.
+/// Result of processing a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is kept, or was there already; others are missing.
+    /// Kept, or a duplicate; other fragments are missing.
     Incomplete,
-    /// The packet as if it had never been in fragments: the first fragment's header, without its fragment header in
-    /// IPv6, lengths and IPv4's checksum put right, and all of the payload.
+    /// The packet as if it had never been fragmented: the first fragment's headers (in IPv6 without the fragment
+    /// header), with length and IPv4 checksum corrected, and the whole payload.
     Complete(Vec<u8>),
-    /// It is dropped.
+    /// The fragment is dropped.
     Dropped(Reason),
 }
 
-/// Why a fragment was dropped.
+/// Reason for which a fragment was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// It carries nothing.
+    /// It carries no payload.
     Empty,
-    /// Others follow, but its length is not a multiple of 8. IPv6 owes a parameter problem, code 0, that points to the
-    /// payload length, byte 4.
+    /// More fragments follow, but its length is not a multiple of 8. For IPv6 a parameter problem is due, code 0, with
+    /// the pointer to the payload length, byte 4.
     Unaligned,
-    /// It would end beyond what an IP packet can hold ("ping of death"). IPv6 owes a parameter problem, code 0, that
-    /// points to the fragment offset: two bytes into the fragment header.
+    /// It would end beyond the largest IP packet ("ping of death"). For IPv6 a parameter problem is due, code 0, with
+    /// the pointer to the fragment offset: two bytes into the fragment header.
     TooLong,
-    /// It has bytes of another fragment: different ones or, in IPv6, any but exactly the same. The datagram is given up.
+    /// It overlaps another fragment: with different bytes or, in IPv6, in any way but an exact duplicate. The datagram
+    /// is given up.
     Overlap,
-    /// It contradicts others on where the datagram ends. The datagram is given up.
+    /// It contradicts other fragments on the end of the datagram. The datagram is given up.
     Inconsistent,
     /// The datagram has too many fragments and is given up.
     TooMany,
     /// The datagram was given up before.
     GivenUp,
-    /// There is no room, even without all other datagrams.
+    /// There is no memory for it, even without all other datagrams.
     NoRoom,
 }
 
-/// Events since the start; each counts datagrams.
+/// Counts of events since the start, in datagrams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Made whole.
+    /// Reassembled.
     pub completed: u64,
-    /// Not complete in time.
+    /// Dropped because they were not complete in time.
     pub timed_out: u64,
-    /// Pushed out by newer ones.
+    /// Dropped to make room for newer ones.
     pub evicted: u64,
-    /// Given up because of what their fragments were.
+    /// Given up because their fragments were invalid or contradictory.
     pub given_up: u64,
 }
 
-/// Datagrams of which some fragments are there.
+/// Datagrams of which some fragments have arrived.
 ///
 /// Times are nanoseconds of one clock that does not go back.
 #[derive(Debug)]
 pub struct Reassembly {
     config: Config,
     datagrams: BTreeMap<Key, Datagram>,
-    /// By arrival of the first fragment; as all wait equally long, also by end.
+    /// Keys by arrival of the first fragment; as all have the same timeout, also by deadline.
     ages: BTreeMap<u64, Key>,
     arrivals: u64,
     bytes: usize,
     counters: Counters,
 }
 
-/// What the fragments of one datagram have in common: IPv4's protocol is of it (RFC 791, section 3.2), IPv6's is not
+/// Key common to the fragments of one datagram: IPv4's includes the protocol (RFC 791, section 3.2), IPv6's does not
 /// (RFC 8200, section 4.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -126,33 +127,33 @@ struct Key {
 struct Datagram {
     arrival: u64,
     deadline: u64,
-    /// Memory that it is charged for.
+    /// Bytes of memory counted for the datagram.
     bytes: usize,
-    /// None when it was given up.
+    /// None if the datagram was given up.
     pieces: Option<Pieces>,
-    /// Of the first fragment: all that stands before its payload.
+    /// Headers of the first fragment, up to its payload.
     header: Vec<u8>,
-    /// Of the first fragment, in IPv6: which byte of it names the fragment header.
+    /// Offset in the first fragment of the byte that names the fragment header, in IPv6.
     named_at: usize,
-    /// True if a fragment met congestion.
+    /// True if a fragment is marked congestion experienced.
     congestion: bool,
 }
 
-/// One fragment, of whichever version.
+/// One fragment of either version.
 struct Part<'a> {
     header: &'a [u8],
     named_at: usize,
     offset: usize,
     more: bool,
     payload: &'a [u8],
-    /// Place where the payload of the whole must end.
+    /// Largest offset at which the whole payload may end.
     limit: usize,
     congestion: bool,
     overlap: Overlap,
 }
 
 impl Reassembly {
-    /// Nothing yet, under these limits.
+    /// Makes an empty table with these limits.
     pub fn new(config: Config) -> Self {
         Self {
             config: Config { datagrams: config.datagrams.max(1), ..config },
@@ -164,7 +165,7 @@ impl Reassembly {
         }
     }
 
-    /// Takes in an IPv4 fragment. A packet that is none comes back as it is.
+    /// Processes an IPv4 fragment. A packet that is no fragment is returned unchanged.
     pub fn push_v4(&mut self, now: u64, packet: &Ipv4Packet<&[u8]>) -> Outcome {
         let header = &packet.into_inner()[..packet.header_len()];
         if !packet.is_fragment() {
@@ -189,8 +190,9 @@ impl Reassembly {
         self.push(now, key, &part)
     }
 
-    /// Takes in an IPv6 fragment; `fragment` is what [`linerate_wire::Ipv6Chain::walk`] found in it. A fragment that is
-    /// the whole packet comes back at once, whatever else is under its identification (RFC 6946, section 4).
+    /// Processes an IPv6 fragment; `fragment` is the result of [`linerate_wire::Ipv6Chain::walk`] for it. A fragment
+    /// that is the whole packet (an atomic fragment) is returned at once, independent of others with its identification
+    /// (RFC 6946, section 4).
     pub fn push_v6(&mut self, now: u64, packet: &Ipv6Packet<&[u8]>, fragment: &Ipv6FragmentAt) -> Outcome {
         let payload_at = fragment.at + FRAGMENT_HEADER;
         let Some(payload) = packet.payload().get(payload_at..) else { return Outcome::Dropped(Reason::Empty) };
@@ -217,8 +219,8 @@ impl Reassembly {
         self.push(now, key, &part)
     }
 
-    /// Gives up what was not complete in time. For each datagram whose first fragment had come, `out` gets that fragment
-    /// (RFC 792, RFC 4443, section 3.3): ICMP time exceeded, code 1, is due to its sender.
+    /// Drops datagrams that were not complete in time. For each whose first fragment has arrived, `out` gets that
+    /// fragment (RFC 792, RFC 4443, section 3.3): ICMP time exceeded, code 1, is due to its sender.
     pub fn poll(&mut self, now: u64, mut out: impl FnMut(Vec<u8>)) {
         while let Some(key) = self.oldest().filter(|key| self.datagrams.get(key).is_none_or(|d| d.deadline <= now)) {
             let Some(datagram) = self.remove(&key) else { return };
@@ -230,22 +232,22 @@ impl Reassembly {
         }
     }
 
-    /// Time at which [`poll`](Self::poll) is wanted next.
+    /// Time of the next call of [`poll`](Self::poll).
     pub fn poll_timeout(&self) -> Option<u64> {
         self.oldest().and_then(|key| self.datagrams.get(&key)).map(|datagram| datagram.deadline)
     }
 
-    /// Bytes held, bookkeeping included.
+    /// Bytes of memory held, bookkeeping included.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Datagrams held, those given up included.
+    /// Number of datagrams held, those given up included.
     pub fn len(&self) -> usize {
         self.datagrams.len()
     }
 
-    /// True if nothing is held.
+    /// True if no datagram is held.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
@@ -278,7 +280,7 @@ impl Reassembly {
         }
     }
 
-    /// Keeps what is new in `part`, which ends at `end`; returns the packet when nothing is missing any more.
+    /// Stores the new bytes of `part`, which ends at `end`; returns the packet once it is complete.
     fn keep(&mut self, now: u64, key: Key, part: &Part<'_>, end: usize) -> Result<Option<Vec<u8>>, Reason> {
         let none = Pieces::default();
         let pieces = match self.datagrams.get(&key) {
@@ -314,7 +316,7 @@ impl Reassembly {
         })
     }
 
-    /// Makes sure that the datagram is there and that it may grow by `bytes`; pushes out the oldest others.
+    /// Ensures that the datagram has an entry and may grow by `bytes`; drops the oldest others for that.
     fn make_room(&mut self, now: u64, key: Key, bytes: usize) -> Result<(), Reason> {
         let new = !self.datagrams.contains_key(&key);
         let need = bytes + if new { DATAGRAM_COST } else { 0 };
@@ -344,8 +346,8 @@ impl Reassembly {
         Ok(())
     }
 
-    /// Forgets the datagram's bytes, and remembers until its time is over that it was given up (RFC 5722, section 4:
-    /// also what has not come yet is discarded).
+    /// Drops the datagram's bytes, and remembers until its deadline that it was given up (RFC 5722, section 4:
+    /// fragments that have not arrived yet are discarded too).
     fn give_up(&mut self, key: &Key) {
         let Some(datagram) = self.datagrams.get_mut(key) else { return };
         datagram.pieces = None;
@@ -368,14 +370,14 @@ impl Reassembly {
 }
 
 impl Datagram {
-    /// The packet, of pieces that are all there.
+    /// Assembles the packet from its pieces, which must be complete.
     fn assemble(self) -> Result<Vec<u8>, Reason> {
         let Self { pieces, header, named_at, congestion, .. } = self;
         let pieces = pieces.ok_or(Reason::GivenUp)?;
         let len = pieces.iter().map(<[u8]>::len).sum::<usize>();
         let v4 = header.first().is_some_and(|first| first >> 4 == 4);
-        // The others' headers may have been shorter than the first's. IPv4 counts its header, IPv6 what is behind it, but
-        // for the fragment header, which goes.
+        // The others' headers may have been shorter than the first's. IPv4's length includes the header, IPv6's counts
+        // the bytes after it, without the fragment header, which is removed.
         let uncounted = if v4 { 0 } else { IPV6_HEADER + FRAGMENT_HEADER };
         let Ok(total) = u16::try_from(header.len() - uncounted + len) else { return Err(Reason::TooLong) };
         let mut packet =
@@ -385,7 +387,7 @@ impl Datagram {
     }
 }
 
-/// The header of an IPv4 packet of `total` bytes that was in fragments, with room for all of them.
+/// Header of a reassembled IPv4 packet of `total` bytes, in a vector with capacity for the whole packet.
 fn whole_v4(header: &[u8], total: u16, congestion: bool) -> Vec<u8> {
     let mut whole = Vec::with_capacity(usize::from(total));
     whole.extend_from_slice(header);
@@ -393,15 +395,15 @@ fn whole_v4(header: &[u8], total: u16, congestion: bool) -> Vec<u8> {
     // Flags and fragment offset.
     put_u16(&mut whole, 6, 0);
     put_u16(&mut whole, 10, 0);
-    // RFC 3168, section 5.3: congestion that one fragment met, the packet met.
+    // RFC 3168, section 5.3: a mark on one fragment marks the packet.
     whole[1] |= if congestion { CE } else { 0 };
     let checksum = linerate_sum::checksum(&whole);
     put_u16(&mut whole, 10, checksum);
     whole
 }
 
-/// The headers of an IPv6 packet whose payload length is `len`: the fragment header at the end of `header` is
-/// left out, and byte `named_at`, which named it, names what it named (RFC 8200, section 4.5).
+/// Headers of a reassembled IPv6 packet with payload length `len`: the fragment header at the end of `header` is
+/// removed, and byte `named_at`, which named it, names the header that followed it (RFC 8200, section 4.5).
 fn whole_v6(header: &[u8], named_at: usize, len: u16, congestion: bool) -> Vec<u8> {
     let unfragmentable = header.len() - FRAGMENT_HEADER;
     let mut whole = Vec::with_capacity(IPV6_HEADER + usize::from(len));

@@ -1,35 +1,35 @@
-//! The pieces of one datagram, in order of offset, none over another: an insertion costs the logarithm of their number
-//! and what it overlaps.
+//! Received pieces of one datagram, in order of offset, without overlap: an insertion takes time logarithmic in their
+//! number, plus the pieces that it overlaps.
 
 use std::collections::BTreeMap;
 
 use super::Reason;
 
-/// What came of a datagram's fragmented part so far.
+/// Pieces of one datagram's fragmentable part received so far.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     by_offset: BTreeMap<usize, Vec<u8>>,
-    /// Bytes there are.
+    /// Bytes received.
     received: usize,
-    /// Bytes in all, once the last fragment came.
+    /// Length of the fragmentable part, known once the last fragment has arrived.
     total: Option<usize>,
 }
 
-/// What two fragments that both have some byte mean.
+/// Rule for two fragments that overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
-    /// IPv4: harmless while they agree on it, as when a packet was sent twice over paths of different MTU.
+    /// IPv4: allowed if the overlapping bytes are equal, as when a packet was sent twice over paths of different MTU.
     Agreeing,
-    /// IPv6: only an exact duplicate is harmless (RFC 5722; RFC 8200, section 4.5).
+    /// IPv6: only an exact duplicate is allowed (RFC 5722; RFC 8200, section 4.5).
     Duplicate,
 }
 
 impl Pieces {
-    /// Place where in `offset..offset + payload.len()` there are no bytes yet, in order; nothing when all are there already.
+    /// Ranges (start, end) within `offset..offset + payload.len()` not received yet, in order; empty if all were.
     ///
     /// # Errors
     ///
-    /// [`Reason::Overlap`] and [`Reason::Inconsistent`], each the end of the whole datagram.
+    /// [`Reason::Overlap`] and [`Reason::Inconsistent`], which both end reassembly of the datagram.
     pub(super) fn gaps(
         &self,
         offset: usize,
@@ -38,7 +38,7 @@ impl Pieces {
         overlap: Overlap,
     ) -> Result<Vec<(usize, usize)>, Reason> {
         let end = offset + payload.len();
-        // When the total is known, the piece that ends there is too: another last fragment is shorter or beyond.
+        // If the total is known, its last piece is too: another last fragment is shorter or goes beyond.
         if self.total.is_some_and(|total| end > total) || !more && self.end() > end {
             return Err(Reason::Inconsistent);
         }
@@ -67,23 +67,23 @@ impl Pieces {
         Ok(gaps)
     }
 
-    /// Fills one gap of those that [`gaps`](Self::gaps) told.
+    /// Fills one of the gaps that [`gaps`](Self::gaps) returned.
     pub(super) fn fill(&mut self, offset: usize, octets: &[u8]) {
         self.received += octets.len();
         self.by_offset.insert(offset, octets.to_vec());
     }
 
-    /// Notes that the last fragment ends at `end`.
+    /// Records that the last fragment ends at `end`.
     pub(super) fn ends_at(&mut self, end: usize) {
         self.total = Some(end);
     }
 
-    /// Bytes in all, when none is missing.
+    /// Length of the fragmentable part, if none of it is missing.
     pub(super) fn complete(&self) -> Option<usize> {
         self.total.filter(|&total| self.received == total)
     }
 
-    /// Pieces there are.
+    /// Number of pieces.
     pub(super) fn len(&self) -> usize {
         self.by_offset.len()
     }

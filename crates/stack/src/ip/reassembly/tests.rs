@@ -1,4 +1,4 @@
-//! Clause by clause, then against a naive model, then floods.
+//! Tests of each clause of the RFCs, then against a naive model, then floods.
 
 use linerate_wire::{IpProtocol, Ipv4Repr, Ipv6Chain, Ipv6FragmentRepr, Ipv6Repr};
 use proptest::collection::vec;
@@ -8,7 +8,7 @@ use super::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A fragment of either version, before it is bytes.
+/// A fragment of either version, before encoding.
 #[derive(Debug, Clone, Copy)]
 struct Piece<'a> {
     v6: bool,
@@ -57,7 +57,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// A packet through the parsers, as the stack does it.
+/// Passes a packet through the parsers, as the stack does it.
 fn push(to: &mut Reassembly, now: u64, octets: &[u8]) -> Outcome {
     if octets[0] >> 4 == 4 {
         return to.push_v4(now, &Ipv4Packet::new_checked(octets).unwrap());
@@ -67,7 +67,7 @@ fn push(to: &mut Reassembly, now: u64, octets: &[u8]) -> Outcome {
     to.push_v6(now, &packet, &fragment)
 }
 
-/// The payload of a packet that must be right and no fragment.
+/// Payload of a packet, which must be valid and no fragment.
 fn payload(packet: &[u8]) -> &[u8] {
     if packet[0] >> 4 == 4 {
         let packet = Ipv4Packet::new_checked(packet).unwrap();
@@ -126,7 +126,7 @@ fn rfc791_3_2_and_rfc8200_4_5_what_tells_datagrams_apart() {
         assert_eq!(Piece { ident: 8, ..Piece::new(v6, 8, false, &[2; 8]) }.push(&mut to, 0), Outcome::Incomplete);
         let mut other = Piece::new(v6, 8, false, &[2; 8]).octets();
         if v6 {
-            // RFC 8200, section 4.5: of the next headers that the fragments name, only the first fragment's counts.
+            // RFC 8200, section 4.5: the next header of the first fragment counts, not those of the others.
             other[40] = 17;
             assert_eq!(payload(&complete(push(&mut to, 0, &other))).len(), 16);
         } else {
@@ -171,7 +171,7 @@ fn rfc8200_4_5_the_headers_before_the_fragment_header_stay() {
     let packet = complete(push(&mut to, 0, &fragment(0, 1, &[1; 8])));
     assert_eq!(payload(&packet), [[1; 8], [2; 8]].concat());
     assert_eq!((packet.len(), packet[6], packet[40]), (64, 60, 253));
-    // They count: with them no packet may have more than 65535 bytes behind its own header.
+    // They count: with them no packet may have more than 65535 bytes after the IPv6 header.
     assert_eq!(push(&mut to, 0, &fragment(65512, 0, &[2; 8])), Outcome::Incomplete);
     assert_eq!(push(&mut to, 0, &fragment(65520, 0, &[2; 8])), DROPPED(Reason::TooLong));
 }
@@ -254,7 +254,7 @@ fn rfc1858_overlaps_of_ipv4_that_differ_end_the_datagram() {
 fn fragments_that_disagree_on_the_end_end_the_datagram() {
     for v6 in [false, true] {
         let pairs = [
-            // Two last ones; one beyond the last; a last one before another.
+            // Two last fragments; one beyond the last; a last one before another.
             (Piece::new(v6, 8, false, &[1; 8]), Piece::new(v6, 16, false, &[1; 8])),
             (Piece::new(v6, 8, false, &[1; 8]), Piece::new(v6, 24, true, &[1; 8])),
             (Piece::new(v6, 24, true, &[1; 8]), Piece::new(v6, 8, false, &[1; 8])),
@@ -362,7 +362,7 @@ fn the_oldest_datagram_makes_room() {
     assert_eq!(payload(&complete(last(2).push(&mut to, 0))).len(), 16);
     assert_eq!(last(0).push(&mut to, 0), Outcome::Incomplete, "its first fragment is gone");
 
-    // Bytes: a datagram alone may have them all, and no more.
+    // Bytes: one datagram may use the whole limit, and no more.
     let mut to = Reassembly::new(Config { bytes: 3000, ..Config::default() });
     let big = vec![0; 1400];
     let part = |ident, offset| Piece { ident, ..Piece::new(false, offset, true, &big) };
@@ -394,7 +394,7 @@ fn a_flood_of_fragments_stays_within_its_memory_and_service_goes_on() {
     assert_eq!(payload(&complete(Piece::new(false, 64, false, &whole[64..]).push(&mut to, 0))), whole);
 }
 
-/// Byte by byte: what the rules say, without regard for time and space.
+/// Byte by byte: the rules, without regard for time and space.
 #[derive(Default)]
 struct Model {
     octets: Vec<Option<u8>>,
@@ -447,7 +447,8 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random fragments of a few datagrams, overlapping, doubled, at times lying: each outcome as the model's.
+    /// Random fragments of a few datagrams, overlapping, duplicated, sometimes contradictory: each outcome equals the
+    /// model's.
     #[test]
     fn as_the_model(
         v6: bool,
@@ -475,7 +476,7 @@ proptest! {
         }
     }
 
-    /// Cut, shuffled, doubled: the packet comes back, once for each time that all of it was there.
+    /// Fragmented, shuffled, duplicated: the packet is reassembled, once for each time that all of it was there.
     #[test]
     fn what_is_cut_comes_back(
         v6: bool,
@@ -504,7 +505,7 @@ proptest! {
         prop_assert!(back >= 1);
     }
 
-    /// The cuts of any payload: all of it, in order, aligned, within the MTU.
+    /// Fragments of any payload cover all of it, in order, aligned, within the MTU.
     #[test]
     fn cuts_fit(len in 0..70_000_usize, mtu in 0..70_000_usize, small in any::<bool>(), v6: bool) {
         let mtu = if small { mtu % 200 } else { mtu };
@@ -527,7 +528,7 @@ proptest! {
         prop_assert_eq!((at, last), (len, false));
     }
 
-    /// Whatever the bytes are: no panic, and never more than the limits.
+    /// Arbitrary bytes cause no panic, and never exceed the limits.
     #[test]
     fn within_its_limits(packets in vec((any::<bool>(), vec(any::<u8>(), 60..120)), 1..100)) {
         let config = Config { bytes: 3000, datagrams: 4, fragments: 5, timeout_ns: 50 };

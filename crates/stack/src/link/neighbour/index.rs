@@ -1,5 +1,5 @@
-//! From address to place in the table: a hash table of fixed size, keyed by a seed so that nobody outside can choose
-//! addresses that collide.
+//! Hash table of fixed size from address to place in the neighbour table, keyed by a seed so that nobody outside can
+//! choose colliding addresses.
 
 use linerate_sum::SplitMix64;
 use std::net::IpAddr;
@@ -10,9 +10,9 @@ const NONE: usize = usize::MAX;
 #[derive(Debug)]
 pub(super) struct Index {
     keys: [u64; 4],
-    /// The first place of each chain; a power of two of them.
+    /// First place of each chain; their number is a power of two.
     buckets: Box<[usize]>,
-    /// What follows each place in its chain.
+    /// Next place in the chain, for each place.
     next: Box<[usize]>,
 }
 
@@ -24,7 +24,7 @@ impl Index {
         Self { keys, buckets, next: vec![NONE; capacity].into() }
     }
 
-    /// The place of `ip`; `ip_at` tells whose address a place holds.
+    /// Finds the place of `ip`; `ip_at` returns the address of a place.
     pub(super) fn find(&self, ip: IpAddr, ip_at: impl Fn(usize) -> IpAddr) -> Option<usize> {
         let mut place = self.buckets[self.bucket(ip)];
         while place != NONE && ip_at(place) != ip {
@@ -33,14 +33,14 @@ impl Index {
         Some(place).filter(|&place| place != NONE)
     }
 
-    /// Notes that `place` holds `ip`, which no other does.
+    /// Adds `ip` at `place`; no other place has this address.
     pub(super) fn insert(&mut self, ip: IpAddr, place: usize) {
         let bucket = self.bucket(ip);
         self.next[place] = self.buckets[bucket];
         self.buckets[bucket] = place;
     }
 
-    /// Forgets that `place` holds `ip`.
+    /// Removes `ip` at `place`.
     pub(super) fn remove(&mut self, ip: IpAddr, place: usize) {
         let bucket = self.bucket(ip);
         if self.buckets[bucket] == place {
@@ -65,7 +65,7 @@ impl Index {
         let [high, low] = halves(bits);
         let [a, b, c, d] = self.keys;
         let hash = fold(fold(low ^ a, high ^ b) ^ c, d | 1);
-        // The mask keeps what fits; the buckets are a power of two.
+        // The mask keeps the index in range; the number of buckets is a power of two.
         usize::try_from(hash & (self.buckets.len() as u64 - 1)).unwrap_or(0)
     }
 }
@@ -75,7 +75,7 @@ fn halves(bits: u128) -> [u64; 2] {
     [high, low].map(|half| u64::try_from(half).unwrap_or(0))
 }
 
-/// The 128-bit product's halves, one over the other: each bit of either factor reaches all of the result.
+/// XOR of the halves of the 128-bit product: each bit of either factor affects all of the result.
 fn fold(a: u64, b: u64) -> u64 {
     let [high, low] = halves(u128::from(a) * u128::from(b));
     high ^ low

@@ -1,4 +1,4 @@
-//! Doubly linked lists over the indices of a table, without allocation after the start: every move is O(1).
+//! Doubly linked lists over the indices of a table, without allocation after the start: every operation is O(1).
 
 const NONE: usize = usize::MAX;
 
@@ -30,22 +30,22 @@ impl<const N: usize> Lists<N> {
         Self { ends: [Ends { first: NONE, last: NONE, len: 0 }; N], links: vec![link; capacity].into() }
     }
 
-    /// The index that has been in `list` for longest.
+    /// Oldest index in `list`.
     pub(super) fn first(&self, list: usize) -> Option<usize> {
         Some(self.ends[list].first).filter(|&first| first != NONE)
     }
 
-    /// Indices in `list`.
+    /// Number of indices in `list`.
     pub(super) fn len(&self, list: usize) -> usize {
         self.ends[list].len
     }
 
-    /// Which list `index` is in.
+    /// List that `index` is in.
     pub(super) fn list_of(&self, index: usize) -> Option<usize> {
         Some(self.links[index].list).filter(|&list| list != NONE)
     }
 
-    /// Puts `index` at the end of `list`, taking it from where it was.
+    /// Appends `index` to `list`, after removing it from its present one.
     pub(super) fn append(&mut self, list: usize, index: usize) {
         self.remove(index);
         let before = self.ends[list].last;
@@ -58,7 +58,7 @@ impl<const N: usize> Lists<N> {
         self.ends[list].len += 1;
     }
 
-    /// Takes `index` from the list that it is in, if any.
+    /// Removes `index` from its list, if it is in one.
     pub(super) fn remove(&mut self, index: usize) {
         let Link { before, after, list } = self.links[index];
         if list == NONE {

@@ -1,18 +1,18 @@
 //! Neighbours on the link: one bounded cache for ARP (RFC 826) and neighbour discovery (RFC 4861, section 7.3).
 //!
-//! A neighbour goes through the states of RFC 4861, section 7.3.2, whichever protocol found it; ARP's messages are told
-//! in that RFC's terms (see [`Heard`]). What makes it fit for a fast path: [`Neighbours::generation`] is one number that
-//! changes when a mapping that was handed out must be looked up again, because it is wrong or because its time is up.
-//! Who keeps finished headers compares that number, calls [`Neighbours::lookup`] when it differs, and owes the state
-//! machine nothing else: a neighbour whose time is up becomes STALE, those who use it come back once, and that is the
-//! use that RFC 4861 wants to see before it probes. A neighbour that stays STALE is one that nobody uses.
+//! A neighbour goes through the states of RFC 4861, section 7.3.2, whichever protocol resolved it; ARP's messages are
+//! expressed in that RFC's terms (see [`Heard`]). For fast paths there is [`Neighbours::generation`], one number that
+//! changes when a returned mapping must be looked up again, because it is wrong or because its time is up. A user that
+//! caches headers compares that number, and calls [`Neighbours::lookup`] when it differs; the state machine needs
+//! nothing else: a neighbour whose time is up becomes STALE, its users look it up once more, and that is the use that
+//! RFC 4861 wants to see before it probes. A neighbour that stays STALE is unused.
 //!
-//! Memory is taken at the start, but for the packets held, which are bounded in number and bytes. When the table is
+//! Memory is allocated at the start, except for held packets, which are bounded in number and bytes. When the table is
 //! full, a new neighbour takes the place of one that never answered or, while those are few, of the longest unused one;
-//! a neighbour that answered and is in use keeps its place, whatever is sent to us.
+//! a neighbour that answered and is in use keeps its place, whatever others send.
 //!
-//! Out of scope: it parses nothing and sends nothing. Checks on messages (hop limit 255, checksums,
-//! whether a request is for us) come before it.
+//! Out of scope: it parses nothing and sends nothing. Messages are checked before (hop limit 255, checksums, the target
+//! of a request).
 
 mod index;
 mod lists;
@@ -41,25 +41,25 @@ pub struct Neighbours {
     ranks: Lists<RANKS>,
     holders: Lists<1>,
     held_bytes: usize,
-    /// The last mapping's generation.
+    /// Generation of the latest mapping.
     stamp: u64,
     generation: u64,
     counters: Counters,
 }
 
-// Timer lists: a list's entries wait equally long, so that the first is due first.
+// Timer lists: the entries of a list have the same delay, so that the first is due first.
 const TIMERS: usize = 4;
-/// To be asked at once.
+/// Request due now.
 const DUE: usize = 0;
-/// Asked, waiting for the answer: INCOMPLETE and PROBE.
+/// Requested, waiting for the answer: INCOMPLETE and PROBE.
 const ASKED: usize = 1;
 const DELAY: usize = 2;
 const REACHABLE: usize = 3;
 
-// Ranks: who may lose its place. Not in a list: answered and in use, or permanent.
+// Ranks: entries that may be evicted. Not in a list: answered and in use, or permanent.
 const RANKS: usize = 3;
 const FREE: usize = 0;
-/// Never answered, in whatever state; the oldest first.
+/// Never answered, in any state; the oldest first.
 const UNPROVEN: usize = 1;
 /// Answered once, STALE since; the longest unused first.
 const IDLE: usize = 2;
@@ -72,13 +72,13 @@ struct Entry {
     mac: MacAddr,
     state: State,
     generation: u64,
-    /// Time at which the timer of its list ends.
+    /// Time at which the timer of its list expires.
     deadline: u64,
     /// Requests sent in this state.
     asked: u32,
-    /// True if it ever answered us.
+    /// True if the neighbour ever answered us.
     proven: bool,
-    /// True if somebody may keep the mapping under the present generation.
+    /// True if the mapping may be cached under the present generation.
     handed_out: bool,
     router: bool,
     /// Held packets, oldest first.
@@ -101,7 +101,7 @@ impl Entry {
 }
 
 impl Neighbours {
-    /// An empty table; takes all its memory now, but for packets held.
+    /// Makes an empty table; allocates all its memory now, except for held packets.
     pub fn new(config: Config) -> Self {
         let capacity = config.capacity.max(1);
         let mut random = SplitMix64::new(config.seed);
@@ -126,15 +126,15 @@ impl Neighbours {
         }
     }
 
-    /// A number that changes whenever a mapping that was handed out must be looked up again: its MAC address changed, it
-    /// was removed, or it was not confirmed in time.
+    /// Generation that changes whenever a returned mapping must be looked up again: its MAC address changed, it was
+    /// removed, or it was not confirmed in time.
     #[inline]
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Where `ip` is, for a packet that is about to be sent there. Asks for it when it is not known (RFC 4861, section
-    /// 7.2.2), and notes the use of what is not known for certain (section 7.3.3). Allocates nothing.
+    /// Looks up the MAC address of `ip`, for a packet that is about to be sent there. If it is unknown, a request
+    /// becomes due (RFC 4861, section 7.2.2); if it is STALE, the use is recorded (section 7.3.3). Allocates nothing.
     pub fn lookup(&mut self, now: u64, ip: IpAddr) -> Lookup {
         let Some(place) = self.find(ip) else {
             if let Some(place) = self.create(ip) {
@@ -159,8 +159,9 @@ impl Neighbours {
         self.find(ip).map(|place| self.row(place))
     }
 
-    /// Keeps `packet` until `ip`, which was just looked up, answers. Returns how many older packets were dropped for it:
-    /// this neighbour's first (RFC 4861, section 7.2.2), then those of the neighbour asked for longest.
+    /// Holds `packet` until `ip`, which was just looked up, answers. Returns the number of older packets dropped for
+    /// it: this neighbour's first (RFC 4861, section 7.2.2), then those of the neighbour that has been resolving for
+    /// longest.
     ///
     /// # Errors
     ///
@@ -192,8 +193,8 @@ impl Neighbours {
         Ok(dropped)
     }
 
-    /// Takes in what was heard of `ip`; `mac` is absent in an advertisement without target link-layer address. Returns
-    /// the packets that were held for it and can be sent to `mac` now, oldest first.
+    /// Processes a message heard from `ip`; `mac` is None in an advertisement without target link-layer address.
+    /// Returns the packets held for it that can be sent to `mac` now, oldest first.
     pub fn learn(&mut self, now: u64, ip: IpAddr, mac: Option<MacAddr>, heard: Heard) -> Vec<Vec<u8>> {
         if mac.is_some_and(|mac| mac.is_multicast() || mac == MacAddr::UNSPECIFIED) {
             self.counters.ignored += 1;
@@ -213,7 +214,7 @@ impl Neighbours {
                 self.advertised(now, place, mac, (solicited, overrides, router))
             }
             // RFC 4861, section 7.2.5: without an entry an advertisement is dropped silently. RFC 826 likewise makes
-            // entries of requests for us only.
+            // entries only for requests to us.
             (None, ..) | (_, Heard::Solicitation, None) => {
                 self.counters.ignored += 1;
                 Vec::new()
@@ -221,7 +222,7 @@ impl Neighbours {
         }
     }
 
-    /// Notes that `ip` answers, as a protocol above sees from acknowledgements of its own (RFC 4861, section 7.3.1).
+    /// Confirms that `ip` is reachable, as a protocol above knows from its acknowledgements (RFC 4861, section 7.3.1).
     pub fn confirm(&mut self, now: u64, ip: IpAddr) {
         let Some(place) = self.find(ip) else { return };
         if !matches!(self.entries[place].state, State::Incomplete | State::Permanent) {
@@ -229,11 +230,11 @@ impl Neighbours {
         }
     }
 
-    /// Sets `ip` to `mac` until it is removed: it is never asked for and never loses its place.
+    /// Sets `ip` to `mac` until it is removed: no requests are sent for it and it is never evicted.
     ///
     /// # Errors
     ///
-    /// [`TableFull`] when all places are taken by neighbours in use.
+    /// [`TableFull`] if all places are taken by neighbours in use.
     pub fn insert_permanent(&mut self, ip: IpAddr, mac: MacAddr) -> Result<Vec<Vec<u8>>, TableFull> {
         let place = match self.find(ip) {
             Some(place) => place,
@@ -246,7 +247,7 @@ impl Neighbours {
         Ok(self.take_held(place))
     }
 
-    /// Forgets `ip`, permanent or not; what was held for it is dropped. Returns whether it was there.
+    /// Removes `ip`, permanent or not, and drops the packets held for it. False if it was not there.
     pub fn remove(&mut self, ip: IpAddr) -> bool {
         let place = self.find(ip);
         if let Some(place) = place {
@@ -255,7 +256,7 @@ impl Neighbours {
         place.is_some()
     }
 
-    /// Forgets all but the permanent ones, as when the link went down.
+    /// Removes all but the permanent entries, as when the link went down.
     pub fn flush(&mut self) {
         for place in 0..self.entries.len() {
             if self.is_used(place) && self.entries[place].state != State::Permanent {
@@ -264,7 +265,7 @@ impl Neighbours {
         }
     }
 
-    /// Does what is due and tells `out` what to send and who did not answer.
+    /// Does the work that is due and passes requests to send and failed neighbours to `out`.
     pub fn poll(&mut self, now: u64, mut out: impl FnMut(Action)) {
         while let Some(place) = self.due(REACHABLE, now) {
             // RFC 4861, section 7.3.3: more than ReachableTime since the last confirmation.
@@ -295,28 +296,28 @@ impl Neighbours {
         }
     }
 
-    /// Time at which [`poll`](Self::poll) is wanted next.
+    /// Time of the next call of [`poll`](Self::poll).
     pub fn poll_timeout(&self) -> Option<u64> {
         let firsts = (0..TIMERS).filter_map(|list| self.timers.first(list));
         firsts.map(|place| self.entries[place].deadline).min()
     }
 
-    /// All neighbours, in no order.
+    /// All neighbours, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = Neighbour> {
         (0..self.entries.len()).filter(|&place| self.is_used(place)).map(|place| self.row(place))
     }
 
-    /// Neighbours in the table.
+    /// Number of neighbours in the table.
     pub fn len(&self) -> usize {
         self.entries.len() - self.ranks.len(FREE)
     }
 
-    /// True if the table holds nobody.
+    /// True if the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of the packets held.
+    /// Total bytes of the held packets.
     pub const fn held_bytes(&self) -> usize {
         self.held_bytes
     }

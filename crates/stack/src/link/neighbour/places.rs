@@ -1,10 +1,10 @@
-//! Places in the table: who gets one, who loses it, and the packets held there.
+//! Places in the table: allocation, eviction, and the packets held there.
 
 use super::{Entry, FREE, IDLE, Neighbours, State, UNPROVEN};
 use std::net::IpAddr;
 
 impl Neighbours {
-    /// A place for `ip`, which has none; no timer and no address yet.
+    /// Allocates a place for `ip`, which has none; without timer and MAC address yet.
     pub(super) fn create(&mut self, ip: IpAddr) -> Option<usize> {
         let place = self.ranks.first(FREE).or_else(|| self.evict());
         let Some(place) = place else {
@@ -17,8 +17,8 @@ impl Neighbours {
         Some(place)
     }
 
-    /// Takes a place from one that never answered or, while these hold less than a quarter of the table, from the
-    /// longest unused one: so neither do floods of made-up addresses push out real ones, nor real ones all new ones.
+    /// Evicts an entry that never answered or, while these hold less than a quarter of the table, the longest unused
+    /// one: so neither do floods of made-up addresses push out real ones, nor real ones all new ones.
     fn evict(&mut self) -> Option<usize> {
         let unproven = self.ranks.first(UNPROVEN);
         let many = self.ranks.len(UNPROVEN) > self.entries.len() / 4;
@@ -28,7 +28,7 @@ impl Neighbours {
         Some(place)
     }
 
-    /// Empties `place`.
+    /// Empties `place`, dropping its packets.
     pub(super) fn clear(&mut self, place: usize) {
         self.counters.held_dropped += self.entries[place].queue.len() as u64;
         drop(self.take_held(place));
@@ -55,7 +55,7 @@ impl Neighbours {
         }
     }
 
-    /// Puts `place` among those that may lose it, or not.
+    /// Puts `place` into the list of its eviction rank, or into none.
     pub(super) fn rank(&mut self, place: usize) {
         let entry = &self.entries[place];
         let rank = match entry.state {
@@ -65,7 +65,7 @@ impl Neighbours {
             _ => None,
         };
         match rank {
-            // Its age among its like stays.
+            // Its position among entries of this rank stays.
             Some(rank) if self.ranks.list_of(place) == Some(rank) => {}
             Some(rank) => self.ranks.append(rank, place),
             None => self.ranks.remove(place),

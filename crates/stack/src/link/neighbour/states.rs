@@ -1,4 +1,4 @@
-//! From state to state (RFC 4861, section 7.3.2): what is heard, and what time brings.
+//! State transitions (RFC 4861, section 7.3.2): by messages, and by time.
 
 use super::{DELAY, Neighbours, REACHABLE, State};
 use linerate_wire::MacAddr;
@@ -14,7 +14,7 @@ impl Neighbours {
         self.release(now, place)
     }
 
-    /// RFC 4861, section 7.2.5: a neighbour advertisement, or ARP's equal.
+    /// RFC 4861, section 7.2.5: a neighbour advertisement, or the ARP equivalent.
     pub(super) fn advertised(
         &mut self,
         now: u64,
@@ -31,7 +31,7 @@ impl Neighbours {
         let moved = mac.filter(|&mac| incomplete || mac != entry.mac);
         if let Some(mac) = moved {
             if !incomplete && !overrides {
-                // I: it contradicts and must not replace; what was certain no longer is.
+                // I: it contradicts and must not replace; REACHABLE becomes STALE.
                 self.counters.ignored += 1;
                 if entry.state == State::Reachable {
                     self.invalidate(place);
@@ -50,7 +50,7 @@ impl Neighbours {
         self.release(now, place)
     }
 
-    /// Hands out what was held; sending it is a use of the neighbour.
+    /// Returns the held packets; sending them is a use of the neighbour.
     fn release(&mut self, now: u64, place: usize) -> Vec<Vec<u8>> {
         let packets = self.take_held(place);
         if !packets.is_empty() && self.entries[place].state == State::Stale {
@@ -59,7 +59,7 @@ impl Neighbours {
         packets
     }
 
-    /// Gives `place` the address `mac`, under a new generation when it is another.
+    /// Sets the MAC address of `place`, under a new generation if it differs.
     pub(super) fn assign(&mut self, place: usize, mac: MacAddr) {
         let entry = &mut self.entries[place];
         let known = entry.generation != 0;
@@ -84,7 +84,7 @@ impl Neighbours {
         self.enter(place, State::Delay, DELAY, now.saturating_add(self.config.delay_ns));
     }
 
-    /// A STALE neighbour has no timer: it waits for use or for somebody who needs its place.
+    /// A STALE neighbour has no timer: it waits for use or for eviction.
     pub(super) fn stale(&mut self, place: usize) {
         self.entries[place].state = State::Stale;
         self.timers.remove(place);
@@ -98,7 +98,7 @@ impl Neighbours {
         self.rank(place);
     }
 
-    /// Makes who keeps this mapping look it up again.
+    /// Makes those who cache this mapping look it up again.
     pub(super) fn invalidate(&mut self, place: usize) {
         if std::mem::take(&mut self.entries[place].handed_out) {
             self.generation += 1;

@@ -1,4 +1,4 @@
-//! Inputs and outputs of the table of neighbours.
+//! Inputs and outputs of the neighbour table.
 
 use std::net::IpAddr;
 
@@ -9,29 +9,30 @@ use super::Neighbours;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Sizes and times of a cache.
+/// Sizes and times of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Neighbours at a time; at least one.
+    /// Most neighbours at a time; at least one.
     pub capacity: usize,
-    /// Packets held for each neighbour that is being resolved; at least one.
+    /// Most packets held for each neighbour that is being resolved; at least one.
     pub queue: usize,
-    /// Bytes held in all.
+    /// Most bytes held in all.
     pub queue_bytes: usize,
-    /// Time for which an answer is believed, before a random factor of 0.5 to 1.5 (BaseReachableTime), in nanoseconds.
+    /// Time for which an answer is valid, before a random factor of 0.5 to 1.5 (BaseReachableTime), in nanoseconds.
     pub reachable_ns: u64,
-    /// Time for which a used neighbour may be confirmed by its answers before it is asked (DELAY_FIRST_PROBE_TIME).
+    /// Time after use for which a confirmation is awaited before a probe is sent (DELAY_FIRST_PROBE_TIME), in
+    /// nanoseconds.
     pub delay_ns: u64,
-    /// Between two requests to one neighbour (RetransTimer).
+    /// Time between two requests to one neighbour (RetransTimer), in nanoseconds.
     pub retrans_ns: u64,
-    /// Requests before a neighbour counts as gone (MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT); at least one.
+    /// Requests before a neighbour counts as unreachable (MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT); at least one.
     pub probes: u32,
-    /// What hashes and the random factor are made from; keep it secret from the link.
+    /// Seed for hashes and the random factor; keep it secret from the link.
     pub seed: u64,
 }
 
 impl Default for Config {
-    /// RFC 4861, section 10, and 1024 neighbours, 16 packets each, 1 MB in all.
+    /// Values of RFC 4861, section 10, and 1024 neighbours, 16 packets each, 1 MB in all.
     fn default() -> Self {
         Self {
             capacity: 1024,
@@ -49,32 +50,32 @@ impl Default for Config {
 /// Result of a look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// The neighbour's address on the link.
+    /// The neighbour's MAC address is known.
     Found {
-        /// Station to send to.
+        /// MAC address to send to.
         mac: MacAddr,
-        /// Differs from every earlier one of this neighbour if the MAC address could: a header made under the same
-        /// number still is right.
+        /// Differs from every earlier generation of this neighbour if its MAC address may differ: a header made under
+        /// the same generation is still right.
         generation: u64,
     },
-    /// Not known yet; [`Neighbours::poll`] asks. Give the packet to [`Neighbours::hold`].
+    /// Not known yet; [`Neighbours::poll`] requests it. Give the packet to [`Neighbours::hold`].
     Unresolved,
 }
 
-/// Source of a mapping on the link.
+/// Kind of a message with a mapping of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// From one who asks for an address of ours: an ARP request, or a neighbour solicitation's source link-layer address
-    /// (RFC 4861, section 7.2.3). Likewise a router's solicitation or advertisement. May make a new entry.
+    /// Request for an address of ours: an ARP request, or a neighbour solicitation's source link-layer address (RFC
+    /// 4861, section 7.2.3). Likewise a router's solicitation or advertisement. May make a new entry.
     Solicitation,
-    /// From a neighbour advertisement (RFC 4861, section 7.2.5). An ARP reply to our address is `solicited` and
-    /// `overrides`; a gratuitous ARP or another's request is not `solicited`. Never makes an entry.
+    /// Neighbour advertisement (RFC 4861, section 7.2.5). An ARP reply to our address is `solicited` and `overrides`; a
+    /// gratuitous ARP or a request for another host is not `solicited`. Never makes an entry.
     Advertisement {
-        /// The S flag: an answer to us, which proves that the neighbour hears us.
+        /// S flag: an answer to us, which proves that the neighbour hears us.
         solicited: bool,
-        /// The O flag: the address replaces a different one.
+        /// O flag: the address replaces a different one.
         overrides: bool,
-        /// The R flag: the neighbour is a router.
+        /// R flag: the neighbour is a router.
         router: bool,
     },
 }
@@ -82,36 +83,36 @@ pub enum Heard {
 impl Heard {
     /// An ARP reply that was sent to us.
     pub const ARP_REPLY: Self = Self::Advertisement { solicited: true, overrides: true, router: false };
-    /// A gratuitous ARP, or a request that is not for us: updates what is known, proves nothing.
+    /// A gratuitous ARP, or a request for another host: updates an entry, proves no reachability.
     pub const ARP_GRATUITOUS: Self = Self::Advertisement { solicited: false, overrides: true, router: false };
 }
 
-/// What [`Neighbours::poll`] wants done.
+/// Work requested by [`Neighbours::poll`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send an ARP request or a neighbour solicitation for `ip`.
     SendRequest {
-        /// Address to ask for.
+        /// Address to be resolved.
         ip: IpAddr,
-        /// Station to send it to; to all (broadcast, or the solicited-node group) when absent.
+        /// Station to send it to; None for all (broadcast, or the solicited-node group).
         unicast: Option<MacAddr>,
     },
-    /// The neighbour did not answer and is forgotten: for each packet, ICMP host (address) unreachable is due.
+    /// The neighbour did not answer and was removed: for each packet, ICMP host (address) unreachable is due.
     Failed {
         /// Address that did not answer.
         ip: IpAddr,
-        /// What was held for it, oldest first.
+        /// Packets held for it, oldest first.
         packets: Vec<Vec<u8>>,
     },
 }
 
-/// A packet that was not held.
+/// Reason for which a packet was not held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HoldError {
     /// The neighbour is not being resolved: look it up first; if it was, the table is full of neighbours in use.
     #[error("neighbour: nobody is being asked for this address: look it up first, or give the table more capacity")]
     NotResolving,
-    /// The packet alone exceeds what may be held in all.
+    /// The packet alone exceeds the limit of all held bytes.
     #[error("neighbour: packet larger than all that may be held: raise queue_bytes")]
     TooLarge,
 }
@@ -121,58 +122,58 @@ pub enum HoldError {
 #[error("neighbour: the table is full of neighbours in use: give it more capacity")]
 pub struct TableFull;
 
-/// The states of RFC 4861, section 7.3.2, and one for what was configured.
+/// States of RFC 4861, section 7.3.2, and one for configured entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Asked for, no answer yet.
+    /// Requested, no answer yet.
     Incomplete,
-    /// Answered of late.
+    /// Confirmed recently.
     Reachable,
-    /// Not heard of for a while, and not used since.
+    /// Not confirmed for a while, and not used since.
     Stale,
-    /// Used since; will be asked soon.
+    /// Used since it became STALE; will be probed soon.
     Delay,
-    /// Being asked again.
+    /// Being probed.
     Probe,
-    /// Configured.
+    /// Configured, never expires.
     Permanent,
 }
 
 /// One row of the table, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its IP address.
+    /// IP address of the neighbour.
     pub ip: IpAddr,
-    /// Its address on the link, when known.
+    /// MAC address, if known.
     pub mac: Option<MacAddr>,
-    /// Its state.
+    /// State of the entry.
     pub state: State,
-    /// True if it said that it is a router.
+    /// True if it announced itself as a router.
     pub router: bool,
-    /// Of its mapping; see [`Lookup::Found`].
+    /// Generation of the mapping; see [`Lookup::Found`].
     pub generation: u64,
-    /// Packets held for it.
+    /// Number of packets held for it.
     pub held: usize,
 }
 
 /// Counts of events since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Requests asked for.
+    /// Requests passed to the caller to send.
     pub requests: u64,
     /// Neighbours that did not answer.
     pub failed: u64,
-    /// Neighbours that lost their place to another.
+    /// Neighbours evicted for others.
     pub evicted: u64,
-    /// Look-ups and requests that found no place in the table.
+    /// Lookups and requests that found no place in the table.
     pub table_full: u64,
-    /// MAC addresses that changed.
+    /// Changes of a MAC address.
     pub moved: u64,
-    /// Claims not followed: a group's MAC address, or an address that was not asked for or is not to be replaced.
+    /// Messages ignored: a group's MAC address, an address that was not requested, or one that may not be replaced.
     pub ignored: u64,
     /// Packets held.
     pub held: u64,
-    /// Packets held that were dropped for newer ones, or with their neighbour's place. Those of [`Action::Failed`] are
-    /// not among them.
+    /// Packets held that were dropped for newer ones, or because their entry was removed. Those of [`Action::Failed`]
+    /// are not included.
     pub held_dropped: u64,
 }

@@ -1,4 +1,4 @@
-//! Clause by clause, then whatever comes.
+//! Tests of each clause of the RFC, then random events.
 
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ fn answered(ip: IpAddr) -> Neighbours {
     table
 }
 
-/// The same, but that its time is up.
+/// A table in which `ip` has answered and become STALE.
 fn stale(ip: IpAddr) -> (Neighbours, u64) {
     let mut table = answered(ip);
     let now = table.poll_timeout().unwrap();
@@ -176,7 +176,7 @@ fn rfc4861_7_2_3_a_solicitation_makes_a_stale_entry() {
     assert!(table.learn(0, B, Some(MAC), Heard::Solicitation).is_empty());
     assert_eq!(state(&table, B), Some(State::Stale));
     assert_eq!(found(&mut table, 0, B).0, MAC);
-    // The same address again says nothing about whether it hears us; another one replaces it.
+    // The same address again does not prove that it hears us; another one replaces it.
     let mut table = answered(B);
     table.learn(1, B, Some(MAC), Heard::Solicitation);
     assert_eq!(state(&table, B), Some(State::Reachable));
@@ -285,7 +285,7 @@ fn the_generation_changes_when_what_was_handed_out_is_over_and_only_then() {
     assert_eq!(changed(|t| drop(t.learn(0, A, Some(MAC), Heard::ARP_REPLY))), (false, true), "the same again");
     assert_eq!(changed(|t| assert_eq!(t.lookup(0, B), Lookup::Unresolved)), (false, true), "another is asked for");
     assert_eq!(changed(|t| drop(t.learn(0, B, Some(MAC), Heard::Solicitation))), (false, true), "another came");
-    // Nobody keeps it.
+    // No mapping was handed out, so the generation stays.
     let mut table = answered(A);
     table.flush();
     assert_eq!(table.generation(), 0);
@@ -344,7 +344,7 @@ fn a_flood_of_requests_pushes_out_nobody_who_answered_and_is_used() {
     let used = table.peek(A);
     for number in 10..100_000 {
         table.learn(1, ip(number), Some(mac(number)), Heard::Solicitation);
-        // As if each were answered too.
+        // As if each had answered too.
         table.lookup(1, ip(number));
     }
     assert_eq!(table.peek(A), used);
@@ -372,7 +372,7 @@ fn who_never_answered_grows_no_younger_by_speaking_or_being_sent_to() {
 
 #[test]
 fn a_scan_by_ourselves_pushes_out_only_its_own() {
-    // Half of the table answered once and is unused now; a quarter may go to the newcomers.
+    // Half of the table answered once and is unused now; a quarter may be given to newcomers.
     let mut table = table();
     for number in 0..8 {
         table.lookup(0, ip(number));
@@ -404,7 +404,7 @@ fn new_neighbours_push_out_the_longest_unused() {
     assert_eq!(gone, [1, 2, 3, 4], "the first is in use again");
 }
 
-/// One thing that happens.
+/// One event.
 #[derive(Debug, Clone)]
 enum Event {
     Lookup(u32),
@@ -431,7 +431,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// The lists and sums agree with the entries.
+/// Checks that lists and sums agree with the entries.
 fn check(table: &Neighbours) {
     let held = table.entries.iter().flat_map(|entry| &entry.queue).map(Vec::len).sum::<usize>();
     assert_eq!(table.held_bytes, held);
@@ -463,8 +463,8 @@ fn check(table: &Neighbours) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens: tables hold together, no packet is lost uncounted, and a mapping kept under an unchanged
-    /// generation is the one that the table holds.
+    /// After any events the table is consistent, no packet is lost uncounted, and a mapping kept under an unchanged
+    /// generation is the one in the table.
     #[test]
     fn nothing_kept_is_ever_wrong(events in vec(event(), 1..400), seed: u64) {
         let mut table = Neighbours::new(Config { capacity: 12, queue: 3, queue_bytes: 100, seed, ..Config::default() });

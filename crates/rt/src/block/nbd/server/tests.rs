@@ -1,4 +1,4 @@
-//! Clients that would have what is others', at times that the test says.
+//! Tests of clients that take resources from others, at times set by the test.
 
 use super::*;
 use linerate_block::{Completion, Ram};
@@ -9,10 +9,10 @@ use std::net::TcpStream;
 use tempfile::TempDir;
 
 const MIB: u32 = 1 << 20;
-/// Turns in which a server that has something to do does it.
+/// Turns within which a server finishes its work.
 const TURNS: usize = 10_000;
 
-/// Operations are done at once, or kept.
+/// Service whose operations are done at once, or kept.
 struct Service {
     ram: Exported<Ram>,
     keeps: bool,
@@ -56,7 +56,7 @@ struct Rig {
 trait Socket: Read + Write {}
 impl<T: Read + Write> Socket for T {}
 
-/// A client, which is heard and answered only while [`Rig::turn`] runs.
+/// A client; its data is read and answered only while [`Rig::turn`] runs.
 type Client = Box<dyn Socket>;
 
 impl Rig {
@@ -68,7 +68,7 @@ impl Rig {
         Self { dir, server, service: Service { ram, keeps: false, kept: Vec::new() }, now: Instant::now() }
     }
 
-    /// Lets the server do what there is to do.
+    /// Runs the server until it has no more work.
     fn turn(&mut self) {
         let mut turns = 0;
         while self.server.handle_at(self.now, &mut self.service) {
@@ -82,7 +82,7 @@ impl Rig {
         self.turn();
     }
 
-    /// A process's client; all of a test's are one process's.
+    /// Connects by UNIX socket; all such clients of a test are of one process.
     fn unix(&mut self) -> Client {
         let stream = UnixStream::connect(self.dir.path().join("s")).unwrap();
         stream.set_nonblocking(true).unwrap();
@@ -90,7 +90,7 @@ impl Rig {
         Box::new(stream)
     }
 
-    /// A host's client.
+    /// Connects by TCP, as a client of a host.
     fn tcp(&mut self) -> Client {
         let Address::Tcp(host, port) = self.server.addresses()[0].clone() else { panic!("no TCP") };
         let stream = TcpStream::connect((host, port)).unwrap();
@@ -99,7 +99,7 @@ impl Rig {
         Box::new(stream)
     }
 
-    /// Sends octets.
+    /// Sends bytes.
     fn say(&mut self, client: &mut Client, octets: &[u8]) {
         let mut left = octets;
         let mut turns = 0;
@@ -114,7 +114,7 @@ impl Rig {
         }
     }
 
-    /// The next octets; none if the server has hung up, or says nothing.
+    /// Receives the next `n` bytes; None if the server has hung up, or sends nothing.
     fn hear(&mut self, client: &mut Client, n: usize) -> Option<Vec<u8>> {
         let (mut octets, mut come) = (vec![0; n], 0);
         let mut silent = 0;
@@ -125,7 +125,7 @@ impl Rig {
                 Ok(n) => (come, silent) = (come + n, 0),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     silent += 1;
-                    // Over TCP, octets take a moment.
+                    // Over TCP, bytes take a moment.
                     std::thread::sleep(Duration::from_millis(1));
                     if silent > 200 {
                         return None;
@@ -137,12 +137,12 @@ impl Rig {
         Some(octets)
     }
 
-    /// Negotiates as far as requests.
+    /// Negotiates up to the first request.
     fn begin(&mut self, client: &mut Client) {
         self.is_let_in(client).expect("an answer");
     }
 
-    /// The same, if the server greets.
+    /// Like [`Rig::begin`]; None if the server does not greet.
     fn is_let_in(&mut self, client: &mut Client) -> Option<()> {
         let go = Go { name: "x".into(), wanted: vec![] }.emit();
         let head = OptionHeader { option: option::GO, len: u32::try_from(go.len()).unwrap() }.emit();
@@ -162,7 +162,7 @@ impl Rig {
         self.say(client, &Request { flags: 0, kind, cookie: 7, offset: 0, len }.emit());
     }
 
-    /// Whether a READ of this length is answered.
+    /// True if a READ of this length is answered.
     fn reads(&mut self, client: &mut Client, len: u32) -> bool {
         self.ask(client, command::READ, len);
         self.hear(client, Reply::SIMPLE_LEN + usize::try_from(len).unwrap()).is_some()
@@ -218,10 +218,10 @@ fn writes_without_their_data_starve_nobody() {
 #[test]
 fn idle_clients_shut_out_nobody() {
     let mut rig = Rig::new();
-    // It came first and is idle longest, but it is one, and the others are many.
+    // It came first and is idle longest, but it is its peer's only client, and the others are many.
     let tcp = rig.tcp();
     let mut lone = rig.ready(tcp);
-    // The same process, and idle longer than all that follow; but it has been at work.
+    // The same process, and idle longer than all that follow; but it has made a request.
     let unix = rig.unix();
     let mut worker = rig.ready(unix);
     assert!(rig.reads(&mut worker, 512));
@@ -262,7 +262,7 @@ fn where_all_have_something_under_way_one_process_cannot_keep_all_places() {
             busy
         })
         .collect();
-    // One of the same process waits until there is room.
+    // A client of the same process waits until there is room.
     let mut same = rig.unix();
     assert!(rig.hear(&mut same, 1).is_none());
     drop(same);
@@ -309,14 +309,14 @@ fn greetings_data_and_answers_have_their_time_and_idle_clients_have_all_time() {
     for _ in 0..10 {
         rig.after(STALL / 10 - Duration::from_millis(1));
         rig.say(&mut writes, &[1; 100]);
-        // A little is taken, but no answer whole.
+        // Some bytes are read, but no whole answer.
         assert!(rig.hear(&mut greedy, 1000).is_some());
     }
     assert_eq!(rig.server.clients(), 3);
     rig.after(Duration::from_millis(10));
     assert_eq!(rig.server.clients(), 1);
     assert!(rig.reads(&mut idle, 4096));
-    // Whoever takes them in time has answers for as long as there are any.
+    // A client that reads its answers in time gets them as long as there are any.
     let mut slow = rig.unix();
     rig.begin(&mut slow);
     (0..8).for_each(|_| rig.ask(&mut slow, command::READ, MIB));
