@@ -155,7 +155,7 @@ pub(super) fn line(neighbour: &Neighbour) -> String {
     format!("{wwpn}  {wwnn}  {fc_id}  {mac}  {enode_mac}  {max_fcoe_size:>5}  {}\n", role(*what))
 }
 
-/// Heading of the rows of [`line`].
+/// Heading of the rows of [`line()`].
 pub(super) const HEADING: &str =
     "port name                node name                address  VN_Port MAC         ENode MAC          octets  role\n";
 
