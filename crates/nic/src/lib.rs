@@ -13,7 +13,7 @@
 //! let mut right = Nic::new(right, &NicConfig { mac: Some([2, 0, 0, 0, 0, 9]), ..NicConfig::default() })?;
 //! let (mut a, mut b) = (left.take(0).unwrap(), right.take(0).unwrap());
 //!
-//! Interface 0 sends a frame: a header, and a body, without an offload request.
+//! // Interface 0 sends a frame: a header, and a body, without an offload request.
 //! let header = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x88, 0xb5];
 //! assert!(a.tx.send(0, &header, &[b"hello"], None));
 //! a.tx.sync(0);

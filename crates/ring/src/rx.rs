@@ -18,10 +18,9 @@ use std::sync::Arc;
 
 /// Prefetch distance, in slots: the buffer this far after the slot that is read is fetched.
 const AHEAD: u32 = 16;
-/// Prefetch distance for the lines after a frame's first, and the most lines fetched: a core has few outstanding
-/// misses.
-const NEAR: u32 = 6;
-const MOST_LINES: usize = 4;
+/// Prefetch distance, in slots, for the other lines of a frame, whose slot already says how many there are; and the longest
+/// frame that is prefetched so: the hardware prefetcher handles longer ones better.
+const NEAR: u32 = 2;
 const LONGEST_FETCHED: u16 = 1024;
 
 /// A receive ring used by one thread: a pipe, or the engine by [`OwnRx`](crate::OwnRx), delivers; the user reads and
@@ -216,11 +215,15 @@ impl RxBatch<'_> {
     pub fn look(&mut self, i: u32) -> Result<(Frame<'_>, u16), BadSlot> {
         self.ring.raw.prefetch::<false>(self.ring.head.wrapping_add(i + AHEAD));
         let word = self.checked(i)?;
-        if (65..=LONGEST_FETCHED).contains(&word.len()) {
-            // Frames of one length come in runs: the next ones have as many lines. The hardware prefetcher handles long
-            // frames better.
-            let lines = usize::from(word.len()).div_ceil(64).min(MOST_LINES);
-            self.ring.raw.prefetch_lines(self.ring.head.wrapping_add(i + NEAR), 1, lines);
+        let near = i + NEAR;
+        if word.len() > 64 && near < self.n {
+            let cursor = self.ring.head.wrapping_add(near);
+            // Only a hint, so a length that is not checked will do. Frames of mixed lengths come one after the other, such as
+            // FCP commands and data: the length of the frame at hand says nothing of the next.
+            let len = self.ring.raw.slot(cursor).word().len();
+            if len <= LONGEST_FETCHED {
+                self.ring.raw.prefetch_lines(cursor, 1, usize::from(len).div_ceil(64));
+            }
         }
         // SAFETY: delivered and not released, so the slot is the user's as long as the batch is borrowed; index and
         // length were checked on the value that is used.

@@ -60,6 +60,15 @@ const VLAN: u16 = 0x8100;
 const GROUP: u64 = 1 << 40;
 const BROADCAST: u64 = 0xffff_ffff_ffff;
 const EMPTY: u64 = u64::MAX;
+/// No frame's destination address.
+pub(crate) const NO_ADDRESS: u64 = u64::MAX;
+
+/// Destination address of a frame of 16 bytes or more, as in [`Key`].
+#[inline(always)]
+pub(crate) fn destination(frame: &[u8]) -> Option<u64> {
+    let [t0, t1, t2, t3, t4, t5, _, _, ..] = *frame.first_chunk::<16>()?;
+    Some(u64::from_be_bytes([0, 0, t0, t1, t2, t3, t4, t5]))
+}
 
 impl Key {
     /// Of a frame of 16 octets or more.
@@ -148,6 +157,12 @@ impl Demux {
     /// The EtherTypes that are told apart.
     pub(crate) fn types(&self) -> &Types {
         &self.types
+    }
+
+    /// True if a frame's destination address alone decides who takes it: nobody filters VLANs or names EtherTypes.
+    #[inline]
+    pub(crate) fn by_address(&self) -> bool {
+        self.filtering == 0 && self.types.len == 0
     }
 
     fn filter_vlans(&mut self, bit: ViSet, vlans: &[u16]) {

@@ -4,7 +4,7 @@
 
 use super::batch::{Batch, END, SLOTS, with};
 use super::count::{Count, RxLedger};
-use super::demux::{Cache, Key, each};
+use super::demux::{Cache, NO_ADDRESS, destination, each};
 use super::frame::{RxFrame, RxMeta};
 use super::settings::{Compiled, Shared};
 use super::work::{FRONT, Tally, Work};
@@ -31,6 +31,9 @@ pub struct NicRx {
     verify: bool,
     /// There is one interface, and nothing to be done for it: its reader takes frames from the port's ring.
     direct: bool,
+    /// Address of the last frame that this interface took, if all frames to one address go the same way; [`NO_ADDRESS`]
+    /// otherwise. A frame to the same address needs no look-up.
+    last: u64,
     batch: Batch,
     cache: Cache,
     ledger: RxLedger,
@@ -58,6 +61,7 @@ impl NicRx {
             works: Vec::new(),
             verify,
             direct: false,
+            last: NO_ADDRESS,
             settings,
             shared,
         }
@@ -70,9 +74,11 @@ impl NicRx {
     pub fn poll(&mut self, now: u64) -> usize {
         self.now = now;
         let slots = self.batch.slots;
-        let cells = &self.shared.cells[self.queue];
-        self.batch.clear(|vi, left| cells.vis[vi].add(Count::RxUnread, left));
-        self.port.ring.batch(slots).release(slots);
+        if slots > 0 {
+            let cells = &self.shared.cells[self.queue];
+            self.batch.clear(|vi, left| cells.vis[vi].add(Count::RxUnread, left));
+            self.port.ring.batch(slots).release(slots);
+        }
         if self.shared.generation() != self.seen {
             // First the number, then what it stands for: settings that change in between are fetched again.
             self.seen = self.shared.generation();
@@ -80,6 +86,7 @@ impl NicRx {
             self.works = self.settings.vis.iter().map(|vi| Work::new(vi, self.verify)).collect();
             self.direct = matches!(&self.works[..], [work] if work.is_idle());
             self.cache = Cache::new();
+            self.last = NO_ADDRESS;
         }
         self.port.sync();
         if self.direct {
@@ -159,14 +166,17 @@ impl NicRx {
 
     /// Shows the one reader its frames in the port's ring, whose slots go back at once.
     fn receive_direct(&mut self, most: usize, mut reader: impl FnMut(RxFrame<'_>)) -> usize {
-        let Self { port, works, batch, shared, queue, settings, cache, ledger, front, .. } = self;
+        let Self { port, works, batch, shared, queue, settings, cache, ledger, front, last, .. } = self;
+        if port.ring.available() == 0 {
+            return 0;
+        }
         let cells = &shared.cells[*queue].vis[0];
-        let (work, types) = (&works[0], settings.demux.types());
+        let (work, demux) = (&works[0], &settings.demux);
+        let types = demux.types();
         let mut tally = Tally::default();
         let mut ring = port.ring.batch(SLOTS);
         let (mut at, mut shown) = (0, 0);
         while shown < most {
-            // Nearly always: one slot, nothing said of it, and where the last ones went.
             if at == ring.len() {
                 break;
             }
@@ -175,10 +185,10 @@ impl NicRx {
                 at += 1;
                 continue;
             };
+            // Nearly always: one slot without metadata, to the address that the last ones went to.
             if word & (flags::MOREFRAG | flags::META) == 0
                 && let Some(bytes) = frame.bytes()
-                && let Some(key) = Key::of(bytes, types)
-                && cache.find(key).is_some()
+                && destination(bytes) == Some(*last)
             {
                 (at, shown, ledger.frames) = (at + 1, shown + 1, ledger.frames + 1);
                 (tally.frames, tally.bytes) = (tally.frames + 1, tally.bytes + bytes.len() as u64);
@@ -195,6 +205,9 @@ impl NicRx {
                     continue;
                 }
                 cache.keep(key, 0);
+            }
+            if demux.by_address() {
+                *last = key.to;
             }
             shown += 1;
             if entry.told {

@@ -122,18 +122,12 @@ impl Ip {
         self.follow(line.control());
         let Self { host, interface, software, merged, .. } = self;
         let mut tx = IpTx { nic: &mut line.tx, interface: *interface };
-        let arrived = line.rx.receive(*interface, usize::MAX, |mut frame| {
+        // Small enough to become part of the adapter's loop.
+        let arrived = line.rx.receive(*interface, usize::MAX, |frame| {
             if frame.is_plain() {
-                return host.handle(now, frame.head(), None, &mut tx);
-            }
-            let meta = seen(&frame, *software);
-            if frame.is_merged() {
-                merged.clear();
-                merged.extend_from_slice(frame.head());
-                frame.pieces(|piece| merged.extend_from_slice(piece));
-                host.handle(now, merged, meta, &mut tx);
+                host.handle(now, frame.head(), None, &mut tx);
             } else {
-                host.handle(now, frame.head(), meta, &mut tx);
+                handle_changed(host, now, frame, *software, merged, &mut tx);
             }
         });
         let due = host.poll_timeout().is_some_and(|at| at <= now);
@@ -146,6 +140,27 @@ impl Ip {
     /// When [`Ip::work`] is wanted although nothing arrives.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         self.host.poll_timeout()
+    }
+}
+
+/// Processes a frame that the adapter has changed or has metadata of.
+#[inline(never)]
+fn handle_changed(
+    host: &mut Host,
+    now: u64,
+    mut frame: RxFrame<'_>,
+    software: bool,
+    merged: &mut Vec<u8>,
+    tx: &mut IpTx<'_>,
+) {
+    let meta = seen(&frame, software);
+    if frame.is_merged() {
+        merged.clear();
+        merged.extend_from_slice(frame.head());
+        frame.pieces(|piece| merged.extend_from_slice(piece));
+        host.handle(now, merged, meta, tx);
+    } else {
+        host.handle(now, frame.head(), meta, tx);
     }
 }
 

@@ -53,7 +53,9 @@ impl Inbox {
             return false;
         }
         self.write(begin);
-        self.write(end);
+        if !end.is_empty() {
+            self.write(end);
+        }
         self.entries.push_back(Entry { from, len });
         true
     }
@@ -62,10 +64,14 @@ impl Inbox {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let at = (self.begin + self.used) & (self.bytes.len() - 1);
-        let first = bytes.len().min(self.bytes.len() - at);
-        self.bytes[at..at + first].copy_from_slice(&bytes[..first]);
-        self.bytes[..bytes.len() - first].copy_from_slice(&bytes[first..]);
         self.used += bytes.len();
+        // Nearly always in one piece: a copy of no bytes would cost a call.
+        if let Some(room) = self.bytes.get_mut(at..at + bytes.len()) {
+            return room.copy_from_slice(bytes);
+        }
+        let (first, rest) = bytes.split_at(self.bytes.len() - at);
+        self.bytes[at..].copy_from_slice(first);
+        self.bytes[..rest.len()].copy_from_slice(rest);
     }
 
     /// Moves all datagrams of another queue to the end of this one. Returns the number of those dropped for lack of
@@ -100,9 +106,14 @@ impl Inbox {
     pub fn pop(&mut self, into: &mut [u8]) -> Option<(usize, usize, SocketAddr)> {
         let Entry { from, len } = self.entries.pop_front()?;
         let n = len.min(into.len());
-        let first = n.min(self.bytes.len() - self.begin);
-        into[..first].copy_from_slice(&self.bytes[self.begin..self.begin + first]);
-        into[first..n].copy_from_slice(&self.bytes[..n - first]);
+        match self.bytes.get(self.begin..self.begin + n) {
+            Some(bytes) => into[..n].copy_from_slice(bytes),
+            None => {
+                let first = &self.bytes[self.begin..];
+                into[..first.len()].copy_from_slice(first);
+                into[first.len()..n].copy_from_slice(&self.bytes[..n - first.len()]);
+            }
+        }
         self.remove(len);
         Some((n, len, SocketAddr::new(from.0.addr(), from.1)))
     }
