@@ -102,7 +102,7 @@ pub struct Merged<'a> {
 /// let mut lro = Lro::new(config);
 /// let verdict = verify_checksums(&frame, &[]);
 /// let received = Received { head: &frame, len: frame.len(), frame: 0, verdict, vlan_tci: 0, hash: 0 };
-/// Frames other than TCP segments are not held: they are passed on as received.
+/// // Frames other than TCP segments are not held: they are passed on as received.
 /// assert_eq!(lro.push(1000, &received, |merged| println!("{} pieces", merged.pieces.len())), Pushed::Pass);
 /// // At the end of a batch, or when `due` says so:
 /// lro.flush(|merged| println!("{} pieces", merged.pieces.len()));

@@ -83,7 +83,7 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 /// header[12] = 0x50;
 /// TcpSegment::new_checked(header)?.set_flags(TcpFlags::ACK.union(TcpFlags::PSH));
 ///
-/// The payload may lie in several places; each byte is copied once, from there into its frame.
+/// // The payload may lie in several places; each byte is copied once, from there into its frame.
 /// let (head, body) = ([1; 100], [2; 3000]);
 /// let payload = [&head[..], &body];
 /// let mut segments = Segments::new(&template, &payload, 1460)?;

@@ -48,7 +48,7 @@ pub enum FcSegmentError {
 ///     ..FcHeader::parse(&[0; 24])?
 /// };
 ///
-/// The payload may lie in several places; each byte is copied once, from there into its frame.
+/// // The payload may lie in several places; each byte is copied once, from there into its frame.
 /// let payload = [&[1; 100][..], &[2; 4000]];
 /// let mut segments = FcSegments::new(&front, &header, &payload, 2112, true, true)?;
 /// let mut slot = [0; 2180];
