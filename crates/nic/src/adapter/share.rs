@@ -41,6 +41,12 @@ impl Share {
         self.credit[vi] > 0 || self.next_round(vi)
     }
 
+    /// Bytes that an interface may send now; 0 if it is not its turn.
+    #[inline]
+    pub(crate) fn credit(&mut self, vi: usize) -> u64 {
+        if self.may(vi) { u64::try_from(self.credit[vi]).unwrap_or(0) } else { 0 }
+    }
+
     /// Whether an interface may send so many octets now; if so they are taken from its credit, which may become a debt.
     #[inline]
     pub(crate) fn take(&mut self, vi: usize, octets: u64) -> bool {

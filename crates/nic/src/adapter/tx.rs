@@ -286,25 +286,35 @@ impl NicTx {
     #[inline]
     pub fn send_all(&mut self, vi: usize, frames: &mut impl Frames) -> Result<usize, Count> {
         let Some(longest) = frames.next_len() else { return Ok(0) };
-        // Frames of the only interface that fit a slot each need no further check.
-        let quick = vi == 0 && longest.wrapping_sub(ETHERNET) < self.quick;
+        // Frames that fit a slot each, of an interface that is up and not capped, need no further check.
+        let quick = longest.wrapping_sub(ETHERNET) < self.vis[vi].quick;
         if !quick && let Some(why) = self.never(vi, longest) {
             self.cells(vi).add(why, 1);
             return Err(why);
         }
-        let Self { port, vis, share, alone, shared, cells, now, .. } = self;
+        let Self { port, vis, share, alone, shared, cells, now, uncounted, .. } = self;
+        let (cells, vi_state) = (&cells.vis[vi], &mut vis[vi]);
         let mut writer = SlotWriter::new(&mut port.ring, u32::MAX);
         let (mut sent, mut bytes) = (0, 0);
+        // Bytes that were taken from the interface's credit, and those that it may send before it is asked again.
+        let (mut paid, mut credit) = (0, if *alone { u64::MAX } else { share.credit(vi) });
         while let Some(len) = frames.next_len() {
             if len <= FETCHED {
                 writer.fetch(AHEAD, len);
             }
-            if !quick {
-                if len > writer.room() || !(*alone || share.may(vi)) {
+            if bytes >= credit {
+                share.take(vi, bytes - paid);
+                (paid, credit) = (bytes, bytes + share.credit(vi));
+                if bytes == credit {
                     break;
                 }
-                if vis[vi].cap.is_some_and(|cap| !shared.buckets[vi].take(cap, *now, on_the_wire(len))) {
-                    cells.vis[vi].add(Count::TxCapped, 1);
+            }
+            if !quick {
+                if len > writer.room() {
+                    break;
+                }
+                if vi_state.cap.is_some_and(|cap| !shared.buckets[vi].take(cap, *now, on_the_wire(len))) {
+                    cells.add(Count::TxCapped, 1);
                     break;
                 }
             }
@@ -312,18 +322,14 @@ impl NicTx {
             let written = writer.with_first(|slot| frames.write_next(slot)).flatten();
             let Some(len) = written.or_else(|| frames.write_next(&mut writer)) else { break };
             writer.end(len, None);
-            if !*alone {
-                share.take(vi, len as u64);
-            }
             (sent, bytes) = (sent + 1, bytes + len as u64);
         }
         writer.commit();
-        if quick {
-            (self.frames, self.bytes) = (self.frames + sent as u64, self.bytes + bytes);
-        } else {
-            cells.vis[vi].add(Count::TxFrames, sent as u64);
-            cells.vis[vi].add(Count::TxBytes, bytes);
+        if !*alone {
+            share.take(vi, bytes - paid);
+            *uncounted |= 1 << vi;
         }
+        (vi_state.frames, vi_state.bytes) = (vi_state.frames + sent as u64, vi_state.bytes + bytes);
         if frames.next_len().is_some() {
             self.refuse(vi);
         }

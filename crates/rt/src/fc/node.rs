@@ -272,10 +272,22 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     }
 
     fn work(&mut self, now: u64) -> bool {
-        let Self { node, line, tx, rx, watcher, .. } = self;
-        let mut out = tx.over(&mut line.tx, now);
-        let arrived = rx.receive(&mut line.rx, BATCH, |frame, _| node.handle(now, frame, &mut out));
-        node.poll(now, &mut out);
+        let Self { node, line, tx, rx, watcher, ip, .. } = self;
+        let arrived = match ip {
+            None => {
+                line.take(now);
+                let mut out = tx.over(&mut line.tx, now);
+                rx.receive(&mut line.rx, BATCH, |frame, _| node.handle(now, frame, &mut out))
+            }
+            Some((ip, _)) => {
+                let Line { rx: queue, tx: way, .. } = line;
+                queue.take(now, BATCH, |interface, frame| match interface {
+                    FC => rx.check(frame.head(), |frame, _| node.handle(now, frame, &mut tx.over(way, now))),
+                    _ => ip.handle(now, frame, way),
+                })
+            }
+        };
+        node.poll(now, &mut tx.over(&mut line.tx, now));
         let own = node.own().map(|(_, mac)| mac);
         if own != self.own {
             self.own = own;
@@ -297,7 +309,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     /// Runs a turn of the IP host; true if there was something to do.
     fn share(&mut self, now: u64) -> bool {
         let Self { ip: Some((ip, services)), line, .. } = self else { return false };
-        let worked = ip.work(now, line);
+        let worked = ip.poll(now, line);
         services.serve(now, ip, line) || worked
     }
 }
@@ -310,7 +322,6 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
                 ip.set_link(now, link, &mut self.line);
             }
         }
-        self.line.take(now);
         let mut worked = self.work(now);
         worked |= self.share(now);
         self.line.flush(now);

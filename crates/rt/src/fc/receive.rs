@@ -40,18 +40,22 @@ impl FcRx {
     /// (FIP, and FC frames too damaged to have one) come with [`Verdict::Unknown`].
     #[inline]
     pub fn receive(&mut self, nic: &mut NicRx, most: usize, mut reader: impl FnMut(&[u8], Verdict)) -> usize {
-        let Self { interface, count } = self;
-        nic.receive(*interface, most, |frame| {
-            count.frames += 1;
-            let bytes = frame.head();
-            if bytes.len() > LONGEST {
-                count.too_long += 1;
-                return;
-            }
-            match verify_fc_crc(bytes) {
-                Verdict::Bad => count.bad_crc += 1,
-                verdict => reader(bytes, verdict),
-            }
-        })
+        let interface = self.interface;
+        nic.receive(interface, most, |frame| self.check(frame.head(), &mut reader))
+    }
+
+    /// Passes the reader one frame, likewise.
+    #[inline]
+    pub(super) fn check(&mut self, bytes: &[u8], mut reader: impl FnMut(&[u8], Verdict)) {
+        let count = &mut self.count;
+        count.frames += 1;
+        if bytes.len() > LONGEST {
+            count.too_long += 1;
+            return;
+        }
+        match verify_fc_crc(bytes) {
+            Verdict::Bad => count.bad_crc += 1,
+            verdict => reader(bytes, verdict),
+        }
     }
 }

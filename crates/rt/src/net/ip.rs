@@ -120,21 +120,33 @@ impl Ip {
     /// Takes what has arrived for it, and does what is due; true if there was something.
     pub(crate) fn work(&mut self, now: u64, line: &mut Line) -> bool {
         self.follow(line.control());
-        let Self { host, interface, software, merged, .. } = self;
-        let mut tx = IpTx { nic: &mut line.tx, interface: *interface };
+        let interface = self.interface;
+        let Line { rx, tx, .. } = line;
+        let arrived = rx.receive(interface, usize::MAX, |frame| self.handle(now, frame, tx));
+        self.poll(now, line) || arrived > 0
+    }
+
+    /// Processes a frame that has arrived for it.
+    #[inline]
+    pub(crate) fn handle(&mut self, now: u64, frame: RxFrame<'_>, nic: &mut NicTx) {
         // Small enough to become part of the adapter's loop.
-        let arrived = line.rx.receive(*interface, usize::MAX, |frame| {
-            if frame.is_plain() {
-                host.handle(now, frame.head(), None, &mut tx);
-            } else {
-                handle_changed(host, now, frame, *software, merged, &mut tx);
-            }
-        });
-        let due = host.poll_timeout().is_some_and(|at| at <= now);
+        let mut tx = IpTx { nic, interface: self.interface };
+        if frame.is_plain() {
+            self.host.handle(now, frame.head(), None, &mut tx);
+        } else {
+            handle_changed(&mut self.host, now, frame, self.software, &mut self.merged, &mut tx);
+        }
+    }
+
+    /// Does what is due, with the settings that are in force; true if there was something.
+    pub(crate) fn poll(&mut self, now: u64, line: &mut Line) -> bool {
+        self.follow(line.control());
+        let due = self.host.poll_timeout().is_some_and(|at| at <= now);
         if due {
+            let (host, mut tx) = self.over(&mut line.tx);
             host.poll(now, &mut tx);
         }
-        arrived > 0 || due
+        due
     }
 
     /// When [`Ip::work`] is wanted although nothing arrives.
