@@ -11,25 +11,25 @@ use std::collections::BTreeSet;
 const SECOND: u64 = 1_000_000_000;
 
 /// What parses is written again as it was understood.
-fn payload(octets: &[u8]) {
+fn payload(bytes: &[u8]) {
     let mut buffer = [0xa5; 70_000];
-    if let Ok(request) = ElsRequest::parse(octets) {
+    if let Ok(request) = ElsRequest::parse(bytes) {
         let len = request.emit(&mut buffer).expect("what was parsed can be written");
-        assert!(len <= octets.len());
+        assert!(len <= bytes.len());
         assert_eq!(ElsRequest::parse(&buffer[..len]), Ok(request));
     }
     for command in [ElsCommand::FLOGI, ElsCommand::PRLI, ElsCommand::ADISC, ElsCommand::RTV, ElsCommand::REC] {
-        if let Ok(reply) = ElsReply::parse(command, octets) {
+        if let Ok(reply) = ElsReply::parse(command, bytes) {
             let len = reply.emit(&mut buffer).expect("what was parsed can be written");
-            assert!(len <= octets.len());
+            assert!(len <= bytes.len());
             assert_eq!(ElsReply::parse(command, &buffer[..len]), Ok(reply));
         }
     }
-    if let Ok(accept) = BaAccRepr::parse(octets) {
-        assert_eq!(BaAccRepr::parse(&accept.octets()), Ok(accept));
+    if let Ok(accept) = BaAccRepr::parse(bytes) {
+        assert_eq!(BaAccRepr::parse(&accept.bytes()), Ok(accept));
     }
-    if let Ok(reject) = BaRjtRepr::parse(octets) {
-        assert_eq!(BaRjtRepr::parse(&reject.octets()), Ok(reject));
+    if let Ok(reject) = BaRjtRepr::parse(bytes) {
+        assert_eq!(BaRjtRepr::parse(&reject.bytes()), Ok(reject));
     }
 }
 
@@ -50,8 +50,8 @@ impl Count {
 }
 
 impl Ways for Count {
-    fn fip(&mut self, _: &NeighbourInfo, header: &FcHeader, octets: &[u8]) -> bool {
-        payload(octets);
+    fn fip(&mut self, _: &NeighbourInfo, header: &FcHeader, bytes: &[u8]) -> bool {
+        payload(bytes);
         self.take(header)
     }
 
@@ -68,7 +68,7 @@ impl Ways for Count {
 /// A port of the captures.
 fn port(last: u8) -> NeighbourInfo {
     let enode_mac = MacAddr([0x52, 0x54, 0, 0xfc, 0x0e, last]);
-    let fc_id = FcId::from_octets([0, 0x0e, last]);
+    let fc_id = FcId::from_bytes([0, 0x0e, last]);
     NeighbourInfo {
         wwpn: Wwn::from_mac(0x2000, enode_mac),
         wwnn: Wwn::from_mac(0x1000, enode_mac),
@@ -83,14 +83,14 @@ fn port(last: u8) -> NeighbourInfo {
 /// An FCoE frame; its CRC is looked at before it comes here.
 fn fcoe(header: &FcHeader, payload: &[u8]) -> Vec<u8> {
     let repr = FcoeRepr { sof: Sof::I3, eof: Eof::T };
-    let mut octets = [&repr.header()[..], &header.octets(), payload].concat();
-    // 38 octets stand before the payload, which is a number of words.
-    octets.resize((octets.len() - 38).next_multiple_of(4) + 38, 0);
-    octets.extend(repr.trailer(0));
-    octets
+    let mut bytes = [&repr.header()[..], &header.bytes(), payload].concat();
+    // 38 bytes stand before the payload, which is a number of words.
+    bytes.resize((bytes.len() - 38).next_multiple_of(4) + 38, 0);
+    bytes.extend(repr.trailer(0));
+    bytes
 }
 
-/// Steps of `kind, length in two octets, octets`: link services in FCoE and in FIP, beacons, time.
+/// Steps of `kind, length in two bytes, bytes`: link services in FCoE and in FIP, beacons, time.
 fn machine(mut steps: &[u8]) {
     let (us, them) = (port(2), port(1));
     let mut logins = Logins::new(&LoginConfig {
@@ -106,26 +106,26 @@ fn machine(mut steps: &[u8]) {
     logins.set_own(Some((us.fc_id, us.vn_mac)));
     let (mut ways, mut now, mut up) = (Count { sent: 0, ox_id: OxId::UNASSIGNED }, 0, BTreeSet::new());
     while let [kind, high, low, rest @ ..] = steps {
-        let (octets, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])).min(rest.len()));
+        let (bytes, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])).min(rest.len()));
         steps = rest;
         let before = ways.sent;
-        let number = octets.first_chunk().map_or(0, |number| u16::from_be_bytes(*number));
+        let number = bytes.first_chunk().map_or(0, |number| u16::from_be_bytes(*number));
         // A reply is to the last request if its kind says so: captured ids are not ours.
-        let header = FcHeader::parse(octets)
+        let header = FcHeader::parse(bytes)
             .map(|header| FcHeader { ox_id: if kind & 4 != 0 { ways.ox_id } else { header.ox_id }, ..header });
         match (kind & 3, header) {
             (0, Ok(header)) => {
-                payload(&octets[24..]);
-                let octets = fcoe(&header, &octets[24..]);
+                payload(&bytes[24..]);
+                let bytes = fcoe(&header, &bytes[24..]);
                 let link = Link { src: them.vn_mac, dst: us.vn_mac, vlan: None };
-                if let Ok(frame) = FcoeFrame::new_checked(&octets) {
+                if let Ok(frame) = FcoeFrame::new_checked(&bytes) {
                     logins.handle(now, &link, &frame, &mut ways);
                 }
             }
             (1, Ok(header)) => {
-                payload(&octets[24..]);
+                payload(&bytes[24..]);
                 let (mac, neighbour) = (Some(them.vn_mac), (kind & 8 != 0).then_some(them));
-                let els = TunneledEls { src: them.enode_mac, mac, neighbour, header, payload: &octets[24..] };
+                let els = TunneledEls { src: them.enode_mac, mac, neighbour, header, payload: &bytes[24..] };
                 logins.handle_fip_els(now, &els, &mut ways);
             }
             (2, _) => {

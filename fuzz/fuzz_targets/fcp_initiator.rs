@@ -1,9 +1,10 @@
 //! FCP commands of ours by a script, with whatever frames come: each ends once and in its time, and what is GOOD has its data.
 //!
-//! The script is a sequence of steps, one octet each and what it needs: 0 and 1 a command with data in or out of so many
-//! quarters of a KiB (1 octet), 2 one without, 3 a reset; 4 time passes, a power of two of nanoseconds (1); 5 a frame: flags
-//! (1), length (2, little-endian), header and payload; 6 room for so many frames (1); 7 the peer is gone. Of a frame's flags,
-//! 1 gives it the OX_ID of the last command, 2 of the last link service request, and 4 makes it the first of its sequence.
+//! The script is a sequence of steps, one byte each and what it needs: 0 and 1 a command with data in or out of so many
+//! quarters of a KiB (1 byte), 2 one without, 3 a reset; 4 time passes, a power of two of nanoseconds (1); 5 a frame:
+//! flags (1), length (2, little-endian), header and payload; 6 room for so many frames (1); 7 the peer is gone. Of a
+//! frame's flags, 1 gives it the OX_ID of the last command, 2 of the last link service request, and 4 makes it the
+//! first of its sequence.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,8 +28,8 @@ struct Out {
 
 impl Transmit for Out {
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize {
-        let octets: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
-        let frames = octets.div_ceil(sequence.max_payload).max(1).min(self.room);
+        let bytes: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
+        let frames = bytes.div_ceil(sequence.max_payload).max(1).min(self.room);
         self.room -= frames;
         if frames > 0 {
             match sequence.header.r_ctl {
@@ -54,11 +55,11 @@ struct World {
     peer: Peer,
     now: u64,
     out: Out,
-    /// By tag: octets of data in, and when the command must have ended.
+    /// By tag: bytes of data in, and when the command must have ended.
     waits: HashMap<u32, (Option<usize>, u64)>,
     tag: u32,
-    octets_in: u64,
-    octets_good: u64,
+    bytes_in: u64,
+    bytes_good: u64,
 }
 
 impl World {
@@ -101,7 +102,7 @@ impl World {
         assert!(done.sense().len() <= 96);
         if let (true, Some(len)) = (done.outcome == Outcome::Response && done.status == 0, len) {
             assert_eq!(done.buffer.as_ref().map(Buffer::len), Some(len));
-            self.octets_good += u64::try_from(len).unwrap() - u64::try_from((-done.residual).max(0)).unwrap();
+            self.bytes_good += u64::try_from(len).unwrap() - u64::try_from((-done.residual).max(0)).unwrap();
         }
     }
 
@@ -115,8 +116,8 @@ impl World {
         self.settle();
     }
 
-    fn feed(&mut self, flags: u8, octets: &[u8]) {
-        let Ok(mut header) = FcHeader::parse(octets) else { return };
+    fn feed(&mut self, flags: u8, bytes: &[u8]) {
+        let Ok(mut header) = FcHeader::parse(bytes) else { return };
         if flags & 1 != 0 {
             header.ox_id = self.out.command;
         }
@@ -125,19 +126,19 @@ impl World {
         }
         let sof = if flags & 4 != 0 { Sof::I3 } else { Sof::N3 };
         let mut frame = FcoeRepr { sof, eof: Eof::N }.header().to_vec();
-        frame.extend(header.octets());
-        frame.extend(&octets[FcHeader::LEN..]);
+        frame.extend(header.bytes());
+        frame.extend(&bytes[FcHeader::LEN..]);
         while (frame.len() - FcoeFrame::HEADER_LEN) % 4 != 0 {
             frame.push(0);
         }
         frame.extend(FcoeRepr { sof, eof: Eof::N }.trailer(0));
         let Ok(frame) = FcoeFrame::new_checked(&frame) else { return };
         self.initiator.handle(self.now, &self.peer, &frame, &mut self.out);
-        let counted = self.initiator.counters(self.peer.id).octets_in;
-        self.octets_in = self.octets_in.max(counted);
+        let counted = self.initiator.counters(self.peer.id).bytes_in;
+        self.bytes_in = self.bytes_in.max(counted);
         self.settle();
         // What was placed is what can be good: nothing else is.
-        assert!(self.octets_good <= self.octets_in);
+        assert!(self.bytes_good <= self.bytes_in);
     }
 }
 
@@ -162,18 +163,18 @@ fuzz_target!(|script: &[u8]| {
     let initiator = Initiator::new(InitiatorConfig { exchanges: 8, queue_depth: 6, retries: 3 });
     let out = Out { room: 64, command: OxId(0), service: OxId(0xe000) };
     let mut world =
-        World { initiator, peer, now: SECOND, out, waits: HashMap::new(), tag: 0, octets_in: 0, octets_good: 0 };
+        World { initiator, peer, now: SECOND, out, waits: HashMap::new(), tag: 0, bytes_in: 0, bytes_good: 0 };
     let mut rest = script.get(1..).unwrap_or_default();
     while let [step, after @ ..] = rest {
         rest = after;
-        let mut octet = || {
+        let mut byte = || {
             let (first, after) = rest.split_first().unwrap_or((&0, &[]));
             rest = after;
             *first
         };
         match step % 8 {
-            0 => world.submit(Data::In(Buffer::new(usize::from(octet()) * 256))),
-            1 => world.submit(Data::Out(Buffer::new(usize::from(octet()) * 256))),
+            0 => world.submit(Data::In(Buffer::new(usize::from(byte()) * 256))),
+            1 => world.submit(Data::Out(Buffer::new(usize::from(byte()) * 256))),
             2 => world.submit(Data::None),
             3 => {
                 world.tag += 1;
@@ -183,21 +184,21 @@ fuzz_target!(|script: &[u8]| {
                 }
             }
             4 => {
-                let end = world.now + (1 << (octet() % 36));
+                let end = world.now + (1 << (byte() % 36));
                 world.pass(end);
             }
             5 => {
-                let (flags, len) = (octet(), usize::from(u16::from_le_bytes([octet(), octet()])));
-                let (octets, after) = rest.split_at(len.min(rest.len()));
+                let (flags, len) = (byte(), usize::from(u16::from_le_bytes([byte(), byte()])));
+                let (bytes, after) = rest.split_at(len.min(rest.len()));
                 rest = after;
-                world.feed(flags, octets);
+                world.feed(flags, bytes);
             }
-            6 => world.out.room = usize::from(octet()),
+            6 => world.out.room = usize::from(byte()),
             _ => {
                 world.initiator.down(world.peer.id);
                 world.take();
                 assert!(world.waits.is_empty(), "all ends when the peer is gone");
-                (world.octets_in, world.octets_good) = (0, 0);
+                (world.bytes_in, world.bytes_good) = (0, 0);
                 world.peer.id.generation = world.peer.id.generation.wrapping_add(1);
             }
         }

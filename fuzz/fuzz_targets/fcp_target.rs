@@ -1,9 +1,9 @@
 //! An FCP target by a script of frames and time: it never panics, writes only where a WRITE asked for it, sends only whole
 //! frames of exchanges, and has nothing left when its peers are gone.
 //!
-//! The first octet says what was agreed on and how the target is configured. Then a step is an octet of flags (bit 0 the
+//! The first byte says what was agreed on and how the target is configured. Then a step is a byte of flags (bit 0 the
 //! peer, bit 1 RX_ID becomes ours for that OX_ID, bits 2 and 3 the room), the time since the last in units of 2^24 ns (1),
-//! a length (2, big endian), and so many octets of a frame from its FCoE header on.
+//! a length (2, big endian), and so many bytes of a frame from its FCoE header on.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,8 +24,8 @@ impl Memory for Ram {
         &rest[..len.min(rest.len()).min(3000)]
     }
 
-    fn write(&mut self, offset: u64, octets: &[u8]) {
-        self.0[usize::try_from(offset).unwrap()..][..octets.len()].copy_from_slice(octets);
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self.0[usize::try_from(offset).unwrap()..][..bytes.len()].copy_from_slice(bytes);
     }
 
     fn protection(&self, _: u64) -> Option<[u8; 8]> {
@@ -191,7 +191,7 @@ fuzz_target!(|bytes: &[u8]| {
         turn: 2,
         patience: 10_000_000_000,
         max_finished: 3,
-        max_finished_octets: 20_000,
+        max_finished_bytes: 20_000,
     };
     let disk = Disk { ram: Ram(vec![0; SIZE]), asked: vec![false; SIZE], away: 0, open: BTreeMap::new() };
     let mut target = Target::new(config, disk);
@@ -201,19 +201,19 @@ fuzz_target!(|bytes: &[u8]| {
     let mut now = 1;
     while let Some((&[flags, time, high, low], after)) = rest.split_first_chunk() {
         let len = usize::from(u16::from_be_bytes([high, low])).min(after.len());
-        let (octets, next) = after.split_at(len);
+        let (bytes, next) = after.split_at(len);
         rest = next;
         now += u64::from(time) << 24;
         wire.room = [100, 1, 0, 3][usize::from(flags >> 2 & 3)];
         let peer = &peers[usize::from(flags & 1)];
-        let mut octets = octets.to_vec();
-        if let Ok(frame) = FcoeFrame::new_checked(&octets) {
+        let mut bytes = bytes.to_vec();
+        if let Ok(frame) = FcoeFrame::new_checked(&bytes) {
             let (ox_id, rx_id) = (frame.header().ox_id, frame.header().rx_id);
             let _ = target.exchange_status(peer.fc_id, ox_id, rx_id);
             if let Some(known) = wire.rx_ids.get(&(peer.fc_id, ox_id)).filter(|_| flags & 2 != 0) {
-                octets[32..34].copy_from_slice(&known.0.to_be_bytes());
+                bytes[32..34].copy_from_slice(&known.0.to_be_bytes());
             }
-            target.handle(now, peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut wire);
+            target.handle(now, peer, &FcoeFrame::new_checked(&bytes).unwrap(), &mut wire);
         } else if flags & 0xf0 == 0xf0 {
             let _ = target.reinstate(peer.fc_id, OxId(u16::from(high)), RxId(u16::from(low)));
         } else if flags & 0xf0 == 0xe0 {
@@ -230,7 +230,7 @@ fuzz_target!(|bytes: &[u8]| {
     let disk = target.device();
     assert_eq!((target.exchanges(), disk.away, disk.open.len()), (0, 0, 0));
     // Most of it was never asked for: looked at by whole blocks, which costs a script next to nothing.
-    for (octets, asked) in disk.ram.0.as_chunks::<512>().0.iter().zip(disk.asked.as_chunks::<512>().0) {
-        assert!(*octets == [0; 512] || octets.iter().zip(asked).all(|(octet, asked)| *asked || *octet == 0));
+    for (bytes, asked) in disk.ram.0.as_chunks::<512>().0.iter().zip(disk.asked.as_chunks::<512>().0) {
+        assert!(*bytes == [0; 512] || bytes.iter().zip(asked).all(|(byte, asked)| *asked || *byte == 0));
     }
 });

@@ -1,6 +1,6 @@
 //! FIP: what parses is written again as it was understood; a node that hears a script of frames stays within its limits.
 //!
-//! The script is a sequence of frames: the time since the last in units of 50 ms (1 octet), the length (2), the octets.
+//! The script is a sequence of frames: the time since the last in units of 50 ms (1 byte), the length (2), the bytes.
 //! The whole input is a frame, too.
 #![no_main]
 
@@ -29,8 +29,8 @@ impl Transmit for Sent {
 
 fn rebuild(bytes: &[u8]) {
     let Ok(frame) = FipFrame::new_checked(bytes) else { return };
-    let octets: usize = frame.descriptors().flatten().map(|descriptor| descriptor.len()).sum();
-    assert!(FipFrame::HEADER_LEN + octets + frame.padding().len() <= bytes.len());
+    let list_len: usize = frame.descriptors().flatten().map(|descriptor| descriptor.len()).sum();
+    assert!(FipFrame::HEADER_LEN + list_len + frame.padding().len() <= bytes.len());
     for descriptor in frame.descriptors().flatten() {
         let mut written = vec![0xa5; descriptor.len()];
         assert!(descriptor.emit(&mut written).unwrap().is_empty());

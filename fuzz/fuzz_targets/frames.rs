@@ -1,4 +1,4 @@
-//! Frames: every view over every octet string, all getters; what parses is written again as it was understood.
+//! Frames: every view over every byte string, all getters; what parses is written again as it was understood.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,8 +1,8 @@
 //! A host with sockets by a script of frames, sends, settings and time: it never panics, each frame has its fate, all
 //! tables stay within their limits, and whatever it sends is right.
 //!
-//! A step is an operation (1 octet), the time since the last in units of 2^24 ns (1), a length (2, big endian), and so
-//! many octets, which are the frame, the datagram, or the setting.
+//! A step is an operation (1 byte), the time since the last in units of 2^24 ns (1), a length (2, big endian), and so
+//! many bytes, which are the frame, the datagram, or the setting.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -138,23 +138,23 @@ fuzz_target!(|script: &[u8]| {
     let (mut now, mut rest) = (1_000_000_000_000u64, script);
     while let [operation, wait, high, low, after @ ..] = rest {
         let len = usize::from(*high) << 8 | usize::from(*low);
-        let (octets, after) = after.split_at(after.len().min(len));
+        let (bytes, after) = after.split_at(after.len().min(len));
         rest = after;
         now += u64::from(*wait) << 24;
         let socket = sockets[usize::from(operation >> 4) % sockets.len()];
         match operation & 7 {
-            0 => host.handle(now, octets, None, &mut ring),
+            0 => host.handle(now, bytes, None, &mut ring),
             1 => {
                 let meta = Meta { flags: operation >> 3 & 3, vlan_tci: u16::from(operation >> 5), ..Meta::default() };
-                host.handle(now, octets, Some(meta), &mut ring);
+                host.handle(now, bytes, Some(meta), &mut ring);
             }
             2 | 3 => {
-                let mut frame = octets.to_vec();
+                let mut frame = bytes.to_vec();
                 filled(&mut frame);
                 host.handle(now, &frame, None, &mut ring);
             }
             4 => {
-                let [last, port, body @ ..] = octets else { continue };
+                let [last, port, body @ ..] = bytes else { continue };
                 let to = if operation & 0x10 == 0 {
                     SocketAddr::new([10, 0, 0, *last].into(), (*port).into())
                 } else {
@@ -171,7 +171,7 @@ fuzz_target!(|script: &[u8]| {
                     let _ = host.udp_send(now, socket, Some(from), &buffer[..n], &mut ring);
                 }
             }
-            6 => set(&mut host, &sockets, octets),
+            6 => set(&mut host, &sockets, bytes),
             _ => host.announce(&mut ring),
         }
         if host.poll_timeout().is_some_and(|at| at <= now) {

@@ -1,4 +1,4 @@
-//! ICMP, neighbour discovery, IPv6's extension headers, quotes: every view over every octet string; what parses is
+//! ICMP, neighbour discovery, IPv6's extension headers, quotes: every view over every byte string; what parses is
 //! written again as it was understood.
 #![no_main]
 

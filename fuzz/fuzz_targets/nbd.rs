@@ -1,5 +1,5 @@
-//! NBD in both directions: the first octet says which; the rest is what the peer says. Whatever that is, it is refused or
-//! understood, what is understood is written again as it was, and nothing grows without bound.
+//! NBD in both directions: the first byte says which; the rest is what the peer says. Whatever that is, it is refused
+//! or understood, what is understood is written again as it was, and nothing grows without bound.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -23,11 +23,11 @@ thread_local! {
 }
 
 /// A client says this to a server, in pieces, and takes what it is answered or does not.
-fn to_server(server: &mut Server<u8>, octets: &[u8], piece: usize, takes: bool) {
+fn to_server(server: &mut Server<u8>, bytes: &[u8], piece: usize, takes: bool) {
     let mut disk = Exported::new("a", Ram::new(1 << 16, 512, false, 1).unwrap());
     let mut heard = 0;
     server.enter(0, 0, *NOW);
-    for mut part in octets.chunks(piece) {
+    for mut part in bytes.chunks(piece) {
         loop {
             loop {
                 match server.next(0, *NOW, disk.exports()) {
@@ -58,7 +58,7 @@ fn to_server(server: &mut Server<u8>, octets: &[u8], piece: usize, takes: bool) 
             server.received(0, n);
         }
     }
-    assert!(heard < octets.len() << 16 | 1 << 20);
+    assert!(heard < bytes.len() << 16 | 1 << 20);
     over(server, &mut disk);
 }
 
@@ -80,8 +80,8 @@ fn over(server: &mut Server<u8>, disk: &mut Exported<Ram>) {
 }
 
 /// A server says this to a client, whatever it is asked: up to the first request, and then to two of them.
-fn to_client(octets: &[u8]) {
-    let (mut negotiation, mut left) = (Negotiation::new("a"), octets);
+fn to_client(bytes: &[u8]) {
+    let (mut negotiation, mut left) = (Negotiation::new("a"), bytes);
     loop {
         let room = negotiation.room();
         let n = room.len().min(left.len());
@@ -134,35 +134,35 @@ fn requests(agreed: Agreed, mut left: &[u8]) {
 }
 
 /// Single messages: what is read is written again as it was.
-fn messages(octets: &[u8]) {
-    if let Some(head) = octets.first_chunk()
+fn messages(bytes: &[u8]) {
+    if let Some(head) = bytes.first_chunk()
         && let Ok(greeting) = Greeting::parse(head)
     {
         assert_eq!(greeting.emit(), *head);
     }
-    if let Some(head) = octets.first_chunk()
+    if let Some(head) = bytes.first_chunk()
         && let Ok(option) = OptionHeader::parse(head)
     {
         assert_eq!(option.emit(), *head);
     }
-    if let Some(head) = octets.first_chunk()
+    if let Some(head) = bytes.first_chunk()
         && let Ok(reply) = OptionReply::parse(head)
     {
         assert_eq!(reply.emit(), *head);
     }
-    if let Some(head) = octets.first_chunk()
+    if let Some(head) = bytes.first_chunk()
         && let Ok(request) = Request::parse(head)
     {
         assert_eq!(request.emit(), *head);
     }
-    if let Ok(go) = Go::parse(octets) {
-        assert_eq!(go.emit(), octets);
+    if let Ok(go) = Go::parse(bytes) {
+        assert_eq!(go.emit(), bytes);
     }
-    match Info::parse(octets) {
-        Ok(info @ (Info::Export(_) | Info::BlockSize(_))) => assert_eq!(info.emit(), octets),
+    match Info::parse(bytes) {
+        Ok(info @ (Info::Export(_) | Info::BlockSize(_))) => assert_eq!(info.emit(), bytes),
         Ok(Info::Other(_)) | Err(_) => {}
     }
-    let mut rest = octets;
+    let mut rest = bytes;
     while let Ok(Some((reply, taken))) = Reply::parse(rest) {
         let mut head = [0; Reply::CHUNK_LEN];
         assert_eq!(reply.emit(&mut head), taken);
@@ -171,14 +171,14 @@ fn messages(octets: &[u8]) {
     }
 }
 
-fuzz_target!(|octets: &[u8]| {
-    let [which, octets @ ..] = octets else { return };
+fuzz_target!(|bytes: &[u8]| {
+    let [which, bytes @ ..] = bytes else { return };
     match which % 4 {
-        0 => SERVER.with_borrow_mut(|server| to_server(server, octets, 1 + usize::from(which / 4), which & 4 == 0)),
-        1 => to_client(octets),
-        2 => messages(octets),
+        0 => SERVER.with_borrow_mut(|server| to_server(server, bytes, 1 + usize::from(which / 4), which & 4 == 0)),
+        1 => to_client(bytes),
+        2 => messages(bytes),
         _ => {
-            if let Ok(text) = std::str::from_utf8(octets)
+            if let Ok(text) = std::str::from_utf8(bytes)
                 && let Err(error) = NbdUri::parse(text)
             {
                 let line = error.to_string();

@@ -3,7 +3,8 @@
 //! payload that was given, and right checksums; what is shown is what came, and what was merged gives it back when it is
 //! segmented again.
 //!
-//! A step is an operation (1 octet), a length (2, big endian), and so many octets, which are what [`step`] takes them for.
+//! A step is an operation (1 byte), a length (2, big endian), and so many bytes, which are what [`step`] takes them
+//! for.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -60,7 +61,7 @@ impl World {
         let (head, body) = frame.split_at(cut.min(frame.len()));
         if !self.near.tx.send(0, head, &[body], request) {
             // The wire was empty, and nothing is capped.
-            panic!("refused: {} octets, {request:?}", frame.len());
+            panic!("refused: {} bytes, {request:?}", frame.len());
         }
         self.given += 1;
         self.near.tx.sync(0);
@@ -94,7 +95,7 @@ impl World {
         sent
     }
 
-    /// Puts frames before the far adapter, in parts of so many octets.
+    /// Puts frames before the far adapter, in parts of so many bytes.
     fn put(&mut self, wire: &[OnWire], part: usize) {
         for (frame, meta) in wire {
             let part = part.clamp(frame.len() / 60 + 1, self.into.ring.usable());
@@ -112,7 +113,7 @@ impl World {
                 batch.set_meta(0, *meta);
             }
             batch.commit(n);
-            // One slot without octets is no frame.
+            // One slot without bytes is no frame.
             self.put += u64::from(!frame.is_empty());
         }
         self.into.sync();
@@ -224,7 +225,7 @@ fn sums(frame: &[u8]) -> Option<bool> {
         return match ip.protocol() {
             IpProtocol::UDP => {
                 let udp = UdpDatagram::new_checked(ip.payload()).ok().filter(|udp| udp.checksum() != 0)?;
-                // A datagram shorter than its packet is judged over other octets.
+                // A datagram shorter than its packet is judged over other bytes.
                 (usize::from(udp.len()) == ip.payload().len())
                     .then(|| right && udp.verify_checksum_v4(ip.src(), ip.dst()))
             }
@@ -249,7 +250,7 @@ fn sums(frame: &[u8]) -> Option<bool> {
     }
 }
 
-/// What is shown came, octet for octet unless it was merged; takes it off the list of what did, in which frames are alike
+/// What is shown came, byte for byte unless it was merged; takes it off the list of what did, in which frames are alike
 /// that merging makes alike.
 fn came(wire: &[OnWire], left: &mut Vec<Vec<u8>>, shown: &[u8], merged: bool) {
     let exact = plain(shown, false);
@@ -285,8 +286,8 @@ fn plain(frame: &[u8], merged: bool) -> Vec<u8> {
     frame
 }
 
-/// A super-frame of `len` octets of payload with an open checksum, and the request for it: TCP or UDP, IPv4 or IPv6, with
-/// a time-stamp option or not, as bits of `kind` say.
+/// A super-frame of `len` bytes of payload with an open checksum, and the request for it: TCP or UDP, IPv4 or IPv6,
+/// with a time-stamp option or not, as bits of `kind` say.
 fn built(kind: u8, to: [u8; 6], len: usize, seq: u32, tcp_flags: u8) -> (Vec<u8>, Meta) {
     let (v6, udp, stamped) = (kind & 1 != 0, kind & 2 != 0, kind & 4 != 0);
     let transport = if udp { 8 } else { 20 + if stamped { 12 } else { 0 } };
@@ -313,8 +314,8 @@ fn built(kind: u8, to: [u8; 6], len: usize, seq: u32, tcp_flags: u8) -> (Vec<u8>
             rest[20..32].copy_from_slice(&[1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7]);
         }
     }
-    for (i, octet) in rest[transport..].iter_mut().enumerate() {
-        *octet = (i % 251) as u8;
+    for (i, byte) in rest[transport..].iter_mut().enumerate() {
+        *byte = (i % 251) as u8;
     }
     let headers = Headers::parse(&frame, frame.len()).unwrap();
     let sum = !pseudo_header(&headers, &headers.ip.unwrap(), &frame, payload_len as u32).finish();
@@ -356,26 +357,26 @@ fn set(control: &Control, vi: usize, what: &[u8]) {
     }
 }
 
-fn step(world: &mut World, operation: u8, octets: &[u8]) {
+fn step(world: &mut World, operation: u8, bytes: &[u8]) {
     match operation & 7 {
         // Any frame with any request: where it is cut, the request, the frame.
         0 => {
-            let [cut, octets @ ..] = octets else { return };
-            let Some((words, frame)) = octets.split_first_chunk::<16>() else { return };
+            let [cut, bytes @ ..] = bytes else { return };
+            let Some((words, frame)) = bytes.split_first_chunk::<16>() else { return };
             let [a, b] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|i| words[at + i])));
             let wire = world.send(frame, (*cut).into(), Some(Meta::from_words([a, b])));
             world.put(&wire, 4096);
             world.receive(&wire, usize::MAX, true);
         }
         1 => {
-            let wire = world.send(octets, octets.len() / 2, None);
+            let wire = world.send(bytes, bytes.len() / 2, None);
             world.put(&wire, 4096);
             world.receive(&wire, usize::MAX, true);
         }
-        // Super-frames, the wire changing octets of their segments, or not; their sums are right again, or not.
+        // Super-frames, the wire changing bytes of their segments, or not; their sums are right again, or not.
         2..=4 => {
             let [kind, size @ .., len_hi, len_lo, tci, tcp_flags] =
-                octets.first_chunk::<7>().copied().unwrap_or_default();
+                bytes.first_chunk::<7>().copied().unwrap_or_default();
             let size = u16::from_be_bytes(size) % 2000;
             let len = usize::from(u16::from_be_bytes([len_hi, len_lo])) % 9000;
             let to = [B, B, [B[0], 0, 0, 0, 0, 10], [0xff; 6]][usize::from(kind >> 4 & 3)];
@@ -387,11 +388,11 @@ fn step(world: &mut World, operation: u8, octets: &[u8]) {
             for (sent, _) in &wire {
                 assert_eq!(sums(sent), Some(true));
             }
-            for change in octets.get(7..).unwrap_or_default().as_chunks::<3>().0 {
+            for change in bytes.get(7..).unwrap_or_default().as_chunks::<3>().0 {
                 let [which, at, what] = *change;
                 let n = wire.len().max(1);
                 match wire.get_mut(usize::from(which) % n) {
-                    // Out of order, twice, or another octet.
+                    // Out of order, twice, or another byte.
                     Some(_) if what == 0 => wire.swap(usize::from(which) % n, usize::from(at) % n),
                     Some((frame, _)) if what == 0xff => {
                         let twice = (frame.clone(), None);
@@ -413,8 +414,8 @@ fn step(world: &mut World, operation: u8, octets: &[u8]) {
         }
         // Any frame with any metadata comes: how it lies in slots, the metadata, the frame.
         5 => {
-            let [part, octets @ ..] = octets else { return };
-            let Some((words, frame)) = octets.split_first_chunk::<16>() else { return };
+            let [part, bytes @ ..] = bytes else { return };
+            let Some((words, frame)) = bytes.split_first_chunk::<16>() else { return };
             let [a, b] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|i| words[at + i])));
             // What fits a chain of the smallest buffers.
             let frame = &frame[..frame.len().min(15_000)];
@@ -423,10 +424,10 @@ fn step(world: &mut World, operation: u8, octets: &[u8]) {
             world.receive(&wire, usize::MAX, false);
         }
         6 => {
-            set(&world.near_control, 0, octets);
+            set(&world.near_control, 0, bytes);
             world.near.tx.sync(0);
         }
-        _ => set(&world.far_control, usize::from(operation >> 7), octets),
+        _ => set(&world.far_control, usize::from(operation >> 7), bytes),
     }
 }
 
@@ -435,9 +436,9 @@ fuzz_target!(|script: &[u8]| {
     let mut world = World::new(*shape);
     while let [operation, high, low, after @ ..] = rest {
         let len = usize::from(*high) << 8 | usize::from(*low);
-        let (octets, after) = after.split_at(after.len().min(len));
+        let (bytes, after) = after.split_at(after.len().min(len));
         rest = after;
-        step(&mut world, *operation, octets);
+        step(&mut world, *operation, bytes);
         world.explained();
     }
 });

@@ -35,12 +35,12 @@ impl Backend for Slow {
 
 fn parsers(bytes: &[u8]) {
     if let Ok(cdb) = Cdb::parse(bytes) {
-        let octets = cdb.octets().expect("what was parsed can be written");
-        assert_eq!(Cdb::parse(&octets), Ok(cdb));
+        let written = cdb.bytes().expect("what was parsed can be written");
+        assert_eq!(Cdb::parse(&written), Ok(cdb));
     }
     if let Ok(sense) = Sense::parse(bytes) {
-        let (octets, len) = sense.descriptors();
-        let again = Sense::parse(&octets[..len]).expect("what was made parses");
+        let (descriptors, len) = sense.descriptors();
+        let again = Sense::parse(&descriptors[..len]).expect("what was made parses");
         assert_eq!((again.key, again.code, again.information), (sense.key, sense.code, sense.information));
     }
     if let Ok(page) = VpdPage::parse(bytes) {
@@ -81,9 +81,9 @@ impl Transport {
                 let memory = self.disks.memory(tag).expect("the unit has memory");
                 let mut done = 0;
                 while done < len {
-                    let octets = memory.read(offset + u64::from(done), (len - done) as usize);
-                    assert!(!octets.is_empty(), "what is to be sent is on the device");
-                    done += octets.len() as u32;
+                    let bytes = memory.read(offset + u64::from(done), (len - done) as usize);
+                    assert!(!bytes.is_empty(), "what is to be sent is on the device");
+                    done += bytes.len() as u32;
                 }
                 self.open.remove(&tag.0).expect("a task ends once");
                 // Whether others may go on now, the next poll shows.
@@ -142,7 +142,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut rest = bytes;
     while let Some((&[what, who, which, tag], after)) = rest.split_first_chunk::<4>() {
         rest = after;
-        let lun = Lun(lun_octets([0, 300, 2, 7][usize::from(which & 3)]).expect("a small number"));
+        let lun = Lun(lun_bytes([0, 300, 2, 7][usize::from(which & 3)]).expect("a small number"));
         let tag = Tag(u32::from(tag % 16));
         match what % 8 {
             0..=3 => {

@@ -9,13 +9,13 @@ pub trait Memory {
     fn read(&self, offset: u64, len: usize) -> &[u8];
 
     /// Writes bytes from `offset` on; bytes beyond the end of the device are dropped.
-    fn write(&mut self, offset: u64, octets: &[u8]);
+    fn write(&mut self, offset: u64, bytes: &[u8]);
 
     /// The 8 bytes of protection information of a block, if the device keeps any.
     fn protection(&self, lba: u64) -> Option<[u8; 8]>;
 
     /// Sets the protection information of a block.
-    fn set_protection(&mut self, lba: u64, octets: [u8; 8]);
+    fn set_protection(&mut self, lba: u64, bytes: [u8; 8]);
 }
 
 /// A block device. It never waits: operations are submitted and complete later, in any order.

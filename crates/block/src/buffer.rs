@@ -6,7 +6,7 @@ const ALIGN: usize = 4096;
 /// Data buffer of one I/O operation; its address is a multiple of 4096.
 #[derive(Debug)]
 pub struct Buffer {
-    octets: Box<[u8]>,
+    bytes: Box<[u8]>,
     start: usize,
     len: usize,
 }
@@ -15,9 +15,9 @@ impl Buffer {
     /// Zeroed buffer of `len` bytes.
     #[must_use]
     pub fn new(len: usize) -> Self {
-        let octets = vec![0; len + ALIGN].into_boxed_slice();
-        let start = octets.as_ptr().align_offset(ALIGN);
-        Self { octets, start, len }
+        let bytes = vec![0; len + ALIGN].into_boxed_slice();
+        let start = bytes.as_ptr().align_offset(ALIGN);
+        Self { bytes, start, len }
     }
 
     /// Bytes in use.
@@ -35,7 +35,7 @@ impl Buffer {
     /// Number of bytes that the buffer can hold.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.octets.len() - ALIGN
+        self.bytes.len() - ALIGN
     }
 
     /// Uses the first `len` bytes, or all if the capacity is smaller.
@@ -46,11 +46,11 @@ impl Buffer {
     /// The bytes in use.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.octets[self.start..self.start + self.len]
+        &self.bytes[self.start..self.start + self.len]
     }
 
     /// The bytes in use, to write.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.octets[self.start..self.start + self.len]
+        &mut self.bytes[self.start..self.start + self.len]
     }
 }

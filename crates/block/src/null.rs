@@ -10,7 +10,7 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 #[derive(Debug)]
 pub struct Null {
     geometry: Geometry,
-    octets: u64,
+    size: u64,
     ended: VecDeque<Completion>,
 }
 
@@ -33,13 +33,13 @@ impl Null {
             product: "null",
             serial,
         };
-        Ok(Self { geometry, octets: size, ended: VecDeque::new() })
+        Ok(Self { geometry, size, ended: VecDeque::new() })
     }
 }
 
 impl Memory for Null {
     fn read(&self, offset: u64, len: usize) -> &[u8] {
-        let left = usize::try_from(self.octets.saturating_sub(offset)).map_or(len, |left| left.min(len));
+        let left = usize::try_from(self.size.saturating_sub(offset)).map_or(len, |left| left.min(len));
         &ZEROS[..left.min(ZEROS.len())]
     }
 

@@ -29,10 +29,10 @@ impl Pool {
         let mut buffer = match self.free[class].pop() {
             Some(buffer) => buffer,
             None => {
-                let octets = SMALLEST << class;
-                self.make_room(octets);
-                self.left = self.left.checked_sub(octets)?;
-                Buffer::new(octets)
+                let size = SMALLEST << class;
+                self.make_room(size);
+                self.left = self.left.checked_sub(size)?;
+                Buffer::new(size)
             }
         };
         self.lent += buffer.capacity();
@@ -54,15 +54,15 @@ impl Pool {
         }
     }
 
-    /// Frees buffers of other sizes if that leaves `octets` bytes: otherwise the first user of one size would starve
+    /// Frees buffers of other sizes if that leaves `size` bytes: otherwise the first user of one size would starve
     /// the users of all others for ever.
-    fn make_room(&mut self, octets: usize) {
+    fn make_room(&mut self, size: usize) {
         let free: usize = self.free.iter().enumerate().map(|(class, free)| free.len() * (SMALLEST << class)).sum();
-        if self.left.saturating_add(free) < octets {
+        if self.left.saturating_add(free) < size {
             return;
         }
         for (class, free) in self.free.iter_mut().enumerate().rev() {
-            while self.left < octets && free.pop().is_some() {
+            while self.left < size && free.pop().is_some() {
                 self.left += SMALLEST << class;
             }
         }

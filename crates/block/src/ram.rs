@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Ram {
     geometry: Geometry,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     /// Protection information, each byte inverted: a block that was never written has all ones (SBC-3, clause 4.22.2),
     /// and memory that was never touched is zeros.
     protection: Vec<u8>,
@@ -46,11 +46,11 @@ impl Ram {
             product: "ram",
             serial,
         };
-        let octets = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
-        let octets = zeros(octets.ok_or(GeometryError::Memory)?)?;
+        let len = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
+        let bytes = zeros(len.ok_or(GeometryError::Memory)?)?;
         // A block has 512 bytes at least, so 8 bytes for each cannot overflow.
-        let protection = zeros(if protection { octets.len() / block_size as usize * 8 } else { 0 })?;
-        Ok(Self { geometry, octets, protection, ended: VecDeque::new() })
+        let protection = zeros(if protection { bytes.len() / block_size as usize * 8 } else { 0 })?;
+        Ok(Self { geometry, bytes, protection, ended: VecDeque::new() })
     }
 
     /// The same disk, read-only.
@@ -63,15 +63,15 @@ impl Ram {
     /// Bytes `[start, end)` of a range of blocks, cut to the device.
     fn span(&self, lba: u64, blocks: u64) -> std::ops::Range<usize> {
         let at = |lba: u64| {
-            let octet = lba.saturating_mul(u64::from(self.geometry.block_size));
-            usize::try_from(octet).map_or(self.octets.len(), |octet| octet.min(self.octets.len()))
+            let byte = lba.saturating_mul(u64::from(self.geometry.block_size));
+            usize::try_from(byte).map_or(self.bytes.len(), |byte| byte.min(self.bytes.len()))
         };
         at(lba)..at(lba.saturating_add(blocks))
     }
 
     fn zero(&mut self, lba: u64, blocks: u64) {
         let span = self.span(lba, blocks);
-        self.octets[span.clone()].fill(0);
+        self.bytes[span.clone()].fill(0);
         if !self.protection.is_empty() {
             let block = self.geometry.block_size as usize;
             self.protection[span.start / block * 8..span.end / block * 8].fill(0);
@@ -86,26 +86,26 @@ impl Ram {
 
 impl Memory for Ram {
     fn read(&self, offset: u64, len: usize) -> &[u8] {
-        let rest = usize::try_from(offset).ok().and_then(|start| self.octets.get(start..)).unwrap_or(&[]);
+        let rest = usize::try_from(offset).ok().and_then(|start| self.bytes.get(start..)).unwrap_or(&[]);
         &rest[..len.min(rest.len())]
     }
 
-    fn write(&mut self, offset: u64, octets: &[u8]) {
-        let rest = usize::try_from(offset).ok().and_then(|start| self.octets.get_mut(start..)).unwrap_or(&mut []);
-        let len = octets.len().min(rest.len());
-        rest[..len].copy_from_slice(&octets[..len]);
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let rest = usize::try_from(offset).ok().and_then(|start| self.bytes.get_mut(start..)).unwrap_or(&mut []);
+        let len = bytes.len().min(rest.len());
+        rest[..len].copy_from_slice(&bytes[..len]);
     }
 
     fn protection(&self, lba: u64) -> Option<[u8; 8]> {
         let at = usize::try_from(lba).ok()?.checked_mul(8)?;
-        let octets: [u8; 8] = self.protection.get(at..)?.get(..8)?.try_into().ok()?;
-        Some(octets.map(|octet| !octet))
+        let bytes: [u8; 8] = self.protection.get(at..)?.get(..8)?.try_into().ok()?;
+        Some(bytes.map(|byte| !byte))
     }
 
-    fn set_protection(&mut self, lba: u64, octets: [u8; 8]) {
+    fn set_protection(&mut self, lba: u64, bytes: [u8; 8]) {
         let at = usize::try_from(lba).ok().and_then(|lba| lba.checked_mul(8));
         if let Some(kept) = at.and_then(|at| self.protection.get_mut(at..)?.get_mut(..8)) {
-            kept.copy_from_slice(&octets.map(|octet| !octet));
+            kept.copy_from_slice(&bytes.map(|byte| !byte));
         }
     }
 }
@@ -132,7 +132,7 @@ impl Backend for Ram {
             Operation::Read { lba, mut buffer } => {
                 for (lba, to) in (lba..).zip(buffer.bytes_mut().chunks_exact_mut(stride)) {
                     let from = self.span(lba, 1);
-                    to[..from.len()].copy_from_slice(&self.octets[from]);
+                    to[..from.len()].copy_from_slice(&self.bytes[from]);
                     if let (Some(tuple), Some(kept)) = (to.get_mut(block..), self.protection(lba)) {
                         tuple.copy_from_slice(&kept);
                     }
@@ -143,7 +143,7 @@ impl Backend for Ram {
                 for (lba, from) in (lba..).zip(buffer.bytes().chunks_exact(stride)) {
                     let to = self.span(lba, 1);
                     let len = to.len();
-                    self.octets[to].copy_from_slice(&from[..len]);
+                    self.bytes[to].copy_from_slice(&from[..len]);
                     if let Some(tuple) = from.get(block..).and_then(|tuple| tuple.try_into().ok()) {
                         self.set_protection(lba, tuple);
                     }
@@ -185,12 +185,12 @@ mod tests {
         assert_eq!(Memory::read(&ram, 1023, 3), [0, 3, 3]);
         ram.write(2047, &[9, 9]);
         let read = done(&mut ram, Operation::Read { lba: 3, buffer: Buffer::new(1024) });
-        let octets = read.buffer.unwrap();
-        assert_eq!((octets.bytes()[510], octets.bytes()[511], octets.bytes()[512], octets.bytes()[513]), (3, 9, 9, 0));
+        let data = read.buffer.unwrap();
+        assert_eq!((data.bytes()[510], data.bytes()[511], data.bytes()[512], data.bytes()[513]), (3, 9, 9, 0));
         done(&mut ram, Operation::Discard { lba: 3, blocks: u64::MAX });
         assert_eq!((Memory::read(&ram, 1535, 2), ram.read(8191, 100).len()), (&[3, 0][..], 1));
         done(&mut ram, Operation::WriteZeroes { lba: 0, blocks: 16, discard: false, fua: false });
-        assert!(ram.read(0, 8192).iter().all(|octet| *octet == 0));
+        assert!(ram.read(0, 8192).iter().all(|byte| *byte == 0));
         ram.write(u64::MAX, &[1]);
         assert!(ram.read(u64::MAX, 1).is_empty() && ram.read(8192, 1).is_empty());
         let mut sealed = ram.read_only();

@@ -93,9 +93,9 @@ fn dumb(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
 pub(crate) struct Stdout;
 
 impl Write for Stdout {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut stdout = io::stdout().lock();
-        noted(stdout.write(octets).and_then(|n| stdout.flush().map(|()| n)))
+        noted(stdout.write(bytes).and_then(|n| stdout.flush().map(|()| n)))
     }
 
     fn flush(&mut self) -> io::Result<()> {

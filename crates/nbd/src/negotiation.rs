@@ -110,12 +110,13 @@ impl Negotiation {
         &mut self.input[self.come..]
     }
 
-    /// Takes the first `octets` of [`Negotiation::room`], which have been received; returns the agreement at the end.
+    /// Takes the first `count` bytes of [`Negotiation::room`], which have been received; returns the agreement at the
+    /// end.
     ///
     /// # Errors
     /// See [`NegotiateError`].
-    pub fn received(&mut self, octets: usize) -> Result<Option<Agreed>, NegotiateError> {
-        self.come = self.come.saturating_add(octets).min(self.input.len());
+    pub fn received(&mut self, count: usize) -> Result<Option<Agreed>, NegotiateError> {
+        self.come = self.come.saturating_add(count).min(self.input.len());
         // The data of a reply may be empty.
         while self.come == self.input.len() {
             let message = std::mem::take(&mut self.input);
@@ -137,10 +138,10 @@ impl Negotiation {
         }
     }
 
-    fn message(&mut self, octets: &[u8]) -> Result<Option<Agreed>, NegotiateError> {
+    fn message(&mut self, bytes: &[u8]) -> Result<Option<Agreed>, NegotiateError> {
         match self.expect {
             Expect::Greeting => {
-                let greeting = Greeting::parse(octets.first_chunk().ok_or(WireError::Length)?)?;
+                let greeting = Greeting::parse(bytes.first_chunk().ok_or(WireError::Length)?)?;
                 self.flags = greeting.flags & (handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
                 self.out.extend_from_slice(&u32::from(self.flags).to_be_bytes());
                 if self.flags & handshake::FIXED_NEWSTYLE == 0 {
@@ -151,15 +152,15 @@ impl Negotiation {
                 }
             }
             Expect::Reply(option) => {
-                let head = OptionReply::parse(octets.first_chunk().ok_or(WireError::Length)?)?;
+                let head = OptionReply::parse(bytes.first_chunk().ok_or(WireError::Length)?)?;
                 if head.option != option {
                     return Err(WireError::Magic.into());
                 }
                 self.expect = Expect::Data(head);
             }
-            Expect::Data(head) => return self.replied(head, octets),
+            Expect::Data(head) => return self.replied(head, bytes),
             Expect::Told => {
-                let (size, flags) = octets.split_first_chunk().ok_or(WireError::Length)?;
+                let (size, flags) = bytes.split_first_chunk().ok_or(WireError::Length)?;
                 let flags = flags.first_chunk().ok_or(WireError::Length)?;
                 let info = ExportInfo { size: u64::from_be_bytes(*size), flags: u16::from_be_bytes(*flags) };
                 if self.flags & handshake::NO_ZEROES != 0 {

@@ -40,7 +40,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// Bytes that the request covers.
-    pub(crate) fn octets(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.len as usize
     }
 }
@@ -68,13 +68,13 @@ impl RequestPlan {
     pub(crate) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
         let block = u64::from(block);
         let has = |flag| agreed.info.has(flag);
-        let octets = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
+        let bytes = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
         let (mut kind, mut flags, mut fua, mut fills) = (command::READ, 0, false, false);
         let (lba, len, mut buffer) = match operation {
-            Operation::Read { lba, buffer } => (lba, octets(&buffer), Some(buffer)),
+            Operation::Read { lba, buffer } => (lba, bytes(&buffer), Some(buffer)),
             Operation::Write { lba, buffer, fua: stable } => {
                 (kind, fua) = (command::WRITE, stable);
-                (lba, octets(&buffer), Some(buffer))
+                (lba, bytes(&buffer), Some(buffer))
             }
             Operation::Flush => {
                 kind = command::FLUSH;
@@ -151,7 +151,7 @@ impl RequestPlan {
         }
         let part = self.part();
         self.done += u64::from(part.len);
-        self.from += if self.fills { 0 } else { part.octets() };
+        self.from += if self.fills { 0 } else { part.bytes() };
         if self.done < self.len {
             return Next::Part(self.part());
         }

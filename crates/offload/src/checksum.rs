@@ -191,9 +191,9 @@ fn header_checksum(header: &[u8]) -> u16 {
 
 /// Adds bytes of a fixed number: a few additions, whereas [`Sum::add_bytes`] first chooses an implementation.
 #[inline]
-fn add_words<const N: usize>(sum: &mut Sum, octets: &[u8; N]) {
+fn add_words<const N: usize>(sum: &mut Sum, bytes: &[u8; N]) {
     const { assert!(N.is_multiple_of(4)) };
-    for word in octets.as_chunks::<4>().0 {
+    for word in bytes.as_chunks::<4>().0 {
         sum.add_u32(u32::from_be_bytes(*word));
     }
 }

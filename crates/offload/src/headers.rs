@@ -136,7 +136,7 @@ fn ipv6_header(head: &[u8], at: usize, end: usize) -> Option<Ip> {
     for _ in 0..EXTENSIONS {
         let units = match protocol {
             IpProtocol::HOP_BY_HOP | DESTINATION_OPTIONS | ROUTING => 8,
-            // RFC 4302, section 2.2: the length is in units of 4 octets, minus 2.
+            // RFC 4302, section 2.2: the length is in units of 4 bytes, minus 2.
             AUTHENTICATION => 4,
             IpProtocol::IPV6_FRAGMENT => 0,
             _ => break,
@@ -168,11 +168,11 @@ fn ipv6_header(head: &[u8], at: usize, end: usize) -> Option<Ip> {
 /// Reads a 16-bit big-endian number at `at`.
 #[inline]
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|octets| u16::from_be_bytes(*octets))
+    bytes.get(at..)?.first_chunk().map(|chunk| u16::from_be_bytes(*chunk))
 }
 
 /// Reads a 32-bit big-endian number at `at`.
 #[inline]
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|octets| u32::from_be_bytes(*octets))
+    bytes.get(at..)?.first_chunk().map(|chunk| u32::from_be_bytes(*chunk))
 }

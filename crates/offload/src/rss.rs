@@ -48,12 +48,12 @@ impl Toeplitz {
     #[must_use]
     pub fn new(key: [u8; KEY_LEN]) -> Self {
         let mut sums = Box::new([[[0; 16]; 2]; INPUT_LEN]);
-        for (octet, halves) in sums.iter_mut().enumerate() {
+        for (byte, halves) in sums.iter_mut().enumerate() {
             for (half, words) in halves.iter_mut().enumerate() {
                 for (value, word) in words.iter_mut().enumerate() {
                     *word = (0..4).filter(|bit| value >> (3 - bit) & 1 == 1).fold(0, |sum, bit| {
                         // The hash adds, for each bit of input that is set, the 32 bits of the key that begin at it.
-                        sum ^ window(&key, octet * 8 + half * 4 + bit)
+                        sum ^ window(&key, byte * 8 + half * 4 + bit)
                     });
                 }
             }
@@ -75,7 +75,7 @@ impl Toeplitz {
         self.sums
             .iter()
             .zip(input)
-            .fold(0, |hash, ([high, low], &octet)| hash ^ high[usize::from(octet >> 4)] ^ low[usize::from(octet & 0xf)])
+            .fold(0, |hash, ([high, low], &byte)| hash ^ high[usize::from(byte >> 4)] ^ low[usize::from(byte & 0xf)])
     }
 }
 

@@ -313,8 +313,8 @@ impl<'a> Segments<'a> {
 
 /// Converts a length that [`Segments::new`] has checked to fit IP's field.
 #[inline]
-fn length(octets: usize) -> u16 {
-    u16::try_from(octets).unwrap_or(u16::MAX)
+fn length(bytes: usize) -> u16 {
+    u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
 #[cfg(test)]

@@ -293,11 +293,11 @@ fn addresses(head: &[u8], network: usize, ip: &Ip) -> Option<(IpAddr, IpAddr)> {
     let header = head.get(network..)?;
     Some(match ip.version {
         Version::V4 => {
-            let at = |at: usize| header.get(at..)?.first_chunk().map(|octets| Ipv4Addr::from(*octets));
+            let at = |at: usize| header.get(at..)?.first_chunk().map(|bytes| Ipv4Addr::from(*bytes));
             (at(12)?.into(), at(16)?.into())
         }
         Version::V6 => {
-            let at = |at: usize| header.get(at..)?.first_chunk().map(|octets| Ipv6Addr::from(*octets));
+            let at = |at: usize| header.get(at..)?.first_chunk().map(|bytes| Ipv6Addr::from(*bytes));
             (at(8)?.into(), at(24)?.into())
         }
     })

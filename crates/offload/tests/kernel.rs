@@ -75,8 +75,8 @@ impl Shape {
             tcp.set_window(500);
             payload
         };
-        for (i, octet) in payload[..self.payload].iter_mut().enumerate() {
-            *octet = (i * 31 % 253).to_be_bytes()[7];
+        for (i, byte) in payload[..self.payload].iter_mut().enumerate() {
+            *byte = (i * 31 % 253).to_be_bytes()[7];
         }
         let mut len = 14 + if self.v6 { 40 } else { 20 } + transport_len;
         for tag in 0..self.tags {
@@ -288,9 +288,9 @@ fn merged_packets_are_the_kernels() {
         while next < frames.len() {
             let (theirs, meta) = kernel.receive();
             let first = next;
-            let mut octets = theirs.len() - template.len();
-            while octets > 0 {
-                octets = octets.checked_sub(frames[next].len() - template.len()).expect("whole segments");
+            let mut bytes = theirs.len() - template.len();
+            while bytes > 0 {
+                bytes = bytes.checked_sub(frames[next].len() - template.len()).expect("whole segments");
                 next += 1;
             }
             if next == first + 1 {

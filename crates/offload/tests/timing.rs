@@ -66,7 +66,7 @@ fn checksum_beside_a_read_loop() {
         assert_eq!(verify_checksums(black_box(&frame), &[]), Verdict::Good);
     });
     println!(
-        "1448 octets: checksum {sum:.1} ns, read loop {read:.1} ns, ratio {:.2}; verify {verify:.1} ns",
+        "1448 bytes: checksum {sum:.1} ns, read loop {read:.1} ns, ratio {:.2}; verify {verify:.1} ns",
         read / sum
     );
 }
@@ -147,6 +147,6 @@ fn hashing() {
         let hash = nanoseconds(100_000, || {
             black_box(toeplitz.hash(black_box(&input)));
         });
-        println!("Toeplitz over {len} octets: {hash:.1} ns");
+        println!("Toeplitz over {len} bytes: {hash:.1} ns");
     }
 }

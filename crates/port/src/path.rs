@@ -11,22 +11,22 @@ use std::path::PathBuf;
 /// The character that stands for byte 0, in a range that Unicode leaves to private use (plane 16).
 const BASE: u32 = 0x10_fe00;
 
-fn character(octet: u8) -> char {
-    char::from_u32(BASE + u32::from(octet)).unwrap_or(char::REPLACEMENT_CHARACTER)
+fn character(byte: u8) -> char {
+    char::from_u32(BASE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 /// The byte that a character stands for. ASCII bytes are always valid UTF-8, and are never represented so.
-fn octet(c: char) -> Option<u8> {
-    u8::try_from(u32::from(c).checked_sub(BASE)?).ok().filter(|octet| *octet >= 0x80)
+fn byte(c: char) -> Option<u8> {
+    u8::try_from(u32::from(c).checked_sub(BASE)?).ok().filter(|byte| *byte >= 0x80)
 }
 
 /// File name as text, without loss. A character of the private range is itself converted byte by byte.
 #[must_use]
-pub fn to_text(octets: &OsStr) -> String {
-    let mut text = String::with_capacity(octets.len());
-    for chunk in octets.as_bytes().utf8_chunks() {
+pub fn to_text(bytes: &OsStr) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.as_bytes().utf8_chunks() {
         for c in chunk.valid().chars() {
-            match octet(c) {
+            match byte(c) {
                 None => text.push(c),
                 Some(_) => text.extend(c.encode_utf8(&mut [0; 4]).bytes().map(character)),
             }
@@ -39,20 +39,20 @@ pub fn to_text(octets: &OsStr) -> String {
 /// Path that a text names.
 #[must_use]
 pub fn from_text(text: &str) -> PathBuf {
-    let mut octets = Vec::with_capacity(text.len());
+    let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
-        match octet(c) {
-            None => octets.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-            Some(octet) => octets.push(octet),
+        match byte(c) {
+            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Some(byte) => bytes.push(byte),
         }
     }
-    OsString::from_vec(octets).into()
+    OsString::from_vec(bytes).into()
 }
 
 /// Text for display: bytes that are not UTF-8 appear as replacement characters.
 #[must_use]
 pub fn shown(text: &str) -> String {
-    text.chars().map(|c| if octet(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    text.chars().map(|c| if byte(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_octets_come_back_as_they_were() {
+    fn any_bytes_come_back_as_they_were() {
         let private = to_text(OsStr::from_bytes(b"\xff"));
-        let mut names: Vec<Vec<u8>> = (0..=255).map(|octet| vec![octet]).collect();
+        let mut names: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
         names.extend([
             b"".to_vec(),
             "caf\u{e9} \u{1f600}".into(),

@@ -44,10 +44,10 @@ impl<'a> SlotWriter<'a> {
         self.batch.frame(self.first).bytes_mut().map(write)
     }
 
-    /// Prefetches `octets` bytes of the slot that is `ahead` slots behind the next frame's first.
+    /// Prefetches `len` bytes of the slot that is `ahead` slots behind the next frame's first.
     #[inline]
-    pub fn fetch(&self, ahead: u32, octets: usize) {
-        self.batch.fetch(self.first.saturating_add(ahead), octets);
+    pub fn fetch(&self, ahead: u32, len: usize) {
+        self.batch.fetch(self.first.saturating_add(ahead), len);
     }
 
     /// Calls `write` for each slot's part of `bytes`, from offset `at` of the frame on.

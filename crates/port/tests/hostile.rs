@@ -177,7 +177,7 @@ impl Honest {
             assert_eq!(self.sync(), 1, "{attack}");
             tx.sync();
         }
-        assert_eq!((self.port.link(), peer.link()), (Link::Up, Link::Up), "{attack}: nobody is accused");
+        assert_eq!((self.port.link(), peer.link()), (Link::Up, Link::Up), "{attack}: no violation is reported");
         drop((peer, tx, rx));
         self.link_down();
         assert_eq!(self.held(), self.buffers, "{attack}: all buffers are where they were");

@@ -292,12 +292,12 @@ impl TxBatch<'_> {
         unsafe { self.ring.raw.frame(buf, self.ring.raw.usable) }
     }
 
-    /// Prefetches the lines of the `i`th slot's buffer that `octets` bytes occupy, to be written soon, so that they
+    /// Prefetches the lines of the `i`th slot's buffer that `len` bytes occupy, to be written soon, so that they
     /// leave the other core's cache meanwhile. A slot beyond the batch is ignored.
     #[inline]
-    pub fn fetch(&self, i: u32, octets: usize) {
+    pub fn fetch(&self, i: u32, len: usize) {
         if i < self.n {
-            let lines = octets.min(self.ring.raw.usable).div_ceil(64);
+            let lines = len.min(self.ring.raw.usable).div_ceil(64);
             self.ring.raw.fetch_lines(self.ring.head.wrapping_add(i), lines);
         }
     }

@@ -139,7 +139,7 @@ fn floods_stay_in_fixed_memory_and_leave_the_host_working() {
                 most = most.max(HELD.load(Relaxed).saturating_sub(before));
             }
         }
-        assert!(most < MOST, "{name}: {most} octets");
+        assert!(most < MOST, "{name}: {most} bytes");
         assert!(world.host.neighbours().len() <= 1024, "{name}");
         assert!(world.host.neighbours().held_bytes() <= 1_000_000, "{name}");
         assert_eq!(world.host.counters().unexplained(), 0, "{name}");
@@ -149,6 +149,6 @@ fn floods_stay_in_fixed_memory_and_leave_the_host_working() {
         world.later(100 * SECOND);
         (0..10).for_each(|_| drop(world.later(SECOND)));
         let left = HELD.load(Relaxed).saturating_sub(before);
-        assert!(left < 200_000, "{name}: {left} octets stay");
+        assert!(left < 200_000, "{name}: {left} bytes stay");
     }
 }

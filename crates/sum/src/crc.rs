@@ -29,34 +29,34 @@ pub(crate) trait Kind {
     const TABLES: &'static [[u32; 256]; portable::STEP] = &Self::POLYNOMIAL.tables();
 }
 
-/// Continues the remainder `octets` over `src`.
+/// Continues `remainder` over `src`.
 #[inline]
-pub(crate) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
+pub(crate) fn update<K: Kind>(remainder: u32, src: &[u8]) -> u32 {
     let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
     // SAFETY: the portable form is available everywhere, and `best` returns only available forms.
-    unsafe { form.update::<K>(octets, src) }
+    unsafe { form.update::<K>(remainder, src) }
 }
 
 /// Like [`update`], and copies `src` to `dst` of the same length.
 #[inline]
-pub(crate) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+pub(crate) fn copy_and_update<K: Kind>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
     // SAFETY: as in `update`.
-    unsafe { form.copy_and_update::<K>(octets, dst, src) }
+    unsafe { form.copy_and_update::<K>(remainder, dst, src) }
 }
 
-/// Continues the remainder `octets` over three words in little-endian order.
+/// Continues `remainder` over three words in little-endian order.
 #[inline]
-pub(crate) fn update_words<K: Kind>(octets: u32, words: [u64; 3]) -> u32 {
+pub(crate) fn update_words<K: Kind>(remainder: u32, words: [u64; 3]) -> u32 {
     // SAFETY: `best` returns only available forms.
-    unsafe { Form::best().update_words::<K>(octets, words) }
+    unsafe { Form::best().update_words::<K>(remainder, words) }
 }
 
 /// Part of a remainder that is left for the bytes after the next `n`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn beyond(octets: u32, n: usize) -> u32 {
-    if n < 4 { octets >> (8 * n) } else { 0 }
+fn beyond(remainder: u32, n: usize) -> u32 {
+    if n < 4 { remainder >> (8 * n) } else { 0 }
 }
 
 /// Length in bytes below which the final reduction of a wide form costs more than it saves.
@@ -124,24 +124,24 @@ impl Form {
         }
     }
 
-    /// Continues the remainder `octets` over `src`.
+    /// Continues `remainder` over `src`.
     ///
     /// # Safety
     ///
     /// The form is available on this CPU.
     #[inline]
-    unsafe fn update<K: Kind>(self, octets: u32, src: &[u8]) -> u32 {
+    unsafe fn update<K: Kind>(self, remainder: u32, src: &[u8]) -> u32 {
         match self {
-            Form::Portable => portable::update::<K>(octets, src),
+            Form::Portable => portable::update::<K>(remainder, src),
             // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1.
             #[cfg(target_arch = "x86_64")]
-            Form::Clmul => unsafe { clmul::update::<K>(octets, src) },
+            Form::Clmul => unsafe { clmul::update::<K>(remainder, src) },
             // SAFETY: the caller vouches that the CPU has AVX2 and VPCLMULQDQ, and what the form before needs.
             #[cfg(target_arch = "x86_64")]
-            Form::Avx2 => unsafe { avx2::update::<K>(octets, src) },
+            Form::Avx2 => unsafe { avx2::update::<K>(remainder, src) },
             // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
             #[cfg(target_arch = "x86_64")]
-            Form::Avx512 => unsafe { avx512::update::<K>(octets, src) },
+            Form::Avx512 => unsafe { avx512::update::<K>(remainder, src) },
         }
     }
 
@@ -151,37 +151,37 @@ impl Form {
     ///
     /// The form is available on this CPU.
     #[inline]
-    unsafe fn copy_and_update<K: Kind>(self, octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    unsafe fn copy_and_update<K: Kind>(self, remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
         match self {
             Form::Portable => {
                 dst.copy_from_slice(src);
-                portable::update::<K>(octets, src)
+                portable::update::<K>(remainder, src)
             }
             // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1.
             #[cfg(target_arch = "x86_64")]
-            Form::Clmul => unsafe { clmul::copy_and_update::<K>(octets, dst, src) },
+            Form::Clmul => unsafe { clmul::copy_and_update::<K>(remainder, dst, src) },
             // SAFETY: the caller vouches that the CPU has AVX2 and VPCLMULQDQ, and what the form before needs.
             #[cfg(target_arch = "x86_64")]
-            Form::Avx2 => unsafe { avx2::copy_and_update::<K>(octets, dst, src) },
+            Form::Avx2 => unsafe { avx2::copy_and_update::<K>(remainder, dst, src) },
             // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
             #[cfg(target_arch = "x86_64")]
-            Form::Avx512 => unsafe { avx512::copy_and_update::<K>(octets, dst, src) },
+            Form::Avx512 => unsafe { avx512::copy_and_update::<K>(remainder, dst, src) },
         }
     }
 
-    /// Continues the remainder `octets` over three words in little-endian order.
+    /// Continues `remainder` over three words in little-endian order.
     ///
     /// # Safety
     ///
     /// The form is available on this CPU.
     #[inline]
-    unsafe fn update_words<K: Kind>(self, octets: u32, words: [u64; 3]) -> u32 {
+    unsafe fn update_words<K: Kind>(self, remainder: u32, words: [u64; 3]) -> u32 {
         match self {
-            Form::Portable => portable::update::<K>(octets, words.map(u64::to_le_bytes).as_flattened()),
+            Form::Portable => portable::update::<K>(remainder, words.map(u64::to_le_bytes).as_flattened()),
             // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1, which the other forms need too.
             #[cfg(target_arch = "x86_64")]
             Form::Clmul | Form::Avx2 | Form::Avx512 => unsafe {
-                clmul::update_words::<K>(octets, words[0], words[1], words[2])
+                clmul::update_words::<K>(remainder, words[0], words[1], words[2])
             },
         }
     }

@@ -194,19 +194,19 @@ impl FromStr for MacAddr {
     /// Reads six pairs of hexadecimal digits, all separated by `:` or all by `-`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let separator = if text.contains('-') { '-' } else { ':' };
-        let mut octets = [0; 6];
+        let mut bytes = [0; 6];
         let mut pairs = text.split(separator);
-        for octet in &mut octets {
+        for byte in &mut bytes {
             let pair = pairs.next().filter(|pair| pair.len() == 2 && pair.bytes().all(|c| c.is_ascii_hexdigit()));
-            *octet = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(Error::MacAddr)?;
+            *byte = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(Error::MacAddr)?;
         }
-        if pairs.next().is_some() { Err(Error::MacAddr) } else { Ok(Self(octets)) }
+        if pairs.next().is_some() { Err(Error::MacAddr) } else { Ok(Self(bytes)) }
     }
 }
 
 impl From<[u8; 6]> for MacAddr {
-    fn from(octets: [u8; 6]) -> Self {
-        Self(octets)
+    fn from(bytes: [u8; 6]) -> Self {
+        Self(bytes)
     }
 }
 

@@ -208,9 +208,9 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
     }
 
     /// Sets where this fragment belongs, in bytes, rounded down to a multiple of 8.
-    pub fn set_fragment_offset(&mut self, octets: u16) {
+    pub fn set_fragment_offset(&mut self, bytes: u16) {
         let flags = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !FRAGMENT_OFFSET;
-        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, flags | octets >> 3);
+        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, flags | bytes >> 3);
     }
 
     /// Sets the hops left.

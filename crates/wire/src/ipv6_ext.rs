@@ -23,7 +23,7 @@ impl IpProtocol {
 /// ```
 /// use linerate_wire::*;
 ///
-/// // Destination options (six octets of padding), then UDP.
+/// // Destination options (six bytes of padding), then UDP.
 /// let options = [17, 0, 1, 4, 0, 0, 0, 0, 0, 1, 0, 2, 0, 8, 0, 0];
 /// let ip = Ipv6Repr { payload_len: 16, ..Ipv6Repr::new([1; 16].into(), [2; 16].into(), IpProtocol(60)) };
 /// let mut packet = [0; 56];

@@ -362,7 +362,7 @@ mod tests {
         }
 
         #[test]
-        fn hostile_octets_do_not_panic(mut bytes in vec(any::<u8>(), 0..100), len: u8) {
+        fn hostile_bytes_do_not_panic(mut bytes in vec(any::<u8>(), 0..100), len: u8) {
             if let Ok(tcp) = TcpSegment::new_checked(&bytes[..]) {
                 let _ = (tcp.options(), tcp.payload(), tcp.flags().to_string(), tcp.verify_checksum_v6([0; 16].into(), [0; 16].into()));
             }

@@ -46,8 +46,8 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
     /// [`Error::Truncated`] when it is shorter than the header or than the length in it, [`Error::Malformed`] when that
     /// length does not even count the header.
     pub fn new_checked(buffer: T) -> Result<Self, Error> {
-        let octets = buffer.as_ref().len();
-        if octets < Self::HEADER_LEN {
+        let bytes = buffer.as_ref().len();
+        if bytes < Self::HEADER_LEN {
             return Err(Error::Truncated(NAME));
         }
         let datagram = Self { buffer };
@@ -55,7 +55,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
         if len < Self::HEADER_LEN {
             return Err(Error::Malformed(NAME, "length"));
         }
-        if octets < len {
+        if bytes < len {
             return Err(Error::Truncated(NAME));
         }
         Ok(datagram)

@@ -141,11 +141,11 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     let listed = listed.done();
     assert!(listed.contains("LUN 0     LINERATE ram              67108864 bytes"), "{listed}");
     let (image, back) = (path(place, "disk.img"), path(place, "back.bin"));
-    let octets: Vec<u8> = (0..2 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    std::fs::write(&image, &octets).unwrap();
+    let bytes: Vec<u8> = (0..2 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(&image, &bytes).unwrap();
     assert_eq!(ours("write", &["--lun", "0", &image]).done(), "2097152 bytes\n");
     assert_eq!(ours("read", &["--lun", "0", "--bytes", "1M", &back]).done(), "1048576 bytes\n");
-    assert!(std::fs::read(&back).unwrap() == octets[..1 << 20]);
+    assert!(std::fs::read(&back).unwrap() == bytes[..1 << 20]);
     let mut initiator = ours("initiator", &["--nbd", &format!("unix:{}", path(place, "lun"))]);
     initiator.until("serves NBD at nbd+unix:///?socket=/");
     initiator.until("/0: LINERATE ram");

@@ -32,19 +32,19 @@ impl Rig {
     }
 
     /// Writes the input from a pipe to the LUN.
-    fn write(&self, more: &[&str], octets: &[u8]) -> Output {
+    fn write(&self, more: &[&str], bytes: &[u8]) -> Output {
         let mut child = self.start(&[&["write", "--lun", "0"], more].concat(), Stdio::piped());
         let mut to = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
             // A process that does not take all input closes the pipe.
-            scope.spawn(move || drop(to.write_all(octets)));
+            scope.spawn(move || drop(to.write_all(bytes)));
             child.wait_with_output().unwrap()
         })
     }
 
-    fn read(&self, octets: usize) -> Vec<u8> {
+    fn read(&self, len: usize) -> Vec<u8> {
         let path = self.dir.path().join("back");
-        let bytes = octets.to_string();
+        let bytes = len.to_string();
         let child = self.start(&["read", "--bytes", &bytes, path.to_str().unwrap()], Stdio::piped());
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -52,7 +52,7 @@ impl Rig {
     }
 }
 
-fn octets(n: usize, seed: u32) -> Vec<u8> {
+fn content(n: usize, seed: u32) -> Vec<u8> {
     (0..n).map(|i| (u32::try_from(i).unwrap().wrapping_add(seed).wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
@@ -69,19 +69,19 @@ fn fails(output: &Output, words: &[&str]) {
 fn an_input_from_a_pipe_may_be_shorter_than_the_lun_and_a_longer_one_is_an_error() {
     let rig = Rig::new("copy-in");
     for n in [0, 512 << 10, 700 << 10, LUN] {
-        let input = octets(n, 7);
+        let input = content(n, 7);
         let output = rig.write(&[], &input);
         assert!(output.status.success(), "{n}: {output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{n} bytes\n"));
         assert!(n == 0 || rig.read(n) == input, "{n}");
     }
     for n in [LUN + 1, 3 * LUN] {
-        let input = octets(n, 9);
+        let input = content(n, 9);
         fails(&rig.write(&[], &input), &["longer than the LUN", &format!("{LUN} bytes were written")]);
         assert!(rig.read(LUN) == input[..LUN], "{n}");
     }
     // From the middle on; exactly so much; more than the input has; no multiple of the block size.
-    let input = octets(1 << 20, 11);
+    let input = content(1 << 20, 11);
     fails(&rig.write(&["--offset", "1536K"], &input), &["longer than the LUN", "524288 bytes were written"]);
     let output = rig.write(&["--bytes", "256K"], &input);
     assert!(output.status.success() && output.stdout == b"262144 bytes\n", "{output:?}");
@@ -89,7 +89,7 @@ fn an_input_from_a_pipe_may_be_shorter_than_the_lun_and_a_longer_one_is_an_error
     fails(&rig.write(&[], &input[..1000]), &["multiple", "512 bytes were written"]);
     // A file that is not regular has a length of 0 and no end.
     fails(&rig.write(&["/dev/zero"], &[]), &["longer than the LUN", "2097152 bytes were written"]);
-    assert!(rig.read(LUN).iter().all(|octet| *octet == 0));
+    assert!(rig.read(LUN).iter().all(|byte| *byte == 0));
 }
 
 /// Sends a signal to `timeout`, which passes it on to its child, and checks the end of the copy.
@@ -111,7 +111,7 @@ fn a_signal_ends_a_copy_whose_pipe_has_nothing_or_takes_nothing() {
         let mut child = rig.start(&["write"], Stdio::piped());
         let mut to = child.stdin.take().unwrap();
         // More than the pipe holds: some of it was read, so the copy has begun.
-        to.write_all(&octets(600 << 10, 1)).unwrap();
+        to.write_all(&content(600 << 10, 1)).unwrap();
         ends_of(child, signal);
         drop(to);
 

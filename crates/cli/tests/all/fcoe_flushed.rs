@@ -61,22 +61,22 @@ impl Nbd {
     }
 
     fn ask(&mut self, request: Request, fua: bool, cookie: u64, offset: usize, len: usize, data: &[u8]) {
-        let mut octets = Vec::with_capacity(28 + data.len());
-        octets.extend(0x2560_9513_u32.to_be_bytes());
-        octets.extend(u16::from(fua).to_be_bytes());
-        octets.extend((request as u16).to_be_bytes());
-        octets.extend(cookie.to_be_bytes());
-        octets.extend((offset as u64).to_be_bytes());
-        octets.extend(u32::try_from(len).unwrap().to_be_bytes());
-        octets.extend(data);
-        self.0.write_all(&octets).unwrap();
+        let mut bytes = Vec::with_capacity(28 + data.len());
+        bytes.extend(0x2560_9513_u32.to_be_bytes());
+        bytes.extend(u16::from(fua).to_be_bytes());
+        bytes.extend((request as u16).to_be_bytes());
+        bytes.extend(cookie.to_be_bytes());
+        bytes.extend((offset as u64).to_be_bytes());
+        bytes.extend(u32::try_from(len).unwrap().to_be_bytes());
+        bytes.extend(data);
+        self.0.write_all(&bytes).unwrap();
     }
 
     /// Receives the next reply: its cookie, and true if it is no error.
     fn reply(&mut self) -> (u64, bool) {
-        let mut octets = [0; 16];
-        self.0.read_exact(&mut octets).unwrap();
-        let word = |at: usize| u32::from_be_bytes(octets[at..at + 4].try_into().unwrap());
+        let mut bytes = [0; 16];
+        self.0.read_exact(&mut bytes).unwrap();
+        let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!(word(0), 0x6744_6698);
         (u64::from(word(8)) << 32 | u64::from(word(12)), word(4) == 0)
     }
@@ -95,14 +95,14 @@ impl Nbd {
 
 /// Contents of a sector in a version of a block; zeros in version 0.
 fn sector(version: u64, block: usize, at: usize) -> [u8; SECTOR] {
-    let mut octets = [0; SECTOR];
+    let mut bytes = [0; SECTOR];
     if version > 0 {
-        for (i, word) in octets.chunks_exact_mut(8).enumerate() {
+        for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
             let word_of = version << 32 ^ (block as u64) << 16 ^ (at as u64) << 8 ^ i as u64;
             word.copy_from_slice(&word_of.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
         }
     }
-    octets
+    bytes
 }
 
 fn content(version: u64, block: usize) -> Vec<u8> {

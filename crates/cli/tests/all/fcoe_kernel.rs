@@ -112,9 +112,9 @@ struct Mac([u8; 6]);
 impl Mac {
     /// A random unicast address, except those of VN_Ports.
     fn random(random: &mut impl FnMut() -> u64) -> Self {
-        let mut octets: [u8; 6] = random().to_be_bytes()[..6].try_into().unwrap();
-        octets[0] = if octets[0] & 0xfe == 0x0e { 0x02 } else { octets[0] & 0xfe };
-        Self(octets)
+        let mut bytes: [u8; 6] = random().to_be_bytes()[..6].try_into().unwrap();
+        bytes[0] = if bytes[0] & 0xfe == 0x0e { 0x02 } else { bytes[0] & 0xfe };
+        Self(bytes)
     }
 
     /// First N_Port_ID: the lower 16 bits of the port's name; 0 and FFFF are not valid.
@@ -128,7 +128,7 @@ impl Mac {
 
 impl std::fmt::Display for Mac {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.map(|octet| format!("{octet:02x}")).join(":"))
+        f.write_str(&self.0.map(|byte| format!("{byte:02x}")).join(":"))
     }
 }
 

@@ -51,10 +51,10 @@ fn run(program: &str, arguments: &[&str]) -> String {
 /// Writes random bytes to a file and returns them.
 fn random(path: &str, len: usize) -> Vec<u8> {
     use std::io::Read;
-    let mut octets = vec![0; len];
-    std::fs::File::open("/dev/urandom").unwrap().read_exact(&mut octets).unwrap();
-    std::fs::write(path, &octets).unwrap();
-    octets
+    let mut bytes = vec![0; len];
+    std::fs::File::open("/dev/urandom").unwrap().read_exact(&mut bytes).unwrap();
+    std::fs::write(path, &bytes).unwrap();
+    bytes
 }
 
 /// Our initiator on tcm_fc: discovery, writes and reads, by itself and by other programs over NBD; when the machine

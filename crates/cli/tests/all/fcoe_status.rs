@@ -70,8 +70,8 @@ fn json_has_the_same() {
         assert_eq!(initiator["write_bytes_per_s"], 0.0, "{view}");
         assert!(["dropped", "aborted", "expired"].iter().all(|name| view["errors"][name].is_u64()), "{view}");
         let errors = view["errors"]["bad_crc"].as_u64().unwrap();
-        let octets = numbers[2] / numbers[1];
-        let all = numbers.iter().all(|n| *n > 0.0) && errors > 0 && (0.25e6..1e6).contains(&octets);
+        let bytes = numbers[2] / numbers[1];
+        let all = numbers.iter().all(|n| *n > 0.0) && errors > 0 && (0.25e6..1e6).contains(&bytes);
         (all && view["exchanges"].as_u64() > Some(0)).then_some(errors)
     });
     drop(initiator);

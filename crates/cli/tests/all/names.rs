@@ -11,15 +11,15 @@ const NAME: &[u8] = b"caf\xe9";
 /// Runs `linerate …`; `@` in a word is replaced by the directory, `#` by the bytes of the name.
 fn linerate(dir: &Path, words: &[&str]) -> Output {
     let word = |word: &&str| {
-        let mut octets = Vec::new();
-        for octet in word.bytes() {
-            match octet {
-                b'@' => octets.extend_from_slice(dir.as_os_str().as_bytes()),
-                b'#' => octets.extend_from_slice(NAME),
-                octet => octets.push(octet),
+        let mut bytes = Vec::new();
+        for byte in word.bytes() {
+            match byte {
+                b'@' => bytes.extend_from_slice(dir.as_os_str().as_bytes()),
+                b'#' => bytes.extend_from_slice(NAME),
+                byte => bytes.push(byte),
             }
         }
-        OsString::from_vec(octets)
+        OsString::from_vec(bytes)
     };
     let mut command = Command::new("timeout");
     command.arg("100").arg(env!("CARGO_BIN_EXE_linerate")).args(words.iter().map(word));
@@ -28,7 +28,7 @@ fn linerate(dir: &Path, words: &[&str]) -> Output {
 
 /// Each command makes or needs a file of that name.
 #[test]
-fn files_are_written_and_read_by_the_very_octets_that_were_typed() {
+fn files_are_written_and_read_by_the_very_bytes_that_were_typed() {
     let dir = tempfile::tempdir().unwrap();
     let file = |suffix: &str| dir.path().join(OsStr::from_bytes(&[NAME, suffix.as_bytes()].concat()));
     std::fs::write(file(".toml"), "[[lun]]\nlun = 0\ndevice = \"ram:1M\"\n").unwrap();

@@ -182,12 +182,12 @@ impl Ended {
 /// Passes on lines, of any bytes.
 fn read(stream: impl Read + Send + 'static, line: fn(String) -> Line, to: Sender<Line>) {
     std::thread::spawn(move || {
-        let (mut stream, mut octets) = (BufReader::new(stream), Vec::new());
-        while stream.read_until(b'\n', &mut octets).is_ok_and(|n| n > 0) {
-            if to.send(line(String::from_utf8_lossy(&octets).into_owned())).is_err() {
+        let (mut stream, mut bytes) = (BufReader::new(stream), Vec::new());
+        while stream.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+            if to.send(line(String::from_utf8_lossy(&bytes).into_owned())).is_err() {
                 return;
             }
-            octets.clear();
+            bytes.clear();
         }
     });
 }

@@ -38,12 +38,12 @@ fn file(dir: &Path, name: &str, mib: u64) -> String {
 
 /// Writes an MBR with one partition from block 2048 on.
 fn partitioned(path: &Path) {
-    let mut octets = std::fs::read(path).unwrap();
-    octets[450] = 0x83;
-    octets[454..458].copy_from_slice(&2048u32.to_le_bytes());
-    octets[458..462].copy_from_slice(&4096u32.to_le_bytes());
-    octets[510..512].copy_from_slice(&[0x55, 0xaa]);
-    std::fs::write(path, octets).unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[450] = 0x83;
+    bytes[454..458].copy_from_slice(&2048u32.to_le_bytes());
+    bytes[458..462].copy_from_slice(&4096u32.to_le_bytes());
+    bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(path, bytes).unwrap();
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
     assert!(part(&said, "kept").1.contains("Errors, 3 failed, 0 miscompared, 0 did not end"), "{said}");
 
     // The disks hold the data written, and the target agrees.
-    let octets = std::fs::read(dir.join("disk")).unwrap();
-    for (at, word) in (0u64..).step_by(8).zip(octets.chunks_exact(8)) {
+    let data = std::fs::read(dir.join("disk")).unwrap();
+    for (at, word) in (0u64..).step_by(8).zip(data.chunks_exact(8)) {
         let expected = match at >> 20 {
             0 | 1 => at,
             4 => !at,
@@ -155,7 +155,7 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
         };
         assert_eq!(word, expected.to_le_bytes(), "{at}");
     }
-    assert!(std::fs::read(dir.join("kept")).unwrap().iter().all(|octet| *octet == 0));
+    assert!(std::fs::read(dir.join("kept")).unwrap().iter().all(|byte| *byte == 0));
     assert_eq!(counter(&counters, "octets_received"), moved, "{counters}");
     assert_eq!((counter(&counters, "exchanges_aborted"), counter(&counters, "frames_bad_crc")), (0, 0), "{counters}");
 }

@@ -156,9 +156,9 @@ pub struct InitiatorCounters {
     /// Commands that ended otherwise.
     pub failed: u64,
     /// Bytes of data in that were stored.
-    pub octets_in: u64,
+    pub bytes_in: u64,
     /// Bytes of data out sent, retransmissions included.
-    pub octets_out: u64,
+    pub bytes_out: u64,
     /// Commands sent again.
     pub resent: u64,
     /// RECs sent.

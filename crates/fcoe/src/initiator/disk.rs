@@ -184,10 +184,10 @@ impl FoundLun {
 
 /// Command with this CDB.
 pub(super) fn command(tag: Tag, lun: Lun, cdb: &Cdb, data: Data, timeout: u64) -> Option<Command> {
-    let octets = cdb.octets().ok()?;
+    let bytes = cdb.bytes().ok()?;
     let mut cdb = [0; 32];
-    cdb[..octets.len()].copy_from_slice(&octets);
-    let cdb_len = u8::try_from(octets.len()).ok()?;
+    cdb[..bytes.len()].copy_from_slice(&bytes);
+    let cdb_len = u8::try_from(bytes.len()).ok()?;
     Some(Command { tag, lun, cdb, cdb_len, attribute: TaskAttribute::Simple, data, timeout })
 }
 
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_have_sixteen_octets_as_sbc_3_says() {
+    fn commands_have_sixteen_bytes_as_sbc_3_says() {
         let disk = disk();
         let read = disk.read(Tag(4), 0x1_0203_0405, Buffer::new(1024), 9).unwrap();
         assert_eq!((read.tag, read.lun, read.cdb_len, read.timeout), (Tag(4), disk.lun, 16, 9));

@@ -124,21 +124,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_a_set_of_octets(pieces in prop::collection::vec((0_u32..64, 1_u32..12), 0..60)) {
+        fn as_a_set_of_bytes(pieces in prop::collection::vec((0_u32..64, 1_u32..12), 0..60)) {
             let (mut ranges, mut seen) = (Ranges::default(), [false; 80]);
             for (start, len) in pieces {
-                let octets = &mut seen[start as usize..(start + len) as usize];
-                let known = octets.iter().filter(|octet| **octet).count();
+                let bytes = &mut seen[start as usize..(start + len) as usize];
+                let known = bytes.iter().filter(|byte| **byte).count();
                 match ranges.insert(start, start + len) {
                     Piece::New => {
                         prop_assert_eq!(known, 0);
-                        octets.fill(true);
+                        bytes.fill(true);
                     }
-                    Piece::Known => prop_assert_eq!(known, octets.len()),
+                    Piece::Known => prop_assert_eq!(known, bytes.len()),
                     Piece::Overlap => prop_assert!(known > 0),
                     Piece::Scattered => prop_assert_eq!(known, 0),
                 }
-                let end = seen.iter().position(|octet| !octet).unwrap();
+                let end = seen.iter().position(|byte| !byte).unwrap();
                 prop_assert_eq!(ranges.end() as usize, end);
                 prop_assert_eq!(ranges.is_whole(), !seen[end..].contains(&true));
             }

@@ -160,7 +160,7 @@ impl Initiator {
         let done = exchange.held.filter(|held| exchange.has_moved(held.under));
         self.progressed(at);
         let counters = self.count(peer.id);
-        counters.octets_in += u64::from(len);
+        counters.bytes_in += u64::from(len);
         counters.out_of_order += u64::from(!in_order);
         if let Some(held) = done {
             let good = FcpResponse { residual: held.residual, confirm: held.confirm, ..FcpResponse::default() };

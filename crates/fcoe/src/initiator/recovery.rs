@@ -434,7 +434,7 @@ impl Initiator {
         let Some(at) = found else {
             let reject =
                 BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
-            send_one(peer, reply(r_ctl::BLS_BA_RJT), &reject.octets(), out);
+            send_one(peer, reply(r_ctl::BLS_BA_RJT), &reject.bytes(), out);
             return;
         };
         let accept = BaAccRepr {
@@ -445,7 +445,7 @@ impl Initiator {
             high_seq_cnt: u16::MAX,
         };
         // Without room for the answer the target asks again.
-        if send_one(peer, reply(r_ctl::BLS_BA_ACC), &accept.octets(), out) {
+        if send_one(peer, reply(r_ctl::BLS_BA_ACC), &accept.bytes(), out) {
             let after = match self.exchanges[at].phase {
                 Phase::Aborting(after) => after,
                 _ => After::Resend,
@@ -473,7 +473,7 @@ impl Initiator {
             let f_ctl = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
             let header = header(&target.peer, r_ctl::ELS_REQUEST, FcType::ELS, f_ctl, service, RxId::UNASSIGNED);
             let wait = target.abort_tov();
-            let sent = send_one(&target.peer, header, &which.octets(ElsCommand::RRQ), out);
+            let sent = send_one(&target.peer, header, &which.bytes(ElsCommand::RRQ), out);
             let again = if sent {
                 target.counters.rrq += 1;
                 Resting { until: self.now.saturating_add(wait.max(1)), qualifier: None, service, ..resting }

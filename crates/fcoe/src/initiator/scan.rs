@@ -197,13 +197,13 @@ impl LunScan {
     }
 
     /// Continues after a successful command.
-    fn good(&mut self, octets: &[u8]) {
+    fn good(&mut self, bytes: &[u8]) {
         match self.step {
-            Step::Luns => self.listed(octets),
-            Step::Inquiry => self.inquired(octets),
+            Step::Luns => self.listed(bytes),
+            Step::Inquiry => self.inquired(bytes),
             Step::Ready => self.step = Step::Supported,
             Step::Supported => {
-                let has = |page| VpdPage::parse(octets).is_ok_and(|found| found.body.contains(&page));
+                let has = |page| VpdPage::parse(bytes).is_ok_and(|found| found.body.contains(&page));
                 self.pages = Pages {
                     serial: has(VpdPage::SERIAL),
                     designators: has(VpdPage::DESIGNATORS),
@@ -214,29 +214,28 @@ impl LunScan {
                 self.next_page();
             }
             Step::Page(page) => {
-                if let (Some(current), Ok(found)) = (&mut self.current, VpdPage::parse(octets))
+                if let (Some(current), Ok(found)) = (&mut self.current, VpdPage::parse(bytes))
                     && found.page == page
                 {
                     take_page(current, &found);
                 }
                 self.next_page();
             }
-            Step::Capacity16 => match Capacity::parse_16(octets) {
+            Step::Capacity16 => match Capacity::parse_16(bytes) {
                 Ok(capacity) => self.sized(&capacity),
                 Err(_) => self.skip("its capacity cannot be read"),
             },
-            Step::Capacity10 => match Capacity::parse_10(octets) {
+            Step::Capacity10 => match Capacity::parse_10(bytes) {
                 Ok(Some(capacity)) => self.sized(&capacity),
                 Ok(None) | Err(_) => self.skip("its capacity cannot be read"),
             },
             Step::Mode6 | Step::Mode10 => {
                 let ten = self.step == Step::Mode10;
-                if let (Some(current), Ok((header, mut pages))) = (&mut self.current, parse_mode(ten, octets)) {
+                if let (Some(current), Ok((header, mut pages))) = (&mut self.current, parse_mode(ten, bytes)) {
                     current.read_only = header.write_protected;
                     current.fua = header.dpo_fua;
                     let cache = pages.find(|page| page.page == ModePage::CACHING && page.subpage == 0);
-                    current.write_cache =
-                        cache.is_some_and(|page| page.body.first().is_some_and(|octet| octet & 4 != 0));
+                    current.write_cache = cache.is_some_and(|page| page.body.first().is_some_and(|byte| byte & 4 != 0));
                 }
                 self.keep();
             }
@@ -266,8 +265,8 @@ impl LunScan {
         }
     }
 
-    fn listed(&mut self, octets: &[u8]) {
-        let Ok((luns, len)) = parse_luns(octets) else { return self.fail(ScanError::NoLuns) };
+    fn listed(&mut self, bytes: &[u8]) {
+        let Ok((luns, len)) = parse_luns(bytes) else { return self.fail(ScanError::NoLuns) };
         let whole = len.saturating_add(8).min(8 + 8 * LUNS);
         if whole > self.list {
             // There are more LUNs than the buffer had room for.
@@ -284,8 +283,8 @@ impl LunScan {
         self.next_lun();
     }
 
-    fn inquired(&mut self, octets: &[u8]) {
-        let Ok(inquiry) = Inquiry::parse(octets) else { return self.skip("INQUIRY fails") };
+    fn inquired(&mut self, bytes: &[u8]) {
+        let Ok(inquiry) = Inquiry::parse(bytes) else { return self.skip("INQUIRY fails") };
         if inquiry.qualifier != Qualifier::CONNECTED || inquiry.device_type != 0 {
             return self.skip("not a disk");
         }
@@ -435,11 +434,11 @@ fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
 }
 
 /// ASCII text without surrounding spaces; unprintable characters become question marks.
-fn text(octets: &[u8]) -> String {
-    let printed: String = octets
+fn text(bytes: &[u8]) -> String {
+    let printed: String = bytes
         .iter()
-        .take_while(|octet| **octet != 0)
-        .map(|&octet| if (0x20..0x7f).contains(&octet) { char::from(octet) } else { '?' })
+        .take_while(|byte| **byte != 0)
+        .map(|&byte| if (0x20..0x7f).contains(&byte) { char::from(byte) } else { '?' })
         .collect();
     printed.trim().to_owned()
 }

@@ -19,7 +19,7 @@ const PASS: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
 fn data_payload(max_payload: usize) -> usize {
     match max_payload / 512 * 512 {
         0 => (max_payload / 4 * 4).max(4),
-        octets => octets,
+        bytes => bytes,
     }
 }
 
@@ -79,7 +79,7 @@ impl Initiator {
             let all = send_data(exchange, peer, out);
             if exchange.burst.offset != before {
                 exchange.progress = now;
-                counters.octets_out += u64::from(exchange.burst.offset - before);
+                counters.bytes_out += u64::from(exchange.burst.offset - before);
             }
             if !all {
                 return false;
@@ -92,7 +92,7 @@ impl Initiator {
             }
             let header = header(peer, r_ctl::ELS_REQUEST, FcType::ELS, REQUEST, exchange.service, RxId::UNASSIGNED);
             let which = ExchangeRepr { originator: peer.own, ox_id: exchange.ox_id, rx_id: exchange.rx_id };
-            if !send_one(peer, header, &which.octets(ElsCommand::REC), out) {
+            if !send_one(peer, header, &which.bytes(ElsCommand::REC), out) {
                 return false;
             }
             exchange.wants &= !want::REC;
@@ -110,7 +110,7 @@ impl Initiator {
                 offset: exchange.retransmission.offset,
                 r_ctl: exchange.retransmission.r_ctl,
             };
-            if !send_one(peer, header, &srr.octets(), out) {
+            if !send_one(peer, header, &srr.bytes(), out) {
                 return false;
             }
             exchange.wants &= !want::SRR;
@@ -161,17 +161,17 @@ fn send_command(exchange: &Exchange, peer: &Peer, out: &mut impl Transmit) -> bo
         data_len: exchange.length,
         bidirectional_read_len: 0,
     };
-    let mut octets = [0; FcpCommand::LEN + 16];
-    let len = command.emit(&mut octets).unwrap_or(0);
+    let mut bytes = [0; FcpCommand::LEN + 16];
+    let len = command.emit(&mut bytes).unwrap_or(0);
     let header = header(peer, r_ctl::COMMAND, FcType::FCP, REQUEST, exchange.ox_id, RxId::UNASSIGNED);
-    send_one(peer, header, &octets[..len], out)
+    send_one(peer, header, &bytes[..len], out)
 }
 
 /// Sends the rest of the burst; false when there was no room for all of it.
 fn send_data(exchange: &mut Exchange, peer: &Peer, out: &mut impl Transmit) -> bool {
     let burst = exchange.burst;
-    let octets = exchange.buffer.as_ref().map_or(&[][..], |buffer| buffer.bytes());
-    let Some(rest) = octets.get(burst.offset as usize..burst.end as usize).filter(|rest| !rest.is_empty()) else {
+    let bytes = exchange.buffer.as_ref().map_or(&[][..], |buffer| buffer.bytes());
+    let Some(rest) = bytes.get(burst.offset as usize..burst.end as usize).filter(|rest| !rest.is_empty()) else {
         return true;
     };
     let max_payload = data_payload(peer.max_payload);

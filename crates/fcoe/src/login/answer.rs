@@ -50,7 +50,7 @@ impl Logins {
             ElsRequest::Fdisc(_) => self.reject(way, header, NOT_SUPPORTED, ways),
             ElsRequest::Plogi(login) => self.answer_plogi(now, index, way, header, &login, ways),
             ElsRequest::Logo(logo) => self.answer_logo(index, way, header, logo, ways),
-            ElsRequest::Echo(octets) => self.accept(way, header, ElsAccept::Echo(octets), ways),
+            ElsRequest::Echo(bytes) => self.accept(way, header, ElsAccept::Echo(bytes), ways),
             ElsRequest::Test(_) => {}
             request => self.answer_port(now, index, way, header, request, ways),
         }
@@ -62,7 +62,7 @@ impl Logins {
         self.counters.rejects_sent += 1;
         let reject =
             BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
-        self.send_back(way, header, (r_ctl::BLS_BA_RJT, FcType::BLS), &reject.octets(), ways);
+        self.send_back(way, header, (r_ctl::BLS_BA_RJT, FcType::BLS), &reject.bytes(), ways);
     }
 
     /// Answers a request of a port that discovery does not know, or that uses another's identity. Logins are rejected;
@@ -254,9 +254,9 @@ impl Logins {
         answer: impl Fn(ServicePage) -> ServicePage,
         ways: &mut impl Ways,
     ) {
-        let mut octets = [0; MAX_PAYLOAD as usize];
-        let emitted = ServicePages::emit(ElsCommand::LS_ACC, pages.iter().map(answer), &mut octets);
-        match emitted.and_then(|len| ServicePages::new_checked(&octets[..len])) {
+        let mut bytes = [0; MAX_PAYLOAD as usize];
+        let emitted = ServicePages::emit(ElsCommand::LS_ACC, pages.iter().map(answer), &mut bytes);
+        match emitted.and_then(|len| ServicePages::new_checked(&bytes[..len])) {
             Ok(pages) => self.accept(way, header, ElsAccept::Process(pages), ways),
             Err(_) => self.reject(way, header, BAD_LENGTH, ways),
         }

@@ -76,23 +76,23 @@ impl ProtectionTuple {
 
     /// The tuple as bytes.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
+    pub fn bytes(&self) -> [u8; Self::LEN] {
         let ([a, b], [c, d], [e, f, g, h]) =
             (self.guard.to_be_bytes(), self.application.to_be_bytes(), self.reference.to_be_bytes());
         [a, b, c, d, e, f, g, h]
     }
 
     /// Reads the tuple at the start of a slice, which must be long enough.
-    pub(crate) fn read(octets: &[u8]) -> Self {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
         let mut tuple = [0; Self::LEN];
-        tuple.copy_from_slice(&octets[..Self::LEN]);
+        tuple.copy_from_slice(&bytes[..Self::LEN]);
         Self::parse(tuple)
     }
 
     /// Tuple from its bytes.
     #[must_use]
-    pub const fn parse(octets: [u8; Self::LEN]) -> Self {
-        let [a, b, c, d, e, f, g, h] = octets;
+    pub const fn parse(bytes: [u8; Self::LEN]) -> Self {
+        let [a, b, c, d, e, f, g, h] = bytes;
         Self {
             guard: u16::from_be_bytes([a, b]),
             application: u16::from_be_bytes([c, d]),
@@ -156,7 +156,7 @@ impl Protection {
         let pairs = data.chunks_exact(self.block).zip(to.chunks_exact_mut(self.stride()));
         for (index, (block, to)) in (0..).zip(pairs) {
             to[..self.block].copy_from_slice(block);
-            to[self.block..].copy_from_slice(&self.tuple(block, application, reference, index).octets());
+            to[self.block..].copy_from_slice(&self.tuple(block, application, reference, index).bytes());
         }
     }
 
@@ -165,7 +165,7 @@ impl Protection {
     pub fn number(&self, blocks: &mut [u8], reference: u32) {
         for (index, block) in (0..).zip(blocks.chunks_exact_mut(self.stride())) {
             let tuple = &mut block[self.block..];
-            tuple.copy_from_slice(&self.numbered(ProtectionTuple::read(tuple), reference, index).octets());
+            tuple.copy_from_slice(&self.numbered(ProtectionTuple::read(tuple), reference, index).bytes());
         }
     }
 
@@ -214,7 +214,7 @@ impl Protection {
     pub fn generate(&self, data: &[u8], application: u16, reference: u32, tuples: &mut [u8]) {
         let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
         for (index, (block, tuple)) in (0..).zip(pairs) {
-            tuple.copy_from_slice(&self.tuple(block, application, reference, index).octets());
+            tuple.copy_from_slice(&self.tuple(block, application, reference, index).bytes());
         }
     }
 

@@ -13,8 +13,8 @@ fn data() -> Vec<u8> {
 #[test]
 fn a_tuple_is_as_sbc_3_clause_4_22_3_lays_it_out() {
     let tuple = ProtectionTuple { guard: 0x0102, application: 0x0304, reference: 0x0506_0708 };
-    assert_eq!(tuple.octets(), [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(ProtectionTuple::parse(tuple.octets()), tuple);
+    assert_eq!(tuple.bytes(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(ProtectionTuple::parse(tuple.bytes()), tuple);
     // The guard of 32 bytes of zeros, ones, and of the example of clause 4.22.4 (annex C).
     assert_eq!((Guard::Crc16.of(&[0; 32]), Guard::Crc16.of(&[0xff; 32])), (0, 0xa293));
     let counting: Vec<u8> = (0..32).collect();

@@ -11,7 +11,7 @@ use super::{Response, Step, Task, inquiry, mode, opcodes};
 use crate::indexed::TableIndex;
 use linerate_block::{Buffer, Tag};
 use linerate_wire::Wwn;
-use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_octets, put_luns};
+use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_bytes, put_luns};
 
 impl Disks {
     /// Answers a command to a LUN that the initiator does not see (SPC-4, clause 4.6.4): only three commands give more
@@ -110,12 +110,12 @@ impl Disks {
             }
             Cdb::ReadCapacity10 => {
                 self.ready(index)?;
-                self.scratch.extend(self.units[index].capacity().octets_10());
+                self.scratch.extend(self.units[index].capacity().bytes_10());
                 8
             }
             Cdb::ReadCapacity16 { allocation } => {
                 self.ready(index)?;
-                self.scratch.extend(self.units[index].capacity().octets_16());
+                self.scratch.extend(self.units[index].capacity().bytes_16());
                 allocation
             }
             Cdb::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation } => {
@@ -204,7 +204,7 @@ impl Disks {
             }
         };
         luns.sort_unstable();
-        put_luns(luns.into_iter().filter_map(lun_octets), &mut list);
+        put_luns(luns.into_iter().filter_map(lun_bytes), &mut list);
         self.scratch = list;
         Ok(())
     }
@@ -288,8 +288,8 @@ impl Disks {
 /// Sense data as data in (SPC-4, clause 6.39).
 fn put_sense(sense: &Sense, descriptors: bool, to: &mut Vec<u8>) {
     if descriptors {
-        let (octets, len) = sense.descriptors();
-        to.extend(&octets[..len]);
+        let (bytes, len) = sense.descriptors();
+        to.extend(&bytes[..len]);
     } else {
         to.extend(sense.fixed());
     }

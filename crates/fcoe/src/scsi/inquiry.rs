@@ -28,7 +28,7 @@ const PAGES: [u8; 7] = [
 pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let peripheral = Qualifier::NOT_SUPPORTED.0 << 5 | NONE;
     match page {
-        None => to.extend(standard(Qualifier::NOT_SUPPORTED, NONE, "").octets()),
+        None => to.extend(standard(Qualifier::NOT_SUPPORTED, NONE, "").bytes()),
         Some(VpdPage::SUPPORTED) => vpd(peripheral, VpdPage::SUPPORTED, to, |to| to.push(VpdPage::SUPPORTED)),
         Some(_) => return Err(Response::invalid_field(2, None)),
     }
@@ -39,20 +39,20 @@ pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response>
 pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let Some(page) = page else {
         let disk = standard(Qualifier::CONNECTED, DISK, unit.geometry.product);
-        to.extend(Inquiry { protect: unit.protection.is_some(), ..disk }.octets());
+        to.extend(Inquiry { protect: unit.protection.is_some(), ..disk }.bytes());
         return Ok(());
     };
     let body: &dyn Fn(&mut Vec<u8>) = match page {
         VpdPage::SUPPORTED => &|to| to.extend(PAGES),
         VpdPage::SERIAL => &|to| to.extend(serial(unit).bytes()),
         VpdPage::DESIGNATORS => &|to| designators(unit, config, to),
-        VpdPage::EXTENDED => &|to| to.extend(extended(unit).octets()),
-        VpdPage::LIMITS => &|to| to.extend(limits(unit).octets()),
+        VpdPage::EXTENDED => &|to| to.extend(extended(unit).bytes()),
+        VpdPage::LIMITS => &|to| to.extend(limits(unit).bytes()),
         VpdPage::CHARACTERISTICS => &|to| {
             let disk = BlockCharacteristics { rotation: 1, form_factor: 0, verifies_unmapped: true };
-            to.extend(disk.octets());
+            to.extend(disk.bytes());
         },
-        VpdPage::PROVISIONING => &|to| to.extend(provisioning(unit).octets()),
+        VpdPage::PROVISIONING => &|to| to.extend(provisioning(unit).bytes()),
         _ => return Err(Response::invalid_field(2, None)),
     };
     vpd(DISK, page, to, body);
@@ -78,9 +78,9 @@ fn standard(qualifier: Qualifier, device_type: u8, product: &str) -> Inquiry {
 
 /// Text, cut or padded with spaces (SPC-4, clause 4.3.1).
 fn padded<const N: usize>(text: &str) -> [u8; N] {
-    let mut octets = [b' '; N];
-    octets.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
-    octets
+    let mut bytes = [b' '; N];
+    bytes.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+    bytes
 }
 
 fn serial(unit: &Unit) -> String {

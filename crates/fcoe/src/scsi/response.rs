@@ -32,9 +32,9 @@ impl Response {
     #[must_use]
     pub fn check(sense: &Sense) -> Self {
         let mut response = Self::status(Self::CHECK_CONDITION);
-        let octets = sense.fixed();
-        response.sense[..octets.len()].copy_from_slice(&octets);
-        response.sense_len = u8::try_from(octets.len()).unwrap_or(0);
+        let bytes = sense.fixed();
+        response.sense[..bytes.len()].copy_from_slice(&bytes);
+        response.sense_len = u8::try_from(bytes.len()).unwrap_or(0);
         response
     }
 
@@ -46,8 +46,8 @@ impl Response {
 
     /// CHECK CONDITION, INVALID FIELD IN CDB, with the field's position.
     #[must_use]
-    pub fn invalid_field(octet: u16, bit: Option<u8>) -> Self {
-        Self::check(&Sense::invalid_field(octet, bit))
+    pub fn invalid_field(byte: u16, bit: Option<u8>) -> Self {
+        Self::check(&Sense::invalid_field(byte, bit))
     }
 
     /// Parsed sense data; None if there is none or it is malformed.

@@ -17,7 +17,7 @@ impl Disks {
         let guarded = medium(unit, transfer)?;
         let (offset, len) = unit.span(transfer)?;
         unit.counters.reads += 1;
-        unit.counters.octets_read += u64::from(len);
+        unit.counters.bytes_read += u64::from(len);
         slot.wanted = u64::from(moved(unit, transfer.blocks, guarded.as_ref()));
         let then = Response::good(slot.wanted);
         if len == 0 {
@@ -44,7 +44,7 @@ impl Disks {
             return Err(Response { wanted: u64::from(out), ..Response::illegal(asc::INFORMATION_UNIT) });
         }
         unit.counters.writes += 1;
-        unit.counters.octets_written += u64::from(len);
+        unit.counters.bytes_written += u64::from(len);
         slot.wanted = u64::from(out);
         if len == 0 {
             return Ok(Step::End(Response::good(0)));

@@ -34,9 +34,9 @@ pub struct UnitCounters {
     /// WRITE commands.
     pub writes: u64,
     /// Bytes requested by READ commands.
-    pub octets_read: u64,
+    pub bytes_read: u64,
     /// Bytes requested by WRITE commands.
-    pub octets_written: u64,
+    pub bytes_written: u64,
     /// Commands that ended with CHECK CONDITION.
     pub checks: u64,
     /// Operations that failed in its back end.
@@ -102,9 +102,9 @@ impl Unit {
         self.block() + if self.protection.is_some() { 8 } else { 0 }
     }
 
-    /// Number of blocks in `octets` bytes.
-    pub(super) fn blocks_in(&self, octets: u32) -> u32 {
-        octets / self.geometry.block_size
+    /// Number of blocks in `len` bytes.
+    pub(super) fn blocks_in(&self, len: u32) -> u32 {
+        len / self.geometry.block_size
     }
 
     pub(super) fn capacity(&self) -> Capacity {
@@ -135,7 +135,7 @@ impl Unit {
     pub(super) fn span(&self, transfer: &Transfer) -> Result<(u64, u32), Response> {
         self.has(transfer.lba, u64::from(transfer.blocks))?;
         match transfer.blocks.checked_mul(self.geometry.block_size) {
-            Some(octets) if octets <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
+            Some(len) if len <= MAX_TRANSFER => Ok((transfer.lba * self.block(), len)),
             // SBC-3, clause 6.6.3: more than MAXIMUM TRANSFER LENGTH.
             _ => Err(Response::invalid_field(length_field(transfer.width), None)),
         }

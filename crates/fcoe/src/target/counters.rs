@@ -95,9 +95,9 @@ pub struct TargetCounters {
     /// Commands answered with FCP_RSP.
     pub responses: u64,
     /// Bytes of data in, retransmissions included.
-    pub octets_sent: u64,
+    pub bytes_sent: u64,
     /// Bytes of data out that were stored.
-    pub octets_received: u64,
+    pub bytes_received: u64,
     /// FCP_XFER_RDY frames sent.
     pub transfer_readies: u64,
     /// Commands answered with TASK SET FULL or BUSY.

@@ -45,7 +45,7 @@ pub struct TargetConfig {
     /// Ended exchanges that are kept for retransmission requests (SRR).
     pub max_finished: u16,
     /// Bytes of buffers that such exchanges keep; must be fewer than the device server has, or its commands find none.
-    pub max_finished_octets: usize,
+    pub max_finished_bytes: usize,
 }
 
 impl Default for TargetConfig {
@@ -60,7 +60,7 @@ impl Default for TargetConfig {
             turn: 32,
             patience: 60 * SECOND,
             max_finished: 1024,
-            max_finished_octets: 8 << 20,
+            max_finished_bytes: 8 << 20,
         }
     }
 }
@@ -75,9 +75,9 @@ pub struct TargetPeer {
     /// Commands since it logged in.
     pub commands: u64,
     /// Bytes of data in since then.
-    pub octets_sent: u64,
+    pub bytes_sent: u64,
     /// Bytes of data out since then.
-    pub octets_received: u64,
+    pub bytes_received: u64,
 }
 
 /// An FCP target: all exchanges of which it is the responder, and the device server behind them.
@@ -96,7 +96,7 @@ pub struct Target<S> {
     /// Buffer to assemble a frame from memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
     /// Bytes of buffers in finished exchanges.
-    finished_octets: usize,
+    finished_bytes: usize,
     sweep_at: u64,
     /// Sent data has released waiting tasks: the device server has a step.
     woken: bool,
@@ -116,7 +116,7 @@ impl<S: DeviceServer> Target<S> {
             rec_polls: RecPolls::new(),
             counters: TargetCounters::default(),
             scratch: Box::new([0; send::MAX_PAYLOAD]),
-            finished_octets: 0,
+            finished_bytes: 0,
             sweep_at: 0,
             woken: false,
         }
@@ -163,7 +163,7 @@ impl<S: DeviceServer> Target<S> {
             self.down(before.peer.id);
         }
         let peer = within_limits(peer);
-        self.peers[index] = Some(TargetPeer { peer, queue_depth: 0, commands: 0, octets_sent: 0, octets_received: 0 });
+        self.peers[index] = Some(TargetPeer { peer, queue_depth: 0, commands: 0, bytes_sent: 0, bytes_received: 0 });
         self.device.nexus(peer.id, peer.wwpn);
         true
     }
@@ -309,7 +309,7 @@ impl<S: DeviceServer> Target<S> {
             State::Free | State::Working | State::Aborted => {}
         }
         if finished {
-            self.finished_octets -= kept;
+            self.finished_bytes -= kept;
         }
         self.table.remove(place);
     }
@@ -353,10 +353,10 @@ impl<S: DeviceServer> Target<S> {
         let (e_d_tov, r_a_tov) = (peer.e_d_tov.min(60 * SECOND), peer.r_a_tov.min(120 * SECOND));
         let rr_tov = if peer.retry { e_d_tov + SECOND + 2 * r_a_tov + SECOND } else { 2 * SECOND };
         exchange.deadline = now.saturating_add(rr_tov);
-        self.finished_octets += exchange.kept();
+        self.finished_bytes += exchange.kept();
         self.table.append(Which::Finished, place);
         while self.table.count(Which::Finished) > usize::from(self.config.max_finished)
-            || self.finished_octets > self.config.max_finished_octets
+            || self.finished_bytes > self.config.max_finished_bytes
         {
             let Some(oldest) = self.table.first(Which::Finished) else { return };
             self.end(oldest);

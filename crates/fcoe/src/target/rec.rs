@@ -80,7 +80,7 @@ impl<S: DeviceServer> Target<S> {
                 parameter: 0,
             };
             let exchange = ExchangeRepr { originator: peer.fc_id, ox_id, rx_id };
-            self.reply(&peer, header, &exchange.octets(ElsCommand::REC));
+            self.reply(&peer, header, &exchange.bytes(ElsCommand::REC));
             self.counters.rec_polls += 1;
             left -= 1;
             if left == 0 {

@@ -20,8 +20,8 @@ impl<S: DeviceServer> Target<S> {
         let end = receiving.next(frame)?;
         match &mut receiving.into {
             Place::Buffer(buffer) => {
-                let octets = buffer.bytes_mut().get_mut(receiving.received as usize..end as usize);
-                octets.ok_or(TargetDrop::Beyond)?.copy_from_slice(payload);
+                let bytes = buffer.bytes_mut().get_mut(receiving.received as usize..end as usize);
+                bytes.ok_or(TargetDrop::Beyond)?.copy_from_slice(payload);
             }
             Place::Memory(offset) => {
                 let offset = offset.saturating_add(u64::from(receiving.received));
@@ -41,9 +41,9 @@ impl<S: DeviceServer> Target<S> {
         exchange.moved = exchange.moved.max(end);
         exchange.deadline = now.saturating_add(self.config.patience);
         let (all, burst) = (end == receiving.len, end == receiving.burst_end);
-        self.counters.octets_received += payload.len() as u64;
+        self.counters.bytes_received += payload.len() as u64;
         if let Some(known) = self.peer_mut(peer.id) {
-            known.octets_received += payload.len() as u64;
+            known.bytes_received += payload.len() as u64;
         }
         if all {
             self.received(now, place);

@@ -89,7 +89,7 @@ impl<S: DeviceServer> Target<S> {
         // have the recovery qualifier (FC-FS-3, Basic Accept).
         let accept =
             BaAccRepr { last_seq_id: None, ox_id: header.ox_id, rx_id, low_seq_cnt: 0, high_seq_cnt: u16::MAX };
-        self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept.octets());
+        self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept.bytes());
         Ok(())
     }
 
@@ -132,8 +132,8 @@ impl<S: DeviceServer> Target<S> {
         if reply == FcpSrrReply::Accept {
             self.counters.retransmissions += 1;
         }
-        let (octets, len) = reply.octets();
-        self.answer(peer, header, r_ctl::FC4_LS_REPLY, FcType::FCP, header.rx_id, &octets[..len]);
+        let (bytes, len) = reply.bytes();
+        self.answer(peer, header, r_ctl::FC4_LS_REPLY, FcType::FCP, header.rx_id, &bytes[..len]);
         result
     }
 
@@ -174,7 +174,7 @@ impl<S: DeviceServer> Target<S> {
             _ => return LOGICAL_ERROR,
         }
         if finished {
-            self.finished_octets -= kept;
+            self.finished_bytes -= kept;
         }
         self.table.append(Which::Ready, place);
         FcpSrrReply::Accept

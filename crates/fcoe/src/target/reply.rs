@@ -60,15 +60,15 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Sends a frame of ours when there is room.
-    pub(super) fn reply(&mut self, peer: &Peer, header: FcHeader, octets: &[u8]) {
+    pub(super) fn reply(&mut self, peer: &Peer, header: FcHeader, bytes: &[u8]) {
         if self.replies.0.len() == MAX {
             return self.counters.drop(TargetDrop::NoRoom);
         }
         let header =
             FcHeader { d_id: peer.fc_id, s_id: peer.own, cs_ctl: 0, df_ctl: 0, seq_cnt: 0, parameter: 0, ..header };
         let mut payload = [0; MAX_LEN];
-        payload[..octets.len()].copy_from_slice(octets);
-        self.replies.0.push_back(Reply { peer: peer.id, header, payload, len: octets.len() });
+        payload[..bytes.len()].copy_from_slice(bytes);
+        self.replies.0.push_back(Reply { peer: peer.id, header, payload, len: bytes.len() });
     }
 
     /// Sends waiting replies, except to peers that are gone; false when there was no room for all.

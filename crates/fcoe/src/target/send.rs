@@ -118,13 +118,13 @@ impl<S: DeviceServer> Target<S> {
         let header = FcHeader { f_ctl, seq_id, seq_cnt, parameter: answering.sent, ..base };
         let (link, max_payload) = (peer.link, peer.max_payload);
         let frames = out.sequence(&Sequence { link, header, max_payload, start, end, payload: &pieces });
-        let octets = offered.min(frames.saturating_mul(max_payload));
-        if octets == 0 {
+        let bytes = offered.min(frames.saturating_mul(max_payload));
+        if bytes == 0 {
             return Some(Turn::Blocked { sent: false });
         }
         // No more is offered than is left to send.
         let left = answering.len - answering.sent;
-        let moved = u32::try_from(octets).map_or(left, |octets| octets.min(left));
+        let moved = u32::try_from(bytes).map_or(left, |bytes| bytes.min(left));
         answering.sent += moved;
         answering.begun = true;
         // SEQ_CNT wraps (FC-FS-3, sequence count).
@@ -132,11 +132,11 @@ impl<S: DeviceServer> Target<S> {
         exchange.seq_id = seq_id;
         exchange.moved = exchange.moved.max(answering.sent);
         let all = answering.sent == answering.len;
-        counters.octets_sent += u64::from(moved);
+        counters.bytes_sent += u64::from(moved);
         if let Some(known) = self.peer_mut(peer.id) {
-            known.octets_sent += u64::from(moved);
+            known.bytes_sent += u64::from(moved);
         }
-        Some(match (all, octets < offered) {
+        Some(match (all, bytes < offered) {
             (true, _) => Turn::Over,
             (false, true) => Turn::Blocked { sent: true },
             (false, false) => Turn::More,
@@ -158,15 +158,15 @@ impl<S: DeviceServer> Target<S> {
             sense,
             ..FcpResponse::default()
         };
-        let mut octets = [0; FcpResponse::LEN + 32];
-        let Ok(len) = unit.emit(&mut octets) else { return Turn::Over };
+        let mut bytes = [0; FcpResponse::LEN + 32];
+        let Ok(len) = unit.emit(&mut bytes) else { return Turn::Over };
         let ends = if confirm { f_ctl::SEQUENCE_INITIATIVE } else { f_ctl::LAST_SEQUENCE };
         let header = FcHeader {
             f_ctl: f_ctl::EXCHANGE_RESPONDER | f_ctl::END_SEQUENCE | ends,
             seq_id: exchange.seq_id.wrapping_add(1),
             ..header(peer, exchange, r_ctl::STATUS)
         };
-        if !send_frame(peer, header, &octets[..len], out) {
+        if !send_frame(peer, header, &bytes[..len], out) {
             return Turn::Blocked { sent: false };
         }
         exchange.seq_id = header.seq_id;
@@ -184,7 +184,7 @@ impl<S: DeviceServer> Target<S> {
         let State::Receiving(receiving) = &mut exchange.state else { return Turn::Over };
         let ready = FcpTransferReady { offset: receiving.received, len: receiving.burst_end - receiving.received };
         let f_ctl = f_ctl::EXCHANGE_RESPONDER | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
-        if !send_frame(peer, FcHeader { f_ctl, seq_id, ..base }, &ready.octets(), out) {
+        if !send_frame(peer, FcHeader { f_ctl, seq_id, ..base }, &ready.bytes(), out) {
             return Turn::Blocked { sent: false };
         }
         (receiving.asked, receiving.sequence) = (true, None);

@@ -42,7 +42,7 @@ fn run(seed: u64) -> Tally {
 }
 
 #[test]
-fn no_schedule_of_faults_makes_a_wrong_octet_or_leaves_anything_behind() {
+fn no_schedule_of_faults_makes_a_wrong_byte_or_leaves_anything_behind() {
     if let Some(seed) = number("LINERATE_SEED") {
         return eprintln!("{}", run(seed));
     }

@@ -101,7 +101,7 @@ impl Medium {
             let start = usize::try_from(lba).unwrap() * BLOCK;
             start..start + len
         };
-        let octets = |blocks: u64| usize::try_from(blocks).unwrap() * BLOCK;
+        let bytes = |blocks: u64| usize::try_from(blocks).unwrap() * BLOCK;
         match operation {
             Operation::Read { lba, buffer } => {
                 let from = range(*lba, buffer.len());
@@ -109,8 +109,8 @@ impl Medium {
             }
             Operation::Write { lba, buffer, fua } => self.put(range(*lba, buffer.len()), Some(buffer), *fua),
             Operation::Flush => self.stable.copy_from_slice(&self.current),
-            Operation::Discard { lba, blocks } => self.put(range(*lba, octets(*blocks)), None, false),
-            Operation::WriteZeroes { lba, blocks, fua, .. } => self.put(range(*lba, octets(*blocks)), None, *fua),
+            Operation::Discard { lba, blocks } => self.put(range(*lba, bytes(*blocks)), None, false),
+            Operation::WriteZeroes { lba, blocks, fua, .. } => self.put(range(*lba, bytes(*blocks)), None, *fua),
         }
     }
 

@@ -71,15 +71,15 @@ pub(crate) struct Model {
 }
 
 /// The bytes of a block.
-pub(crate) fn octets(value: Value, lun: usize, lba: usize) -> [u8; BLOCK] {
-    let mut octets = [0; BLOCK];
+pub(crate) fn bytes(value: Value, lun: usize, lba: usize) -> [u8; BLOCK] {
+    let mut bytes = [0; BLOCK];
     if value != 0 {
         let seed = u64::from(value) << 20 | (lun as u64) << 16 | lba as u64;
-        for (i, word) in octets.chunks_exact_mut(8).enumerate() {
+        for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
             word.copy_from_slice(&mix(seed << 6 | i as u64).to_le_bytes());
         }
     }
-    octets
+    bytes
 }
 
 fn meets(a: &Range<usize>, b: &Range<usize>) -> bool {
@@ -258,14 +258,14 @@ fn check(op: &Op, data: &[u8]) {
     assert_eq!(data.len(), op.range.len() * BLOCK);
     for ((lba, before), block) in op.range.clone().zip(&op.before).zip(data.chunks_exact(BLOCK)) {
         let values = || before.iter().copied().chain(op.beside(lba));
-        if values().any(|value| octets(value, op.lun, lba) == block) {
+        if values().any(|value| bytes(value, op.lun, lba) == block) {
             continue;
         }
         let mixed = op.lun == RAM && {
-            let all: Vec<_> = values().map(|value| octets(value, op.lun, lba)).collect();
-            block.iter().enumerate().all(|(i, octet)| all.iter().any(|octets| octets[i] == *octet))
+            let all: Vec<_> = values().map(|value| bytes(value, op.lun, lba)).collect();
+            block.iter().enumerate().all(|(i, byte)| all.iter().any(|bytes| bytes[i] == *byte))
         };
-        let value = (0..10_000).find(|value| octets(*value, op.lun, lba) == block);
+        let value = (0..10_000).find(|value| bytes(*value, op.lun, lba) == block);
         assert!(mixed, "block {lba} of disk {} holds {value:?}, not one of {before:?} or {:?}", op.lun, op.beside);
     }
 }

@@ -60,15 +60,15 @@ impl Transmit for Out {
 fn frame(sequence: &Sequence<'_>, mut header: FcHeader, payload: &[u8], ends: FcoeRepr) -> Vec<u8> {
     let fill = payload.len().next_multiple_of(4) - payload.len();
     header.f_ctl |= u32::try_from(fill).unwrap();
-    let mut octets = vec![0; EthernetFrame::<&[u8]>::HEADER_LEN];
+    let mut bytes = vec![0; EthernetFrame::<&[u8]>::HEADER_LEN];
     let ethernet = EthernetRepr { dst: sequence.link.dst, src: sequence.link.src, ethertype: EtherType::FCOE };
-    ethernet.emit(&mut octets).unwrap();
-    octets.extend(ends.header());
-    octets.extend(header.octets());
-    octets.extend(payload);
-    octets.extend(std::iter::repeat_n(0, fill));
-    octets.extend(ends.trailer(0));
-    octets
+    ethernet.emit(&mut bytes).unwrap();
+    bytes.extend(ends.header());
+    bytes.extend(header.bytes());
+    bytes.extend(payload);
+    bytes.extend(std::iter::repeat_n(0, fill));
+    bytes.extend(ends.trailer(0));
+    bytes
 }
 
 /// Rates of the faults of frames, per thousand, and the number of each so far.

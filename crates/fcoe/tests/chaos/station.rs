@@ -6,7 +6,7 @@ use crate::model::BLOCKS;
 use crate::network::Out;
 use linerate_block::{Memory, Ram, Tag};
 use linerate_fcoe::*;
-use linerate_wire::scsi::lun_octets;
+use linerate_wire::scsi::lun_bytes;
 use linerate_wire::{MacAddr, Wwn};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub(crate) const DEPTH: u16 = 16;
 const WITHIN: PeerId = PeerId { index: 99, generation: 9 };
 
 pub(crate) fn lun(number: usize) -> Lun {
-    Lun(lun_octets(u16::try_from(number).unwrap()).unwrap())
+    Lun(lun_bytes(u16::try_from(number).unwrap()).unwrap())
 }
 
 /// One node on the network, and its replacement after a restart.
@@ -54,7 +54,7 @@ impl Station {
                 turn: chance.of(&[1, 2, 32]),
                 patience: 20 * SECOND,
                 max_finished: 16,
-                max_finished_octets: 1 << 14,
+                max_finished_bytes: 1 << 14,
             });
         } else {
             let exchanges = usize::from(DEPTH);

@@ -2,7 +2,7 @@
 
 use crate::chance::Chance;
 use crate::medium::BLOCK;
-use crate::model::{BLOCKS, Kind, Model, Op, SLOW, octets};
+use crate::model::{BLOCKS, Kind, Model, Op, SLOW, bytes};
 use crate::station::lun;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{Command, Completed, Data, Outcome, TaskAttribute, TransportError};
@@ -36,9 +36,8 @@ pub(crate) fn begin(chance: &mut Chance, model: &mut Model) -> usize {
 pub(crate) fn command(op: &Op, tag: Tag, attribute: TaskAttribute, timeout: u64) -> Command {
     let (lba, blocks) = (op.range.start as u64, u32::try_from(op.range.len()).unwrap());
     let transfer = |fua| Transfer { width: Width::Ten, lba, blocks, protect: 0, dpo: false, fua };
-    let content = |value, range: std::ops::Range<usize>| -> Vec<u8> {
-        range.flat_map(|lba| octets(value, op.lun, lba)).collect()
-    };
+    let content =
+        |value, range: std::ops::Range<usize>| -> Vec<u8> { range.flat_map(|lba| bytes(value, op.lun, lba)).collect() };
     let (cdb, data) = match op.kind {
         Kind::Read => (Cdb::Read(transfer(false)), Data::In(Buffer::new(op.range.len() * BLOCK))),
         Kind::Write { fua } => (Cdb::Write(transfer(fua)), out(&content(op.value, op.range.clone()))),
@@ -53,16 +52,16 @@ pub(crate) fn command(op: &Op, tag: Tag, attribute: TaskAttribute, timeout: u64)
         }
         Kind::Flush => (Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 }, Data::None),
     };
-    let octets = cdb.octets().unwrap();
+    let bytes = cdb.bytes().unwrap();
     let mut cdb = [0; 32];
-    cdb[..octets.len()].copy_from_slice(&octets);
-    let cdb_len = u8::try_from(octets.len()).unwrap();
+    cdb[..bytes.len()].copy_from_slice(&bytes);
+    let cdb_len = u8::try_from(bytes.len()).unwrap();
     Command { tag, lun: lun(op.lun), cdb, cdb_len, attribute, data, timeout }
 }
 
-fn out(octets: &[u8]) -> Data {
-    let mut buffer = Buffer::new(octets.len());
-    buffer.bytes_mut().copy_from_slice(octets);
+fn out(bytes: &[u8]) -> Data {
+    let mut buffer = Buffer::new(bytes.len());
+    buffer.bytes_mut().copy_from_slice(bytes);
     Data::Out(buffer)
 }
 

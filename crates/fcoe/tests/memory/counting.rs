@@ -10,24 +10,24 @@ thread_local! {
 
 struct Counting;
 
-fn count(octets: i64, times: u64) {
-    HELD.with(|held| held.set((held.get().0 + octets, held.get().1 + times)));
+fn count(bytes: i64, times: u64) {
+    HELD.with(|held| held.set((held.get().0 + bytes, held.get().1 + times)));
 }
 
-fn octets(layout: Layout) -> i64 {
+fn bytes(layout: Layout) -> i64 {
     i64::try_from(layout.size()).unwrap_or(i64::MAX)
 }
 
 // SAFETY: hands everything to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(octets(layout), 1);
+        count(bytes(layout), 1);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-octets(layout), 0);
+        count(-bytes(layout), 0);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(at, layout) }
     }

@@ -22,8 +22,8 @@ impl Line {
 
 impl Transmit for Line {
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize {
-        let octets: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
-        let all = octets.div_ceil(sequence.max_payload).max(1);
+        let bytes: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
+        let all = bytes.div_ceil(sequence.max_payload).max(1);
         let (mut piece, mut at) = (0, 0);
         let count = all.min(self.room());
         for i in 0..count {
@@ -37,17 +37,17 @@ impl Transmit for Line {
                 header.f_ctl &= !(f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE | f_ctl::LAST_SEQUENCE);
             }
             let sof = if sequence.start && i == 0 { Sof::I3 } else { Sof::N3 };
-            let here = (octets - i * sequence.max_payload).min(sequence.max_payload);
+            let here = (bytes - i * sequence.max_payload).min(sequence.max_payload);
             let fill = here.next_multiple_of(4) - here;
             header.f_ctl |= u32::try_from(fill).unwrap();
             let repr = FcoeRepr { sof, eof: if last && sequence.end { Eof::T } else { Eof::N } };
             let (mut frame, mut len) = ([0; 2176], 0);
-            let mut put = |octets: &[u8]| {
-                frame[len..len + octets.len()].copy_from_slice(octets);
-                len += octets.len();
+            let mut put = |bytes: &[u8]| {
+                frame[len..len + bytes.len()].copy_from_slice(bytes);
+                len += bytes.len();
             };
             put(&repr.header());
-            put(&header.octets());
+            put(&header.bytes());
             let mut left = sequence.max_payload;
             while left > 0 && piece < sequence.payload.len() {
                 let rest = &sequence.payload[piece][at..];
@@ -191,7 +191,7 @@ fn ten_thousand_exchanges_at_both_ends_take_less_than_64_mib() {
     let before = held().0;
     let mut world = World::new(10_000, true);
     let made = held().0 - before;
-    assert!(made < 16 << 20, "{made} octets");
+    assert!(made < 16 << 20, "{made} bytes");
     world.submit(false, 0, Buffer::new(512));
     world.run_target();
     world.run_initiator();
@@ -210,5 +210,5 @@ fn ten_thousand_exchanges_at_both_ends_take_less_than_64_mib() {
         (10_000, 10_000, 10_000)
     );
     let held = held().0 - before;
-    assert!(held < 64 << 20, "{held} octets, buffers of the initiator's and a disk of 1 MiB included");
+    assert!(held < 64 << 20, "{held} bytes, buffers of the initiator's and a disk of 1 MiB included");
 }

@@ -14,8 +14,8 @@ impl Memory for Disk {
     fn read(&self, offset: u64, len: usize) -> &[u8] {
         &self.0[usize::try_from(offset).unwrap()..][..len]
     }
-    fn write(&mut self, offset: u64, octets: &[u8]) {
-        self.0[usize::try_from(offset).unwrap()..][..octets.len()].copy_from_slice(octets);
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self.0[usize::try_from(offset).unwrap()..][..bytes.len()].copy_from_slice(bytes);
     }
     fn protection(&self, _: u64) -> Option<[u8; 8]> {
         None
@@ -64,8 +64,8 @@ impl Transmit for Nobody {
             r_ctl::STATUS => self.responses += 1,
             _ => {}
         }
-        let octets: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
-        octets.div_ceil(sequence.max_payload)
+        let bytes: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
+        bytes.div_ceil(sequence.max_payload)
     }
     fn frame(&mut self, _: &[u8]) -> bool {
         false
@@ -91,7 +91,7 @@ const PEER: Peer = Peer {
 };
 
 /// A frame of the initiator's, from its FCoE header on, in memory that is used again.
-fn frame(octets: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: OxId, rx_id: RxId, payload: &[u8]) {
+fn frame(bytes: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: OxId, rx_id: RxId, payload: &[u8]) {
     let header = FcHeader {
         r_ctl,
         d_id: PEER.own,
@@ -107,22 +107,22 @@ fn frame(octets: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: OxId, rx_id: RxId, 
         parameter: 0,
     };
     let repr = FcoeRepr { sof: Sof::I3, eof: Eof::T };
-    octets.clear();
-    octets.extend_from_slice(&repr.header());
-    octets.extend_from_slice(&header.octets());
-    octets.extend_from_slice(payload);
-    octets.extend_from_slice(&repr.trailer(0));
+    bytes.clear();
+    bytes.extend_from_slice(&repr.header());
+    bytes.extend_from_slice(&header.bytes());
+    bytes.extend_from_slice(payload);
+    bytes.extend_from_slice(&repr.trailer(0));
 }
 
-fn command(octets: &mut Vec<u8>, ox_id: OxId, code: u8) {
+fn command(bytes: &mut Vec<u8>, ox_id: OxId, code: u8) {
     let mut unit = [0; 32];
     (unit[11], unit[12], unit[20], unit[30]) = (if code == 0x28 { 2 } else { 1 }, code, 1, 2);
-    frame(octets, r_ctl::COMMAND, 0x29_0000, ox_id, RxId::UNASSIGNED, &unit);
+    frame(bytes, r_ctl::COMMAND, 0x29_0000, ox_id, RxId::UNASSIGNED, &unit);
 }
 
 #[test]
 fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
-    let mut octets = Vec::with_capacity(4096);
+    let mut bytes = Vec::with_capacity(4096);
     let before = held().0;
     for retry in [false, true] {
         let peer = Peer { retry, ..PEER };
@@ -131,22 +131,22 @@ fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
         assert!(target.up(&peer));
         let mut out = Nobody { rx_id: RxId::UNASSIGNED, responses: 0 };
         let made = held();
-        assert!(made.0 - before < 8 << 20, "{} octets", made.0 - before);
+        assert!(made.0 - before < 8 << 20, "{} bytes", made.0 - before);
         for round in 0..20_000_u16 {
             for code in [0x28, 0x2a] {
-                command(&mut octets, OxId(round % 16), code);
-                target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
+                command(&mut bytes, OxId(round % 16), code);
+                target.handle(1, &peer, &FcoeFrame::new_checked(&bytes).unwrap(), &mut out);
                 if code == 0x2a {
-                    frame(&mut octets, r_ctl::DATA, 0x09_0008, OxId(round % 16), out.rx_id, &[7; 512]);
-                    target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
+                    frame(&mut bytes, r_ctl::DATA, 0x09_0008, OxId(round % 16), out.rx_id, &[7; 512]);
+                    target.handle(1, &peer, &FcoeFrame::new_checked(&bytes).unwrap(), &mut out);
                 }
                 target.poll(1, &mut out);
             }
         }
         assert_eq!((out.responses, target.counters().drops()), (40_000, 0));
         for ox_id in 0..10_000 {
-            command(&mut octets, OxId(ox_id), 0x2a);
-            target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
+            command(&mut bytes, OxId(ox_id), 0x2a);
+            target.handle(1, &peer, &FcoeFrame::new_checked(&bytes).unwrap(), &mut out);
         }
         assert_eq!(target.peers().next().unwrap().queue_depth, 10_000);
         assert_eq!(held(), made, "nothing was allocated since it was made");

@@ -112,15 +112,15 @@ impl Store {
             store.line(head)?;
             return Ok(store);
         }
-        let mut octets = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut octets));
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
         read.map_err(trouble)?;
-        if octets.len() as u64 > LARGEST {
+        if bytes.len() as u64 > LARGEST {
             return Err(trouble(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB")));
         }
         // The text after the last line break was cut short.
-        let whole = octets.iter().rposition(|octet| *octet == b'\n').map_or(0, |at| at + 1);
-        let text = String::from_utf8_lossy(&octets[..whole]);
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text = String::from_utf8_lossy(&bytes[..whole]);
         let mut lines = text.lines();
         let other = |found: &str| {
             let found = found.chars().filter(|c| !c.is_control()).take(80).collect();

@@ -183,8 +183,8 @@ fn judge<'a>(payload: &[u8], mut frames: impl Iterator<Item = &'a [u8]>) -> Resu
 
 /// CRC-32, computed bit by bit.
 fn plainly(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, octet| {
-        (0..8).fold(crc ^ u32::from(*octet), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
     })
 }
 

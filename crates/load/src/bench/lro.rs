@@ -39,16 +39,16 @@ fn measure(flows: u16, time: Duration) -> Result<f64, Missing> {
     let mut lro = Lro::new(CONFIG);
     let wanted = [frames.len(), frames.len() * MSS, flows.into()].map(|n| n * PASSES);
     let ns = each_ns(time, || {
-        let (mut segments, mut octets, mut packets) = (0, 0, 0);
+        let (mut segments, mut bytes, mut packets) = (0, 0, 0);
         for _ in 0..PASSES {
             pass(&mut lro, &frames, |merged| {
                 segments += merged.pieces.len();
-                octets += merged.pieces.iter().map(|piece| usize::from(piece.end - piece.start)).sum::<usize>();
+                bytes += merged.pieces.iter().map(|piece| usize::from(piece.end - piece.start)).sum::<usize>();
                 packets += 1;
             })?;
         }
-        if [segments, octets, packets] != wanted {
-            let came = [segments, octets, packets];
+        if [segments, bytes, packets] != wanted {
+            let came = [segments, bytes, packets];
             return Err(failed(format!("{wanted:?} segments, bytes and packets became {came:?}")));
         }
         Ok(segments as u64)

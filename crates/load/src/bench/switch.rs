@@ -131,7 +131,7 @@ fn between(setting: &Setting) -> Result<f64, Missing> {
 
 /// Runs a pkt-gen in its own process; returns the number of frames that it sent.
 fn send_from_outside(setting: &Setting, switch: &str) -> Result<u64, Missing> {
-    let mac = |last| station(last).map(|octet| format!("{octet:02x}")).join(":");
+    let mac = |last| station(last).map(|byte| format!("{byte:02x}")).join(":");
     let arguments = [
         ("-i", format!("vale:{switch}:sender")),
         ("-S", mac(1)),

@@ -182,8 +182,6 @@ impl Search {
 /// Number of a LUN, as targets and users count them.
 #[must_use]
 pub fn number(unit: &RemoteUnit) -> String {
-    scsi::lun_number(unit.lun.lun.0).map_or_else(
-        || unit.lun.lun.0.iter().map(|octet| format!("{octet:02x}")).collect(),
-        |number| number.to_string(),
-    )
+    scsi::lun_number(unit.lun.lun.0)
+        .map_or_else(|| unit.lun.lun.0.iter().map(|byte| format!("{byte:02x}")).collect(), |number| number.to_string())
 }

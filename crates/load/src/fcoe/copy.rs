@@ -32,7 +32,7 @@ pub struct Order {
 #[derive(Debug)]
 pub struct Copied {
     /// Number of bytes that have been copied.
-    pub octets: u64,
+    pub bytes: u64,
     /// True if the reader of standard output is gone.
     pub unread: bool,
     /// Failure in one line, if any.
@@ -161,7 +161,7 @@ pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) ->
     };
     let remark = visit.work(&mut copy)?;
     let result = copy.result.unwrap_or_else(|| Err("the copy did not end; try again".to_owned()));
-    Ok(Copied { octets: copy.moved, unread: copy.unread, result: result.map_err(|why| why + remark) })
+    Ok(Copied { bytes: copy.moved, unread: copy.unread, result: result.map_err(|why| why + remark) })
 }
 
 impl Work for Copy<'_> {

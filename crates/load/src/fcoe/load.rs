@@ -26,11 +26,11 @@ const UNIT_ATTENTION: u8 = 0x06;
 /// Number of adjacent requests on a disk. It is odd, so that with alternating READs and WRITEs a position is read in
 /// one lap and written in the next.
 pub(super) fn positions(setup: &Setup) -> u64 {
-    let octets = match setup.medium {
+    let size = match setup.medium {
         Medium::Null => SPAN,
-        Medium::Ram(octets) => octets.min(SPAN),
+        Medium::Ram(size) => size.min(SPAN),
     };
-    (octets / u64::from(setup.io_bytes).max(1)).saturating_sub(1) | 1
+    (size / u64::from(setup.io_bytes).max(1)).saturating_sub(1) | 1
 }
 
 /// Phase of an initiator.

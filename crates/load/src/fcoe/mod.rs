@@ -118,7 +118,7 @@ pub struct Measured {
     /// Requests completed in the time that counts.
     pub requests: u64,
     /// Bytes of these requests.
-    pub octets: u64,
+    pub bytes: u64,
     /// Duration of that time, seconds.
     pub seconds: f64,
     /// Requests that failed, or moved wrong data, at any time.
@@ -145,7 +145,7 @@ impl Measured {
     /// Bytes per second.
     #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
-        self.octets as f64 / self.seconds
+        self.bytes as f64 / self.seconds
     }
 
     /// Latency of the requests that were timed.

@@ -39,24 +39,24 @@ impl Pattern {
     }
 
     /// Fills a buffer with whole sectors, whatever it held.
-    pub(super) fn write(&self, octets: &mut [u8], lun: u16, first: u64, generation: u32) {
-        for sector in octets.as_chunks_mut::<SECTOR>().0 {
+    pub(super) fn write(&self, bytes: &mut [u8], lun: u16, first: u64, generation: u32) {
+        for sector in bytes.as_chunks_mut::<SECTOR>().0 {
             *sector = self.text;
         }
-        self.name_all(octets, lun, first, generation);
+        self.name_all(bytes, lun, first, generation);
     }
 
     /// Sets only the names, in a buffer that already holds such sectors.
-    pub(super) fn name_all(&self, octets: &mut [u8], lun: u16, first: u64, generation: u32) {
-        for (sector, octets) in (first..).zip(octets.as_chunks_mut::<SECTOR>().0) {
-            octets[..NAME].copy_from_slice(&self.name(lun, sector, generation));
+    pub(super) fn name_all(&self, bytes: &mut [u8], lun: u16, first: u64, generation: u32) {
+        for (sector, bytes) in (first..).zip(bytes.as_chunks_mut::<SECTOR>().0) {
+            bytes[..NAME].copy_from_slice(&self.name(lun, sector, generation));
         }
     }
 
     /// True if the bytes are as [`write`](Self::write) makes them.
-    pub(super) fn check(&self, octets: &[u8], lun: u16, first: u64, generation: u32) -> bool {
-        (first..).zip(octets.as_chunks::<SECTOR>().0).all(|(sector, octets)| {
-            octets[..NAME] == self.name(lun, sector, generation) && octets[NAME..] == self.text[NAME..]
+    pub(super) fn check(&self, bytes: &[u8], lun: u16, first: u64, generation: u32) -> bool {
+        (first..).zip(bytes.as_chunks::<SECTOR>().0).all(|(sector, bytes)| {
+            bytes[..NAME] == self.name(lun, sector, generation) && bytes[NAME..] == self.text[NAME..]
         })
     }
 }
@@ -68,9 +68,9 @@ mod tests {
     /// Existing disks hold it, so it must not change.
     #[test]
     fn the_pattern_is_that_of_earlier_versions() {
-        let mut octets = [0; SECTOR];
-        Pattern::named().write(&mut octets, 3, 10, 7);
-        let words = octets.as_chunks().0;
+        let mut bytes = [0; SECTOR];
+        Pattern::named().write(&mut bytes, 3, 10, 7);
+        let words = bytes.as_chunks().0;
         assert_eq!(
             words[..2].iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>(),
             [0x52bb_0408_4ddc_d93b, 0x46b7_3e79_f0c3_7c00,]
@@ -78,21 +78,21 @@ mod tests {
     }
 
     #[test]
-    fn an_octet_a_place_or_a_generation_that_is_wrong_is_seen() {
+    fn a_byte_a_place_or_a_generation_that_is_wrong_is_seen() {
         let pattern = Pattern::named();
-        let mut octets = [0; 2 * SECTOR];
-        pattern.write(&mut octets, 3, 10, 7);
-        assert!(pattern.check(&octets, 3, 10, 7));
+        let mut bytes = [0; 2 * SECTOR];
+        pattern.write(&mut bytes, 3, 10, 7);
+        assert!(pattern.check(&bytes, 3, 10, 7));
         for (lun, first, generation) in [(2, 10, 7), (3, 11, 7), (3, 9, 7), (3, 10, 6)] {
-            assert!(!pattern.check(&octets, lun, first, generation));
+            assert!(!pattern.check(&bytes, lun, first, generation));
         }
-        for at in 0..octets.len() {
-            octets[at] ^= 0x10;
-            assert!(!pattern.check(&octets, 3, 10, 7), "octet {at}");
-            octets[at] ^= 0x10;
+        for at in 0..bytes.len() {
+            bytes[at] ^= 0x10;
+            assert!(!pattern.check(&bytes, 3, 10, 7), "byte {at}");
+            bytes[at] ^= 0x10;
         }
-        pattern.name_all(&mut octets, 5, 0, 1);
-        assert!(pattern.check(&octets, 5, 0, 1));
-        assert!(Pattern::zeros().check(&[0; 1024], 5, 0, 1) && !Pattern::zeros().check(&octets, 5, 0, 1));
+        pattern.name_all(&mut bytes, 5, 0, 1);
+        assert!(pattern.check(&bytes, 5, 0, 1));
+        assert!(Pattern::zeros().check(&[0; 1024], 5, 0, 1) && !Pattern::zeros().check(&bytes, 5, 0, 1));
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     }
     Ok(Measured {
         requests,
-        octets: requests * u64::from(setup.io_bytes),
+        bytes: requests * u64::from(setup.io_bytes),
         seconds: setup.time.as_secs_f64().max(1e-9),
         errors: loads.iter().map(|load| load.errors).sum(),
         datagrams: sender.as_ref().map_or(0.0, Sender::per_second),
@@ -151,13 +151,13 @@ fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
             Medium::Null => {
                 Box::new(Null::new(NULL_SIZE, 512, lun.into()).map_err(|_| FcoeError::Size(setup.io_bytes))?)
             }
-            Medium::Ram(octets) => {
-                let ram = Ram::new(octets / 512 * 512, 512, false, lun.into());
+            Medium::Ram(size) => {
+                let ram = Ram::new(size / 512 * 512, 512, false, lun.into());
                 let mut ram = ram.map_err(|_| FcoeError::Size(setup.io_bytes))?;
-                let mut octets = vec![0; setup.io_bytes as usize];
+                let mut bytes = vec![0; setup.io_bytes as usize];
                 for position in 0..positions(setup) {
-                    pattern.write(&mut octets, lun, position * u64::from(setup.io_bytes / 512), 0);
-                    ram.write(position * u64::from(setup.io_bytes), &octets);
+                    pattern.write(&mut bytes, lun, position * u64::from(setup.io_bytes / 512), 0);
+                    ram.write(position * u64::from(setup.io_bytes), &bytes);
                 }
                 Box::new(ram)
             }

@@ -12,7 +12,7 @@ fn short(medium: Medium, io_bytes: u32, reads: u32) -> Setup {
 fn right(setup: &Setup) -> Measured {
     let measured = measure(setup, &Stop::new().unwrap()).unwrap();
     assert!(measured.requests > 0 && measured.errors == 0, "{measured:?}");
-    assert_eq!(measured.octets, measured.requests * u64::from(setup.io_bytes));
+    assert_eq!(measured.bytes, measured.requests * u64::from(setup.io_bytes));
     assert!(measured.target.frames > 0 && measured.initiators.frames > 0 && measured.latency().is_some());
     measured
 }

@@ -158,10 +158,10 @@ impl Dice {
             IpAddr::V4(_) => Ipv4Addr::new(a[0], a[1], a[2], a[3]).into(),
             IpAddr::V6(_) => {
                 let c = self.roll().to_be_bytes();
-                let mut octets = [0; 16];
-                octets[..8].copy_from_slice(&a);
-                octets[8..].copy_from_slice(&c);
-                Ipv6Addr::from(octets).into()
+                let mut bytes = [0; 16];
+                bytes[..8].copy_from_slice(&a);
+                bytes[8..].copy_from_slice(&c);
+                Ipv6Addr::from(bytes).into()
             }
         };
         (addr, port)

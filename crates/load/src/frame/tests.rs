@@ -68,8 +68,8 @@ proptest! {
         layout in layouts(), extra in 0usize..1600, a in any::<[u8; 16]>(), b in any::<[u8; 16]>(),
         src_port in any::<u16>(), dst_port in any::<u16>(),
     ) {
-        let addr = |octets: [u8; 16]| -> IpAddr {
-            if layout.v6 { IpAddr::from(octets) } else { IpAddr::from([octets[0], octets[1], octets[2], octets[3]]) }
+        let addr = |bytes: [u8; 16]| -> IpAddr {
+            if layout.v6 { IpAddr::from(bytes) } else { IpAddr::from([bytes[0], bytes[1], bytes[2], bytes[3]]) }
         };
         let flow = Flow { src: addr(a), dst: addr(b), src_port, dst_port };
         let template = template(layout, Payload::Marked);

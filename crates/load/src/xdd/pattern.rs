@@ -19,7 +19,7 @@ pub struct Pattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
     /// One byte repeated.
-    Octet(u8),
+    Byte(u8),
     /// A pseudo-random word for each eight bytes, computed from their position on the target.
     Random,
     /// For each eight bytes their position on the target, least significant byte first.
@@ -30,7 +30,7 @@ pub enum Base {
 
 impl Default for Base {
     fn default() -> Self {
-        Self::Octet(0)
+        Self::Byte(0)
     }
 }
 
@@ -66,7 +66,7 @@ impl Pattern {
     /// Fills the data for a write at `offset`, in bytes from the target's start.
     pub fn fill(&self, offset: u64, buffer: &mut [u8]) {
         match &self.base {
-            Base::Octet(octet) => buffer.fill(if self.inverse { !octet } else { *octet }),
+            Base::Byte(byte) => buffer.fill(if self.inverse { !byte } else { *byte }),
             Base::Random | Base::Sequenced => {
                 let (words, rest) = buffer.as_chunks_mut::<8>();
                 let mut at = offset;
@@ -78,7 +78,7 @@ impl Pattern {
                 let len = rest.len();
                 rest.copy_from_slice(&last[..len]);
             }
-            Base::Text(_) => (0..).zip(buffer).for_each(|(i, octet)| *octet = self.octet(i)),
+            Base::Text(_) => (0..).zip(buffer).for_each(|(i, byte)| *byte = self.byte(i)),
         }
     }
 
@@ -87,9 +87,9 @@ impl Pattern {
     #[must_use]
     pub fn mismatch(&self, offset: u64, got: &[u8]) -> Option<(usize, u8)> {
         match &self.base {
-            Base::Octet(octet) => {
-                let want = if self.inverse { !octet } else { *octet };
-                got.iter().position(|octet| *octet != want).map(|at| (at, want))
+            Base::Byte(byte) => {
+                let want = if self.inverse { !byte } else { *byte };
+                got.iter().position(|byte| *byte != want).map(|at| (at, want))
             }
             Base::Random | Base::Sequenced => {
                 let mut at = offset;
@@ -103,9 +103,9 @@ impl Pattern {
                 }
                 None
             }
-            Base::Text(_) => (0..).zip(got).find_map(|(i, octet)| {
-                let want = self.octet(i);
-                (*octet != want).then_some((i, want))
+            Base::Text(_) => (0..).zip(got).find_map(|(i, byte)| {
+                let want = self.byte(i);
+                (*byte != want).then_some((i, want))
             }),
         }
     }
@@ -119,11 +119,11 @@ impl Pattern {
         if self.inverse { !word } else { word }.to_le_bytes()
     }
 
-    fn octet(&self, at: usize) -> u8 {
+    fn byte(&self, at: usize) -> u8 {
         let Base::Text(text) = &self.base else { return 0 };
         let inside = at < text.len() || self.replicate;
-        let octet = if inside && !text.is_empty() { text[at % text.len()] } else { 0 };
-        if self.inverse { !octet } else { octet }
+        let byte = if inside && !text.is_empty() { text[at % text.len()] } else { 0 };
+        if self.inverse { !byte } else { byte }
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
         let text = of(Base::Text(b"abc".to_vec()));
         assert_eq!(filled(&text, 512, 5), *b"abc\0\0");
         assert_eq!(filled(&Pattern { replicate: true, ..text }, 0, 7), *b"abcabca");
-        assert_eq!(filled(&of(Base::Octet(b'x')), 0, 3), *b"xxx");
+        assert_eq!(filled(&of(Base::Byte(b'x')), 0, 3), *b"xxx");
         assert_eq!(filled(&of(Base::Text(Vec::new())), 0, 2), [0, 0]);
     }
 
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn one_flipped_bit_is_found_where_it_is() {
-        for base in [Base::Octet(7), Base::Random, Base::Sequenced, Base::Text(b"linerate".to_vec())] {
+        for base in [Base::Byte(7), Base::Random, Base::Sequenced, Base::Text(b"linerate".to_vec())] {
             for inverse in [false, true] {
                 let pattern = Pattern { base: base.clone(), inverse, ..Pattern::default() };
                 let whole = filled(&pattern, 4096, 515);

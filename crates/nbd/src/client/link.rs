@@ -165,10 +165,10 @@ impl Link {
     pub(super) fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
         let (mut n, mut skip) = (0, self.sent);
         for (index, head) in self.sending.iter().take(BATCH) {
-            for octets in [&head[..], payload(self.jobs[*index].as_ref())] {
-                let skipped = skip.min(octets.len());
+            for bytes in [&head[..], payload(self.jobs[*index].as_ref())] {
+                let skipped = skip.min(bytes.len());
                 skip -= skipped;
-                slices[n] = IoSlice::new(&octets[skipped..]);
+                slices[n] = IoSlice::new(&bytes[skipped..]);
                 n += 1;
             }
         }
@@ -176,8 +176,8 @@ impl Link {
     }
 
     /// Takes note that so many of these bytes have been sent.
-    pub(super) fn sent(&mut self, octets: usize) {
-        self.sent += octets;
+    pub(super) fn sent(&mut self, count: usize) {
+        self.sent += count;
         while let Some((index, head)) = self.sending.front() {
             let len = head.len() + payload(self.jobs[*index].as_ref()).len();
             if self.sent < len {
@@ -213,14 +213,14 @@ impl Link {
     }
 
     /// Takes note that so many bytes were received into [`Self::room`].
-    pub(super) fn received(&mut self, octets: usize, now: Instant) {
+    pub(super) fn received(&mut self, count: usize, now: Instant) {
         self.heard = now;
         match &mut self.expect {
             Expect::Data { at, left, .. } if self.start == self.end => {
-                let octets = octets.min(*left);
-                (*at, *left) = (*at + octets, *left - octets);
+                let count = count.min(*left);
+                (*at, *left) = (*at + count, *left - count);
             }
-            _ => self.end = self.end.saturating_add(octets).min(self.input.len()),
+            _ => self.end = self.end.saturating_add(count).min(self.input.len()),
         }
     }
 
@@ -264,7 +264,7 @@ impl Link {
             if last {
                 let job = self.jobs[index].as_ref().ok_or(Lost)?;
                 // A READ reply that ends with neither an error nor all its data.
-                if job.error == 0 && job.part.kind == command::READ && !job.coverage.is_whole(job.part.octets()) {
+                if job.error == 0 && job.part.kind == command::READ && !job.coverage.is_whole(job.part.bytes()) {
                     return Err(Lost);
                 }
                 return Ok(Some(index));
@@ -285,7 +285,7 @@ impl Link {
         // A reply to a request that has not been sent completely cannot be genuine.
         let left = !self.sending.iter().any(|(sending, _)| *sending == index);
         let job = self.jobs.get_mut(index).and_then(Option::as_mut).filter(|_| known && left).ok_or(Lost)?;
-        let whole = job.part.octets();
+        let whole = job.part.bytes();
         let is_read = job.part.kind == command::READ;
         let (expect, used) = match reply {
             Reply::Simple { error, .. } => {
@@ -344,19 +344,19 @@ impl Link {
 /// Data that a request carries.
 fn payload(job: Option<&Job>) -> &[u8] {
     let data = job.filter(|job| job.part.kind == command::WRITE).and_then(|job| {
-        let end = job.part.from.checked_add(job.part.octets())?;
+        let end = job.part.from.checked_add(job.part.bytes())?;
         job.buffer.as_ref()?.bytes().get(job.part.from..end)
     });
     data.unwrap_or_default()
 }
 
-fn number(octets: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_be_bytes(octets.get(at..at + 8)?.try_into().ok()?))
+fn number(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
 /// Offset of a piece of a read within its part, if it has not arrived before.
 fn place(job: &mut Job, offset: u64, len: usize) -> Result<usize, Lost> {
     let at = offset.checked_sub(job.part.offset).and_then(|at| usize::try_from(at).ok()).ok_or(Lost)?;
-    let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.octets()).ok_or(Lost)?;
+    let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.bytes()).ok_or(Lost)?;
     if job.coverage.add(at..end) { Ok(at) } else { Err(Lost) }
 }

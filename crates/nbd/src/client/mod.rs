@@ -173,9 +173,9 @@ impl Client {
     }
 
     /// Takes note that so many of the bytes that [`Client::output`] showed have been sent.
-    pub fn sent(&mut self, octets: usize) {
+    pub fn sent(&mut self, count: usize) {
         if let Some(link) = &mut self.link {
-            link.sent(octets);
+            link.sent(count);
         }
     }
 
@@ -222,10 +222,10 @@ impl Client {
         self.link.as_mut().map_or(&mut [], Link::room)
     }
 
-    /// Takes the first `octets` of [`Client::room`], which have been received.
-    pub fn received(&mut self, octets: usize, now: Instant) {
+    /// Takes the first `count` bytes of [`Client::room`], which have been received.
+    pub fn received(&mut self, count: usize, now: Instant) {
         if let Some(link) = &mut self.link {
-            link.received(octets, now);
+            link.received(count, now);
         }
     }
 

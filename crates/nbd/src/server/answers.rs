@@ -115,8 +115,8 @@ impl Answers {
     }
 
     /// Takes note that so many bytes have been sent; gives back the data buffers of completely sent replies.
-    pub(super) fn sent(&mut self, now: Instant, octets: usize, mut give: impl FnMut(Buffer)) {
-        let mut left = octets;
+    pub(super) fn sent(&mut self, now: Instant, count: usize, mut give: impl FnMut(Buffer)) {
+        let mut left = count;
         if !self.early.is_empty() {
             left -= self.early.drain(..left.min(self.early.len())).count();
             if self.early.is_empty() {

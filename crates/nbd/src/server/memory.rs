@@ -25,18 +25,18 @@ pub(super) struct Memory {
 #[derive(Debug, Default)]
 pub(super) struct Share(usize);
 
-/// Bytes borrowed by a client that holds `octets` bytes.
-fn borrowed(octets: usize) -> i64 {
-    signed(octets.saturating_sub(OWN))
+/// Bytes borrowed by a client that holds `len` bytes.
+fn borrowed(len: usize) -> i64 {
+    signed(len.saturating_sub(OWN))
 }
 
-/// Bytes that a buffer of length `octets` takes from the pool.
-fn whole(octets: usize) -> usize {
-    octets.next_power_of_two().max(4096)
+/// Bytes that a buffer of length `len` takes from the pool.
+fn whole(len: usize) -> usize {
+    len.next_power_of_two().max(4096)
 }
 
-fn signed(octets: usize) -> i64 {
-    0_i64.saturating_add_unsigned(octets as u64)
+fn signed(len: usize) -> i64 {
+    0_i64.saturating_add_unsigned(len as u64)
 }
 
 impl Memory {
@@ -46,21 +46,21 @@ impl Memory {
     }
 
     /// Takes a buffer for a client; None when the client's limit or the common part is exhausted.
-    pub(super) fn take(&mut self, share: &mut Share, octets: usize) -> Option<Buffer> {
-        let after = share.0.checked_add(whole(octets)).filter(|after| *after <= MOST)?;
+    pub(super) fn take(&mut self, share: &mut Share, len: usize) -> Option<Buffer> {
+        let after = share.0.checked_add(whole(len)).filter(|after| *after <= MOST)?;
         let more = borrowed(after) - borrowed(share.0);
         if more > 0 && more > self.common {
             return None;
         }
-        let buffer = self.pool.take(octets)?;
+        let buffer = self.pool.take(len)?;
         self.common -= more;
         share.0 = after;
         Some(buffer)
     }
 
-    /// Takes back a client's buffer, which was taken with length `octets`.
-    pub(super) fn give(&mut self, share: &mut Share, octets: usize, buffer: Option<Buffer>) {
-        let after = share.0.saturating_sub(whole(octets));
+    /// Takes back a client's buffer, which was taken with length `len`.
+    pub(super) fn give(&mut self, share: &mut Share, len: usize, buffer: Option<Buffer>) {
+        let after = share.0.saturating_sub(whole(len));
         self.common += borrowed(share.0) - borrowed(after);
         share.0 = after;
         self.give_late(buffer);
@@ -71,9 +71,9 @@ impl Memory {
         self.common -= signed(share.0) - borrowed(share.0);
     }
 
-    /// Takes back `octets` bytes of an operation whose client has left.
-    pub(super) fn give_after_leave(&mut self, octets: usize, buffer: Option<Buffer>) {
-        self.common += signed(whole(octets));
+    /// Takes back `len` bytes of an operation whose client has left.
+    pub(super) fn give_after_leave(&mut self, len: usize, buffer: Option<Buffer>) {
+        self.common += signed(whole(len));
         self.give_late(buffer);
     }
 

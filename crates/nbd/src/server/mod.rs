@@ -179,10 +179,10 @@ impl<P: Copy + PartialEq> Server<P> {
         self.clients[place].as_mut().map_or(&mut [], |client| client.session.room())
     }
 
-    /// Takes the first `octets` of [`Server::room`], which have been received.
-    pub fn received(&mut self, place: usize, octets: usize) {
+    /// Takes the first `count` bytes of [`Server::room`], which have been received.
+    pub fn received(&mut self, place: usize, count: usize) {
         if let Some(client) = &mut self.clients[place] {
-            client.session.received(octets);
+            client.session.received(count);
         }
     }
 
@@ -220,9 +220,9 @@ impl<P: Copy + PartialEq> Server<P> {
     }
 
     /// Takes note that so many of the bytes that [`Server::output`] showed have been sent.
-    pub fn sent(&mut self, place: usize, now: Instant, octets: usize) {
+    pub fn sent(&mut self, place: usize, now: Instant, count: usize) {
         if let Some(client) = &mut self.clients[place] {
-            client.session.sent(now, octets, &mut self.memory);
+            client.session.sent(now, count, &mut self.memory);
         }
     }
 

@@ -44,8 +44,8 @@ impl Offer {
     /// Processes received bytes; returns the number of bytes used, and the outcome. Answers go to `out`.
     pub(super) fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
         let Some(flags) = self.flags else {
-            let Some(octets) = input.first_chunk() else { return (0, Verdict::More) };
-            let flags = u32::from_be_bytes(*octets);
+            let Some(bytes) = input.first_chunk() else { return (0, Verdict::More) };
+            let flags = u32::from_be_bytes(*bytes);
             let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
             self.flags = Some(flags);
             return (4, if flags & !known == 0 { Verdict::More } else { Verdict::End });

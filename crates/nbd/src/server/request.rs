@@ -24,9 +24,9 @@ pub(super) struct Asked {
 
 impl Asked {
     /// A request to the export at a place.
-    pub(super) fn new(request: &Request, export: usize, octets: usize) -> Self {
+    pub(super) fn new(request: &Request, export: usize, len: usize) -> Self {
         let Request { flags, kind, cookie, offset, .. } = *request;
-        let memory = if matches!(kind, command::READ | command::WRITE) { octets } else { 0 };
+        let memory = if matches!(kind, command::READ | command::WRITE) { len } else { 0 };
         let then_flush = kind == command::TRIM && flags & command::FLAG_FUA != 0;
         Self { export, cookie, kind, offset, memory, then_flush }
     }

@@ -146,12 +146,12 @@ impl Session {
     }
 
     /// Takes note that so many bytes were received into [`Self::room`].
-    pub(super) fn received(&mut self, octets: usize) {
+    pub(super) fn received(&mut self, count: usize) {
         match &mut self.payload {
             Payload::Write(_, Operation::Write { buffer, .. }, come) if self.start == self.end => {
-                *come = come.saturating_add(octets).min(buffer.len());
+                *come = come.saturating_add(count).min(buffer.len());
             }
-            _ => self.end = self.end.saturating_add(octets).min(self.input.len()),
+            _ => self.end = self.end.saturating_add(count).min(self.input.len()),
         }
     }
 
@@ -245,22 +245,22 @@ impl Session {
             self.closing = true;
             return Ok(None);
         }
-        let octets = usize::try_from(request.len).map_err(|_| Gone)?;
+        let len = usize::try_from(request.len).map_err(|_| Gone)?;
         let is_write = request.kind == command::WRITE;
-        let asked = Asked::new(request, place, octets);
+        let asked = Asked::new(request, place, len);
         let export = exports.get(place);
         let number = export.map_or(error::EIO, |export| wrong(export, request));
         if number != 0 {
             self.start += Request::LEN;
             match is_write {
                 true if request.len > BEARABLE => return Err(Gone),
-                true => self.payload = Payload::Skip(asked, octets, number),
+                true => self.payload = Payload::Skip(asked, len, number),
                 false => self.reply(asked, structured, Err(number), None),
             }
             return Ok(None);
         }
         let block = export.map_or(1, |export| export.geometry.block_size);
-        let Some(operation) = operation(request, block, || memory.take(&mut self.share, octets)) else {
+        let Some(operation) = operation(request, block, || memory.take(&mut self.share, len)) else {
             self.starved = true;
             return Ok(None);
         };
@@ -309,9 +309,9 @@ impl Session {
     }
 
     /// Takes note that so many of these bytes have been sent.
-    pub(super) fn sent(&mut self, now: Instant, octets: usize, memory: &mut Memory) {
+    pub(super) fn sent(&mut self, now: Instant, count: usize, memory: &mut Memory) {
         let share = &mut self.share;
-        self.answers.sent(now, octets, |buffer| memory.give(share, buffer.len(), Some(buffer)));
+        self.answers.sent(now, count, |buffer| memory.give(share, buffer.len(), Some(buffer)));
     }
 
     /// Number of operations under way.
@@ -359,7 +359,7 @@ mod tests {
         for _ in 0..100 {
             turn(&mut session);
         }
-        assert!(session.answers.early_len() < 3 * EARLY, "{} octets", session.answers.early_len());
+        assert!(session.answers.early_len() < 3 * EARLY, "{} bytes", session.answers.early_len());
         let mut all = 0;
         for _ in 0..1000 {
             let mut slices = [IoSlice::new(&[]); SERVER_SLICES];

@@ -168,27 +168,27 @@ pub const LONGEST_NAME: usize = 4096;
 /// Longest data of an option or of its reply that is processed.
 pub const LONGEST_OPTION: u32 = 65536;
 
-fn u16_at(octets: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes(octets.get(at..at + 2).and_then(|o| o.try_into().ok()).unwrap_or_default())
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(bytes.get(at..at + 2).and_then(|o| o.try_into().ok()).unwrap_or_default())
 }
 
-fn u32_at(octets: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes(octets.get(at..at + 4).and_then(|o| o.try_into().ok()).unwrap_or_default())
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(bytes.get(at..at + 4).and_then(|o| o.try_into().ok()).unwrap_or_default())
 }
 
-fn u64_at(octets: &[u8], at: usize) -> u64 {
-    u64::from_be_bytes(octets.get(at..at + 8).and_then(|o| o.try_into().ok()).unwrap_or_default())
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(bytes.get(at..at + 8).and_then(|o| o.try_into().ok()).unwrap_or_default())
 }
 
 /// Concatenates parts to an array of fixed length.
 fn join<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
-    let mut octets = [0; N];
+    let mut bytes = [0; N];
     let mut at = 0;
     for part in parts {
-        octets[at..at + part.len()].copy_from_slice(part);
+        bytes[at..at + part.len()].copy_from_slice(part);
         at += part.len();
     }
-    octets
+    bytes
 }
 
 #[cfg(test)]

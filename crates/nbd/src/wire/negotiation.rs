@@ -24,9 +24,9 @@ impl Greeting {
     ///
     /// # Errors
     /// The greeting is not that of a newstyle server.
-    pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
-        match (u64_at(octets, 0), u64_at(octets, 8)) {
-            (NBDMAGIC, IHAVEOPT) => Ok(Self { flags: u16_at(octets, 16) }),
+    pub fn parse(bytes: &[u8; Self::LEN]) -> Result<Self, WireError> {
+        match (u64_at(bytes, 0), u64_at(bytes, 8)) {
+            (NBDMAGIC, IHAVEOPT) => Ok(Self { flags: u16_at(bytes, 16) }),
             (NBDMAGIC, 0x0000_4202_8186_1253) => Err(WireError::OldStyle),
             _ => Err(WireError::Magic),
         }
@@ -60,11 +60,11 @@ impl OptionHeader {
     ///
     /// # Errors
     /// The magic number is wrong.
-    pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
-        if u64_at(octets, 0) != IHAVEOPT {
+    pub fn parse(bytes: &[u8; Self::LEN]) -> Result<Self, WireError> {
+        if u64_at(bytes, 0) != IHAVEOPT {
             return Err(WireError::Magic);
         }
-        Ok(Self { option: u32_at(octets, 8), len: u32_at(octets, 12) })
+        Ok(Self { option: u32_at(bytes, 8), len: u32_at(bytes, 12) })
     }
 
     /// Serializes the header.
@@ -97,11 +97,11 @@ impl OptionReply {
     ///
     /// # Errors
     /// The magic number is wrong, or the data is longer than any that is defined.
-    pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
-        if u64_at(octets, 0) != REPLY_MAGIC {
+    pub fn parse(bytes: &[u8; Self::LEN]) -> Result<Self, WireError> {
+        if u64_at(bytes, 0) != REPLY_MAGIC {
             return Err(WireError::Magic);
         }
-        let reply = Self { option: u32_at(octets, 8), kind: u32_at(octets, 12), len: u32_at(octets, 16) };
+        let reply = Self { option: u32_at(bytes, 8), kind: u32_at(bytes, 12), len: u32_at(bytes, 16) };
         if reply.len > LONGEST_OPTION { Err(WireError::Length) } else { Ok(reply) }
     }
 

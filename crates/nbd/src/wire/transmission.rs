@@ -29,16 +29,16 @@ impl Request {
     ///
     /// # Errors
     /// The magic number is wrong.
-    pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
-        if u32_at(octets, 0) != REQUEST_MAGIC {
+    pub fn parse(bytes: &[u8; Self::LEN]) -> Result<Self, WireError> {
+        if u32_at(bytes, 0) != REQUEST_MAGIC {
             return Err(WireError::Magic);
         }
         Ok(Self {
-            flags: u16_at(octets, 4),
-            kind: u16_at(octets, 6),
-            cookie: u64_at(octets, 8),
-            offset: u64_at(octets, 16),
-            len: u32_at(octets, 24),
+            flags: u16_at(bytes, 4),
+            kind: u16_at(bytes, 6),
+            cookie: u64_at(bytes, 8),
+            offset: u64_at(bytes, 16),
+            len: u32_at(bytes, 24),
         })
     }
 
@@ -91,15 +91,15 @@ impl Reply {
     ///
     /// # Errors
     /// The magic number is wrong.
-    pub fn parse(octets: &[u8]) -> Result<Option<(Self, usize)>, WireError> {
-        let Some(magic) = octets.first_chunk() else { return Ok(None) };
-        match (u32::from_be_bytes(*magic), octets.len()) {
+    pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, WireError> {
+        let Some(magic) = bytes.first_chunk() else { return Ok(None) };
+        match (u32::from_be_bytes(*magic), bytes.len()) {
             (SIMPLE_MAGIC, Self::SIMPLE_LEN..) => {
-                Ok(Some((Self::Simple { error: u32_at(octets, 4), cookie: u64_at(octets, 8) }, Self::SIMPLE_LEN)))
+                Ok(Some((Self::Simple { error: u32_at(bytes, 4), cookie: u64_at(bytes, 8) }, Self::SIMPLE_LEN)))
             }
             (CHUNK_MAGIC, Self::CHUNK_LEN..) => {
-                let (flags, kind) = (u16_at(octets, 4), u16_at(octets, 6));
-                let (cookie, len) = (u64_at(octets, 8), u32_at(octets, 16));
+                let (flags, kind) = (u16_at(bytes, 4), u16_at(bytes, 6));
+                let (cookie, len) = (u64_at(bytes, 8), u32_at(bytes, 16));
                 Ok(Some((Self::Chunk { flags, kind, cookie, len }, Self::CHUNK_LEN)))
             }
             (SIMPLE_MAGIC | CHUNK_MAGIC, _) => Ok(None),

@@ -55,7 +55,7 @@ fn receive(rx: &mut RxQueue, n: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn checksums_and_segments_are_the_kernels_octet_for_octet() {
+fn checksums_and_segments_are_the_kernels_byte_for_byte() {
     let Some((ns, _pair)) = veth() else { return };
     let mut near = ns.run_in(|| open("packet:vb")).unwrap().unwrap();
     let mut rx = near.take_rx(0).unwrap();

@@ -260,11 +260,11 @@ fn the_link_is_shared_by_weight_when_all_want_it() {
         b.rx.receive(0, usize::MAX, |_| ());
     }
     let control = nics[0].control();
-    let octets: Vec<u64> = (0..4).map(|vi| control.counters(vi).unwrap().of(Count::TxBytes)).collect();
-    let total: u64 = octets.iter().sum();
+    let bytes: Vec<u64> = (0..4).map(|vi| control.counters(vi).unwrap().of(Count::TxBytes)).collect();
+    let total: u64 = bytes.iter().sum();
     for (vi, weight) in weights.iter().enumerate() {
         let wanted = total * weight / 8;
-        assert!(octets[vi].abs_diff(wanted) < total / 100, "{vi}: {} of {wanted}", octets[vi]);
+        assert!(bytes[vi].abs_diff(wanted) < total / 100, "{vi}: {} of {wanted}", bytes[vi]);
     }
 }
 

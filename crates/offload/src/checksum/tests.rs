@@ -161,7 +161,7 @@ fn ipv4_alone_is_filled_in_above_what_is_not_ours() {
     let mut cut = Shape::default().frame();
     cut[16..18].copy_from_slice(&30_u16.to_be_bytes());
     let before = cut.clone();
-    assert_eq!(fill_checksums(&mut cut, &[]), Err(ChecksumError::NotTransport), "10 octets are no TCP header");
+    assert_eq!(fill_checksums(&mut cut, &[]), Err(ChecksumError::NotTransport), "10 bytes are no TCP header");
     assert_eq!(cut, before);
 }
 

@@ -28,8 +28,8 @@ use super::encapsulated;
 #[inline]
 #[must_use]
 pub fn verify_fc_crc(frame: &[u8]) -> Verdict {
-    let octets = encapsulated(frame).and_then(|at| frame.get(at..));
-    match octets.map(FcoeFrame::new_checked) {
+    let bytes = encapsulated(frame).and_then(|at| frame.get(at..));
+    match bytes.map(FcoeFrame::new_checked) {
         Some(Ok(fc)) if crc32(fc.covered()) == fc.crc() => Verdict::Good,
         Some(Ok(_)) => Verdict::Bad,
         Some(Err(_)) | None => Verdict::Unknown,
@@ -55,10 +55,10 @@ mod tests {
             // All covered bytes, and the CRC itself; except F_CTL's lowest byte, which could announce more fill than
             // there is.
             let (first, end) = (at + FcoeFrame::HEADER_LEN, frame.len() - 4);
-            for octet in (first..end).filter(|octet| *octet != first + 11).step_by(17) {
-                frame[octet] ^= 0x10;
-                assert_eq!(verify_fc_crc(&frame), Verdict::Bad, "octet {octet}");
-                frame[octet] ^= 0x10;
+            for byte in (first..end).filter(|byte| *byte != first + 11).step_by(17) {
+                frame[byte] ^= 0x10;
+                assert_eq!(verify_fc_crc(&frame), Verdict::Bad, "byte {byte}");
+                frame[byte] ^= 0x10;
             }
         }
         assert_eq!(checked, 382, "FC frames in all captures");
@@ -68,7 +68,7 @@ mod tests {
     fn what_has_no_crc_is_neither_good_nor_bad() {
         let frame = capture(CAPTURES[0]).into_iter().find(|frame| encapsulated(frame).is_some()).unwrap();
         for len in 0..14 + FcoeFrame::OVERHEAD {
-            assert_eq!(verify_fc_crc(&frame[..len]), Verdict::Unknown, "{len} octets");
+            assert_eq!(verify_fc_crc(&frame[..len]), Verdict::Unknown, "{len} bytes");
         }
         assert_eq!(verify_fc_crc(&frame[..frame.len() - 1]), Verdict::Unknown, "no number of words");
         let mut other = frame.clone();

@@ -164,12 +164,12 @@ impl<'a> FcSegments<'a> {
     #[inline]
     fn next_header(&mut self, ends: bool, len: usize, fill: usize) -> FcHeader {
         let header = FcHeader {
-            f_ctl: if ends { self.header.f_ctl } else { self.header.f_ctl & !LAST } | octets(fill),
+            f_ctl: if ends { self.header.f_ctl } else { self.header.f_ctl & !LAST } | count(fill),
             ..self.header
         };
         self.header.seq_cnt = header.seq_cnt.wrapping_add(1);
         if header.has(f_ctl::RELATIVE_OFFSET) {
-            self.header.parameter = header.parameter.wrapping_add(octets(len));
+            self.header.parameter = header.parameter.wrapping_add(count(len));
         }
         header
     }
@@ -199,7 +199,7 @@ impl<'a> FcSegments<'a> {
 /// pieces would stall, and each frame would wait for the one before.
 #[inline]
 fn words(header: &FcHeader) -> [u64; FcHeader::LEN / 8] {
-    let high = |octet: u8| u64::from(octet) << 56;
+    let high = |byte: u8| u64::from(byte) << 56;
     let id = |first: u16, second: u16| u64::from(first) << 16 | u64::from(second);
     let (d_id, s_id) = (u64::from(header.d_id.value()), u64::from(header.s_id.value()));
     let counted = u64::from(header.seq_id) << 24 | u64::from(header.df_ctl) << 16 | u64::from(header.seq_cnt);
@@ -212,7 +212,7 @@ fn words(header: &FcHeader) -> [u64; FcHeader::LEN / 8] {
 
 /// Converts a number of bytes in a frame, at most [`MAX_FC_PAYLOAD`].
 #[inline]
-fn octets(n: usize) -> u32 {
+fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 

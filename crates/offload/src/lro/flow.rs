@@ -179,8 +179,8 @@ impl Flow {
 
 /// Converts a length that is within `max_len`, or a header's.
 #[inline]
-fn length(octets: usize) -> u16 {
-    u16::try_from(octets).unwrap_or(u16::MAX)
+fn length(bytes: usize) -> u16 {
+    u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
 type Mask = [u8; FRONT];

@@ -108,7 +108,7 @@ fn hash(head: &[u8], network: usize, transport: usize, version: Version) -> Opti
 
 #[inline]
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..)?.first_chunk().map(|octets| u64::from_ne_bytes(*octets))
+    bytes.get(at..)?.first_chunk().map(|chunk| u64::from_ne_bytes(*chunk))
 }
 
 #[inline]

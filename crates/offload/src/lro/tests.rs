@@ -126,9 +126,9 @@ proptest! {
         // Identifiers of the frames, in the order of delivery.
         let mut delivered = Vec::new();
         let mut check = Ok(());
-        for (now, (who, what, len, octet)) in (0_u64..).step_by(40).zip(&steps) {
+        for (now, (who, what, len, byte)) in (0_u64..).step_by(40).zip(&steps) {
             let shape = &mut senders[usize::from(*who)].shape;
-            shape.payload = vec![*octet; *len];
+            shape.payload = vec![*byte; *len];
             shape.flags = 0x10;
             match what {
                 0 => shape.flags |= 8,
@@ -138,7 +138,7 @@ proptest! {
                 4 => shape.ack += 1,
                 5 => shape.timestamp = shape.timestamp.map_or(Some(5), |value| value.checked_sub(1)),
                 6 => shape.ident = shape.ident.wrapping_sub(1),
-                _ => shape.payload = vec![*octet; 50],
+                _ => shape.payload = vec![*byte; 50],
             }
             let mut frame = shape.frame();
             if *what == 7 {
@@ -204,7 +204,7 @@ fn checked(out: &Out, frames: &[Vec<u8>], max_len: u16) -> Result<(), String> {
     let headers = super::super::headers::Headers::parse(&out.header, usize::MAX).ok_or("no headers")?;
     let ip = headers.ip.ok_or("no packet")?;
     if out.pieces.len() > 1 && ip.end - headers.network > usize::from(max_len) {
-        return Err(format!("{} octets are too many", ip.end - headers.network));
+        return Err(format!("{} bytes are too many", ip.end - headers.network));
     }
     let mut apart = apart(out, frames);
     // Newer time-stamps and a constant identification may be lost: they are restored before comparing.
@@ -295,7 +295,7 @@ fn the_rules_one_by_one() {
 }
 
 /// Merges two consecutive segments, both with these bytes in the TCP header; returns the number of packets.
-fn two_with(first: &Shape, octets: &[(usize, u8)]) -> usize {
+fn two_with(first: &Shape, bytes: &[(usize, u8)]) -> usize {
     let second = Shape {
         seq: first.seq.wrapping_add(u32::try_from(first.payload.len()).unwrap()),
         ident: first.ident.wrapping_add(1),
@@ -305,7 +305,7 @@ fn two_with(first: &Shape, octets: &[(usize, u8)]) -> usize {
     let (mut outs, mut passed) = (Vec::new(), 0);
     for (name, shape) in (0..).zip([first, &second]) {
         let mut frame = shape.frame();
-        octets.iter().for_each(|(at, octet)| frame[shape.transport_at() + at] = *octet);
+        bytes.iter().for_each(|(at, byte)| frame[shape.transport_at() + at] = *byte);
         super::super::checksum::fill_checksums(&mut frame, &[]).unwrap();
         assert_eq!(verify_checksums(&frame, &[]), Verdict::Good);
         passed += usize::from(offer(&mut lro, 0, name, &frame, &mut outs) == Pushed::Pass);

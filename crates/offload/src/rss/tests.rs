@@ -21,11 +21,11 @@ const PUBLISHED: [(&str, u16, &str, u16, u32, u32); 8] = [
 /// The hash as specified: for each bit that is set, the key's leftmost 32 bits are added; then the key is shifted by
 /// one.
 fn naive(key: &[u8; KEY_LEN], input: &[u8]) -> u32 {
-    let mut key: Vec<bool> = key.iter().flat_map(|octet| (0..8).rev().map(move |bit| octet >> bit & 1 == 1)).collect();
+    let mut key: Vec<bool> = key.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1)).collect();
     let mut hash = 0;
-    for octet in input {
+    for byte in input {
         for bit in (0..8).rev() {
-            if octet >> bit & 1 == 1 {
+            if byte >> bit & 1 == 1 {
                 hash ^= key[..32].iter().fold(0, |word, &bit| word << 1 | u32::from(bit));
             }
             key.rotate_left(1);
@@ -34,7 +34,7 @@ fn naive(key: &[u8; KEY_LEN], input: &[u8]) -> u32 {
     hash
 }
 
-fn octets(address: IpAddr) -> Vec<u8> {
+fn bytes(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
@@ -45,8 +45,8 @@ fn octets(address: IpAddr) -> Vec<u8> {
 fn the_published_vectors_hold() {
     let toeplitz = Toeplitz::new(DEFAULT_KEY);
     for (dst, dst_port, src, src_port, with_ports, addresses) in PUBLISHED {
-        let mut input = octets(src.parse().unwrap());
-        input.extend(octets(dst.parse().unwrap()));
+        let mut input = bytes(src.parse().unwrap());
+        input.extend(bytes(dst.parse().unwrap()));
         assert_eq!(toeplitz.hash(&input), addresses, "{src} > {dst}");
         input.extend(src_port.to_be_bytes());
         input.extend(dst_port.to_be_bytes());
@@ -60,7 +60,7 @@ fn frames_hash_to_the_published_vectors() {
     for (dst, dst_port, src, src_port, with_ports, addresses) in PUBLISHED {
         let v6 = dst.contains(':');
         let mut frame = Shape { v6, udp: true, ports: (src_port, dst_port), ..Shape::default() }.frame();
-        let (src, dst) = (octets(src.parse().unwrap()), octets(dst.parse().unwrap()));
+        let (src, dst) = (bytes(src.parse().unwrap()), bytes(dst.parse().unwrap()));
         let at = if v6 { 14 + 8 } else { 14 + 12 };
         frame[at..at + 2 * src.len()].copy_from_slice(&[src, dst].concat());
         let headers = Headers::parse(&frame, frame.len()).unwrap();

@@ -151,7 +151,7 @@ fn requests_that_make_no_sense_are_refused() {
     assert_eq!(error(&header, &[&[0; 65536], &[0]], 1448), Some(SegmentError::Payload(65537)));
     assert_eq!(error(&header, &[&[0; 65536]], 1448), None);
     assert_eq!(error(&header, &[&[0]], 0), Some(SegmentError::Size(0)));
-    assert_eq!(error(&header, &[&[0]], 65496), Some(SegmentError::Size(65496)), "40 octets of headers");
+    assert_eq!(error(&header, &[&[0]], 65496), Some(SegmentError::Size(65496)), "40 bytes of headers");
     assert_eq!(error(&header, &[&[0]], 65495), None);
     assert_eq!(error(&header[..53], &[&[0]], 1), Some(SegmentError::Template));
     assert_eq!(error(&[&header[..], &[0]].concat(), &[&[0]], 1), Some(SegmentError::Template));

@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_octets_do_not_panic(mut bytes in vec(any::<u8>(), 0..40), len in 0..60_usize) {
+    fn hostile_bytes_do_not_panic(mut bytes in vec(any::<u8>(), 0..40), len in 0..60_usize) {
         let _ = strip_tag(&mut bytes);
         let _ = insert_tag(&mut bytes, len, EtherType::VLAN, VlanTag(1));
     }

@@ -29,39 +29,39 @@ pub(super) struct CableTx {
 impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
-        let seen = side.enter(|desk| desk.tx[queue].claimed = true);
+        let seen = side.enter(|handover| handover.tx[queue].claimed = true);
         Self { pipe, side: side.clone(), queue, seen, near, far, wire, hold: Hold::default(), forgiven: 0 }
     }
 
     /// Leaves the last pairing and enters the next.
     #[cold]
     fn follow(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
-        let mut desk = self.side.desk();
-        // Read only with the desk locked: the link goes down, and reports are requested, under the same lock.
+        let mut handover = self.side.handover();
+        // Read only with the handover locked: the link goes down, and reports are requested, under the same lock.
         let state = self.side.state();
-        let seat = &mut desk.tx[self.queue];
+        let entry = &mut handover.tx[self.queue];
         let entered = self.seen & 1 == 1;
         if entered {
             let (lost, _) = self.pipe.reset(ring);
             count.dropped.add(DropReason::PeerDied, lost);
-            seat.let_go = true;
+            entry.let_go = true;
         }
-        if let Some((ends, wire)) = seat.fresh.ends.take() {
+        if let Some((ends, wire)) = entry.fresh.ends.take() {
             self.wire = wire;
             change(ring, &mut self.pipe, *ends, count);
         }
-        if !entered && seat.own.is_some() {
+        if !entered && entry.own.is_some() {
             // A pairing began and ended between two syncs.
             self.pipe.reset(ring);
-            seat.let_go = true;
+            entry.let_go = true;
         }
-        if let Some(own) = seat.own.take() {
+        if let Some(own) = entry.own.take() {
             change(ring, &mut self.pipe, *own, count);
         }
-        if let Some(far) = seat.fresh.far.take() {
+        if let Some(far) = entry.fresh.far.take() {
             self.far = far;
         }
-        seat.claimed = true;
+        entry.claimed = true;
         self.hold.end();
         self.side.reported();
         self.forgiven = self.pipe.lies();
@@ -97,7 +97,7 @@ fn change(ring: &mut TxRing, pipe: &mut PipeTx, (mut fresh, mut other): (TxRing,
 
 impl Drop for CableTx {
     fn drop(&mut self) {
-        self.side.desk().tx[self.queue].leave();
+        self.side.handover().tx[self.queue].leave();
         self.side.reported();
     }
 }
@@ -118,7 +118,7 @@ impl TxEngine for CableTx {
             self.send(ring, count);
         }
         if self.pipe.lies() > self.forgiven {
-            self.side.accuse(self.seen);
+            self.side.report_violation(self.seen);
         }
     }
 
@@ -166,17 +166,17 @@ pub(super) struct CableRx {
 impl CableRx {
     pub(super) fn new(pipe: PipeRx, side: &Arc<Side>, queue: usize, far: Bell) -> Self {
         let near = side.rx_bell(queue);
-        let seen = side.enter(|desk| desk.rx[queue].claimed = true);
+        let seen = side.enter(|handover| handover.rx[queue].claimed = true);
         Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0, told: Drops::default(), paused: 0 }
     }
 
     /// Leaves the last pairing and enters the next. False while frames of the last one wait for the user.
     #[cold]
     fn follow(&mut self, ring: &mut RxRing) -> bool {
-        let mut desk = self.side.desk();
-        // Read only with the desk locked: the link goes down, and reports are requested, under the same lock.
+        let mut handover = self.side.handover();
+        // Read only with the handover locked: the link goes down, and reports are requested, under the same lock.
         let state = self.side.state();
-        let seat = &mut desk.rx[self.queue];
+        let entry = &mut handover.rx[self.queue];
         let entered = self.seen & 1 == 1;
         if entered {
             let told = Drops::from_numbers(self.pipe.told());
@@ -184,7 +184,7 @@ impl CableRx {
                 return false;
             }
             self.told.merge(&told);
-            seat.let_go = true;
+            entry.let_go = true;
             // From here on the last pairing is left, whether or not the rest succeeds.
             self.seen = NEVER;
         }
@@ -192,29 +192,29 @@ impl CableRx {
             // Frames of a pairing that began and ended between two syncs, as below.
             return false;
         }
-        if let Some((ends, _)) = seat.fresh.ends.take() {
+        if let Some((ends, _)) = entry.fresh.ends.take() {
             let (mut fresh, pipe) = *ends;
             fresh.inherit(ring);
             (*ring, self.pipe) = (fresh, pipe);
         }
-        if !entered && seat.own.is_some() {
+        if !entered && entry.own.is_some() {
             // A pairing began and ended between two syncs; frames published in it are still delivered.
             let told = Drops::from_numbers(self.pipe.told());
             if self.pipe.reset(ring).is_none() {
                 return false;
             }
             self.told.merge(&told);
-            seat.let_go = true;
+            entry.let_go = true;
         }
-        if let Some(own) = seat.own.take() {
+        if let Some(own) = entry.own.take() {
             let (mut fresh, pipe) = *own;
             fresh.inherit(ring);
             (*ring, self.pipe) = (fresh, pipe);
         }
-        if let Some(far) = seat.fresh.far.take() {
+        if let Some(far) = entry.fresh.far.take() {
             self.far = far;
         }
-        seat.claimed = true;
+        entry.claimed = true;
         self.side.reported();
         self.forgiven = self.pipe.lies();
         self.seen = state;
@@ -235,7 +235,7 @@ impl Drop for CableRx {
         if self.paused != 0 {
             self.pause(0);
         }
-        self.side.desk().rx[self.queue].leave();
+        self.side.handover().rx[self.queue].leave();
         self.side.reported();
     }
 }
@@ -264,7 +264,7 @@ impl RxEngine for CableRx {
         count.slots += u64::from(new);
         count.batches += u64::from(new > 0);
         if self.pipe.lies() > self.forgiven {
-            self.side.accuse(self.seen);
+            self.side.report_violation(self.seen);
         }
     }
 

@@ -26,8 +26,8 @@ pub(super) struct Fresh<Half> {
 pub(super) type FreshTx = Fresh<(TxRing, PipeTx)>;
 pub(super) type FreshRx = Fresh<(RxRing, PipeRx)>;
 
-/// Entry of one queue in the [`Desk`].
-pub(super) struct Seat<Half> {
+/// Entry of one queue in the [`Handover`].
+pub(super) struct QueueEntry<Half> {
     /// The queue has been synced.
     pub(super) claimed: bool,
     /// The queue has been dropped.
@@ -39,7 +39,7 @@ pub(super) struct Seat<Half> {
     pub(super) own: Option<Box<Half>>,
 }
 
-impl<Half> Seat<Half> {
+impl<Half> QueueEntry<Half> {
     fn new() -> Self {
         Self { claimed: false, gone: false, let_go: true, fresh: Fresh { ends: None, far: None }, own: None }
     }
@@ -56,16 +56,16 @@ impl<Half> Seat<Half> {
 }
 
 /// Exchange between the queues and the watcher; used only when the link changes.
-pub(super) struct Desk {
-    pub(super) tx: Vec<Seat<(TxRing, PipeTx)>>,
-    pub(super) rx: Vec<Seat<(RxRing, PipeRx)>>,
+pub(super) struct Handover {
+    pub(super) tx: Vec<QueueEntry<(TxRing, PipeTx)>>,
+    pub(super) rx: Vec<QueueEntry<(RxRing, PipeRx)>>,
 }
 
 /// State of one end; see the module's text.
 pub(crate) struct Side {
     /// Generation times two, plus one when the link is up.
     state: AtomicU32,
-    desk: Mutex<Desk>,
+    handover: Mutex<Handover>,
     reported: Condvar,
     /// Bells that this end's queues sleep on: transmit queues, then receive queues.
     bells: Vec<Bell>,
@@ -75,7 +75,7 @@ pub(crate) struct Side {
     /// Socket file to be removed at the end.
     listens_at: Mutex<Option<PathBuf>>,
     /// State in which the other process violated the protocol; the watcher is told once.
-    accused: AtomicU32,
+    violation: AtomicU32,
     /// Number of times that a pause of the far end held frames back here, and the total in ns.
     pauses: [AtomicU64; 2],
     /// Bell that the watcher sleeps on besides its sockets.
@@ -95,17 +95,19 @@ impl Side {
 
     fn new(queues: usize, up: bool, bell: fn() -> std::io::Result<Bell>) -> std::io::Result<Self> {
         let bells = (0..2 * queues).map(|_| bell()).collect::<Result<_, _>>()?;
-        let desk =
-            Desk { tx: (0..queues).map(|_| Seat::new()).collect(), rx: (0..queues).map(|_| Seat::new()).collect() };
+        let handover = Handover {
+            tx: (0..queues).map(|_| QueueEntry::new()).collect(),
+            rx: (0..queues).map(|_| QueueEntry::new()).collect(),
+        };
         Ok(Self {
             state: AtomicU32::new(up.into()),
-            desk: Mutex::new(desk),
+            handover: Mutex::new(handover),
             reported: Condvar::new(),
             bells,
             queues,
             far: OnceLock::new(),
             listens_at: Mutex::new(None),
-            accused: AtomicU32::new(0),
+            violation: AtomicU32::new(0),
             pauses: Default::default(),
             watcher: Bell::new()?,
         })
@@ -123,16 +125,16 @@ impl Side {
 
     /// Reports that the other process of this pairing violated the protocol: the watcher ends the pairing.
     #[cold]
-    pub(super) fn accuse(&self, state: u32) {
-        if self.accused.swap(state, Relaxed) != state {
+    pub(super) fn report_violation(&self, state: u32) {
+        if self.violation.swap(state, Relaxed) != state {
             self.watcher.ring();
         }
     }
 
-    /// True if the other process of the present pairing was accused; accusations of earlier pairings do not count.
-    pub(crate) fn accused(&self) -> bool {
+    /// True if the other process violated the protocol in the present pairing; earlier pairings do not count.
+    pub(crate) fn peer_violated(&self) -> bool {
         let state = self.state();
-        state & 1 == 1 && self.accused.load(Relaxed) == state
+        state & 1 == 1 && self.violation.load(Relaxed) == state
     }
 
     pub(super) fn count_pause(&self, times: u64, long: Duration) {
@@ -147,13 +149,13 @@ impl Side {
     }
 
     /// Registers a new queue: it takes part from the start in a pairing that is up, else from its first sync on.
-    pub(super) fn enter(&self, claim: impl FnOnce(&mut Desk)) -> u32 {
-        let mut desk = self.desk();
+    pub(super) fn enter(&self, claim: impl FnOnce(&mut Handover)) -> u32 {
+        let mut handover = self.handover();
         let state = self.state();
         if state & 1 == 0 {
             return NEVER;
         }
-        claim(&mut desk);
+        claim(&mut handover);
         state
     }
 
@@ -170,8 +172,8 @@ impl Side {
         self.bells[self.queues + queue].clone()
     }
 
-    /// Link state. The load pairs with the release in `set`: a reader of a generation also sees the desk entries for
-    /// it.
+    /// Link state. The load pairs with the release in `set`: a reader of a generation also sees the handover entries
+    /// for it.
     #[inline]
     pub(super) fn state(&self) -> u32 {
         self.state.load(Acquire)
@@ -199,19 +201,19 @@ impl Side {
         if state & 1 == 0 {
             return;
         }
-        let mut desk = self.desk();
+        let mut handover = self.handover();
         let (mut tx, mut rx) = (own.tx.into_iter().map(Box::new), own.rx.into_iter().map(Box::new));
-        for seat in &mut desk.tx {
-            (seat.let_go, seat.own) = (!seat.in_use(), tx.next());
+        for entry in &mut handover.tx {
+            (entry.let_go, entry.own) = (!entry.in_use(), tx.next());
         }
-        for seat in &mut desk.rx {
-            (seat.let_go, seat.own) = (!seat.in_use(), rx.next());
+        for entry in &mut handover.rx {
+            (entry.let_go, entry.own) = (!entry.in_use(), rx.next());
         }
         self.bells.iter().for_each(Bell::detach);
         self.set(state.wrapping_add(1));
     }
 
-    /// Takes the link up: the new rings and bells are in the desk.
+    /// Takes the link up: the new rings and bells are in the handover.
     pub(super) fn up(&self) {
         let state = self.state();
         if state & 1 == 0 {
@@ -219,8 +221,8 @@ impl Side {
         }
     }
 
-    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn handover(&self) -> MutexGuard<'_, Handover> {
+        self.handover.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes the watcher after a queue has reported.
@@ -230,8 +232,10 @@ impl Side {
 
     /// Waits at most `patience` for the reports of all queues; true if all have reported.
     pub(super) fn reports(&self, patience: Duration) -> bool {
-        let open = |desk: &mut Desk| desk.tx.iter().any(|seat| !seat.let_go) || desk.rx.iter().any(|seat| !seat.let_go);
-        let waited = self.reported.wait_timeout_while(self.desk(), patience, open);
+        let open = |handover: &mut Handover| {
+            handover.tx.iter().any(|entry| !entry.let_go) || handover.rx.iter().any(|entry| !entry.let_go)
+        };
+        let waited = self.reported.wait_timeout_while(self.handover(), patience, open);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }

@@ -68,7 +68,7 @@ impl Watcher {
             // because a new visitor may have come because the peer went, and must not be told that it is still here.
             let gone =
                 self.peer.as_ref().is_some_and(|peer| socket::poll(&[Some(peer.as_fd())], Some(Duration::ZERO))[0]);
-            if self.peer.is_some() && (gone || side.accused()) {
+            if self.peer.is_some() && (gone || side.peer_violated()) {
                 let own = Memory::make(&self.meeting.end, &self.shape);
                 let Ok(own) = own.and_then(|own| own.ends(self.meeting.end.left)) else {
                     // No memory now. Until there is some, the queues keep their pairing, and the link seems to be up.
@@ -208,17 +208,17 @@ impl Watcher {
     }
 }
 
-/// Puts into the desk what the queues need for a new pairing: rings, and the far end's bells (of its transmit queues,
-/// then of its receive queues; empty before it is there).
+/// Puts into the handover what the queues need for a new pairing: rings, and the far end's bells (of its transmit
+/// queues, then of its receive queues; empty before it is there).
 fn lay_out(side: &Side, ends: Ends, rate: Option<u64>, far: &[Bell]) {
-    let (mut desk, wire) = (side.desk(), rate.map(Wire::new));
+    let (mut handover, wire) = (side.handover(), rate.map(Wire::new));
     let (tx_far, rx_far) = far.split_at(far.len() / 2);
-    for (q, (seat, ends)) in desk.tx.iter_mut().zip(ends.tx).enumerate() {
-        seat.own = None;
-        seat.fresh = FreshTx { ends: Some((Box::new(ends), wire.clone())), far: rx_far.get(q).cloned() };
+    for (q, (entry, ends)) in handover.tx.iter_mut().zip(ends.tx).enumerate() {
+        entry.own = None;
+        entry.fresh = FreshTx { ends: Some((Box::new(ends), wire.clone())), far: rx_far.get(q).cloned() };
     }
-    for (q, (seat, ends)) in desk.rx.iter_mut().zip(ends.rx).enumerate() {
-        seat.own = None;
-        seat.fresh = FreshRx { ends: Some((Box::new(ends), None)), far: tx_far.get(q).cloned() };
+    for (q, (entry, ends)) in handover.rx.iter_mut().zip(ends.rx).enumerate() {
+        entry.own = None;
+        entry.fresh = FreshRx { ends: Some((Box::new(ends), None)), far: tx_far.get(q).cloned() };
     }
 }

@@ -55,8 +55,8 @@ fn paths(spec: &Spec) -> Result<[PathBuf; 2], OpenError> {
     };
     let paths = [local, remote].map(from_text);
     for path in &paths {
-        let octets = path.as_os_str().len();
-        if octets == 0 || octets > unix::LONGEST_PATH {
+        let len = path.as_os_str().len();
+        if len == 0 || len > unix::LONGEST_PATH {
             let mend = format!("give paths of 1 to {} bytes", unix::LONGEST_PATH);
             return Err(spec.oops("a socket's path is empty or too long", mend));
         }

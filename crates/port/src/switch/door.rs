@@ -262,7 +262,7 @@ impl Porter {
                 resident.peer = None;
                 continue;
             };
-            let lied = side.accused();
+            let lied = side.peer_violated();
             // A resident sends nothing after the handshake: input is its end of file, or a violation.
             if resident.peer.is_some() && (ready[0] || lied || side.link() == Link::Down) {
                 self.shared.counts.liars.fetch_add(lied.into(), Relaxed);

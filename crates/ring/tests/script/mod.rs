@@ -318,6 +318,6 @@ fn serve_the_next(honest: &mut Honest) {
         honest.rx.batch(1).release(1);
         honest.rx_pipe.sync(&mut honest.rx);
     }
-    assert_eq!((honest.tx_pipe.lies(), honest.rx_pipe.lies()), lies, "an honest end is never accused");
+    assert_eq!((honest.tx_pipe.lies(), honest.rx_pipe.lies()), lies, "no violation of an honest end is counted");
     honest.check();
 }

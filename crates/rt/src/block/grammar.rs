@@ -156,7 +156,7 @@ impl DeviceSpec {
 
     /// Parses the name as a size in bytes.
     pub(super) fn size(&self) -> Result<u64, DeviceError> {
-        size(&self.name).filter(|octets| *octets > 0).ok_or_else(|| {
+        size(&self.name).filter(|bytes| *bytes > 0).ok_or_else(|| {
             let what = format!("'{}' is no size", self.name);
             self.oops(what, format!("write it as {}: a number, with K, M, G or T behind it", self.kind.example))
         })
@@ -195,7 +195,7 @@ pub fn size(text: &str) -> Option<u64> {
         b'T' => (&text[..text.len() - 1], 4),
         _ => (text, 0),
     };
-    if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     digits.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))

@@ -36,5 +36,5 @@ pub trait Device: Backend + Send {
 
 /// FNV-1a hash of a name (IETF draft-eastlake-fnv): a serial number that stays the same as long as the name does.
 fn serial(name: &[u8]) -> u64 {
-    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x100_0000_01b3))
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }

@@ -52,9 +52,9 @@ impl<D: Device> Protected<D> {
         let oops = |e| DeviceError::new(path.display(), e, "let its directory be written, or leave out 'pi='");
         if !read_only {
             let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(oops)?;
-            let octets = geometry.blocks.saturating_mul(8);
-            if file.metadata().map_err(oops)?.len() < octets {
-                file.set_len(octets).map_err(oops)?;
+            let size = geometry.blocks.saturating_mul(8);
+            if file.metadata().map_err(oops)?.len() < size {
+                file.set_len(size).map_err(oops)?;
             }
         }
         let side = FileBackend::open(path, &FileOptions { read_only, block_size: 8, direct: false })?;
@@ -104,7 +104,7 @@ impl<D: Device> Protected<D> {
             let parts = data.bytes().chunks_exact(block).zip(side.bytes().chunks_exact(TUPLE));
             for (to, (data, side)) in whole.bytes_mut().chunks_exact_mut(self.stride()).zip(parts) {
                 to[..block].copy_from_slice(data);
-                to[block..].iter_mut().zip(side).for_each(|(to, octet)| *to = !octet);
+                to[block..].iter_mut().zip(side).for_each(|(to, byte)| *to = !byte);
             }
         }
         halves.data.into_iter().chain(halves.side).for_each(|buffer| self.pool.give(buffer));
@@ -131,7 +131,7 @@ impl<D: Device> Backend for Protected<D> {
                 let parts = data.bytes_mut().chunks_exact_mut(block).zip(side.bytes_mut().chunks_exact_mut(TUPLE));
                 for (from, (data, side)) in buffer.bytes().chunks_exact(stride).zip(parts) {
                     data.copy_from_slice(&from[..block]);
-                    side.iter_mut().zip(&from[block..]).for_each(|(to, octet)| *to = !octet);
+                    side.iter_mut().zip(&from[block..]).for_each(|(to, byte)| *to = !byte);
                 }
                 kept = Some(buffer);
                 (Operation::Write { lba, buffer: data, fua }, Operation::Write { lba, buffer: side, fua })

@@ -19,14 +19,14 @@ pub(crate) fn listen_alone(path: &Path) -> io::Result<UnixListener> {
     // SAFETY: all zeros is a sockaddr_un of no family, with an empty path.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX.try_into().unwrap_or(1);
-    let octets = OsStr::as_bytes(path.as_os_str());
+    let bytes = OsStr::as_bytes(path.as_os_str());
     // The last byte stays zero.
-    if octets.is_empty() || octets.contains(&0) || octets.len() >= address.sun_path.len() {
+    if bytes.is_empty() || bytes.contains(&0) || bytes.len() >= address.sun_path.len() {
         let most = address.sun_path.len() - 1;
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {most} octets")));
     }
-    for (to, octet) in address.sun_path.iter_mut().zip(octets) {
-        *to = libc::c_char::from_ne_bytes([*octet]);
+    for (to, byte) in address.sun_path.iter_mut().zip(bytes) {
+        *to = libc::c_char::from_ne_bytes([*byte]);
     }
     // SAFETY: the call takes no memory; its result is checked.
     let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };

@@ -70,19 +70,19 @@ impl<T> Ring<T> {
         let index = self.free.pop().expect("the caller asks for room first");
         // The buffer is moved into the table first: its address is taken where it stays.
         let (_, buffer) = self.flying[index as usize].insert((what, buffer));
-        let octets = |from: usize, buffer: &mut Option<Buffer>| {
-            let octets = buffer.as_mut().and_then(|buffer| buffer.bytes_mut().get_mut(from..)).unwrap_or_default();
-            let len = u32::try_from(octets.len().min(MOST)).unwrap_or(0);
-            (octets.as_mut_ptr(), len)
+        let bytes = |from: usize, buffer: &mut Option<Buffer>| {
+            let bytes = buffer.as_mut().and_then(|buffer| buffer.bytes_mut().get_mut(from..)).unwrap_or_default();
+            let len = u32::try_from(bytes.len().min(MOST)).unwrap_or(0);
+            (bytes.as_mut_ptr(), len)
         };
         let fd = Fd(self.file.as_raw_fd());
         let entry = match request {
             Request::Read { from, offset } => {
-                let (at, len) = octets(from, buffer);
+                let (at, len) = bytes(from, buffer);
                 opcode::Read::new(fd, at, len).offset(offset).build()
             }
             Request::Write { from, offset, dsync } => {
-                let (at, len) = octets(from, buffer);
+                let (at, len) = bytes(from, buffer);
                 let flags = if dsync { libc::RWF_DSYNC } else { 0 };
                 opcode::Write::new(fd, at, len).offset(offset).rw_flags(flags).build()
             }

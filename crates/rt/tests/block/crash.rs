@@ -74,11 +74,11 @@ fn what_was_flushed_outlives_a_sigkill() {
         lines.map_while(Result::ok).for_each(|line| _ = take(&line));
         child.wait().unwrap();
         let mut backend = open(file.path(), 512, true);
-        let octets = read(&mut backend, 0, usize::try_from(BLOCKS).unwrap() * 512);
+        let bytes = read(&mut backend, 0, usize::try_from(BLOCKS).unwrap() * 512);
         for (lba, turn) in &stable {
             let at = usize::try_from(*lba).unwrap() * 512;
-            for chunk in octets[at..at + 512].chunks_exact(16) {
-                let number = |octets: &[u8]| u64::from_le_bytes(octets.try_into().unwrap());
+            for chunk in bytes[at..at + 512].chunks_exact(16) {
+                let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
                 assert_eq!(number(&chunk[..8]), *lba, "round {round}");
                 assert!(number(&chunk[8..]) >= *turn, "round {round}: block {lba} is of an earlier turn than {turn}");
             }

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::NamedTempFile;
 
-/// A file of `octets` bytes on a real file system.
-pub(crate) fn file(octets: u64) -> NamedTempFile {
+/// A file of `len` bytes on a real file system.
+pub(crate) fn file(len: u64) -> NamedTempFile {
     let file = NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    file.as_file().set_len(octets).unwrap();
+    file.as_file().set_len(len).unwrap();
     file
 }
 
@@ -85,8 +85,8 @@ fn more_operations_than_the_ring_holds_wait_their_turn() {
     let mut ended: Vec<u32> = (0..n).map(|_| wait(&mut backend).tag.0).collect();
     ended.sort_unstable();
     assert!(ended.into_iter().eq(0..n), "each one ends once");
-    let octets = read(&mut backend, 0, 512 * n as usize);
-    assert!(octets.chunks(512).zip(0..n).all(|(block, i)| block.iter().all(|o| u32::from(*o) == i % 251)));
+    let bytes = read(&mut backend, 0, 512 * n as usize);
+    assert!(bytes.chunks(512).zip(0..n).all(|(block, i)| block.iter().all(|o| u32::from(*o) == i % 251)));
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn a_dropped_backend_has_ended_its_writes() {
     }
     backend.flush();
     drop(backend);
-    let octets = std::fs::read(file.path()).unwrap();
-    assert!(octets.iter().all(|octet| *octet == 0xa5));
+    let bytes = std::fs::read(file.path()).unwrap();
+    assert!(bytes.iter().all(|byte| *byte == 0xa5));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn blocks_given_back_take_no_space_and_read_as_zeros() {
     assert_eq!(one(&mut backend, Operation::Discard { lba: 0, blocks: 256 }).result, Ok(()));
     let operation = Operation::WriteZeroes { lba: 0, blocks: 1, discard: false, fua: true };
     assert_eq!(one(&mut backend, operation).result, Ok(()));
-    assert!(read(&mut backend, 0, 1 << 20).iter().all(|octet| *octet == 0));
+    assert!(read(&mut backend, 0, 1 << 20).iter().all(|byte| *byte == 0));
     assert!(file.as_file().metadata().unwrap().blocks() < full);
 }
 

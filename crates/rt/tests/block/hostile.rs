@@ -43,14 +43,14 @@ fn refused(script: impl FnOnce(&mut UnixStream) + Send + 'static, word: &str) {
     assert!(line.contains(word) && line.contains("; ") && !line.contains('\n'), "{line}");
 }
 
-fn say(stream: &mut UnixStream, octets: &[u8]) {
-    let _ = stream.write_all(octets);
+fn say(stream: &mut UnixStream, bytes: &[u8]) {
+    let _ = stream.write_all(bytes);
 }
 
 fn hear(stream: &mut UnixStream, n: usize) -> Vec<u8> {
-    let mut octets = vec![0; n];
-    let _ = stream.read_exact(&mut octets);
-    octets
+    let mut bytes = vec![0; n];
+    let _ = stream.read_exact(&mut bytes);
+    bytes
 }
 
 fn answer(stream: &mut UnixStream, option: u32, kind: u32, data: &[u8]) {
@@ -128,8 +128,8 @@ fn negotiations_that_go_wrong_end_in_an_error() {
     );
     refused(
         |s| {
-            for octet in (Greeting { flags: 3 }).emit().iter().cycle() {
-                if s.write_all(&[*octet]).is_err() {
+            for byte in (Greeting { flags: 3 }).emit().iter().cycle() {
+                if s.write_all(&[*byte]).is_err() {
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(200));
@@ -244,8 +244,8 @@ fn a_reply_that_drips_ends_after_the_time_of_one_request() {
     let (_dir, uri) = server(|s| {
         serve(s, true);
         let read = Request::parse(hear(s, Request::LEN)[..].try_into().unwrap()).unwrap();
-        for octet in data(1, read.cookie, 0, 4096) {
-            say(s, &[octet]);
+        for byte in data(1, read.cookie, 0, 4096) {
+            say(s, &[byte]);
             std::thread::sleep(Duration::from_millis(100));
         }
     });
@@ -272,8 +272,8 @@ fn errors_in_chunks_and_pieces_in_any_order_are_right() {
         say(s, &piece(1, chunk::ERROR | 1, second, 11, &body));
     });
     let mut client = NbdBackend::open(&uri, ClientOptions::default()).unwrap();
-    let octets = super::model::read(&mut client, 8, 4096);
-    assert!(octets.iter().enumerate().all(|(at, octet)| *octet == if (512..1024).contains(&at) { 0 } else { 5 }));
+    let bytes = super::model::read(&mut client, 8, 4096);
+    assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == if (512..1024).contains(&at) { 0 } else { 5 }));
     let end = super::model::one(&mut client, Operation::Read { lba: 8, buffer: Buffer::new(4096) });
     assert_eq!(end.result, Err(BackendError::NoSpace));
     assert!(client.is_up());
@@ -366,8 +366,8 @@ fn requests_that_cannot_be_are_answered_with_an_error() {
         if kind == command::WRITE {
             say(&mut stream, &vec![9; usize::try_from(len).unwrap()]);
         }
-        let octets = hear(&mut stream, Reply::SIMPLE_LEN);
-        let (reply, _) = Reply::parse(&octets).unwrap().unwrap();
+        let bytes = hear(&mut stream, Reply::SIMPLE_LEN);
+        let (reply, _) = Reply::parse(&bytes).unwrap().unwrap();
         assert_eq!(reply, Reply::Simple { error: number, cookie: 0xabcd }, "{kind} {offset} {len}");
     }
 }

@@ -46,31 +46,31 @@ pub(crate) fn one(device: &mut dyn Device, operation: Operation) -> Completion {
 }
 
 /// Reads blocks.
-pub(crate) fn read(device: &mut dyn Device, lba: u64, octets: usize) -> Vec<u8> {
-    let completion = one(device, Operation::Read { lba, buffer: Buffer::new(octets) });
+pub(crate) fn read(device: &mut dyn Device, lba: u64, len: usize) -> Vec<u8> {
+    let completion = one(device, Operation::Read { lba, buffer: Buffer::new(len) });
     assert_eq!(completion.result, Ok(()));
     completion.buffer.unwrap().bytes().to_vec()
 }
 
 /// Writes blocks.
-pub(crate) fn write(device: &mut dyn Device, lba: u64, octets: &[u8], fua: bool) {
-    let mut buffer = Buffer::new(octets.len());
-    buffer.bytes_mut().copy_from_slice(octets);
+pub(crate) fn write(device: &mut dyn Device, lba: u64, bytes: &[u8], fua: bool) {
+    let mut buffer = Buffer::new(bytes.len());
+    buffer.bytes_mut().copy_from_slice(bytes);
     let completion = one(device, Operation::Write { lba, buffer, fua });
     assert_eq!(completion.result, Ok(()));
-    assert_eq!(completion.buffer.unwrap().len(), octets.len(), "the buffer comes back");
+    assert_eq!(completion.buffer.unwrap().len(), bytes.len(), "the buffer comes back");
 }
 
 /// Runs batches of operations on disjoint ranges, and compares all data read with the model, and all blocks at the end.
 pub(crate) fn against_model(device: &mut dyn Device, seed: u64, batches: u32) {
     let geometry = device.geometry().clone();
-    let (octets, blocks) = (usize::try_from(geometry.block_size).unwrap(), geometry.blocks);
+    let (size, blocks) = (usize::try_from(geometry.block_size).unwrap(), geometry.blocks);
     // Protection information follows each block, and is all ones after a block of zeros.
-    let block = octets + if geometry.protection { 8 } else { 0 };
+    let block = size + if geometry.protection { 8 } else { 0 };
     let zero = |range: &mut [u8]| {
         for block in range.chunks_exact_mut(block) {
-            block[..octets].fill(0);
-            block[octets..].fill(0xff);
+            block[..size].fill(0);
+            block[size..].fill(0xff);
         }
     };
     let mut model = read(device, 0, block * usize::try_from(blocks).unwrap());

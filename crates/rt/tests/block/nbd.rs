@@ -50,9 +50,9 @@ impl Machine for Server {
 }
 
 impl Serving {
-    /// Serves `octets` bytes in blocks of `block_size`.
-    pub(crate) fn new(octets: u64, block_size: u32) -> Self {
-        let file = file(octets);
+    /// Serves `len` bytes in blocks of `block_size`.
+    pub(crate) fn new(len: u64, block_size: u32) -> Self {
+        let file = file(len);
         let backend = open(file.path(), block_size, true);
         let dir = tempfile::tempdir().unwrap();
         let unix = Address::Unix(dir.path().join("nbd.sock"));
@@ -108,10 +108,10 @@ fn random_operations_over_both_kinds_of_socket_do_what_a_model_does() {
 fn requests_beyond_the_servers_longest_go_in_parts() {
     let serving = Serving::new(16 << 20, 512);
     let mut client = connect(&serving.uri("disk"));
-    let octets: Vec<u8> = (0..9 << 20).map(|i: u32| (i / 512 % 253).to_le_bytes()[0]).collect();
-    write(&mut client, 3, &octets, true);
-    assert!(read(&mut client, 3, octets.len()) == octets);
-    assert!(std::fs::read(serving.file.path()).unwrap()[3 * 512..][..octets.len()] == octets);
+    let bytes: Vec<u8> = (0..9 << 20).map(|i: u32| (i / 512 % 253).to_le_bytes()[0]).collect();
+    write(&mut client, 3, &bytes, true);
+    assert!(read(&mut client, 3, bytes.len()) == bytes);
+    assert!(std::fs::read(serving.file.path()).unwrap()[3 * 512..][..bytes.len()] == bytes);
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn several_clients_see_what_each_other_wrote() {
         write(&mut clients[usize::from(i)], lba, &[i + 1; 51200], false);
     }
     for client in &mut clients {
-        let octets = read(client, 0, 5 * 51200);
-        assert!(octets.iter().enumerate().all(|(at, octet)| usize::from(*octet) == at / 51200 + 1));
+        let bytes = read(client, 0, 5 * 51200);
+        assert!(bytes.iter().enumerate().all(|(at, byte)| usize::from(*byte) == at / 51200 + 1));
     }
 }
 

@@ -150,15 +150,15 @@ fn qemu_nbd_is_a_device_holes_and_all() {
     };
     let mut client = connect(&server.uri("disk"));
     println!("{}, {:?}", client.path(), client.geometry());
-    let octets = read(&mut client, 0, 4 << 20);
+    let bytes = read(&mut client, 0, 4 << 20);
     let is_data = |at: usize| (1 << 20..(1 << 20) + 65536).contains(&at);
-    assert!(octets.iter().enumerate().all(|(at, octet)| *octet == if is_data(at) { 7 } else { 0 }));
+    assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == if is_data(at) { 7 } else { 0 }));
     against_model(&mut client, 99, 40);
     assert_eq!(one(&mut client, Operation::Flush).result, Ok(()));
     drop(client);
     let mut second = connect(&server.uri("disk"));
-    let octets = read(&mut second, 0, 4 << 20);
-    assert!(octets == std::fs::read(disk.path()).unwrap());
+    let bytes = read(&mut second, 0, 4 << 20);
+    assert!(bytes == std::fs::read(disk.path()).unwrap());
 }
 
 /// Runs a program, which must succeed; returns its output.
@@ -170,10 +170,10 @@ fn run(program: &str, args: &[&str]) -> String {
 }
 
 /// A file of random bytes.
-fn random(dir: &Path, octets: usize) -> PathBuf {
+fn random(dir: &Path, len: usize) -> PathBuf {
     let (path, mut dice) = (dir.join("random"), Dice(4711));
-    let octets: Vec<u8> = (0..octets / 8).flat_map(|_| dice.next().to_le_bytes()).collect();
-    std::fs::write(&path, octets).unwrap();
+    let bytes: Vec<u8> = (0..len / 8).flat_map(|_| dice.next().to_le_bytes()).collect();
+    std::fs::write(&path, bytes).unwrap();
     path
 }
 
@@ -236,9 +236,9 @@ fn qemu_img_and_qemu_io_work_with_the_server() {
         ["-f", "raw"].into_iter().chain(commands.iter().flat_map(|c| ["-c", *c])).chain([&*uri]).collect();
     let said = run("qemu-io", &args);
     assert!(!said.contains("failed"), "{said}");
-    let octets = std::fs::read(serving.file.path()).unwrap();
-    assert!(octets[..4096].iter().all(|o| *o == 0xab) && octets[4096..8192].iter().all(|o| *o == 0xcd));
-    assert!(octets[65536..131_072].iter().all(|o| *o == 0));
+    let bytes = std::fs::read(serving.file.path()).unwrap();
+    assert!(bytes[..4096].iter().all(|o| *o == 0xab) && bytes[4096..8192].iter().all(|o| *o == 0xcd));
+    assert!(bytes[65536..131_072].iter().all(|o| *o == 0));
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn rfc1122_2_3_2_2_the_largest_datagram_waits_whole() {
         };
         let header = if peer.is_ipv4() { 34 } else { 62 };
         let whole: Vec<u8> = sent.iter().flat_map(|frame| frame[header..].to_vec()).collect();
-        assert!(whole[8..] == body, "{} frames, {} octets", sent.len(), whole.len());
+        assert!(whole[8..] == body, "{} frames, {} bytes", sent.len(), whole.len());
     }
 }
 

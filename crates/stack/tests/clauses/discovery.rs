@@ -37,7 +37,7 @@ fn rfc4861_7_1_1_what_is_no_solicitation_is_silently_dropped() {
     let mut sum = solicitation();
     sum[57] ^= 1;
     world.drops(Discard::BadChecksum, &sum);
-    let body = octets(us6());
+    let body = bytes(us6());
     let coded = to(US, framed(&packet_at(&icmp(peer6(), us6(), 135, 1, [0; 4], &body))));
     world.drops(Discard::Malformed, &coded);
     let short = framed(&packet_at(&icmp(peer6(), us6(), 135, 0, [0; 4], &body[..15])));
@@ -78,7 +78,7 @@ fn rfc4861_7_2_2_who_is_asked_for() {
     assert_eq!(ends(&asked), (us6(), ip("ff02::1:ffab:cdef")));
     let (kind, code, _, rest) = message(&asked);
     assert_eq!((kind, code, asked[21]), (135, 0, 255));
-    assert_eq!(rest, [&octets(ip("fd00::ab:cdef"))[..], &[1, 1], &US.0].concat());
+    assert_eq!(rest, [&bytes(ip("fd00::ab:cdef"))[..], &[1, 1], &US.0].concat());
     let sent = world.take(&discovery(ip("fd00::ab:cdef"), us6(), 136, 0x60, ip("fd00::ab:cdef"), Some((2, PEER))));
     assert!(sent.len() == 1 && sent[0].ends_with(b"x") && stations(&sent[0]) == (US, PEER));
 }
@@ -104,7 +104,7 @@ fn rfc4861_7_1_2_what_is_no_advertisement_is_silently_dropped() {
 fn rfc4861_8_redirects_and_routers_are_not_followed() {
     let mut world = World::new();
     let router = ip("fe80::9");
-    let redirect = [octets(router), octets(ip("fd05::1"))].concat();
+    let redirect = [bytes(router), bytes(ip("fd05::1"))].concat();
     let (IpAddr::V6(src), IpAddr::V6(dst)) = (router, us6()) else { unreachable!() };
     let frame = framed(&v6(src, dst, ICMPV6, 255, &icmp(router, us6(), 137, 0, [0; 4], &redirect)));
     world.drops(Discard::NotForUs, &frame);
@@ -118,7 +118,7 @@ fn rfc4861_8_redirects_and_routers_are_not_followed() {
 #[test]
 fn rfc6980_discovery_in_fragments_is_ignored() {
     let mut world = World::alone();
-    let body = [&octets(us6())[..], &[1, 1], &PEER.0].concat();
+    let body = [&bytes(us6())[..], &[1, 1], &PEER.0].concat();
     let message = icmp(peer6(), us6(), 135, 0, [0; 4], &body);
     let mut frames = fragments(peer6(), us6(), ICMPV6, &message, 24);
     frames.iter_mut().for_each(|frame| frame[21] = 255);

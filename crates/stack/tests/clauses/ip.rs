@@ -218,7 +218,7 @@ fn rfc791_what_is_longer_than_the_link_carries_goes_in_fragments() {
             let sent = world.send(id, (peer, 7), &pattern(whole + 1));
             assert_eq!(sent.len(), 2);
             let room = (1500 - ip_len - extra) / 8 * 8;
-            assert_eq!(sent[0].len(), ethernet + ip_len + extra + room, "a multiple of 8 octets of payload");
+            assert_eq!(sent[0].len(), ethernet + ip_len + extra + room, "a multiple of 8 bytes of payload");
             assert_eq!(sent[1].len(), ethernet + ip_len + extra + whole + 9 - room);
             let ident = |frame: &[u8]| {
                 frame[ethernet + if peer.is_ipv4() { 4 } else { 44 }..][..if peer.is_ipv4() { 2 } else { 4 }].to_vec()
@@ -276,7 +276,7 @@ fn rfc5095_routing_headers_are_not_followed() {
     let mut world = World::new();
     let route = |left: u8| {
         let message = icmp(peer6(), us6(), 128, 0, [0; 4], b"");
-        let header = [&[ICMPV6, 2, 0, left, 0, 0, 0, 0][..], &octets(ip("fd00::9"))].concat();
+        let header = [&[ICMPV6, 2, 0, left, 0, 0, 0, 0][..], &bytes(ip("fd00::9"))].concat();
         framed(&packet(peer6(), us6(), 43, &[&header[..], &message].concat()))
     };
     assert_eq!(message(&world.answer(&route(0))).0, 129);

@@ -190,7 +190,7 @@ fn a_full_socket_is_counted_and_nothing_else_suffers() {
 fn no_short_way_leads_past_ip() {
     let mut world = World::new();
     let id = world.bind(us4(), 7);
-    let body = udp((peer4(), 4000), (us4(), 7), b"sixteen octets!!");
+    let body = udp((peer4(), 4000), (us4(), 7), b"sixteen bytes!!!");
     let (IpAddr::V4(src), IpAddr::V4(dst)) = (peer4(), us4()) else { unreachable!() };
     let routed = v4_with(src, dst, UDP, &[131, 7, 4, 10, 0, 0, 9, 0], &body, |_| {});
     world.drops(Discard::BadAddress, &framed(&routed));
@@ -200,7 +200,7 @@ fn no_short_way_leads_past_ip() {
     }
     assert_eq!((world.recv(id), world.host.counters().fragments), (None, 2));
     let id = world.bind(us6(), 7);
-    let body = udp((peer6(), 4000), (us6(), 7), b"sixteen octets!!");
+    let body = udp((peer6(), 4000), (us6(), 7), b"sixteen bytes!!!");
     for (offset, more) in [(0, true), (64, false)] {
         assert!(world.take(&fragment(peer6(), us6(), UDP, (1, offset, more), &body)).is_empty());
     }

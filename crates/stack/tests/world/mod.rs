@@ -173,14 +173,14 @@ pub(crate) fn checksum(pieces: &[&[u8]]) -> u16 {
 }
 
 fn pseudo(src: IpAddr, dst: IpAddr, protocol: u8, len: usize) -> Vec<u8> {
-    let mut header = octets(src);
-    header.extend(octets(dst));
+    let mut header = bytes(src);
+    header.extend(bytes(dst));
     header.extend(u32::try_from(len).unwrap().to_be_bytes());
     header.extend([0, 0, 0, protocol]);
     header
 }
 
-pub(crate) fn octets(ip: IpAddr) -> Vec<u8> {
+pub(crate) fn bytes(ip: IpAddr) -> Vec<u8> {
     match ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),
         IpAddr::V6(ip) => ip.octets().to_vec(),
@@ -319,7 +319,7 @@ pub(crate) fn discovery(
     option: Option<(u8, MacAddr)>,
 ) -> Vec<u8> {
     let (IpAddr::V6(src6), IpAddr::V6(dst6)) = (src, dst) else { panic!("{src} to {dst}") };
-    let mut body = octets(target);
+    let mut body = bytes(target);
     if let Some((kind, mac)) = option {
         body.extend([kind, 1]);
         body.extend(mac.0);

@@ -17,24 +17,28 @@ const VECTORS: usize = 4;
 /// Multipliers for the two lanes of a vector.
 type Pairs = [u64; 4];
 
-/// Continues the remainder `octets` over `src`.
+/// Continues `remainder` over `src`.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
-    run::<K, false>(octets, &mut [], src)
+pub(super) fn update<K: Kind>(remainder: u32, src: &[u8]) -> u32 {
+    run::<K, false>(remainder, &mut [], src)
 }
 
 /// Like [`update`], and copies `src` to `dst` of the same length.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
-    run::<K, true>(octets, dst, src)
+pub(super) fn copy_and_update<K: Kind>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    run::<K, true>(remainder, dst, src)
 }
 
 /// `COPY`: copy to `dst`, which is as long as `src`; otherwise `dst` is ignored.
 #[inline]
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
-fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+fn run<K: Kind, const COPY: bool>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     let Some(first) = src.first_chunk::<LANES>() else {
-        return if COPY { clmul::copy_and_update::<K>(octets, dst, src) } else { clmul::update::<K>(octets, src) };
+        return if COPY {
+            clmul::copy_and_update::<K>(remainder, dst, src)
+        } else {
+            clmul::update::<K>(remainder, src)
+        };
     };
     // 1 to 32 bytes, so that the rest is whole vectors.
     let head = (src.len() - 1) % LANES + 1;
@@ -47,9 +51,9 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
         &mut []
     };
     let zero = _mm256_setzero_si256();
-    let mut lanes = [zero, zero, zero, reflect::<K>(headed(octets, vector, first, head))];
+    let mut lanes = [zero, zero, zero, reflect::<K>(headed(remainder, vector, first, head))];
     // Bytes of the remainder that reach beyond the head.
-    let mut carry = reflect::<K>(_mm256_zextsi128_si256(number(beyond(octets, head))));
+    let mut carry = reflect::<K>(_mm256_zextsi128_si256(number(beyond(remainder, head))));
 
     let (from, _) = src[head..].as_chunks::<LANES>();
     let (from_singles, from_steps) = from.split_at(from.len() % VECTORS);
@@ -90,14 +94,14 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
 /// The first `n` bytes of `first`, which is also in `vector`, with the remainder added, after zeros.
 #[inline]
 #[target_feature(enable = "avx2,sse4.1")]
-fn headed(octets: u32, vector: __m256i, first: &[u8; LANES], n: usize) -> __m256i {
-    let front = _mm_xor_si128(_mm256_castsi256_si128(vector), number(octets));
+fn headed(remainder: u32, vector: __m256i, first: &[u8; LANES], n: usize) -> __m256i {
+    let front = _mm_xor_si128(_mm256_castsi256_si128(vector), number(remainder));
     match n.checked_sub(HALF) {
         // No bytes in the front half, and a whole back half.
         Some(0) => _mm256_set_m128i(front, _mm_setzero_si128()),
         Some(more) => {
             let back = first[more..].first_chunk().map_or(_mm_setzero_si128(), |back| clmul::load(back));
-            let back = _mm_xor_si128(back, number(beyond(octets, more)));
+            let back = _mm_xor_si128(back, number(beyond(remainder, more)));
             _mm256_set_m128i(back, behind_zeros(front, more))
         }
         None => _mm256_set_m128i(behind_zeros(front, n), _mm_setzero_si128()),
@@ -129,12 +133,12 @@ fn fold(vector: __m256i, by: &Pairs) -> __m256i {
 /// Converts bytes to lanes of coefficients: unchanged for reflected polynomials, reversed for others.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn reflect<K: Kind>(octets: __m256i) -> __m256i {
+fn reflect<K: Kind>(bytes: __m256i) -> __m256i {
     if K::POLYNOMIAL.reflected {
-        octets
+        bytes
     } else {
         let places: __m128i = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        _mm256_shuffle_epi8(octets, _mm256_broadcastsi128_si256(places))
+        _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(places))
     }
 }
 

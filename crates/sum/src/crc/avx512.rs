@@ -17,24 +17,24 @@ const VECTORS: usize = 4;
 /// Multipliers for the four lanes of a vector.
 type Pairs = [u64; 8];
 
-/// Continues the remainder `octets` over `src`.
+/// Continues `remainder` over `src`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
-    run::<K, false>(octets, &mut [], src)
+pub(super) fn update<K: Kind>(remainder: u32, src: &[u8]) -> u32 {
+    run::<K, false>(remainder, &mut [], src)
 }
 
 /// Like [`update`], and copies `src` to `dst` of the same length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
-    run::<K, true>(octets, dst, src)
+pub(super) fn copy_and_update<K: Kind>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    run::<K, true>(remainder, dst, src)
 }
 
 /// `COPY`: copy to `dst`, which is as long as `src`; otherwise `dst` is ignored.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
-fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+fn run<K: Kind, const COPY: bool>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     if src.is_empty() {
-        return octets;
+        return remainder;
     }
     // 1 to 64 bytes, so that the rest is whole vectors.
     let (first, from) = src.split_at((src.len() - 1) % LANES + 1);
@@ -47,8 +47,8 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
         &mut []
     };
     // Bytes of the remainder that reach beyond the head.
-    let carry = beyond(octets, first.len());
-    let last = reflect::<K>(behind_zeros(_mm512_xor_si512(vector, number(octets)), first.len()));
+    let carry = beyond(remainder, first.len());
+    let last = reflect::<K>(behind_zeros(_mm512_xor_si512(vector, number(remainder)), first.len()));
     if from.is_empty() {
         return reduce::<K>(fold_lanes(fold(last, const { &ends(&K::POLYNOMIAL, 0) }))) ^ carry;
     }
@@ -141,27 +141,27 @@ fn fold_lanes(vector: __m512i) -> std::arch::x86_64::__m128i {
 /// Converts bytes to lanes of coefficients: unchanged for reflected polynomials, reversed for others.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn reflect<K: Kind>(octets: __m512i) -> __m512i {
+fn reflect<K: Kind>(bytes: __m512i) -> __m512i {
     if K::POLYNOMIAL.reflected {
-        octets
+        bytes
     } else {
         let places = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        _mm512_shuffle_epi8(octets, _mm512_broadcast_i32x4(places))
+        _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(places))
     }
 }
 
 /// The first `n` bytes, 1 to 64, after zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi2")]
-fn behind_zeros(octets: __m512i, n: usize) -> __m512i {
-    _mm512_maskz_expand_epi8(__mmask64::MAX << (LANES - n), octets)
+fn behind_zeros(bytes: __m512i, n: usize) -> __m512i {
+    _mm512_maskz_expand_epi8(__mmask64::MAX << (LANES - n), bytes)
 }
 
 /// Loads a remainder, to be added to a vector's first bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn number(octets: u32) -> __m512i {
-    _mm512_zextsi128_si512(_mm_cvtsi32_si128(octets.cast_signed()))
+fn number(remainder: u32) -> __m512i {
+    _mm512_zextsi128_si512(_mm_cvtsi32_si128(remainder.cast_signed()))
 }
 
 /// Hides the vector's origin from the compiler: see the Internet checksum's `unknown`.

@@ -12,23 +12,23 @@ use super::{Kind, beyond, portable};
 const LANES: usize = 16;
 const VECTORS: usize = 4;
 
-/// Continues the remainder `octets` over `src`.
+/// Continues `remainder` over `src`.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
-    run::<K, false>(octets, &mut [], src)
+pub(super) fn update<K: Kind>(remainder: u32, src: &[u8]) -> u32 {
+    run::<K, false>(remainder, &mut [], src)
 }
 
 /// Like [`update`], and copies `src` to `dst` of the same length.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
-    run::<K, true>(octets, dst, src)
+pub(super) fn copy_and_update<K: Kind>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    run::<K, true>(remainder, dst, src)
 }
 
-/// Continues the remainder `octets` over three words in little-endian order. They stay in registers: loading vectors
-/// that were just stored in pieces would stall.
+/// Continues `remainder` over three words in little-endian order. They stay in registers: loading vectors that
+/// were just stored in pieces would stall.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn update_words<K: Kind>(octets: u32, first: u64, second: u64, third: u64) -> u32 {
-    let lanes = [reflect::<K>(pair([0, first ^ u64::from(octets)])), reflect::<K>(pair([second, third]))];
+pub(super) fn update_words<K: Kind>(remainder: u32, first: u64, second: u64, third: u64) -> u32 {
+    let lanes = [reflect::<K>(pair([0, first ^ u64::from(remainder)])), reflect::<K>(pair([second, third]))];
     reduce::<K>(_mm_xor_si128(
         fold(lanes[0], const { K::POLYNOMIAL.last(8 * 16) }),
         fold(lanes[1], const { K::POLYNOMIAL.last(0) }),
@@ -38,12 +38,12 @@ pub(super) fn update_words<K: Kind>(octets: u32, first: u64, second: u64, third:
 /// `COPY`: copy to `dst`, which is as long as `src`; otherwise `dst` is ignored.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+fn run<K: Kind, const COPY: bool>(remainder: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     let Some(first) = src.first_chunk::<LANES>() else {
         if COPY {
             dst.copy_from_slice(src);
         }
-        return portable::update::<K>(octets, src);
+        return portable::update::<K>(remainder, src);
     };
     // 1 to 16 bytes, so that the rest is whole vectors.
     let head = (src.len() - 1) % LANES + 1;
@@ -56,10 +56,10 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
         &mut []
     };
     let zero = _mm_setzero_si128();
-    let vector = behind_zeros(_mm_xor_si128(vector, number(octets)), head);
+    let vector = behind_zeros(_mm_xor_si128(vector, number(remainder)), head);
     let mut lanes = [zero, zero, zero, reflect::<K>(vector)];
     // Bytes of the remainder that reach beyond the head.
-    let mut carry = reflect::<K>(number(beyond(octets, head)));
+    let mut carry = reflect::<K>(number(beyond(remainder, head)));
 
     let (from, _) = src[head..].as_chunks::<LANES>();
     let (from_singles, from_steps) = from.split_at(from.len() % VECTORS);
@@ -126,26 +126,26 @@ fn fold(lane: __m128i, by: Pair) -> __m128i {
 /// Converts bytes to a lane of coefficients: unchanged for reflected polynomials, reversed for others.
 #[inline]
 #[target_feature(enable = "sse4.1")]
-fn reflect<K: Kind>(octets: __m128i) -> __m128i {
+fn reflect<K: Kind>(bytes: __m128i) -> __m128i {
     if K::POLYNOMIAL.reflected {
-        octets
+        bytes
     } else {
-        _mm_shuffle_epi8(octets, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+        _mm_shuffle_epi8(bytes, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
     }
 }
 
 /// The first `n` bytes, 1 to 16, after zeros.
 #[inline]
 #[target_feature(enable = "sse4.1")]
-pub(super) fn behind_zeros(octets: __m128i, n: usize) -> __m128i {
+pub(super) fn behind_zeros(bytes: __m128i, n: usize) -> __m128i {
     /// Shuffle indices: zeros, and then the bytes in order.
     const PLACES: [u8; 2 * LANES] = [
         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4,
         5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
     ];
     match PLACES[n..].first_chunk() {
-        Some(places) => _mm_shuffle_epi8(octets, load(places)),
-        None => octets,
+        Some(places) => _mm_shuffle_epi8(bytes, load(places)),
+        None => bytes,
     }
 }
 
@@ -158,8 +158,8 @@ fn pair([low, high]: Pair) -> __m128i {
 /// Loads a remainder, to be added to a vector's first bytes.
 #[inline]
 #[target_feature(enable = "sse4.1")]
-pub(super) fn number(octets: u32) -> __m128i {
-    _mm_cvtsi32_si128(octets.cast_signed())
+pub(super) fn number(remainder: u32) -> __m128i {
+    _mm_cvtsi32_si128(remainder.cast_signed())
 }
 
 /// Hides the vector's origin from the compiler: see the Internet checksum's `unknown`.

@@ -30,18 +30,18 @@ impl Polynomial {
     /// Tables of [`portable`].
     pub(crate) const fn tables(&self) -> [[u32; 256]; portable::STEP] {
         let mut tables = [[0; 256]; portable::STEP];
-        let mut octet = 0;
-        while octet < 256 {
-            tables[0][octet] = self.octet(octet);
-            octet += 1;
+        let mut byte = 0;
+        while byte < 256 {
+            tables[0][byte] = self.byte(byte);
+            byte += 1;
         }
         let mut at = 1;
         while at < portable::STEP {
-            octet = 0;
-            while octet < 256 {
-                let before = tables[at - 1][octet];
-                tables[at][octet] = before >> 8 ^ tables[0][(before & 0xff) as usize];
-                octet += 1;
+            byte = 0;
+            while byte < 256 {
+                let before = tables[at - 1][byte];
+                tables[at][byte] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+                byte += 1;
             }
             at += 1;
         }
@@ -49,8 +49,8 @@ impl Polynomial {
     }
 
     /// Remainder of one byte.
-    const fn octet(&self, octet: usize) -> u32 {
-        let mut rest = octet as u64;
+    const fn byte(&self, byte: usize) -> u32 {
+        let mut rest = byte as u64;
         if self.reflected {
             rest = rest.reverse_bits() >> 56;
         }

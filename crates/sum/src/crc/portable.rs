@@ -6,15 +6,17 @@ use super::Kind;
 /// Bytes per step, and number of tables of 1 KiB.
 pub(super) const STEP: usize = 8;
 
-/// Continues the remainder `octets` over `src`.
+/// Continues `remainder` over `src`.
 #[inline]
-pub(super) fn update<K: Kind>(mut octets: u32, src: &[u8]) -> u32 {
+pub(super) fn update<K: Kind>(mut remainder: u32, src: &[u8]) -> u32 {
     let (steps, rest) = src.as_chunks::<STEP>();
     for step in steps {
         let mut step = *step;
-        step.iter_mut().zip(octets.to_le_bytes()).for_each(|(octet, added)| *octet ^= added);
-        octets =
-            step.iter().zip(K::TABLES.iter().rev()).fold(0, |sum, (octet, table)| sum ^ table[usize::from(*octet)]);
+        step.iter_mut().zip(remainder.to_le_bytes()).for_each(|(byte, added)| *byte ^= added);
+        remainder =
+            step.iter().zip(K::TABLES.iter().rev()).fold(0, |sum, (byte, table)| sum ^ table[usize::from(*byte)]);
     }
-    rest.iter().fold(octets, |octets, octet| octets >> 8 ^ K::TABLES[0][usize::from(octets.to_le_bytes()[0] ^ octet)])
+    rest.iter().fold(remainder, |remainder, byte| {
+        remainder >> 8 ^ K::TABLES[0][usize::from(remainder.to_le_bytes()[0] ^ byte)]
+    })
 }

@@ -13,13 +13,13 @@ const LONGEST: usize = if cfg!(miri) { 300 } else { 4200 };
 const ALIGNMENTS: usize = if cfg!(miri) { 3 } else { 64 };
 
 /// One byte of CRC-32, bit by bit as defined.
-fn naive32(crc: u32, octet: u8) -> u32 {
-    (0..8).fold(crc ^ u32::from(octet), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+fn naive32(crc: u32, byte: u8) -> u32 {
+    (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
 }
 
 /// One byte of the T10 guard, bit by bit.
-fn naive16(crc: u16, octet: u8) -> u16 {
-    (0..8).fold(crc ^ u16::from(octet) << 8, |crc, _| if crc >> 15 == 1 { crc << 1 ^ 0x8bb7 } else { crc << 1 })
+fn naive16(crc: u16, byte: u8) -> u16 {
+    (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| if crc >> 15 == 1 { crc << 1 ^ 0x8bb7 } else { crc << 1 })
 }
 
 fn available() -> impl Iterator<Item = Form> {
@@ -45,8 +45,8 @@ fn noise(len: usize) -> Vec<u8> {
 }
 
 /// Compares a form's remainder for every length and alignment, with different initial remainders, with one computed
-/// byte by byte by `step`; `octets` converts a remainder to the engine's representation.
-fn every_length<K: Kind, T: Copy>(first: [T; 2], step: fn(T, u8) -> T, octets: fn(T) -> u32) {
+/// byte by byte by `step`; `convert` converts a remainder to the engine's representation.
+fn every_length<K: Kind, T: Copy>(first: [T; 2], step: fn(T, u8) -> T, convert: fn(T) -> u32) {
     let data = noise(LONGEST + ALIGNMENTS);
     for form in available() {
         for start in 0..ALIGNMENTS {
@@ -55,15 +55,15 @@ fn every_length<K: Kind, T: Copy>(first: [T; 2], step: fn(T, u8) -> T, octets: f
             let mut right = begun;
             for len in 0..=LONGEST {
                 // SAFETY: `available` returned the form.
-                let got = unsafe { form.update::<K>(octets(begun), &bytes[..len]) };
-                assert_eq!(got, octets(right), "{form:?}, {len} octets at {start}");
+                let got = unsafe { form.update::<K>(convert(begun), &bytes[..len]) };
+                assert_eq!(got, convert(right), "{form:?}, {len} bytes at {start}");
                 right = step(right, bytes.get(len).copied().unwrap_or_default());
             }
         }
     }
 }
 
-fn octets16(crc: u16) -> u32 {
+fn remainder16(crc: u16) -> u32 {
     u32::from(crc.swap_bytes())
 }
 
@@ -74,7 +74,7 @@ fn every_form_of_crc32_divides_every_length_at_every_alignment() {
 
 #[test]
 fn every_form_of_the_guard_divides_every_length_at_every_alignment() {
-    every_length::<Crc16T10Dif, u16>([0, 0x1234], naive16, octets16);
+    every_length::<Crc16T10Dif, u16>([0, 0x1234], naive16, remainder16);
 }
 
 #[test]
@@ -88,10 +88,10 @@ fn every_form_copies_every_length_and_nothing_more() {
             let begun = 0x89ab_cdef;
             // SAFETY: `available` returned the form.
             let got = unsafe { form.copy_and_update::<Crc32>(begun, &mut dst[to..to + len], src) };
-            assert_eq!(got, portable::update::<Crc32>(begun, src), "{form:?}, {len} octets");
-            assert_eq!(&dst[to..to + len], src, "{form:?}, {len} octets");
+            assert_eq!(got, portable::update::<Crc32>(begun, src), "{form:?}, {len} bytes");
+            assert_eq!(&dst[to..to + len], src, "{form:?}, {len} bytes");
             let outside = dst[..to].iter().chain(&dst[to + len..]);
-            assert!(outside.into_iter().all(|&octet| octet == 0xa5), "{form:?}, {len} octets: wrote outside");
+            assert!(outside.into_iter().all(|&byte| byte == 0xa5), "{form:?}, {len} bytes: wrote outside");
         }
     }
 }
@@ -136,15 +136,16 @@ fn copy_refuses_unequal_lengths() {
 
 proptest! {
     #[test]
-    fn words_divide_as_their_octets(crc: u32, guard: u16, words: [u64; 3]) {
-        let octets = words.map(u64::to_le_bytes);
+    fn words_divide_as_their_bytes(crc: u32, guard: u16, words: [u64; 3]) {
+        let bytes = words.map(u64::to_le_bytes);
         let (right, right16) =
-            octets.as_flattened().iter().fold((crc, guard), |(a, b), octet| (naive32(a, *octet), naive16(b, *octet)));
+            bytes.as_flattened().iter().fold((crc, guard), |(a, b), byte| (naive32(a, *byte), naive16(b, *byte)));
         for form in available() {
             // SAFETY: `available` returned the form.
-            let (got, got16) =
-                unsafe { (form.update_words::<Crc32>(crc, words), form.update_words::<Crc16T10Dif>(octets16(guard), words)) };
-            prop_assert_eq!((got, got16), (right, octets16(right16)), "{:?}", form);
+            let (got, got16) = unsafe {
+                (form.update_words::<Crc32>(crc, words), form.update_words::<Crc16T10Dif>(remainder16(guard), words))
+            };
+            prop_assert_eq!((got, got16), (right, remainder16(right16)), "{:?}", form);
         }
     }
 
@@ -159,8 +160,8 @@ proptest! {
             fused = copy_and_crc32(&mut copied[at..at + piece.len()], piece, fused);
             at += piece.len();
         }
-        prop_assert_eq!(crc, !whole.iter().fold(!0, |crc, &octet| naive32(crc, octet)));
-        prop_assert_eq!(guard, whole.iter().fold(0, |crc, &octet| naive16(crc, octet)));
+        prop_assert_eq!(crc, !whole.iter().fold(!0, |crc, &byte| naive32(crc, byte)));
+        prop_assert_eq!(guard, whole.iter().fold(0, |crc, &byte| naive16(crc, byte)));
         prop_assert_eq!(fused, crc);
         prop_assert_eq!(copied, whole);
     }

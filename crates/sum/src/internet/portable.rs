@@ -97,8 +97,8 @@ fn tail(rest: &[u8]) -> u64 {
     if let [word] = words {
         sum = add(sum, u64::from(u16::from_ne_bytes(*word)));
     }
-    if let [octet] = rest {
-        sum = add(sum, u64::from(u16::from_ne_bytes([*octet, 0])));
+    if let [byte] = rest {
+        sum = add(sum, u64::from(u16::from_ne_bytes([*byte, 0])));
     }
     sum
 }

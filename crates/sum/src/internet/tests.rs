@@ -60,9 +60,9 @@ fn every_form_sums_every_length_at_every_alignment() {
             // The expected sum grows with the length: a byte is the high half of its word, then the low half.
             let mut words = 0_u64;
             for len in 0..=LONGEST {
-                assert_eq!(sum_by(form, &bytes[..len]), folded(words), "{form:?}, {len} octets at {start}");
-                let octet = bytes.get(len).copied().unwrap_or_default();
-                words += u64::from(octet) << (8 * (1 - len % 2));
+                assert_eq!(sum_by(form, &bytes[..len]), folded(words), "{form:?}, {len} bytes at {start}");
+                let byte = bytes.get(len).copied().unwrap_or_default();
+                words += u64::from(byte) << (8 * (1 - len % 2));
             }
         }
     }
@@ -78,10 +78,10 @@ fn every_form_copies_every_length_and_nothing_more() {
             let mut dst = vec![0xa5; LONGEST + 2 * ALIGNMENTS];
             // SAFETY: `available` returned the form.
             let partial = unsafe { form.copy(&mut dst[to..to + len], src) };
-            assert_eq!(!u16::from_be(fold(partial)), naive(src), "{form:?}, {len} octets");
-            assert_eq!(&dst[to..to + len], src, "{form:?}, {len} octets");
+            assert_eq!(!u16::from_be(fold(partial)), naive(src), "{form:?}, {len} bytes");
+            assert_eq!(&dst[to..to + len], src, "{form:?}, {len} bytes");
             let outside = dst[..to].iter().chain(&dst[to + len..]);
-            assert!(outside.into_iter().all(|&octet| octet == 0xa5), "{form:?}, {len} octets: wrote outside");
+            assert!(outside.into_iter().all(|&byte| byte == 0xa5), "{form:?}, {len} bytes: wrote outside");
         }
     }
 }
@@ -92,9 +92,9 @@ fn short_copies_are_copied_and_summed_at_every_length() {
     for len in 0..data.len() {
         let mut dst = vec![0xa5; len + 2];
         let sum = copy_and_sum(&mut dst[1..=len], &data[..len]);
-        assert_eq!(sum.finish(), naive(&data[..len]), "{len} octets");
-        assert_eq!(dst[1..=len], data[..len], "{len} octets");
-        assert_eq!((dst[0], dst[len + 1]), (0xa5, 0xa5), "{len} octets: wrote outside");
+        assert_eq!(sum.finish(), naive(&data[..len]), "{len} bytes");
+        assert_eq!(dst[1..=len], data[..len], "{len} bytes");
+        assert_eq!((dst[0], dst[len + 1]), (0xa5, 0xa5), "{len} bytes: wrote outside");
     }
 }
 
@@ -104,7 +104,7 @@ fn every_form_carries_through_all_ones() {
     for len in [1, 2, 63, 64, 65, 4096, 1 << 20, (1 << 20) + 1] {
         let ones = vec![0xff; len];
         for form in available() {
-            assert_eq!(sum_by(form, &ones), naive(&ones), "{form:?}, {len} octets");
+            assert_eq!(sum_by(form, &ones), naive(&ones), "{form:?}, {len} bytes");
         }
         assert_eq!(sum_by(Form::Portable, &vec![0; len]), 0xffff, "zeros sum to zero");
     }
@@ -147,12 +147,12 @@ proptest! {
     }
 
     #[test]
-    fn integers_are_their_octets(head in vec(any::<u8>(), 0..4), half in any::<u16>(), word in any::<u32>()) {
+    fn integers_are_their_bytes(head in vec(any::<u8>(), 0..4), half in any::<u16>(), word in any::<u32>()) {
         let mut sum = Sum::new();
         sum.add_bytes(&head).add_u16(half).add_u32(word);
-        let octets = [&head[..], &half.to_be_bytes(), &word.to_be_bytes()].concat();
-        prop_assert_eq!(sum.finish(), naive(&octets));
-        prop_assert_eq!(sum.fold(), !naive(&octets));
+        let bytes = [&head[..], &half.to_be_bytes(), &word.to_be_bytes()].concat();
+        prop_assert_eq!(sum.finish(), naive(&bytes));
+        prop_assert_eq!(sum.fold(), !naive(&bytes));
     }
 
     #[test]
@@ -173,7 +173,7 @@ proptest! {
         let field = &mut data[at..at + 2];
         let old = u16::from_be_bytes([field[0], field[1]]);
         field.copy_from_slice(&new.to_be_bytes());
-        prop_assume!(data.iter().any(|&octet| octet != 0));
+        prop_assume!(data.iter().any(|&byte| byte != 0));
         prop_assert_eq!(update(old_csum, old, new), checksum(&data));
     }
 }

@@ -30,22 +30,22 @@ impl LogoRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
         Ok(Self {
-            id: FcId::from_octets(array_at(octets, logo::N_PORT_ID)),
-            port_name: Wwn(u64::from_be_bytes(array_at(octets, logo::PORT_NAME))),
+            id: FcId::from_bytes(array_at(bytes, logo::N_PORT_ID)),
+            port_name: Wwn(u64::from_be_bytes(array_at(bytes, logo::PORT_NAME))),
         })
     }
 
     /// The payload.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, logo::COMMAND, &ElsCommand::LOGO.word());
-        put(&mut octets, logo::N_PORT_ID, &self.id.octets());
-        put(&mut octets, logo::PORT_NAME, &self.port_name.0.to_be_bytes());
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, logo::COMMAND, &ElsCommand::LOGO.word());
+        put(&mut bytes, logo::N_PORT_ID, &self.id.bytes());
+        put(&mut bytes, logo::PORT_NAME, &self.port_name.0.to_be_bytes());
+        bytes
     }
 }
 
@@ -81,26 +81,26 @@ impl AdiscRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
         Ok(Self {
-            hard_address: FcId::from_octets(array_at(octets, adisc::HARD_ADDRESS)),
-            port_name: Wwn(u64::from_be_bytes(array_at(octets, adisc::PORT_NAME))),
-            node_name: Wwn(u64::from_be_bytes(array_at(octets, adisc::NODE_NAME))),
-            id: FcId::from_octets(array_at(octets, adisc::N_PORT_ID)),
+            hard_address: FcId::from_bytes(array_at(bytes, adisc::HARD_ADDRESS)),
+            port_name: Wwn(u64::from_be_bytes(array_at(bytes, adisc::PORT_NAME))),
+            node_name: Wwn(u64::from_be_bytes(array_at(bytes, adisc::NODE_NAME))),
+            id: FcId::from_bytes(array_at(bytes, adisc::N_PORT_ID)),
         })
     }
 
     /// The payload that begins with this command: ADISC or LS_ACC.
     #[must_use]
-    pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, adisc::COMMAND, &command.word());
-        put(&mut octets, adisc::HARD_ADDRESS, &self.hard_address.octets());
-        put(&mut octets, adisc::PORT_NAME, &self.port_name.0.to_be_bytes());
-        put(&mut octets, adisc::NODE_NAME, &self.node_name.0.to_be_bytes());
-        put(&mut octets, adisc::N_PORT_ID, &self.id.octets());
-        octets
+    pub fn bytes(&self, command: ElsCommand) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, adisc::COMMAND, &command.word());
+        put(&mut bytes, adisc::HARD_ADDRESS, &self.hard_address.bytes());
+        put(&mut bytes, adisc::PORT_NAME, &self.port_name.0.to_be_bytes());
+        put(&mut bytes, adisc::NODE_NAME, &self.node_name.0.to_be_bytes());
+        put(&mut bytes, adisc::N_PORT_ID, &self.id.bytes());
+        bytes
     }
 }
 
@@ -135,24 +135,24 @@ impl RtvAccRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
         Ok(Self {
-            r_a_tov: u32_at(octets, rtv_acc::R_A_TOV),
-            e_d_tov: u32_at(octets, rtv_acc::E_D_TOV),
-            qualifier: u32_at(octets, rtv_acc::QUALIFIER),
+            r_a_tov: u32_at(bytes, rtv_acc::R_A_TOV),
+            e_d_tov: u32_at(bytes, rtv_acc::E_D_TOV),
+            qualifier: u32_at(bytes, rtv_acc::QUALIFIER),
         })
     }
 
     /// The payload.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, rtv_acc::COMMAND, &ElsCommand::LS_ACC.word());
-        put(&mut octets, rtv_acc::R_A_TOV, &self.r_a_tov.to_be_bytes());
-        put(&mut octets, rtv_acc::E_D_TOV, &self.e_d_tov.to_be_bytes());
-        put(&mut octets, rtv_acc::QUALIFIER, &self.qualifier.to_be_bytes());
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, rtv_acc::COMMAND, &ElsCommand::LS_ACC.word());
+        put(&mut bytes, rtv_acc::R_A_TOV, &self.r_a_tov.to_be_bytes());
+        put(&mut bytes, rtv_acc::E_D_TOV, &self.e_d_tov.to_be_bytes());
+        put(&mut bytes, rtv_acc::QUALIFIER, &self.qualifier.to_be_bytes());
+        bytes
     }
 
     /// E_D_TOV in nanoseconds.

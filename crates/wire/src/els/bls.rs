@@ -39,29 +39,29 @@ impl BaAccRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
         Ok(Self {
-            last_seq_id: (octets[ba_acc::SEQ_ID_VALIDITY] & 0x80 != 0).then_some(octets[ba_acc::SEQ_ID]),
-            ox_id: OxId::parse(octets, ba_acc::OX_ID),
-            rx_id: RxId::parse(octets, ba_acc::RX_ID),
-            low_seq_cnt: u16_at(octets, ba_acc::LOW_SEQ_CNT),
-            high_seq_cnt: u16_at(octets, ba_acc::HIGH_SEQ_CNT),
+            last_seq_id: (bytes[ba_acc::SEQ_ID_VALIDITY] & 0x80 != 0).then_some(bytes[ba_acc::SEQ_ID]),
+            ox_id: OxId::parse(bytes, ba_acc::OX_ID),
+            rx_id: RxId::parse(bytes, ba_acc::RX_ID),
+            low_seq_cnt: u16_at(bytes, ba_acc::LOW_SEQ_CNT),
+            high_seq_cnt: u16_at(bytes, ba_acc::HIGH_SEQ_CNT),
         })
     }
 
     /// The payload.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
         if let Some(seq_id) = self.last_seq_id {
-            put(&mut octets, ba_acc::SEQ_ID_VALIDITY, &[0x80, seq_id]);
+            put(&mut bytes, ba_acc::SEQ_ID_VALIDITY, &[0x80, seq_id]);
         }
-        self.ox_id.emit(&mut octets, ba_acc::OX_ID);
-        self.rx_id.emit(&mut octets, ba_acc::RX_ID);
-        put_u16(&mut octets, ba_acc::LOW_SEQ_CNT, self.low_seq_cnt);
-        put_u16(&mut octets, ba_acc::HIGH_SEQ_CNT, self.high_seq_cnt);
-        octets
+        self.ox_id.emit(&mut bytes, ba_acc::OX_ID);
+        self.rx_id.emit(&mut bytes, ba_acc::RX_ID);
+        put_u16(&mut bytes, ba_acc::LOW_SEQ_CNT, self.low_seq_cnt);
+        put_u16(&mut bytes, ba_acc::HIGH_SEQ_CNT, self.high_seq_cnt);
+        bytes
     }
 }
 
@@ -91,14 +91,14 @@ impl BaRjtRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let [_, reason, explanation, vendor] = *payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let [_, reason, explanation, vendor] = *payload(bytes)?;
         Ok(Self { reason, explanation, vendor })
     }
 
     /// The payload.
     #[must_use]
-    pub const fn octets(&self) -> [u8; Self::LEN] {
+    pub const fn bytes(&self) -> [u8; Self::LEN] {
         [0, self.reason, self.explanation, self.vendor]
     }
 }

@@ -46,24 +46,24 @@ impl ExchangeRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when the payload is too short.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
         Ok(Self {
-            originator: FcId::from_octets(array_at(octets, rec_rrq::ORIGINATOR)),
-            ox_id: OxId::parse(octets, rec_rrq::OX_ID),
-            rx_id: RxId::parse(octets, rec_rrq::RX_ID),
+            originator: FcId::from_bytes(array_at(bytes, rec_rrq::ORIGINATOR)),
+            ox_id: OxId::parse(bytes, rec_rrq::OX_ID),
+            rx_id: RxId::parse(bytes, rec_rrq::RX_ID),
         })
     }
 
     /// The payload that begins with this command: REC or RRQ.
     #[must_use]
-    pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, rec_rrq::COMMAND, &command.word());
-        put(&mut octets, rec_rrq::ORIGINATOR, &self.originator.octets());
-        self.ox_id.emit(&mut octets, rec_rrq::OX_ID);
-        self.rx_id.emit(&mut octets, rec_rrq::RX_ID);
-        octets
+    pub fn bytes(&self, command: ElsCommand) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, rec_rrq::COMMAND, &command.word());
+        put(&mut bytes, rec_rrq::ORIGINATOR, &self.originator.bytes());
+        self.ox_id.emit(&mut bytes, rec_rrq::OX_ID);
+        self.rx_id.emit(&mut bytes, rec_rrq::RX_ID);
+        bytes
     }
 }
 
@@ -105,29 +105,29 @@ impl RecAccRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when the payload is too short.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
         Ok(Self {
-            ox_id: OxId::parse(octets, rec_acc::OX_ID),
-            rx_id: RxId::parse(octets, rec_acc::RX_ID),
-            originator: FcId::from_octets(array_at(octets, rec_acc::ORIGINATOR)),
-            responder: FcId::from_octets(array_at(octets, rec_acc::RESPONDER)),
-            transferred: u32_at(octets, rec_acc::TRANSFERRED),
-            status: u32_at(octets, rec_acc::STATUS),
+            ox_id: OxId::parse(bytes, rec_acc::OX_ID),
+            rx_id: RxId::parse(bytes, rec_acc::RX_ID),
+            originator: FcId::from_bytes(array_at(bytes, rec_acc::ORIGINATOR)),
+            responder: FcId::from_bytes(array_at(bytes, rec_acc::RESPONDER)),
+            transferred: u32_at(bytes, rec_acc::TRANSFERRED),
+            status: u32_at(bytes, rec_acc::STATUS),
         })
     }
 
     /// Serializes the payload.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, rec_acc::COMMAND, &ElsCommand::LS_ACC.word());
-        self.ox_id.emit(&mut octets, rec_acc::OX_ID);
-        self.rx_id.emit(&mut octets, rec_acc::RX_ID);
-        put(&mut octets, rec_acc::ORIGINATOR, &self.originator.octets());
-        put(&mut octets, rec_acc::RESPONDER, &self.responder.octets());
-        put(&mut octets, rec_acc::TRANSFERRED, &self.transferred.to_be_bytes());
-        put(&mut octets, rec_acc::STATUS, &self.status.to_be_bytes());
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, rec_acc::COMMAND, &ElsCommand::LS_ACC.word());
+        self.ox_id.emit(&mut bytes, rec_acc::OX_ID);
+        self.rx_id.emit(&mut bytes, rec_acc::RX_ID);
+        put(&mut bytes, rec_acc::ORIGINATOR, &self.originator.bytes());
+        put(&mut bytes, rec_acc::RESPONDER, &self.responder.bytes());
+        put(&mut bytes, rec_acc::TRANSFERRED, &self.transferred.to_be_bytes());
+        put(&mut bytes, rec_acc::STATUS, &self.status.to_be_bytes());
+        bytes
     }
 }

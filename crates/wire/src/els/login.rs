@@ -36,10 +36,10 @@ mod field {
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |                            E_D_TOV                            |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                     port name, 8 octets …
-/// |                     node name, 8 octets …
-/// |       classes 1, 2, 3 and auxiliary, 16 octets each …
-/// |               vendor version level, 16 octets …
+/// |                     port name, 8 bytes …
+/// |                     node name, 8 bytes …
+/// |       classes 1, 2, 3 and auxiliary, 16 bytes each …
+/// |               vendor version level, 16 bytes …
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,40 +111,40 @@ impl LoginRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when the payload is too short.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
-        let size = u16_at(octets, field::RECEIVE_SIZE);
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
+        let size = u16_at(bytes, field::RECEIVE_SIZE);
         Ok(Self {
-            version: u16_at(octets, field::VERSION),
-            bb_credit: u16_at(octets, field::BB_CREDIT),
-            features: u16_at(octets, field::FEATURES),
-            bb_sc_n: octets[field::RECEIVE_SIZE] >> 4,
+            version: u16_at(bytes, field::VERSION),
+            bb_credit: u16_at(bytes, field::BB_CREDIT),
+            features: u16_at(bytes, field::FEATURES),
+            bb_sc_n: bytes[field::RECEIVE_SIZE] >> 4,
             receive_size: size & 0x0fff,
-            sequences: u16_at(octets, field::SEQUENCES),
-            relative_offset: u16_at(octets, field::RELATIVE_OFFSET),
-            e_d_tov: u32_at(octets, field::E_D_TOV),
-            port_name: Wwn(u64::from_be_bytes(array_at(octets, field::PORT_NAME))),
-            node_name: Wwn(u64::from_be_bytes(array_at(octets, field::NODE_NAME))),
-            class_3: ClassParameters::parse(&array_at(octets, field::CLASS_3)),
+            sequences: u16_at(bytes, field::SEQUENCES),
+            relative_offset: u16_at(bytes, field::RELATIVE_OFFSET),
+            e_d_tov: u32_at(bytes, field::E_D_TOV),
+            port_name: Wwn(u64::from_be_bytes(array_at(bytes, field::PORT_NAME))),
+            node_name: Wwn(u64::from_be_bytes(array_at(bytes, field::NODE_NAME))),
+            class_3: ClassParameters::parse(&array_at(bytes, field::CLASS_3)),
         })
     }
 
     /// Serializes the payload, beginning with this command.
     #[must_use]
-    pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, field::COMMAND, &command.word());
-        put_u16(&mut octets, field::VERSION, self.version);
-        put_u16(&mut octets, field::BB_CREDIT, self.bb_credit);
-        put_u16(&mut octets, field::FEATURES, self.features);
-        put_u16(&mut octets, field::RECEIVE_SIZE, u16::from(self.bb_sc_n & 0xf) << 12 | self.receive_size & 0x0fff);
-        put_u16(&mut octets, field::SEQUENCES, self.sequences);
-        put_u16(&mut octets, field::RELATIVE_OFFSET, self.relative_offset);
-        put(&mut octets, field::E_D_TOV, &self.e_d_tov.to_be_bytes());
-        put(&mut octets, field::PORT_NAME, &self.port_name.0.to_be_bytes());
-        put(&mut octets, field::NODE_NAME, &self.node_name.0.to_be_bytes());
-        put(&mut octets, field::CLASS_3, &self.class_3.octets());
-        octets
+    pub fn bytes(&self, command: ElsCommand) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, field::COMMAND, &command.word());
+        put_u16(&mut bytes, field::VERSION, self.version);
+        put_u16(&mut bytes, field::BB_CREDIT, self.bb_credit);
+        put_u16(&mut bytes, field::FEATURES, self.features);
+        put_u16(&mut bytes, field::RECEIVE_SIZE, u16::from(self.bb_sc_n & 0xf) << 12 | self.receive_size & 0x0fff);
+        put_u16(&mut bytes, field::SEQUENCES, self.sequences);
+        put_u16(&mut bytes, field::RELATIVE_OFFSET, self.relative_offset);
+        put(&mut bytes, field::E_D_TOV, &self.e_d_tov.to_be_bytes());
+        put(&mut bytes, field::PORT_NAME, &self.port_name.0.to_be_bytes());
+        put(&mut bytes, field::NODE_NAME, &self.node_name.0.to_be_bytes());
+        put(&mut bytes, field::CLASS_3, &self.class_3.bytes());
+        bytes
     }
 }
 
@@ -154,20 +154,20 @@ impl ClassParameters {
     /// Sequential delivery: frames of a sequence arrive in the order in which they were sent.
     pub const SEQUENTIAL_DELIVERY: u16 = 0x0800;
 
-    fn parse(octets: &[u8; 16]) -> Self {
+    fn parse(bytes: &[u8; 16]) -> Self {
         Self {
-            options: u16_at(octets, class::OPTIONS),
-            initiator_control: u16_at(octets, class::INITIATOR_CONTROL),
-            recipient_control: u16_at(octets, class::RECIPIENT_CONTROL),
-            receive_size: u16_at(octets, class::RECEIVE_SIZE),
-            sequences: u16_at(octets, class::SEQUENCES),
-            credit: u16_at(octets, class::CREDIT),
-            open_sequences: u16_at(octets, class::OPEN_SEQUENCES),
+            options: u16_at(bytes, class::OPTIONS),
+            initiator_control: u16_at(bytes, class::INITIATOR_CONTROL),
+            recipient_control: u16_at(bytes, class::RECIPIENT_CONTROL),
+            receive_size: u16_at(bytes, class::RECEIVE_SIZE),
+            sequences: u16_at(bytes, class::SEQUENCES),
+            credit: u16_at(bytes, class::CREDIT),
+            open_sequences: u16_at(bytes, class::OPEN_SEQUENCES),
         }
     }
 
-    fn octets(&self) -> [u8; 16] {
-        let mut octets = [0; 16];
+    fn bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
         let fields = [
             (class::OPTIONS, self.options),
             (class::INITIATOR_CONTROL, self.initiator_control),
@@ -178,9 +178,9 @@ impl ClassParameters {
             (class::OPEN_SEQUENCES, self.open_sequences),
         ];
         for (at, value) in fields {
-            put_u16(&mut octets, at, value);
+            put_u16(&mut bytes, at, value);
         }
-        octets
+        bytes
     }
 
     /// True if the class is supported.

@@ -74,15 +74,15 @@ impl ElsCommand {
 }
 
 /// The bytes of a payload, or an error when there are fewer.
-fn payload<const N: usize>(octets: &[u8]) -> Result<&[u8; N], crate::Error> {
-    octets.first_chunk().ok_or(crate::Error::Truncated(NAME))
+fn payload<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], crate::Error> {
+    bytes.first_chunk().ok_or(crate::Error::Truncated(NAME))
 }
 
 /// Writes bytes to the front of a buffer; returns their number.
-fn emit(octets: &[u8], buffer: &mut [u8]) -> Result<usize, crate::Error> {
-    let place = buffer.get_mut(..octets.len()).ok_or(crate::Error::Truncated(NAME))?;
-    place.copy_from_slice(octets);
-    Ok(octets.len())
+fn emit(bytes: &[u8], buffer: &mut [u8]) -> Result<usize, crate::Error> {
+    let place = buffer.get_mut(..bytes.len()).ok_or(crate::Error::Truncated(NAME))?;
+    place.copy_from_slice(bytes);
+    Ok(bytes.len())
 }
 
 #[cfg(test)]

@@ -97,31 +97,31 @@ impl ServicePage {
     /// Payload that begins with this command and has this page only.
     #[must_use]
     pub fn payload(&self, command: ElsCommand) -> [u8; pages::FIRST_PAGE + Self::LEN] {
-        let mut octets = [0; pages::FIRST_PAGE + Self::LEN];
-        head(command, 1, &mut octets);
-        put(&mut octets, pages::FIRST_PAGE, &self.octets());
-        octets
+        let mut bytes = [0; pages::FIRST_PAGE + Self::LEN];
+        head(command, 1, &mut bytes);
+        put(&mut bytes, pages::FIRST_PAGE, &self.bytes());
+        bytes
     }
 
-    fn parse(octets: &[u8]) -> Self {
+    fn parse(bytes: &[u8]) -> Self {
         Self {
-            fc_type: FcType(octets[page::TYPE]),
-            extension: octets[page::EXTENSION],
-            flags: u16_at(octets, page::FLAGS),
-            originator: u32_at(octets, page::ORIGINATOR),
-            responder: u32_at(octets, page::RESPONDER),
-            parameters: u32_at(octets, page::PARAMETERS),
+            fc_type: FcType(bytes[page::TYPE]),
+            extension: bytes[page::EXTENSION],
+            flags: u16_at(bytes, page::FLAGS),
+            originator: u32_at(bytes, page::ORIGINATOR),
+            responder: u32_at(bytes, page::RESPONDER),
+            parameters: u32_at(bytes, page::PARAMETERS),
         }
     }
 
-    fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, page::TYPE, &[self.fc_type.0, self.extension]);
-        put_u16(&mut octets, page::FLAGS, self.flags);
-        put(&mut octets, page::ORIGINATOR, &self.originator.to_be_bytes());
-        put(&mut octets, page::RESPONDER, &self.responder.to_be_bytes());
-        put(&mut octets, page::PARAMETERS, &self.parameters.to_be_bytes());
-        octets
+    fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, page::TYPE, &[self.fc_type.0, self.extension]);
+        put_u16(&mut bytes, page::FLAGS, self.flags);
+        put(&mut bytes, page::ORIGINATOR, &self.originator.to_be_bytes());
+        put(&mut bytes, page::RESPONDER, &self.responder.to_be_bytes());
+        put(&mut bytes, page::PARAMETERS, &self.parameters.to_be_bytes());
+        bytes
     }
 }
 
@@ -133,7 +133,7 @@ mod pages {
     pub(super) const FIRST_PAGE: usize = 4;
 }
 
-/// The pages of a PRLI, a PRLO, or an LS_ACC to one of them: `command, 16, octets in all`, and one page or more.
+/// The pages of a PRLI, a PRLO, or an LS_ACC to one of them: `command, 16, bytes in all`, and one page or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServicePages<'a> {
     pages: &'a [[u8; ServicePage::LEN]],
@@ -146,13 +146,13 @@ impl<'a> ServicePages<'a> {
     ///
     /// [`Error::Truncated`] when it is shorter than its length field states, [`Error::Malformed`] when pages are not 16
     /// bytes long or there is none.
-    pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; 4] = payload(octets)?;
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Error> {
+        let head: &[u8; 4] = payload(bytes)?;
         if usize::from(head[pages::PAGE_LENGTH]) != ServicePage::LEN {
             return Err(Error::Malformed(NAME, "page length"));
         }
         let len = usize::from(u16_at(head, pages::PAYLOAD_LENGTH));
-        let pages = octets.get(pages::FIRST_PAGE..len.max(pages::FIRST_PAGE)).ok_or(Error::Truncated(NAME))?;
+        let pages = bytes.get(pages::FIRST_PAGE..len.max(pages::FIRST_PAGE)).ok_or(Error::Truncated(NAME))?;
         match pages.as_chunks() {
             ([], _) | (_, [_, ..]) => Err(Error::Malformed(NAME, "payload length")),
             (pages, []) => Ok(Self { pages }),
@@ -196,18 +196,18 @@ impl<'a> ServicePages<'a> {
         if u16::try_from(len).is_err() {
             return Err(Error::TooLarge(NAME, "page count"));
         }
-        let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
-        head(command, pages.len(), octets);
+        let bytes = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
+        head(command, pages.len(), bytes);
         for (i, page) in pages.enumerate() {
-            put(octets, pages::FIRST_PAGE + ServicePage::LEN * i, &page.octets());
+            put(bytes, pages::FIRST_PAGE + ServicePage::LEN * i, &page.bytes());
         }
         Ok(len)
     }
 }
 
 /// Head of a payload.
-fn head(command: ElsCommand, pages: usize, octets: &mut [u8]) {
+fn head(command: ElsCommand, pages: usize, bytes: &mut [u8]) {
     const PAGE_LEN: u8 = ServicePage::LEN.to_le_bytes()[0];
     let [.., high, low] = (pages::FIRST_PAGE + ServicePage::LEN * pages).to_be_bytes();
-    put(octets, pages::COMMAND, &[command.0, PAGE_LEN, high, low]);
+    put(bytes, pages::COMMAND, &[command.0, PAGE_LEN, high, low]);
 }

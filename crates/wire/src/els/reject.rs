@@ -90,21 +90,17 @@ impl LsRjtRepr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when the payload is too short.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let octets: &[u8; Self::LEN] = payload(octets)?;
-        Ok(Self {
-            reason: octets[field::REASON],
-            explanation: octets[field::EXPLANATION],
-            vendor: octets[field::VENDOR],
-        })
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = payload(bytes)?;
+        Ok(Self { reason: bytes[field::REASON], explanation: bytes[field::EXPLANATION], vendor: bytes[field::VENDOR] })
     }
 
     /// Serializes the payload.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, field::COMMAND, &ElsCommand::LS_RJT.word());
-        put(&mut octets, field::REASON, &[self.reason, self.explanation, self.vendor]);
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, field::COMMAND, &ElsCommand::LS_RJT.word());
+        put(&mut bytes, field::REASON, &[self.reason, self.explanation, self.vendor]);
+        bytes
     }
 }

@@ -1,6 +1,6 @@
 //! Replies of all kinds.
 
-use super::request::emit_octets;
+use super::request::emit_bytes;
 use super::{
     AdiscRepr, ElsCommand, LoginRepr, LsRjtRepr, NAME, RecAccRepr, RtvAccRepr, ServicePages, WORD_LEN, emit, payload,
 };
@@ -41,20 +41,20 @@ impl<'a> ElsReply<'a> {
     ///
     /// [`Error::Truncated`] when it is shorter than such a reply, [`Error::Malformed`] when it is neither LS_ACC nor
     /// LS_RJT or has pages of a wrong length.
-    pub fn parse(command: ElsCommand, octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; WORD_LEN] = payload(octets)?;
+    pub fn parse(command: ElsCommand, bytes: &'a [u8]) -> Result<Self, Error> {
+        let head: &[u8; WORD_LEN] = payload(bytes)?;
         match ElsCommand(head[0]) {
-            ElsCommand::LS_RJT => return Ok(Self::Reject(LsRjtRepr::parse(octets)?)),
+            ElsCommand::LS_RJT => return Ok(Self::Reject(LsRjtRepr::parse(bytes)?)),
             ElsCommand::LS_ACC => {}
             _ => return Err(Error::Malformed(NAME, "reply")),
         }
         Ok(Self::Accept(match command {
-            ElsCommand::FLOGI | ElsCommand::FDISC | ElsCommand::PLOGI => ElsAccept::Login(LoginRepr::parse(octets)?),
-            ElsCommand::PRLI | ElsCommand::PRLO => ElsAccept::Process(ServicePages::new_checked(octets)?),
-            ElsCommand::ADISC => ElsAccept::Adisc(AdiscRepr::parse(octets)?),
-            ElsCommand::RTV => ElsAccept::Rtv(RtvAccRepr::parse(octets)?),
-            ElsCommand::REC => ElsAccept::Rec(RecAccRepr::parse(octets)?),
-            ElsCommand::ECHO => ElsAccept::Echo(&octets[WORD_LEN..]),
+            ElsCommand::FLOGI | ElsCommand::FDISC | ElsCommand::PLOGI => ElsAccept::Login(LoginRepr::parse(bytes)?),
+            ElsCommand::PRLI | ElsCommand::PRLO => ElsAccept::Process(ServicePages::new_checked(bytes)?),
+            ElsCommand::ADISC => ElsAccept::Adisc(AdiscRepr::parse(bytes)?),
+            ElsCommand::RTV => ElsAccept::Rtv(RtvAccRepr::parse(bytes)?),
+            ElsCommand::REC => ElsAccept::Rec(RecAccRepr::parse(bytes)?),
+            ElsCommand::ECHO => ElsAccept::Echo(&bytes[WORD_LEN..]),
             _ => ElsAccept::Plain,
         }))
     }
@@ -67,13 +67,13 @@ impl<'a> ElsReply<'a> {
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         const ACCEPT: ElsCommand = ElsCommand::LS_ACC;
         match self {
-            Self::Reject(reject) => emit(&reject.octets(), buffer),
-            Self::Accept(ElsAccept::Login(login)) => emit(&login.octets(ACCEPT), buffer),
+            Self::Reject(reject) => emit(&reject.bytes(), buffer),
+            Self::Accept(ElsAccept::Login(login)) => emit(&login.bytes(ACCEPT), buffer),
             Self::Accept(ElsAccept::Process(pages)) => ServicePages::emit(ACCEPT, pages.iter(), buffer),
-            Self::Accept(ElsAccept::Adisc(adisc)) => emit(&adisc.octets(ACCEPT), buffer),
-            Self::Accept(ElsAccept::Rtv(rtv)) => emit(&rtv.octets(), buffer),
-            Self::Accept(ElsAccept::Rec(rec)) => emit(&rec.octets(), buffer),
-            Self::Accept(ElsAccept::Echo(octets)) => emit_octets(ACCEPT, octets, buffer),
+            Self::Accept(ElsAccept::Adisc(adisc)) => emit(&adisc.bytes(ACCEPT), buffer),
+            Self::Accept(ElsAccept::Rtv(rtv)) => emit(&rtv.bytes(), buffer),
+            Self::Accept(ElsAccept::Rec(rec)) => emit(&rec.bytes(), buffer),
+            Self::Accept(ElsAccept::Echo(bytes)) => emit_bytes(ACCEPT, bytes, buffer),
             Self::Accept(ElsAccept::Plain) => emit(&ACCEPT.word(), buffer),
         }
     }

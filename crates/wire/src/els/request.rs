@@ -40,21 +40,21 @@ impl<'a> ElsRequest<'a> {
     ///
     /// [`Error::Truncated`] and [`Error::Malformed`] when its length is wrong; [`Error::Malformed`] with `"command"`
     /// when it is none of these.
-    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; WORD_LEN] = payload(octets)?;
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let head: &[u8; WORD_LEN] = payload(bytes)?;
         Ok(match ElsCommand(head[0]) {
-            ElsCommand::FLOGI => Self::Flogi(LoginRepr::parse(octets)?),
-            ElsCommand::FDISC => Self::Fdisc(LoginRepr::parse(octets)?),
-            ElsCommand::PLOGI => Self::Plogi(LoginRepr::parse(octets)?),
-            ElsCommand::PRLI => Self::Prli(ServicePages::new_checked(octets)?),
-            ElsCommand::PRLO => Self::Prlo(ServicePages::new_checked(octets)?),
-            ElsCommand::LOGO => Self::Logo(LogoRepr::parse(octets)?),
-            ElsCommand::ADISC => Self::Adisc(AdiscRepr::parse(octets)?),
+            ElsCommand::FLOGI => Self::Flogi(LoginRepr::parse(bytes)?),
+            ElsCommand::FDISC => Self::Fdisc(LoginRepr::parse(bytes)?),
+            ElsCommand::PLOGI => Self::Plogi(LoginRepr::parse(bytes)?),
+            ElsCommand::PRLI => Self::Prli(ServicePages::new_checked(bytes)?),
+            ElsCommand::PRLO => Self::Prlo(ServicePages::new_checked(bytes)?),
+            ElsCommand::LOGO => Self::Logo(LogoRepr::parse(bytes)?),
+            ElsCommand::ADISC => Self::Adisc(AdiscRepr::parse(bytes)?),
             ElsCommand::RTV => Self::Rtv,
-            ElsCommand::REC => Self::Rec(ExchangeRepr::parse(octets)?),
-            ElsCommand::RRQ => Self::Rrq(ExchangeRepr::parse(octets)?),
-            ElsCommand::ECHO => Self::Echo(&octets[WORD_LEN..]),
-            ElsCommand::TEST => Self::Test(&octets[WORD_LEN..]),
+            ElsCommand::REC => Self::Rec(ExchangeRepr::parse(bytes)?),
+            ElsCommand::RRQ => Self::Rrq(ExchangeRepr::parse(bytes)?),
+            ElsCommand::ECHO => Self::Echo(&bytes[WORD_LEN..]),
+            ElsCommand::TEST => Self::Test(&bytes[WORD_LEN..]),
             _ => return Err(Error::Malformed(NAME, "command")),
         })
     }
@@ -86,22 +86,22 @@ impl<'a> ElsRequest<'a> {
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let command = self.command();
         match self {
-            Self::Flogi(login) | Self::Fdisc(login) | Self::Plogi(login) => emit(&login.octets(command), buffer),
+            Self::Flogi(login) | Self::Fdisc(login) | Self::Plogi(login) => emit(&login.bytes(command), buffer),
             Self::Prli(pages) | Self::Prlo(pages) => ServicePages::emit(command, pages.iter(), buffer),
-            Self::Logo(logo) => emit(&logo.octets(), buffer),
-            Self::Adisc(adisc) => emit(&adisc.octets(command), buffer),
+            Self::Logo(logo) => emit(&logo.bytes(), buffer),
+            Self::Adisc(adisc) => emit(&adisc.bytes(command), buffer),
             Self::Rtv => emit(&command.word(), buffer),
-            Self::Rec(exchange) | Self::Rrq(exchange) => emit(&exchange.octets(command), buffer),
-            Self::Echo(octets) | Self::Test(octets) => emit_octets(command, octets, buffer),
+            Self::Rec(exchange) | Self::Rrq(exchange) => emit(&exchange.bytes(command), buffer),
+            Self::Echo(bytes) | Self::Test(bytes) => emit_bytes(command, bytes, buffer),
         }
     }
 }
 
 /// A payload of the command's word and bytes.
-pub(super) fn emit_octets(command: ElsCommand, octets: &[u8], buffer: &mut [u8]) -> Result<usize, Error> {
-    let len = WORD_LEN + octets.len();
+pub(super) fn emit_bytes(command: ElsCommand, bytes: &[u8], buffer: &mut [u8]) -> Result<usize, Error> {
+    let len = WORD_LEN + bytes.len();
     let place = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
     put(place, 0, &command.word());
-    put(place, WORD_LEN, octets);
+    put(place, WORD_LEN, bytes);
     Ok(len)
 }

@@ -26,9 +26,9 @@ const PLOGI: LoginRepr = LoginRepr {
 /// Every request, with the place of its last byte that means something.
 fn requests() -> [ElsRequest<'static>; 12] {
     const PAGES: [u8; 36] = {
-        let mut octets = [0; 36];
-        (octets[0], octets[1], octets[3], octets[4], octets[20], octets[35]) = (0x20, 16, 36, 8, 9, 0xb2);
-        octets
+        let mut bytes = [0; 36];
+        (bytes[0], bytes[1], bytes[3], bytes[4], bytes[20], bytes[35]) = (0x20, 16, 36, 8, 9, 0xb2);
+        bytes
     };
     let pages = ServicePages::new_checked(&PAGES).unwrap();
     let exchange = ExchangeRepr { originator: FcId::new(0x0e01), ox_id: OxId(0x1234), rx_id: RxId::UNASSIGNED };
@@ -114,16 +114,16 @@ fn replies_are_read_by_who_asked() {
 #[test]
 fn pages_are_as_many_as_the_length_says() {
     let page = ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2);
-    let mut octets = page.payload(ElsCommand::PRLI);
+    let mut bytes = page.payload(ElsCommand::PRLI);
     // The initiator's PRLI of the Linux kernel.
-    assert_eq!(octets, [0x20, 16, 0, 20, 8, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xa2]);
-    octets[3] = 36;
-    assert_eq!(ServicePages::new_checked(&octets), Err(Error::Truncated("els")));
+    assert_eq!(bytes, [0x20, 16, 0, 20, 8, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xa2]);
+    bytes[3] = 36;
+    assert_eq!(ServicePages::new_checked(&bytes), Err(Error::Truncated("els")));
     for (page_len, len, problem) in
         [(16, 19, "payload length"), (16, 4, "payload length"), (16, 0, "payload length"), (15, 20, "page length")]
     {
-        (octets[1], octets[3]) = (page_len, len);
-        assert_eq!(ServicePages::new_checked(&octets), Err(Error::Malformed("els", problem)));
+        (bytes[1], bytes[3]) = (page_len, len);
+        assert_eq!(ServicePages::new_checked(&bytes), Err(Error::Malformed("els", problem)));
     }
     let many = std::iter::repeat_n(page, 4096);
     assert_eq!(
@@ -138,11 +138,11 @@ fn basic_replies_are_read_as_they_were_written() {
     let accept =
         BaAccRepr { last_seq_id: Some(2), ox_id: OxId(1), rx_id: RxId(3), low_seq_cnt: 0, high_seq_cnt: 0xffff };
     for accept in [accept, BaAccRepr { last_seq_id: None, ..accept }] {
-        assert_eq!(BaAccRepr::parse(&accept.octets()), Ok(accept));
-        assert_eq!(BaAccRepr::parse(&accept.octets()[..11]), Err(Error::Truncated("els")));
+        assert_eq!(BaAccRepr::parse(&accept.bytes()), Ok(accept));
+        assert_eq!(BaAccRepr::parse(&accept.bytes()[..11]), Err(Error::Truncated("els")));
     }
     let reject = BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
-    assert_eq!(reject.octets(), [0, 3, 3, 0]);
-    assert_eq!(BaRjtRepr::parse(&reject.octets()), Ok(reject));
+    assert_eq!(reject.bytes(), [0, 3, 3, 0]);
+    assert_eq!(BaRjtRepr::parse(&reject.bytes()), Ok(reject));
     assert_eq!(BaRjtRepr::parse(&[0; 3]), Err(Error::Truncated("els")));
 }

@@ -52,18 +52,18 @@ mod trailer {
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |version|                   reserved: 100 bits …
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-///                 |      SOF      |   FC header, 24 octets …
+///                 |      SOF      |   FC header, 24 bytes …
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |                 payload and fill, 0 to 2112 …
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |      CRC of FC header, payload and fill, lowest octet first   |
+/// |      CRC of FC header, payload and fill, lowest byte first    |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |      EOF      |                   reserved                    |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcoeFrame<'a> {
-    octets: &'a [u8],
+    bytes: &'a [u8],
     header: FcHeader,
 }
 
@@ -82,40 +82,40 @@ impl<'a> FcoeFrame<'a> {
     ///
     /// [`Error::Truncated`] when there is not even a header, [`Error::Malformed`] when the version is not 0, the length
     /// no number of words, or the fill longer than the payload.
-    pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
-        if octets.len() < Self::OVERHEAD {
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() < Self::OVERHEAD {
             return Err(Error::Truncated(NAME));
         }
-        if octets[field::VERSION] >> 4 != 0 {
+        if bytes[field::VERSION] >> 4 != 0 {
             return Err(Error::Malformed(NAME, "version"));
         }
-        let header = FcHeader::parse(&octets[Self::HEADER_LEN..])?;
-        let payload = octets.len() - Self::OVERHEAD;
+        let header = FcHeader::parse(&bytes[Self::HEADER_LEN..])?;
+        let payload = bytes.len() - Self::OVERHEAD;
         if !payload.is_multiple_of(4) {
             return Err(Error::Malformed(NAME, "length"));
         }
         if header.fill() > payload {
             return Err(Error::Malformed(NAME, "fill"));
         }
-        Ok(Self { octets, header })
+        Ok(Self { bytes, header })
     }
 
     /// The delimiter in front.
     #[must_use]
     pub fn sof(&self) -> Sof {
-        Sof(self.octets[field::SOF])
+        Sof(self.bytes[field::SOF])
     }
 
     /// The delimiter behind.
     #[must_use]
     pub fn eof(&self) -> Eof {
-        Eof(self.octets[self.end() + trailer::EOF])
+        Eof(self.bytes[self.end() + trailer::EOF])
     }
 
     /// The CRC as received.
     #[must_use]
     pub fn crc(&self) -> u32 {
-        u32::from_le_bytes(array_at(self.octets, self.end() + trailer::CRC))
+        u32::from_le_bytes(array_at(self.bytes, self.end() + trailer::CRC))
     }
 
     /// The FC header.
@@ -127,17 +127,17 @@ impl<'a> FcoeFrame<'a> {
     /// Bytes that the CRC covers: FC header, payload and fill.
     #[must_use]
     pub fn covered(&self) -> &'a [u8] {
-        &self.octets[Self::HEADER_LEN..self.end()]
+        &self.bytes[Self::HEADER_LEN..self.end()]
     }
 
     /// The payload, without fill.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
-        &self.octets[Self::HEADER_LEN + FcHeader::LEN..self.end() - self.header.fill()]
+        &self.bytes[Self::HEADER_LEN + FcHeader::LEN..self.end() - self.header.fill()]
     }
 
     fn end(&self) -> usize {
-        self.octets.len() - Self::TRAILER_LEN
+        self.bytes.len() - Self::TRAILER_LEN
     }
 }
 
@@ -173,19 +173,19 @@ mod tests {
     fn a_frame_is_what_stands_between_its_delimiters() {
         let repr = FcoeRepr { sof: Sof::I3, eof: Eof::T };
         let header = FcHeader { f_ctl: 0x98_0001, ..FcHeader::parse(&[0; 24]).unwrap() };
-        let mut octets = repr.header().to_vec();
-        octets.extend(header.octets());
-        octets.extend([1, 2, 3, 0]);
-        octets.extend(repr.trailer(0x1234_5678));
-        let frame = FcoeFrame::new_checked(&octets).unwrap();
+        let mut bytes = repr.header().to_vec();
+        bytes.extend(header.bytes());
+        bytes.extend([1, 2, 3, 0]);
+        bytes.extend(repr.trailer(0x1234_5678));
+        let frame = FcoeFrame::new_checked(&bytes).unwrap();
         assert_eq!((frame.sof(), frame.eof(), frame.crc()), (Sof::I3, Eof::T, 0x1234_5678));
         assert_eq!((frame.payload(), frame.covered().len()), (&[1, 2, 3][..], 28));
         assert_eq!(*frame.header(), header);
 
-        assert_eq!(FcoeFrame::new_checked(&octets[..45]), Err(Error::Truncated("fcoe")));
-        assert_eq!(FcoeFrame::new_checked(&octets[..49]), Err(Error::Malformed("fcoe", "length")));
-        octets[0] = 0x10;
-        assert_eq!(FcoeFrame::new_checked(&octets), Err(Error::Malformed("fcoe", "version")));
+        assert_eq!(FcoeFrame::new_checked(&bytes[..45]), Err(Error::Truncated("fcoe")));
+        assert_eq!(FcoeFrame::new_checked(&bytes[..49]), Err(Error::Malformed("fcoe", "length")));
+        bytes[0] = 0x10;
+        assert_eq!(FcoeFrame::new_checked(&bytes), Err(Error::Malformed("fcoe", "version")));
         let mut empty = [0; 46];
         empty[25] = 3;
         assert_eq!(FcoeFrame::new_checked(&empty), Err(Error::Malformed("fcoe", "fill")));

@@ -146,9 +146,9 @@ impl FcHeader {
         }
         Ok(Self {
             r_ctl: frame[field::R_CTL],
-            d_id: FcId::from_octets(array_at(frame, field::D_ID)),
+            d_id: FcId::from_bytes(array_at(frame, field::D_ID)),
             cs_ctl: frame[field::CS_CTL],
-            s_id: FcId::from_octets(array_at(frame, field::S_ID)),
+            s_id: FcId::from_bytes(array_at(frame, field::S_ID)),
             fc_type: FcType(frame[field::TYPE_AND_F_CTL]),
             f_ctl: u32_at(frame, field::TYPE_AND_F_CTL) & 0xff_ffff,
             seq_id: frame[field::SEQ_ID],
@@ -162,21 +162,21 @@ impl FcHeader {
 
     /// Serializes the header.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, field::R_CTL, &[self.r_ctl]);
-        put(&mut octets, field::D_ID, &self.d_id.octets());
-        put(&mut octets, field::CS_CTL, &[self.cs_ctl]);
-        put(&mut octets, field::S_ID, &self.s_id.octets());
-        put(&mut octets, field::TYPE_AND_F_CTL, &(self.f_ctl & 0xff_ffff).to_be_bytes());
-        put(&mut octets, field::TYPE_AND_F_CTL, &[self.fc_type.0]);
-        put(&mut octets, field::SEQ_ID, &[self.seq_id]);
-        put(&mut octets, field::DF_CTL, &[self.df_ctl]);
-        put_u16(&mut octets, field::SEQ_CNT, self.seq_cnt);
-        self.ox_id.emit(&mut octets, field::OX_ID);
-        self.rx_id.emit(&mut octets, field::RX_ID);
-        put(&mut octets, field::PARAMETER, &self.parameter.to_be_bytes());
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, field::R_CTL, &[self.r_ctl]);
+        put(&mut bytes, field::D_ID, &self.d_id.bytes());
+        put(&mut bytes, field::CS_CTL, &[self.cs_ctl]);
+        put(&mut bytes, field::S_ID, &self.s_id.bytes());
+        put(&mut bytes, field::TYPE_AND_F_CTL, &(self.f_ctl & 0xff_ffff).to_be_bytes());
+        put(&mut bytes, field::TYPE_AND_F_CTL, &[self.fc_type.0]);
+        put(&mut bytes, field::SEQ_ID, &[self.seq_id]);
+        put(&mut bytes, field::DF_CTL, &[self.df_ctl]);
+        put_u16(&mut bytes, field::SEQ_CNT, self.seq_cnt);
+        self.ox_id.emit(&mut bytes, field::OX_ID);
+        self.rx_id.emit(&mut bytes, field::RX_ID);
+        put(&mut bytes, field::PARAMETER, &self.parameter.to_be_bytes());
+        bytes
     }
 
     /// Number of fill bytes in the payload's last word.
@@ -203,18 +203,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn octets_and_fields_are_the_same_header() {
+    fn bytes_and_fields_are_the_same_header() {
         // FCP_CMND of the Linux kernel.
-        let octets = [
+        let bytes = [
             0x06, 0x00, 0x0e, 0x02, 0x00, 0x00, 0x0e, 0x01, 0x08, 0x29, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05,
             0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
         ];
-        let header = FcHeader::parse(&octets).unwrap();
+        let header = FcHeader::parse(&bytes).unwrap();
         assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e02), FcId::new(0x0e01)));
         assert_eq!((header.fc_type, header.ox_id, header.rx_id), (FcType::FCP, OxId(5), RxId::UNASSIGNED));
         assert!(header.has(f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE));
         assert!(!header.from_responder() && header.fill() == 0);
-        assert_eq!(header.octets(), octets);
-        assert_eq!(FcHeader::parse(&octets[..23]), Err(Error::Truncated("fc")));
+        assert_eq!(header.bytes(), bytes);
+        assert_eq!(FcHeader::parse(&bytes[..23]), Err(Error::Truncated("fc")));
     }
 }

@@ -23,13 +23,13 @@ impl FcId {
 
     /// From network order.
     #[must_use]
-    pub const fn from_octets(octets: [u8; 3]) -> Self {
-        Self(u32::from_be_bytes([0, octets[0], octets[1], octets[2]]))
+    pub const fn from_bytes(bytes: [u8; 3]) -> Self {
+        Self(u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]))
     }
 
     /// In network order.
     #[must_use]
-    pub const fn octets(self) -> [u8; 3] {
+    pub const fn bytes(self) -> [u8; 3] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]
     }
@@ -43,7 +43,7 @@ impl FcId {
     /// The VN_Port's MAC address under a prefix: 24 bits of FC-MAP and 24 of the address (FPMA: FC-BB-6, 7.7).
     #[must_use]
     pub const fn mac(self, fc_map: [u8; 3]) -> MacAddr {
-        let [a, b, c] = self.octets();
+        let [a, b, c] = self.bytes();
         MacAddr([fc_map[0], fc_map[1], fc_map[2], a, b, c])
     }
 }
@@ -70,8 +70,8 @@ impl Wwn {
 
 impl fmt::Display for Wwn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, octet) in self.0.to_be_bytes().iter().enumerate() {
-            write!(f, "{}{octet:02x}", if i == 0 { "" } else { ":" })?;
+        for (i, byte) in self.0.to_be_bytes().iter().enumerate() {
+            write!(f, "{}{byte:02x}", if i == 0 { "" } else { ":" })?;
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ mod tests {
     fn an_address_makes_a_mac_address() {
         let id = FcId::new(0x00_0e01);
         assert_eq!(id.mac([0x0e, 0xfd, 0]), MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 1]));
-        assert_eq!(FcId::from_octets(id.octets()), id);
+        assert_eq!(FcId::from_bytes(id.bytes()), id);
         assert_eq!(FcId::new(0xff_00_0e_01), id);
         assert_eq!(id.to_string(), "000e01");
     }

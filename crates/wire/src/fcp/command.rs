@@ -49,11 +49,11 @@ mod field {
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |                          logical unit …                       |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                       … number, 8 octets                      |
+/// |                       … number, 8 bytes                       |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |      CRN      |.|prio |attrib.|   task mgmt   | add. CDB  |R|W|
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |          CDB, 16 octets and as many words as are added …      |
+/// |          CDB, 16 bytes and as many words as are added …       |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |                            FCP_DL                             |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -96,31 +96,31 @@ impl<'a> FcpCommand<'a> {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter than its length fields state, [`Error::Malformed`] when it is longer.
-    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
-        if octets.len() < Self::LEN {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
-        let flags = octets[field::ADDED_AND_DIRECTION];
+        let flags = bytes[field::ADDED_AND_DIRECTION];
         let (read, write) = (flags & 2 != 0, flags & 1 != 0);
         let cdb_end = field::CDB + 16 + usize::from(flags >> 2) * 4;
         let end = cdb_end + if read && write { 8 } else { 4 };
-        if octets.len() < end {
+        if bytes.len() < end {
             return Err(Error::Truncated(NAME));
         }
-        if octets.len() > end {
+        if bytes.len() > end {
             return Err(Error::Malformed(NAME, "length"));
         }
         Ok(Self {
-            lun: array_at(octets, field::LUN),
-            reference: octets[field::REFERENCE],
-            priority: octets[field::PRIORITY_AND_ATTRIBUTE] >> 3 & 0x0f,
-            attribute: octets[field::PRIORITY_AND_ATTRIBUTE] & 0x07,
-            function: octets[field::FUNCTION],
+            lun: array_at(bytes, field::LUN),
+            reference: bytes[field::REFERENCE],
+            priority: bytes[field::PRIORITY_AND_ATTRIBUTE] >> 3 & 0x0f,
+            attribute: bytes[field::PRIORITY_AND_ATTRIBUTE] & 0x07,
+            function: bytes[field::FUNCTION],
             read,
             write,
-            cdb: &octets[field::CDB..cdb_end],
-            data_len: u32_at(octets, cdb_end),
-            bidirectional_read_len: if read && write { u32_at(octets, cdb_end + 4) } else { 0 },
+            cdb: &bytes[field::CDB..cdb_end],
+            data_len: u32_at(bytes, cdb_end),
+            bidirectional_read_len: if read && write { u32_at(bytes, cdb_end + 4) } else { 0 },
         })
     }
 
@@ -144,16 +144,16 @@ impl<'a> FcpCommand<'a> {
             return Err(Error::TooLarge(NAME, "priority or attribute"));
         }
         let len = self.buffer_len();
-        let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
-        octets.fill(0);
-        put(octets, field::LUN, &self.lun);
+        let bytes = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
+        bytes.fill(0);
+        put(bytes, field::LUN, &self.lun);
         let flags = added << 2 | u8::from(self.read) << 1 | u8::from(self.write);
-        put(octets, field::REFERENCE, &[self.reference, self.priority << 3 | self.attribute, self.function, flags]);
-        put(octets, field::CDB, self.cdb);
+        put(bytes, field::REFERENCE, &[self.reference, self.priority << 3 | self.attribute, self.function, flags]);
+        put(bytes, field::CDB, self.cdb);
         let cdb_end = field::CDB + self.cdb_words() * 4;
-        put(octets, cdb_end, &self.data_len.to_be_bytes());
+        put(bytes, cdb_end, &self.data_len.to_be_bytes());
         if self.read && self.write {
-            put(octets, cdb_end + 4, &self.bidirectional_read_len.to_be_bytes());
+            put(bytes, cdb_end + 4, &self.bidirectional_read_len.to_be_bytes());
         }
         Ok(len)
     }
@@ -182,33 +182,33 @@ mod tests {
             data_len: 0x0102_0304,
             bidirectional_read_len: 512,
         };
-        let mut octets = [0xa5; FcpCommand::MAX_LEN];
-        let len = command.emit(&mut octets).unwrap();
+        let mut bytes = [0xa5; FcpCommand::MAX_LEN];
+        let len = command.emit(&mut bytes).unwrap();
         assert_eq!((len, command.buffer_len()), (12 + 32 + 8, 12 + 32 + 8));
-        assert_eq!(octets[8..12], [9, 0x7a, 0, 0x13]);
-        assert_eq!(FcpCommand::parse(&octets[..len]), Ok(command));
-        octets[9] |= 0x80;
-        assert_eq!(FcpCommand::parse(&octets[..len]), Ok(command), "the bit above the priority is reserved");
-        assert_eq!(FcpCommand::parse(&octets[..len - 1]), Err(Error::Truncated(NAME)));
-        assert_eq!(FcpCommand::parse(&octets[..=len]), Err(Error::Malformed(NAME, "length")));
-        assert_eq!(FcpCommand::parse(&octets[..31]), Err(Error::Truncated(NAME)));
-        assert_eq!(command.emit(&mut octets[..len - 1]), Err(Error::Truncated(NAME)));
+        assert_eq!(bytes[8..12], [9, 0x7a, 0, 0x13]);
+        assert_eq!(FcpCommand::parse(&bytes[..len]), Ok(command));
+        bytes[9] |= 0x80;
+        assert_eq!(FcpCommand::parse(&bytes[..len]), Ok(command), "the bit above the priority is reserved");
+        assert_eq!(FcpCommand::parse(&bytes[..len - 1]), Err(Error::Truncated(NAME)));
+        assert_eq!(FcpCommand::parse(&bytes[..=len]), Err(Error::Malformed(NAME, "length")));
+        assert_eq!(FcpCommand::parse(&bytes[..31]), Err(Error::Truncated(NAME)));
+        assert_eq!(command.emit(&mut bytes[..len - 1]), Err(Error::Truncated(NAME)));
     }
 
     #[test]
     fn what_does_not_fit_its_field_is_not_written() {
         let command = FcpCommand::parse(&[0; 32]).unwrap();
-        let mut octets = [0xa5; 600];
+        let mut bytes = [0xa5; 600];
         for bad in [
             FcpCommand { cdb: &[0; 269], ..command },
             FcpCommand { priority: 16, ..command },
             FcpCommand { attribute: 8, ..command },
         ] {
-            assert!(matches!(bad.emit(&mut octets), Err(Error::TooLarge(NAME, _))));
+            assert!(matches!(bad.emit(&mut bytes), Err(Error::TooLarge(NAME, _))));
         }
-        assert_eq!(octets, [0xa5; 600]);
-        assert_eq!(FcpCommand { cdb: &[0x12, 0, 0, 0, 36, 0], ..command }.emit(&mut octets), Ok(32));
-        assert_eq!(octets[12..28], [0x12, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(FcpCommand { cdb: &[1; 268], ..command }.emit(&mut octets), Ok(12 + 268 + 4));
+        assert_eq!(bytes, [0xa5; 600]);
+        assert_eq!(FcpCommand { cdb: &[0x12, 0, 0, 0, 36, 0], ..command }.emit(&mut bytes), Ok(32));
+        assert_eq!(bytes[12..28], [0x12, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(FcpCommand { cdb: &[1; 268], ..command }.emit(&mut bytes), Ok(12 + 268 + 4));
     }
 }

@@ -42,14 +42,14 @@ impl FcpTransferReady {
     ///
     /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is longer, or asks for nothing or for bytes
     /// that no relative offset can name.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        if octets.len() < Self::LEN {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
-        if octets.len() > Self::LEN {
+        if bytes.len() > Self::LEN {
             return Err(Error::Malformed(NAME, "length"));
         }
-        let ready = Self { offset: u32_at(octets, field::OFFSET), len: u32_at(octets, field::BURST_LENGTH) };
+        let ready = Self { offset: u32_at(bytes, field::OFFSET), len: u32_at(bytes, field::BURST_LENGTH) };
         if ready.len == 0 || ready.offset.checked_add(ready.len).is_none() {
             return Err(Error::Malformed(NAME, "burst length"));
         }
@@ -58,11 +58,11 @@ impl FcpTransferReady {
 
     /// The unit's bytes.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, field::OFFSET, &self.offset.to_be_bytes());
-        put(&mut octets, field::BURST_LENGTH, &self.len.to_be_bytes());
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, field::OFFSET, &self.offset.to_be_bytes());
+        put(&mut bytes, field::BURST_LENGTH, &self.len.to_be_bytes());
+        bytes
     }
 }
 
@@ -71,14 +71,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_some_octets_that_can_be_named() {
+    fn a_burst_is_some_bytes_that_can_be_named() {
         let ready = FcpTransferReady { offset: 0x8000, len: 0x1_0000 };
-        assert_eq!(ready.octets(), [0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(FcpTransferReady::parse(&ready.octets()), Ok(ready));
+        assert_eq!(ready.bytes(), [0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(FcpTransferReady::parse(&ready.bytes()), Ok(ready));
         assert_eq!(FcpTransferReady::parse(&[0; 11]), Err(Error::Truncated(NAME)));
         assert_eq!(FcpTransferReady::parse(&[0; 13]), Err(Error::Malformed(NAME, "length")));
         for bad in [FcpTransferReady { offset: 0, len: 0 }, FcpTransferReady { offset: u32::MAX, len: 1 }] {
-            assert_eq!(FcpTransferReady::parse(&bad.octets()), Err(Error::Malformed(NAME, "burst length")));
+            assert_eq!(FcpTransferReady::parse(&bad.bytes()), Err(Error::Malformed(NAME, "burst length")));
         }
     }
 }

@@ -50,17 +50,17 @@ mod field {
 ///  0                   1                   2                   3
 ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                      reserved, 8 octets                       |
+/// |                      reserved, 8 bytes                        |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |       status qualifier        |     flags     |    status     |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 /// |                           FCP_RESID                           |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                 FCP_SNS_LEN, octets of sense                  |
+/// |                 FCP_SNS_LEN, bytes of sense                   |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |              FCP_RSP_LEN, octets of response info             |
+/// |              FCP_RSP_LEN, bytes of response info              |
 /// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |   response info (code in its fourth octet), sense data, and   |
+/// |   response info (code in its fourth byte), sense data, and    |
 /// |         FCP_BIDIRECTIONAL_READ_RESID, as the flags say …
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,17 +92,17 @@ impl<'a> FcpResponse<'a> {
     ///
     /// [`Error::Truncated`] when it is shorter than its lengths say, [`Error::Malformed`] when the response info has
     /// neither 4 nor 8 bytes or a residual is both over and under.
-    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
-        if octets.len() < Self::LEN {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
-        let flags = octets[field::FLAGS];
-        let info_len = if flags & RSP_LEN_VALID == 0 { 0 } else { u32_at(octets, field::RSP_LEN) };
-        let sense_len = if flags & SNS_LEN_VALID == 0 { 0 } else { u32_at(octets, field::SNS_LEN) };
+        let flags = bytes[field::FLAGS];
+        let info_len = if flags & RSP_LEN_VALID == 0 { 0 } else { u32_at(bytes, field::RSP_LEN) };
+        let sense_len = if flags & SNS_LEN_VALID == 0 { 0 } else { u32_at(bytes, field::SNS_LEN) };
         if flags & RSP_LEN_VALID != 0 && !matches!(info_len, 4 | 8) {
             return Err(Error::Malformed(NAME, "length of response info"));
         }
-        let (info, rest) = take(&octets[Self::LEN..], info_len)?;
+        let (info, rest) = take(&bytes[Self::LEN..], info_len)?;
         let (sense, rest) = take(rest, sense_len)?;
         let bidirectional_read_residual = if flags & BIDI_RSP == 0 {
             None
@@ -111,9 +111,9 @@ impl<'a> FcpResponse<'a> {
             Some(residual_of(u32_at(residual, 0), flags & BIDI_RESID_OVER != 0, flags & BIDI_RESID_UNDER != 0)?)
         };
         Ok(Self {
-            qualifier: u16_at(octets, field::QUALIFIER),
-            status: octets[field::STATUS],
-            residual: residual_of(u32_at(octets, field::RESID), flags & RESID_OVER != 0, flags & RESID_UNDER != 0)?,
+            qualifier: u16_at(bytes, field::QUALIFIER),
+            status: bytes[field::STATUS],
+            residual: residual_of(u32_at(bytes, field::RESID), flags & RESID_OVER != 0, flags & RESID_UNDER != 0)?,
             confirm: flags & CONF_REQ != 0,
             code: info.get(3).copied(),
             sense,
@@ -139,44 +139,44 @@ impl<'a> FcpResponse<'a> {
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let sense_len = u16::try_from(self.sense.len()).map_err(|_| Error::TooLarge(NAME, "sense data"))?;
         let len = self.buffer_len();
-        let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
-        octets.fill(0);
-        put_u16(octets, field::QUALIFIER, self.qualifier);
+        let bytes = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
+        bytes.fill(0);
+        put_u16(bytes, field::QUALIFIER, self.qualifier);
         let mut flags = if self.confirm { CONF_REQ } else { 0 };
         flags |= direction(self.residual, RESID_OVER, RESID_UNDER);
-        put(octets, field::RESID, &magnitude(self.residual));
+        put(bytes, field::RESID, &magnitude(self.residual));
         let mut at = Self::LEN;
         if let Some(code) = self.code {
             flags |= RSP_LEN_VALID;
-            put(octets, field::RSP_LEN, &8_u32.to_be_bytes());
-            octets[at + 3] = code;
+            put(bytes, field::RSP_LEN, &8_u32.to_be_bytes());
+            bytes[at + 3] = code;
             at += Self::INFO_LEN;
         }
         if sense_len > 0 {
             flags |= SNS_LEN_VALID;
-            put(octets, field::SNS_LEN, &u32::from(sense_len).to_be_bytes());
-            put(octets, at, self.sense);
+            put(bytes, field::SNS_LEN, &u32::from(sense_len).to_be_bytes());
+            put(bytes, at, self.sense);
             at += self.sense.len();
         }
         if let Some(residual) = self.bidirectional_read_residual {
             flags |= BIDI_RSP | direction(residual, BIDI_RESID_OVER, BIDI_RESID_UNDER);
-            put(octets, at, &magnitude(residual));
+            put(bytes, at, &magnitude(residual));
         }
-        put(octets, field::FLAGS, &[flags, self.status]);
+        put(bytes, field::FLAGS, &[flags, self.status]);
         Ok(len)
     }
 }
 
-fn take(octets: &[u8], len: u32) -> Result<(&[u8], &[u8]), Error> {
+fn take(bytes: &[u8], len: u32) -> Result<(&[u8], &[u8]), Error> {
     let len = usize::try_from(len).map_err(|_| Error::Truncated(NAME))?;
-    octets.split_at_checked(len).ok_or(Error::Truncated(NAME))
+    bytes.split_at_checked(len).ok_or(Error::Truncated(NAME))
 }
 
-fn residual_of(octets: u32, over: bool, under: bool) -> Result<i64, Error> {
+fn residual_of(bytes: u32, over: bool, under: bool) -> Result<i64, Error> {
     match (over, under) {
         (false, false) => Ok(0),
-        (true, false) => Ok(i64::from(octets)),
-        (false, true) => Ok(-i64::from(octets)),
+        (true, false) => Ok(i64::from(bytes)),
+        (false, true) => Ok(-i64::from(bytes)),
         (true, true) => Err(Error::Malformed(NAME, "residual")),
     }
 }
@@ -208,38 +208,38 @@ mod tests {
             sense: &[0x70, 0, 5],
             bidirectional_read_residual: Some(0x0102),
         };
-        let mut octets = [0xa5; 48];
-        assert_eq!(response.emit(&mut octets), Ok(39));
-        assert_eq!(octets[8..24], [0x40, 1, 0xbb, 2, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 8]);
-        assert_eq!(octets[24..39], [0, 0, 0, 5, 0, 0, 0, 0, 0x70, 0, 5, 0, 0, 1, 2]);
-        assert_eq!(FcpResponse::parse(&octets[..39]), Ok(response));
+        let mut bytes = [0xa5; 48];
+        assert_eq!(response.emit(&mut bytes), Ok(39));
+        assert_eq!(bytes[8..24], [0x40, 1, 0xbb, 2, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 8]);
+        assert_eq!(bytes[24..39], [0, 0, 0, 5, 0, 0, 0, 0, 0x70, 0, 5, 0, 0, 1, 2]);
+        assert_eq!(FcpResponse::parse(&bytes[..39]), Ok(response));
         for cut in 0..39 {
-            assert_eq!(FcpResponse::parse(&octets[..cut]), Err(Error::Truncated(NAME)));
+            assert_eq!(FcpResponse::parse(&bytes[..cut]), Err(Error::Truncated(NAME)));
             assert_eq!(response.emit(&mut [0; 38][..cut]), Err(Error::Truncated(NAME)));
         }
     }
 
     #[test]
     fn lengths_count_only_when_they_are_valid() {
-        let mut octets = [0xff; 24];
-        octets[10] = 0;
-        let response = FcpResponse::parse(&octets).unwrap();
+        let mut bytes = [0xff; 24];
+        bytes[10] = 0;
+        let response = FcpResponse::parse(&bytes).unwrap();
         assert_eq!((response.residual, response.code, response.sense), (0, None, &[][..]));
-        octets[10] = RESID_OVER;
-        assert_eq!(FcpResponse::parse(&octets).unwrap().residual, i64::from(u32::MAX));
-        octets[10] = RESID_OVER | RESID_UNDER;
-        assert_eq!(FcpResponse::parse(&octets), Err(Error::Malformed(NAME, "residual")));
-        octets[10] = SNS_LEN_VALID;
-        assert_eq!(FcpResponse::parse(&octets), Err(Error::Truncated(NAME)));
-        octets[10] = RSP_LEN_VALID;
-        assert_eq!(FcpResponse::parse(&octets), Err(Error::Malformed(NAME, "length of response info")));
+        bytes[10] = RESID_OVER;
+        assert_eq!(FcpResponse::parse(&bytes).unwrap().residual, i64::from(u32::MAX));
+        bytes[10] = RESID_OVER | RESID_UNDER;
+        assert_eq!(FcpResponse::parse(&bytes), Err(Error::Malformed(NAME, "residual")));
+        bytes[10] = SNS_LEN_VALID;
+        assert_eq!(FcpResponse::parse(&bytes), Err(Error::Truncated(NAME)));
+        bytes[10] = RSP_LEN_VALID;
+        assert_eq!(FcpResponse::parse(&bytes), Err(Error::Malformed(NAME, "length of response info")));
         for (len, right) in [(0, false), (4, true), (5, false), (8, true), (12, false)] {
-            let mut octets = [0; 36];
-            (octets[10], octets[23], octets[27]) = (RSP_LEN_VALID, len, fcp_code::FAILED);
-            assert_eq!(FcpResponse::parse(&octets).map(|read| read.code).ok(), right.then_some(Some(5)), "{len}");
+            let mut bytes = [0; 36];
+            (bytes[10], bytes[23], bytes[27]) = (RSP_LEN_VALID, len, fcp_code::FAILED);
+            assert_eq!(FcpResponse::parse(&bytes).map(|read| read.code).ok(), right.then_some(Some(5)), "{len}");
         }
         let huge = FcpResponse { residual: 1 << 40, ..FcpResponse::default() };
-        huge.emit(&mut octets).unwrap();
-        assert_eq!(FcpResponse::parse(&octets).unwrap().residual, i64::from(u32::MAX));
+        huge.emit(&mut bytes).unwrap();
+        assert_eq!(FcpResponse::parse(&bytes).unwrap().residual, i64::from(u32::MAX));
     }
 }

@@ -54,13 +54,13 @@ impl FcpSrr {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is another link service.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        match octets.first() {
-            Some(&COMMAND) if octets.len() >= Self::LEN => Ok(Self {
-                ox_id: OxId::parse(octets, field::OX_ID),
-                rx_id: RxId::parse(octets, field::RX_ID),
-                offset: u32_at(octets, field::OFFSET),
-                r_ctl: octets[field::R_CTL],
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        match bytes.first() {
+            Some(&COMMAND) if bytes.len() >= Self::LEN => Ok(Self {
+                ox_id: OxId::parse(bytes, field::OX_ID),
+                rx_id: RxId::parse(bytes, field::RX_ID),
+                offset: u32_at(bytes, field::OFFSET),
+                r_ctl: bytes[field::R_CTL],
             }),
             Some(&COMMAND) | None => Err(Error::Truncated(NAME)),
             Some(_) => Err(Error::Malformed(NAME, "command")),
@@ -69,14 +69,14 @@ impl FcpSrr {
 
     /// Serializes the request.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        octets[field::COMMAND] = COMMAND;
-        self.ox_id.emit(&mut octets, field::OX_ID);
-        self.rx_id.emit(&mut octets, field::RX_ID);
-        put(&mut octets, field::OFFSET, &self.offset.to_be_bytes());
-        octets[field::R_CTL] = self.r_ctl;
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[field::COMMAND] = COMMAND;
+        self.ox_id.emit(&mut bytes, field::OX_ID);
+        self.rx_id.emit(&mut bytes, field::RX_ID);
+        put(&mut bytes, field::OFFSET, &self.offset.to_be_bytes());
+        bytes[field::R_CTL] = self.r_ctl;
+        bytes
     }
 }
 
@@ -103,8 +103,8 @@ impl FcpSrrReply {
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter than its command requires, [`Error::Malformed`] for another command.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        match octets {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        match bytes {
             [ACCEPT, _, _, _, ..] => Ok(Self::Accept),
             [REJECT, _, _, _, _, reason, explanation, _, ..] => {
                 Ok(Self::Reject { reason: *reason, explanation: *explanation })
@@ -116,7 +116,7 @@ impl FcpSrrReply {
 
     /// Serializes the answer; the second value is its length in bytes.
     #[must_use]
-    pub fn octets(self) -> ([u8; Self::MAX_LEN], usize) {
+    pub fn bytes(self) -> ([u8; Self::MAX_LEN], usize) {
         match self {
             Self::Accept => ([ACCEPT, 0, 0, 0, 0, 0, 0, 0], 4),
             Self::Reject { reason, explanation } => ([REJECT, 0, 0, 0, 0, reason, explanation, 0], 8),
@@ -131,15 +131,15 @@ mod tests {
     #[test]
     fn a_request_and_its_answers_are_read_as_they_were_written() {
         let request = FcpSrr { ox_id: OxId(1), rx_id: RxId::UNASSIGNED, offset: 0x8000, r_ctl: 5 };
-        let octets = request.octets();
-        assert_eq!(octets, [0x14, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0x80, 0, 5, 0, 0, 0]);
-        assert_eq!(FcpSrr::parse(&octets), Ok(request));
-        assert_eq!(FcpSrr::parse(&octets[..15]), Err(Error::Truncated(NAME)));
+        let bytes = request.bytes();
+        assert_eq!(bytes, [0x14, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0x80, 0, 5, 0, 0, 0]);
+        assert_eq!(FcpSrr::parse(&bytes), Ok(request));
+        assert_eq!(FcpSrr::parse(&bytes[..15]), Err(Error::Truncated(NAME)));
         assert_eq!(FcpSrr::parse(&[0x13; 16]), Err(Error::Malformed(NAME, "command")));
         for reply in [FcpSrrReply::Accept, FcpSrrReply::Reject { reason: 9, explanation: 0x2a }] {
-            let (octets, len) = reply.octets();
-            assert_eq!(FcpSrrReply::parse(&octets[..len]), Ok(reply));
-            assert_eq!(FcpSrrReply::parse(&octets[..len - 1]), Err(Error::Truncated(NAME)));
+            let (bytes, len) = reply.bytes();
+            assert_eq!(FcpSrrReply::parse(&bytes[..len]), Ok(reply));
+            assert_eq!(FcpSrrReply::parse(&bytes[..len - 1]), Err(Error::Truncated(NAME)));
         }
         assert_eq!(FcpSrrReply::parse(&[3, 0, 0, 0]), Err(Error::Malformed(NAME, "reply")));
     }

@@ -220,7 +220,7 @@ impl<'a> FipDescriptor<'a> {
             10 => els(FipElsKind::Elp)?,
             11 => Self::VnPort(FipVnPort {
                 mac: MacAddr(array_at(bytes, field::VALUE)),
-                fc_id: FcId::from_octets(array_at(bytes, field::VN_PORT_ID)),
+                fc_id: FcId::from_bytes(array_at(bytes, field::VN_PORT_ID)),
                 name: wwn_at(bytes, field::VN_PORT_NAME),
             }),
             12 => Self::FkaAdv { no_keep_alive: bytes[field::LAST_BYTE] & 1 != 0, period: u32_at(bytes, field::WORD) },
@@ -261,12 +261,12 @@ impl<'a> FipDescriptor<'a> {
             }
             Self::MaxFcoeSize(size) => put_u16(bytes, field::VALUE, *size),
             Self::Els { header, payload, .. } => {
-                put(bytes, field::WORD, &header.octets());
+                put(bytes, field::WORD, &header.bytes());
                 put(bytes, field::WORD + FcHeader::LEN, payload);
             }
             Self::VnPort(port) => {
                 put(bytes, field::VALUE, &port.mac.0);
-                put(bytes, field::VN_PORT_ID, &port.fc_id.octets());
+                put(bytes, field::VN_PORT_ID, &port.fc_id.bytes());
                 put(bytes, field::VN_PORT_NAME, &port.name.0.to_be_bytes());
             }
             Self::FkaAdv { no_keep_alive, period } => {
@@ -362,15 +362,15 @@ mod tests {
     }
 
     #[test]
-    fn each_descriptor_is_its_octets() {
+    fn each_descriptor_is_its_bytes() {
         // FC-BB-6, clause 7, FIP descriptors: the format of each.
         let (mut list, mut wanted) = (Vec::new(), Vec::new());
-        for (descriptor, octets) in all() {
-            let mut written = vec![0xa5; octets.len() + 1];
+        for (descriptor, bytes) in all() {
+            let mut written = vec![0xa5; bytes.len() + 1];
             assert_eq!(descriptor.emit(&mut written).unwrap(), [0xa5], "{descriptor:?}");
-            assert_eq!(written[..octets.len()], octets, "{descriptor:?}");
-            assert_eq!((descriptor.len(), descriptor.code()), (octets.len(), octets[0]));
-            list.extend(octets);
+            assert_eq!(written[..bytes.len()], bytes, "{descriptor:?}");
+            assert_eq!((descriptor.len(), descriptor.code()), (bytes.len(), bytes[0]));
+            list.extend(bytes);
             wanted.push(descriptor);
         }
         let read: Vec<_> = FipDescriptors::new(&list).map(Result::unwrap).collect();
@@ -380,16 +380,16 @@ mod tests {
 
     #[test]
     fn each_length_but_its_own_is_wrong() {
-        for (descriptor, mut octets) in all() {
+        for (descriptor, mut bytes) in all() {
             if matches!(descriptor, FipDescriptor::Unknown(..)) {
                 continue;
             }
-            let words = octets[1];
-            octets.resize(1020, 0);
+            let words = bytes[1];
+            bytes.resize(1020, 0);
             let free = matches!(descriptor, FipDescriptor::Els { .. });
             for other in (0..=u8::MAX).filter(|&w| if free { w < 7 } else { w != words }) {
-                octets[1] = other;
-                let mut list = FipDescriptors::new(&octets);
+                bytes[1] = other;
+                let mut list = FipDescriptors::new(&bytes);
                 assert_eq!(list.next(), Some(Err(Error::Malformed(NAME, "length"))), "{descriptor:?} {other}");
                 assert_eq!(list.next(), None);
             }

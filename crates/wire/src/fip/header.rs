@@ -31,7 +31,7 @@ mod field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipFrame<'a> {
-    octets: &'a [u8],
+    bytes: &'a [u8],
     end: usize,
 }
 
@@ -53,42 +53,42 @@ impl<'a> FipFrame<'a> {
     ///
     /// [`Error::Truncated`] when header and descriptor list are longer than the bytes there are, [`Error::Malformed`]
     /// when the version is not 1.
-    pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
-        if octets.len() < Self::HEADER_LEN {
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() < Self::HEADER_LEN {
             return Err(Error::Truncated(NAME));
         }
-        if octets[field::VERSION] >> 4 != 1 {
+        if bytes[field::VERSION] >> 4 != 1 {
             return Err(Error::Malformed(NAME, "version"));
         }
-        let end = Self::HEADER_LEN + usize::from(u16_at(octets, field::LIST_LENGTH)) * 4;
-        if octets.len() < end {
+        let end = Self::HEADER_LEN + usize::from(u16_at(bytes, field::LIST_LENGTH)) * 4;
+        if bytes.len() < end {
             return Err(Error::Truncated(NAME));
         }
-        Ok(Self { octets, end })
+        Ok(Self { bytes, end })
     }
 
     /// Protocol code and subcode.
     #[must_use]
     pub fn code(&self) -> FipCode {
-        FipCode { protocol: u16_at(self.octets, field::PROTOCOL), subcode: self.octets[field::SUBCODE] }
+        FipCode { protocol: u16_at(self.bytes, field::PROTOCOL), subcode: self.bytes[field::SUBCODE] }
     }
 
     /// The flags.
     #[must_use]
     pub fn flags(&self) -> FipFlags {
-        FipFlags(u16_at(self.octets, field::FLAGS))
+        FipFlags(u16_at(self.bytes, field::FLAGS))
     }
 
     /// The descriptors, one after the other; ends with an error at the first whose length is wrong.
     #[must_use]
     pub fn descriptors(&self) -> FipDescriptors<'a> {
-        FipDescriptors::new(&self.octets[Self::HEADER_LEN..self.end])
+        FipDescriptors::new(&self.bytes[Self::HEADER_LEN..self.end])
     }
 
     /// Bytes after the descriptors.
     #[must_use]
     pub fn padding(&self) -> &'a [u8] {
-        &self.octets[self.end..]
+        &self.bytes[self.end..]
     }
 }
 
@@ -197,15 +197,15 @@ mod tests {
 
     #[test]
     fn a_header_states_its_list() {
-        let mut octets = [0x10, 0, 0, 5, 0, 1, 0, 1, 0x80, 0x08, 1, 1, 0, 9, 0xee];
-        let frame = FipFrame::new_checked(&octets).unwrap();
+        let mut bytes = [0x10, 0, 0, 5, 0, 1, 0, 1, 0x80, 0x08, 1, 1, 0, 9, 0xee];
+        let frame = FipFrame::new_checked(&bytes).unwrap();
         assert_eq!((frame.code(), frame.flags().0, frame.padding()), (FipCode::PROBE_REQUEST, 0x8008, &[0xee][..]));
         assert!(frame.flags().has(FipFlags::REC_P2P) && !frame.flags().has(FipFlags::SPMA));
         assert!(frame.descriptors().eq([Ok(FipDescriptor::Priority(9))]));
 
-        assert_eq!(FipFrame::new_checked(&octets[..13]), Err(Error::Truncated("fip")));
-        assert_eq!(FipFrame::new_checked(&octets[..9]), Err(Error::Truncated("fip")));
-        octets[0] = 0x20;
-        assert_eq!(FipFrame::new_checked(&octets), Err(Error::Malformed("fip", "version")));
+        assert_eq!(FipFrame::new_checked(&bytes[..13]), Err(Error::Truncated("fip")));
+        assert_eq!(FipFrame::new_checked(&bytes[..9]), Err(Error::Truncated("fip")));
+        bytes[0] = 0x20;
+        assert_eq!(FipFrame::new_checked(&bytes), Err(Error::Malformed("fip", "version")));
     }
 }

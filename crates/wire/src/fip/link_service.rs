@@ -71,13 +71,13 @@ mod tests {
     use super::*;
 
     fn frame(code: FipCode, descriptors: &[Option<FipDescriptor<'_>>]) -> Vec<u8> {
-        let mut octets = vec![0; frame_len(descriptors)];
-        emit(code, FipFlags::default(), descriptors, &mut octets).unwrap();
-        octets
+        let mut bytes = vec![0; frame_len(descriptors)];
+        emit(code, FipFlags::default(), descriptors, &mut bytes).unwrap();
+        bytes
     }
 
-    fn parse(octets: &[u8]) -> Result<FipElsRepr<'_>, Error> {
-        FipElsRepr::parse(&FipFrame::new_checked(octets).unwrap())
+    fn parse(bytes: &[u8]) -> Result<FipElsRepr<'_>, Error> {
+        FipElsRepr::parse(&FipFrame::new_checked(bytes).unwrap())
     }
 
     #[test]
@@ -88,8 +88,8 @@ mod tests {
         let name = Some(FipDescriptor::Name(crate::Wwn(1)));
         let other = Some(FipDescriptor::Unknown(200, &[0, 0]));
 
-        let octets = frame(FipCode::ELS_REPLY, &[other, els(FipElsKind::Logo), mac]);
-        let repr = parse(&octets).unwrap();
+        let bytes = frame(FipCode::ELS_REPLY, &[other, els(FipElsKind::Logo), mac]);
+        let repr = parse(&bytes).unwrap();
         assert_eq!((repr.kind, repr.reply, repr.payload), (FipElsKind::Logo, true, &[4, 0, 0, 0][..]));
         assert_eq!(repr.mac, Some(MacAddr([2, 0, 0, 0, 0, 1])));
 

@@ -134,19 +134,19 @@ mod tests {
             name: Wwn(7),
             max_fcoe_size: 2158,
         };
-        let mut octets = vec![0; repr.buffer_len()];
-        repr.emit(&mut octets).unwrap();
-        fn parse(octets: &[u8]) -> Result<FipRepr<'_>, Error> {
-            FipRepr::parse(&FipFrame::new_checked(octets)?)
+        let mut bytes = vec![0; repr.buffer_len()];
+        repr.emit(&mut bytes).unwrap();
+        fn parse(bytes: &[u8]) -> Result<FipRepr<'_>, Error> {
+            FipRepr::parse(&FipFrame::new_checked(bytes)?)
         }
-        assert_eq!(parse(&octets), Ok(FipRepr::Solicitation(repr)));
-        let mut other = octets.clone();
+        assert_eq!(parse(&bytes), Ok(FipRepr::Solicitation(repr)));
+        let mut other = bytes.clone();
         other[5] = 2;
         let other = FipFrame::new_checked(&other).unwrap();
         assert_eq!(FipSolicitationRepr::parse(&other), Err(Error::Malformed("fip", "subcode")));
-        octets[7] -= 1;
-        assert_eq!(parse(&octets), Err(Error::Malformed("fip", "list: a descriptor is missing")));
-        octets[5] = 2;
-        assert_eq!(parse(&octets), Err(Error::Malformed("fip", "protocol code")), "an advertisement is an FCF's");
+        bytes[7] -= 1;
+        assert_eq!(parse(&bytes), Err(Error::Malformed("fip", "list: a descriptor is missing")));
+        bytes[5] = 2;
+        assert_eq!(parse(&bytes), Err(Error::Malformed("fip", "protocol code")), "an advertisement is an FCF's");
     }
 }

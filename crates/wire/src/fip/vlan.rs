@@ -104,13 +104,13 @@ mod tests {
         };
         for kind in [FipVlanKind::Notification, FipVlanKind::Vn2vnNotification, FipVlanKind::Request] {
             repr.kind = kind;
-            let mut octets = vec![0; repr.buffer_len()];
-            assert!(repr.emit(&mut octets).unwrap().is_empty());
-            let read = FipVlanRepr::parse(&FipFrame::new_checked(&octets).unwrap()).unwrap();
+            let mut bytes = vec![0; repr.buffer_len()];
+            assert!(repr.emit(&mut bytes).unwrap().is_empty());
+            let read = FipVlanRepr::parse(&FipFrame::new_checked(&bytes).unwrap()).unwrap();
             let vlans = if kind == FipVlanKind::Request { Vec::new() } else { repr.vlans.clone() };
             assert_eq!(read, FipVlanRepr { vlans, ..repr.clone() });
-            octets[5] = 1;
-            let as_request = FipVlanRepr::parse(&FipFrame::new_checked(&octets).unwrap());
+            bytes[5] = 1;
+            let as_request = FipVlanRepr::parse(&FipFrame::new_checked(&bytes).unwrap());
             assert_eq!(as_request.is_ok(), kind == FipVlanKind::Request, "a request has no place for a VLAN");
         }
     }

@@ -60,9 +60,9 @@ impl Vn2vnKind {
 ///     port: FipVnPort { mac: fc_id.mac(FipFrame::VN2VN_FC_MAP), fc_id, name: Wwn::from_mac(0x2000, mac) },
 ///     claim: None,
 /// };
-/// let mut octets = [0; 50];
-/// beacon.emit(&mut octets)?;
-/// assert_eq!(FipVn2vnRepr::parse(&FipFrame::new_checked(&octets)?)?, beacon);
+/// let mut bytes = [0; 50];
+/// beacon.emit(&mut bytes)?;
+/// assert_eq!(FipVn2vnRepr::parse(&FipFrame::new_checked(&bytes)?)?, beacon);
 /// # Ok::<(), linerate_wire::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

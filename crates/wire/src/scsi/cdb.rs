@@ -1,6 +1,6 @@
 //! Command descriptor blocks.
 
-mod octets;
+mod bytes;
 
 use std::ops::Deref;
 
@@ -368,10 +368,10 @@ pub enum CdbError {
     #[error("scsi command: opcode {0:#04x} is not known: use one that REPORT SUPPORTED OPERATION CODES lists")]
     Opcode(u8),
     /// Unsupported value of a field.
-    #[error("scsi command: octet {octet} has a value that is not known: use one of its standard")]
+    #[error("scsi command: octet {byte} has a value that is not known: use one of its standard")]
     Field {
         /// The field's first byte.
-        octet: u16,
+        byte: u16,
         /// The field's highest bit, if it is not a whole byte.
         bit: Option<u8>,
     },
@@ -384,31 +384,31 @@ impl CdbError {
         match self {
             Self::Truncated => Sense::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_CDB),
             Self::Opcode(_) => Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE),
-            Self::Field { octet, bit } => Sense::invalid_field(octet, bit),
+            Self::Field { byte, bit } => Sense::invalid_field(byte, bit),
         }
     }
 }
 
 /// A serialized command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CdbOctets {
-    octets: [u8; 32],
+pub struct CdbBytes {
+    bytes: [u8; 32],
     len: u8,
 }
 
-impl CdbOctets {
+impl CdbBytes {
     /// The first 16 bytes, padded with zeros, as in FCP_CMND. None for a longer command.
     #[must_use]
     pub fn sixteen(&self) -> Option<[u8; 16]> {
-        (self.len <= 16).then(|| array_at(&self.octets, 0))
+        (self.len <= 16).then(|| array_at(&self.bytes, 0))
     }
 }
 
-impl Deref for CdbOctets {
+impl Deref for CdbBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.octets[..usize::from(self.len)]
+        &self.bytes[..usize::from(self.len)]
     }
 }
 

@@ -36,7 +36,7 @@ mod field {
 /// Standard INQUIRY data (SPC-4, clause 6.6.2).
 ///
 /// ```text
-///  0  qualifier (3 bits), device type     8  vendor (8 octets)
+///  0  qualifier (3 bits), device type     8  vendor (8 bytes)
 ///  2  version                            16  product (16)
 ///  3  HISUP, response data format (2)    32  revision (4)
 ///  4  additional length                  58  version descriptors (8 of 2)
@@ -76,22 +76,22 @@ impl Inquiry {
 
     /// Serializes the data.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        octets[field::PERIPHERAL] = self.qualifier.0 << 5 | self.device_type & 0x1f;
-        octets[field::VERSION] = self.version;
-        octets[field::FORMAT] = u8::from(self.hierarchical) << 4 | 2;
-        octets[field::ADDITIONAL_LENGTH] = 91;
-        octets[field::PROTECT] = u8::from(self.protect);
-        octets[field::MULTI_PORT] = u8::from(self.multi_port) << 4;
-        octets[field::QUEUES] = u8::from(self.queues) << 1;
-        put(&mut octets, field::VENDOR, &self.vendor);
-        put(&mut octets, field::PRODUCT, &self.product);
-        put(&mut octets, field::REVISION, &self.revision);
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[field::PERIPHERAL] = self.qualifier.0 << 5 | self.device_type & 0x1f;
+        bytes[field::VERSION] = self.version;
+        bytes[field::FORMAT] = u8::from(self.hierarchical) << 4 | 2;
+        bytes[field::ADDITIONAL_LENGTH] = 91;
+        bytes[field::PROTECT] = u8::from(self.protect);
+        bytes[field::MULTI_PORT] = u8::from(self.multi_port) << 4;
+        bytes[field::QUEUES] = u8::from(self.queues) << 1;
+        put(&mut bytes, field::VENDOR, &self.vendor);
+        put(&mut bytes, field::PRODUCT, &self.product);
+        put(&mut bytes, field::REVISION, &self.revision);
         for (i, standard) in self.standards.into_iter().enumerate() {
-            put_u16(&mut octets, field::STANDARDS + 2 * i, standard);
+            put_u16(&mut bytes, field::STANDARDS + 2 * i, standard);
         }
-        octets
+        bytes
     }
 
     /// Parses the first 36 bytes or more; bytes cut off by an allocation length count as zeros.
@@ -99,13 +99,13 @@ impl Inquiry {
     /// # Errors
     ///
     /// [`Error::Truncated`] when there are fewer.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        if octets.len() < 36 {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() < 36 {
             return Err(Error::Truncated(NAME));
         }
         let mut full = [0; Self::LEN];
-        let there = octets.len().min(Self::LEN).min(5 + usize::from(octets[field::ADDITIONAL_LENGTH])).max(36);
-        full[..there].copy_from_slice(&octets[..there]);
+        let there = bytes.len().min(Self::LEN).min(5 + usize::from(bytes[field::ADDITIONAL_LENGTH])).max(36);
+        full[..there].copy_from_slice(&bytes[..there]);
         Ok(Self {
             qualifier: Qualifier(full[field::PERIPHERAL] >> 5),
             device_type: full[field::PERIPHERAL] & 0x1f,
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(disk.standards, Inquiry::DISK_STANDARDS);
         // Byte 5 of LIO has TPGS and 3PC, which this type does not claim.
         lio[5] = 0;
-        assert_eq!(disk.octets(), lio);
+        assert_eq!(disk.bytes(), lio);
         let none = Inquiry {
             qualifier: Qualifier::NOT_SUPPORTED,
             device_type: 0x1f,
@@ -149,9 +149,9 @@ mod tests {
             multi_port: true,
             ..disk
         };
-        assert_eq!(none.octets()[..8], [0x7f, 0, 6, 0x12, 91, 1, 0x10, 2]);
-        assert_eq!(Inquiry::parse(&none.octets()), Ok(none));
-        assert_eq!(Inquiry::parse(&none.octets()[..36]).unwrap().standards, [0; 8]);
+        assert_eq!(none.bytes()[..8], [0x7f, 0, 6, 0x12, 91, 1, 0x10, 2]);
+        assert_eq!(Inquiry::parse(&none.bytes()), Ok(none));
+        assert_eq!(Inquiry::parse(&none.bytes()[..36]).unwrap().standards, [0; 8]);
         assert!(Inquiry::parse(&[0; 35]).is_err());
     }
 }

@@ -6,7 +6,7 @@ use crate::field::{array_at, put, u32_at};
 /// The bytes of a number below 16384 at the first level (SAM-5, clause 4.7.7): peripheral device addressing up to 255,
 /// flat space addressing above. None when it is greater.
 #[must_use]
-pub const fn lun_octets(number: u16) -> Option<[u8; 8]> {
+pub const fn lun_bytes(number: u16) -> Option<[u8; 8]> {
     let [high, low] = number.to_be_bytes();
     match high {
         0 => Some([0, low, 0, 0, 0, 0, 0, 0]),
@@ -55,8 +55,8 @@ pub fn put_luns(luns: impl Iterator<Item = [u8; 8]>, to: &mut Vec<u8>) {
 /// # Errors
 ///
 /// [`Error::Truncated`] when there is not even the header.
-pub fn parse_luns(octets: &[u8]) -> Result<(impl Iterator<Item = [u8; 8]>, u32), Error> {
-    let (header, list) = octets.split_at_checked(8).ok_or(Error::Truncated("lun list"))?;
+pub fn parse_luns(bytes: &[u8]) -> Result<(impl Iterator<Item = [u8; 8]>, u32), Error> {
+    let (header, list) = bytes.split_at_checked(8).ok_or(Error::Truncated("lun list"))?;
     let len = u32_at(header, 0);
     let there = list.len().min(len as usize);
     Ok((list[..there].chunks_exact(8).map(|lun| array_at(lun, 0)), len))
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn numbers_are_addressed_as_sam_5_clause_4_7_says() {
-        assert_eq!(lun_octets(7), Some([0, 7, 0, 0, 0, 0, 0, 0]));
-        assert_eq!(lun_octets(0x0100), Some([0x41, 0, 0, 0, 0, 0, 0, 0]));
-        assert_eq!(lun_octets(0x3fff), Some([0x7f, 0xff, 0, 0, 0, 0, 0, 0]));
-        assert_eq!(lun_octets(0x4000), None);
+        assert_eq!(lun_bytes(7), Some([0, 7, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(lun_bytes(0x0100), Some([0x41, 0, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(lun_bytes(0x3fff), Some([0x7f, 0xff, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(lun_bytes(0x4000), None);
         for number in 0..0x4000 {
-            assert_eq!(lun_octets(number).and_then(lun_number), Some(number));
+            assert_eq!(lun_bytes(number).and_then(lun_number), Some(number));
         }
         assert_eq!(lun_number([0x40, 7, 0, 0, 0, 0, 0, 0]), Some(7), "either method reaches a unit");
         for strange in [[1, 0, 0, 0, 0, 0, 0, 0], [0x80, 0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 1], [0xff; 8]] {
@@ -83,14 +83,14 @@ mod tests {
 
     #[test]
     fn a_list_is_read_as_it_was_written() {
-        let luns = [lun_octets(0).unwrap(), lun_octets(300).unwrap()];
-        let mut octets = Vec::new();
-        put_luns(luns.into_iter(), &mut octets);
-        assert_eq!(octets[..8], [0, 0, 0, 16, 0, 0, 0, 0]);
-        let (read, len) = parse_luns(&octets).unwrap();
+        let luns = [lun_bytes(0).unwrap(), lun_bytes(300).unwrap()];
+        let mut bytes = Vec::new();
+        put_luns(luns.into_iter(), &mut bytes);
+        assert_eq!(bytes[..8], [0, 0, 0, 16, 0, 0, 0, 0]);
+        let (read, len) = parse_luns(&bytes).unwrap();
         assert_eq!((read.collect::<Vec<_>>(), len), (luns.to_vec(), 16));
-        let (read, len) = parse_luns(&octets[..17]).unwrap();
+        let (read, len) = parse_luns(&bytes[..17]).unwrap();
         assert_eq!((read.count(), len), (1, 16), "a short list says how long it would be");
-        assert!(parse_luns(&octets[..7]).is_err());
+        assert!(parse_luns(&bytes[..7]).is_err());
     }
 }

@@ -18,10 +18,10 @@ mod unmap;
 mod vpd;
 
 pub use capacity::{Capacity, Provisioning};
-pub use cdb::{Access, Cdb, CdbError, CdbOctets, ProtectionTags, Transfer, Width};
+pub use cdb::{Access, Cdb, CdbBytes, CdbError, ProtectionTags, Transfer, Width};
 pub use forms::{CdbForm, FORMS, opcode};
 pub use inquiry::{Inquiry, Qualifier};
-pub use lun::{lun_number, lun_octets, parse_luns, put_list_len, put_luns};
+pub use lun::{lun_bytes, lun_number, parse_luns, put_list_len, put_luns};
 pub use mode::{ModeHeader, ModePage, ModePages, emit_mode, parse_mode};
 pub use reserve::{ReserveParameters, ReserveType};
 pub use sense::{FieldPointer, Sense, SenseKey, asc};

@@ -88,9 +88,9 @@ pub fn emit_mode(ten: bool, long: bool, header: &ModeHeader, pages: &[u8], to: &
 /// # Errors
 ///
 /// [`Error::Truncated`] when header and block descriptor are not there.
-pub fn parse_mode(ten: bool, octets: &[u8]) -> Result<(ModeHeader, ModePages<'_>), Error> {
+pub fn parse_mode(ten: bool, bytes: &[u8]) -> Result<(ModeHeader, ModePages<'_>), Error> {
     let short = Error::Truncated(NAME);
-    let (header, rest) = octets.split_at_checked(if ten { 8 } else { 4 }).ok_or(short)?;
+    let (header, rest) = bytes.split_at_checked(if ten { 8 } else { 4 }).ok_or(short)?;
     let (len, specific, long, descriptor) = if ten {
         (
             usize::from(u16_at(header, ten::LENGTH)) + 2,
@@ -118,13 +118,13 @@ pub fn parse_mode(ten: bool, octets: &[u8]) -> Result<(ModeHeader, ModePages<'_>
     };
     let end = len.saturating_sub(header.len() + descriptor.len()).min(pages.len());
     let header = ModeHeader { write_protected: specific & 0x80 != 0, dpo_fua: specific & 0x10 != 0, blocks };
-    Ok((header, ModePages { octets: &pages[..end] }))
+    Ok((header, ModePages { bytes: &pages[..end] }))
 }
 
 /// Pages one after another.
 #[derive(Debug, Clone, Copy)]
 pub struct ModePages<'a> {
-    octets: &'a [u8],
+    bytes: &'a [u8],
 }
 
 /// A mode page (SPC-4, clause 7.5.6).
@@ -172,14 +172,14 @@ impl<'a> Iterator for ModePages<'a> {
 
     /// The next page that is there as a whole.
     fn next(&mut self) -> Option<ModePage<'a>> {
-        let &[first, second, ..] = self.octets else { return None };
+        let &[first, second, ..] = self.bytes else { return None };
         let (subpage, header, len) = if first & 0x40 == 0 {
             (0, 2, usize::from(second))
         } else {
-            (second, 4, usize::from(u16_at(self.octets.get(..4)?, 2)))
+            (second, 4, usize::from(u16_at(self.bytes.get(..4)?, 2)))
         };
-        let (body, next) = self.octets[header..].split_at_checked(len)?;
-        self.octets = next;
+        let (body, next) = self.bytes[header..].split_at_checked(len)?;
+        self.bytes = next;
         Some(ModePage { page: first & 0x3f, subpage, body })
     }
 }
@@ -191,16 +191,16 @@ mod tests {
     #[test]
     fn mode_data_of_the_linux_target_is_read() {
         // MODE SENSE (6) of the caching page (capture 02, frame 79).
-        let mut octets = vec![0x1f, 0, 0, 8, 0, 1, 0xff, 0xff, 0, 0, 2, 0, 8, 0x12];
-        octets.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0]);
-        let (header, mut pages) = parse_mode(false, &octets).unwrap();
+        let mut bytes = vec![0x1f, 0, 0, 8, 0, 1, 0xff, 0xff, 0, 0, 2, 0, 8, 0x12];
+        bytes.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0]);
+        let (header, mut pages) = parse_mode(false, &bytes).unwrap();
         assert_eq!(header, ModeHeader { blocks: Some((0x1ffff, 512)), ..ModeHeader::default() });
         let page = pages.next().unwrap();
-        assert_eq!((page.page, page.subpage, page.body), (ModePage::CACHING, 0, &octets[14..]));
+        assert_eq!((page.page, page.subpage, page.body), (ModePage::CACHING, 0, &bytes[14..]));
         assert!(pages.next().is_none());
         let mut again = Vec::new();
-        emit_mode(false, false, &header, &octets[12..], &mut again).unwrap();
-        assert_eq!(again, octets);
+        emit_mode(false, false, &header, &bytes[12..], &mut again).unwrap();
+        assert_eq!(again, bytes);
     }
 
     #[test]
@@ -210,21 +210,21 @@ mod tests {
         ModePage { page: 0x0a, subpage: 1, body: &[3; 300] }.put(&mut pages);
         assert_eq!(pages[..8], [0x0a, 2, 1, 2, 0x4a, 1, 1, 44]);
         let header = ModeHeader { write_protected: true, dpo_fua: true, blocks: Some((1 << 33, 4096)) };
-        let mut octets = Vec::new();
-        emit_mode(true, true, &header, &pages, &mut octets).unwrap();
-        assert_eq!(octets[..8], [1, 0x4a, 0, 0x90, 1, 0, 0, 16]);
-        assert_eq!(octets[8..24], [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0]);
-        let (read, all) = parse_mode(true, &octets).unwrap();
+        let mut bytes = Vec::new();
+        emit_mode(true, true, &header, &pages, &mut bytes).unwrap();
+        assert_eq!(bytes[..8], [1, 0x4a, 0, 0x90, 1, 0, 0, 16]);
+        assert_eq!(bytes[8..24], [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0]);
+        let (read, all) = parse_mode(true, &bytes).unwrap();
         assert_eq!((read, all.count()), (header, 2));
-        let (_, all) = parse_mode(true, &octets[..40]).unwrap();
+        let (_, all) = parse_mode(true, &bytes[..40]).unwrap();
         assert_eq!(all.count(), 1, "a page that is cut short is not there");
-        assert!(parse_mode(true, &octets[..23]).is_err());
+        assert!(parse_mode(true, &bytes[..23]).is_err());
         assert_eq!(
             emit_mode(false, false, &header, &pages, &mut Vec::new()),
             Err(Error::TooLarge(NAME, "number of pages"))
         );
-        let mut octets = Vec::new();
-        emit_mode(true, false, &header, &[], &mut octets).unwrap();
-        assert_eq!(octets, [0, 14, 0, 0x90, 0, 0, 0, 8, 0xff, 0xff, 0xff, 0xff, 0, 0, 0x10, 0]);
+        let mut bytes = Vec::new();
+        emit_mode(true, false, &header, &[], &mut bytes).unwrap();
+        assert_eq!(bytes, [0, 14, 0, 0x90, 0, 0, 0, 8, 0xff, 0xff, 0xff, 0xff, 0, 0, 0x10, 0]);
     }
 }

@@ -89,30 +89,30 @@ impl ReserveParameters {
 
     /// The list's bytes.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put(&mut octets, field::KEY, &self.key.to_be_bytes());
-        put(&mut octets, field::ACTION_KEY, &self.action_key.to_be_bytes());
-        octets[field::OPTIONS] =
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put(&mut bytes, field::KEY, &self.key.to_be_bytes());
+        put(&mut bytes, field::ACTION_KEY, &self.action_key.to_be_bytes());
+        bytes[field::OPTIONS] =
             u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
-        octets
+        bytes
     }
 
-    /// The list at the front of `octets`.
+    /// The list at the front of `bytes`.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when there are fewer than 24 bytes.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        if octets.len() < Self::LEN {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() < Self::LEN {
             return Err(Error::Truncated("reservation parameters"));
         }
         Ok(Self {
-            key: u64::from_be_bytes(array_at(octets, field::KEY)),
-            action_key: u64::from_be_bytes(array_at(octets, field::ACTION_KEY)),
-            named_initiators: octets[field::OPTIONS] & 8 != 0,
-            all_ports: octets[field::OPTIONS] & 4 != 0,
-            persist: octets[field::OPTIONS] & 1 != 0,
+            key: u64::from_be_bytes(array_at(bytes, field::KEY)),
+            action_key: u64::from_be_bytes(array_at(bytes, field::ACTION_KEY)),
+            named_initiators: bytes[field::OPTIONS] & 8 != 0,
+            all_ports: bytes[field::OPTIONS] & 4 != 0,
+            persist: bytes[field::OPTIONS] & 1 != 0,
         })
     }
 }
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn parameters_are_as_spc_4_clause_6_16_3_lays_them_out() {
         let list = ReserveParameters { key: 1, action_key: 2, persist: true, ..ReserveParameters::default() };
-        assert_eq!(list.octets(), [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(list.bytes(), [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0]);
         let other = ReserveParameters { named_initiators: true, all_ports: true, persist: false, ..list };
-        assert_eq!(other.octets()[20], 0x0c);
-        assert_eq!(ReserveParameters::parse(&other.octets()), Ok(other));
+        assert_eq!(other.bytes()[20], 0x0c);
+        assert_eq!(ReserveParameters::parse(&other.bytes()), Ok(other));
         assert!(ReserveParameters::parse(&[0; 23]).is_err());
     }
 }

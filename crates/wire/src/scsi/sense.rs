@@ -115,23 +115,23 @@ pub struct FieldPointer {
     /// True for the command descriptor block; otherwise the parameter list.
     pub in_cdb: bool,
     /// The field's first byte.
-    pub octet: u16,
+    pub byte: u16,
     /// Its highest bit in that byte, if it is not a whole byte.
     pub bit: Option<u8>,
 }
 
 impl FieldPointer {
-    fn octets(self) -> [u8; 3] {
-        let [high, low] = self.octet.to_be_bytes();
+    fn bytes(self) -> [u8; 3] {
+        let [high, low] = self.byte.to_be_bytes();
         let bit = self.bit.map_or(0, |bit| 0x08 | bit & 7);
         [0x80 | u8::from(self.in_cdb) << 6 | bit, high, low]
     }
 
-    fn parse(octets: [u8; 3]) -> Option<Self> {
-        (octets[0] & 0x80 != 0).then(|| Self {
-            in_cdb: octets[0] & 0x40 != 0,
-            octet: u16::from_be_bytes([octets[1], octets[2]]),
-            bit: (octets[0] & 8 != 0).then_some(octets[0] & 7),
+    fn parse(bytes: [u8; 3]) -> Option<Self> {
+        (bytes[0] & 0x80 != 0).then(|| Self {
+            in_cdb: bytes[0] & 0x40 != 0,
+            byte: u16::from_be_bytes([bytes[1], bytes[2]]),
+            bit: (bytes[0] & 8 != 0).then_some(bytes[0] & 7),
         })
     }
 }
@@ -163,10 +163,10 @@ mod descriptor_field {
 ///  fixed format                              descriptor format
 ///  0  VALID, response code 0x70              0  response code 0x72
 ///  2  sense key                              1  sense key
-///  3  information (4 octets)                 2  additional sense code, qualifier
+///  3  information (4 bytes)                  2  additional sense code, qualifier
 ///  7  additional length (10)                 7  additional length
-/// 12  additional sense code, qualifier       8  descriptors: 00 information (12 octets),
-/// 15  sense key specific (3 octets)                          02 sense key specific (8 octets)
+/// 12  additional sense code, qualifier       8  descriptors: 00 information (12 bytes),
+/// 15  sense key specific (3 bytes)                           02 sense key specific (8 bytes)
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sense {
@@ -202,15 +202,15 @@ impl Sense {
 
     /// INVALID FIELD IN CDB with a field pointer.
     #[must_use]
-    pub const fn invalid_field(octet: u16, bit: Option<u8>) -> Self {
-        let field = Some(FieldPointer { in_cdb: true, octet, bit });
+    pub const fn invalid_field(byte: u16, bit: Option<u8>) -> Self {
+        let field = Some(FieldPointer { in_cdb: true, byte, bit });
         Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_CDB) }
     }
 
     /// INVALID FIELD IN PARAMETER LIST with a field pointer.
     #[must_use]
-    pub const fn invalid_parameter(octet: u16, bit: Option<u8>) -> Self {
-        let field = Some(FieldPointer { in_cdb: false, octet, bit });
+    pub const fn invalid_parameter(byte: u16, bit: Option<u8>) -> Self {
+        let field = Some(FieldPointer { in_cdb: false, byte, bit });
         Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_PARAMETERS) }
     }
 
@@ -218,44 +218,44 @@ impl Sense {
     /// 4.5.3).
     #[must_use]
     pub fn fixed(&self) -> [u8; Self::FIXED_LEN] {
-        let mut octets = [0; Self::FIXED_LEN];
-        octets[fixed_field::RESPONSE_CODE] = 0x70 | u8::from(self.deferred);
+        let mut bytes = [0; Self::FIXED_LEN];
+        bytes[fixed_field::RESPONSE_CODE] = 0x70 | u8::from(self.deferred);
         if let Some(information) = self.information.and_then(|information| u32::try_from(information).ok()) {
-            octets[fixed_field::RESPONSE_CODE] |= 0x80;
-            put(&mut octets, fixed_field::INFORMATION, &information.to_be_bytes());
+            bytes[fixed_field::RESPONSE_CODE] |= 0x80;
+            put(&mut bytes, fixed_field::INFORMATION, &information.to_be_bytes());
         }
-        octets[fixed_field::KEY] = self.key.0 & 0xf;
-        octets[fixed_field::ADDITIONAL_LENGTH] = 10;
-        octets[fixed_field::CODE] = self.code.0;
-        octets[fixed_field::QUALIFIER] = self.code.1;
+        bytes[fixed_field::KEY] = self.key.0 & 0xf;
+        bytes[fixed_field::ADDITIONAL_LENGTH] = 10;
+        bytes[fixed_field::CODE] = self.code.0;
+        bytes[fixed_field::QUALIFIER] = self.code.1;
         if let Some(field) = self.field {
-            put(&mut octets, fixed_field::SPECIFIC, &field.octets());
+            put(&mut bytes, fixed_field::SPECIFIC, &field.bytes());
         }
-        octets
+        bytes
     }
 
     /// Serializes in descriptor format; the second value is the length in bytes.
     #[must_use]
     pub fn descriptors(&self) -> ([u8; Self::DESCRIPTORS_LEN], usize) {
-        let mut octets = [0; Self::DESCRIPTORS_LEN];
-        octets[descriptor_field::RESPONSE_CODE] = 0x72 | u8::from(self.deferred);
-        octets[descriptor_field::KEY] = self.key.0 & 0xf;
-        octets[descriptor_field::CODE] = self.code.0;
-        octets[descriptor_field::QUALIFIER] = self.code.1;
+        let mut bytes = [0; Self::DESCRIPTORS_LEN];
+        bytes[descriptor_field::RESPONSE_CODE] = 0x72 | u8::from(self.deferred);
+        bytes[descriptor_field::KEY] = self.key.0 & 0xf;
+        bytes[descriptor_field::CODE] = self.code.0;
+        bytes[descriptor_field::QUALIFIER] = self.code.1;
         let mut len = descriptor_field::DESCRIPTORS;
         if let Some(information) = self.information {
-            octets[len..len + 4].copy_from_slice(&[0, 10, 0x80, 0]);
-            octets[len + 4..len + 12].copy_from_slice(&information.to_be_bytes());
+            bytes[len..len + 4].copy_from_slice(&[0, 10, 0x80, 0]);
+            bytes[len + 4..len + 12].copy_from_slice(&information.to_be_bytes());
             len += 12;
-            octets[descriptor_field::ADDITIONAL_LENGTH] += 12;
+            bytes[descriptor_field::ADDITIONAL_LENGTH] += 12;
         }
         if let Some(field) = self.field {
-            octets[len..len + 2].copy_from_slice(&[2, 6]);
-            octets[len + 4..len + 7].copy_from_slice(&field.octets());
+            bytes[len..len + 2].copy_from_slice(&[2, 6]);
+            bytes[len + 4..len + 7].copy_from_slice(&field.bytes());
             len += 8;
-            octets[descriptor_field::ADDITIONAL_LENGTH] += 8;
+            bytes[descriptor_field::ADDITIONAL_LENGTH] += 8;
         }
-        (octets, len)
+        (bytes, len)
     }
 
     /// Parses either format; unknown descriptors are ignored, and fixed data may be cut after the sense key, as by an
@@ -265,17 +265,17 @@ impl Sense {
     ///
     /// [`Error::Truncated`] when the sense key is missing, [`Error::Malformed`] when the response code is not 0x70 to
     /// 0x73.
-    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
-        let code = octets.first().ok_or(Error::Truncated(NAME))? & 0x7f;
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let code = bytes.first().ok_or(Error::Truncated(NAME))? & 0x7f;
         let deferred = code & 1 != 0;
         match code {
             0x70 | 0x71 => {
                 let mut fixed = [0; Self::FIXED_LEN];
-                let there = octets.len().min(fixed.len());
+                let there = bytes.len().min(fixed.len());
                 if there < 3 {
                     return Err(Error::Truncated(NAME));
                 }
-                fixed[..there].copy_from_slice(&octets[..there]);
+                fixed[..there].copy_from_slice(&bytes[..there]);
                 let key = SenseKey(fixed[fixed_field::KEY] & 0xf);
                 // Only ILLEGAL REQUEST has a field pointer there (SPC-4, table 40).
                 let field = FieldPointer::parse(array_at(&fixed, fixed_field::SPECIFIC))
@@ -291,18 +291,18 @@ impl Sense {
                 })
             }
             0x72 | 0x73 => {
-                if octets.len() < 8 {
+                if bytes.len() < 8 {
                     return Err(Error::Truncated(NAME));
                 }
-                let key = SenseKey(octets[descriptor_field::KEY] & 0xf);
+                let key = SenseKey(bytes[descriptor_field::KEY] & 0xf);
                 let mut sense = Self {
                     deferred,
-                    ..Self::new(key, (octets[descriptor_field::CODE], octets[descriptor_field::QUALIFIER]))
+                    ..Self::new(key, (bytes[descriptor_field::CODE], bytes[descriptor_field::QUALIFIER]))
                 };
-                let end = octets
+                let end = bytes
                     .len()
-                    .min(descriptor_field::DESCRIPTORS + usize::from(octets[descriptor_field::ADDITIONAL_LENGTH]));
-                let mut rest = &octets[descriptor_field::DESCRIPTORS..end];
+                    .min(descriptor_field::DESCRIPTORS + usize::from(bytes[descriptor_field::ADDITIONAL_LENGTH]));
+                let mut rest = &bytes[descriptor_field::DESCRIPTORS..end];
                 while let [kind, len, after @ ..] = rest {
                     let Some((body, next)) = after.split_at_checked(usize::from(*len)) else { break };
                     match kind {
@@ -358,26 +358,26 @@ mod tests {
     #[test]
     fn descriptor_format_is_as_spc_4_clause_4_5_2_lays_it_out() {
         let sense = Sense::invalid_parameter(8, None).at(1 << 40);
-        let (octets, len) = sense.descriptors();
-        assert_eq!(octets[..8], [0x72, 5, 0x26, 0, 0, 0, 0, 20]);
-        assert_eq!(octets[8..20], [0, 10, 0x80, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
-        assert_eq!(octets[20..28], [2, 6, 0, 0, 0x80, 0, 8, 0]);
+        let (bytes, len) = sense.descriptors();
+        assert_eq!(bytes[..8], [0x72, 5, 0x26, 0, 0, 0, 0, 20]);
+        assert_eq!(bytes[8..20], [0, 10, 0x80, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[20..28], [2, 6, 0, 0, 0x80, 0, 8, 0]);
         assert_eq!(len, 28);
-        assert_eq!(Sense::parse(&octets[..len]), Ok(sense));
+        assert_eq!(Sense::parse(&bytes[..len]), Ok(sense));
         let deferred = Sense { deferred: true, ..Sense::new(SenseKey::NO_SENSE, asc::NONE) };
-        let (octets, len) = deferred.descriptors();
-        assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
+        let (bytes, len) = deferred.descriptors();
+        assert_eq!((bytes[0], len, Sense::parse(&bytes[..len])), (0x73, 8, Ok(deferred)));
     }
 
     /// SPC-4, table 40: the same bytes hold a field's position, a progress or a retry count.
     #[test]
     fn only_an_illegal_request_points_at_a_field() {
-        let field = Some(FieldPointer { in_cdb: true, octet: 7, bit: None });
+        let field = Some(FieldPointer { in_cdb: true, byte: 7, bit: None });
         for key in (0..16).map(SenseKey) {
             let sense = Sense { field, ..Sense::new(key, asc::NONE) };
-            let (octets, len) = sense.descriptors();
+            let (bytes, len) = sense.descriptors();
             let wanted = field.filter(|_| key == SenseKey::ILLEGAL_REQUEST);
-            for read in [Sense::parse(&sense.fixed()), Sense::parse(&octets[..len])] {
+            for read in [Sense::parse(&sense.fixed()), Sense::parse(&bytes[..len])] {
                 assert_eq!(read.unwrap().field, wanted, "{key:?}");
             }
         }
@@ -394,8 +394,8 @@ mod tests {
     #[test]
     fn what_the_linux_target_sent_is_read() {
         // CHECK CONDITION of LIO to REPORT SUPPORTED OPERATION CODES (capture 02, frame 82).
-        let octets = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
-        assert_eq!(Sense::parse(&octets), Ok(Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE)));
+        let bytes = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
+        assert_eq!(Sense::parse(&bytes), Ok(Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE)));
         for bad in [&[][..], &[0x70, 0], &[0x72, 0, 0, 0, 0, 0, 0]] {
             assert_eq!(Sense::parse(bad), Err(Error::Truncated(NAME)));
         }

@@ -33,17 +33,17 @@ pub struct UnmapRange {
 ///
 /// [`Error::Truncated`] when there is not even the header or less than the lengths in it say, [`Error::Malformed`] when
 /// the lengths do not agree with each other.
-pub fn parse_unmap(octets: &[u8]) -> Result<impl Iterator<Item = UnmapRange> + Clone, Error> {
-    if octets.len() < 8 {
+pub fn parse_unmap(bytes: &[u8]) -> Result<impl Iterator<Item = UnmapRange> + Clone, Error> {
+    if bytes.len() < 8 {
         return Err(Error::Truncated(NAME));
     }
     let (data, ranges) =
-        (usize::from(u16_at(octets, field::DATA_LENGTH)), usize::from(u16_at(octets, field::RANGES_LENGTH)));
+        (usize::from(u16_at(bytes, field::DATA_LENGTH)), usize::from(u16_at(bytes, field::RANGES_LENGTH)));
     if data < ranges + 6 {
         return Err(Error::Malformed(NAME, "length"));
     }
     // SBC-3: a length that is no multiple of 16 has an incomplete range at its end, which is ignored.
-    let list = octets[field::RANGES..].get(..ranges).ok_or(Error::Truncated(NAME))?;
+    let list = bytes[field::RANGES..].get(..ranges).ok_or(Error::Truncated(NAME))?;
     Ok(list.chunks_exact(16).map(|range| UnmapRange {
         lba: u64::from_be_bytes(array_at(range, range_field::LBA)),
         blocks: u32_at(range, range_field::BLOCKS),
@@ -76,16 +76,16 @@ mod tests {
     #[test]
     fn a_list_is_read_as_it_was_written() {
         let ranges = [UnmapRange { lba: 1 << 40, blocks: 8 }, UnmapRange { lba: 7, blocks: u32::MAX }];
-        let mut octets = Vec::new();
-        put_unmap(&ranges, &mut octets).unwrap();
-        assert_eq!(octets[..8], [0, 38, 0, 32, 0, 0, 0, 0]);
-        assert_eq!(parse_unmap(&octets).unwrap().collect::<Vec<_>>(), ranges);
-        assert_eq!(parse_unmap(&octets[..39]).map(Iterator::count), Err(Error::Truncated(NAME)));
+        let mut bytes = Vec::new();
+        put_unmap(&ranges, &mut bytes).unwrap();
+        assert_eq!(bytes[..8], [0, 38, 0, 32, 0, 0, 0, 0]);
+        assert_eq!(parse_unmap(&bytes).unwrap().collect::<Vec<_>>(), ranges);
+        assert_eq!(parse_unmap(&bytes[..39]).map(Iterator::count), Err(Error::Truncated(NAME)));
         for len in 0..8 {
-            assert_eq!(parse_unmap(&octets[..len]).map(Iterator::count), Err(Error::Truncated(NAME)));
+            assert_eq!(parse_unmap(&bytes[..len]).map(Iterator::count), Err(Error::Truncated(NAME)));
         }
-        octets[1] = 37;
-        assert_eq!(parse_unmap(&octets).map(Iterator::count), Err(Error::Malformed(NAME, "length")));
+        bytes[1] = 37;
+        assert_eq!(parse_unmap(&bytes).map(Iterator::count), Err(Error::Malformed(NAME, "length")));
         assert!(put_unmap(&[ranges[0]; 4096], &mut Vec::new()).is_err());
     }
 }

@@ -54,13 +54,13 @@ impl<'a> VpdPage<'a> {
     /// Page B2h: logical block provisioning.
     pub const PROVISIONING: u8 = 0xb2;
 
-    /// Parses the page at the front of `octets`.
+    /// Parses the page at the front of `bytes`.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when the header is incomplete.
-    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
-        let (header, rest) = octets.split_at_checked(4).ok_or(Error::Truncated(NAME))?;
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let (header, rest) = bytes.split_at_checked(4).ok_or(Error::Truncated(NAME))?;
         let len = u16_at(header, page::LENGTH);
         let body = &rest[..rest.len().min(usize::from(len))];
         Ok(Self { peripheral: header[page::PERIPHERAL], page: header[page::CODE], len, body })
@@ -155,16 +155,16 @@ impl ExtendedInquiry {
 
     /// Serializes the body.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        octets[extended::CHECKS] = (self.protection_types & 7) << 3
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[extended::CHECKS] = (self.protection_types & 7) << 3
             | u8::from(self.guard) << 2
             | u8::from(self.application) << 1
             | u8::from(self.reference);
-        octets[extended::TASKS] = if self.attributes { 7 } else { 0 };
-        octets[extended::CACHE] = u8::from(self.volatile);
-        octets[extended::REPORTS] = u8::from(self.nexus_attentions);
-        octets
+        bytes[extended::TASKS] = if self.attributes { 7 } else { 0 };
+        bytes[extended::CACHE] = u8::from(self.volatile);
+        bytes[extended::REPORTS] = u8::from(self.nexus_attentions);
+        bytes
     }
 
     /// Parses the first 4 bytes or more.
@@ -236,11 +236,11 @@ impl BlockLimits {
 
     /// Serializes the body.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        octets[limits::WRITE_SAME_NON_ZERO] = u8::from(self.write_same_non_zero);
-        octets[limits::COMPARE_AND_WRITE] = self.compare_and_write;
-        put_u16(&mut octets, limits::GRANULARITY, self.granularity);
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[limits::WRITE_SAME_NON_ZERO] = u8::from(self.write_same_non_zero);
+        bytes[limits::COMPARE_AND_WRITE] = self.compare_and_write;
+        put_u16(&mut bytes, limits::GRANULARITY, self.granularity);
         let alignment = self.unmap_alignment.map_or(0, |at| at | 1 << 31);
         let words = [
             (limits::TRANSFER, self.transfer),
@@ -252,10 +252,10 @@ impl BlockLimits {
             (limits::UNMAP_ALIGNMENT, alignment),
         ];
         for (at, word) in words {
-            put(&mut octets, at, &word.to_be_bytes());
+            put(&mut bytes, at, &word.to_be_bytes());
         }
-        put(&mut octets, limits::WRITE_SAME, &self.write_same.to_be_bytes());
-        octets
+        put(&mut bytes, limits::WRITE_SAME, &self.write_same.to_be_bytes());
+        bytes
     }
 
     /// Parses the first 12 bytes or more (SBC-2 had no more); missing bytes count as zeros.
@@ -311,12 +311,12 @@ impl BlockCharacteristics {
 
     /// Serializes the body.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
-        let mut octets = [0; Self::LEN];
-        put_u16(&mut octets, characteristics::ROTATION, self.rotation);
-        octets[characteristics::FORM_FACTOR] = self.form_factor & 0xf;
-        octets[characteristics::VERIFIES_UNMAPPED] = u8::from(self.verifies_unmapped);
-        octets
+    pub fn bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        put_u16(&mut bytes, characteristics::ROTATION, self.rotation);
+        bytes[characteristics::FORM_FACTOR] = self.form_factor & 0xf;
+        bytes[characteristics::VERIFIES_UNMAPPED] = u8::from(self.verifies_unmapped);
+        bytes
     }
 
     /// Parses the first 4 bytes or more (SBC-2 had no more); missing bytes count as zeros.
@@ -326,7 +326,7 @@ impl BlockCharacteristics {
     /// [`Error::Truncated`] when there are fewer.
     pub fn parse(body: &[u8]) -> Result<Self, Error> {
         let &[high, low, _, form, ..] = body else { return Err(Error::Truncated(NAME)) };
-        let verifies_unmapped = body.get(4).is_some_and(|octet| octet & 1 != 0);
+        let verifies_unmapped = body.get(4).is_some_and(|byte| byte & 1 != 0);
         Ok(Self { rotation: u16::from_be_bytes([high, low]), form_factor: form & 0xf, verifies_unmapped })
     }
 }
@@ -354,7 +354,7 @@ impl BlockProvisioning {
 
     /// Serializes the body.
     #[must_use]
-    pub fn octets(&self) -> [u8; Self::LEN] {
+    pub fn bytes(&self) -> [u8; Self::LEN] {
         let flags = u8::from(self.unmap) << 7
             | u8::from(self.write_same_16) << 6
             | u8::from(self.write_same_10) << 5

@@ -18,7 +18,7 @@ fn udp_and_tcp_show_their_ports() {
     });
     assert_eq!(udp4, ", IPv4 (0x0800), length 47: 10.0.0.1.5353 > 10.0.0.2.53: UDP, length 5");
     let udp6 = described(|ethernet, frame| {
-        let (src, dst) = ("fe80::1".parse().map(octets).unwrap(), "ff02::fb".parse().map(octets).unwrap());
+        let (src, dst) = ("fe80::1".parse().map(bytes).unwrap(), "ff02::fb".parse().map(bytes).unwrap());
         ethernet.ipv6(src, dst, 64).udp(5353, 5353).write(frame, &[0; 5]).unwrap();
     });
     assert_eq!(udp6, ", IPv6 (0x86dd), length 67: fe80::1.5353 > ff02::fb.5353: UDP, length 5");
@@ -91,6 +91,6 @@ fn broken_frames_say_where() {
     assert_eq!(summary(&[]), "length 0 [ethernet: cut short]");
 }
 
-fn octets(ip: std::net::Ipv6Addr) -> [u8; 16] {
+fn bytes(ip: std::net::Ipv6Addr) -> [u8; 16] {
     ip.octets()
 }

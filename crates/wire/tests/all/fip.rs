@@ -36,17 +36,17 @@ fn descriptor() -> impl Strategy<Value = Vec<u8>> {
     };
     let code = prop_oneof![8 => 0..17_u8, 1 => any::<u8>()];
     (code, prop::option::weighted(0.1, any::<u8>()), vec(any::<u8>(), 1020)).prop_map(
-        move |(code, words, mut octets)| {
-            octets.truncate(usize::from(right(code)) * 4);
-            (octets[0], octets[1]) = (code, words.unwrap_or(right(code)));
-            octets
+        move |(code, words, mut bytes)| {
+            bytes.truncate(usize::from(right(code)) * 4);
+            (bytes[0], bytes[1]) = (code, words.unwrap_or(right(code)));
+            bytes
         },
     )
 }
 
 proptest! {
     #[test]
-    fn any_octets(bytes in vec(any::<u8>(), 0..400)) {
+    fn any_bytes(bytes in vec(any::<u8>(), 0..400)) {
         read_everything(&bytes);
     }
 

@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn random_octets(bytes in vec(any::<u8>(), 0..200), value: u16) {
+    fn random_bytes(bytes in vec(any::<u8>(), 0..200), value: u16) {
         read_everything(&bytes, value);
         prop_assert!(!summary(&bytes).contains('\n'));
     }
@@ -99,8 +99,8 @@ proptest! {
         cut: bool,
         value: u16,
     ) {
-        for (at, octet) in damage {
-            *at.get_mut(&mut frame) = octet;
+        for (at, byte) in damage {
+            *at.get_mut(&mut frame) = byte;
         }
         if cut {
             frame.truncate(end.index(frame.len() + 1));
@@ -119,8 +119,8 @@ proptest! {
     }
 
     #[test]
-    fn mac_addresses_survive_their_text(octets: [u8; 6]) {
-        let mac = MacAddr(octets);
+    fn mac_addresses_survive_their_text(bytes: [u8; 6]) {
+        let mac = MacAddr(bytes);
         prop_assert_eq!(mac.to_string().parse(), Ok(mac));
         prop_assert_eq!(mac.to_string().replace(':', "-").parse(), Ok(mac));
     }
@@ -132,9 +132,9 @@ fn refusals_name_their_reason() {
     let mut header = [0; 20];
     Ipv4Repr::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), IpProtocol::UDP).emit(&mut header).unwrap();
     assert!(Ipv4Packet::new_checked(&header).is_ok());
-    let with = |at: usize, octet: u8| {
+    let with = |at: usize, byte: u8| {
         let mut damaged = header;
-        damaged[at] = octet;
+        damaged[at] = byte;
         damaged
     };
     assert_eq!(ipv4(&header[..19]), Error::Truncated("ipv4"));

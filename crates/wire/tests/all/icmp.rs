@@ -68,9 +68,9 @@ fn mac() -> impl Strategy<Value = Option<MacAddr>> {
 }
 
 fn unicast() -> impl Strategy<Value = Ipv6Addr> {
-    any::<[u8; 16]>().prop_map(|mut octets| {
-        octets[0] &= 0x3f;
-        octets.into()
+    any::<[u8; 16]>().prop_map(|mut bytes| {
+        bytes[0] &= 0x3f;
+        bytes.into()
     })
 }
 
@@ -164,9 +164,9 @@ fn extensions() -> impl Strategy<Value = ep::Ipv6Extensions> {
     // Padding only: PadN over 6, 14 or 22 bytes.
     let pad = || {
         (0..3_usize).prop_map(|n| {
-            let mut octets = vec![0; 6 + 8 * n];
-            octets[..2].copy_from_slice(&[1, 4 + 8 * u8::try_from(n).unwrap()]);
-            ep::Ipv6RawExtHeader::new_raw(0.into(), &octets).unwrap()
+            let mut bytes = vec![0; 6 + 8 * n];
+            bytes[..2].copy_from_slice(&[1, 4 + 8 * u8::try_from(n).unwrap()]);
+            ep::Ipv6RawExtHeader::new_raw(0.into(), &bytes).unwrap()
         })
     };
     let routing = proptest::option::of((pad(), proptest::option::of(pad())));
@@ -177,9 +177,9 @@ fn extensions() -> impl Strategy<Value = ep::Ipv6Extensions> {
             destination_options,
             routing: routing.map(|(routing, final_destination_options)| {
                 // The same bytes as routing header of type 1 with nothing left to visit.
-                let mut octets = routing.payload().to_vec();
-                octets[..2].copy_from_slice(&[1, 0]);
-                let routing = ep::Ipv6RawExtHeader::new_raw(0.into(), &octets).unwrap();
+                let mut bytes = routing.payload().to_vec();
+                bytes[..2].copy_from_slice(&[1, 0]);
+                let routing = ep::Ipv6RawExtHeader::new_raw(0.into(), &bytes).unwrap();
                 ep::Ipv6RoutingExtensions { routing, final_destination_options }
             }),
             fragment: fragment.map(|(offset, more, ident)| {
@@ -348,7 +348,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn random_octets(bytes in vec(any::<u8>(), 0..200), kind in 133..138_u8, next in 0..64_u8) {
+    fn random_bytes(bytes in vec(any::<u8>(), 0..200), kind in 133..138_u8, next in 0..64_u8) {
         let _ = Icmpv4Packet::new_checked(&bytes).map(|p| (Icmpv4Repr::parse(&p), p.verify_checksum()));
         let _ = Icmpv6Packet::new_checked(&bytes).map(|p| Icmpv6Repr::parse(&p));
         let _ = (Quote::parse_v4(&bytes).map(|q| q.ports()), Quote::parse_v6(&bytes).map(|q| q.ports()));
@@ -358,8 +358,8 @@ proptest! {
         let mut ndp = [&[kind, 0][..], &bytes].concat();
         ndp.iter_mut().skip(24).step_by(8).skip(1).for_each(|len| *len %= 4);
         if let Ok(packet) = NdpPacket::new_checked(&ndp) {
-            let octets = packet.options().map(|(_, option)| option.len()).sum::<usize>();
-            prop_assert!(octets <= ndp.len());
+            let len = packet.options().map(|(_, option)| option.len()).sum::<usize>();
+            prop_assert!(len <= ndp.len());
             let repr = NdpRepr::parse(&packet);
             let again = message(repr.buffer_len(), &[], |buffer| repr.emit(buffer));
             prop_assert_eq!(NdpRepr::parse(&NdpPacket::new_checked(&again).unwrap()), repr);
@@ -448,14 +448,14 @@ fn rfc792_and_rfc4443_no_errors_about_errors() {
 }
 
 #[test]
-fn rfc1191_4_fragmentation_needed_states_the_next_hops_mtu_in_octets_6_and_7() {
+fn rfc1191_4_fragmentation_needed_states_the_next_hops_mtu_in_bytes_6_and_7() {
     let bytes = [3, 4, 0, 0, 0, 0, 0x05, 0xdc];
     let parsed = Icmpv4Repr::parse(&Icmpv4Packet::new_checked(&bytes).unwrap());
     assert_eq!(parsed, Icmpv4Repr::Unreachable { code: 4, mtu: 1500 });
     let mut port = bytes;
     port[1] = 3;
     let parsed = Icmpv4Repr::parse(&Icmpv4Packet::new_checked(&port).unwrap());
-    assert_eq!(parsed, Icmpv4Repr::Unreachable { code: 3, mtu: 0 }, "octets without meaning");
+    assert_eq!(parsed, Icmpv4Repr::Unreachable { code: 3, mtu: 0 }, "bytes without meaning");
 }
 
 #[test]

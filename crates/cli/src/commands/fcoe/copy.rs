@@ -19,18 +19,18 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     lun: u16,
     /// Offset on the LUN, in bytes or as 64k, 64M, 2G, 1T (powers of 1024): a multiple of its block size.
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = octets)]
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = parse_size)]
     offset: u64,
     /// Amount to copy, in bytes or as 64k, 64M, 2G, 1T: a multiple of its block size; otherwise to the end of the LUN,
     /// or of the file that is written to it.
-    #[arg(long, value_name = "SIZE", value_parser = octets)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     bytes: Option<u64>,
     /// The file; - is standard output or input.
     #[arg(value_name = "FILE", default_value = "-", value_parser = crate::commands::shared::file)]
     file: PathBuf,
 }
 
-fn octets(text: &str) -> Result<u64, String> {
+fn parse_size(text: &str) -> Result<u64, String> {
     size(text).ok_or_else(|| "give bytes, or K, M, G or T of them, as 4096 or 64M".to_owned())
 }
 
@@ -54,12 +54,12 @@ pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     if stop.signal().is_some() {
-        remark(&format!("linerate fcoe: ended by a signal; {} bytes were copied", copied.octets));
+        remark(&format!("linerate fcoe: ended by a signal; {} bytes were copied", copied.bytes));
         return Ok(ended(&stop));
     }
     copied.result.map_err(Trouble::failed)?;
     if order.file.is_some() || way == CopyDirection::Write {
-        print(&format!("{} bytes\n", copied.octets));
+        print(&format!("{} bytes\n", copied.bytes));
     }
     Ok(ExitCode::SUCCESS)
 }

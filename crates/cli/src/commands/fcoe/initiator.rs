@@ -60,7 +60,7 @@ impl Luns {
 
 fn geometry(unit: &RemoteUnit) -> Geometry {
     let lun = &unit.lun;
-    let serial = lun.designator.iter().fold(0u64, |all, octet| all.rotate_left(8) ^ u64::from(*octet));
+    let serial = lun.designator.iter().fold(0u64, |all, byte| all.rotate_left(8) ^ u64::from(*byte));
     Geometry {
         block_size: lun.block_size,
         blocks: lun.blocks,

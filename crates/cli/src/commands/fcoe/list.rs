@@ -66,7 +66,7 @@ fn paragraph(unit: &RemoteUnit) -> String {
 
 fn figures(unit: &RemoteUnit) -> Vec<(String, Value)> {
     let lun = &unit.lun;
-    let designator: String = lun.designator.iter().map(|octet| format!("{octet:02x}")).collect();
+    let designator: String = lun.designator.iter().map(|byte| format!("{byte:02x}")).collect();
     [
         ("target", json!(unit.wwpn.to_string())),
         ("lun", json!(number(unit))),

@@ -31,7 +31,7 @@ fn interface_flags(settings: &ViSettings, link: Link) -> String {
 }
 
 fn colons(mac: [u8; 6]) -> String {
-    mac.map(|octet| format!("{octet:02x}")).join(":")
+    mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// Text of an adapter as ifconfig -m and sysctl would print it; `words` are those saved for its port.

@@ -92,7 +92,7 @@ fn more_than_a_verification_can_have_is_refused() {
     bench.send(&verify(131_072, 3), &[0; 512]).good();
     for (cdb, most) in [(verify(131_073, 3), 512), (verify(16_385, 1), 16_385 * 512)] {
         let ended = bench.send(&cdb, &vec![0; most]);
-        assert_eq!((ended.why(), ended.sense().unwrap().field.unwrap().octet), ((5, asc::FIELD_IN_CDB), 10));
+        assert_eq!((ended.why(), ended.sense().unwrap().field.unwrap().byte), ((5, asc::FIELD_IN_CDB), 10));
     }
 }
 
@@ -191,8 +191,8 @@ fn nothing_is_written_between_comparing_and_writing() {
     // SBC-3, clause 5.2: an uninterrupted series of actions.
     let (mut bench, diary) = slow();
     diary.borrow_mut().stuck = true;
-    let compare = Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 0, dpo: false, fua: false }.octets().unwrap();
-    let write = Cdb::Write(Transfer::new(0, 1)).octets().unwrap();
+    let compare = Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 0, dpo: false, fua: false }.bytes().unwrap();
+    let write = Cdb::Write(Transfer::new(0, 1)).bytes().unwrap();
     let begin = |bench: &mut Bench, cdb: &[u8], data: &[u8]| {
         let task = bench.task(ALICE, lun(0), cdb, data.len(), 0);
         let Step::Receive { mut buffer } = bench.disks.command(0, &task) else { panic!("no data is asked for") };
@@ -233,7 +233,7 @@ fn write_same_repeats_a_block() {
         let ended = bench.send(&same(Width::Sixteen, 5000, false, false), &block);
         assert_eq!((ended.response.status, ended.response.wanted), (Response::GOOD, 512));
         assert_eq!(read(&mut bench, 3, 5000), block.repeat(5000));
-        assert!([read(&mut bench, 0, 3), read(&mut bench, 5003, 3)].concat().iter().all(|octet| *octet == 0));
+        assert!([read(&mut bench, 0, 3), read(&mut bench, 5003, 3)].concat().iter().all(|byte| *byte == 0));
         bench.send(&same(Width::Ten, 2, true, false), &[0; 512]).good();
         bench.send(&same(Width::Sixteen, 3, true, true), &[]).good();
         assert_eq!(read(&mut bench, 3, 4), [vec![0; 1536], block.clone()].concat());

@@ -51,7 +51,7 @@ fn vital_product_data_tells_what_the_back_end_is() {
     let thin = BlockProvisioning::parse(&page(&mut bench, VpdPage::PROVISIONING)[4..]).unwrap();
     assert_eq!((thin.unmap, thin.write_same_16, thin.zeroes, thin.kind), (true, true, false, 2));
     let unknown = bench.send(&Cdb::Inquiry { page: Some(0xb5), allocation: 64 }, &[]);
-    assert_eq!((unknown.why(), unknown.sense().unwrap().field.unwrap().octet), ((5, asc::FIELD_IN_CDB), 2));
+    assert_eq!((unknown.why(), unknown.sense().unwrap().field.unwrap().byte), ((5, asc::FIELD_IN_CDB), 2));
     // One that cannot discard says so everywhere.
     let mut bench = Bench::new(Slow::new(4096, |geometry| geometry.discards = false).0);
     let thick = BlockProvisioning::parse(&page(&mut bench, VpdPage::PROVISIONING)[4..]).unwrap();
@@ -78,7 +78,7 @@ fn capacity_is_told_in_both_ways() {
     let mut bench = Bench::new(Null::new(3 << 41, 4096, 1).unwrap());
     let capacity = Capacity::parse_16(&bench.send(&Cdb::ReadCapacity16 { allocation: 32 }, &[]).good()).unwrap();
     assert_eq!((capacity.last, capacity.block_size), ((3 << 29) - 1, 4096));
-    assert_eq!(bench.send(&Cdb::ReadCapacity10, &[]).good(), capacity.octets_10());
+    assert_eq!(bench.send(&Cdb::ReadCapacity10, &[]).good(), capacity.bytes_10());
     let mut bench = Bench::new(Null::new(1 << 41, 512, 1).unwrap());
     assert_eq!(bench.send(&Cdb::ReadCapacity10, &[]).good(), [0xff, 0xff, 0xff, 0xff, 0, 0, 2, 0]);
 }
@@ -97,7 +97,7 @@ fn mode_pages_tell_how_the_unit_behaves() {
     assert_eq!(body(ModePage::EXCEPTIONS)[0], 8);
     // Nothing is changeable, default values are the current ones.
     let changeable = bench.send(&mode(ModePage::ALL, 1), &[]).good();
-    assert!(parse_mode(true, &changeable).unwrap().1.all(|page| page.body.iter().all(|octet| *octet == 0)));
+    assert!(parse_mode(true, &changeable).unwrap().1.all(|page| page.body.iter().all(|byte| *byte == 0)));
     assert_eq!(bench.send(&mode(ModePage::ALL, 2), &[]).good(), data);
     assert_eq!(bench.send(&mode(ModePage::ALL, 3), &[]).why(), (5, asc::SAVING_PARAMETERS));
     assert_eq!(bench.send(&mode(0x02, 0), &[]).why(), (5, asc::FIELD_IN_CDB));
@@ -231,10 +231,10 @@ fn the_default_test_passes_where_the_unit_is_ready_and_no_other_is_offered() {
     for test in [false, true] {
         bench.send(&diagnostic(0, test, 0), &[]).good();
     }
-    for (bad, octet) in [(diagnostic(1, false, 0), 1), (diagnostic(5, true, 0), 1), (diagnostic(0, false, 4), 3)] {
+    for (bad, byte) in [(diagnostic(1, false, 0), 1), (diagnostic(5, true, 0), 1), (diagnostic(0, false, 4), 3)] {
         let ended = bench.send(&bad, &[0; 4]);
         assert_eq!(ended.why(), (5, asc::FIELD_IN_CDB), "{bad:?}");
-        assert_eq!(ended.sense().unwrap().field.map(|at| at.octet), Some(octet), "{bad:?}");
+        assert_eq!(ended.sense().unwrap().field.map(|at| at.byte), Some(byte), "{bad:?}");
     }
     let listed =
         Cdb::ReportSupportedOperationCodes { timeouts: false, options: 1, opcode: 0x1d, action: 0, allocation: 10 };
@@ -279,7 +279,7 @@ fn who_is_not_allowed_sees_no_unit() {
     bench.disks.allow(wwpn(ALICE), &[1, 300]);
     assert_eq!((luns(&mut bench, ALICE), luns(&mut bench, BOB)), (vec![lun(1).0, lun(300).0], vec![]));
     for (who, number) in [(ALICE, 0), (BOB, 0), (BOB, 1), (ALICE, 2), (ALICE, 0x3fff)] {
-        for cdb in [[0; 16], Cdb::Read(Transfer::new(0, 1)).octets().unwrap().sixteen().unwrap(), [0xff; 16]] {
+        for cdb in [[0; 16], Cdb::Read(Transfer::new(0, 1)).bytes().unwrap().sixteen().unwrap(), [0xff; 16]] {
             assert_eq!(bench.raw(who, lun(number), &cdb, &[], 512).why(), (5, asc::LUN));
         }
         let data = bench.raw(who, lun(number), &[0x12, 0, 0, 0, 96, 0], &[], 96).good();

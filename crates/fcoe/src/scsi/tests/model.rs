@@ -82,7 +82,7 @@ impl Doing {
         transfer.width = [Width::Ten, Width::Sixteen][usize::from(self.value & 1)];
         transfer.fua = self.value & 2 != 0 && matches!(self.kind, Kind::Read | Kind::Write { verify: false });
         let (bad, data) = (Response::CHECK_CONDITION, self.data());
-        let wrong = || now.iter().map(|octet| octet ^ self.value).collect::<Vec<_>>();
+        let wrong = || now.iter().map(|byte| byte ^ self.value).collect::<Vec<_>>();
         match self.kind {
             Kind::Read => (Cdb::Read(transfer), vec![], 0, now.clone(), now),
             Kind::Write { verify: false } => (Cdb::Write(transfer), data.clone(), 0, vec![], data),
@@ -132,7 +132,7 @@ fn together(bench: &mut Bench, disk: &mut [u8], batch: &[Doing], rng: &mut u64) 
     let mut open = Vec::new();
     for doing in batch {
         let (cdb, out, status, data, after) = doing.expect(disk);
-        let cdb = cdb.octets().unwrap();
+        let cdb = cdb.bytes().unwrap();
         let who = if doing.value & 4 == 0 { ALICE } else { BOB };
         let task = Task { attribute: doing.attribute, ..bench.task(who, lun(0), &cdb, out.len(), 8192) };
         let step = bench.disks.command(0, &task);
@@ -167,7 +167,7 @@ fn together(bench: &mut Bench, disk: &mut [u8], batch: &[Doing], rng: &mut u64) 
                 ..one.doing
             };
             let (cdb, out, status, data, after) = again.expect(disk);
-            let cdb = cdb.octets().unwrap();
+            let cdb = cdb.bytes().unwrap();
             let task = Task { attribute: again.attribute, ..bench.task(ALICE, lun(0), &cdb, out.len(), 0) };
             let step = bench.disks.command(0, &task);
             open.push(Open { doing: again, tag: task.tag, out, step: Some(step), status, data, after });
@@ -211,7 +211,7 @@ proptest! {
 
     /// The disk holds the written data, in whatever order the back end completes its operations.
     #[test]
-    fn a_disk_is_an_array_of_octets(batches in prop::collection::vec(batch(), 1..12), seed: u64, no_zeroes: bool) {
+    fn a_disk_is_an_array_of_bytes(batches in prop::collection::vec(batch(), 1..12), seed: u64, no_zeroes: bool) {
         let ram = Ram::new(BLOCKS * 512, 512, false, 1).unwrap();
         let (slow, diary) = Slow::new(BLOCKS * 512, |_| {});
         diary.borrow_mut().seed = seed;

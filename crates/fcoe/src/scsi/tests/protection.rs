@@ -11,9 +11,9 @@ fn bench(kind: ProtectionType) -> Bench {
     sized(kind, 1 << 20)
 }
 
-fn sized(kind: ProtectionType, octets: u64) -> Bench {
+fn sized(kind: ProtectionType, bytes: u64) -> Bench {
     let mut disks = Disks::new(&CONFIG);
-    disks.add_protected(0, Box::new(Ram::new(octets, 512, true, 1).unwrap()), kind).unwrap();
+    disks.add_protected(0, Box::new(Ram::new(bytes, 512, true, 1).unwrap()), kind).unwrap();
     let mut bench = Bench { disks, next: 0 };
     bench.disks.nexus(ALICE, wwpn(ALICE));
     assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
@@ -128,7 +128,7 @@ fn what_is_wrong_is_not_written_and_not_read() {
 }
 
 #[test]
-fn type_2_is_for_commands_of_32_octets() {
+fn type_2_is_for_commands_of_32_bytes() {
     // SBC-3, clauses 4.22.2.4, 5.14 and 5.36.
     let mut bench = bench(ProtectionType::Type2);
     let all = blocks(ProtectionType::Type2, 0x1234, 77);
@@ -242,7 +242,7 @@ fn verify_checks_what_is_on_the_medium() {
 fn verify_makes_of_one_block_what_write_same_makes_of_it() {
     // SBC-3, clause 5.29: BYTCHK 3 with VRPROTECT; more than one piece.
     let data = [5; 512];
-    let block = |tuple: ProtectionTuple| [&data[..], &tuple.octets()].concat();
+    let block = |tuple: ProtectionTuple| [&data[..], &tuple.bytes()].concat();
     for (kind, reference) in [(ProtectionType::Type1, 0), (ProtectionType::Type3, 77)] {
         let mut disks = Disks::new(&CONFIG);
         disks.add_protected(0, Box::new(Ram::new(2 << 20, 512, true, 1).unwrap()), kind).unwrap();
@@ -286,7 +286,7 @@ fn verify_makes_of_one_block_what_write_same_makes_of_it() {
 }
 
 #[test]
-fn verify_compares_what_comes_octet_by_octet() {
+fn verify_compares_what_comes_byte_by_byte() {
     // SBC-3, clause 5.29: VRPROTECT with BYTCHK 1: what comes is checked as with WRITE, then compared; MISCOMPARE, and what
     // differs. FCP_DL counts protection information.
     for kind in [ProtectionType::Type1, ProtectionType::Type3] {
@@ -334,7 +334,7 @@ fn long_verifications_go_on_where_they_were() {
     let mut bench = sized(ProtectionType::Type1, 2 << 20);
     let (protection, data) = (Protection { kind: ProtectionType::Type1, guard: Guard::Crc16, block: 512 }, [3; 512]);
     let all: Vec<u8> =
-        (0..3000).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).octets()].concat()).collect();
+        (0..3000).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).bytes()].concat()).collect();
     let whole = |protect| Transfer { protect, ..Transfer::new(0, 3000) };
     bench.send(&Cdb::Write(whole(1)), &all).good();
     for protect in 0..5 {
@@ -358,7 +358,7 @@ fn write_same_writes_the_tags_that_came() {
     // SBC-3, clause 5.43: WRPROTECT as with WRITE; reference tags of type 1 count on from the one that came, those of type
     // 3 are all that one; guard and application tag are those that came.
     let data = [5; 512];
-    let block = |tuple: ProtectionTuple| [&data[..], &tuple.octets()].concat();
+    let block = |tuple: ProtectionTuple| [&data[..], &tuple.bytes()].concat();
     let guard = Guard::Crc16.of(&data);
     for kind in [ProtectionType::Type1, ProtectionType::Type3] {
         let counts = kind == ProtectionType::Type1;
@@ -545,7 +545,7 @@ fn commands_that_do_not_move_it_make_it() {
     let mut bench = bench(ProtectionType::Type1);
     let tuple = |bench: &mut Bench, lba| bench.send(&Cdb::Read(transfer(lba, 1)), &[]).good()[512..520].to_vec();
     let protection = Protection { kind: ProtectionType::Type1, guard: Guard::Crc16, block: 512 };
-    let of = |block: &[u8], lba| protection.tuple(block, 0, lba, 0).octets().to_vec();
+    let of = |block: &[u8], lba| protection.tuple(block, 0, lba, 0).bytes().to_vec();
     let same = |unmap| Cdb::WriteSame {
         width: Width::Sixteen,
         lba: 0,

@@ -15,7 +15,7 @@ fn list(key: u64, action_key: u64) -> ReserveParameters {
 impl Bench {
     /// PERSISTENT RESERVE OUT; its status.
     fn pr(&mut self, who: PeerId, action: u8, kind: u8, key: u64, action_key: u64) -> u8 {
-        self.by(who, &out(action, kind), &list(key, action_key).octets()).response.status
+        self.by(who, &out(action, kind), &list(key, action_key).bytes()).response.status
     }
 
     fn report(&mut self, action: u8) -> Vec<u8> {
@@ -73,7 +73,7 @@ fn what_is_not_offered_is_refused() {
         (ReserveParameters { all_ports: true, ..list(0, 1) }, 2),
         (ReserveParameters { persist: true, ..list(0, 1) }, 0),
     ] {
-        let ended = bench.send(&out(0, 0), &list.octets());
+        let ended = bench.send(&out(0, 0), &list.bytes());
         assert_eq!(
             (ended.why(), ended.sense().unwrap().field.unwrap().bit),
             ((5, asc::FIELD_IN_PARAMETERS), Some(bit))
@@ -87,8 +87,8 @@ fn what_is_not_offered_is_refused() {
     assert_eq!(bench.send(&out(0, 0), &[0; 20]).why(), (5, asc::INFORMATION_UNIT));
     assert_eq!(bench.pr(ALICE, 0, 0, 0, 1), 0);
     let scoped = Cdb::PersistentReserveOut { action: 1, scope: 1, kind: 1, len: 24 };
-    assert_eq!(bench.send(&scoped, &list(1, 0).octets()).why(), (5, asc::FIELD_IN_CDB));
-    assert_eq!(bench.send(&out(1, 2), &list(1, 0).octets()).why(), (5, asc::FIELD_IN_CDB));
+    assert_eq!(bench.send(&scoped, &list(1, 0).bytes()).why(), (5, asc::FIELD_IN_CDB));
+    assert_eq!(bench.send(&out(1, 2), &list(1, 0).bytes()).why(), (5, asc::FIELD_IN_CDB));
     assert_eq!((bench.held(), bench.keys()), (None, vec![1]));
 }
 
@@ -117,7 +117,7 @@ fn each_type_keeps_others_out_as_its_clause_says() {
         let other = if kind == 1 { 3 } else { 1 };
         assert_eq!(bench.pr(ALICE, 1, other, 1, 0), C, "another type");
         // RELEASE (clause 5.13.11.2): of another type it is refused, of who does not hold it nothing.
-        assert_eq!(bench.by(ALICE, &out(2, other), &list(1, 0).octets()).why(), (5, asc::INVALID_RELEASE));
+        assert_eq!(bench.by(ALICE, &out(2, other), &list(1, 0).bytes()).why(), (5, asc::INVALID_RELEASE));
         if kind < 7 {
             assert_eq!((bench.pr(BOB, 2, kind, 2, 0), bench.held().is_some()), (0, true));
         }
@@ -219,7 +219,7 @@ fn preempt_takes_the_reservation_of_the_key_that_it_names() {
     let mut bench = Bench::ram();
     assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(BOB, 0, 0, 0, 2)), (0, 0));
     assert_eq!((bench.pr(ALICE, 4, 1, 1, 9), bench.keys()), (CONFLICT, vec![1, 2]), "nobody has that key");
-    assert_eq!(bench.by(ALICE, &out(4, 1), &list(1, 0).octets()).why(), (5, asc::FIELD_IN_PARAMETERS));
+    assert_eq!(bench.by(ALICE, &out(4, 1), &list(1, 0).bytes()).why(), (5, asc::FIELD_IN_PARAMETERS));
     // Without a reservation it removes registrations.
     assert_eq!((bench.pr(ALICE, 4, 1, 1, 2), bench.keys(), bench.held()), (0, vec![1], None));
     assert_eq!(bench.told(BOB), Some(asc::REGISTRATIONS_PREEMPTED));
@@ -252,7 +252,7 @@ fn preempt_without_abort_ends_no_task() {
     let mut bench = Bench::new(backend);
     assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(BOB, 0, 0, 0, 2)), (0, 0));
     diary.borrow_mut().stuck = true;
-    let cdb = Cdb::Read(Transfer::new(0, 1)).octets().unwrap();
+    let cdb = Cdb::Read(Transfer::new(0, 1)).bytes().unwrap();
     let his = bench.task(BOB, lun(0), &cdb, 0, 512);
     assert!(matches!(bench.disks.command(0, &his), Step::Pending));
     assert_eq!(bench.pr(ALICE, 4, 1, 1, 2), 0);
@@ -269,7 +269,7 @@ fn preempt_and_abort_ends_the_tasks_of_whom_it_removes() {
     let mut bench = Bench::new(backend);
     assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(BOB, 0, 0, 0, 2)), (0, 0));
     diary.borrow_mut().stuck = true;
-    let cdb = Cdb::Read(Transfer::new(0, 1)).octets().unwrap();
+    let cdb = Cdb::Read(Transfer::new(0, 1)).bytes().unwrap();
     let (hers, his) = (bench.task(ALICE, lun(0), &cdb, 0, 512), bench.task(BOB, lun(0), &cdb, 0, 512));
     assert!(matches!(bench.disks.command(0, &hers), Step::Pending));
     assert!(matches!(bench.disks.command(0, &his), Step::Pending));
@@ -320,7 +320,7 @@ fn registrations_are_bounded() {
         let peer = PeerId { index, generation: 1 };
         bench.disks.nexus(peer, wwpn(peer));
         assert_eq!(bench.told(peer), Some(asc::RESET));
-        let ended = bench.by(peer, &out(0, 0), &list(0, 1).octets());
+        let ended = bench.by(peer, &out(0, 0), &list(0, 1).bytes());
         if index < 258 {
             ended.good();
         } else {

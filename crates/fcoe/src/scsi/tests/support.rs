@@ -3,7 +3,7 @@
 use crate::*;
 use linerate_block::{Backend, Ram, Tag};
 use linerate_wire::Wwn;
-use linerate_wire::scsi::{Cdb, Sense, lun_octets};
+use linerate_wire::scsi::{Cdb, Sense, lun_bytes};
 
 /// Default initiator of the tests.
 pub(super) const ALICE: PeerId = PeerId { index: 0, generation: 1 };
@@ -15,7 +15,7 @@ pub(super) fn wwpn(peer: PeerId) -> Wwn {
 }
 
 pub(super) fn lun(number: u16) -> Lun {
-    Lun(lun_octets(number).unwrap())
+    Lun(lun_bytes(number).unwrap())
 }
 
 /// Disks and a transport.
@@ -82,9 +82,9 @@ impl Bench {
     }
 
     pub(super) fn by(&mut self, nexus: PeerId, cdb: &Cdb, out: &[u8]) -> Ended {
-        let octets = cdb.octets().unwrap();
-        let mut padded = octets.to_vec();
-        padded.resize(octets.len().max(16), 0);
+        let bytes = cdb.bytes().unwrap();
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().max(16), 0);
         self.raw(nexus, lun(0), &padded, out, if out.is_empty() { u32::MAX } else { 0 })
     }
 

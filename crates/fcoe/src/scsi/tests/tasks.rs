@@ -4,7 +4,7 @@ use super::slow::{Diary, Slow};
 use super::support::*;
 use crate::*;
 use linerate_block::{Buffer, Null, Ram, Tag};
-use linerate_wire::scsi::{Cdb, CdbOctets, Transfer, asc};
+use linerate_wire::scsi::{Cdb, CdbBytes, Transfer, asc};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -15,8 +15,8 @@ fn stuck() -> (Bench, Rc<RefCell<Diary>>) {
     (bench, diary)
 }
 
-fn read_at(lba: u64) -> CdbOctets {
-    Cdb::Read(Transfer::new(lba, 1)).octets().unwrap()
+fn read_at(lba: u64) -> CdbBytes {
+    Cdb::Read(Transfer::new(lba, 1)).bytes().unwrap()
 }
 
 impl Bench {
@@ -34,15 +34,15 @@ impl Bench {
     }
 
     fn ask_to_write(&mut self, who: PeerId, cdb: &Cdb) -> (Tag, Buffer) {
-        let cdb = cdb.octets().unwrap();
+        let cdb = cdb.bytes().unwrap();
         let task = self.task(who, lun(0), &cdb, 512, 0);
         let Step::Receive { buffer } = self.disks.command(0, &task) else { panic!("no data is asked for") };
         (task.tag, buffer)
     }
 
     /// The data of a write has come: it does not end yet.
-    fn fill(&mut self, tag: Tag, mut buffer: Buffer, octet: u8) -> Tag {
-        buffer.bytes_mut().fill(octet);
+    fn fill(&mut self, tag: Tag, mut buffer: Buffer, byte: u8) -> Tag {
+        buffer.bytes_mut().fill(byte);
         assert!(matches!(self.disks.received(0, tag, Some(buffer)), Step::Pending));
         tag
     }
@@ -106,7 +106,7 @@ fn an_ordered_task_waits_until_the_memory_before_it_is_read() {
     use TaskAttribute::{HeadOfQueue, Ordered, Simple};
     let mut bench = Bench::ram();
     let cdb = read_at(0);
-    let out = Cdb::Write(Transfer::new(0, 1)).octets().unwrap();
+    let out = Cdb::Write(Transfer::new(0, 1)).bytes().unwrap();
     let ask = |bench: &mut Bench, attribute, write: bool| {
         let cdb = if write { &out } else { &cdb };
         let task = Task { attribute, ..bench.task(ALICE, lun(0), cdb, 512, 512) };
@@ -182,9 +182,9 @@ fn a_write_waits_for_what_an_aborted_one_has_left_behind() {
     // still do, but not after what its initiator writes next.
     let (mut bench, diary) = stuck();
     let write = |lba| Cdb::Write(Transfer::new(lba, 1));
-    let begin = |bench: &mut Bench, lba, octet| {
+    let begin = |bench: &mut Bench, lba, byte| {
         let (tag, buffer) = bench.ask_to_write(ALICE, &write(lba));
-        bench.fill(tag, buffer, octet)
+        bench.fill(tag, buffer, byte)
     };
     let first = begin(&mut bench, 5, 1);
     bench.disks.abort(first, None);
@@ -298,7 +298,7 @@ fn a_reset_unit_has_no_task_and_tells_everybody() {
 fn a_write_into_memory_stops_when_somebody_else_resets_the_unit() {
     // SAM-5, clause 7.7: what its initiator still sends must not undo what is written after the reset.
     let mut bench = Bench::new(Ram::new(1 << 20, 512, false, 9).unwrap());
-    let cdb = Cdb::Write(Transfer::new(0, 2)).octets().unwrap();
+    let cdb = Cdb::Write(Transfer::new(0, 2)).bytes().unwrap();
     let task = bench.task(ALICE, lun(0), &cdb, 1024, 0);
     assert!(matches!(bench.disks.command(0, &task), Step::ReceiveMemory { offset: 0, len: 1024 }));
     assert_eq!(bench.manage(BOB, Function::LogicalUnitReset), (FunctionResponse::Complete, vec![]));
@@ -309,7 +309,7 @@ fn a_write_into_memory_stops_when_somebody_else_resets_the_unit() {
 #[test]
 fn a_write_into_memory_whose_data_is_there_before_the_news_ends_once() {
     let mut bench = Bench::new(Ram::new(1 << 20, 512, false, 9).unwrap());
-    let cdb = Cdb::Write(Transfer::new(0, 2)).octets().unwrap();
+    let cdb = Cdb::Write(Transfer::new(0, 2)).bytes().unwrap();
     let tasks = [bench.task(ALICE, lun(0), &cdb, 1024, 0), bench.task(ALICE, lun(0), &cdb, 1024, 0)];
     for task in &tasks {
         assert!(matches!(bench.disks.command(0, task), Step::ReceiveMemory { .. }));

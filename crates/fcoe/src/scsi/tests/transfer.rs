@@ -32,7 +32,7 @@ fn every_width_writes_and_reads() {
         // READ (6) of 0 blocks means 256 (SBC-2, clause 5.5).
         assert_eq!(bench.raw(ALICE, lun(0), &[8, 0, 0, 0, 0, 0], &[], u32::MAX).good().len(), 256 * 512);
         let status = bench.disks.status().next().unwrap();
-        assert_eq!((status.counters.reads, status.counters.writes, status.counters.octets_written), (5, 4, 4 * 1536));
+        assert_eq!((status.counters.reads, status.counters.writes, status.counters.bytes_written), (5, 4, 4 * 1536));
     }
 }
 
@@ -61,14 +61,14 @@ fn blocks_that_are_not_there_are_refused() {
 #[test]
 fn more_than_the_maximum_transfer_length_is_refused() {
     // SBC-3, clause 6.6.3: 8 MiB here.
-    for (width, octet) in [(Width::Ten, 7), (Width::Twelve, 6), (Width::Sixteen, 10)] {
+    for (width, byte) in [(Width::Ten, 7), (Width::Twelve, 6), (Width::Sixteen, 10)] {
         let mut bench = Bench::new(Null::new(1 << 40, 512, 1).unwrap());
         let most = Transfer { width, ..Transfer::new(0, 16384) };
         assert_eq!(bench.send(&Cdb::Read(most), &[]).good().len(), 8 << 20);
         for blocks in [16385, 65535] {
             let ended = bench.send(&Cdb::Read(Transfer { blocks, ..most }), &[]);
             assert_eq!(ended.why(), (5, asc::FIELD_IN_CDB));
-            assert_eq!(ended.sense().unwrap().field.unwrap().octet, octet);
+            assert_eq!(ended.sense().unwrap().field.unwrap().byte, byte);
         }
     }
     let mut bench = Bench::new(Null::new(1 << 50, 4096, 1).unwrap());
@@ -79,7 +79,7 @@ fn more_than_the_maximum_transfer_length_is_refused() {
 fn what_is_wanted_and_what_is_given_may_differ() {
     // FCP-4, clause 9.5: the residual is what the command wanted against FCP_DL.
     for mut bench in [Bench::ram(), slow().0] {
-        let cdb = |cdb: Cdb| cdb.octets().unwrap().sixteen().unwrap();
+        let cdb = |cdb: Cdb| cdb.bytes().unwrap().sixteen().unwrap();
         let read = bench.raw(ALICE, lun(0), &cdb(Cdb::Read(Transfer::new(0, 4))), &[], 600);
         assert_eq!((read.response.wanted, read.good().len()), (2048, 600));
         // A write that is given more takes what it needs.
@@ -158,7 +158,7 @@ fn without_a_buffer_the_task_set_is_full() {
     let mut bench = Bench { disks, next: 0 };
     assert_eq!(bench.raw(ALICE, lun(0), &[0; 16], &[], 0).why(), (6, asc::RESET));
     diary.borrow_mut().stuck = true;
-    let cdb = Cdb::Read(Transfer::new(0, 1)).octets().unwrap();
+    let cdb = Cdb::Read(Transfer::new(0, 1)).bytes().unwrap();
     let first = bench.task(ALICE, lun(0), &cdb, 0, 512);
     assert!(matches!(bench.disks.command(0, &first), Step::Pending));
     for cdb in [Cdb::Read(Transfer::new(0, 1)), Cdb::Inquiry { page: None, allocation: 36 }] {

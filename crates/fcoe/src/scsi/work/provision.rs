@@ -86,8 +86,8 @@ impl Same {
             guarded.reference = ProtectionTuple::read(tuple).reference;
         }
         // Blocks that the device deallocates or zeroes itself get protection information of all ones.
-        let ones = tuple.iter().all(|octet| *octet == u8::MAX);
-        if block.iter().all(|octet| *octet == 0) && ones && (self.unmap || !made) {
+        let ones = tuple.iter().all(|byte| *byte == u8::MAX);
+        if block.iter().all(|byte| *byte == 0) && ones && (self.unmap || !made) {
             self.stage = SameStage::Zeroes;
             let (lba, blocks, discard) = (self.lba, self.left, self.unmap);
             return Ok(Next::Submit(Operation::WriteZeroes { lba, blocks, discard, fua: false }));

@@ -8,7 +8,7 @@ pub(crate) struct Frame {
     /// Nanoseconds since the capture's first frame.
     pub(crate) at: u64,
     /// The frame, from its Ethernet header on.
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 pub(crate) fn folder() -> PathBuf {
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path) -> Vec<Frame> {
         let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)) * 1000;
         let len = usize::try_from(word(at + 8)).unwrap();
         at += 16;
-        frames.push(Frame { at: time - *first.get_or_insert(time), octets: bytes[at..at + len].to_vec() });
+        frames.push(Frame { at: time - *first.get_or_insert(time), bytes: bytes[at..at + len].to_vec() });
         at += len;
     }
     frames
@@ -44,10 +44,10 @@ pub(crate) fn write(path: &Path, frames: &[Frame]) {
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
     bytes.extend(words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, 1]));
     for frame in frames {
-        let (len, seconds) = (u32::try_from(frame.octets.len()).unwrap(), frame.at / 1_000_000_000);
+        let (len, seconds) = (u32::try_from(frame.bytes.len()).unwrap(), frame.at / 1_000_000_000);
         let micros = frame.at % 1_000_000_000 / 1000;
         bytes.extend(words(&[u32::try_from(seconds).unwrap(), u32::try_from(micros).unwrap(), len, len]));
-        bytes.extend(&frame.octets);
+        bytes.extend(&frame.bytes);
     }
     std::fs::write(path, bytes).unwrap();
 }

@@ -41,7 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn golden() -> Vec<Vec<u8>> {
     let frames = ["01", "03", "07", "09", "10", "11", "13"].into_iter().flat_map(capture::golden);
-    frames.filter(|frame| Heard::of(frame).is_some()).map(|frame| frame.octets).collect()
+    frames.filter(|frame| Heard::of(frame).is_some()).map(|frame| frame.bytes).collect()
 }
 
 fn play(steps: Vec<Step>, config: &FipConfig, start: u64) {
@@ -56,9 +56,9 @@ fn play(steps: Vec<Step>, config: &FipConfig, start: u64) {
     let (mut machine, mut out, mut now, mut heard) = (Vn2vn::new(config), Recorder::default(), start, 0);
     machine.set_link(now, true);
     for step in steps {
-        let mut hear = |machine: &mut Vn2vn, out: &mut Recorder, octets: &[u8]| {
+        let mut hear = |machine: &mut Vn2vn, out: &mut Recorder, bytes: &[u8]| {
             heard += 1;
-            machine.handle(now, octets, out);
+            machine.handle(now, bytes, out);
             assert!(out.frames.len() <= 2, "at most an answer, and its own");
             assert_eq!(machine.counters().received, heard);
         };
@@ -73,26 +73,26 @@ fn play(steps: Vec<Step>, config: &FipConfig, start: u64) {
                 }
                 now = until;
             }
-            Step::Noise(octets) => hear(&mut machine, &mut out, &octets),
+            Step::Noise(bytes) => hear(&mut machine, &mut out, &bytes),
             Step::Golden(which, changes, cut) => {
-                let mut octets = golden[which % golden.len()].clone();
-                for (at, octet) in changes {
-                    let at = at % octets.len();
-                    octets[at] = octet;
+                let mut bytes = golden[which % golden.len()].clone();
+                for (at, byte) in changes {
+                    let at = at % bytes.len();
+                    bytes[at] = byte;
                 }
-                octets.truncate(cut.max(1));
-                hear(&mut machine, &mut out, &octets);
+                bytes.truncate(cut.max(1));
+                hear(&mut machine, &mut out, &bytes);
             }
             Step::Right(kind, who, same, point_to_point) => {
                 let own = machine.own().map_or(0x0e01, |(fc_id, _)| fc_id.value());
                 let fc_id = if same { own } else { u32::from(who) + 1 };
                 let flags = if point_to_point { FipFlags::REC_P2P } else { FipFlags::default() };
-                let mut octets =
+                let mut bytes =
                     Other { flags, ..Other::new([0x52, 0x54, 0, who, 0x0e, 1], fc_id) }.frame(KINDS[usize::from(kind)]);
                 if config.vlan.is_some() {
-                    octets.splice(12..12, [0x81, 0, 0, 100]);
+                    bytes.splice(12..12, [0x81, 0, 0, 100]);
                 }
-                hear(&mut machine, &mut out, &octets);
+                hear(&mut machine, &mut out, &bytes);
             }
             Step::Link(up) => machine.set_link(now, up),
             Step::Room(room) => out.full = !room,
@@ -120,8 +120,8 @@ fn play(steps: Vec<Step>, config: &FipConfig, start: u64) {
 
 /// Checks that all frames sent are valid, whatever input caused them.
 fn check(out: &mut Recorder, config: &FipConfig) {
-    for octets in out.frames.drain(..) {
-        let heard = Heard::of(&capture::Frame { at: 0, octets }).expect("FIP");
+    for bytes in out.frames.drain(..) {
+        let heard = Heard::of(&capture::Frame { at: 0, bytes }).expect("FIP");
         assert_eq!(heard.vlan, config.vlan);
         assert!(heard.discovery.is_some() || heard.code == FipCode::ELS_REQUEST, "{heard:?}");
     }

@@ -107,7 +107,7 @@ impl Node {
     /// Notes what was sent and told.
     pub(crate) fn gather(&mut self) {
         let at = self.now;
-        self.sent.extend(self.out.frames.drain(..).map(|octets| Frame { at, octets }));
+        self.sent.extend(self.out.frames.drain(..).map(|bytes| Frame { at, bytes }));
         self.told.extend(std::iter::from_fn(|| self.machine.poll_event()).map(|event| (at, event)));
     }
 }
@@ -124,7 +124,7 @@ pub(crate) struct Heard {
     pub(crate) discovery: Option<FipVn2vnRepr>,
     /// The ENode that sent it: its MAC descriptor's in discovery, the source in all else.
     pub(crate) enode: MacAddr,
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl std::fmt::Debug for Heard {
@@ -137,14 +137,14 @@ impl std::fmt::Debug for Heard {
 
 impl Heard {
     pub(crate) fn of(frame: &Frame) -> Option<Self> {
-        let ethernet = EthernetRepr::parse(&EthernetFrame::new_checked(&frame.octets[..]).unwrap());
-        let tag = VlanHeader::new_checked(&frame.octets[14..]).unwrap();
+        let ethernet = EthernetRepr::parse(&EthernetFrame::new_checked(&frame.bytes[..]).unwrap());
+        let tag = VlanHeader::new_checked(&frame.bytes[14..]).unwrap();
         let vlan = (ethernet.ethertype == EtherType::VLAN).then(|| tag.tag());
         let (ethertype, at) = if vlan.is_some() { (tag.ethertype(), 18) } else { (ethernet.ethertype, 14) };
         if ethertype != EtherType::FIP {
             return None;
         }
-        let fip = FipFrame::new_checked(&frame.octets[at..]).unwrap();
+        let fip = FipFrame::new_checked(&frame.bytes[at..]).unwrap();
         let discovery = FipVn2vnRepr::parse(&fip).ok();
         Some(Self {
             at: frame.at,
@@ -155,7 +155,7 @@ impl Heard {
             flags: fip.flags(),
             discovery,
             enode: discovery.map_or(ethernet.src, |repr| repr.enode_mac),
-            octets: frame.octets.clone(),
+            bytes: frame.bytes.clone(),
         })
     }
 
@@ -205,8 +205,8 @@ impl Other {
 
 /// A frame of discovery with these addresses.
 pub(crate) fn frame(src: MacAddr, dst: MacAddr, repr: &FipVn2vnRepr) -> Vec<u8> {
-    let mut octets = vec![0; 14 + repr.buffer_len()];
-    let rest = EthernetRepr { dst, src, ethertype: EtherType::FIP }.emit(&mut octets).unwrap();
+    let mut bytes = vec![0; 14 + repr.buffer_len()];
+    let rest = EthernetRepr { dst, src, ethertype: EtherType::FIP }.emit(&mut bytes).unwrap();
     repr.emit(rest).unwrap();
-    octets
+    bytes
 }

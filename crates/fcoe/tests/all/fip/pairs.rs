@@ -51,7 +51,7 @@ impl Ethernet {
                 if !(self.lost)(from, &heard, self.all.len()) {
                     for to in (0..self.nodes.len()).filter(|&to| to != from) {
                         self.nodes[to].now = self.now;
-                        self.nodes[to].hear(&heard.octets);
+                        self.nodes[to].hear(&heard.bytes);
                     }
                 }
                 self.all.push((from, heard));
@@ -267,7 +267,7 @@ fn with_the_kernel_that_knows_only_multipoint_it_is_multipoint() {
         node.run(SECOND);
         let said = node.take();
         assert!(said.len() == 4 && said.iter().all(|heard| heard.flags.has(FipFlags::REC_P2P)), "{said:?}");
-        node.hear(&answer.octets);
+        node.hear(&answer.bytes);
         assert_eq!((node.machine.mode(), node.events().pop()), (FipMode::Multipoint, Some(FipEvent::Down)));
         node.run(node.now + 110 * MS);
         let probe = &node.take()[0];

@@ -11,17 +11,17 @@ fn each_fip_frame_of_every_capture_rebuilds() {
     for path in paths {
         for (number, frame) in capture::read(&path).iter().enumerate() {
             let name = format!("{}, frame {}", path.file_name().unwrap().display(), number + 1);
-            let ethernet = EthernetRepr::parse(&EthernetFrame::new_checked(&frame.octets[..]).unwrap());
+            let ethernet = EthernetRepr::parse(&EthernetFrame::new_checked(&frame.bytes[..]).unwrap());
             let vlan = (ethernet.ethertype == EtherType::VLAN)
-                .then(|| VlanRepr::parse(&VlanHeader::new_checked(&frame.octets[14..]).unwrap()));
+                .then(|| VlanRepr::parse(&VlanHeader::new_checked(&frame.bytes[14..]).unwrap()));
             if vlan.map_or(ethernet.ethertype, |vlan| vlan.ethertype) != EtherType::FIP {
                 continue;
             }
             let at = 14 + vlan.map_or(0, |_| 4);
-            let fip = FipFrame::new_checked(&frame.octets[at..]).unwrap();
+            let fip = FipFrame::new_checked(&frame.bytes[at..]).unwrap();
             let repr = FipRepr::parse(&fip).unwrap_or_else(|error| panic!("{name}: {error}"));
 
-            let mut rebuilt = vec![0xa5; frame.octets.len()];
+            let mut rebuilt = vec![0xa5; frame.bytes.len()];
             let mut rest = ethernet.emit(&mut rebuilt).unwrap();
             if let Some(vlan) = vlan {
                 rest = vlan.emit(rest).unwrap();
@@ -31,7 +31,7 @@ fn each_fip_frame_of_every_capture_rebuilds() {
             let padding = repr.emit(rest).unwrap();
             assert_eq!(padding.len(), fip.padding().len(), "{name}");
             padding.fill(0);
-            assert_eq!(rebuilt, frame.octets, "{name}: {repr:?}");
+            assert_eq!(rebuilt, frame.bytes, "{name}: {repr:?}");
             frames += 1;
             *kinds.entry((fip.code().protocol, fip.code().subcode)).or_insert(0) += 1;
         }

@@ -17,8 +17,8 @@ fn meaning(heard: &Heard) -> impl PartialEq + std::fmt::Debug + use<> {
         let claim = repr.claim.map(|claim| (claim.features.fcp(), claim.max_fcoe_size));
         (FipVn2vnRepr { claim: None, ..repr }, claim)
     });
-    let link_service = if heard.code.protocol == 2 { heard.octets.clone() } else { Vec::new() };
-    (heard.src, heard.dst, heard.vlan, heard.code, heard.flags, discovery, heard.octets.len(), link_service)
+    let link_service = if heard.code.protocol == 2 { heard.bytes.clone() } else { Vec::new() };
+    (heard.src, heard.dst, heard.vlan, heard.code, heard.flags, discovery, heard.bytes.len(), link_service)
 }
 
 /// Replays a capture as `config`'s node, whose link goes down at `bounce` if it does. `late` is how much later than its
@@ -26,7 +26,7 @@ fn meaning(heard: &Heard) -> impl PartialEq + std::fmt::Debug + use<> {
 fn replay(number: &str, config: FipConfig, bounce: Option<u64>, late: u64) -> Node {
     let mut all: Vec<_> = capture::golden(number).iter().filter_map(Heard::of).collect();
     // Two taps saw some frames of capture 13 twice.
-    all.dedup_by(|b, a| a.octets == b.octets && b.at - a.at < MS);
+    all.dedup_by(|b, a| a.bytes == b.bytes && b.at - a.at < MS);
     let (ours, theirs): (Vec<_>, Vec<_>) = all.into_iter().partition(|frame| frame.enode == config.mac);
     let end = ours.last().unwrap().at + 50 * MS;
 
@@ -52,11 +52,11 @@ fn replay(number: &str, config: FipConfig, bounce: Option<u64>, late: u64) -> No
     for (at, step) in steps.into_iter().filter(|(at, _)| *at <= end + shift) {
         node.run(at);
         match step {
-            Step::Hear(frame) => node.hear(&frame.octets),
+            Step::Hear(frame) => node.hear(&frame.bytes),
             Step::Link(up) => node.link(up),
             Step::Send(frame) => {
                 let at = if frame.vlan.is_some() { 18 } else { 14 };
-                let fip = FipFrame::new_checked(&frame.octets[at..]).unwrap();
+                let fip = FipFrame::new_checked(&frame.bytes[at..]).unwrap();
                 let repr = FipElsRepr::parse(&fip).unwrap();
                 let Node { machine, out, .. } = &mut node;
                 assert!(machine.send_els(frame.dst, repr.kind, &repr.header, repr.payload, out), "{frame:?}");

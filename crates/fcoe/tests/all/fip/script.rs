@@ -65,7 +65,7 @@ fn alone_a_port_probes_twice_claims_and_beacons() {
         for frame in &sent {
             let from = if frame.code == beacon { mac } else { MacAddr(OURS) };
             assert_eq!((frame.src, frame.dst, frame.flags.0), (from, FipFrame::ALL_VN2VN_MACS, 0));
-            assert_eq!(frame.octets.len(), if frame.code == claim { 232 } else { 64 });
+            assert_eq!(frame.bytes.len(), if frame.code == claim { 232 } else { 64 });
         }
         assert_eq!(node.told, [(sent[3].at, FipEvent::Up { fc_id: FcId::new(ID), mac })]);
         assert_eq!(node.machine.own(), Some((FcId::new(ID), mac)));
@@ -290,8 +290,8 @@ fn a_claim_response_tries_the_way() {
             (response.code, response.dst, response.src),
             (FipCode::CLAIM_RESPONSE, MacAddr(LESSER), MacAddr(OURS))
         );
-        assert_eq!(response.octets.len(), len, "{theirs} {ours}");
-        assert!(response.octets[232..].iter().all(|octet| *octet == 0));
+        assert_eq!(response.bytes.len(), len, "{theirs} {ours}");
+        assert!(response.bytes[232..].iter().all(|byte| *byte == 0));
         assert_eq!(response.discovery.unwrap().claim.unwrap().max_fcoe_size, ours);
     }
 }
@@ -417,25 +417,25 @@ fn kernels() -> Node {
 #[test]
 fn logins_pass_in_both_directions() {
     let ((request, accept), mut node) = (flogi(), kernels());
-    node.hear(&request.octets);
+    node.hear(&request.bytes);
     let [FipEvent::Els { kind, from, enode_mac, header, payload, mac }] = &node.events()[..] else { panic!() };
     assert_eq!((*kind, *enode_mac), (FipElsKind::Flogi, request.src));
     assert_eq!(*from, node.machine.neighbour(FcId::new(0x0e02)).copied());
     assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e01), FcId::new(0x0e02)));
-    assert_eq!((&payload[..], *mac), (&request.octets[52..168], Some(MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 2]))));
+    assert_eq!((&payload[..], *mac), (&request.bytes[52..168], Some(MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 2]))));
 
     // Our answer has the same bytes as the kernel's.
-    let answer = FcHeader::parse(&accept.octets[28..52]).unwrap();
+    let answer = FcHeader::parse(&accept.bytes[28..52]).unwrap();
     let Node { machine, out, .. } = &mut node;
-    assert!(machine.send_els(*enode_mac, FipElsKind::Flogi, &answer, &accept.octets[52..168], out));
-    assert_eq!(out.frames.pop().unwrap(), accept.octets);
+    assert!(machine.send_els(*enode_mac, FipElsKind::Flogi, &answer, &accept.bytes[52..168], out));
+    assert_eq!(out.frames.pop().unwrap(), accept.bytes);
     // A reject has no MAC address: capture 07, frame 32.
     let reject = capture::golden("07").remove(31);
     let mut target = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 2]));
-    let header = FcHeader::parse(&reject.octets[28..52]).unwrap();
+    let header = FcHeader::parse(&reject.bytes[28..52]).unwrap();
     let Node { machine, out, .. } = &mut target;
-    assert!(machine.send_els(accept.src, FipElsKind::Flogi, &header, &reject.octets[52..60], out));
-    assert_eq!(out.frames.pop().unwrap(), reject.octets);
+    assert!(machine.send_els(accept.src, FipElsKind::Flogi, &header, &reject.bytes[52..60], out));
+    assert_eq!(out.frames.pop().unwrap(), reject.bytes);
     assert!(!machine.send_els(accept.src, FipElsKind::Flogi, &header, &[1, 2, 3], out), "no number of words");
     assert!(!machine.send_els(accept.src, FipElsKind::Flogi, &header, &[0; 996], out), "too long");
     assert_eq!(machine.counters().unsent, 0);
@@ -446,14 +446,14 @@ fn logins_pass_in_both_directions() {
 #[test]
 fn a_login_that_is_not_for_us_or_contradicts_itself_is_dropped() {
     let (request, _) = flogi();
-    let changed = |at: usize, octet: u8| {
-        let mut octets = request.octets.clone();
-        octets[at] = octet;
-        octets
+    let changed = |at: usize, byte: u8| {
+        let mut bytes = request.bytes.clone();
+        bytes[at] = byte;
+        bytes
     };
-    for (what, octets, reason) in [
+    for (what, bytes, reason) in [
         ("destination MAC", changed(5, 7), FipDrop::NotForUs),
-        ("a group", [&FipFrame::ALL_VN2VN_MACS.0[..], &request.octets[6..]].concat(), FipDrop::NotForUs),
+        ("a group", [&FipFrame::ALL_VN2VN_MACS.0[..], &request.bytes[6..]].concat(), FipDrop::NotForUs),
         ("from ourselves", changed(11, 1), FipDrop::Own),
         ("source MAC of another neighbour", changed(11, 7), FipDrop::Inconsistent),
         ("D_ID", changed(31, 7), FipDrop::NotForUs),
@@ -464,21 +464,21 @@ fn a_login_that_is_not_for_us_or_contradicts_itself_is_dropped() {
         ("ELP", changed(24, 10), FipDrop::Foreign),
         ("descriptor type", changed(24, 14), FipDrop::Malformed),
         ("version", changed(14, 0x20), FipDrop::Malformed),
-        ("cut", request.octets[..170].to_vec(), FipDrop::Malformed),
+        ("cut", request.bytes[..170].to_vec(), FipDrop::Malformed),
     ] {
         let mut node = kernels();
-        node.hear(&octets);
+        node.hear(&bytes);
         assert_eq!(node.events(), [], "{what}");
         assert_eq!(node.machine.counters().dropped(reason), 1, "{what}: {:?}", node.machine.counters());
     }
     // One that was told of by its login is told to be gone, though it never beaconed.
     let mut node = kernels();
-    node.hear(&request.octets);
+    node.hear(&request.bytes);
     node.run(node.now + 21 * SECOND);
     assert!(matches!(node.events()[..], [FipEvent::Els { .. }, FipEvent::Gone(_)]));
     // From a port that never claimed it is told, without a neighbour: it wants a reject.
     let mut node = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
-    node.hear(&request.octets);
+    node.hear(&request.bytes);
     assert!(matches!(node.events()[..], [FipEvent::Els { from: None, .. }]));
     let mut node = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
     node.hear(&changed(6, 0x53));
@@ -486,7 +486,7 @@ fn a_login_that_is_not_for_us_or_contradicts_itself_is_dropped() {
     // Before we have an identifier, none.
     let mut node = Node::new(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
     node.link(true);
-    node.hear(&request.octets);
+    node.hear(&request.bytes);
     assert_eq!(node.machine.counters().dropped(FipDrop::NotReady), 1);
 }
 
@@ -501,17 +501,17 @@ fn each_frame_that_does_nothing_has_a_reason() {
     };
     let claim = other.frame(Vn2vnKind::ClaimNotification);
     let to = |dst| Other { dst, ..other }.frame(Vn2vnKind::ClaimNotification);
-    let with = |at: usize, octet: u8| {
-        let mut octets = claim.clone();
-        octets[at] = octet;
-        octets
+    let with = |at: usize, byte: u8| {
+        let mut bytes = claim.clone();
+        bytes[at] = byte;
+        bytes
     };
     let ours = Other::new(OURS, ID);
-    let solicitation = capture::golden("09")[0].octets.clone();
-    let mut vlan_request = capture::golden("09")[2].octets.clone();
+    let solicitation = capture::golden("09")[0].bytes.clone();
+    let mut vlan_request = capture::golden("09")[2].bytes.clone();
     let to_fcfs = vlan_request.clone();
     vlan_request[5] = 4;
-    for (what, octets, reason) in [
+    for (what, bytes, reason) in [
         ("nothing", vec![], FipDrop::NotFip),
         ("FCoE", with(13, 6), FipDrop::NotFip),
         ("a tag cut off", tagged(100, &claim)[..16].to_vec(), FipDrop::NotFip),
@@ -561,7 +561,7 @@ fn each_frame_that_does_nothing_has_a_reason() {
         ("our name", of(&|repr| repr.port.name = config(OURS).wwpn), FipDrop::SameName),
     ] {
         let mut node = Node::up(&config(OURS));
-        node.hear(&octets);
+        node.hear(&bytes);
         assert_eq!((node.take(), node.events()), (vec![], vec![]), "{what}");
         let counters = node.machine.counters();
         assert_eq!((counters.received, counters.dropped(reason)), (1, 1), "{what}: {counters:?}");
@@ -581,7 +581,7 @@ fn only_frames_of_our_vlan_are_ours() {
     assert_eq!((node.take(), node.machine.counters().dropped(FipDrop::Vlan)), (vec![], 3));
     node.hear(&tagged(0xe064));
     let [response] = &node.take()[..] else { panic!() };
-    assert_eq!((response.vlan, response.octets.len()), (Some(tag), 2176));
+    assert_eq!((response.vlan, response.bytes.len()), (Some(tag), 2176));
 
     // A priority tag is no VLAN.
     let mut node = Node::up(&config(OURS));

@@ -38,8 +38,8 @@ fn ours() -> Vec<Frame> {
             ("03", 27, FipElsKind::Logo),
             ("07", 31, FipElsKind::Flogi),
         ] {
-            let octets = &capture::golden(number)[frame].octets;
-            let fip = FipFrame::new_checked(&octets[14..]).unwrap();
+            let bytes = &capture::golden(number)[frame].bytes;
+            let fip = FipFrame::new_checked(&bytes[14..]).unwrap();
             let repr = FipElsRepr::parse(&fip).unwrap();
             let Node { machine, out, .. } = &mut node;
             assert!(machine.send_els(MacAddr([2, 0, 0, 0, 0x0e, 1]), kind, &repr.header, repr.payload, out));
@@ -75,7 +75,7 @@ fn tshark_finds_none_of_our_frames_malformed() {
         let subcode = format!("0x{:02x}", heard.code.subcode);
         let (discovery, service) =
             if heard.code.protocol == 5 { (subcode.as_str(), "") } else { ("", subcode.as_str()) };
-        let wanted = [frame.octets.len().to_string(), format!("0x{:04x}", heard.code.protocol)];
+        let wanted = [frame.bytes.len().to_string(), format!("0x{:04x}", heard.code.protocol)];
         assert_eq!(seen, [&wanted[0], &wanted[1], discovery, service, "", ""], "{heard:?}");
         kinds.insert((heard.code.protocol, heard.code.subcode));
     }
@@ -86,7 +86,7 @@ fn tshark_finds_none_of_our_frames_malformed() {
 fn tshark_finds_a_wrong_frame() {
     let mut frames = ours();
     frames.truncate(1);
-    frames[0].octets[21] = 11;
+    frames[0].bytes[21] = 11;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wrong.pcap");
     capture::write(&path, &frames);

@@ -74,8 +74,8 @@ fn an_exchange_is_with_one_peer_and_begins_with_its_command() {
     world.command();
     let mut forged = good(ox_id);
     forged.header.s_id = other.fc_id;
-    let octets = forged.octets();
-    world.initiator.handle(world.now, &other, &FcoeFrame::new_checked(&octets).unwrap(), &mut world.out);
+    let bytes = forged.bytes();
+    world.initiator.handle(world.now, &other, &FcoeFrame::new_checked(&bytes).unwrap(), &mut world.out);
     assert_eq!(world.initiator.counters(other.id).unknown_exchange, 1);
     assert_eq!(world.initiator.exchange_status(other.id, ox_id, RxId::UNASSIGNED), None);
     assert!(world.initiator.exchange_status(world.peer.id, ox_id, RxId::UNASSIGNED).is_some());
@@ -236,10 +236,10 @@ fn a_name_rests_for_the_reply_to_its_rrq() {
 /// believed says nothing of the next.
 #[test]
 fn a_frame_is_measured_by_those_that_are_believed() {
-    let octets = pattern(3 * 2112 + 512, 1);
+    let bytes = pattern(3 * 2112 + 512, 1);
     let mut world = World::new();
-    let ox_id = world.read(octets.len() / 512 * 512);
-    let frames = data(ox_id, &octets[..octets.len() / 512 * 512]);
+    let ox_id = world.read(bytes.len() / 512 * 512);
+    let frames = data(ox_id, &bytes[..bytes.len() / 512 * 512]);
     for i in [0, 2, 3, 1] {
         world.feed(&frames[i]);
     }

@@ -25,7 +25,7 @@ fn a_task_attribute_is_said() {
 
 /// FCP-4, clause 9.2: FCP_DL of zero goes with neither RDDATA nor WRDATA; a CDB has 6 to 32 bytes.
 #[test]
-fn no_octet_has_no_direction_and_no_cdb_is_longer_than_its_place() {
+fn no_byte_has_no_direction_and_no_cdb_is_longer_than_its_place() {
     let mut world = World::new();
     for data in [Data::In(Buffer::new(0)), Data::Out(Buffer::new(0)), Data::None] {
         world.submit(1, &[0; 6], data);

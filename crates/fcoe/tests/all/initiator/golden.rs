@@ -33,8 +33,8 @@ impl Script {
         assert!(capture::names().iter().any(|known| known == name));
         let (mut exchanges, mut rec, mut abts) = (Vec::<Exchange>::new(), VecDeque::new(), VecDeque::new());
         let mut asked = Vec::new();
-        for octets in capture::frames(name) {
-            let Some(frame) = capture::fcoe(&octets) else { continue };
+        for bytes in capture::frames(name) {
+            let Some(frame) = capture::fcoe(&bytes) else { continue };
             let header = *frame.header();
             let frame = Frame { header, payload: frame.payload().to_vec(), sof: frame.sof(), eof: frame.eof() };
             let exchange = exchanges.iter_mut().rev().find(|exchange| exchange.ox_id == header.ox_id);
@@ -98,8 +98,8 @@ fn play(
                                 world.feed(&named(answer, frame.header.ox_id));
                             }
                             // Data out is sent before the target goes on.
-                            for octets in std::mem::take(&mut world.out.frames) {
-                                let out = Frame::parse(&octets);
+                            for bytes in std::mem::take(&mut world.out.frames) {
+                                let out = Frame::parse(&bytes);
                                 assert_eq!(named(&out, exchange.ox_id), exchange.data[data], "{name}: {current}");
                                 data += 1;
                                 compared += 1;

@@ -36,7 +36,7 @@ impl Run {
         let places = target
             .disk
             .chunks(PLACE)
-            .map(|octets| Place { may_be: vec![octets.to_vec()], writes: None, deadline: None })
+            .map(|bytes| Place { may_be: vec![bytes.to_vec()], writes: None, deadline: None })
             .collect();
         let world = World::with(peer(), InitiatorConfig { exchanges: 16, queue_depth: 16, retries: 5 });
         let (there, back) = (Path::new(faults), Path::new(faults));
@@ -63,7 +63,7 @@ impl Run {
     fn submit(&mut self, at: usize) {
         let len = (1 + usize::try_from(self.dice.below(16)).unwrap()) * 512;
         let write = self.dice.permille(500);
-        let octets = pattern(len, u8::try_from(self.dice.below(256)).unwrap());
+        let bytes = pattern(len, u8::try_from(self.dice.below(256)).unwrap());
         let mut cdb = if write { write_cdb(len) } else { read_cdb(len) };
         cdb[2..6].copy_from_slice(&u32::try_from(at * PLACE / 512).unwrap().to_be_bytes());
         let mut buffer = Buffer::new(len);
@@ -71,8 +71,8 @@ impl Run {
         // A second R_A_TOV for an ABTS that is sent twice, each awaited twice as long.
         place.deadline = Some(self.now + TIMEOUT + 4 * self.world.peer.r_a_tov + SECOND);
         let data = if write {
-            buffer.bytes_mut().copy_from_slice(&octets);
-            place.writes = Some(octets);
+            buffer.bytes_mut().copy_from_slice(&bytes);
+            place.writes = Some(bytes);
             Data::Out(buffer)
         } else {
             place.writes = None;
@@ -93,21 +93,21 @@ impl Run {
         ];
         self.now = next.into_iter().flatten().min().expect("something happens").max(self.now);
         let now = self.now;
-        while let Some(octets) = self.there.arrived(now) {
-            self.target.handle(now, &octets, &mut self.dice);
+        while let Some(bytes) = self.there.arrived(now) {
+            self.target.handle(now, &bytes, &mut self.dice);
         }
-        for octets in self.target.poll(now) {
-            self.back.send(now, octets, &mut self.dice);
+        for bytes in self.target.poll(now) {
+            self.back.send(now, bytes, &mut self.dice);
         }
-        while let Some(octets) = self.back.arrived(now) {
+        while let Some(bytes) = self.back.arrived(now) {
             let World { initiator, out, peer, .. } = &mut self.world;
-            initiator.handle(now, peer, &FcoeFrame::new_checked(&octets).unwrap(), out);
+            initiator.handle(now, peer, &FcoeFrame::new_checked(&bytes).unwrap(), out);
         }
         // Room for a few frames at a time.
         self.world.out.room = usize::try_from(self.dice.below(9)).unwrap();
         self.world.initiator.poll(now, &mut self.world.out);
-        for octets in self.world.out.frames.drain(..) {
-            self.there.send(now, octets, &mut self.dice);
+        for bytes in self.world.out.frames.drain(..) {
+            self.there.send(now, bytes, &mut self.dice);
         }
         while let Some(InitiatorEvent::Logout(id)) = self.world.initiator.poll_event() {
             self.world.initiator.down(id);
@@ -127,7 +127,7 @@ impl Run {
         let at = at as usize;
         let place = &mut self.places[at];
         place.deadline = None;
-        let octets = done.buffer.as_ref().unwrap().bytes();
+        let bytes = done.buffer.as_ref().unwrap().bytes();
         if !done.is_good() {
             assert!(matches!(done.outcome, Outcome::TimedOut | Outcome::Transport(_) | Outcome::LinkLost));
             self.failed += 1;
@@ -146,7 +146,7 @@ impl Run {
             assert_eq!(on_disk[..written.len()], written, "GOOD, and not on the disk");
             place.may_be.iter_mut().for_each(|may_be| may_be[..written.len()].copy_from_slice(&written));
         } else {
-            place.may_be.retain(|may_be| may_be[..octets.len()] == *octets);
+            place.may_be.retain(|may_be| may_be[..bytes.len()] == *bytes);
             assert!(!place.may_be.is_empty(), "GOOD, and never on the disk");
         }
         place.may_be.dedup();

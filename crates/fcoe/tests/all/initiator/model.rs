@@ -49,31 +49,31 @@ impl Path {
         Self { faults, arrivals: BTreeMap::new(), count: 0, last: 0 }
     }
 
-    pub(crate) fn send(&mut self, now: u64, mut octets: Vec<u8>, dice: &mut Dice) {
+    pub(crate) fn send(&mut self, now: u64, mut bytes: Vec<u8>, dice: &mut Dice) {
         let faults = self.faults;
         if dice.permille(faults.lose) {
             return;
         }
         if dice.permille(faults.repeat) {
-            self.push(now + dice.below(SECOND), octets.clone());
+            self.push(now + dice.below(SECOND), bytes.clone());
         }
         if dice.permille(faults.corrupt) {
-            let at = usize::try_from(dice.below(octets.len() as u64)).unwrap();
-            octets[at] ^= 1 << dice.below(8);
+            let at = usize::try_from(dice.below(bytes.len() as u64)).unwrap();
+            bytes[at] ^= 1 << dice.below(8);
         }
         if dice.permille(faults.delay) {
-            self.push(now + dice.below(SECOND), octets);
+            self.push(now + dice.below(SECOND), bytes);
         } else if dice.permille(faults.overtake) {
-            self.push(now + dice.below(200_000), octets);
+            self.push(now + dice.below(200_000), bytes);
         } else {
             self.last = self.last.max(now + 10_000) + 100;
-            self.push(self.last, octets);
+            self.push(self.last, bytes);
         }
     }
 
-    fn push(&mut self, at: u64, octets: Vec<u8>) {
+    fn push(&mut self, at: u64, bytes: Vec<u8>) {
         self.count += 1;
-        self.arrivals.insert((at, self.count), octets);
+        self.arrivals.insert((at, self.count), bytes);
     }
 
     pub(crate) fn next(&self) -> Option<u64> {
@@ -83,9 +83,9 @@ impl Path {
     /// A frame that has arrived whole: the CRC finds all others.
     pub(crate) fn arrived(&mut self, now: u64) -> Option<Vec<u8>> {
         while self.next()? <= now {
-            let (_, octets) = self.arrivals.pop_first()?;
-            if FcoeFrame::new_checked(&octets).is_ok_and(|frame| frame.crc() == crc32(frame.covered())) {
-                return Some(octets);
+            let (_, bytes) = self.arrivals.pop_first()?;
+            if FcoeFrame::new_checked(&bytes).is_ok_and(|frame| frame.crc() == crc32(frame.covered())) {
+                return Some(bytes);
             }
         }
         None
@@ -177,11 +177,11 @@ impl Target {
 
     fn send(&mut self, rx_id: RxId, mut frame: Frame) {
         frame.header.rx_id = rx_id;
-        self.out.push(frame.octets());
+        self.out.push(frame.bytes());
     }
 
-    pub(crate) fn handle(&mut self, now: u64, octets: &[u8], dice: &mut Dice) {
-        let frame = Frame::parse(octets);
+    pub(crate) fn handle(&mut self, now: u64, bytes: &[u8], dice: &mut Dice) {
+        let frame = Frame::parse(bytes);
         let ox_id = frame.header.ox_id;
         match frame.header.r_ctl {
             r_ctl::COMMAND => self.command(now, &frame, dice),

@@ -73,18 +73,18 @@ fn what_is_not_taken_comes_back() {
 #[test]
 fn data_lies_where_it_belongs() {
     let mut world = World::new();
-    let octets = pattern(10_000, 3);
+    let bytes = pattern(10_000, 3);
     let ox_id = world.read(10_240);
-    for frame in data(ox_id, &octets) {
+    for frame in data(ox_id, &bytes) {
         world.feed(&frame);
     }
     world.none_done();
     world.feed(&response(ox_id, &FcpResponse { residual: -240, ..FcpResponse::default() }));
     let done = world.good();
-    assert_eq!((done.residual, done.tag, &done.buffer.unwrap().bytes()[..10_000]), (-240, Tag(7), &octets[..]));
+    assert_eq!((done.residual, done.tag, &done.buffer.unwrap().bytes()[..10_000]), (-240, Tag(7), &bytes[..]));
     assert_ne!(world.read(512), ox_id);
     let counters = world.initiator.counters(world.peer.id);
-    assert_eq!((counters.commands, counters.responses, counters.octets_in), (2, 1, 10_000));
+    assert_eq!((counters.commands, counters.responses, counters.bytes_in), (2, 1, 10_000));
     world.feed(&good(ox_id));
     world.none_done();
     assert_eq!(world.initiator.counters(world.peer.id).unknown_exchange, 1);
@@ -95,10 +95,10 @@ fn data_lies_where_it_belongs() {
 fn data_comes_in_several_sequences() {
     for continued in [false, true] {
         let mut world = World::new();
-        let octets = pattern(9000, 5);
+        let bytes = pattern(9000, 5);
         let ox_id = world.read(9216);
-        let mut frames = data_at(ox_id, 1, 0, &octets[..5000]);
-        let mut more = data_at(ox_id, 2, 5000, &octets[5000..]);
+        let mut frames = data_at(ox_id, 1, 0, &bytes[..5000]);
+        let mut more = data_at(ox_id, 2, 5000, &bytes[5000..]);
         if continued {
             for frame in &mut more {
                 frame.header.seq_cnt += 3;
@@ -109,7 +109,7 @@ fn data_comes_in_several_sequences() {
             world.feed(frame);
         }
         world.feed(&response(ox_id, &FcpResponse { residual: -216, ..FcpResponse::default() }));
-        assert_eq!(world.good().buffer.unwrap().bytes()[..9000], octets);
+        assert_eq!(world.good().buffer.unwrap().bytes()[..9000], bytes);
     }
 }
 
@@ -118,15 +118,15 @@ fn data_comes_in_several_sequences() {
 fn frames_that_overtake_each_other_are_consistent() {
     for order in [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [0, 2, 1, 4, 3], [0, 4, 3, 2, 1], [0, 3, 1, 4, 2]] {
         let mut world = World::new();
-        let octets = pattern(9728, 9);
+        let bytes = pattern(9728, 9);
         let ox_id = world.read(9728);
-        let frames = data(ox_id, &octets);
+        let frames = data(ox_id, &bytes);
         assert_eq!(frames.len(), 5);
         for i in order {
             world.feed(&frames[i]);
         }
         world.feed(&good(ox_id));
-        assert_eq!(world.good().buffer.unwrap().bytes(), octets, "{order:?}");
+        assert_eq!(world.good().buffer.unwrap().bytes(), bytes, "{order:?}");
         let counted = world.initiator.counters(world.peer.id).out_of_order;
         assert_eq!(counted == 0, order == [0, 1, 2, 3, 4], "{order:?}");
     }
@@ -136,23 +136,23 @@ fn frames_that_overtake_each_other_are_consistent() {
 #[test]
 fn data_may_come_behind_its_status() {
     let mut world = World::new();
-    let octets = pattern(4096, 2);
+    let bytes = pattern(4096, 2);
     let ox_id = world.read(4096);
-    let frames = data(ox_id, &octets);
+    let frames = data(ox_id, &bytes);
     world.feed(&frames[0]);
     world.feed(&good(ox_id));
     world.none_done();
     world.feed(&frames[1]);
-    assert_eq!(world.good().buffer.unwrap().bytes(), octets);
+    assert_eq!(world.good().buffer.unwrap().bytes(), bytes);
 }
 
 /// Counter for each kind of inconsistent frame. None of them moves a byte or ends the command.
 #[test]
 fn what_does_not_fit_is_dropped_and_counted() {
-    let octets = pattern(8192, 4);
+    let bytes = pattern(8192, 4);
     let mut world = World::new();
     let ox_id = world.read(8192);
-    let frames = data(ox_id, &octets);
+    let frames = data(ox_id, &bytes);
     let change = |change: &dyn Fn(&mut Frame)| {
         let mut frame = frames[1].clone();
         change(&mut frame);
@@ -190,16 +190,16 @@ fn what_does_not_fit_is_dropped_and_counted() {
         world.feed(frame);
     }
     world.feed(&good(ox_id));
-    assert_eq!(world.good().buffer.unwrap().bytes(), octets);
+    assert_eq!(world.good().buffer.unwrap().bytes(), bytes);
 }
 
 /// Two different frames for one place: neither is believed, and the command is sent again.
 #[test]
 fn data_that_contradicts_itself_is_not_believed() {
     let mut world = World::new();
-    let octets = pattern(4096, 4);
+    let bytes = pattern(4096, 4);
     let ox_id = world.read(4096);
-    let frames = data(ox_id, &octets);
+    let frames = data(ox_id, &bytes);
     world.feed(&frames[0]);
     let mut other = frames[0].clone();
     other.payload[100] ^= 1;
@@ -210,11 +210,11 @@ fn data_that_contradicts_itself_is_not_believed() {
     let again = world.pass(10_000_000 + TICK);
     assert_eq!(again.len(), 1);
     let again = again[0].header.ox_id;
-    for frame in data(again, &octets) {
+    for frame in data(again, &bytes) {
         world.feed(&frame);
     }
     world.feed(&good(again));
-    assert_eq!(world.good().buffer.unwrap().bytes(), octets);
+    assert_eq!(world.good().buffer.unwrap().bytes(), bytes);
     assert_eq!(world.initiator.counters(world.peer.id).overlap, 1);
 }
 
@@ -223,8 +223,8 @@ fn data_that_contradicts_itself_is_not_believed() {
 #[test]
 fn data_goes_as_it_is_asked_for() {
     let mut world = World::new();
-    let octets = pattern(20_480, 6);
-    let ox_id = world.write(&octets);
+    let bytes = pattern(20_480, 6);
+    let ox_id = world.write(&bytes);
     let mut written: Vec<u8> = Vec::new();
     for (i, (offset, len)) in [(0, 8192), (8192, 12_288)].into_iter().enumerate() {
         world.feed(&xfer_rdy(ox_id, offset, len));
@@ -243,18 +243,18 @@ fn data_goes_as_it_is_asked_for() {
         }
         world.none_done();
     }
-    assert_eq!(written, octets);
+    assert_eq!(written, bytes);
     world.feed(&good(ox_id));
-    assert_eq!(world.good().buffer.unwrap().bytes(), octets);
-    assert_eq!(world.initiator.counters(world.peer.id).octets_out, 20_480);
+    assert_eq!(world.good().buffer.unwrap().bytes(), bytes);
+    assert_eq!(world.initiator.counters(world.peer.id).bytes_out, 20_480);
 }
 
 /// A burst goes on where it stopped when there was no room.
 #[test]
 fn data_waits_for_room() {
     let mut world = World::new();
-    let octets = pattern(16_384, 6);
-    let ox_id = world.write(&octets);
+    let bytes = pattern(16_384, 6);
+    let ox_id = world.write(&bytes);
     world.out.room = 3;
     world.feed(&xfer_rdy(ox_id, 0, 16_384));
     assert!(world.initiator.wants_room());
@@ -267,7 +267,7 @@ fn data_waits_for_room() {
         frames.extend(world.sent());
     }
     let written: Vec<u8> = frames.iter().flat_map(|frame| frame.payload.clone()).collect();
-    assert_eq!((written, frames.len()), (octets, 8));
+    assert_eq!((written, frames.len()), (bytes, 8));
     for (i, frame) in frames.iter().enumerate() {
         assert_eq!((usize::from(frame.header.seq_cnt), frame.header.parameter as usize), (i, i * 2048));
         assert_eq!((frame.sof == Sof::I3, frame.eof == Eof::T), (i == 0, i == 7));
@@ -279,7 +279,7 @@ fn data_waits_for_room() {
 
 /// Requests that a target must not make.
 #[test]
-fn no_octet_goes_that_is_not_the_commands() {
+fn no_byte_goes_that_is_not_the_commands() {
     let mut world = World::new();
     let ox_id = world.write(&pattern(4096, 1));
     world.feed(&xfer_rdy(ox_id, 0, 4097));

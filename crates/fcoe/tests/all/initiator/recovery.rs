@@ -32,17 +32,17 @@ fn read_again(world: &mut World, before: OxId, len: usize) {
     let again = world.command();
     assert_ne!(again.header.ox_id, before);
     assert_eq!((again.header.rx_id, FcpCommand::parse(&again.payload).unwrap().cdb[0]), (RxId::UNASSIGNED, 0x28));
-    let octets = pattern(len, 77);
+    let bytes = pattern(len, 77);
     for frame in data(before, &pattern(len, 3)) {
         world.feed(&frame);
     }
-    for frame in data(again.header.ox_id, &octets) {
+    for frame in data(again.header.ox_id, &bytes) {
         world.feed(&frame);
     }
     world.feed(&good(before));
     world.none_done();
     world.feed(&good(again.header.ox_id));
-    assert_eq!(world.good().buffer.unwrap().bytes(), octets, "nothing of the old exchange is in it");
+    assert_eq!(world.good().buffer.unwrap().bytes(), bytes, "nothing of the old exchange is in it");
 }
 
 /// FCP-4, clause 12.4.1: REC after REC_TOV without progress, not earlier, with the RX_ID as far as it is known; FC-LS-3,
@@ -360,9 +360,9 @@ fn data_in_is_retransmitted() {
     // The sequence has another name than the one before, or the same.
     for seq_id in [5, 1] {
         let mut world = with_retry();
-        let octets = pattern(16_384, 8);
+        let bytes = pattern(16_384, 8);
         let ox_id = world.read(16_384);
-        for (i, frame) in data(ox_id, &octets).iter().enumerate() {
+        for (i, frame) in data(ox_id, &bytes).iter().enumerate() {
             if i != 2 {
                 world.feed(frame);
             }
@@ -373,11 +373,11 @@ fn data_in_is_retransmitted() {
         let expected = FcpSrr { ox_id, rx_id: RxId(0x11), offset: 4224, r_ctl: r_ctl::DATA };
         assert_eq!((sent.len(), FcpSrr::parse(&sent[0].payload)), (1, Ok(expected)));
         world.feed(&srr_reply(&sent[0], FcpSrrReply::Accept));
-        for frame in data_at(ox_id, seq_id, 4224, &octets[4224..]) {
+        for frame in data_at(ox_id, seq_id, 4224, &bytes[4224..]) {
             world.feed(&frame);
         }
         world.feed(&status);
-        assert_eq!(world.good().buffer.unwrap().bytes(), octets);
+        assert_eq!(world.good().buffer.unwrap().bytes(), bytes);
         assert_eq!(world.only().header.r_ctl, r_ctl::CONFIRM);
     }
 }

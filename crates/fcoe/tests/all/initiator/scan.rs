@@ -21,12 +21,12 @@ fn scan(answers: Answers<'_>) -> (Result<Vec<FoundLun>, ScanError>, Vec<Skipped>
             let frame = world.command();
             let ox_id = frame.header.ox_id;
             let unit = FcpCommand::parse(&frame.payload).unwrap();
-            let (status, sense, mut octets) = answers(unit.lun, unit.cdb);
-            octets.truncate(unit.data_len as usize);
-            for frame in data(ox_id, &octets) {
+            let (status, sense, mut bytes) = answers(unit.lun, unit.cdb);
+            bytes.truncate(unit.data_len as usize);
+            for frame in data(ox_id, &bytes) {
                 world.feed(&frame);
             }
-            let residual = i64::try_from(octets.len()).unwrap() - i64::from(unit.data_len);
+            let residual = i64::try_from(bytes.len()).unwrap() - i64::from(unit.data_len);
             world.feed(&response(ox_id, &FcpResponse { status, residual, sense: &sense, ..FcpResponse::default() }));
             let done = world.done();
             assert_eq!(done.tag, Tag(77));
@@ -75,7 +75,7 @@ fn the_kernels_disk_is_found() {
     assert!(!disk.read_only && !disk.write_cache && disk.rotation == 1);
     // It says 4294967288, which is more than a transfer can have.
     assert_eq!(disk.optimal, disk.max_transfer);
-    assert_eq!(disk.designator.first().map(|octet| octet >> 4), Some(6), "NAA 6");
+    assert_eq!(disk.designator.first().map(|byte| byte >> 4), Some(6), "NAA 6");
     assert!(disk.max_transfer > 0 && disk.read(Tag(0), 0, linerate_block::Buffer::new(4096), 1).is_some());
     for code in [0xa0, 0x12, 0x00, 0x9e, 0x1a] {
         assert!(seen.contains(&code), "{code:02x}");
@@ -83,15 +83,15 @@ fn the_kernels_disk_is_found() {
 }
 
 fn inquiry(first: u8) -> Vec<u8> {
-    let mut octets = vec![first, 0, 6, 2, 31, 0, 0, 2];
-    octets.extend(b"LINERATEa disk\t         1.0 ");
-    octets
+    let mut bytes = vec![first, 0, 6, 2, 31, 0, 0, 2];
+    bytes.extend(b"LINERATEa disk\t         1.0 ");
+    bytes
 }
 
 fn sense(key: u8) -> Vec<u8> {
-    let mut octets = vec![0; 18];
-    (octets[0], octets[2], octets[7]) = (0x70, key, 10);
-    octets
+    let mut bytes = vec![0; 18];
+    (bytes[0], bytes[2], bytes[7]) = (0x70, key, 10);
+    bytes
 }
 
 const NOT_READY: u8 = 2;
@@ -99,10 +99,10 @@ const ILLEGAL: u8 = 5;
 const ATTENTION: u8 = 6;
 
 fn luns(numbers: &[u8]) -> Vec<u8> {
-    let mut octets = vec![0; 8];
-    octets[3] = u8::try_from(numbers.len() * 8).unwrap();
-    numbers.iter().for_each(|number| octets.extend([0, *number, 0, 0, 0, 0, 0, 0]));
-    octets
+    let mut bytes = vec![0; 8];
+    bytes[3] = u8::try_from(numbers.len() * 8).unwrap();
+    numbers.iter().for_each(|number| bytes.extend([0, *number, 0, 0, 0, 0, 0, 0]));
+    bytes
 }
 
 /// Unit attentions are told once (SAM-5, clause 5.14), a unit becomes ready, one has neither pages nor READ CAPACITY (16)
@@ -187,12 +187,12 @@ fn a_long_list_is_asked_for_again() {
             return (2, sense(ILLEGAL), vec![]);
         }
         asked.push(u32::from_be_bytes(cdb[6..10].try_into().unwrap()));
-        let mut octets = vec![0xff, 0xff, 0xff, 0xf8, 0, 0, 0, 0];
-        octets.resize(100_000, 0);
-        for (i, lun) in octets[8..].chunks_exact_mut(8).enumerate() {
+        let mut bytes = vec![0xff, 0xff, 0xff, 0xf8, 0, 0, 0, 0];
+        bytes.resize(100_000, 0);
+        for (i, lun) in bytes[8..].chunks_exact_mut(8).enumerate() {
             lun[..2].copy_from_slice(&u16::try_from(i).unwrap().to_be_bytes());
         }
-        (0, vec![], octets)
+        (0, vec![], bytes)
     });
     assert_eq!(asked, [8 + 8 * 256, 8 + 8 * 4096]);
     assert_eq!((found, skipped.len()), (Ok(vec![]), 4096));
@@ -201,18 +201,18 @@ fn a_long_list_is_asked_for_again() {
 proptest! {
     #[test]
     fn a_scan_ends_whatever_the_target_says(
-        octets in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..64)), 1..40),
+        bytes in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..64)), 1..40),
     ) {
         let mut at = 0;
         let (found, _, _) = scan(&mut |_, cdb| {
             at += 1;
-            let (bad, octets) = &octets[at % octets.len()];
+            let (bad, bytes) = &bytes[at % bytes.len()];
             match cdb[0] {
                 0xa0 => (0, vec![], luns(&[0, 1, 2])),
                 0x12 if cdb[1] == 0 && !bad => (0, vec![], inquiry(0)),
                 0 if !bad => (0, vec![], vec![]),
-                _ if *bad => (octets.first().map_or(2, |octet| octet & 0x3e).max(2), octets.clone(), vec![]),
-                _ => (0, vec![], octets.clone()),
+                _ if *bad => (bytes.first().map_or(2, |byte| byte & 0x3e).max(2), bytes.clone(), vec![]),
+                _ => (0, vec![], bytes.clone()),
             }
         });
         for disk in found.unwrap() {

@@ -59,32 +59,32 @@ impl Transmit for Recorder {
 pub(crate) fn encode(mut header: FcHeader, payload: &[u8], sof: Sof, eof: Eof) -> Vec<u8> {
     let fill = payload.len().next_multiple_of(4) - payload.len();
     header.f_ctl |= u32::try_from(fill).unwrap();
-    let mut octets = FcoeRepr { sof, eof }.header().to_vec();
-    octets.extend(header.octets());
-    octets.extend(payload);
-    octets.extend(std::iter::repeat_n(0, fill));
-    let crc = crc32(&octets[FcoeFrame::HEADER_LEN..]);
-    octets.extend(FcoeRepr { sof, eof }.trailer(crc));
-    octets
+    let mut bytes = FcoeRepr { sof, eof }.header().to_vec();
+    bytes.extend(header.bytes());
+    bytes.extend(payload);
+    bytes.extend(std::iter::repeat_n(0, fill));
+    let crc = crc32(&bytes[FcoeFrame::HEADER_LEN..]);
+    bytes.extend(FcoeRepr { sof, eof }.trailer(crc));
+    bytes
 }
 
 /// CRC-32, byte by byte.
-pub(crate) fn crc32(octets: &[u8]) -> u32 {
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     static TABLE: [u32; 256] = {
         let mut table = [0; 256];
-        let mut octet = 0;
-        while octet < 256_u32 {
-            let (mut crc, mut bit) = (octet, 0);
+        let mut byte = 0;
+        while byte < 256_u32 {
+            let (mut crc, mut bit) = (byte, 0);
             while bit < 8 {
                 crc = crc >> 1 ^ if crc & 1 != 0 { 0xedb8_8320 } else { 0 };
                 bit += 1;
             }
-            table[octet as usize] = crc;
-            octet += 1;
+            table[byte as usize] = crc;
+            byte += 1;
         }
         table
     };
-    !octets.iter().fold(u32::MAX, |crc, octet| crc >> 8 ^ TABLE[(crc.to_le_bytes()[0] ^ octet) as usize])
+    !bytes.iter().fold(u32::MAX, |crc, byte| crc >> 8 ^ TABLE[(crc.to_le_bytes()[0] ^ byte) as usize])
 }
 
 /// A frame that went out, or came in.
@@ -97,13 +97,13 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(crate) fn parse(octets: &[u8]) -> Self {
-        let frame = FcoeFrame::new_checked(octets).unwrap();
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
+        let frame = FcoeFrame::new_checked(bytes).unwrap();
         assert_eq!(frame.crc(), crc32(frame.covered()));
         Self { header: *frame.header(), payload: frame.payload().to_vec(), sof: frame.sof(), eof: frame.eof() }
     }
 
-    pub(crate) fn octets(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         encode(FcHeader { f_ctl: self.header.f_ctl & !3, ..self.header }, &self.payload, self.sof, self.eof)
     }
 
@@ -159,10 +159,10 @@ impl World {
     }
 
     /// Submits a WRITE of these bytes, polls, and returns the OX_ID of its command.
-    pub(crate) fn write(&mut self, octets: &[u8]) -> OxId {
-        let mut buffer = Buffer::new(octets.len());
-        buffer.bytes_mut().copy_from_slice(octets);
-        self.submit(8, &write_cdb(octets.len()), Data::Out(buffer));
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> OxId {
+        let mut buffer = Buffer::new(bytes.len());
+        buffer.bytes_mut().copy_from_slice(bytes);
+        self.submit(8, &write_cdb(bytes.len()), Data::Out(buffer));
         self.command().header.ox_id
     }
 
@@ -183,7 +183,7 @@ impl World {
     /// Polls, and takes what went out.
     pub(crate) fn sent(&mut self) -> Vec<Frame> {
         self.initiator.poll(self.now, &mut self.out);
-        self.out.frames.drain(..).map(|octets| Frame::parse(&octets)).collect()
+        self.out.frames.drain(..).map(|bytes| Frame::parse(&bytes)).collect()
     }
 
     /// Time passes; all that is due by its end happens, and what went out is returned.
@@ -201,8 +201,8 @@ impl World {
     }
 
     pub(crate) fn feed(&mut self, frame: &Frame) {
-        let octets = frame.octets();
-        let frame = FcoeFrame::new_checked(&octets).unwrap();
+        let bytes = frame.bytes();
+        let frame = FcoeFrame::new_checked(&bytes).unwrap();
         self.initiator.handle(self.now, &self.peer, &frame, &mut self.out);
     }
 
@@ -225,11 +225,11 @@ impl World {
 }
 
 pub(crate) fn command(tag: u32, cdb: &[u8], data: Data) -> Command {
-    let mut octets = [0; 32];
-    octets[..cdb.len()].copy_from_slice(cdb);
+    let mut bytes = [0; 32];
+    bytes[..cdb.len()].copy_from_slice(cdb);
     let cdb_len = u8::try_from(cdb.len()).unwrap();
     let attribute = TaskAttribute::Simple;
-    Command { tag: Tag(tag), lun: LUN, cdb: octets, cdb_len, attribute, data, timeout: 30 * SECOND }
+    Command { tag: Tag(tag), lun: LUN, cdb: bytes, cdb_len, attribute, data, timeout: 30 * SECOND }
 }
 
 pub(crate) fn read_cdb(len: usize) -> [u8; 10] {
@@ -245,9 +245,7 @@ pub(crate) fn write_cdb(len: usize) -> [u8; 10] {
 
 /// Bytes that are nowhere the same for long.
 pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len)
-        .map(|i| i.to_le_bytes().iter().fold(seed, |sum, octet| sum.wrapping_mul(31).wrapping_add(*octet)))
-        .collect()
+    (0..len).map(|i| i.to_le_bytes().iter().fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(*byte))).collect()
 }
 
 /// A header of the peer.
@@ -279,14 +277,14 @@ fn single(header: FcHeader, payload: &[u8]) -> Frame {
 }
 
 pub(crate) fn xfer_rdy(ox_id: OxId, offset: u32, len: u32) -> Frame {
-    single(from_target(r_ctl::DATA_DESCRIPTOR, 0x89_0000, ox_id), &FcpTransferReady { offset, len }.octets())
+    single(from_target(r_ctl::DATA_DESCRIPTOR, 0x89_0000, ox_id), &FcpTransferReady { offset, len }.bytes())
 }
 
 pub(crate) fn response(ox_id: OxId, response: &FcpResponse<'_>) -> Frame {
-    let mut octets = vec![0; response.buffer_len()];
-    response.emit(&mut octets).unwrap();
+    let mut bytes = vec![0; response.buffer_len()];
+    response.emit(&mut bytes).unwrap();
     let header = FcHeader { seq_id: 2, ..from_target(r_ctl::STATUS, 0x98_0000, ox_id) };
-    single(header, &octets)
+    single(header, &bytes)
 }
 
 pub(crate) fn good(ox_id: OxId) -> Frame {
@@ -294,13 +292,13 @@ pub(crate) fn good(ox_id: OxId) -> Frame {
 }
 
 /// One sequence of data in, in frames of 2112 bytes.
-pub(crate) fn data(ox_id: OxId, octets: &[u8]) -> Vec<Frame> {
-    data_at(ox_id, 1, 0, octets)
+pub(crate) fn data(ox_id: OxId, bytes: &[u8]) -> Vec<Frame> {
+    data_at(ox_id, 1, 0, bytes)
 }
 
-pub(crate) fn data_at(ox_id: OxId, seq_id: u8, offset: usize, octets: &[u8]) -> Vec<Frame> {
-    let count = octets.len().div_ceil(2112);
-    octets
+pub(crate) fn data_at(ox_id: OxId, seq_id: u8, offset: usize, bytes: &[u8]) -> Vec<Frame> {
+    let count = bytes.len().div_ceil(2112);
+    bytes
         .chunks(2112)
         .enumerate()
         .map(|(i, piece)| {
@@ -333,16 +331,16 @@ pub(crate) fn rec_accept(request: &Frame, status: u32, transferred: u32) -> Fram
         transferred,
         status: e_stat::RESPONDER | status,
     };
-    els_reply(request, &answer.octets())
+    els_reply(request, &answer.bytes())
 }
 
 pub(crate) fn reject(request: &Frame, reason: u8, explanation: u8) -> Frame {
-    els_reply(request, &LsRjtRepr::new(reason, explanation).octets())
+    els_reply(request, &LsRjtRepr::new(reason, explanation).bytes())
 }
 
 pub(crate) fn ba_acc(ox_id: OxId, low: u16, high: u16) -> Frame {
     let accept = BaAccRepr { last_seq_id: Some(1), ox_id, rx_id: RxId(0x0011), low_seq_cnt: low, high_seq_cnt: high };
-    single(from_target(r_ctl::BLS_BA_ACC, 0x99_0000, ox_id), &accept.octets())
+    single(from_target(r_ctl::BLS_BA_ACC, 0x99_0000, ox_id), &accept.bytes())
 }
 
 pub(crate) fn ba_rjt(ox_id: OxId) -> Frame {
@@ -350,7 +348,7 @@ pub(crate) fn ba_rjt(ox_id: OxId) -> Frame {
 }
 
 pub(crate) fn srr_reply(request: &Frame, reply: FcpSrrReply) -> Frame {
-    let (octets, len) = reply.octets();
+    let (bytes, len) = reply.bytes();
     let header = FcHeader { fc_type: FcType::FCP, ..from_target(r_ctl::FC4_LS_REPLY, 0x99_0000, request.header.ox_id) };
-    single(header, &octets[..len])
+    single(header, &bytes[..len])
 }

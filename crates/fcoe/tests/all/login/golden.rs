@@ -43,13 +43,13 @@ pub(crate) struct Frame {
     pub(crate) message: Message,
 }
 
-fn word(octets: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(octets[at..at + 4].try_into().unwrap())
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
 /// Bytes from offset `at` on, as an array.
-fn array<const N: usize>(octets: &[u8], at: usize) -> [u8; N] {
-    octets[at..at + N].try_into().unwrap()
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at..at + N].try_into().unwrap()
 }
 
 /// The frames of a capture that matter here.
@@ -72,10 +72,10 @@ pub(crate) fn read(name: &str) -> Vec<Frame> {
             [0x81, 0] => (Some(u16::from_be_bytes(array(frame, 14)) & 0xfff), 16),
             _ => (None, 12),
         };
-        let octets = &frame[at + 2..];
+        let bytes = &frame[at + 2..];
         let message = match frame[at..at + 2] {
-            [0x89, 0x06] => fcoe(octets),
-            [0x89, 0x14] => fip(octets),
+            [0x89, 0x06] => fcoe(bytes),
+            [0x89, 0x14] => fip(bytes),
             _ => None,
         };
         let (dst, src) = (MacAddr(array(frame, 0)), MacAddr(array(frame, 6)));
@@ -84,15 +84,15 @@ pub(crate) fn read(name: &str) -> Vec<Frame> {
     frames
 }
 
-fn fcoe(octets: &[u8]) -> Option<Message> {
-    let frame = FcoeFrame::new_checked(octets).unwrap();
+fn fcoe(bytes: &[u8]) -> Option<Message> {
+    let frame = FcoeFrame::new_checked(bytes).unwrap();
     let basic = [r_ctl::BLS_ABTS, r_ctl::BLS_BA_ACC, r_ctl::BLS_BA_RJT].contains(&frame.header().r_ctl);
-    (basic || frame.header().fc_type == FcType::ELS).then(|| Message::Fcoe(octets.to_vec()))
+    (basic || frame.header().fc_type == FcType::ELS).then(|| Message::Fcoe(bytes.to_vec()))
 }
 
-fn fip(octets: &[u8]) -> Option<Message> {
+fn fip(bytes: &[u8]) -> Option<Message> {
     let mut descriptors = Vec::new();
-    let mut rest = &octets[10..10 + 4 * usize::from(u16::from_be_bytes(array(octets, 6)))];
+    let mut rest = &bytes[10..10 + 4 * usize::from(u16::from_be_bytes(array(bytes, 6)))];
     while let [kind, words, ..] = *rest {
         let (descriptor, behind) = rest.split_at(4 * usize::from(words));
         descriptors.push((kind, descriptor));
@@ -100,7 +100,7 @@ fn fip(octets: &[u8]) -> Option<Message> {
     }
     let find = |kind| descriptors.iter().find(|found| found.0 == kind).map(|found| found.1);
     let mac = find(2).map(|mac| MacAddr(array(mac, 2)));
-    match (u16::from_be_bytes(array(octets, 2)), octets[5]) {
+    match (u16::from_be_bytes(array(bytes, 2)), bytes[5]) {
         (2, 1 | 2) => {
             let els = &find(7).or(find(9)).unwrap()[4..];
             Some(Message::Fip { header: FcHeader::parse(els).unwrap(), payload: els[24..].to_vec(), mac })
@@ -111,7 +111,7 @@ fn fip(octets: &[u8]) -> Option<Message> {
                 subcode,
                 wwnn: Wwn(u64::from_be_bytes(array(find(4).unwrap(), 4))),
                 wwpn: Wwn(u64::from_be_bytes(array(port, 12))),
-                id: FcId::from_octets(array(port, 9)),
+                id: FcId::from_bytes(array(port, 9)),
                 mac: MacAddr(array(port, 2)),
             })
         }

@@ -43,13 +43,13 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         any::<u8>()
     ];
     let login = (0..12_u16, any::<u16>(), command.clone()).prop_map(|(number, size, command)| {
-        LoginRepr { receive_size: size & 0xfff, ..parameters(number) }.octets(ElsCommand(command)).to_vec()
+        LoginRepr { receive_size: size & 0xfff, ..parameters(number) }.bytes(ElsCommand(command)).to_vec()
     });
     let page = (any::<u16>(), any::<u32>(), command.clone())
         .prop_map(|(flags, bits, command)| ServicePage::fcp(flags, bits).payload(ElsCommand(command)).to_vec());
-    let any = (command, prop::collection::vec(any::<u8>(), 0..160)).prop_map(|(command, mut octets)| {
-        octets.insert(0, command);
-        octets
+    let any = (command, prop::collection::vec(any::<u8>(), 0..160)).prop_map(|(command, mut bytes)| {
+        bytes.insert(0, command);
+        bytes
     });
     prop_oneof![login, page, any]
 }
@@ -87,9 +87,9 @@ fn go(steps: Vec<Step>) -> Result<(), TestCaseError> {
         let polled = matches!(step, Step::Wait(_) | Step::LogOut | Step::Own(_));
         match step {
             Step::Fcoe(src, header, payload) => {
-                let octets = fcoe(&header, &payload);
+                let bytes = fcoe(&header, &payload);
                 let link = Link { src: neighbour(src, None).vn_mac, dst: neighbour(1, None).vn_mac, vlan: None };
-                logins.handle(now, &link, &FcoeFrame::new_checked(&octets).unwrap(), &mut ways);
+                logins.handle(now, &link, &FcoeFrame::new_checked(&bytes).unwrap(), &mut ways);
             }
             Step::Fip(src, known, header, payload) => {
                 let info = neighbour(src, None);
@@ -152,11 +152,11 @@ fn damaged_captures_are_taken_calmly() {
             let mut scene = Scene::ready();
             let them = scene.info;
             match frame.message {
-                Message::Fcoe(octets) => {
-                    for at in 14..octets.len() - 8 {
-                        let mut octets = octets.clone();
-                        octets[at] ^= 0xff;
-                        let Ok(seen) = FcoeFrame::new_checked(&octets) else { continue };
+                Message::Fcoe(bytes) => {
+                    for at in 14..bytes.len() - 8 {
+                        let mut bytes = bytes.clone();
+                        bytes[at] ^= 0xff;
+                        let Ok(seen) = FcoeFrame::new_checked(&bytes) else { continue };
                         let header = FcHeader { s_id: them.fc_id, d_id: FcId::new(1), ..*seen.header() };
                         scene.frame(them.vn_mac, &FcHeader { f_ctl: header.f_ctl & !3, ..header }, seen.payload());
                     }

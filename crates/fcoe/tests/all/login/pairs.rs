@@ -113,9 +113,9 @@ impl Pair {
             let els = TunneledEls { src, mac, neighbour, header: sent.header, payload: &sent.payload };
             machine.handle_fip_els(self.now, &els, ways);
         } else {
-            let octets = fcoe(&sent.header, &sent.payload);
+            let bytes = fcoe(&sent.header, &sent.payload);
             let link = Link { src: from.vn_mac, dst: sent.dst, vlan: None };
-            machine.handle(self.now, &link, &FcoeFrame::new_checked(&octets).unwrap(), ways);
+            machine.handle(self.now, &link, &FcoeFrame::new_checked(&bytes).unwrap(), ways);
         }
     }
 

@@ -43,7 +43,7 @@ impl Rebuilt {
             }
             r_ctl::BLS_ABTS => (0, (0, 0)),
             r_ctl::BLS_BA_ACC => {
-                built.copy_from_slice(&BaAccRepr::parse(payload).unwrap().octets());
+                built.copy_from_slice(&BaAccRepr::parse(payload).unwrap().bytes());
                 (BaAccRepr::LEN, (0, 0))
             }
             r_ctl => panic!("R_CTL {r_ctl:02x} is in no capture"),
@@ -65,15 +65,15 @@ fn every_link_service_of_the_captures_is_rebuilt() {
         for golden::Frame { src, dst, vlan, message, .. } in frames {
             assert_eq!(vlan, name.starts_with("13").then_some(100));
             match message {
-                Message::Fcoe(octets) => {
-                    let frame = FcoeFrame::new_checked(&octets).unwrap();
+                Message::Fcoe(bytes) => {
+                    let frame = FcoeFrame::new_checked(&bytes).unwrap();
                     if !name.starts_with("09") {
                         let FcHeader { s_id, d_id, .. } = *frame.header();
                         assert_eq!((src, dst), (s_id.mac(FC_MAP), d_id.mac(FC_MAP)));
                     }
                     rebuilt.check(frame.header(), frame.payload());
-                    assert_eq!(frame.header().octets(), octets[14..38]);
-                    assert_eq!(FcoeRepr { sof: frame.sof(), eof: frame.eof() }.header(), octets[..14]);
+                    assert_eq!(frame.header().bytes(), bytes[14..38]);
+                    assert_eq!(FcoeRepr { sof: frame.sof(), eof: frame.eof() }.header(), bytes[..14]);
                 }
                 Message::Fip { header, payload, .. } => rebuilt.check(&header, &payload),
                 Message::Vn2vn { .. } => {}

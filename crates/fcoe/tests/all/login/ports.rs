@@ -146,7 +146,7 @@ fn flogi_during_process_login_begins_anew() {
 fn flogi_to_the_fabrics_address_is_ours() {
     let mut scene = Scene::new(1, TARGET, 2);
     let header = FcHeader { d_id: FcId::FABRIC, ..request(2, 1, OxId(1)) };
-    scene.fip(&header, &parameters(2).octets(ElsCommand::FLOGI));
+    scene.fip(&header, &parameters(2).bytes(ElsCommand::FLOGI));
     let accept = scene.ways.only();
     assert_eq!((accept.command(), accept.header.s_id), (ElsCommand::LS_ACC, FcId::FABRIC));
 }
@@ -191,7 +191,7 @@ fn bad_service_parameters_are_refused_with_their_reason() {
 /// The same when they come as an answer: the login is tried again later.
 #[test]
 fn bad_service_parameters_are_not_taken_as_an_answer() {
-    let bad = LoginRepr { port_name: Wwn(1), ..parameters(2) }.octets(ElsCommand::LS_ACC);
+    let bad = LoginRepr { port_name: Wwn(1), ..parameters(2) }.bytes(ElsCommand::LS_ACC);
     let mut scene = Scene::new(9, TARGET, 2);
     scene.beacon(None);
     let flogi = scene.ways.only();

@@ -15,7 +15,7 @@ fn prli_is_answered_page_by_page() {
         ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2),
     ];
     let len = ServicePages::emit(ElsCommand::PRLI, pages.into_iter(), &mut payload).unwrap();
-    scene.ask_octets(&payload[..len]);
+    scene.ask_bytes(&payload[..len]);
     let accept = scene.ways.only();
     let answered: Vec<_> = ServicePages::new_checked(&accept.payload).unwrap().iter().collect();
     assert_eq!((answered[0].response(), answered[0].parameters), (ServicePage::INVALID, 0));
@@ -26,9 +26,9 @@ fn prli_is_answered_page_by_page() {
     assert_eq!(page.flags, ServicePage::EXECUTED, "no image pair");
     scene.prli(fcp_service::INITIATOR);
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Changed(Peer { retry: false, confirm: false, .. })]));
-    scene.ask_octets(&[0x20, 15, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    scene.ask_bytes(&[0x20, 15, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     scene.ways.take();
-    scene.ask_octets(&[0x20, 16, 0, 20, 8]);
+    scene.ask_bytes(&[0x20, 16, 0, 20, 8]);
     assert_eq!(scene.ways.only().reject(), (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH));
     assert_eq!(scene.logins.counters().malformed, 2);
 }
@@ -39,13 +39,13 @@ fn prli_is_answered_page_by_page() {
 fn prli_flags_are_answered_as_they_are_meant() {
     let mut scene = Scene::ready();
     let prli = |flags| ServicePage::fcp(flags, 0x1a2).payload(ElsCommand::PRLI);
-    scene.ask_octets(&prli(0xe000));
+    scene.ask_bytes(&prli(0xe000));
     let page = |scene: &mut Scene| ServicePages::new_checked(&scene.ways.only().payload).unwrap().fcp().unwrap();
     assert_eq!(page(&mut scene).flags, 0x2100, "associators are not used");
-    scene.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
+    scene.ask_bytes(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
     scene.ways.take();
     events(&mut scene.logins);
-    scene.ask_octets(&prli(0));
+    scene.ask_bytes(&prli(0));
     assert_eq!((page(&mut scene).flags, events(&mut scene.logins)), (0x0100, vec![]));
 }
 
@@ -139,7 +139,7 @@ fn an_answer_of_a_role_that_does_not_fit_is_no_session() {
 #[test]
 fn prlo_ends_the_process_only() {
     let mut scene = Scene::ready();
-    scene.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
+    scene.ask_bytes(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
     let page = ServicePages::new_checked(&scene.ways.only().payload).unwrap().fcp().unwrap();
     assert_eq!(page.flags, ServicePage::EXECUTED);
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::ProcessLoggedOut)]));
@@ -155,7 +155,7 @@ fn prlo_ends_the_process_only() {
 fn prlo_of_another_type_ends_nothing() {
     let mut scene = Scene::ready();
     let page = ServicePage { fc_type: FcType(0x28), ..ServicePage::fcp(0, 7) };
-    scene.ask_octets(&page.payload(ElsCommand::PRLO));
+    scene.ask_bytes(&page.payload(ElsCommand::PRLO));
     let answer: Vec<_> = ServicePages::new_checked(&scene.ways.only().payload).unwrap().iter().collect();
     assert_eq!(answer, [ServicePage { flags: ServicePage::INVALID, parameters: 0, ..page }]);
     assert_eq!((events(&mut scene.logins), scene.logins.peers().count()), (vec![], 1));

@@ -134,12 +134,12 @@ impl Replay {
                 let els = TunneledEls { src: frame.src, mac: *mac, neighbour, header, payload };
                 self.logins.handle_fip_els(now, &els, &mut self.ways);
             }
-            Message::Fcoe(octets) => {
-                let seen = FcoeFrame::new_checked(octets).unwrap();
+            Message::Fcoe(bytes) => {
+                let seen = FcoeFrame::new_checked(bytes).unwrap();
                 let Some(header) = self.turn(seen.header(), seen.payload()) else { return };
-                let octets = crate::login::world::fcoe(&header, seen.payload());
+                let bytes = crate::login::world::fcoe(&header, seen.payload());
                 let link = Link { src: frame.src, dst: frame.dst, vlan: None };
-                self.logins.handle(now, &link, &FcoeFrame::new_checked(&octets).unwrap(), &mut self.ways);
+                self.logins.handle(now, &link, &FcoeFrame::new_checked(&bytes).unwrap(), &mut self.ways);
             }
         }
         self.events.extend(events(&mut self.logins));
@@ -165,8 +165,8 @@ impl Replay {
         let (fip, header, payload) = match &frame.message {
             Message::Vn2vn { .. } => return None,
             Message::Fip { header, payload, .. } => (true, *header, payload.clone()),
-            Message::Fcoe(octets) => {
-                let seen = FcoeFrame::new_checked(octets).unwrap();
+            Message::Fcoe(bytes) => {
+                let seen = FcoeFrame::new_checked(bytes).unwrap();
                 (false, *seen.header(), seen.payload().to_vec())
             }
         };

@@ -22,7 +22,7 @@ fn time_outs_are_told_and_taken() {
         let prli = scene.ways.take().pop().unwrap();
         scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
         let rtv = scene.ways.only();
-        scene.answer(&rtv, &RtvAccRepr { r_a_tov: 6000, e_d_tov, qualifier }.octets());
+        scene.answer(&rtv, &RtvAccRepr { r_a_tov: 6000, e_d_tov, qualifier }.bytes());
         let peer = *scene.logins.peers().next().unwrap();
         assert_eq!(peer.e_d_tov, taken);
         let changed = events(&mut scene.logins).contains(&LoginEvent::Changed(peer));
@@ -36,7 +36,7 @@ fn time_outs_are_told_and_taken() {
         let prli = scene.ways.take().pop().unwrap();
         scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
         let rtv = scene.ways.only();
-        scene.answer(&rtv, &RtvAccRepr { r_a_tov, e_d_tov, qualifier: 0 }.octets());
+        scene.answer(&rtv, &RtvAccRepr { r_a_tov, e_d_tov, qualifier: 0 }.bytes());
         let peer = *scene.logins.peers().next().unwrap();
         assert_eq!((peer.e_d_tov, peer.r_a_tov), (2 * SECOND, 4 * SECOND));
         assert_eq!(scene.logins.counters().malformed, 1);
@@ -80,7 +80,7 @@ fn the_first_beacon_after_a_login_asks_who_is_there() {
         let adisc = scene.ways.only();
         assert_eq!((adisc.command(), adisc.fip), (ElsCommand::ADISC, false));
         match answer {
-            Some(answer) => scene.answer(&adisc, &answer.octets(ElsCommand::LS_ACC)),
+            Some(answer) => scene.answer(&adisc, &answer.bytes(ElsCommand::LS_ACC)),
             None => scene.refuse(&adisc, els_reason::UNABLE, els_explanation::LOGIN_REQUIRED),
         }
         assert_eq!((events(&mut scene.logins).is_empty(), scene.ways.commands().is_empty()), (holds, holds));
@@ -106,7 +106,7 @@ fn adisc_waits_for_the_reply_to_rtv() {
     let rtv = scene.ways.only();
     scene.beacon(Some(INITIATOR));
     assert_eq!(scene.ways.commands(), []);
-    scene.answer(&rtv, &RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 }.octets());
+    scene.answer(&rtv, &RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 }.bytes());
     assert_eq!(scene.ways.commands(), [ElsCommand::ADISC]);
 }
 
@@ -118,7 +118,7 @@ fn who_claims_anew_is_asked_again() {
     let mut scene = Scene::ready();
     scene.beacon(Some(INITIATOR));
     let adisc = scene.ways.only();
-    scene.answer(&adisc, &good.octets(ElsCommand::LS_ACC));
+    scene.answer(&adisc, &good.bytes(ElsCommand::LS_ACC));
     scene.beacon(Some(INITIATOR));
     assert_eq!(scene.ways.commands(), []);
     scene.logins.neighbour_claimed(FcId::new(7));
@@ -251,10 +251,10 @@ fn rrq_echo_and_test() {
         assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, explanation));
     }
     let long = vec![7; 2108];
-    for octets in [&b"hello"[..], &[], &long] {
-        scene.ask(&ElsRequest::Echo(octets));
-        assert_eq!(scene.ways.only().payload, [&[2, 0, 0, 0], octets].concat());
-        scene.ask(&ElsRequest::Test(octets));
+    for bytes in [&b"hello"[..], &[], &long] {
+        scene.ask(&ElsRequest::Echo(bytes));
+        assert_eq!(scene.ways.only().payload, [&[2, 0, 0, 0], bytes].concat());
+        scene.ask(&ElsRequest::Test(bytes));
         assert_eq!(scene.ways.take(), []);
     }
     // An echo that does not fit into one frame is not answered.
@@ -272,13 +272,13 @@ fn rrq_echo_and_test() {
 fn unknown_commands_are_refused() {
     let mut scene = Scene::ready();
     for command in [0x00, 0x06, 0x0f, 0x24, 0x54, 0x60, 0x78, 0xff] {
-        scene.ask_octets(&[command, 0, 0, 0]);
+        scene.ask_bytes(&[command, 0, 0, 0]);
         assert_eq!(scene.ways.only().reject(), (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED));
     }
     scene.ask(&ElsRequest::Fdisc(parameters(2)));
     assert_eq!(scene.ways.only().reject(), (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED));
     for command in [3, 4, 5, 0x13, 0x20, 0x52] {
-        scene.ask_octets(&[command, 0, 0, 0]);
+        scene.ask_bytes(&[command, 0, 0, 0]);
         assert_eq!(scene.ways.only().reject(), (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH));
     }
     assert_eq!(scene.logins.counters().rejects_sent, 15);
@@ -300,7 +300,7 @@ fn an_abort_is_rejected() {
 fn strangers_and_impostors_are_refused_and_counted() {
     let mut scene = Scene::ready();
     let stranger = neighbour(3, None);
-    let plogi = parameters(3).octets(ElsCommand::PLOGI);
+    let plogi = parameters(3).bytes(ElsCommand::PLOGI);
     scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &plogi);
     let reject = scene.ways.only();
     assert_eq!((reject.reject(), reject.dst), (NOT_NEIGHBOUR, stranger.vn_mac));
@@ -309,7 +309,7 @@ fn strangers_and_impostors_are_refused_and_counted() {
         mac: None,
         neighbour: None,
         header: request(3, 1, OxId(2)),
-        payload: &parameters(3).octets(ElsCommand::FLOGI),
+        payload: &parameters(3).bytes(ElsCommand::FLOGI),
     };
     scene.logins.handle_fip_els(0, &els, &mut scene.ways);
     let reject = scene.ways.only();
@@ -317,7 +317,7 @@ fn strangers_and_impostors_are_refused_and_counted() {
     assert_eq!(scene.logins.counters().strangers, 2);
     // LOGO of a port that is none is as good as done, TEST has no reply, all else needs a login.
     let logo = LogoRepr { id: FcId::new(3), port_name: stranger.wwpn };
-    scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &logo.octets());
+    scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &logo.bytes());
     assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
     scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &[ElsCommand::TEST.0, 0, 0, 0]);
     assert_eq!(scene.ways.take(), []);
@@ -328,18 +328,18 @@ fn strangers_and_impostors_are_refused_and_counted() {
 
     // The neighbour's S_ID from another's MAC address.
     let prli = ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2).payload(ElsCommand::PRLI);
-    for payload in [&parameters(2).octets(ElsCommand::PLOGI)[..], &prli] {
+    for payload in [&parameters(2).bytes(ElsCommand::PLOGI)[..], &prli] {
         scene.frame(stranger.vn_mac, &request(2, 1, OxId(3)), payload);
         assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
     }
     let logo = LogoRepr { id: FcId::new(2), port_name: neighbour(2, None).wwpn };
-    scene.frame(stranger.vn_mac, &request(2, 1, OxId(4)), &logo.octets());
+    scene.frame(stranger.vn_mac, &request(2, 1, OxId(4)), &logo.bytes());
     assert_eq!(scene.ways.take(), []);
     // The same inside FIP, from another ENode, or of another VN_Port.
     let them = scene.info;
     for (src, mac) in [(stranger.enode_mac, them.vn_mac), (them.enode_mac, stranger.vn_mac)] {
         let header = request(2, 1, OxId(5));
-        let els = TunneledEls { src, mac: Some(mac), neighbour: None, header, payload: &logo.octets() };
+        let els = TunneledEls { src, mac: Some(mac), neighbour: None, header, payload: &logo.bytes() };
         scene.logins.handle_fip_els(0, &els, &mut scene.ways);
         assert_eq!(scene.ways.take(), []);
     }
@@ -373,10 +373,10 @@ fn frames_that_are_none_are_dropped() {
     // FC-FS-3, frame delimiters: a sequence of one frame begins with SOFi3 and ends with EOFt.
     let link = Link { src, dst: neighbour(1, None).vn_mac, vlan: None };
     for (from_end, delimiter) in [(4, Eof::N.0), (4, Eof::NI.0), (4, Eof::A.0), (0, Sof::N3.0)] {
-        let mut octets = fcoe(&good, &rtv);
-        let at = if from_end == 0 { 13 } else { octets.len() - from_end };
-        octets[at] = delimiter;
-        scene.logins.handle(scene.now, &link, &FcoeFrame::new_checked(&octets).unwrap(), &mut scene.ways);
+        let mut bytes = fcoe(&good, &rtv);
+        let at = if from_end == 0 { 13 } else { bytes.len() - from_end };
+        bytes[at] = delimiter;
+        scene.logins.handle(scene.now, &link, &FcoeFrame::new_checked(&bytes).unwrap(), &mut scene.ways);
     }
     assert_eq!((scene.ways.take(), scene.logins.counters().malformed), (vec![], 10));
 }
@@ -437,7 +437,7 @@ fn busy_is_tried_again_after_two_seconds() {
     let flogi = scene.ways.only();
     scene.answer(&flogi, &flogi_accept(2));
     let plogi = scene.ways.only();
-    scene.answer(&plogi, &parameters(2).octets(ElsCommand::LS_ACC));
+    scene.answer(&plogi, &parameters(2).bytes(ElsCommand::LS_ACC));
     for round in 0..4 {
         let prli = scene.ways.only();
         assert_eq!(prli.command(), ElsCommand::PRLI);
@@ -495,7 +495,7 @@ fn a_beacon_leaves_what_the_claim_said_of_size() {
         let prli = scene.ways.take().pop().unwrap();
         scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
         let peer = scene.logins.peers().next().unwrap();
-        assert_eq!(peer.max_payload, takes, "FCoE header, FC header, CRC and EOF are 46 octets");
+        assert_eq!(peer.max_payload, takes, "FCoE header, FC header, CRC and EOF are 46 bytes");
     }
 }
 
@@ -524,7 +524,7 @@ fn the_name_of_a_request_is_its_own_until_it_is_answered() {
     scene.beacon(None);
     let waits = scene.ways.only().header.ox_id;
     let other = neighbour(3, None);
-    let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.octets();
+    let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.bytes();
     for _ in Logins::FIRST_OX_ID.0..=Logins::LAST_OX_ID.0 {
         scene.logins.neighbour_beacon(scene.now, &other, &mut scene.ways);
         assert_ne!(scene.ways.only().header.ox_id, waits);
@@ -547,7 +547,7 @@ fn a_full_queue_is_a_lost_frame() {
     // An answer is not sent again by itself: who asked asks again.
     scene.ways.full = true;
     let other = neighbour(3, None);
-    let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.octets();
+    let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.bytes();
     scene.frame(other.vn_mac, &request(3, 9, OxId(1)), &logo);
     assert_eq!((scene.ways.commands().len(), scene.logins.counters().unsent), (1, 2));
 }

@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 /// A capture file of Ethernet frames.
 fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
     let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, 1];
-    let mut octets: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
+    let mut bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
     for (frame, time) in frames.iter().zip(1_u32..) {
         let len = u32::try_from(frame.len()).unwrap();
-        octets.extend([time, 0, len, len].into_iter().flat_map(u32::to_le_bytes));
-        octets.extend(frame);
+        bytes.extend([time, 0, len, len].into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend(frame);
     }
-    octets
+    bytes
 }
 
 /// The Ethernet frame of what was sent inside FIP: a link service descriptor and the sender's MAC descriptor (FC-BB-6,
@@ -25,17 +25,17 @@ fn fip(sent: &Sent, src: &NeighbourInfo) -> Vec<u8> {
     let reply = sent.header.r_ctl == r_ctl::ELS_REPLY;
     let login =
         [ElsCommand::FLOGI, ElsCommand::LS_ACC].contains(&sent.command()) && sent.payload.len() == LoginRepr::LEN;
-    let descriptor = [&[if login { 7 } else { 9 }, 0, 0, 0], &sent.header.octets()[..], &sent.payload].concat();
+    let descriptor = [&[if login { 7 } else { 9 }, 0, 0, 0], &sent.header.bytes()[..], &sent.payload].concat();
     let words = u8::try_from(descriptor.len() / 4).unwrap();
-    let mut octets = [&sent.dst.0[..], &src.enode_mac.0, &[0x89, 0x14]].concat();
-    octets.extend([0x10, 0, 0, 2, 0, 1 + u8::from(reply), 0, words + 2, 0, 0]);
-    octets.extend(descriptor);
-    let descriptor = octets.len() - usize::from(words) * 4;
-    octets[descriptor + 1] = words;
-    octets.extend([2, 2]);
-    octets.extend(src.vn_mac.0);
-    octets.resize(octets.len().max(60), 0);
-    octets
+    let mut bytes = [&sent.dst.0[..], &src.enode_mac.0, &[0x89, 0x14]].concat();
+    bytes.extend([0x10, 0, 0, 2, 0, 1 + u8::from(reply), 0, words + 2, 0, 0]);
+    bytes.extend(descriptor);
+    let descriptor = bytes.len() - usize::from(words) * 4;
+    bytes[descriptor + 1] = words;
+    bytes.extend([2, 2]);
+    bytes.extend(src.vn_mac.0);
+    bytes.resize(bytes.len().max(60), 0);
+    bytes
 }
 
 /// The Ethernet frame of what was sent.
@@ -57,11 +57,11 @@ fn all_kinds() -> Vec<Sent> {
         let asked = greater.ways.only();
         match asked.command() {
             ElsCommand::PRLI => greater.answer(&asked, &page(ServicePage::EXECUTED, 0x1a2)),
-            _ => greater.answer(&asked, &parameters(2).octets(ElsCommand::LS_ACC)),
+            _ => greater.answer(&asked, &parameters(2).bytes(ElsCommand::LS_ACC)),
         }
     }
     let rtv = greater.ways.only();
-    greater.answer(&rtv, &RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 }.octets());
+    greater.answer(&rtv, &RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 }.bytes());
 
     // As the lesser name, with each reply.
     let mut lesser = Scene::ready();
@@ -69,7 +69,7 @@ fn all_kinds() -> Vec<Sent> {
     let adisc = lesser.ways.only();
     let NeighbourInfo { wwpn: port_name, wwnn: node_name, fc_id: id, .. } = lesser.info;
     let them = AdiscRepr { hard_address: FcId::new(0), port_name, node_name, id };
-    lesser.answer(&adisc, &them.octets(ElsCommand::LS_ACC));
+    lesser.answer(&adisc, &them.bytes(ElsCommand::LS_ACC));
     let exchange = ExchangeRepr { originator: id, ox_id: OxId(5), rx_id: RxId(7) };
     let status = ExchangeStatus { rx_id: RxId(7), transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
     lesser.ways.exchange = Some((id, OxId(5), status));
@@ -85,7 +85,7 @@ fn all_kinds() -> Vec<Sent> {
         lesser.ask(&request);
     }
     lesser.prli(0x1a2);
-    lesser.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
+    lesser.ask_bytes(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
     let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, OxId(99)) };
     lesser.frame(lesser.info.vn_mac, &abort, &[]);
     lesser.ask_fip(&ElsRequest::Flogi(parameters(2)));
@@ -126,7 +126,7 @@ fn tshark_reads_all_our_link_services() {
     for (line, sent) in text.lines().zip(&all) {
         let fields: Vec<_> = line.split('\t').collect();
         let id = |id: FcId| {
-            let [a, b, c] = id.octets();
+            let [a, b, c] = id.bytes();
             format!("{a:02x}.{b:02x}.{c:02x}")
         };
         let header = sent.header;

@@ -95,18 +95,18 @@ pub(crate) fn fcoe(header: &FcHeader, payload: &[u8]) -> Vec<u8> {
     let fill = payload.len().next_multiple_of(4) - payload.len();
     let header = FcHeader { f_ctl: header.f_ctl | u32::try_from(fill).unwrap(), ..*header };
     let repr = FcoeRepr { sof: Sof::I3, eof: Eof::T };
-    let mut octets = repr.header().to_vec();
-    octets.extend(header.octets());
-    octets.extend(payload);
-    octets.extend([0; 3].iter().take(fill));
-    let crc = crc32(&octets[14..]);
-    octets.extend(repr.trailer(crc));
-    octets
+    let mut bytes = repr.header().to_vec();
+    bytes.extend(header.bytes());
+    bytes.extend(payload);
+    bytes.extend([0; 3].iter().take(fill));
+    let crc = crc32(&bytes[14..]);
+    bytes.extend(repr.trailer(crc));
+    bytes
 }
 
-fn crc32(octets: &[u8]) -> u32 {
-    !octets.iter().fold(!0, |crc, octet| {
-        (0..8).fold(crc ^ u32::from(*octet), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
     })
 }
 
@@ -229,7 +229,7 @@ impl Scene {
         let rtv = scene.ways.take().pop().unwrap();
         assert_eq!(rtv.command(), ElsCommand::RTV);
         let times = RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 };
-        scene.answer(&rtv, &times.octets());
+        scene.answer(&rtv, &times.bytes());
         assert_eq!(scene.logins.peers().count(), 1);
         assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(_)]));
         scene
@@ -245,10 +245,10 @@ impl Scene {
     pub(crate) fn ask(&mut self, asked: &ElsRequest<'_>) {
         let mut payload = [0; 2112];
         let len = asked.emit(&mut payload).unwrap();
-        self.ask_octets(&payload[..len]);
+        self.ask_bytes(&payload[..len]);
     }
 
-    pub(crate) fn ask_octets(&mut self, payload: &[u8]) {
+    pub(crate) fn ask_bytes(&mut self, payload: &[u8]) {
         self.ox_id.0 += 1;
         self.frame(self.info.vn_mac, &request(self.them, self.us, self.ox_id), payload);
     }
@@ -264,7 +264,7 @@ impl Scene {
 
     /// A PRLI with these parameters.
     pub(crate) fn prli(&mut self, parameters: u32) {
-        self.ask_octets(&ServicePage::fcp(ServicePage::IMAGE_PAIR, parameters).payload(ElsCommand::PRLI));
+        self.ask_bytes(&ServicePage::fcp(ServicePage::IMAGE_PAIR, parameters).payload(ElsCommand::PRLI));
     }
 
     /// Replies to what the machine asked, the same way.
@@ -277,14 +277,14 @@ impl Scene {
 
     /// Rejects what the machine asked.
     pub(crate) fn refuse(&mut self, to: &Sent, reason: u8, explanation: u8) {
-        self.answer(to, &LsRjtRepr::new(reason, explanation).octets());
+        self.answer(to, &LsRjtRepr::new(reason, explanation).bytes());
     }
 
     /// A frame from a MAC address.
     pub(crate) fn frame(&mut self, src: MacAddr, header: &FcHeader, payload: &[u8]) {
-        let octets = fcoe(header, payload);
+        let bytes = fcoe(header, payload);
         let link = Link { src, dst: neighbour(self.us, None).vn_mac, vlan: None };
-        let frame = FcoeFrame::new_checked(&octets).unwrap();
+        let frame = FcoeFrame::new_checked(&bytes).unwrap();
         let before = self.hear(Sent { fip: false, dst: link.dst, header: *header, payload: payload.to_vec() });
         self.logins.handle(self.now, &link, &frame, &mut self.ways);
         self.trace.extend_from_slice(&self.ways.sent[before..]);
@@ -345,5 +345,5 @@ pub(crate) const LOGIN_FIRST: (u8, u8) = (els_reason::UNABLE, els_explanation::L
 pub(crate) const NOT_NEIGHBOUR: (u8, u8) = (els_reason::FIP_ERROR, els_explanation::NOT_NEIGHBOUR);
 
 pub(crate) fn flogi_accept(number: u16) -> [u8; 116] {
-    parameters(number).octets(ElsCommand::LS_ACC)
+    parameters(number).bytes(ElsCommand::LS_ACC)
 }

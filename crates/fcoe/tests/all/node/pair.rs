@@ -217,7 +217,7 @@ fn who_does_not_say_what_it_is_is_asked() {
             pair.nodes[i].poll(pair.now, &mut out);
             for frame in &mut out.0 {
                 // The features of types 08 to 0f: the second word of the map in descriptor 0x0f.
-                if let Some(at) = frame.windows(2).position(|octets| octets == [0x0f, 41]) {
+                if let Some(at) = frame.windows(2).position(|bytes| bytes == [0x0f, 41]) {
                     frame[at + 4 + 32..][..8].fill(0);
                 }
             }

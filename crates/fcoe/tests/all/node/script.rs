@@ -25,8 +25,8 @@ struct Sent {
 }
 
 impl Sent {
-    fn of(octets: &[u8]) -> Option<Self> {
-        let ethernet = EthernetFrame::new_checked(octets).unwrap();
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let ethernet = EthernetFrame::new_checked(bytes).unwrap();
         if ethernet.ethertype() == EtherType::FIP {
             let frame = FipFrame::new_checked(ethernet.payload()).unwrap();
             let els = FipElsRepr::parse(&frame).ok()?;
@@ -117,7 +117,7 @@ impl Scene {
         scene.take();
         scene.ask_fip(FipElsKind::Flogi, &ElsRequest::Flogi(parameters()));
         scene.ask(&ElsRequest::Plogi(parameters()));
-        scene.ask_octets(&ServicePage::fcp(ServicePage::IMAGE_PAIR, does).payload(ElsCommand::PRLI));
+        scene.ask_bytes(&ServicePage::fcp(ServicePage::IMAGE_PAIR, does).payload(ElsCommand::PRLI));
         let sent = scene.take();
         let commands: Vec<_> = sent.iter().map(Sent::command).collect();
         assert_eq!(commands, [ElsCommand::LS_ACC, ElsCommand::LS_ACC, ElsCommand::PRLI, ElsCommand::LS_ACC]);
@@ -125,7 +125,7 @@ impl Scene {
         scene.answer(&sent[2], &ServicePage::fcp(flags, does).payload(ElsCommand::LS_ACC));
         let rtv = scene.only();
         assert_eq!(rtv.command(), ElsCommand::RTV);
-        scene.answer(&rtv, &times.octets());
+        scene.answer(&rtv, &times.bytes());
         assert_eq!((scene.take().len(), scene.node.peers().count()), (0, 1));
         scene.events();
         scene
@@ -136,7 +136,7 @@ impl Scene {
         let mut out = Out::default();
         does(&mut self.node, self.now, &mut out);
         self.node.poll(self.now, &mut out);
-        self.sent.extend(out.0.iter().filter_map(|octets| Sent::of(octets)));
+        self.sent.extend(out.0.iter().filter_map(|bytes| Sent::of(bytes)));
     }
 
     fn hear(&mut self, frame: &[u8]) {
@@ -181,10 +181,10 @@ impl Scene {
         };
         let src = if kind == Vn2vnKind::Beacon { port.mac } else { enode };
         let dst = if kind == Vn2vnKind::ClaimResponse { TARGET } else { FipFrame::ALL_VN2VN_MACS };
-        let mut octets = vec![0; 14 + repr.buffer_len()];
-        let rest = EthernetRepr { dst, src, ethertype: EtherType::FIP }.emit(&mut octets).unwrap();
+        let mut bytes = vec![0; 14 + repr.buffer_len()];
+        let rest = EthernetRepr { dst, src, ethertype: EtherType::FIP }.emit(&mut bytes).unwrap();
         repr.emit(rest).unwrap();
-        self.hear(&octets);
+        self.hear(&bytes);
     }
 
     fn beacon(&mut self) {
@@ -194,10 +194,10 @@ impl Scene {
     /// A link service inside FIP.
     fn fip(&mut self, kind: FipElsKind, reply: bool, header: FcHeader, payload: &[u8]) {
         let repr = FipElsRepr { kind, reply, flags: FipFlags::default(), header, payload, mac: Some(mac(THEIRS)) };
-        let mut octets = vec![0; 14 + repr.buffer_len()];
+        let mut bytes = vec![0; 14 + repr.buffer_len()];
         let ethernet = EthernetRepr { dst: TARGET, src: INITIATOR, ethertype: EtherType::FIP };
-        repr.emit(ethernet.emit(&mut octets).unwrap()).unwrap();
-        self.hear(&octets);
+        repr.emit(ethernet.emit(&mut bytes).unwrap()).unwrap();
+        self.hear(&bytes);
     }
 
     /// Asks for something inside FIP, in this descriptor.
@@ -216,10 +216,10 @@ impl Scene {
     fn ask(&mut self, asked: &ElsRequest<'_>) {
         let mut payload = [0; 256];
         let len = asked.emit(&mut payload).unwrap();
-        self.ask_octets(&payload[..len]);
+        self.ask_bytes(&payload[..len]);
     }
 
-    fn ask_octets(&mut self, payload: &[u8]) {
+    fn ask_bytes(&mut self, payload: &[u8]) {
         self.ox_id.0 += 1;
         self.fc(header(r_ctl::ELS_REQUEST, FcType::ELS, self.ox_id), payload);
     }
@@ -420,7 +420,7 @@ fn replies_go_to_whom_the_ox_id_says() {
         };
         sent.iter().find(of).unwrap_or_else(|| panic!("{sent:?}"))
     };
-    let reject = LsRjtRepr::new(els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE).octets();
+    let reject = LsRjtRepr::new(els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE).bytes();
     // The target's exchange is over, whoever the OX_ID might be of too.
     scene.answer(about(THEIRS), &reject);
     assert_eq!(scene.node.target().unwrap().counters().forgotten, 1);
@@ -620,7 +620,7 @@ fn each_part_wakes_the_node_in_time() {
     scene.ask_fip(FipElsKind::Flogi, &ElsRequest::Flogi(parameters()));
     scene.ask(&ElsRequest::Plogi(parameters()));
     let prli = scene.take().pop().unwrap();
-    scene.answer(&prli, &LsRjtRepr::new(els_reason::LOGICAL_BUSY, els_explanation::NONE).octets());
+    scene.answer(&prli, &LsRjtRepr::new(els_reason::LOGICAL_BUSY, els_explanation::NONE).bytes());
     scene.pass(2 * SECOND + 100 * MS);
     assert_eq!(scene.only().command(), ElsCommand::PRLI, "E_D_TOV after the reject");
 }

@@ -35,18 +35,18 @@ pub(crate) fn frame(link: &Link, mut header: FcHeader, payload: &[u8]) -> Vec<u8
     let fill = payload.len().next_multiple_of(4) - payload.len();
     header.f_ctl |= u32::try_from(fill).unwrap();
     let ends = FcoeRepr { sof: Sof::I3, eof: Eof::T };
-    let mut octets = [link.dst.0, link.src.0].concat();
+    let mut bytes = [link.dst.0, link.src.0].concat();
     if let Some(VlanTag(tag)) = link.vlan {
-        octets.extend([0x81, 0]);
-        octets.extend(tag.to_be_bytes());
+        bytes.extend([0x81, 0]);
+        bytes.extend(tag.to_be_bytes());
     }
-    octets.extend([0x89, 0x06]);
-    octets.extend(ends.header());
-    octets.extend(header.octets());
-    octets.extend(payload);
-    octets.extend(&[0; 3][..fill]);
-    octets.extend(ends.trailer(0));
-    octets
+    bytes.extend([0x89, 0x06]);
+    bytes.extend(ends.header());
+    bytes.extend(header.bytes());
+    bytes.extend(payload);
+    bytes.extend(&[0; 3][..fill]);
+    bytes.extend(ends.trailer(0));
+    bytes
 }
 
 pub(crate) fn config(mac: MacAddr) -> NodeConfig {

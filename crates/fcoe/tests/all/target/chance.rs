@@ -24,15 +24,15 @@ impl Chance {
     /// The next frame that arrives, if one does: mostly the first, at times a later one, or the same twice, or none.
     fn take(&mut self, queue: &mut VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         let at = if self.below(20) == 0 { self.below(queue.len().max(1)) } else { 0 };
-        let octets = queue.remove(at)?;
+        let bytes = queue.remove(at)?;
         match self.below(40) {
             0 => None,
             1 => {
                 let later = self.below(queue.len() + 1);
-                queue.insert(later, octets.clone());
-                Some(octets)
+                queue.insert(later, bytes.clone());
+                Some(bytes)
             }
-            _ => Some(octets),
+            _ => Some(bytes),
         }
     }
 }
@@ -77,7 +77,7 @@ impl World {
         rig.device().memory.piece = [1 << 20, 1000, 4096][chance.below(3)];
         let expected = (0..REGION * REGIONS).map(pattern).collect();
         let (to_target, to_initiator, open) = (VecDeque::new(), VecDeque::new(), BTreeMap::new());
-        rig.device().memory.octets.truncate(1 << 18);
+        rig.device().memory.bytes.truncate(1 << 18);
         Self { chance, rig, to_target, to_initiator, open, expected, next_ox_id: OxId(0), good: 0 }
     }
 
@@ -128,7 +128,7 @@ impl World {
             let offset = if io.write { status.transferred } else { u32::try_from(missing).unwrap() };
             let request = FcpSrr { ox_id, rx_id, offset, r_ctl };
             let header = header(s_id, OURS, r_ctl::FC4_LS_REQUEST, 0x29_0000, OxId(0xeff0), RxId::UNASSIGNED);
-            return self.to_target.push_back(frame(header, Sof::I3, Eof::T, &request.octets()));
+            return self.to_target.push_back(frame(header, Sof::I3, Eof::T, &request.bytes()));
         }
         io.aborting = true;
         let header = header(s_id, OURS, r_ctl::BLS_ABTS, 0x09_0000, ox_id, rx_id);
@@ -136,8 +136,8 @@ impl World {
     }
 
     /// Processes a frame as the initiator.
-    fn initiator(&mut self, octets: &[u8]) {
-        let frame = FcoeFrame::new_checked(octets).unwrap();
+    fn initiator(&mut self, bytes: &[u8]) {
+        let frame = FcoeFrame::new_checked(bytes).unwrap();
         let (header, payload) = (*frame.header(), frame.payload());
         if matches!(header.r_ctl, r_ctl::FC4_LS_REPLY) {
             return;
@@ -183,7 +183,7 @@ impl World {
     fn aborted(&mut self, ox_id: OxId) {
         let Some(io) = self.open.remove(&ox_id).filter(|io| io.write) else { return };
         for (i, new) in io.data.iter().enumerate() {
-            let there = self.rig.device().memory.octets[io.start + i];
+            let there = self.rig.device().memory.bytes[io.start + i];
             assert!(there == *new || there == self.expected[io.start + i]);
             self.expected[io.start + i] = there;
         }
@@ -199,15 +199,15 @@ impl World {
                 self.rig.poll();
             }
             20..60 => {
-                if let Some(octets) = self.chance.take(&mut self.to_target) {
-                    let s_id = FcoeFrame::new_checked(&octets).unwrap().header().s_id;
+                if let Some(bytes) = self.chance.take(&mut self.to_target) {
+                    let s_id = FcoeFrame::new_checked(&bytes).unwrap().header().s_id;
                     let from = self.rig.peers.iter().position(|peer| peer.fc_id == s_id).unwrap();
-                    self.rig.take(from, &octets);
+                    self.rig.take(from, &bytes);
                 }
             }
             _ => {
-                if let Some(octets) = self.chance.take(&mut self.to_initiator) {
-                    self.initiator(&octets);
+                if let Some(bytes) = self.chance.take(&mut self.to_initiator) {
+                    self.initiator(&bytes);
                 }
             }
         }
@@ -218,7 +218,7 @@ impl World {
     fn check(&mut self) {
         for region in (0..REGIONS).filter(|region| self.open.values().all(|io| io.region != *region)) {
             let range = region * REGION..(region + 1) * REGION;
-            assert!(self.rig.device().memory.octets[range.clone()] == self.expected[range], "region {region}");
+            assert!(self.rig.device().memory.bytes[range.clone()] == self.expected[range], "region {region}");
         }
     }
 
@@ -228,13 +228,13 @@ impl World {
             self.rig.wire.room = 1_000_000;
             self.rig.poll();
             self.to_initiator.extend(self.rig.wire.frames.drain(..));
-            while let Some(octets) = self.to_initiator.pop_front() {
-                self.initiator(&octets);
+            while let Some(bytes) = self.to_initiator.pop_front() {
+                self.initiator(&bytes);
             }
-            while let Some(octets) = self.to_target.pop_front() {
-                let s_id = FcoeFrame::new_checked(&octets).unwrap().header().s_id;
+            while let Some(bytes) = self.to_target.pop_front() {
+                let s_id = FcoeFrame::new_checked(&bytes).unwrap().header().s_id;
                 let from = self.rig.peers.iter().position(|peer| peer.fc_id == s_id).unwrap();
-                self.rig.take(from, &octets);
+                self.rig.take(from, &bytes);
             }
             self.to_initiator.extend(self.rig.wire.frames.drain(..));
             let left: Vec<(OxId, usize)> = self.open.iter().map(|(ox_id, io)| (*ox_id, io.from)).collect();
@@ -243,13 +243,13 @@ impl World {
             }
         }
         self.to_initiator.extend(self.rig.wire.frames.drain(..));
-        while let Some(octets) = self.to_initiator.pop_front() {
-            self.initiator(&octets);
+        while let Some(bytes) = self.to_initiator.pop_front() {
+            self.initiator(&bytes);
         }
         assert_eq!(self.open.len(), 0);
         self.check();
-        let beyond = self.rig.device().memory.octets.iter().enumerate().skip(REGION * REGIONS);
-        assert!(beyond.clone().count() > REGION && beyond.clone().all(|(at, octet)| *octet == pattern(at)));
+        let beyond = self.rig.device().memory.bytes.iter().enumerate().skip(REGION * REGIONS);
+        assert!(beyond.clone().count() > REGION && beyond.clone().all(|(at, byte)| *byte == pattern(at)));
         self.rig.now += 2000 * SECOND;
         self.rig.poll();
         assert_eq!((self.rig.target.exchanges(), self.rig.device().away, self.rig.device().open.len()), (0, 0, 0));
@@ -261,7 +261,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_fault_of_the_network_makes_a_wrong_octet_or_leaves_an_exchange(seed: u64) {
+    fn no_fault_of_the_network_makes_a_wrong_byte_or_leaves_an_exchange(seed: u64) {
         let mut world = World::new(seed);
         for _ in 0..20 {
             for _ in 0..100 {
@@ -288,8 +288,8 @@ proptest! {
                 }
             }
             let at = world.chance.below(world.to_target.len().max(1));
-            let Some(octets) = world.to_target.get(at) else { continue };
-            let real = FcoeFrame::new_checked(octets).unwrap();
+            let Some(bytes) = world.to_target.get(at) else { continue };
+            let real = FcoeFrame::new_checked(bytes).unwrap();
             let (mut header, mut payload) = (*real.header(), real.payload().to_vec());
             let (mut sof, mut eof) = (real.sof(), real.eof());
             let from = world.rig.peers.iter().position(|peer| peer.fc_id == header.s_id).unwrap();
@@ -319,12 +319,12 @@ proptest! {
             world.rig.take(from, &forged);
             world.rig.poll();
             let sent: Vec<Vec<u8>> = world.rig.wire.frames.drain(..).collect();
-            for octets in sent {
-                world.initiator_blindly(&octets);
+            for bytes in sent {
+                world.initiator_blindly(&bytes);
             }
         }
-        for (at, octet) in world.rig.device().memory.octets.iter().enumerate() {
-            prop_assert!(asked[at] || *octet == pattern(at));
+        for (at, byte) in world.rig.device().memory.bytes.iter().enumerate() {
+            prop_assert!(asked[at] || *byte == pattern(at));
         }
         for peer in world.rig.peers {
             world.rig.target.down(peer.id);
@@ -335,8 +335,8 @@ proptest! {
 
 impl World {
     /// Answers FCP_XFER_RDY, and believes nothing else.
-    fn initiator_blindly(&mut self, octets: &[u8]) {
-        let frame = FcoeFrame::new_checked(octets).unwrap();
+    fn initiator_blindly(&mut self, bytes: &[u8]) {
+        let frame = FcoeFrame::new_checked(bytes).unwrap();
         let header = *frame.header();
         let Some(io) = self.open.get(&header.ox_id).filter(|_| header.r_ctl == r_ctl::DATA_DESCRIPTOR) else { return };
         let ready = FcpTransferReady::parse(frame.payload()).unwrap();

@@ -36,8 +36,8 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
         rig.wire.silent();
         assert_eq!((rig.target.exchanges(), rig.device().away), (0, 0));
         let counters = rig.target.counters();
-        assert_eq!((counters.commands, counters.responses, counters.octets_sent), (1, 1, 200 * 512));
-        assert_eq!(rig.target.peers().next().unwrap().octets_sent, 200 * 512);
+        assert_eq!((counters.commands, counters.responses, counters.bytes_sent), (1, 1, 200 * 512));
+        assert_eq!(rig.target.peers().next().unwrap().bytes_sent, 200 * 512);
     }
 }
 
@@ -47,10 +47,10 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
 fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
     let mut rig = rig();
     let cdb = cdb(0x12, 0, 0);
-    for (data_len, octets, wanted, sent, residual) in
+    for (data_len, bytes, wanted, sent, residual) in
         [(36, 36, 36, 36, 0), (96, 36, 36, 36, -60), (5, 36, 36, 5, 31), (0, 36, 36, 0, 36), (255, 0, 0, 0, -255)]
     {
-        rig.device().plans.push_back(Behaviour::Send(vec![9; octets], good(wanted)));
+        rig.device().plans.push_back(Behaviour::Send(vec![9; bytes], good(wanted)));
         rig.command(0, OxId(1), &FcpCommand { read: true, data_len, ..plain(&cdb) });
         if sent > 0 {
             assert_eq!(rig.wire.expect(r_ctl::DATA).payload, vec![9; sent]);
@@ -73,7 +73,7 @@ fn sense_data_goes_with_its_status() {
     let sent = rig.wire.expect(r_ctl::STATUS);
     let unit = FcpResponse::parse(&sent.payload).unwrap();
     assert_eq!((unit.status, unit.confirm, unit.sense), (2, false, &check(6, 0).sense[..18]));
-    assert_eq!(sent.header.f_ctl, 0x98_0002, "two octets fill the last word");
+    assert_eq!(sent.header.f_ctl, 0x98_0002, "two bytes fill the last word");
 }
 
 /// FCP-4, clause 9.3: one FCP_XFER_RDY asks for all data, at relative offset 0, and hands over the initiative.
@@ -91,16 +91,16 @@ fn data_out_is_asked_for_and_placed() {
         rig.wire.silent();
         placed(&mut rig, 10 * 512, &[0xab; 9 * 512]);
         assert_eq!((rig.target.exchanges(), rig.device().away), (0, 0));
-        assert_eq!(rig.target.counters().octets_received, 9 * 512);
+        assert_eq!(rig.target.counters().bytes_received, 9 * 512);
     }
 }
 
 /// The memory is as it was at first, but for `data` at `offset`.
 #[track_caller]
 fn placed(rig: &mut Rig, offset: usize, data: &[u8]) {
-    for (at, octet) in rig.device().memory.octets.iter().enumerate() {
+    for (at, byte) in rig.device().memory.bytes.iter().enumerate() {
         let expected = if (offset..offset + data.len()).contains(&at) { data[at - offset] } else { pattern(at) };
-        assert_eq!(*octet, expected, "octet {at}");
+        assert_eq!(*byte, expected, "byte {at}");
     }
 }
 
@@ -191,10 +191,10 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
         (wrong(FcHeader { f_ctl: 8, ..last }, Sof::N3, Eof::N, 2048), TargetDrop::WrongEnd),
     ];
     for (bad, good) in [(&bad_first[..], &good[0]), (&bad_next[..], &good[1])] {
-        let before = usize::try_from(rig.target.counters().octets_received).unwrap();
-        for (i, (octets, reason)) in bad.iter().enumerate() {
+        let before = usize::try_from(rig.target.counters().bytes_received).unwrap();
+        for (i, (bytes, reason)) in bad.iter().enumerate() {
             let count = rig.dropped(*reason);
-            rig.take(0, octets);
+            rig.take(0, bytes);
             assert_eq!(rig.dropped(*reason), count + 1, "{i}: {reason:?} {:?}", rig.target.counters());
             rig.wire.silent();
         }

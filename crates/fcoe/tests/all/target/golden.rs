@@ -76,9 +76,9 @@ fn play(
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload, ..peer });
     // Task management functions need no plan.
     let mut answers: Vec<Vec<Sent>> = Vec::new();
-    for (number, octets) in capture.iter().enumerate() {
+    for (number, bytes) in capture.iter().enumerate() {
         rig.now = SECOND + times[number];
-        let Some(golden) = fcoe(octets).filter(|frame| frame.header().d_id == OURS && !lost(number + 1)) else {
+        let Some(golden) = fcoe(bytes).filter(|frame| frame.header().d_id == OURS && !lost(number + 1)) else {
             continue;
         };
         let mut header = *golden.header();
@@ -121,7 +121,7 @@ fn same(recorded: &Recorded, sent: &[Sent]) {
         let ours = sent.next().unwrap();
         assert_eq!(
             (ours.header.f_ctl, ours.header.seq_id, ours.payload[..].to_vec()),
-            (0x89_0000, 1, ready.octets().to_vec())
+            (0x89_0000, 1, ready.bytes().to_vec())
         );
     }
     for golden in &recorded.data {
@@ -139,8 +139,7 @@ fn same(recorded: &Recorded, sent: &[Sent]) {
         }
         assert_eq!(header, golden.header);
         assert!(
-            expected.sense.starts_with(unit.sense)
-                && expected.sense[unit.sense.len()..].iter().all(|octet| *octet == 0)
+            expected.sense.starts_with(unit.sense) && expected.sense[unit.sense.len()..].iter().all(|byte| *byte == 0)
         );
         assert_eq!(FcpResponse { sense: &[], ..unit }, FcpResponse { sense: &[], ..expected });
         if unit.sense.is_empty() {

@@ -35,10 +35,10 @@ impl Rig {
     }
 
     fn reply(&mut self, from: usize, ox_id: OxId, reply: &ElsReply<'_>) {
-        let mut octets = [0; 32];
-        let len = reply.emit(&mut octets).unwrap();
+        let mut bytes = [0; 32];
+        let len = reply.emit(&mut bytes).unwrap();
         let header = self.header(from, r_ctl::ELS_REPLY, 0x99_0000, ox_id, RxId(0x1234));
-        self.send(from, FcHeader { fc_type: FcType::ELS, ..header }, &octets[..len]);
+        self.send(from, FcHeader { fc_type: FcType::ELS, ..header }, &bytes[..len]);
     }
 
     fn status(&mut self, ox_id: OxId, about: ExchangeRepr, status: u32) {
@@ -56,7 +56,7 @@ impl Rig {
 fn a_write_that_came_twice_is_given_up() {
     let mut rig = rig();
     let rx_id = rig.zombie();
-    rig.device().memory.octets[3 * 512..4 * 512].fill(0xbb);
+    rig.device().memory.bytes[3 * 512..4 * 512].fill(0xbb);
     assert_eq!((rig.target.exchanges(), rig.target.peers().next().unwrap().queue_depth), (1, 1));
     rig.now += 3 * SECOND - 1;
     rig.poll();
@@ -73,7 +73,7 @@ fn a_write_that_came_twice_is_given_up() {
     // Data that comes nevertheless is nobody's.
     rig.data(0, OxId(7), rx_id, 0, &[0xaa; 512]);
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 1);
-    assert_eq!(rig.device().memory.octets[3 * 512..4 * 512], [0xbb; 512]);
+    assert_eq!(rig.device().memory.bytes[3 * 512..4 * 512], [0xbb; 512]);
     rig.wire.silent();
 }
 
@@ -130,10 +130,10 @@ fn an_exchange_whose_data_has_come_is_known() {
     rig.now += 3 * SECOND + SECOND / 2;
     rig.poll();
     let (ox_id, _) = rig.asked();
-    let mut octets = [0; 8];
-    ElsReply::Reject(UNKNOWN).emit(&mut octets).unwrap();
+    let mut bytes = [0; 8];
+    ElsReply::Reject(UNKNOWN).emit(&mut bytes).unwrap();
     let header = rig.header(0, r_ctl::ELS_REPLY, 0x59_0000, ox_id, RxId(0x1234));
-    rig.send(0, FcHeader { fc_type: FcType::ELS, ..header }, &octets);
+    rig.send(0, FcHeader { fc_type: FcType::ELS, ..header }, &bytes);
     assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.exchanges()), (1, 1));
     rig.wire.room = 0;
     rig.data(0, OxId(7), rx_id, 0, &[0xcc; 512]);
@@ -191,7 +191,7 @@ fn of_two_commands_by_one_name_none_is_done() {
     rig.wire.silent();
     rig.data(0, OxId(7), rx_id, 0, &[0xaa; 512]);
     assert_eq!((rig.dropped(TargetDrop::Late), rig.dropped(TargetDrop::UnknownExchange)), (2, 1));
-    assert!(rig.device().memory.octets.iter().enumerate().all(|(at, octet)| *octet == pattern(at)));
+    assert!(rig.device().memory.bytes.iter().enumerate().all(|(at, byte)| *byte == pattern(at)));
     // A function does as much as a command.
     rig.write(0, OxId(7), 3, 1);
     rig.ready();
@@ -228,7 +228,7 @@ fn a_command_whose_data_comes_is_the_newer_one() {
         assert_eq!(rig.response(OxId(7)), (0, 0, None));
         rig.wire.silent();
         assert_eq!((rig.dropped(TargetDrop::Late), rig.target.counters().replaced), (2, 0));
-        assert_eq!(rig.device().memory.octets[3 * 512..5 * 512], [[0xaa; 512], [0xbb; 512]].concat());
+        assert_eq!(rig.device().memory.bytes[3 * 512..5 * 512], [[0xaa; 512], [0xbb; 512]].concat());
     }
 }
 

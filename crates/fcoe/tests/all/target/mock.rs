@@ -64,19 +64,19 @@ pub(crate) struct Mock {
 /// Memory that lies in pieces.
 #[derive(Debug)]
 pub(crate) struct Chunked {
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) piece: usize,
 }
 
 impl Memory for Chunked {
     fn read(&self, offset: u64, len: usize) -> &[u8] {
-        let start = usize::try_from(offset).unwrap().min(self.octets.len());
+        let start = usize::try_from(offset).unwrap().min(self.bytes.len());
         let piece = (start / self.piece + 1) * self.piece;
-        &self.octets[start..(start + len).min(piece).min(self.octets.len())]
+        &self.bytes[start..(start + len).min(piece).min(self.bytes.len())]
     }
 
-    fn write(&mut self, offset: u64, octets: &[u8]) {
-        self.octets[usize::try_from(offset).unwrap()..][..octets.len()].copy_from_slice(octets);
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self.bytes[usize::try_from(offset).unwrap()..][..bytes.len()].copy_from_slice(bytes);
     }
 
     fn protection(&self, _: u64) -> Option<[u8; 8]> {
@@ -89,9 +89,9 @@ impl Memory for Chunked {
 impl Mock {
     /// With a memory of so many bytes, each of them known.
     pub(crate) fn new(len: usize) -> Self {
-        let octets = (0..len).map(pattern).collect();
+        let bytes = (0..len).map(pattern).collect();
         Self {
-            memory: Chunked { octets, piece: 1 << 20 },
+            memory: Chunked { bytes, piece: 1 << 20 },
             plans: VecDeque::new(),
             events: Vec::new(),
             later: VecDeque::new(),
@@ -108,16 +108,16 @@ impl Mock {
         let lba = u64::from(u32::from_be_bytes(task.cdb[2..6].try_into().unwrap()));
         let len = usize::from(u16::from_be_bytes([task.cdb[7], task.cdb[8]])) * 512;
         let (start, wanted) = (lba * 512, len as u64);
-        if start + wanted > self.memory.octets.len() as u64 {
+        if start + wanted > self.memory.bytes.len() as u64 {
             return Behaviour::End(check(5, 0));
         }
-        let octets = u32::try_from(len).unwrap();
+        let bytes = u32::try_from(len).unwrap();
         match (task.cdb[0], self.buffers) {
-            (0x28, false) => Behaviour::SendMemory(start, octets, good(wanted)),
+            (0x28, false) => Behaviour::SendMemory(start, bytes, good(wanted)),
             (0x28, true) => {
-                Behaviour::Send(self.memory.octets[usize::try_from(start).unwrap()..][..len].to_vec(), good(wanted))
+                Behaviour::Send(self.memory.bytes[usize::try_from(start).unwrap()..][..len].to_vec(), good(wanted))
             }
-            (0x2a, false) => Behaviour::ReceiveMemory(start, octets.min(task.data_out), good(wanted)),
+            (0x2a, false) => Behaviour::ReceiveMemory(start, bytes.min(task.data_out), good(wanted)),
             (0x2a, true) => Behaviour::Receive(len.min(task.data_out as usize), good(wanted)),
             (0x00, _) => Behaviour::End(good(0)),
             _ => Behaviour::End(check(5, 0)),

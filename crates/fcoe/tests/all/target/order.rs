@@ -33,7 +33,7 @@ impl Rig<Disks> {
         for _ in 0..frames {
             let sent = self.wire.expect(r_ctl::DATA);
             assert_eq!(sent.header.ox_id, ox_id);
-            assert!(sent.payload.iter().all(|octet| *octet == 0x11), "it was overtaken");
+            assert!(sent.payload.iter().all(|byte| *byte == 0x11), "it was overtaken");
         }
     }
 }

@@ -81,7 +81,7 @@ fn names_of_an_aborted_exchange_rest() {
     }
     assert_eq!(rig.target.counters().aborted, 1);
     rig.data(0, OxId(2), rx_id, 0, &[1; 2048]);
-    assert_eq!((rig.dropped(TargetDrop::UnaskedData), rig.device().memory.octets[0]), (1, pattern(0)));
+    assert_eq!((rig.dropped(TargetDrop::UnaskedData), rig.device().memory.bytes[0]), (1, pattern(0)));
     assert_eq!(e_stat(&rig, OxId(2), rx_id), Some((0xb400_0000, 0)));
     let (s_id, other) = (rig.peers[0].fc_id, rig.peers[1].fc_id);
     assert!(!rig.target.reinstate(other, OxId(2), rx_id) && !rig.target.reinstate(s_id, OxId(3), rx_id));
@@ -213,7 +213,7 @@ fn srr_skips_nothing_that_was_not_sent() {
     assert_eq!(rig.response(OxId(1)), (0, 0, None));
     // FC-FS-3, clause 12.7: a request hands over the initiative.
     let header = rig.header(0, r_ctl::FC4_LS_REQUEST, 0x28_0000, OxId(0xeff0), RxId::UNASSIGNED);
-    rig.send(0, header, &FcpSrr { ox_id: OxId(1), rx_id: RxId(0), offset: 0, r_ctl: r_ctl::STATUS }.octets());
+    rig.send(0, header, &FcpSrr { ox_id: OxId(1), rx_id: RxId(0), offset: 0, r_ctl: r_ctl::STATUS }.bytes());
     rig.wire.silent();
     assert_eq!(rig.dropped(TargetDrop::Unexpected), 1);
 }
@@ -254,7 +254,7 @@ fn srr_asks_for_data_out_again() {
     assert_eq!(rig.ready(), (rx_id, 2048, 6144));
     rig.data(0, OxId(1), rx_id, 2048, &[2; 6144]);
     assert_eq!(rig.response(OxId(1)), (0, 0, None));
-    assert_eq!(rig.device().memory.octets[2047..2049], [1, 2]);
+    assert_eq!(rig.device().memory.bytes[2047..2049], [1, 2]);
     // And the response again, though all is over.
     rig.srr(0, &FcpSrr { ox_id: OxId(1), rx_id, offset: 0, r_ctl: r_ctl::STATUS });
     assert_eq!(reply(&mut rig), FcpSrrReply::Accept);
@@ -290,7 +290,7 @@ fn srr_is_rejected_with_its_reason() {
 /// Ended exchanges are kept within bounds: the oldest goes first.
 #[test]
 fn finished_exchanges_are_bounded() {
-    let config = TargetConfig { max_finished: 3, max_finished_octets: 8192, ..TargetConfig::default() };
+    let config = TargetConfig { max_finished: 3, max_finished_bytes: 8192, ..TargetConfig::default() };
     let mut rig = Rig::new(config, |peer| Peer { retry: true, ..peer });
     for ox_id in 0..5 {
         rig.read(0, OxId(ox_id), 0, 1);
@@ -300,7 +300,7 @@ fn finished_exchanges_are_bounded() {
     for ox_id in 5..8 {
         rig.read(0, OxId(ox_id), 0, 8);
     }
-    assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2), "two buffers of 4096 octets");
+    assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2), "two buffers of 4096 bytes");
     assert_eq!(e_stat(&rig, OxId(7), RxId(7)), Some((0xa000_0000, 4096)));
     // A retransmitted exchange is kept again, and counts once.
     for _ in 0..3 {

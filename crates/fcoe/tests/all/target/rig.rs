@@ -59,8 +59,8 @@ impl<S: DeviceServer> Rig<S> {
     }
 
     /// Hands a frame of initiator `from` to the target.
-    pub(crate) fn take(&mut self, from: usize, octets: &[u8]) {
-        let frame = FcoeFrame::new_checked(octets).unwrap();
+    pub(crate) fn take(&mut self, from: usize, bytes: &[u8]) {
+        let frame = FcoeFrame::new_checked(bytes).unwrap();
         self.target.handle(self.now, &self.peers[from], &frame, &mut self.wire);
     }
 
@@ -131,7 +131,7 @@ impl<S: DeviceServer> Rig<S> {
 
     pub(crate) fn srr(&mut self, from: usize, request: &FcpSrr) {
         let header = self.header(from, r_ctl::FC4_LS_REQUEST, 0x29_0000, OxId(0xeff0), RxId::UNASSIGNED);
-        self.send(from, header, &request.octets());
+        self.send(from, header, &request.bytes());
     }
 
     /// The next frame sent is FCP_RSP of this exchange: its status, residual and RSP_CODE.

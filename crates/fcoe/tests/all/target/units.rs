@@ -20,7 +20,7 @@ fn the_kernels_information_units_are_read_and_rebuilt() {
                     commands += 1;
                 }
                 r_ctl::DATA_DESCRIPTOR => {
-                    again.copy_from_slice(&FcpTransferReady::parse(unit).unwrap().octets());
+                    again.copy_from_slice(&FcpTransferReady::parse(unit).unwrap().bytes());
                     readies += 1;
                 }
                 r_ctl::STATUS => {

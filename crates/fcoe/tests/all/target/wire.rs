@@ -18,8 +18,8 @@ impl Wire {
 
     /// The next frame that was sent.
     pub(crate) fn next(&mut self) -> Option<Sent> {
-        let octets = self.frames.pop_front()?;
-        let frame = FcoeFrame::new_checked(&octets).expect("what is sent is a frame");
+        let bytes = self.frames.pop_front()?;
+        let frame = FcoeFrame::new_checked(&bytes).expect("what is sent is a frame");
         assert_eq!(frame.crc(), crc(frame.covered()));
         assert_eq!(frame.eof() == Eof::T, frame.header().has(f_ctl::END_SEQUENCE));
         assert_eq!(frame.sof() == Sof::I3, frame.header().seq_cnt == 0, "no sequence here has 65536 frames");
@@ -93,19 +93,19 @@ pub(crate) fn frame(mut header: FcHeader, sof: Sof, eof: Eof, payload: &[u8]) ->
     let fill = (4 - payload.len() % 4) % 4;
     header.f_ctl |= u32::try_from(fill).unwrap();
     let repr = FcoeRepr { sof, eof };
-    let mut octets = repr.header().to_vec();
-    octets.extend(header.octets());
-    octets.extend(payload);
-    octets.resize(octets.len() + fill, 0);
-    let crc = crc(&octets[14..]);
-    octets.extend(repr.trailer(crc));
-    octets
+    let mut bytes = repr.header().to_vec();
+    bytes.extend(header.bytes());
+    bytes.extend(payload);
+    bytes.resize(bytes.len() + fill, 0);
+    let crc = crc(&bytes[14..]);
+    bytes.extend(repr.trailer(crc));
+    bytes
 }
 
 /// CRC-32 bit by bit (FC-FS-3).
-pub(crate) fn crc(octets: &[u8]) -> u32 {
-    !octets.iter().fold(!0, |crc, octet| {
-        (0..8).fold(crc ^ u32::from(*octet), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+pub(crate) fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
     })
 }
 

@@ -133,7 +133,7 @@ fn settle(
     let of = |name: &str| rounds.get(name).map(Vec::as_slice).unwrap_or_default();
     let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
     // Cost of a program; nothing is subtracted if it is not known, and the warning tells so.
-    let toll = |name: Option<&str>| name.map(|name| less(of(name), of(whole))).filter(|toll| !toll.is_empty());
+    let cost = |name: Option<&str>| name.map(|name| less(of(name), of(whole))).filter(|cost| !cost.is_empty());
     let mut further = BTreeMap::new();
     let mut tell = |name: String, mut values: Vec<f64>| {
         further.extend(Summary::of_values(&mut values, Unit::Ns).map(|summary| (name, summary)));
@@ -155,7 +155,7 @@ fn settle(
             continue;
         }
         let here = of(point.name).to_vec();
-        let here = toll(program).map_or(here.clone(), |toll| less(&here, &toll));
+        let here = cost(program).map_or(here.clone(), |cost| less(&here, &cost));
         if matches!(point.kind, Kind::Base { .. }) {
             tell(point.name.to_owned(), here.clone());
             base.clone_from(&here);

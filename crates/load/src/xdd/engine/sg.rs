@@ -275,8 +275,8 @@ fn verdict(outcome: &Outcome, sense: &[u8; 32]) -> Result<(), Failure> {
     match outcome.status {
         0 => Ok(()),
         CHECK_CONDITION => {
-            let octets = &sense[..usize::from(outcome.sense_len).min(sense.len())];
-            let sense = Sense::parse(octets).map_err(|_| Failure::Senseless)?;
+            let bytes = &sense[..usize::from(outcome.sense_len).min(sense.len())];
+            let sense = Sense::parse(bytes).map_err(|_| Failure::Senseless)?;
             // A deferred error belongs to an earlier command, and this one was not executed (SPC-4, deferred errors).
             let done = matches!(sense.key, SenseKey::NO_SENSE | SenseKey::RECOVERED_ERROR) && !sense.deferred;
             if done { Ok(()) } else { Err(Failure::Sense(sense)) }

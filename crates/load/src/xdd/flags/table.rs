@@ -5,7 +5,7 @@ use super::setup::setup;
 use super::state::Scope::{self, Run, Target};
 use super::state::State;
 use super::targets::TARGETS;
-use super::value::{PATTERNS, SEEKS, bytes, decimal, octet, percent, seconds, targets, throttle};
+use super::value::{PATTERNS, SEEKS, byte, bytes, decimal, percent, seconds, targets, throttle};
 use super::{PROGRAM, help};
 use crate::flags::Does::Set;
 use crate::flags::{Flag, number, one_of, print, refused, set, value, values};
@@ -109,7 +109,7 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         "what is written: a character; sequenced: each word's place; random; prefix HEX: its upper bits; inverse; ascii TEXT or \
          hex HEX, once or with replicate (zeros)",
         PATTERNS,
-        octet,
+        byte,
     ),
     one_of(
         "-verify contents|location",

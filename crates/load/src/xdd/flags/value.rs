@@ -43,29 +43,29 @@ pub(super) static PATTERNS: Choices<State> = &[
             Ok(())
         }),
     ),
-    ("hex", Value(|s, v| hex(v).map(|octets| s.target.pattern.base = Base::Text(octets)))),
+    ("hex", Value(|s, v| hex(v).map(|data| s.target.pattern.base = Base::Text(data)))),
     ("lfpat ltpat cjtpat crpat cspat", Refused("8B/10B patterns are not made here; give sequenced, random or hex")),
 ];
 
 /// Sets a pattern that is none of those words: one byte that fills everything.
-pub(super) fn octet(state: &mut State, word: &str) -> Result<(), String> {
-    let &[octet] = word.as_bytes() else {
+pub(super) fn byte(state: &mut State, word: &str) -> Result<(), String> {
+    let &[byte] = word.as_bytes() else {
         return Err(
             "there is no such pattern; give one character, random, sequenced, prefix HEX, inverse, ascii TEXT, hex \
                     HEX or replicate"
                 .into(),
         );
     };
-    state.target.pattern.base = Base::Octet(octet);
+    state.target.pattern.base = Base::Byte(byte);
     Ok(())
 }
 
 fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let good = !digits.is_empty() && digits.len().is_multiple_of(2) && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    let octet = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    let octets: Option<Vec<u8>> = good.then(|| (0..digits.len()).step_by(2).map(octet).collect()).flatten();
-    octets.ok_or_else(|| "hex: give pairs of hexadecimal digits, as 00ff".into())
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+    let data: Option<Vec<u8>> = good.then(|| (0..digits.len()).step_by(2).map(byte).collect()).flatten();
+    data.ok_or_else(|| "hex: give pairs of hexadecimal digits, as 00ff".into())
 }
 
 /// Parses the values of `-targets`: a number, and names.

@@ -100,8 +100,8 @@ pub(crate) fn execute(
 }
 
 /// Lets the kernel reserve so much memory for the data of a command; it may reserve less.
-pub(crate) fn reserve(device: BorrowedFd<'_>, octets: u64) -> io::Result<()> {
-    let size = libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
+pub(crate) fn reserve(device: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    let size = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     // SAFETY: the ioctl reads one int, which lives until it returns.
     outcome(unsafe { libc::ioctl(device.as_raw_fd(), SG_SET_RESERVED_SIZE as _, &raw const size) })
 }

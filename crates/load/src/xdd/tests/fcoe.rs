@@ -36,7 +36,7 @@ fn target(luns: Vec<Box<dyn Backend + Send>>, stop: &Stop) -> (String, Wwn, std:
         }
         let mut node = port.node(&config, disks, Nobody).unwrap();
         linerate_rt::run(&mut node, &mut Waiter::new(WaitMode::Sleep), &stop);
-        node.node().target().unwrap().counters().octets_received
+        node.node().target().unwrap().counters().bytes_received
     });
     (format!("{cable}}}1,mtu=2180"), config.wwpn, thread)
 }

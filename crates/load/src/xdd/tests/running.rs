@@ -136,9 +136,9 @@ fn a_file_is_made_written_and_verified() {
     assert!(error.starts_with(&format!("target 0 ({name}): it is not there; make it: ")), "{error}");
     let written = go("-op write -kbytes 256 -startoffset 8").unwrap();
     assert_eq!((written.all.writes.ops, written.all.errors(), written.result.exit_code()), (64, 0, 0));
-    let octets = std::fs::read(&path).unwrap();
-    assert_eq!(octets.len(), 4096 + 256 * 1024);
-    for (at, word) in (0u64..).step_by(8).zip(octets.chunks_exact(8)) {
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), 4096 + 256 * 1024);
+    for (at, word) in (0u64..).step_by(8).zip(bytes.chunks_exact(8)) {
         let expected = if at < 4096 { 0 } else { at };
         assert_eq!(word, expected.to_le_bytes(), "{at}");
     }
@@ -154,7 +154,7 @@ fn a_file_is_made_written_and_verified() {
         }
     };
     assert_eq!((direct.all.reads.ops, direct.all.miscompares), (64, 0));
-    let mut wrong = octets;
+    let mut wrong = bytes;
     wrong[100_000] ^= 4;
     std::fs::write(&path, &wrong).unwrap();
     let bad = go("-kbytes 256 -startoffset 8 -verify contents").unwrap();

@@ -55,16 +55,14 @@ impl Shape {
             if header.f_ctl & 8 != 0 {
                 header.parameter = header.parameter.wrapping_add(u32::try_from(i * self.size).unwrap());
             }
-            let covered = [&header.octets()[..], chunk, &[0; 3][..fill]].concat();
+            let covered = [&header.bytes()[..], chunk, &[0; 3][..fill]].concat();
             let repr = FcoeRepr {
                 sof: if i == 0 && self.start { Sof::I3 } else { Sof::N3 },
                 eof: if ends { Eof::T } else { Eof::N },
             };
-            let crc = covered.iter().fold(!0, |crc, octet| {
-                (0..8).fold(
-                    crc ^ u32::from(*octet),
-                    |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 },
-                )
+            let crc = covered.iter().fold(!0, |crc, byte| {
+                (0..8)
+                    .fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
             });
             [self.front(repr.sof), covered, repr.trailer(!crc).to_vec()].concat()
         };
@@ -73,7 +71,7 @@ impl Shape {
 }
 
 fn shapes(payload: std::ops::Range<usize>) -> impl Strategy<Value = Shape> {
-    let header = any::<[u8; 24]>().prop_map(|octets| FcHeader::parse(&octets).unwrap());
+    let header = any::<[u8; 24]>().prop_map(|bytes| FcHeader::parse(&bytes).unwrap());
     let flags = (any::<bool>(), any::<bool>());
     (0..3_u8, header, vec(any::<u8>(), payload), 1..40_usize, flags).prop_map(
         |(tags, header, payload, words, flags)| Shape {

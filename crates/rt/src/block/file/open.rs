@@ -54,8 +54,8 @@ impl FileBackend {
         let (mut file, is_direct) =
             patiently(|| open(path, is_block, options)).map_err(|e| trouble(path, &e, options))?;
         // The metadata of a block device has no length.
-        let octets = file.seek(SeekFrom::End(0)).map_err(|e| trouble(path, &e, options))?;
-        let geometry = geometry(path, &metadata, octets, options);
+        let size = file.seek(SeekFrom::End(0)).map_err(|e| trouble(path, &e, options))?;
+        let geometry = geometry(path, &metadata, size, options);
         if geometry.blocks == 0 {
             return Err(oops(
                 &"it holds not one block",
@@ -99,7 +99,7 @@ fn open(path: &Path, is_block: bool, options: &FileOptions) -> io::Result<(File,
     Ok((file, is_direct))
 }
 
-fn geometry(path: &Path, metadata: &Metadata, octets: u64, options: &FileOptions) -> Geometry {
+fn geometry(path: &Path, metadata: &Metadata, size: u64, options: &FileOptions) -> Geometry {
     let block = u64::from(options.block_size);
     let physical = metadata.blksize().clamp(block.min(PHYSICAL), PHYSICAL);
     let exponent = (physical / block.max(1)).max(1).ilog2();
@@ -107,7 +107,7 @@ fn geometry(path: &Path, metadata: &Metadata, octets: u64, options: &FileOptions
     let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     Geometry {
         block_size: options.block_size,
-        blocks: octets / block.max(1),
+        blocks: size / block.max(1),
         physical_exponent: u8::try_from(exponent).unwrap_or(0),
         read_only: options.read_only,
         volatile: true,

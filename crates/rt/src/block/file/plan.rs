@@ -48,10 +48,10 @@ impl IoPlan {
     /// Makes the plan of an operation on blocks of `block` bytes, and its buffer; no plan if its end exceeds the file
     /// offsets.
     pub(super) fn new(operation: Operation, block: u64) -> (Option<Self>, Option<Buffer>) {
-        let octets = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
+        let bytes = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
         let (how, fua, lba, len, buffer) = match operation {
-            Operation::Read { lba, buffer } => (How::Read, false, lba, octets(&buffer), Some(buffer)),
-            Operation::Write { lba, buffer, fua } => (How::Write, fua, lba, octets(&buffer), Some(buffer)),
+            Operation::Read { lba, buffer } => (How::Read, false, lba, bytes(&buffer), Some(buffer)),
+            Operation::Write { lba, buffer, fua } => (How::Write, fua, lba, bytes(&buffer), Some(buffer)),
             Operation::Flush => (How::Sync, false, 0, Some(0), None),
             Operation::Discard { lba, blocks } => (How::Punch, false, lba, blocks.checked_mul(block), None),
             Operation::WriteZeroes { lba, blocks, discard, fua } => {

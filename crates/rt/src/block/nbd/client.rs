@@ -108,7 +108,7 @@ fn send(client: &mut Client, stream: &mut Stream) -> Result<(), Lost> {
         let n = client.output(&mut slices);
         match stream.write_vectored(&slices[..n]) {
             Ok(0) => return Err(Lost),
-            Ok(octets) => client.sent(octets),
+            Ok(count) => client.sent(count),
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(_) => return Err(Lost),
@@ -125,7 +125,7 @@ fn receive(client: &mut Client, stream: &mut Stream, now: Instant) -> Result<boo
     while !client.advance()? {
         match stream.read(client.room()) {
             Ok(0) => return Err(Lost),
-            Ok(octets) => client.received(octets, now),
+            Ok(count) => client.received(count, now),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => return client.nothing_came(now).map(|()| false),
             Err(_) => return Err(Lost),

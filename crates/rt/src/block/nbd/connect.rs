@@ -61,8 +61,8 @@ fn negotiate(stream: &mut Until<'_>, export: &str) -> Result<Agreed, ConnectErro
     loop {
         match stream.read(negotiation.room()) {
             Ok(0) => return Err(negotiation.hung_up().into()),
-            Ok(octets) => {
-                if let Some(agreed) = negotiation.received(octets)? {
+            Ok(count) => {
+                if let Some(agreed) = negotiation.received(count)? {
                     return Ok(agreed);
                 }
             }

@@ -244,7 +244,7 @@ impl NbdServer {
             }
             match stream.read(self.server.room(place)) {
                 Ok(0) => return Err(Gone),
-                Ok(octets) => self.server.received(place, octets),
+                Ok(count) => self.server.received(place, count),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(Gone),
@@ -265,7 +265,7 @@ impl NbdServer {
             }
             match stream.write_vectored(&slices[..n]) {
                 Ok(0) => return Err(Gone),
-                Ok(octets) => self.server.sent(place, now, octets),
+                Ok(count) => self.server.sent(place, now, count),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(worked),
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return Err(Gone),

@@ -110,17 +110,17 @@ impl Read for Stream {
 }
 
 impl Write for Stream {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Tcp(stream) => stream.write(octets),
-            Self::Unix(stream) => stream.write(octets),
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
         }
     }
 
-    fn write_vectored(&mut self, octets: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
-            Self::Tcp(stream) => stream.write_vectored(octets),
-            Self::Unix(stream) => stream.write_vectored(octets),
+            Self::Tcp(stream) => stream.write_vectored(bytes),
+            Self::Unix(stream) => stream.write_vectored(bytes),
         }
     }
 
@@ -149,9 +149,9 @@ impl Read for Until<'_> {
 }
 
 impl Write for Until<'_> {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.set_timeouts(left(self.1)?)?;
-        self.0.write(octets)
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -85,11 +85,11 @@ impl NbdUri {
         if text.len() > LONGEST_NAME {
             return Err(oops("the URI is too long", "give one of at most 4096 characters"));
         }
-        let octets = |part: &str| {
+        let bytes = |part: &str| {
             percent(part).ok_or_else(|| oops("a '%' is not followed by two hexadecimal digits", "write %25 for '%'"))
         };
         let decoded = |part: &str| {
-            String::from_utf8(octets(part)?).map_err(|_| oops("the export's name is no UTF-8", "give one that is"))
+            String::from_utf8(bytes(part)?).map_err(|_| oops("the export's name is no UTF-8", "give one that is"))
         };
         let (address, export) = if let Some(rest) = text.strip_prefix("nbd://") {
             let (host, export) = rest.split_once('/').unwrap_or((rest, ""));
@@ -106,7 +106,7 @@ impl NbdUri {
             let mend = "write nbd+unix:///EXPORT?socket=PATH";
             let rest = rest.strip_prefix('/').ok_or_else(|| oops("a UNIX socket has no host", mend))?;
             let (export, socket) = rest.split_once("?socket=").ok_or_else(|| oops("it names no socket", mend))?;
-            let path = octets(socket)?;
+            let path = bytes(socket)?;
             if path.is_empty() || path.contains(&0) {
                 return Err(oops("it names no socket", mend));
             }
@@ -137,30 +137,30 @@ fn authority(text: &str) -> Option<(&str, u16)> {
 }
 
 /// Percent-encodes all characters with a meaning in a URI (RFC 3986, clause 2.1).
-fn encoded(octets: &[u8]) -> String {
-    let octet = |octet: &u8| match octet {
-        b'/' | b'.' | b'-' | b'_' | b'~' => char::from(*octet).to_string(),
-        octet if octet.is_ascii_alphanumeric() => char::from(*octet).to_string(),
-        octet => format!("%{octet:02x}"),
+fn encoded(bytes: &[u8]) -> String {
+    let byte = |byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' | b'~' => char::from(*byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(*byte).to_string(),
+        byte => format!("%{byte:02x}"),
     };
-    octets.iter().map(octet).collect()
+    bytes.iter().map(byte).collect()
 }
 
 /// Decodes percent-encoding (RFC 3986, clause 2.1).
 fn percent(text: &str) -> Option<Vec<u8>> {
-    let mut octets = Vec::with_capacity(text.len());
+    let mut bytes = Vec::with_capacity(text.len());
     let typed = from_text(text).into_os_string().into_vec();
     let mut rest = typed.into_iter();
-    while let Some(octet) = rest.next() {
-        octets.push(match octet {
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
             b'%' => {
                 let mut digit = || char::from(rest.next()?).to_digit(16);
                 u8::try_from(digit()? << 4 | digit()?).ok()?
             }
-            octet => octet,
+            byte => byte,
         });
     }
-    Some(octets)
+    Some(bytes)
 }
 
 #[cfg(test)]

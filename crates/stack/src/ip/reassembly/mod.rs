@@ -292,8 +292,8 @@ impl Reassembly {
             return Err(Reason::TooMany);
         }
         let header = if part.offset == 0 && pieces.first().is_none() { part.header } else { &[] };
-        let octets = gaps.iter().map(|(from, to)| to - from + PIECE_COST).sum::<usize>();
-        self.make_room(now, key, octets + header.len())?;
+        let bytes = gaps.iter().map(|(from, to)| to - from + PIECE_COST).sum::<usize>();
+        self.make_room(now, key, bytes + header.len())?;
 
         let datagram = self.datagrams.get_mut(&key).ok_or(Reason::NoRoom)?;
         let pieces = datagram.pieces.as_mut().ok_or(Reason::GivenUp)?;

@@ -68,9 +68,9 @@ impl Pieces {
     }
 
     /// Fills one of the gaps that [`gaps`](Self::gaps) returned.
-    pub(super) fn fill(&mut self, offset: usize, octets: &[u8]) {
-        self.received += octets.len();
-        self.by_offset.insert(offset, octets.to_vec());
+    pub(super) fn fill(&mut self, offset: usize, bytes: &[u8]) {
+        self.received += bytes.len();
+        self.by_offset.insert(offset, bytes.to_vec());
     }
 
     /// Records that the last fragment ends at `end`.

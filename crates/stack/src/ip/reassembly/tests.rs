@@ -24,9 +24,9 @@ impl<'a> Piece<'a> {
         Self { v6, ident: 7, offset, more, payload, congestion: false }
     }
 
-    fn octets(&self) -> Vec<u8> {
+    fn bytes(&self) -> Vec<u8> {
         let offset = u16::try_from(self.offset).unwrap();
-        let mut octets = vec![0; 48 + self.payload.len()];
+        let mut bytes = vec![0; 48 + self.payload.len()];
         if self.v6 {
             let ip = Ipv6Repr {
                 payload_len: 8 + self.payload.len(),
@@ -35,9 +35,9 @@ impl<'a> Piece<'a> {
             };
             let fragment =
                 Ipv6FragmentRepr { next_header: IpProtocol(253), offset, more: self.more, ident: self.ident.into() };
-            fragment.emit(ip.emit(&mut octets).unwrap()).unwrap().copy_from_slice(self.payload);
+            fragment.emit(ip.emit(&mut bytes).unwrap()).unwrap().copy_from_slice(self.payload);
         } else {
-            octets.truncate(20 + self.payload.len());
+            bytes.truncate(20 + self.payload.len());
             let ip = Ipv4Repr {
                 payload_len: self.payload.len(),
                 ident: self.ident,
@@ -47,22 +47,22 @@ impl<'a> Piece<'a> {
                 fragment_offset: offset,
                 ..Ipv4Repr::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), IpProtocol(253))
             };
-            ip.emit(&mut octets).unwrap().copy_from_slice(self.payload);
+            ip.emit(&mut bytes).unwrap().copy_from_slice(self.payload);
         }
-        octets
+        bytes
     }
 
     fn push(&self, to: &mut Reassembly, now: u64) -> Outcome {
-        push(to, now, &self.octets())
+        push(to, now, &self.bytes())
     }
 }
 
 /// Passes a packet through the parsers, as the stack does it.
-fn push(to: &mut Reassembly, now: u64, octets: &[u8]) -> Outcome {
-    if octets[0] >> 4 == 4 {
-        return to.push_v4(now, &Ipv4Packet::new_checked(octets).unwrap());
+fn push(to: &mut Reassembly, now: u64, bytes: &[u8]) -> Outcome {
+    if bytes[0] >> 4 == 4 {
+        return to.push_v4(now, &Ipv4Packet::new_checked(bytes).unwrap());
     }
-    let packet = Ipv6Packet::new_checked(octets).unwrap();
+    let packet = Ipv6Packet::new_checked(bytes).unwrap();
     let fragment = Ipv6Chain::walk(&packet).unwrap().fragment.unwrap();
     to.push_v6(now, &packet, &fragment)
 }
@@ -124,7 +124,7 @@ fn rfc791_3_2_and_rfc8200_4_5_what_tells_datagrams_apart() {
         let first = Piece::new(v6, 0, true, &[1; 8]);
         assert_eq!(first.push(&mut to, 0), Outcome::Incomplete);
         assert_eq!(Piece { ident: 8, ..Piece::new(v6, 8, false, &[2; 8]) }.push(&mut to, 0), Outcome::Incomplete);
-        let mut other = Piece::new(v6, 8, false, &[2; 8]).octets();
+        let mut other = Piece::new(v6, 8, false, &[2; 8]).bytes();
         if v6 {
             // RFC 8200, section 4.5: the next header of the first fragment counts, not those of the others.
             other[40] = 17;
@@ -141,8 +141,8 @@ fn rfc791_3_2_and_rfc8200_4_5_what_tells_datagrams_apart() {
 fn rfc6864_4_1_the_identification_of_a_packet_that_is_no_fragment_is_ignored() {
     let mut to = reassembly();
     assert_eq!(Piece::new(false, 8, false, &[1; 8]).push(&mut to, 0), Outcome::Incomplete);
-    let octets = Piece::new(false, 0, false, &[2; 8]).octets();
-    assert_eq!(push(&mut to, 0, &octets), Outcome::Complete(octets));
+    let bytes = Piece::new(false, 0, false, &[2; 8]).bytes();
+    assert_eq!(push(&mut to, 0, &bytes), Outcome::Complete(bytes));
     assert_eq!(payload(&complete(Piece::new(false, 0, true, &[1; 8]).push(&mut to, 0))), [1; 16]);
 }
 
@@ -160,11 +160,11 @@ fn rfc8200_4_5_the_headers_before_the_fragment_header_stay() {
     // Destination options, then the fragment header.
     let fragment = |offset: u16, more: u16, data: &[u8; 8]| {
         let ip = Ipv6Repr { payload_len: 24, ..Ipv6Repr::new([1; 16].into(), [2; 16].into(), IpProtocol(60)) };
-        let mut octets = vec![0; 64];
+        let mut bytes = vec![0; 64];
         let [high, low] = (offset | more).to_be_bytes();
         let headers = [44, 0, 1, 4, 0, 0, 0, 0, 253, 0, high, low, 0, 0, 0, 1];
-        ip.emit(&mut octets).unwrap().copy_from_slice(&[&headers[..], data].concat());
-        octets
+        ip.emit(&mut bytes).unwrap().copy_from_slice(&[&headers[..], data].concat());
+        bytes
     };
     let mut to = reassembly();
     assert_eq!(push(&mut to, 0, &fragment(8, 0, &[2; 8])), Outcome::Incomplete);
@@ -280,7 +280,7 @@ fn rfc8200_4_5_lengths_that_are_no_multiple_of_8_are_dropped() {
 }
 
 #[test]
-fn rfc791_3_2_no_packet_beyond_65535_octets_of_death() {
+fn rfc791_3_2_no_packet_beyond_65535_bytes_of_death() {
     let (v4, v6) = ([false, true].map(|v6| Piece::new(v6, 65528, false, &[1; 8])), [0; 100]);
     let mut to = reassembly();
     assert_eq!(v4[0].push(&mut to, 0), DROPPED(Reason::TooLong));
@@ -307,7 +307,7 @@ fn a_first_header_longer_than_the_others_may_not_push_the_packet_beyond_65535() 
         assert_eq!(Piece::new(false, at, true, &zeros[at..end]).push(&mut to, 0), Outcome::Incomplete);
     }
     // Options in the first: four bytes of no operation.
-    let mut first = Piece::new(false, 0, true, &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]).octets();
+    let mut first = Piece::new(false, 0, true, &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]).bytes();
     first[0] = 0x46;
     assert_eq!(push(&mut to, 0, &first), DROPPED(Reason::TooLong));
     assert_eq!((to.len(), to.bytes(), to.counters().completed), (0, 0, 0));
@@ -326,7 +326,7 @@ fn rfc1122_3_3_2_after_60_seconds_time_is_exceeded_and_the_first_fragment_is_tol
         to.poll(60 * SECOND, |_| panic!("too early"));
         let mut told = Vec::new();
         to.poll(60 * SECOND + 5, |first| told.push(first));
-        assert_eq!(told, [first.octets()]);
+        assert_eq!(told, [first.bytes()]);
         assert_eq!((to.len(), to.bytes(), to.poll_timeout()), (0, 0, None));
     }
 }
@@ -383,10 +383,10 @@ fn a_flood_of_fragments_stays_within_its_memory_and_service_goes_on() {
     let config = Config { bytes: 100_000, datagrams: 64, ..Config::default() };
     let mut to = Reassembly::new(config);
     for round in 0..50_000_u32 {
-        let mut octets = Piece::new(round % 2 == 0, 8 * (round as usize % 1000), true, &[1; 64]).octets();
+        let mut bytes = Piece::new(round % 2 == 0, 8 * (round as usize % 1000), true, &[1; 64]).bytes();
         let src = if round % 2 == 0 { 8 } else { 12 };
-        octets[src..src + 4].copy_from_slice(&round.to_be_bytes());
-        push(&mut to, u64::from(round), &octets);
+        bytes[src..src + 4].copy_from_slice(&round.to_be_bytes());
+        push(&mut to, u64::from(round), &bytes);
         assert!(to.bytes() <= config.bytes && to.len() <= config.datagrams);
     }
     let whole = counted(100);
@@ -397,7 +397,7 @@ fn a_flood_of_fragments_stays_within_its_memory_and_service_goes_on() {
 /// Byte by byte: the rules, without regard for time and space.
 #[derive(Default)]
 struct Model {
-    octets: Vec<Option<u8>>,
+    bytes: Vec<Option<u8>>,
     fragments: Vec<(usize, usize)>,
     total: Option<usize>,
     dead: bool,
@@ -415,15 +415,15 @@ impl Model {
         if self.dead {
             return DROPPED(Reason::GivenUp);
         }
-        let highest = self.octets.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
+        let highest = self.bytes.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
         let wrong_end = self.total.is_some_and(|total| end > total || !piece.more && end != total);
         if wrong_end || !piece.more && highest > end {
             self.dead = true;
             return DROPPED(Reason::Inconsistent);
         }
-        self.octets.resize(self.octets.len().max(end), None);
-        let differs = (from..end).any(|at| self.octets[at].is_some_and(|octet| octet != piece.payload[at - from]));
-        let touches = (from..end).any(|at| self.octets[at].is_some());
+        self.bytes.resize(self.bytes.len().max(end), None);
+        let differs = (from..end).any(|at| self.bytes[at].is_some_and(|byte| byte != piece.payload[at - from]));
+        let touches = (from..end).any(|at| self.bytes[at].is_some());
         let exact = self.fragments.contains(&(from, end));
         if differs || piece.v6 && touches && !exact {
             self.dead = true;
@@ -431,12 +431,12 @@ impl Model {
         }
         self.fragments.push((from, end));
         for at in from..end {
-            self.octets[at] = Some(piece.payload[at - from]);
+            self.bytes[at] = Some(piece.payload[at - from]);
         }
         self.total = self.total.or((!piece.more).then_some(end));
         match self.total {
-            Some(total) if self.octets[..total].iter().all(Option::is_some) => {
-                let whole = std::mem::take(self).octets.into_iter().flatten().collect();
+            Some(total) if self.bytes[..total].iter().all(Option::is_some) => {
+                let whole = std::mem::take(self).bytes.into_iter().flatten().collect();
                 Outcome::Complete(whole)
             }
             _ => Outcome::Incomplete,
@@ -459,15 +459,15 @@ proptest! {
         let mut models = [(); 3].map(|()| Model::default());
         for (ident, start, blocks, more, lie) in pushes {
             let (offset, len) = (start * 8, blocks * 8 + if more || lie != 1 { 0 } else { 3 });
-            let mut payload_octets = whole[offset..offset + len].to_vec();
-            if let (2, Some(first)) = (lie, payload_octets.first_mut()) {
+            let mut payload_bytes = whole[offset..offset + len].to_vec();
+            if let (2, Some(first)) = (lie, payload_bytes.first_mut()) {
                 *first ^= 1;
             }
             // Not a fragment at all, or atomic.
             if offset == 0 && !more {
                 continue;
             }
-            let piece = Piece { ident, ..Piece::new(v6, offset, more, &payload_octets) };
+            let piece = Piece { ident, ..Piece::new(v6, offset, more, &payload_bytes) };
             let expected = models[usize::from(ident)].push(&piece);
             match (piece.push(&mut to, 0), expected) {
                 (Outcome::Complete(packet), Outcome::Complete(expected)) => prop_assert_eq!(payload(&packet), expected),
@@ -495,9 +495,9 @@ proptest! {
         let mut back = 0;
         for at in some.chain(all) {
             let Fragment { offset, more, range } = cuts[at].clone();
-            let octets = Piece::new(v6, offset.into(), more, &whole[range]).octets();
-            prop_assert!(octets.len() <= mtu);
-            if let Outcome::Complete(packet) = push(&mut to, 0, &octets) {
+            let bytes = Piece::new(v6, offset.into(), more, &whole[range]).bytes();
+            prop_assert!(bytes.len() <= mtu);
+            if let Outcome::Complete(packet) = push(&mut to, 0, &bytes) {
                 prop_assert_eq!(payload(&packet), &whole[..]);
                 back += 1;
             }
@@ -533,26 +533,26 @@ proptest! {
     fn within_its_limits(packets in vec((any::<bool>(), vec(any::<u8>(), 60..120)), 1..100)) {
         let config = Config { bytes: 3000, datagrams: 4, fragments: 5, timeout_ns: 50 };
         let mut to = Reassembly::new(config);
-        for (now, (v6, mut octets)) in packets.into_iter().enumerate() {
-            let len = u8::try_from(octets.len()).unwrap();
+        for (now, (v6, mut bytes)) in packets.into_iter().enumerate() {
+            let len = u8::try_from(bytes.len()).unwrap();
             if v6 {
-                octets[..7].copy_from_slice(&[0x60, 0, 0, 0, 0, len - 40, 44]);
-                let ends = octets[39] & 3;
-                octets[8..40].fill(ends);
-                octets[42] &= 1;
-                octets[44..48].fill(0);
-                let packet = Ipv6Packet::new_checked(&octets[..]).unwrap();
+                bytes[..7].copy_from_slice(&[0x60, 0, 0, 0, 0, len - 40, 44]);
+                let ends = bytes[39] & 3;
+                bytes[8..40].fill(ends);
+                bytes[42] &= 1;
+                bytes[44..48].fill(0);
+                let packet = Ipv6Packet::new_checked(&bytes[..]).unwrap();
                 if let Ok(Some(fragment)) = Ipv6Chain::walk(&packet).map(|chain| chain.fragment) {
                     to.push_v6(now as u64, &packet, &fragment);
                 }
             } else {
-                octets[0] = 0x45 | octets[0] & 7;
-                octets[2..6].copy_from_slice(&[0, len, 0, 0]);
-                octets[6] &= 0x21;
-                octets[9] &= 1;
-                let ends = octets[19] & 1;
-                octets[12..20].fill(ends);
-                to.push_v4(now as u64, &Ipv4Packet::new_checked(&octets[..]).unwrap());
+                bytes[0] = 0x45 | bytes[0] & 7;
+                bytes[2..6].copy_from_slice(&[0, len, 0, 0]);
+                bytes[6] &= 0x21;
+                bytes[9] &= 1;
+                let ends = bytes[19] & 1;
+                bytes[12..20].fill(ends);
+                to.push_v4(now as u64, &Ipv4Packet::new_checked(&bytes[..]).unwrap());
             }
             let costs = to.datagrams.values().map(|datagram| datagram.bytes).sum::<usize>();
             prop_assert_eq!((to.bytes(), to.ages.len()), (costs, to.len()));
@@ -560,8 +560,8 @@ proptest! {
             for datagram in to.datagrams.values() {
                 let Some(pieces) = &datagram.pieces else { continue };
                 prop_assert!(pieces.len() <= config.fragments);
-                let octets = pieces.iter().map(<[u8]>::len).sum::<usize>() + datagram.header.len();
-                prop_assert_eq!(datagram.bytes, octets + pieces.len() * PIECE_COST + DATAGRAM_COST);
+                let bytes = pieces.iter().map(<[u8]>::len).sum::<usize>() + datagram.header.len();
+                prop_assert_eq!(datagram.bytes, bytes + pieces.len() * PIECE_COST + DATAGRAM_COST);
             }
             to.poll(now as u64, drop);
         }

@@ -16,14 +16,14 @@ fn repr(kind: Vn2vnKind) -> FipVn2vnRepr {
     }
 }
 
-fn octets(repr: &FipVn2vnRepr) -> Vec<u8> {
-    let mut octets = vec![0; repr.buffer_len()];
-    assert!(repr.emit(&mut octets).unwrap().is_empty());
-    octets
+fn bytes(repr: &FipVn2vnRepr) -> Vec<u8> {
+    let mut bytes = vec![0; repr.buffer_len()];
+    assert!(repr.emit(&mut bytes).unwrap().is_empty());
+    bytes
 }
 
-fn parse(octets: &[u8]) -> Result<FipVn2vnRepr, Error> {
-    FipVn2vnRepr::parse(&FipFrame::new_checked(octets)?)
+fn parse(bytes: &[u8]) -> Result<FipVn2vnRepr, Error> {
+    FipVn2vnRepr::parse(&FipFrame::new_checked(bytes)?)
 }
 
 const KINDS: [Vn2vnKind; 5] = [
@@ -38,19 +38,19 @@ const KINDS: [Vn2vnKind; 5] = [
 fn with(repr: &FipVn2vnRepr, descriptor: FipDescriptor<'_>) -> Vec<u8> {
     let own = repr.descriptors();
     let list = [&own[..], &[Some(descriptor)]].concat();
-    let mut octets = vec![0; frame_len(&list)];
-    emit(repr.kind.code(), repr.flags, &list, &mut octets).unwrap();
-    octets
+    let mut bytes = vec![0; frame_len(&list)];
+    emit(repr.kind.code(), repr.flags, &list, &mut bytes).unwrap();
+    bytes
 }
 
 #[test]
 fn the_five_kinds_are_as_long_as_the_kernel_makes_them() {
     for kind in KINDS {
         let repr = repr(kind);
-        let octets = octets(&repr);
+        let bytes = bytes(&repr);
         // Golden capture 01: 10 and 52 words of descriptors.
-        assert_eq!(octets.len(), FipFrame::HEADER_LEN + if kind.is_claim() { 208 } else { 40 });
-        assert_eq!(parse(&octets), Ok(repr));
+        assert_eq!(bytes.len(), FipFrame::HEADER_LEN + if kind.is_claim() { 208 } else { 40 });
+        assert_eq!(parse(&bytes), Ok(repr));
     }
 }
 
@@ -62,10 +62,10 @@ fn each_descriptor_is_wanted_once() {
             let twice = Err(Error::Malformed("fip", "descriptor that comes twice"));
             assert_eq!(parse(&with(&repr, descriptor)), twice, "{kind:?}: {descriptor:?}");
             let rest: Vec<_> = repr.descriptors().into_iter().filter(|d| *d != Some(descriptor)).collect();
-            let mut octets = vec![0; frame_len(&rest)];
-            emit(kind.code(), repr.flags, &rest, &mut octets).unwrap();
+            let mut bytes = vec![0; frame_len(&rest)];
+            emit(kind.code(), repr.flags, &rest, &mut bytes).unwrap();
             let missing = Err(Error::Malformed("fip", "list: a descriptor is missing"));
-            assert_eq!(parse(&octets), missing, "{kind:?}: {descriptor:?}");
+            assert_eq!(parse(&bytes), missing, "{kind:?}: {descriptor:?}");
         }
     }
 }
@@ -90,17 +90,17 @@ fn unexpected_ones_drop_the_frame_only_if_they_are_critical() {
 #[test]
 fn no_prefix_of_a_frame_is_one() {
     for kind in KINDS {
-        let octets = octets(&repr(kind));
-        for len in 0..octets.len() {
-            assert_eq!(parse(&octets[..len]), Err(Error::Truncated("fip")), "{kind:?} {len}");
+        let bytes = bytes(&repr(kind));
+        for len in 0..bytes.len() {
+            assert_eq!(parse(&bytes[..len]), Err(Error::Truncated("fip")), "{kind:?} {len}");
         }
-        let mut short = octets.clone();
-        for words in 0..octets[7] {
+        let mut short = bytes.clone();
+        for words in 0..bytes[7] {
             short[7] = words;
             assert!(matches!(parse(&short), Err(Error::Malformed(..))), "{kind:?} {words}");
         }
     }
-    let mut other = octets(&repr(Vn2vnKind::Beacon));
+    let mut other = bytes(&repr(Vn2vnKind::Beacon));
     other[5] = 6;
     assert_eq!(parse(&other), Err(Error::Malformed("fip", "subcode")));
 }

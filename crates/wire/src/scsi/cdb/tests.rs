@@ -23,7 +23,7 @@ fn what_the_linux_initiator_sent_is_read_and_written_again() {
     let codes =
         Cdb::ReportSupportedOperationCodes { timeouts: false, options: 1, opcode: 0x12, action: 0, allocation: 10 };
     let sync = Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 };
-    for (octets, cdb) in [
+    for (bytes, cdb) in [
         (&[0x12, 0, 0, 0, 0x24, 0][..], inquiry),
         (&[0x12, 1, 0x83, 0, 0x97, 0], Cdb::Inquiry { page: Some(0x83), allocation: 0x97 }),
         (&[0xa0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0], Cdb::ReportLuns { select: 0, allocation: 4096 }),
@@ -37,10 +37,10 @@ fn what_the_linux_initiator_sent_is_read_and_written_again() {
         (&[0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0], sync),
     ] {
         let mut sixteen = [0; 16];
-        sixteen[..octets.len()].copy_from_slice(octets);
+        sixteen[..bytes.len()].copy_from_slice(bytes);
         assert_eq!(Cdb::parse(&sixteen), Ok(cdb));
-        let written = cdb.octets().unwrap();
-        assert_eq!((&*written, written.sixteen()), (octets, Some(sixteen)));
+        let written = cdb.bytes().unwrap();
+        assert_eq!((&*written, written.sixteen()), (bytes, Some(sixteen)));
     }
 }
 
@@ -63,19 +63,19 @@ fn a_command_of_every_form_is_known_and_no_other() {
         }
         let read = Cdb::parse(&cdb).unwrap_or_else(|error| panic!("{}: {error}", form.name));
         // Six bytes say 256 blocks by 0.
-        assert_eq!(&*read.octets().unwrap(), &cdb[..], "{}", form.name);
+        assert_eq!(&*read.bytes().unwrap(), &cdb[..], "{}", form.name);
         // A bit that is looked at changes the meaning or is refused; any other does not.
-        let action = |octet| match form.action {
-            Some(_) if len == 32 => (7..10).contains(&octet),
-            Some(_) => octet == 1,
+        let action = |byte| match form.action {
+            Some(_) if len == 32 => (7..10).contains(&byte),
+            Some(_) => byte == 1,
             None => false,
         };
-        for octet in (1..len).filter(|octet| !action(*octet)) {
+        for byte in (1..len).filter(|byte| !action(*byte)) {
             for bit in 0..8 {
                 let mut other = cdb.clone();
-                other[octet] ^= 1 << bit;
+                other[byte] ^= 1 << bit;
                 let same = Cdb::parse(&other) == Ok(read);
-                assert_eq!(same, form.usage[octet] >> bit & 1 == 0, "{}: octet {octet} bit {bit}", form.name);
+                assert_eq!(same, form.usage[byte] >> bit & 1 == 0, "{}: byte {byte} bit {bit}", form.name);
             }
         }
         assert_eq!(Cdb::parse(&cdb[..len - 1]), Err(CdbError::Truncated), "{}", form.name);
@@ -117,7 +117,7 @@ fn what_is_not_known_is_named() {
         sense(&cdb)
     };
     assert_eq!(long(20, 9), Sense::invalid_field(7, None));
-    assert_eq!(long(24, 0x0e).field.map(|field| field.octet), Some(8));
+    assert_eq!(long(24, 0x0e).field.map(|field| field.byte), Some(8));
     // SPC-4, clause 6.6.1: a page code without EVPD.
     assert_eq!(sense(&[0x12, 0, 0x80, 0, 36, 0]), Sense::invalid_field(2, None));
     // SAM-5, clause 5.2: NACA without NORMACA.
@@ -129,7 +129,7 @@ fn what_is_not_known_is_named() {
 #[test]
 fn values_that_do_not_fit_a_form_are_refused() {
     let six = Transfer { width: Width::Six, ..Transfer::new(0x1f_ffff, 256) };
-    assert_eq!(&*Cdb::Read(six).octets().unwrap(), &[8, 0x1f, 0xff, 0xff, 0, 0]);
+    assert_eq!(&*Cdb::Read(six).bytes().unwrap(), &[8, 0x1f, 0xff, 0xff, 0, 0]);
     for bad in [
         Cdb::Read(Transfer { lba: 0x20_0000, ..six }),
         Cdb::Read(Transfer { blocks: 257, ..six }),
@@ -142,25 +142,28 @@ fn values_that_do_not_fit_a_form_are_refused() {
         Cdb::PreFetch { width: Width::ThirtyTwo(ProtectionTags::default()), immediate: false, lba: 0, blocks: 0 },
         Cdb::WriteSame { width: Width::Ten, lba: 0, blocks: 0, protect: 0, anchor: false, unmap: false, no_data: true },
     ] {
-        assert!(bad.octets().is_err(), "{bad:?}");
+        assert!(bad.bytes().is_err(), "{bad:?}");
     }
     assert_eq!(Transfer::new(1 << 32, 1).width, Width::Sixteen);
     let tags = ProtectionTags { reference: 7, application: 8, application_mask: 9 };
     let long = Cdb::Write(Transfer { width: Width::ThirtyTwo(tags), protect: 1, ..Transfer::new(3, 4) });
-    let octets = long.octets().unwrap();
-    assert_eq!((Cdb::parse(&octets), octets.sixteen()), (Ok(long), None));
+    let bytes = long.bytes().unwrap();
+    assert_eq!((Cdb::parse(&bytes), bytes.sixteen()), (Ok(long), None));
 }
 
 proptest! {
     /// Whatever the bytes are, nothing panics, and what parses means the same when it is written.
     #[test]
-    fn any_octets_parse_or_are_refused(mut cdb in proptest::collection::vec(any::<u8>(), 0..40), form in 0..FORMS.len()) {
+    fn any_bytes_parse_or_are_refused(
+        mut cdb in proptest::collection::vec(any::<u8>(), 0..40),
+        form in 0..FORMS.len(),
+    ) {
         for known in [false, true] {
             if known && let Some(opcode) = cdb.first_mut() {
                 *opcode = FORMS[form].opcode();
             }
             if let Ok(read) = Cdb::parse(&cdb) {
-                let written = read.octets().unwrap();
+                let written = read.bytes().unwrap();
                 prop_assert_eq!(Cdb::parse(&written), Ok(read));
             }
         }

@@ -2,17 +2,17 @@ use super::*;
 
 #[test]
 fn a_page_is_read_as_it_was_written() {
-    let mut octets = vec![9];
-    vpd(0x20, VpdPage::SERIAL, &mut octets, |to| to.extend(b"abc"));
-    assert_eq!(octets, b"\x09\x20\x80\0\x03abc");
-    let page = VpdPage::parse(&octets[1..]).unwrap();
+    let mut bytes = vec![9];
+    vpd(0x20, VpdPage::SERIAL, &mut bytes, |to| to.extend(b"abc"));
+    assert_eq!(bytes, b"\x09\x20\x80\0\x03abc");
+    let page = VpdPage::parse(&bytes[1..]).unwrap();
     assert_eq!((page.peripheral, page.page, page.len, page.body), (0x20, 0x80, 3, &b"abc"[..]));
-    let page = VpdPage::parse(&octets[1..6]).unwrap();
+    let page = VpdPage::parse(&bytes[1..6]).unwrap();
     assert_eq!((page.len, page.body), (3, &b"a"[..]), "an allocation length that is too small");
-    assert!(VpdPage::parse(&octets[1..4]).is_err());
-    let mut octets = Vec::new();
-    vpd(0, 0x83, &mut octets, |to| to.extend(vec![1; 70000]));
-    assert_eq!((octets.len(), &octets[2..4]), (4 + 65535, &[0xff, 0xff][..]));
+    assert!(VpdPage::parse(&bytes[1..4]).is_err());
+    let mut bytes = Vec::new();
+    vpd(0, 0x83, &mut bytes, |to| to.extend(vec![1; 70000]));
+    assert_eq!((bytes.len(), &bytes[2..4]), (4 + 65535, &[0xff, 0xff][..]));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn block_limits_are_as_sbc_3_clause_6_5_3_lays_them_out() {
     let limits = BlockLimits::parse(&lio).unwrap();
     assert_eq!((limits.write_same_non_zero, limits.compare_and_write, limits.granularity), (true, 1, 1));
     assert_eq!((limits.transfer, limits.unmap_alignment, limits.write_same), (0xffff_fff8, None, 0));
-    assert_eq!(limits.octets()[..16], lio);
+    assert_eq!(limits.bytes()[..16], lio);
     let limits = BlockLimits {
         prefetch: 1,
         unmap_blocks: 2,
@@ -53,19 +53,19 @@ fn block_limits_are_as_sbc_3_clause_6_5_3_lays_them_out() {
         write_same: 5,
         ..limits
     };
-    let octets = limits.octets();
-    assert_eq!(octets[12..40], [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]);
-    assert_eq!(BlockLimits::parse(&octets), Ok(limits));
+    let bytes = limits.bytes();
+    assert_eq!(bytes[12..40], [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]);
+    assert_eq!(BlockLimits::parse(&bytes), Ok(limits));
     assert!(BlockLimits::parse(&lio[..11]).is_err());
 }
 
 #[test]
 fn the_other_pages_are_as_their_clauses_lay_them_out() {
     let disk = BlockCharacteristics { rotation: 1, form_factor: 3, verifies_unmapped: true };
-    assert_eq!(disk.octets()[..5], [0, 1, 0, 3, 1], "SBC-3, clause 6.6.2");
-    assert_eq!(BlockCharacteristics::parse(&disk.octets()), Ok(disk));
+    assert_eq!(disk.bytes()[..5], [0, 1, 0, 3, 1], "SBC-3, clause 6.6.2");
+    assert_eq!(BlockCharacteristics::parse(&disk.bytes()), Ok(disk));
     let short = BlockCharacteristics { verifies_unmapped: false, ..disk };
-    assert_eq!(BlockCharacteristics::parse(&disk.octets()[..4]), Ok(short));
+    assert_eq!(BlockCharacteristics::parse(&disk.bytes()[..4]), Ok(short));
     let thin = BlockProvisioning {
         unmap: true,
         write_same_16: true,
@@ -74,8 +74,8 @@ fn the_other_pages_are_as_their_clauses_lay_them_out() {
         anchors: true,
         kind: 2,
     };
-    assert_eq!(thin.octets(), [0, 0xe6, 2, 0], "SBC-3, clause 6.6.4");
-    assert_eq!(BlockProvisioning::parse(&thin.octets()), Ok(thin));
+    assert_eq!(thin.bytes(), [0, 0xe6, 2, 0], "SBC-3, clause 6.6.4");
+    assert_eq!(BlockProvisioning::parse(&thin.bytes()), Ok(thin));
     let all = ExtendedInquiry {
         protection_types: 7,
         guard: true,
@@ -85,8 +85,8 @@ fn the_other_pages_are_as_their_clauses_lay_them_out() {
         volatile: true,
         nexus_attentions: true,
     };
-    assert_eq!(all.octets()[..4], [0x3f, 7, 1, 1], "SPC-4, clause 7.8.7");
-    assert_eq!(ExtendedInquiry::parse(&all.octets()), Ok(all));
+    assert_eq!(all.bytes()[..4], [0x3f, 7, 1, 1], "SPC-4, clause 7.8.7");
+    assert_eq!(ExtendedInquiry::parse(&all.bytes()), Ok(all));
     for short in 0..4 {
         assert!(BlockCharacteristics::parse(&[0; 4][..short]).is_err());
         assert!(BlockProvisioning::parse(&[0; 4][..short]).is_err());

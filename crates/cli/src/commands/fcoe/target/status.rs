@@ -53,7 +53,7 @@ impl Shown {
         let rate = |now: u64, before: u64| (now - before) as f64 * SECOND as f64 / ns.max(1) as f64;
         let (mut initiators, mut after) = (Vec::new(), HashMap::new());
         for known in target.peers() {
-            let now = [known.commands, known.octets_sent, known.octets_received];
+            let now = [known.commands, known.bytes_sent, known.bytes_received];
             let before = self.before.get(&known.peer.id).copied().unwrap_or_default();
             let [iops, read_bytes, write_bytes] = [0, 1, 2].map(|i| rate(now[i], before[i]));
             let (wwpn, fc_id) = (known.peer.wwpn.to_string(), known.peer.fc_id.to_string());

@@ -18,11 +18,11 @@ pub struct Generic(File);
 const RESERVED: u64 = 32 << 10;
 
 impl Generic {
-    /// Opens a device for commands that transfer at most `octets` bytes each.
+    /// Opens a device for commands that transfer at most `len` bytes each.
     ///
     /// # Errors
     /// The fault, and the mend.
-    pub fn open(path: &Path, writes: bool, octets: u64) -> Result<Self, String> {
+    pub fn open(path: &Path, writes: bool, len: u64) -> Result<Self, String> {
         // sg permits only reads through a descriptor that may not write. A blocking open would wait for a program that
         // has the device exclusively.
         let file = OpenOptions::new().read(true).write(writes).custom_flags(libc::O_NONBLOCK).open(path);
@@ -31,9 +31,9 @@ impl Generic {
             _ if e.raw_os_error() == Some(libc::EMFILE) => format!("{e}; give a smaller -queuedepth, or see ulimit -n"),
             _ => format!("{e}; give a device that this user may open"),
         })?;
-        if octets > RESERVED {
+        if len > RESERVED {
             // Otherwise the kernel allocates memory for each command.
-            let _ = sg::reserve(file.as_fd(), octets);
+            let _ = sg::reserve(file.as_fd(), len);
         }
         Ok(Self(file))
     }

@@ -105,9 +105,9 @@ fn ended(engine: &mut Sg) -> Ended {
     panic!("nothing ended in 10 s");
 }
 
-fn filled(octet: u8, blocks: usize) -> Buffer {
+fn filled(byte: u8, blocks: usize) -> Buffer {
     let mut buffer = Buffer::new(blocks * 512);
-    buffer.bytes_mut().fill(octet);
+    buffer.bytes_mut().fill(byte);
     buffer
 }
 

@@ -100,8 +100,8 @@ impl Rig {
     }
 
     /// Sends bytes.
-    fn say(&mut self, client: &mut Client, octets: &[u8]) {
-        let mut left = octets;
+    fn say(&mut self, client: &mut Client, bytes: &[u8]) {
+        let mut left = bytes;
         let mut turns = 0;
         while !left.is_empty() {
             match client.write(left) {
@@ -116,11 +116,11 @@ impl Rig {
 
     /// Receives the next `n` bytes; None if the server has hung up, or sends nothing.
     fn hear(&mut self, client: &mut Client, n: usize) -> Option<Vec<u8>> {
-        let (mut octets, mut come) = (vec![0; n], 0);
+        let (mut bytes, mut come) = (vec![0; n], 0);
         let mut silent = 0;
         while come < n {
             self.turn();
-            match client.read(&mut octets[come..]) {
+            match client.read(&mut bytes[come..]) {
                 Ok(0) => return None,
                 Ok(n) => (come, silent) = (come + n, 0),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
@@ -134,7 +134,7 @@ impl Rig {
                 Err(_) => return None,
             }
         }
-        Some(octets)
+        Some(bytes)
     }
 
     /// Negotiates up to the first request.
@@ -149,8 +149,8 @@ impl Rig {
         self.say(client, &[&3u32.to_be_bytes()[..], &head, &go].concat());
         self.hear(client, Greeting::LEN)?;
         loop {
-            let octets = self.hear(client, OptionReply::LEN)?;
-            let answer = OptionReply::parse(octets[..].try_into().unwrap()).unwrap();
+            let bytes = self.hear(client, OptionReply::LEN)?;
+            let answer = OptionReply::parse(bytes[..].try_into().unwrap()).unwrap();
             self.hear(client, usize::try_from(answer.len).unwrap());
             if answer.kind == reply::ACK {
                 return Some(());
@@ -189,7 +189,7 @@ fn one_client_that_asks_and_never_reads_starves_nobody() {
     let unix = rig.unix();
     let mut good = rig.ready(unix);
     for len in [4096, 4 * MIB, MIB] {
-        assert!(rig.reads(&mut good, len), "{len} octets");
+        assert!(rig.reads(&mut good, len), "{len} bytes");
     }
     drop(greedy);
     rig.turn();

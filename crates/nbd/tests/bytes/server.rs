@@ -74,21 +74,21 @@ fn a_session_is_answered_from_greeting_to_goodbye() {
 }
 
 #[test]
-fn it_makes_no_difference_where_the_octets_are_cut() {
-    let octets = session();
+fn it_makes_no_difference_where_the_bytes_are_cut() {
+    let bytes = session();
     let mut whole = Rig::new();
-    whole.say(&octets).unwrap();
+    whole.say(&bytes).unwrap();
     let expected = whole.hear(usize::MAX);
-    for cut in 0..=octets.len() {
+    for cut in 0..=bytes.len() {
         let mut rig = Rig::new();
-        for part in [&octets[..cut], &octets[cut..]] {
+        for part in [&bytes[..cut], &bytes[cut..]] {
             assert_eq!(rig.say(part), Ok(part.len()), "cut at {cut}");
         }
         assert!(rig.hear(usize::MAX) == expected && rig.server.is_over(0, rig.now), "cut at {cut}");
     }
     for piece in [1, 2, 3, 7, 27, 28, 29, 511, 513] {
         let (mut rig, mut all) = (Rig::new(), Vec::new());
-        for part in octets.chunks(piece) {
+        for part in bytes.chunks(piece) {
             assert_eq!(rig.say(part), Ok(part.len()), "pieces of {piece}");
             all.extend(rig.hear(piece));
         }
@@ -125,7 +125,7 @@ fn data_is_received_and_sent_where_it_lies() {
 #[test]
 fn lengths_that_nothing_has_end_the_client() {
     let go = |len| OptionHeader { option: option::GO, len }.emit();
-    for octets in [
+    for bytes in [
         [&3u32.to_be_bytes()[..], &go(u32::MAX)].concat(),
         [&3u32.to_be_bytes()[..], &go(65537)].concat(),
         [&4u32.to_be_bytes()[..], &[0; 16]].concat(),
@@ -136,7 +136,7 @@ fn lengths_that_nothing_has_end_the_client() {
     ] {
         let mut rig = Rig::new();
         rig.hear(usize::MAX);
-        assert_eq!(rig.say(&octets).err(), Some(Gone));
+        assert_eq!(rig.say(&bytes).err(), Some(Gone));
     }
     // The data of what could still be meant is thrown away.
     let mut rig = Rig::new();

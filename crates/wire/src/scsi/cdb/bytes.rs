@@ -1,7 +1,7 @@
 //! A command and its bytes, both ways: where a field is read stands in the same file as where it is written.
 
 use super::field::{self as at, report_opcodes, six, sixteen, start_stop, ten, thirty_two, twelve};
-use super::{Cdb, CdbError, CdbOctets, ProtectionTags, Transfer, Width, cdb_len};
+use super::{Cdb, CdbBytes, CdbError, ProtectionTags, Transfer, Width, cdb_len};
 use crate::Error;
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
 use crate::scsi::FORMS;
@@ -51,7 +51,7 @@ impl Cdb {
                 }
                 let page = (cdb[at::OPTIONS] & 1 != 0).then_some(cdb[at::SELECTION]);
                 if page.is_none() && cdb[at::SELECTION] != 0 {
-                    return Err(CdbError::Field { octet: 2, bit: None });
+                    return Err(CdbError::Field { byte: 2, bit: None });
                 }
                 Self::Inquiry { page, allocation: u16_at(cdb, six::ALLOCATION) }
             }
@@ -135,8 +135,8 @@ impl Cdb {
     }
 }
 
-const fn field(octet: u16, bit: u8) -> CdbError {
-    CdbError::Field { octet, bit: Some(bit) }
+const fn field(byte: u16, bit: u8) -> CdbError {
+    CdbError::Field { byte, bit: Some(bit) }
 }
 
 /// Common fields of READ and WRITE of all widths. `cdb` has the length that belongs to its opcode.
@@ -180,7 +180,7 @@ fn write_same(transfer: Transfer, flags: u8, at: u16, may_lack_data: bool) -> Re
 /// A command of 32 bytes (SPC-4, clause 4.3.3).
 fn long(cdb: &[u8]) -> Result<Cdb, CdbError> {
     if cdb[thirty_two::ADDITIONAL_LENGTH] != 24 {
-        return Err(CdbError::Field { octet: 7, bit: None });
+        return Err(CdbError::Field { byte: 7, bit: None });
     }
     let flags = cdb[thirty_two::OPTIONS];
     let tags = ProtectionTags {
@@ -203,7 +203,7 @@ fn long(cdb: &[u8]) -> Result<Cdb, CdbError> {
         11 => Ok(Cdb::Write(all)),
         12 => Ok(Cdb::WriteAndVerify { transfer, compare }),
         13 => write_same(all, flags, 10, true),
-        _ => Err(CdbError::Field { octet: 8, bit: None }),
+        _ => Err(CdbError::Field { byte: 8, bit: None }),
     }
 }
 
@@ -214,7 +214,7 @@ impl Cdb {
     ///
     /// [`Error::TooLarge`] when a value does not fit the field of the form, [`Error::Malformed`] when the command has no
     /// form of that width or no such option in it.
-    pub fn octets(&self) -> Result<CdbOctets, Error> {
+    pub fn bytes(&self) -> Result<CdbBytes, Error> {
         let mut to = [0; 32];
         let opcode = match *self {
             Self::TestUnitReady => TEST_UNIT_READY,
@@ -331,7 +331,7 @@ impl Cdb {
             }
         };
         to[at::OPCODE] = opcode;
-        Ok(CdbOctets { octets: to, len: cdb_len(opcode) })
+        Ok(CdbBytes { bytes: to, len: cdb_len(opcode) })
     }
 }
 

@@ -27,8 +27,8 @@ impl Rig {
     }
 
     /// Receives bytes as far as the server takes them, and does what they ask for; gives how many it took.
-    pub(crate) fn say(&mut self, octets: &[u8]) -> Result<usize, Gone> {
-        let mut left = octets;
+    pub(crate) fn say(&mut self, bytes: &[u8]) -> Result<usize, Gone> {
+        let mut left = bytes;
         loop {
             while let Some((export, tag, operation)) = self.server.next(0, self.now, self.disk.exports())? {
                 if self.keeps {
@@ -39,11 +39,11 @@ impl Rig {
                 }
             }
             if left.is_empty() || !self.server.wants_input(0) {
-                return Ok(octets.len() - left.len());
+                return Ok(bytes.len() - left.len());
             }
             let room = self.server.room(0);
             let n = room.len().min(left.len());
-            assert!(n > 0, "it wants octets, and has no room for them");
+            assert!(n > 0, "it wants bytes, and has no room for them");
             room[..n].copy_from_slice(&left[..n]);
             left = &left[n..];
             self.server.received(0, n);
@@ -103,17 +103,17 @@ pub(crate) fn answer(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// The replies to options at the start of these bytes, up to an acknowledged GO or the end; and what is behind them.
-pub(crate) fn replies(mut octets: &[u8]) -> (Vec<OptionReply>, &[u8]) {
+pub(crate) fn replies(mut bytes: &[u8]) -> (Vec<OptionReply>, &[u8]) {
     let mut all = Vec::new();
-    while let Some((head, rest)) = octets.split_first_chunk() {
+    while let Some((head, rest)) = bytes.split_first_chunk() {
         let head = OptionReply::parse(head).unwrap();
         all.push(head);
-        octets = &rest[usize::try_from(head.len).unwrap()..];
+        bytes = &rest[usize::try_from(head.len).unwrap()..];
         if head.kind == reply::ACK && head.option == option::GO {
             break;
         }
     }
-    (all, octets)
+    (all, bytes)
 }
 
 pub(crate) fn emit(reply: Reply) -> Vec<u8> {

@@ -33,8 +33,8 @@ fn sent(client: &mut Client, now: Instant, at_once: usize) -> Vec<u8> {
 }
 
 /// Receives bytes.
-fn hear(client: &mut Client, now: Instant, octets: &[u8]) -> Result<(), Lost> {
-    let mut left = octets;
+fn hear(client: &mut Client, now: Instant, bytes: &[u8]) -> Result<(), Lost> {
+    let mut left = bytes;
     loop {
         if !client.expects(now)? {
             assert!(left.is_empty(), "they are left in the socket");
@@ -46,15 +46,15 @@ fn hear(client: &mut Client, now: Instant, octets: &[u8]) -> Result<(), Lost> {
         }
         let room = client.room();
         let n = room.len().min(left.len());
-        assert!(n > 0, "it expects octets, and has no room for them");
+        assert!(n > 0, "it expects bytes, and has no room for them");
         room[..n].copy_from_slice(&left[..n]);
         left = &left[n..];
         client.received(n, now);
     }
 }
 
-fn request(octets: &[u8]) -> Request {
-    Request::parse(octets.first_chunk().unwrap()).unwrap()
+fn request(bytes: &[u8]) -> Request {
+    Request::parse(bytes.first_chunk().unwrap()).unwrap()
 }
 
 /// A READ of blocks 8 to 15, a WRITE of block 0 and a flush; and the bytes that they send.
@@ -64,13 +64,13 @@ fn three(client: &mut Client, now: Instant, at_once: usize) -> (Vec<u8>, [u64; 3
     client.submit(Tag(1), Operation::Read { lba: 8, buffer: Buffer::new(4096) });
     client.submit(Tag(2), Operation::Write { lba: 0, buffer, fua: true });
     client.submit(Tag(3), Operation::Flush);
-    let octets = sent(client, now, at_once);
-    let [read, write, flush] = [0, Request::LEN, 2 * Request::LEN + 512].map(|at| request(&octets[at..]));
+    let bytes = sent(client, now, at_once);
+    let [read, write, flush] = [0, Request::LEN, 2 * Request::LEN + 512].map(|at| request(&bytes[at..]));
     assert_eq!((read.kind, read.flags, read.offset, read.len), (command::READ, 0, 4096, 4096));
     assert_eq!((write.kind, write.flags, write.offset, write.len), (command::WRITE, command::FLAG_FUA, 0, 512));
-    assert_eq!((flush.kind, flush.len, octets.len()), (command::FLUSH, 0, 3 * Request::LEN + 512));
-    assert!(octets[2 * Request::LEN..][..512] == [3; 512]);
-    (octets, [read, write, flush].map(|request| request.cookie))
+    assert_eq!((flush.kind, flush.len, bytes.len()), (command::FLUSH, 0, 3 * Request::LEN + 512));
+    assert!(bytes[2 * Request::LEN..][..512] == [3; 512]);
+    (bytes, [read, write, flush].map(|request| request.cookie))
 }
 
 /// Replies to those, the flush's first: the READ in pieces, one of them a hole, and a WRITE that found no room.
@@ -97,8 +97,8 @@ fn ends(client: &mut Client) -> Vec<Completion> {
 fn replies_are_understood_wherever_they_are_cut() {
     let now = Instant::now();
     let (mut first, mut again) = (client(now), client(now));
-    let (octets, cookies) = three(&mut first, now, usize::MAX);
-    assert_eq!(three(&mut again, now, 1).0, octets, "whatever the socket takes at once");
+    let (bytes, cookies) = three(&mut first, now, usize::MAX);
+    assert_eq!(three(&mut again, now, 1).0, bytes, "whatever the socket takes at once");
     let replies = answers(cookies);
     for cut in 0..=replies.len() {
         let mut client = client(now);
@@ -111,7 +111,7 @@ fn replies_are_understood_wherever_they_are_cut() {
         let how: Vec<_> = ends.iter().map(|end| (end.tag, end.result)).collect();
         assert_eq!(how, [(Tag(3), Ok(())), (Tag(2), Err(BackendError::NoSpace)), (Tag(1), Ok(()))], "cut at {cut}");
         let data = ends[2].buffer.as_ref().unwrap().bytes();
-        assert!(data.iter().enumerate().all(|(at, octet)| *octet == if (512..1024).contains(&at) { 0 } else { 5 }));
+        assert!(data.iter().enumerate().all(|(at, byte)| *byte == if (512..1024).contains(&at) { 0 } else { 5 }));
         assert!(client.due().is_none() && client.is_up());
     }
 }
@@ -128,8 +128,8 @@ fn data_is_sent_and_received_where_it_lies() {
     let mut slices = [IoSlice::new(&[]); CLIENT_SLICES];
     let n = client.output(&mut slices);
     assert!(slices[..n].iter().any(|slice| slice.as_ptr() == from && slice.len() == 4096));
-    let octets = sent(&mut client, now, usize::MAX);
-    let cookie = request(&octets[Request::LEN + 4096..]).cookie;
+    let bytes = sent(&mut client, now, usize::MAX);
+    let cookie = request(&bytes[Request::LEN + 4096..]).cookie;
     let whole = chunk(1, kind_of::OFFSET_DATA, cookie, &[0; 8 + 4096]);
     hear(&mut client, now, &whole[..Reply::CHUNK_LEN + 8]).unwrap();
     assert!(client.room().as_ptr() == to && client.room().len() == 4096);
@@ -156,10 +156,10 @@ fn replies_that_cannot_be_lose_the_server() {
         ("half of the data", &|read| chunk(1, kind_of::OFFSET_DATA, read, &data(4096, 2048))),
         ("data twice", &|read| chunk(0, kind_of::OFFSET_DATA, read, &data(4096, 512)).repeat(2)),
     ];
-    for (what, octets) in wrong {
+    for (what, bytes) in wrong {
         let mut client = client(now);
         let (_, [read, ..]) = three(&mut client, now, usize::MAX);
-        assert_eq!(hear(&mut client, now, &octets(read)), Err(Lost), "{what}");
+        assert_eq!(hear(&mut client, now, &bytes(read)), Err(Lost), "{what}");
         client.lose();
         let ends = ends(&mut client);
         assert!(ends.len() == 3 && ends.iter().all(|end| end.result == Err(BackendError::Gone)), "{what}");
@@ -182,12 +182,12 @@ fn silence_and_slowness_have_their_bounds() {
     three(&mut dripping, now, usize::MAX);
     let replies = answers(cookies);
     let mut at = now;
-    for octet in &replies[16..] {
+    for byte in &replies[16..] {
         at += timeout - little;
         if at >= now + patience {
             break;
         }
-        hear(&mut dripping, at, &[*octet]).unwrap();
+        hear(&mut dripping, at, &[*byte]).unwrap();
     }
     assert_eq!(dripping.expects(now + patience - little), Ok(true));
     assert_eq!(dripping.expects(now + patience), Err(Lost));
@@ -226,9 +226,9 @@ fn the_parts_of_an_operation_come_before_operations_that_wait() {
     for i in 1..200 {
         client.submit(Tag(i), Operation::Read { lba: 100, buffer: Buffer::new(512) });
     }
-    let octets = sent(&mut client, now, usize::MAX);
-    assert_eq!((octets.len(), client.has_waiting()), (128 * Request::LEN, false), "no more at once");
-    hear(&mut client, now, &[simple(request(&octets).cookie, 0), vec![1; 4096]].concat()).unwrap();
-    let octets = sent(&mut client, now, usize::MAX);
-    assert_eq!((octets.len(), request(&octets).offset, request(&octets).len), (Request::LEN, 4096, 4096));
+    let bytes = sent(&mut client, now, usize::MAX);
+    assert_eq!((bytes.len(), client.has_waiting()), (128 * Request::LEN, false), "no more at once");
+    hear(&mut client, now, &[simple(request(&bytes).cookie, 0), vec![1; 4096]].concat()).unwrap();
+    let bytes = sent(&mut client, now, usize::MAX);
+    assert_eq!((bytes.len(), request(&bytes).offset, request(&bytes).len), (Request::LEN, 4096, 4096));
 }

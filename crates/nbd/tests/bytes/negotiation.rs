@@ -9,8 +9,8 @@ const SIZES: Sizes = Sizes { least: 4096, preferred: 4096, most: 1 << 20 };
 
 /// Outcome of a negotiation with a server that sends these bytes, in pieces; and the bytes that the client sent. The
 /// client must take all.
-fn negotiate(octets: &[u8], pieces: &[usize]) -> (Result<Option<Agreed>, NegotiateError>, Vec<u8>) {
-    let (mut negotiation, mut told, mut left) = (Negotiation::new("disk"), Vec::new(), octets);
+fn negotiate(bytes: &[u8], pieces: &[usize]) -> (Result<Option<Agreed>, NegotiateError>, Vec<u8>) {
+    let (mut negotiation, mut told, mut left) = (Negotiation::new("disk"), Vec::new(), bytes);
     for piece in pieces.iter().copied().chain([usize::MAX]) {
         let (mut part, rest) = left.split_at(piece.min(left.len()));
         left = rest;
@@ -23,7 +23,7 @@ fn negotiate(octets: &[u8], pieces: &[usize]) -> (Result<Option<Agreed>, Negotia
             match negotiation.received(n) {
                 Ok(None) => told.extend(negotiation.output()),
                 end => {
-                    assert!(end.is_err() || part.is_empty() && left.is_empty(), "octets behind the end were taken");
+                    assert!(end.is_err() || part.is_empty() && left.is_empty(), "bytes behind the end were taken");
                     return (end, told);
                 }
             }
@@ -54,30 +54,30 @@ fn go() -> Vec<u8> {
 }
 
 #[test]
-fn an_export_is_agreed_on_wherever_the_octets_are_cut() {
-    let octets = modern();
+fn an_export_is_agreed_on_wherever_the_bytes_are_cut() {
+    let bytes = modern();
     let agreed = Agreed { info: INFO, sizes: SIZES, structured: true };
     let told = [&3u32.to_be_bytes()[..], &ask(option::STRUCTURED_REPLY, &[]), &go()].concat();
-    for cut in 0..=octets.len() {
-        assert_eq!(negotiate(&octets, &[cut]), (Ok(Some(agreed)), told.clone()), "cut at {cut}");
+    for cut in 0..=bytes.len() {
+        assert_eq!(negotiate(&bytes, &[cut]), (Ok(Some(agreed)), told.clone()), "cut at {cut}");
     }
-    assert_eq!(negotiate(&octets, &vec![1; octets.len()]), (Ok(Some(agreed)), told));
+    assert_eq!(negotiate(&bytes, &vec![1; bytes.len()]), (Ok(Some(agreed)), told));
 }
 
 #[test]
 fn a_server_that_hangs_up_is_told_from_one_without_the_export() {
-    let octets = modern();
-    for cut in 0..octets.len() {
-        assert_eq!(negotiate(&octets[..cut], &[]).0, Err(NegotiateError::HungUp), "after {cut} octets");
+    let bytes = modern();
+    for cut in 0..bytes.len() {
+        assert_eq!(negotiate(&bytes[..cut], &[]).0, Err(NegotiateError::HungUp), "after {cut} bytes");
     }
     // EXPORT_NAME has no other way to fail.
     assert_eq!(negotiate(&greeting(2), &[]).0, Err(NegotiateError::NoExport(String::new())));
     let none = answer(option::GO, reply::ERR_UNKNOWN, b"no");
-    let octets = [greeting(3), answer(option::STRUCTURED_REPLY, reply::ACK, &[]), none].concat();
-    assert_eq!(negotiate(&octets, &[]).0, Err(NegotiateError::NoExport(": no".into())));
+    let bytes = [greeting(3), answer(option::STRUCTURED_REPLY, reply::ACK, &[]), none].concat();
+    assert_eq!(negotiate(&bytes, &[]).0, Err(NegotiateError::NoExport(": no".into())));
     let policy = answer(option::GO, reply::ERROR | 2, &[]);
-    let octets = [greeting(3), answer(option::STRUCTURED_REPLY, reply::ERR_UNSUP, &[]), policy].concat();
-    assert_eq!(negotiate(&octets, &[]).0, Err(NegotiateError::Refused(String::new())));
+    let bytes = [greeting(3), answer(option::STRUCTURED_REPLY, reply::ERR_UNSUP, &[]), policy].concat();
+    assert_eq!(negotiate(&bytes, &[]).0, Err(NegotiateError::Refused(String::new())));
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn servers_without_go_or_without_options_are_asked_by_name() {
     let name = ask(option::EXPORT_NAME, b"disk");
     let agreed = |structured| Ok(Some(Agreed { info: INFO, sizes: Sizes::default(), structured }));
     // No options, and zeros behind the answer or none.
-    let octets = [greeting(0), told.clone(), vec![0; 124]].concat();
-    assert_eq!(negotiate(&octets, &[]), (agreed(false), [&0u32.to_be_bytes()[..], &name].concat()));
-    let octets = [greeting(2), told.clone()].concat();
-    assert_eq!(negotiate(&octets, &[20]), (agreed(false), [&2u32.to_be_bytes()[..], &name].concat()));
+    let bytes = [greeting(0), told.clone(), vec![0; 124]].concat();
+    assert_eq!(negotiate(&bytes, &[]), (agreed(false), [&0u32.to_be_bytes()[..], &name].concat()));
+    let bytes = [greeting(2), told.clone()].concat();
+    assert_eq!(negotiate(&bytes, &[20]), (agreed(false), [&2u32.to_be_bytes()[..], &name].concat()));
     // Options, but no GO; what was said of sizes before holds no more.
     let structured = option::STRUCTURED_REPLY;
-    let octets = [
+    let bytes = [
         greeting(3),
         answer(structured, reply::ACK, &[]),
         answer(option::GO, reply::INFO, &Info::BlockSize(SIZES).emit()),
@@ -101,14 +101,14 @@ fn servers_without_go_or_without_options_are_asked_by_name() {
     ]
     .concat();
     let asked = [&3u32.to_be_bytes()[..], &ask(structured, &[]), &go(), &name].concat();
-    for cut in 0..=octets.len() {
-        assert_eq!(negotiate(&octets, &[cut]), (agreed(true), asked.clone()), "cut at {cut}");
+    for cut in 0..=bytes.len() {
+        assert_eq!(negotiate(&bytes, &[cut]), (agreed(true), asked.clone()), "cut at {cut}");
     }
 }
 
 #[test]
 fn what_a_server_may_not_say_is_an_error() {
-    let wrong = |octets: &[Vec<u8>]| negotiate(&octets.concat(), &[]).0;
+    let wrong = |bytes: &[Vec<u8>]| negotiate(&bytes.concat(), &[]).0;
     let structured = answer(option::STRUCTURED_REPLY, reply::ACK, &[]);
     let (magic, length) = (Err(WireError::Magic.into()), Err(WireError::Length.into()));
     assert_eq!(wrong(&[b"HTTP/1.1 400 Bad Request".to_vec()]), magic);
