@@ -140,7 +140,7 @@ impl Transmit for Wire {
             r_ctl::FC4_LS_REPLY => drop(FcpSrrReply::parse(sequence.payload[0]).unwrap()),
             r_ctl::ELS_REQUEST => {
                 assert_eq!((header.fc_type, sequence.payload[0][0]), (FcType::ELS, ElsCommand::REC.0));
-                drop(ExchangeRepr::parse(sequence.payload[0]).unwrap());
+                let _ = ExchangeRepr::parse(sequence.payload[0]).unwrap();
             }
             r_ctl::DATA | r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT => {}
             other => panic!("{other:02x}"),

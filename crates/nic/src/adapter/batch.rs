@@ -6,7 +6,7 @@ use linerate_ring::{Frame, Gathered, Meta, RxBatch, flags};
 
 /// Slots looked at in one poll at most.
 pub(super) const SLOTS: u32 = 256;
-/// Octets kept for frames that are copied together, of one batch.
+/// Bytes kept for frames that are copied together, of one batch.
 const COPIES: usize = 1 << 20;
 /// No further frame in a list.
 pub(super) const END: u32 = u32::MAX;
@@ -32,7 +32,7 @@ pub(super) struct Entry {
     copy: u32,
     pub(super) len: u32,
     pub(super) next: u32,
-    /// Octets that are passed over at its front once its tag is out.
+    /// Bytes that are passed over at its front once its tag is out.
     pub(super) skip: u16,
     /// Whether the port said something of it.
     pub(super) told: bool,

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Octets on the wire that are not in the frame: preamble and delimiter 8, FCS 4, gap 12.
+/// Bytes on the wire that are not in the frame: preamble and delimiter 8, FCS 4, gap 12.
 pub const FRAMING: u64 = 24;
 /// The shortest frame on the wire, without FCS.
 const SHORTEST: u64 = 60;
@@ -11,7 +11,7 @@ const SHORTEST: u64 = 60;
 /// a thread that is kept from running for so long does not lose its rate.
 const BURST: u64 = 500_000_000;
 
-/// Octets that a frame takes on the wire.
+/// Bytes that a frame takes on the wire.
 #[inline]
 #[must_use]
 pub fn on_the_wire(len: usize) -> u64 {
@@ -26,16 +26,16 @@ pub(crate) struct Cap {
 }
 
 impl Cap {
-    /// `rate` in bit/s, at least 1; `largest`: octets of the largest frame.
+    /// `rate` in bit/s, at least 1; `largest`: bytes of the largest frame.
     pub(crate) fn new(rate: u64, largest: usize) -> Self {
         let mut cap = Self { rate: rate.max(1), burst: 0 };
         cap.burst = BURST.max(2 * cap.cost(on_the_wire(largest)));
         cap
     }
 
-    /// Picoseconds that octets on the wire take, rounded up, so that the cap is never exceeded.
-    fn cost(self, octets: u64) -> u64 {
-        let bits = u128::from(octets) * 8 * 1_000_000_000_000;
+    /// Picoseconds that bytes on the wire take, rounded up, so that the cap is never exceeded.
+    fn cost(self, bytes: u64) -> u64 {
+        let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
         u64::try_from(bits.div_ceil(u128::from(self.rate))).unwrap_or(u64::MAX)
     }
 }
@@ -45,9 +45,9 @@ impl Cap {
 pub(crate) struct Bucket(AtomicU64);
 
 impl Bucket {
-    /// Whether so many octets may leave now (`now` in nanoseconds since the adapter began), and if so notes it.
-    pub(crate) fn take(&self, cap: Cap, now: u64, octets: u64) -> bool {
-        let (now, cost) = (now.saturating_mul(1000), cap.cost(octets));
+    /// Whether so many bytes may leave now (`now` in nanoseconds since the adapter began), and if so notes it.
+    pub(crate) fn take(&self, cap: Cap, now: u64, bytes: u64) -> bool {
+        let (now, cost) = (now.saturating_mul(1000), cap.cost(bytes));
         // Relaxed: the value stands for itself.
         let next = |due: u64| (due <= now.saturating_add(cap.burst)).then(|| due.max(now).saturating_add(cost));
         self.0.fetch_update(Relaxed, Relaxed, next).is_ok()
@@ -69,14 +69,14 @@ mod tests {
         for (rate, len) in [(1_000_000_000, 60), (3_333_333_333, 1514), (10_000_000, 64), (40_000_000_000, 9014)] {
             for step in [1_000, 10_000] {
                 let (cap, bucket) = (Cap::new(rate, 9018), Bucket::default());
-                let mut octets = 0;
+                let mut bytes = 0;
                 for now in (0..1_000_000_000u64).step_by(step) {
                     while bucket.take(cap, now, on_the_wire(len)) {
-                        octets += on_the_wire(len);
+                        bytes += on_the_wire(len);
                     }
                 }
                 let burst = u128::from(cap.burst) * u128::from(rate) / 8_000_000_000_000;
-                let over = u128::from(octets) * 8;
+                let over = u128::from(bytes) * 8;
                 let most = u128::from(rate) + 8 * (burst + u128::from(on_the_wire(len)));
                 assert!(over <= most, "{rate} {len}: {over} bits in a second");
                 assert!(over * 1000 >= u128::from(rate) * 999, "{rate} {len}: {over} bits in a second");

@@ -78,7 +78,7 @@ fn beyond(most: usize) -> &'static str {
 
 /// An address as it is written.
 fn colons(mac: [u8; 6]) -> String {
-    mac.map(|octet| format!("{octet:02x}")).join(":")
+    mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// Reads and changes an adapter's settings and reads its counters, from any thread.

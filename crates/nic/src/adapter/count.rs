@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub enum Count {
     /// Frames taken and put into the port's ring; a super-frame is one.
     TxFrames,
-    /// Their octets, without FCS.
+    /// Their bytes, without FCS.
     TxBytes,
     /// Super-frames that the adapter segmented.
     TxSegmented,
@@ -34,7 +34,7 @@ pub enum Count {
     TxBadRequest,
     /// Frames handed to the reader; of merged ones each counts.
     RxFrames,
-    /// Their octets as they came, without FCS.
+    /// Their bytes as they came, without FCS.
     RxBytes,
     /// Frames whose checksums were found right by the adapter or the port.
     RxCsumGood,
@@ -135,7 +135,7 @@ pub struct RxLedger {
     pub copies: u64,
     /// Frames for an address that no interface has.
     pub no_interface: u64,
-    /// Frames shorter than an Ethernet header and two octets.
+    /// Frames shorter than an Ethernet header and two bytes.
     pub too_short: u64,
     /// Frames whose slots another process spoiled, or that were longer than can be kept.
     pub spoiled: u64,

@@ -71,7 +71,7 @@ pub(crate) fn destination(frame: &[u8]) -> Option<u64> {
 }
 
 impl Key {
-    /// Of a frame of 16 octets or more.
+    /// Of a frame of 16 bytes or more.
     #[inline(always)]
     pub(crate) fn of(frame: &[u8], types: &Types) -> Option<Self> {
         let (front, behind) = frame.split_first_chunk::<16>()?;
@@ -79,14 +79,14 @@ impl Key {
         let to = u64::from_be_bytes([0, 0, t0, t1, t2, t3, t4, t5]);
         let (ethertype, behind_tag) = (u16::from_be_bytes([e0, e1]), behind.first_chunk::<2>());
         let (vid, ethertype) = if ethertype == VLAN {
-            (u16::from_be_bytes([c0, c1]) & 0x0fff, behind_tag.map_or(0, |octets| u16::from_be_bytes(*octets)))
+            (u16::from_be_bytes([c0, c1]) & 0x0fff, behind_tag.map_or(0, |bytes| u16::from_be_bytes(*bytes)))
         } else {
             (0, ethertype)
         };
         Some(Self { to, vid, class: types.class(ethertype) })
     }
 
-    /// Of any frame: zeros stand behind the end of one that has 14 or 15 octets; None of a shorter one.
+    /// Of any frame: zeros stand behind the end of one that has 14 or 15 bytes; None of a shorter one.
     pub(crate) fn of_any(frame: &[u8], types: &Types) -> Option<Self> {
         let mut front = [0; 16];
         let n = frame.len().min(16);
@@ -97,7 +97,7 @@ impl Key {
 
 /// An address as a key.
 pub(crate) fn address(mac: [u8; 6]) -> u64 {
-    mac.iter().fold(0, |n, octet| n << 8 | u64::from(*octet))
+    mac.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
 /// The filters of all interfaces, compiled.

@@ -70,7 +70,7 @@ impl<'a> RxFrame<'a> {
         }
     }
 
-    /// Octets of the whole frame, without FCS.
+    /// Bytes of the whole frame, without FCS.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {

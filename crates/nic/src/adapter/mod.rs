@@ -160,7 +160,7 @@ fn interface(mac: [u8; 6], k: usize, info: &Info, capabilities: Flags) -> ViSett
     }
 }
 
-/// The `k`th address from one on, within its lower three octets.
+/// The `k`th address from one on, within its lower three bytes.
 fn counted(mac: [u8; 6], k: usize) -> [u8; 6] {
     let [a, b, c, d, e, f] = mac;
     let low = u32::from_be_bytes([0, d, e, f]).wrapping_add(u32::try_from(k).unwrap_or(0));
@@ -172,7 +172,7 @@ fn counted(mac: [u8; 6], k: usize) -> [u8; 6] {
 fn made_of(name: &str) -> [u8; 6] {
     let hash = name
         .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3));
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     let [a, b, c, d, e, ..] = hash.to_be_bytes();
     [0x02, a, b, c, d, e]
 }

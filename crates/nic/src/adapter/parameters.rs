@@ -32,7 +32,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "mtu",
-        about: "largest payload of a frame, octets; at most the port's (mtu= of the port) and 9216",
+        about: "largest payload of a frame, bytes; at most the port's (mtu= of the port) and 9216",
         default: "the port's (1500)",
         actual: |vi, _| vi.mtu.to_string(),
         set: Some(|vi, value| assign(&mut vi.mtu, value.parse().ok())),
@@ -41,7 +41,7 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "mac",
         about: "its own address",
         default: "the port's, or a local one made of its name",
-        actual: |vi, _| vi.mac.map(|octet| format!("{octet:02x}")).join(":"),
+        actual: |vi, _| vi.mac.map(|byte| format!("{byte:02x}")).join(":"),
         set: Some(|vi, value| assign(&mut vi.mac, address(value))),
     },
     Parameter {
@@ -74,7 +74,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "tx.rate",
-        about: "most that it sends, bit/s on the wire, 24 octets of framing a frame included; 0 is no limit",
+        about: "most that it sends, bit/s on the wire, 24 bytes of framing a frame included; 0 is no limit",
         default: "0",
         actual: |vi, _| vi.rate.unwrap_or(0).to_string(),
         set: Some(|vi, value| {
@@ -239,10 +239,10 @@ fn scaled(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1000_u64.pow(power))
 }
 
-/// Six octets with colons between.
+/// Six bytes with colons between.
 fn address(text: &str) -> Option<[u8; 6]> {
-    let octets: Vec<u8> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect::<Option<_>>()?;
-    octets.try_into().ok()
+    let bytes: Vec<u8> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect::<Option<_>>()?;
+    bytes.try_into().ok()
 }
 
 /// A user's text fit for one line of a terminal.

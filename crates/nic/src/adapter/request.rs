@@ -10,9 +10,9 @@ use linerate_port::SlotWriter;
 use linerate_ring::{Meta, TxRing};
 use linerate_sum::{Sum, copy_and_sum};
 
-/// Octets of an Ethernet header.
+/// Bytes of an Ethernet header.
 pub(super) const ETHERNET: usize = 14;
-/// Octets of the two addresses, behind which a tag stands.
+/// Bytes of the two addresses, behind which a tag stands.
 const ADDRESSES: usize = 12;
 /// The longest template of headers, and a tag.
 const TEMPLATE: usize = linerate_offload::MAX_HEADER + TAG_LEN;
@@ -22,15 +22,15 @@ pub(super) const TCP_V4: u8 = 1;
 pub(super) const TCP_V6: u8 = 4;
 pub(super) const UDP_L4: u8 = 5;
 
-/// A frame to be sent: its octets, and what it asks for.
+/// A frame to be sent: its bytes, and what it asks for.
 pub(super) struct Request<'a> {
     head: &'a [u8],
     body: &'a [&'a [u8]],
-    /// Octets of the body.
+    /// Bytes of the body.
     body_len: usize,
     meta: Meta,
     tag: Option<u16>,
-    /// Octets of the frame, its tag included.
+    /// Bytes of the frame, its tag included.
     pub(super) len: usize,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Plan {
     /// As one frame, which carries this for the port to do.
     Frame { slots: u32, hand_down: Option<Meta> },
     /// As segments.
-    Segments { slots: u32, frames: u64, octets: u64, wire: u64 },
+    Segments { slots: u32, frames: u64, bytes: u64, wire: u64 },
 }
 
 impl<'a> Request<'a> {
@@ -66,7 +66,7 @@ impl<'a> Request<'a> {
         if self.needs_sum() {
             let start = usize::from(self.meta.csum_start);
             let field = start + usize::from(self.meta.csum_offset);
-            // A tag goes in between the Ethernet header's octets: no checksum covers those.
+            // A tag goes in between the Ethernet header's bytes: no checksum covers those.
             if start < ETHERNET || field + 2 > self.head.len() + self.body_len {
                 return Err(Count::TxBadRequest);
             }
@@ -82,7 +82,7 @@ impl<'a> Request<'a> {
         Ok(Plan::Frame { slots, hand_down: (self.needs_sum() && down[0]).then(|| self.handed_down()) })
     }
 
-    /// Octets that a tagged frame may have beyond the MTU.
+    /// Bytes that a tagged frame may have beyond the MTU.
     fn tag_room(&self, vi: &ViSettings) -> usize {
         let tagged = self.tag.is_some() || self.tagged_inside();
         if tagged && vi.flags.enabled().contains(Flags::VLAN_MTU) { TAG_LEN } else { 0 }
@@ -145,10 +145,10 @@ impl<'a> Request<'a> {
         }
         let frames = full as u64 + 1;
         let wire = full as u64 * super::cap::on_the_wire(headers + mss) + super::cap::on_the_wire(headers + last);
-        Ok(Plan::Segments { slots, frames, octets: frames * headers as u64 + payload as u64, wire })
+        Ok(Plan::Segments { slots, frames, bytes: frames * headers as u64 + payload as u64, wire })
     }
 
-    /// The octets before the rest of `head`: with a tag, the addresses and it.
+    /// The bytes before the rest of `head`: with a tag, the addresses and it.
     fn front(&self) -> ([u8; ADDRESSES + TAG_LEN], usize, &'a [u8]) {
         let mut front = [0; ADDRESSES + TAG_LEN];
         let Some(tag) = self.tag else { return (front, 0, self.head) };
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(down(5), Meta { hash: 0, csum_start: 38, hdr_len: 58, ..asked });
     }
 
-    /// Slots, frames, octets, and octets on the wire with 24 of framing a frame and at least 84 of each.
+    /// Slots, frames, bytes, and bytes on the wire with 24 of framing a frame and at least 84 of each.
     #[test]
     fn segments_are_counted_as_they_will_leave() {
         let (head, body) = (tcp(), [7; 64_000]);
@@ -301,14 +301,10 @@ mod tests {
             let pieces = [&body[..payload]];
             let request = Request::new(&head, &pieces, asked);
             let plan = request.plan(&interface(), &ring(buf_size), 1518, [false; 2]);
-            let Ok(Plan::Segments { slots: took, frames, octets, wire: sent }) = plan else { panic!("{payload}") };
+            let Ok(Plan::Segments { slots: took, frames, bytes, wire: sent }) = plan else { panic!("{payload}") };
             let n = payload.div_ceil(size.into()) as u64;
             let headers = if tag == 0 { 54 } else { 58 };
-            assert_eq!(
-                (took, frames, octets, sent),
-                (slots, n, n * headers + payload as u64, wire),
-                "{payload} {size}"
-            );
+            assert_eq!((took, frames, bytes, sent), (slots, n, n * headers + payload as u64, wire), "{payload} {size}");
         }
     }
 }

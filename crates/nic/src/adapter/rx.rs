@@ -327,7 +327,7 @@ mod tests {
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 
-    /// Slots to be delivered, one list a sync: octets, and whether the frame goes on.
+    /// Slots to be delivered, one list a sync: bytes, and whether the frame goes on.
     struct Script(Vec<Vec<(Vec<u8>, bool)>>);
 
     impl Sleeper for Script {}

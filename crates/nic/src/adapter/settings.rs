@@ -28,11 +28,11 @@ pub struct ViSettings {
     pub all_multicast: bool,
     /// The VLANs whose frames it receives while VLAN_HWFILTER is on; untagged and priority-tagged frames always pass.
     pub vlans: Vec<u16>,
-    /// Largest payload of a frame, in octets.
+    /// Largest payload of a frame, in bytes.
     pub mtu: usize,
     /// What the adapter can do for it, and does.
     pub flags: AdapterFlags,
-    /// Most that it may send, in bit/s on the wire: framing of 24 octets a frame included.
+    /// Most that it may send, in bit/s on the wire: framing of 24 bytes a frame included.
     pub rate: Option<u64>,
     /// Its share of the link when there is not enough for all: 1 to 1000, against the others' weights.
     pub weight: u32,

@@ -1,12 +1,12 @@
 //! Shares of the link: weighted deficit round robin (Shreedhar and Varghese 1995) where frames are admitted to a ring,
 //! not where they wait in queues: there are no queues between an interface and its port's ring.
 //!
-//! Each round gives each interface credit for as many octets as its weight says. An interface without credit is refused
+//! Each round gives each interface credit for as many bytes as its weight says. An interface without credit is refused
 //! as long as another one that was refused for want of room still has some. Alone, an interface is never refused.
 
 use super::demux::ViSet;
 
-/// Octets of credit that one weight gets a round.
+/// Bytes of credit that one weight gets a round.
 const QUANTUM: i64 = 16 * 1024;
 /// How long one that was refused is waited for, in nanoseconds, and at most twice as long.
 const PATIENCE: u64 = 200_000;
@@ -47,13 +47,13 @@ impl Share {
         if self.may(vi) { u64::try_from(self.credit[vi]).unwrap_or(0) } else { 0 }
     }
 
-    /// Whether an interface may send so many octets now; if so they are taken from its credit, which may become a debt.
+    /// Whether an interface may send so many bytes now; if so they are taken from its credit, which may become a debt.
     #[inline]
-    pub(crate) fn take(&mut self, vi: usize, octets: u64) -> bool {
+    pub(crate) fn take(&mut self, vi: usize, bytes: u64) -> bool {
         if !self.may(vi) {
             return false;
         }
-        self.credit[vi] -= i64::try_from(octets).unwrap_or(i64::MAX);
+        self.credit[vi] -= i64::try_from(bytes).unwrap_or(i64::MAX);
         if self.credit[vi] <= 0 {
             self.rich &= !(1 << vi);
         }
@@ -103,7 +103,7 @@ mod tests {
 
     /// A ring of a few slots, and interfaces that all always have frames, in an order that favours the first.
     #[test]
-    fn octets_go_by_weight_whatever_the_frame_sizes() {
+    fn bytes_go_by_weight_whatever_the_frame_sizes() {
         let weights = [1, 2, 5];
         let sizes = [9000, 84, 1538];
         let mut share = Share::new(&weights);
@@ -142,9 +142,9 @@ mod tests {
         assert!(share.take(0, 1000), "all that wait are in debt: a new round");
     }
 
-    /// Credit that is used to the last octet is used up.
+    /// Credit that is used to the last byte is used up.
     #[test]
-    fn one_without_an_octet_left_waits_for_who_has_some() {
+    fn one_without_a_byte_left_waits_for_who_has_some() {
         let mut share = Share::new(&[1, 1]);
         share.refused(1);
         assert!(share.take(0, QUANTUM.unsigned_abs()));

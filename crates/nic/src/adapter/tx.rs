@@ -46,10 +46,10 @@ pub struct NicTx {
 /// An interface, as sending sees it.
 #[derive(Clone, Copy)]
 struct TxVi {
-    /// Frames of 14 octets and fewer than so many more pass with no further look: one slot, below the MTU, up, not capped.
+    /// Frames of 14 bytes and fewer than so many more pass with no further look: one slot, below the MTU, up, not capped.
     quick: usize,
     cap: Option<Cap>,
-    /// Frames and octets that went that way since the last sync, which counts them.
+    /// Frames and bytes that went that way since the last sync, which counts them.
     frames: u64,
     bytes: u64,
 }
@@ -169,7 +169,7 @@ impl NicTx {
     /// [`NicTx::sync`]. False, and nothing done, if there is no room, or it is not this interface's turn. A frame that can
     /// never be sent is counted as dropped, and gives true.
     ///
-    /// `request` is virtio's: a checksum to complete (`csum_start` and `csum_offset` count from the frame's first octet
+    /// `request` is virtio's: a checksum to complete (`csum_start` and `csum_offset` count from the frame's first byte
     /// as it is given, and the field holds the pseudo-header's sum), segmentation, and a VLAN tag to put in.
     ///
     /// # Panics
@@ -198,7 +198,7 @@ impl NicTx {
         true
     }
 
-    /// Longest frame of an interface that [`NicTx::frame`] takes, in octets, as of the last sync; 0 if it takes none,
+    /// Longest frame of an interface that [`NicTx::frame`] takes, in bytes, as of the last sync; 0 if it takes none,
     /// because the interface is down or capped.
     ///
     /// # Panics
@@ -215,7 +215,7 @@ impl NicTx {
         }
     }
 
-    /// Sends a frame of `len` octets, all of which `fill` writes where they go; at most [`NicTx::single`] of them. A
+    /// Sends a frame of `len` bytes, all of which `fill` writes where they go; at most [`NicTx::single`] of them. A
     /// request must be one that the port does itself. False if there is no room, it is not this interface's turn, or it
     /// is not such a frame: `fill` has not been called then.
     ///
@@ -422,8 +422,8 @@ impl NicTx {
                 cells.add(Count::TxHandedDown, u64::from(hand_down.is_some()));
                 cells.add(Count::TxChecksums, u64::from(filled));
             }
-            Ok(Plan::Segments { slots, frames, octets, wire }) => {
-                if !self.admit(vi, slots, octets, wire) {
+            Ok(Plan::Segments { slots, frames, bytes, wire }) => {
+                if !self.admit(vi, slots, bytes, wire) {
                     return false;
                 }
                 let written = request.write_segments(&mut self.port.ring, slots).is_ok();
@@ -433,7 +433,7 @@ impl NicTx {
                     return true;
                 }
                 cells.add(Count::TxFrames, frames);
-                cells.add(Count::TxBytes, octets);
+                cells.add(Count::TxBytes, bytes);
                 cells.add(Count::TxSegmented, 1);
                 cells.add(Count::TxSegments, frames);
             }
@@ -442,7 +442,7 @@ impl NicTx {
     }
 
     /// Whether there is room, credit and rate for a frame; they are taken then.
-    fn admit(&mut self, vi: usize, slots: u32, octets: u64, wire: u64) -> bool {
+    fn admit(&mut self, vi: usize, slots: u32, bytes: u64, wire: u64) -> bool {
         if self.port.ring.free() < slots {
             self.share.refused(vi);
             self.cells(vi).add(Count::TxRefused, 1);
@@ -458,7 +458,7 @@ impl NicTx {
             self.cells(vi).add(Count::TxCapped, 1);
             return false;
         }
-        self.share.take(vi, octets)
+        self.share.take(vi, bytes)
     }
 }
 

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 /// The front of a frame that merging looks at.
 pub(super) const FRONT: usize = 128;
-/// Octets of a tag.
+/// Bytes of a tag.
 const TAG: u16 = 4;
-/// Octets of a frame's two addresses.
+/// Bytes of a frame's two addresses.
 const ADDRESSES: usize = 12;
 
 /// The work that an interface wants done.
@@ -66,11 +66,11 @@ impl Tally {
 
 /// A frame that may be merged with others.
 pub(super) struct Offer {
-    /// Octets of its front that were copied.
+    /// Bytes of its front that were copied.
     pub(super) front: usize,
-    /// Octets that it has without its tag.
+    /// Bytes that it has without its tag.
     pub(super) len: usize,
-    /// Octets that are passed over.
+    /// Bytes that are passed over.
     pub(super) skip: u16,
 }
 
@@ -234,7 +234,7 @@ impl Work {
     }
 }
 
-/// What the port said of a frame, as it is without the octets that are passed over.
+/// What the port said of a frame, as it is without the bytes that are passed over.
 #[inline]
 fn request(meta: Meta, skip: u16) -> Meta {
     let asked = if skip > 0 { tag_stripped(meta) } else { meta };

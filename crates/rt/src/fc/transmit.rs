@@ -142,7 +142,7 @@ const FRONT: usize = 14 + 4 + FcoeFrame::HEADER_LEN;
 #[derive(Default)]
 struct Front {
     link: Option<Link>,
-    octets: [u8; FRONT],
+    bytes: [u8; FRONT],
     len: usize,
 }
 
@@ -153,7 +153,7 @@ impl Front {
         if self.link != Some(*link) {
             self.make(link);
         }
-        &self.octets[..self.len]
+        &self.bytes[..self.len]
     }
 
     #[inline(never)]
@@ -170,8 +170,8 @@ impl Front {
         self.put(&[0; FcoeFrame::HEADER_LEN]);
     }
 
-    fn put(&mut self, octets: &[u8]) {
-        self.octets[self.len..self.len + octets.len()].copy_from_slice(octets);
-        self.len += octets.len();
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
     }
 }

@@ -50,7 +50,7 @@ pub struct Ip {
     known: u64,
     up: bool,
     software: bool,
-    /// A merged frame's octets, from head to end.
+    /// A merged frame's bytes, from head to end.
     merged: Vec<u8>,
 }
 

@@ -185,8 +185,8 @@ impl Job {
             What::WriteZeros => {
                 let most = (MOST / lun.block_size).max(1).min(lun.max_transfer);
                 self.piece = self.left.min(most.into());
-                let octets = usize::try_from(self.piece).unwrap_or(0) * self.block;
-                lun.write(tag, self.lba, Buffer::new(octets), false, timeout)
+                let bytes = usize::try_from(self.piece).unwrap_or(0) * self.block;
+                lun.write(tag, self.lba, Buffer::new(bytes), false, timeout)
             }
         };
         command.map_or(Next::Never, Next::Command)
@@ -202,10 +202,10 @@ impl Job {
             self.buffer.take()?
         } else {
             let at = usize::try_from(all - self.left).ok()? * self.block;
-            let octets = usize::try_from(self.piece).ok()? * self.block;
-            let mut piece = Buffer::new(octets);
+            let bytes = usize::try_from(self.piece).ok()? * self.block;
+            let mut piece = Buffer::new(bytes);
             if self.what == What::Write {
-                piece.bytes_mut().copy_from_slice(&self.buffer.as_ref()?.bytes()[at..at + octets]);
+                piece.bytes_mut().copy_from_slice(&self.buffer.as_ref()?.bytes()[at..at + bytes]);
             }
             self.at = Some(at);
             piece
