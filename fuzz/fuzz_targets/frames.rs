@@ -31,7 +31,7 @@ fn ethernet(bytes: &[u8]) {
 fn vlan(bytes: &[u8]) {
     let Ok(header) = VlanHeader::new_checked(bytes) else { return };
     let tag = header.tag();
-    assert_eq!(VlanTag::new(tag.pcp(), tag.dei(), tag.vid()), Ok(tag));
+    assert_eq!(VlanTag::new(tag.priority().number(), tag.dei(), tag.vid()), Ok(tag));
     black_box((header.ethertype(), header.payload().len()));
     let repr = VlanRepr::parse(&header);
     again(&repr, 64, |r, b| r.emit(b).is_ok(), |b| VlanHeader::new_checked(b).ok().map(|h| VlanRepr::parse(&h)));

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod checksum;
+mod class;
 mod fc;
 mod headers;
 mod lro;
@@ -21,6 +22,7 @@ pub use checksum::{
     ChecksumError, Verdict, closed, complete_checksum, fill_checksums, fill_ipv4_checksum, pseudo_header, requested,
     verify_checksums, verify_parsed,
 };
+pub use class::TrafficClass;
 use fc::fc_hash;
 pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, verify_fc_crc};
 pub use headers::{Headers, Ip, Version};
@@ -31,5 +33,4 @@ pub use sink::{Frames, Sink};
 pub use steer::{Action, FlowKey, Match, Rule, SteerError, Steering};
 pub use vlan::{
     TAG_LEN, VlanError, VlanFilter, insert_tag, outer_tag, strip_tag, tag_inserted, tag_stripped, tagged_front,
-    traffic_class,
 };

@@ -174,30 +174,5 @@ impl VlanFilter {
     }
 }
 
-/// Traffic class (0 is served last) of frames of priority `pcp` (0 to 7) with `classes` (1 to 8) classes: the
-/// recommended mapping of IEEE 802.1Q-2022, table 8-5. Priority 1, "background", is below 0, "best effort".
-#[inline]
-#[must_use]
-pub const fn traffic_class(pcp: u8, classes: u8) -> u8 {
-    const TABLE: [[u8; 8]; 8] = [
-        [0, 0, 0, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 1, 1, 1, 1],
-        [0, 0, 0, 0, 1, 1, 2, 2],
-        [0, 0, 1, 1, 2, 2, 3, 3],
-        [0, 0, 1, 1, 2, 2, 3, 4],
-        [1, 0, 2, 2, 3, 3, 4, 5],
-        [1, 0, 2, 3, 4, 4, 5, 6],
-        [1, 0, 2, 3, 4, 5, 6, 7],
-    ];
-    let classes = if classes == 0 {
-        1
-    } else if classes > 8 {
-        8
-    } else {
-        classes
-    };
-    TABLE[classes as usize - 1][(pcp & 7) as usize]
-}
-
 #[cfg(test)]
 mod tests;

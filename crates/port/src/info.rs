@@ -13,7 +13,7 @@ pub struct Caps {
     pub scatter: bool,
     /// Delivers metadata in received slots.
     pub metadata: bool,
-    /// Its receive queues can pause the far end's transmit queues by class ([`RxQueue::pause`](crate::RxQueue::pause)).
+    /// Its receive queues can pause the far end's transmit queues by priority ([`RxQueue::pause`](crate::RxQueue::pause)).
     pub pause: bool,
     /// Can filter by destination address; otherwise it delivers all frames that arrive.
     pub filters: bool,

@@ -56,7 +56,6 @@ mod vnet;
 mod wrap;
 mod write;
 
-pub use class::CLASSES;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use grammar::{COMMON, option_rows};

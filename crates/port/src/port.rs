@@ -1,6 +1,6 @@
 //! An open port: its queues, and the device that they belong to.
 
-use crate::class::classes_of;
+use crate::class::priorities_of;
 use crate::error::{Cause, OpenError};
 use crate::info::{Filter, Info, Link};
 use crate::queue::{RxQueue, TxQueue};
@@ -54,7 +54,7 @@ impl Port {
     /// Port from the parts that its kind and wrappers made, over the region with this address and length in bytes.
     pub(crate) fn new(mut parts: Parts, memory: (usize, usize)) -> Self {
         let queues = parts.tx.len();
-        parts.tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
+        parts.tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_priorities(priorities_of(q, queues)));
         let (tx, rx) = (parts.tx.into_iter().map(Some).collect(), parts.rx.into_iter().map(Some).collect());
         Self { info: parts.info, tx, rx, device: parts.device, memory }
     }

@@ -20,9 +20,9 @@ pub trait TxEngine: Sleeper + Send {
         }
     }
 
-    /// Sets the classes that the queue carries, one bit each: it stops while the far end pauses one of them, if the far
+    /// Sets the priorities that the queue carries, one bit each: it stops while the far end pauses one of them, if the far
     /// end can.
-    fn set_classes(&mut self, _classes: u8) {}
+    fn set_priorities(&mut self, _priorities: u8) {}
 
     /// Reports to the far end the drops of frames that were meant for it but did not get into this ring, if there is a
     /// way.
@@ -47,9 +47,9 @@ pub trait RxEngine: Sleeper + Send {
         }
     }
 
-    /// Asks the far end to hold back frames of these classes, one bit each, from now on. Does nothing without
+    /// Asks the far end to hold back frames of these priorities, one bit each, from now on. Does nothing without
     /// [`Caps::pause`](crate::Caps::pause).
-    fn pause(&mut self, _classes: u8) {}
+    fn pause(&mut self, _priorities: u8) {}
 
     /// Updates counts that are kept elsewhere (the kernel's drops); a sync does so only now and then.
     fn refresh(&mut self, _count: &mut RxCounters) {}
@@ -71,7 +71,7 @@ pub struct TxQueue {
     pub ring: TxRing,
     pub(crate) engine: Box<dyn TxEngine>,
     pub(crate) count: TxCounters,
-    classes: u8,
+    priorities: u8,
 }
 
 /// A receive queue.
@@ -83,23 +83,23 @@ pub struct RxQueue {
 }
 
 impl TxQueue {
-    /// Queue of a ring and its engine; it carries all classes at first.
+    /// Queue of a ring and its engine; it carries all priorities at first.
     #[must_use]
     pub fn new(ring: TxRing, engine: Box<dyn TxEngine>) -> Self {
-        Self { ring, engine, count: TxCounters::default(), classes: 0xff }
+        Self { ring, engine, count: TxCounters::default(), priorities: 0xff }
     }
 
-    /// Traffic classes that the queue carries, one bit each: priorities of 802.1Q. Of a port's N queues, class c has
-    /// queue c*N/8.
+    /// Priorities of 802.1Q that the queue carries, one bit each: those of its traffic class, of which a port with N queues
+    /// has N, and 8 at most ([`linerate_offload::TrafficClass`]).
     #[must_use]
-    pub fn classes(&self) -> u8 {
-        self.classes
+    pub fn priorities(&self) -> u8 {
+        self.priorities
     }
 
-    /// Sets the classes that the queue carries: a queue of one class does not stop for a pause of another.
-    pub fn set_classes(&mut self, classes: u8) {
-        self.classes = classes;
-        self.engine.set_classes(classes);
+    /// Sets the priorities that the queue carries: a queue of one priority does not stop for a pause of another.
+    pub fn set_priorities(&mut self, priorities: u8) {
+        self.priorities = priorities;
+        self.engine.set_priorities(priorities);
     }
 
     /// Sends committed frames, as far as possible now, and gets the slots of sent ones back.
@@ -139,13 +139,13 @@ impl RxQueue {
         self.engine.serve(&mut self.ring, &mut self.count);
     }
 
-    /// Asks the transmit queue at the far end to hold back frames of these classes, one bit each, from now on; 0 ends
-    /// the pause. Frames already sent still arrive. A queue of several classes stops for each of them. A pause lasts
+    /// Asks the transmit queue at the far end to hold back frames of these priorities, one bit each, from now on; 0 ends
+    /// the pause. Frames already sent still arrive. A queue of several priorities stops for each of them. A pause lasts
     /// one second from the first frame that waits, unless it is renewed, and ends when the far end is replaced.
     ///
     /// Does nothing without [`Caps::pause`](crate::Caps::pause).
-    pub fn pause(&mut self, classes: u8) {
-        self.engine.pause(classes);
+    pub fn pause(&mut self, priorities: u8) {
+        self.engine.pause(priorities);
     }
 
     /// See [`RxEngine::ended`].

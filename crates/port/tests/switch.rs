@@ -290,7 +290,7 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
     );
 }
 
-/// Frames that a port's receiver pauses wait in the switch, class by class, and are carried when the pause is over.
+/// Frames that a port's receiver pauses wait in the switch, priority by priority, and are carried when the pause is over.
 #[test]
 fn a_receiver_that_pauses_loses_nothing_and_other_classes_pass() {
     let name = format!("pause-{}", std::process::id());
@@ -307,9 +307,9 @@ fn a_receiver_that_pauses_loses_nothing_and_other_classes_pass() {
         rx.sync();
         rx.pause(1 << 3);
     }
-    for class in [3u8, 5, 3, 5] {
-        let mut bytes = frame(Some(1), 0, class.into());
-        bytes[12..16].copy_from_slice(&[0x81, 0, class << 5, 5]);
+    for priority in [3u8, 5, 3, 5] {
+        let mut bytes = frame(Some(1), 0, priority.into());
+        bytes[12..16].copy_from_slice(&[0x81, 0, priority << 5, 5]);
         let mut batch = tx.ring.reserve(1);
         assert!(batch.put(0, &bytes));
         batch.commit(1);
@@ -320,9 +320,9 @@ fn a_receiver_that_pauses_loses_nothing_and_other_classes_pass() {
         queues.each_mut().map(|rx| {
             rx.sync();
             let mut batch = rx.ring.batch(64);
-            let classes: Vec<_> = (0..batch.len()).map(|i| batch.frame(i).unwrap().0.to_vec()[14] >> 5).collect();
-            batch.release(u32::try_from(classes.len()).unwrap());
-            classes
+            let priorities: Vec<_> = (0..batch.len()).map(|i| batch.frame(i).unwrap().0.to_vec()[14] >> 5).collect();
+            batch.release(u32::try_from(priorities.len()).unwrap());
+            priorities
         })
     };
     assert_eq!(poll(), [vec![], vec![5, 5]]);

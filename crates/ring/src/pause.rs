@@ -8,28 +8,28 @@
 use crate::cursor::Counter;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Pause request: eight classes, one bit for each, and a number that changes with each request, so that the same
-/// classes can be requested anew.
+/// Pause request: eight priorities, one bit for each, and a number that changes with each request, so that the same
+/// priorities can be requested anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause(u32);
 
 impl Pause {
-    /// Classes to be held back, one bit for each.
+    /// Priorities to be held back, one bit for each.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the low 8 bits are wanted")]
-    pub const fn classes(self) -> u8 {
+    pub const fn priorities(self) -> u8 {
         self.0 as u8
     }
 
-    /// The next request, for these classes.
-    const fn next(self, classes: u8) -> Self {
-        Self((self.0 & !0xff).wrapping_add(0x100) | classes as u32)
+    /// The next request, for these priorities.
+    const fn next(self, priorities: u8) -> Self {
+        Self((self.0 & !0xff).wrapping_add(0x100) | priorities as u32)
     }
 
-    /// Requests these classes, as the request after this one.
-    pub(crate) fn ask(&mut self, shared: &impl Counter, classes: u8) {
-        *self = self.next(classes);
+    /// Requests these priorities, as the request after this one.
+    pub(crate) fn ask(&mut self, shared: &impl Counter, priorities: u8) {
+        *self = self.next(priorities);
         shared.store(self.0, Relaxed);
     }
 
@@ -48,10 +48,10 @@ mod tests {
     #[test]
     fn each_asking_differs_from_the_last() {
         let (shared, mut pause) = (AtomicU32::new(0), Pause(u32::MAX - 0xff));
-        for classes in [0x08, 0x08, 0xff, 0] {
+        for priorities in [0x08, 0x08, 0xff, 0] {
             let before = pause;
-            pause.ask(&shared, classes);
-            assert_eq!((Pause::look(&shared), pause.classes()), (pause, classes));
+            pause.ask(&shared, priorities);
+            assert_eq!((Pause::look(&shared), pause.priorities()), (pause, priorities));
             assert_ne!(pause, before);
         }
     }

@@ -480,10 +480,10 @@ impl PipeRx {
         bell::wake_up(&self.lines.get().consumer_asleep.asleep);
     }
 
-    /// Asks the producer to hold back frames of these classes, one bit for each, from now on. The producer may sleep,
+    /// Asks the producer to hold back frames of these priorities, one bit for each, from now on. The producer may sleep,
     /// and must be woken then ([`PipeRx::must_wake`]).
-    pub fn pause(&mut self, classes: u8) {
-        self.pause.ask(&self.lines.get().consumer.pause, classes);
+    pub fn pause(&mut self, priorities: u8) {
+        self.pause.ask(&self.lines.get().consumer.pause, priorities);
     }
 
     /// Numbers told by the producer; another process may have written any value.

@@ -282,19 +282,19 @@ fn a_sleeper_is_told_once() {
 fn a_sleeping_sender_is_told_of_another_pause() {
     let region = region(64, 1, Sharing::Private);
     let ((_tx, mut a), (_rx, mut b)) = pipe(&region, 64, Pipe::Within, Pipe::Within);
-    assert_eq!(a.pause().classes(), 0);
+    assert_eq!(a.pause().priorities(), 0);
     b.pause(0x18);
     assert!(!a.fall_asleep(), "it has not looked");
     let first = a.pause();
-    assert_eq!(first.classes(), 0x18);
+    assert_eq!(first.priorities(), 0x18);
     assert!(a.fall_asleep());
     b.pause(0x18);
     assert!(b.must_wake() && !a.fall_asleep());
-    assert!(a.pause() != first && a.pause().classes() == 0x18, "asked for anew");
+    assert!(a.pause() != first && a.pause().priorities() == 0x18, "asked for anew");
     assert!(a.fall_asleep());
     b.pause(0);
     assert!(b.must_wake());
-    assert_eq!(a.pause().classes(), 0);
+    assert_eq!(a.pause().priorities(), 0);
 }
 
 #[derive(Clone, Debug)]

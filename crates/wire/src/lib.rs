@@ -96,4 +96,4 @@ pub use quote::Quote;
 pub use summary::summary;
 pub use tcp::{TcpFlags, TcpSegment};
 pub use udp::{UdpDatagram, UdpRepr};
-pub use vlan::{VlanHeader, VlanRepr, VlanTag};
+pub use vlan::{Priority, VlanHeader, VlanRepr, VlanTag};

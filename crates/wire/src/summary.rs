@@ -56,7 +56,7 @@ fn payload(f: &mut fmt::Formatter<'_>, mut ethertype: EtherType, mut bytes: &[u8
             Err(error) => return broken(f, error),
         };
         let tag = header.tag();
-        write!(f, "{separator}vlan {}, p {}", tag.vid(), tag.pcp())?;
+        write!(f, "{separator}vlan {}, p {}", tag.vid(), tag.priority().number())?;
         if tag.dei() {
             f.write_str(", DEI")?;
         }

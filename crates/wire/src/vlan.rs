@@ -5,6 +5,44 @@ use crate::{Error, EtherType};
 
 const NAME: &str = "vlan";
 
+/// Priority of a frame, 0 to 7 (IEEE 802.1Q-2022, clause 6.9.3): a tag carries it as its priority code point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Priority(u8);
+
+impl Priority {
+    /// Number of priorities.
+    pub const COUNT: usize = 8;
+    /// All of them, by number.
+    pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
+
+    /// A priority by its number; None above 7.
+    #[must_use]
+    pub const fn new(number: u8) -> Option<Self> {
+        if number < 8 { Some(Self(number)) } else { None }
+    }
+
+    /// Its number, 0 to 7.
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its place in an array of [`Priority::COUNT`].
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize & 7
+    }
+
+    /// Its bit in a set of priorities, as priority-based flow control has them (IEEE 802.1Q-2022, clause 36).
+    #[inline]
+    #[must_use]
+    pub const fn bit(self) -> u8 {
+        1 << (self.0 & 7)
+    }
+}
+
 /// Tag control information (IEEE 802.1Q-2022, clause 9.6): priority, drop eligibility and VLAN, as the 16 bits sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct VlanTag(pub u16);
@@ -20,7 +58,7 @@ impl VlanTag {
     /// use linerate_wire::VlanTag;
     ///
     /// let tag = VlanTag::new(3, false, 100)?;
-    /// assert_eq!((tag.0, tag.pcp(), tag.dei(), tag.vid()), (0x6064, 3, false, 100));
+    /// assert_eq!((tag.0, tag.priority().number(), tag.dei(), tag.vid()), (0x6064, 3, false, 100));
     /// assert!(VlanTag::new(3, false, 4096).is_err());
     /// # Ok::<(), linerate_wire::Error>(())
     /// ```
@@ -34,9 +72,11 @@ impl VlanTag {
         Ok(Self(u16::from(pcp) << 13 | u16::from(dei) << 12 | vid))
     }
 
-    /// Priority code point, 0 to 7.
-    pub fn pcp(self) -> u8 {
-        self.0.to_be_bytes()[0] >> 5
+    /// Priority, from the priority code point.
+    #[inline]
+    #[must_use]
+    pub fn priority(self) -> Priority {
+        Priority(self.0.to_be_bytes()[0] >> 5)
     }
 
     /// Drop eligible indicator.

@@ -33,7 +33,7 @@ struct Arguments {
     /// vlan=LIST says which VLANs the port is in (all, if it is left out), joined by +: 10 is the one of untagged frames,
     /// t20 and t30-39 come and go with tags.
     ///
-    /// pause=MASK says, a bit a class, which frames wait at their sender for room at this port instead of being dropped
+    /// pause=MASK says, a bit a priority, which frames wait at their sender for room at this port instead of being dropped
     /// (none, if it is left out). The class is the priority of 802.1Q; untagged frames are of class 0, so 1 is enough for
     /// them, and 0xff is all. A port that takes nothing for a second makes nobody wait until it takes something again.
     ///

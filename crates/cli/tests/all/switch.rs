@@ -23,7 +23,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("switch x --mirror a:b:up", "a:b:up"),
         ("switch x --attach wire:y", "wire"),
         ("switch x --attach pcap:f:vlan=0", "--attach pcap:f:vlan=0: vlan=0 is no list of VLANs"),
-        ("switch x --host t:pause=256", "pause=256 is no mask of 8 classes; give 0 to 255"),
+        ("switch x --host t:pause=256", "pause=256 is no mask of 8 priorities; give 0 to 255"),
         ("switch x --ports a,b:pause=", "--ports b:pause=: pause= is no mask"),
         ("switch x --ports a:vlan=1:vlan=2", "said twice"),
         ("switch x --ports a:puase=1", "'a:puase=1' is no name of a port"),

@@ -2,7 +2,7 @@
 
 use super::alone::{Stretches, nanoseconds, on_core};
 use super::{Bench, How, Missing, Peer, Setting, failed};
-use linerate_nic::{Count, Nic, NicConfig, NicRx, RxFrame};
+use linerate_nic::{Count, Flags, Nic, NicConfig, NicRx, RxFrame};
 use linerate_offload::{Verdict, fill_checksums};
 use linerate_port::{TxQueue, open_all};
 use linerate_result::Unit;
@@ -15,11 +15,29 @@ pub(super) const BENCH: Bench = Bench {
     unit: Unit::Pps,
     two_cores: false,
     bound: None,
-    run: |setting| run(setting, 128, 1),
+    run: |setting| run(setting, 128, 1, Offloads::On),
     peers: &[
-        Peer { name: "one interface", how: How::Own(|setting| run(setting, 1, 1)), wanted: Some(0.9) },
-        Peer { name: "128, 16 frames each in turn", how: How::Own(|setting| run(setting, 128, 16)), wanted: None },
-        Peer { name: "128, one of them busy", how: How::Own(|setting| run(setting, 128, u64::MAX)), wanted: None },
+        Peer { name: "one interface", how: How::Own(|setting| run(setting, 1, 1, Offloads::On)), wanted: Some(0.9) },
+        Peer {
+            name: "128, 16 frames each in turn",
+            how: How::Own(|setting| run(setting, 128, 16, Offloads::On)),
+            wanted: None,
+        },
+        Peer {
+            name: "128, one of them busy",
+            how: How::Own(|setting| run(setting, 128, u64::MAX, Offloads::On)),
+            wanted: None,
+        },
+        Peer {
+            name: "one, without offloads",
+            how: How::Own(|setting| run(setting, 1, 1, Offloads::Off)),
+            wanted: None,
+        },
+        Peer {
+            name: "two, without offloads",
+            how: How::Own(|setting| run(setting, 2, 1, Offloads::Off)),
+            wanted: None,
+        },
     ],
 };
 
@@ -29,22 +47,34 @@ const SIZE: usize = 64;
 /// Index of the word that holds a frame's number; the next word holds the complement, so that the checksum stays right.
 const NUMBER: usize = 6;
 
-fn run(setting: &Setting, interfaces: usize, row: u64) -> Result<f64, Missing> {
+/// The adapter's flags, and with them its ways of reading.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offloads {
+    /// All: frames are divided into lists, and checksums are verified.
+    On,
+    /// None: frames are read where they lie, those of several interfaces in one pass.
+    Off,
+}
+
+fn run(setting: &Setting, interfaces: usize, row: u64, offloads: Offloads) -> Result<f64, Missing> {
     let time = nanoseconds(setting.time);
-    on_core(setting.cores[0], move || measure(interfaces, row, time))
+    on_core(setting.cores[0], move || measure(interfaces, row, offloads, time))
 }
 
 /// Measures with one thread that sends frames, `row` of them to an interface and then to the next, and reads them; only
 /// receiving is timed.
-fn measure(interfaces: usize, row: u64, time: u64) -> Result<f64, Missing> {
+fn measure(interfaces: usize, row: u64, offloads: Offloads, time: u64) -> Result<f64, Missing> {
     let mut ports = open_all(&["cable:vi{1", "cable:vi}1"]).map_err(failed)?.into_iter();
     let (Some(mut near), Some(far)) = (ports.next(), ports.next()) else { return Err(failed("no cable")) };
     let mut tx = near.take_tx(0).ok_or_else(|| failed("no queue"))?;
-    let config = NicConfig { interfaces, mac: Some(mac(0)), ..NicConfig::default() };
+    let mut config = NicConfig { interfaces, mac: Some(mac(0)), ..NicConfig::default() };
+    if offloads == Offloads::Off {
+        config.capabilities = Flags::NONE;
+    }
     let mut nic = Nic::new(far, &config).map_err(failed)?;
     let mut rx = nic.take_rx(0).ok_or_else(|| failed("no queue"))?;
     let mut sender = Sender::new(interfaces, row)?;
-    let mut readers = Readers::new(&sender.frames);
+    let mut readers = Readers::new(&sender.frames, offloads);
     let mut clock = Clock::new();
     let mut times = Stretches::new()?;
     let mut now = clock.now();
@@ -126,6 +156,7 @@ impl Sender {
 /// Readers of the interfaces.
 struct Readers {
     each: Vec<Reader>,
+    offloads: Offloads,
 }
 
 /// A reader of one interface.
@@ -141,14 +172,14 @@ struct Reader {
 
 impl Reader {
     #[inline]
-    fn look(&mut self, frame: &RxFrame<'_>) {
+    fn look(&mut self, frame: &RxFrame<'_>, verdict: Verdict) {
         let Some(bytes) = frame.head().first_chunk::<SIZE>() else {
             self.wrong += 1;
             return;
         };
         let words = bytes.as_chunks::<8>().0;
         let sum = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_be_bytes(*word)));
-        let right = sum == self.sum && frame.len() == SIZE && frame.meta().checksum == Verdict::Good;
+        let right = sum == self.sum && frame.len() == SIZE && frame.meta().checksum == verdict;
         self.wrong += u64::from(!right);
         self.frames += 1;
         self.note(u64::from_be_bytes(words[NUMBER]));
@@ -161,20 +192,26 @@ impl Reader {
 }
 
 impl Readers {
-    fn new(frames: &[[u8; SIZE]]) -> Self {
+    fn new(frames: &[[u8; SIZE]], offloads: Offloads) -> Self {
         let sum = |frame: &[u8; SIZE]| {
             frame.as_chunks::<8>().0.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_be_bytes(*word)))
         };
-        Self { each: frames.iter().map(|frame| Reader { sum: sum(frame), ..Reader::default() }).collect() }
+        let each = frames.iter().map(|frame| Reader { sum: sum(frame), ..Reader::default() }).collect();
+        Self { each, offloads }
     }
 
     /// Takes and reads all frames that have arrived.
     #[inline]
     fn receive(&mut self, rx: &mut NicRx, now: u64) {
+        if self.offloads == Offloads::Off && self.each.len() > 1 {
+            rx.take(now, usize::MAX, |vi, frame| self.each[vi].look(&frame, Verdict::Unknown));
+            return;
+        }
+        let verdict = if self.offloads == Offloads::On { Verdict::Good } else { Verdict::Unknown };
         rx.poll(now);
         for vi in rx.ready() {
             let reader = &mut self.each[vi];
-            rx.receive(vi, usize::MAX, |frame| reader.look(&frame));
+            rx.receive(vi, usize::MAX, |frame| reader.look(&frame, verdict));
         }
     }
 
@@ -203,7 +240,9 @@ mod tests {
     #[test]
     fn each_interface_gets_its_own() {
         for (interfaces, row) in [(1, 1), (128, 1), (128, 16), (128, u64::MAX), (3, 2)] {
-            assert!(measure(interfaces, row, 5_000_000).unwrap() > 0.0);
+            for offloads in [Offloads::On, Offloads::Off] {
+                assert!(measure(interfaces, row, offloads, 5_000_000).unwrap() > 0.0);
+            }
         }
     }
 
@@ -212,7 +251,7 @@ mod tests {
         let mut sender = Sender::new(4, 1).unwrap();
         sender.next = 8;
         let note = |numbers: &[(usize, u64)]| {
-            let mut readers = Readers::new(&sender.frames);
+            let mut readers = Readers::new(&sender.frames, Offloads::On);
             for (vi, number) in numbers {
                 readers.each[*vi].frames += 1;
                 readers.each[*vi].note(*number);

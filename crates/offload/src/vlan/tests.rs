@@ -46,18 +46,6 @@ fn the_filter_holds_4096_vlans() {
     assert!(!filter.contains(100) && filter.contains(64));
 }
 
-#[test]
-fn priorities_keep_their_order() {
-    // IEEE 802.1Q-2022, table 8-5: "background" (1) below "best effort" (0), then upwards.
-    for classes in 1..=8 {
-        let served = [1, 0, 2, 3, 4, 5, 6, 7].map(|pcp| traffic_class(pcp, classes));
-        assert!(served.is_sorted(), "{classes} classes: {served:?}");
-        assert_eq!(served[7], classes - 1, "the highest priority has the last class");
-    }
-    assert_eq!(traffic_class(3, 4), 1);
-    assert_eq!(traffic_class(255, 0), 0);
-}
-
 proptest! {
     #[test]
     fn stripping_undoes_inserting(shape in shapes(0..100), tci: u16, service: bool) {

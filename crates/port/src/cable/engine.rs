@@ -122,8 +122,8 @@ impl TxEngine for CableTx {
         }
     }
 
-    fn set_classes(&mut self, classes: u8) {
-        self.hold.classes = classes;
+    fn set_priorities(&mut self, priorities: u8) {
+        self.hold.priorities = priorities;
     }
 
     fn tell_dropped(&mut self, dropped: &Drops) {
@@ -159,7 +159,7 @@ pub(super) struct CableRx {
     forgiven: u64,
     /// Drops that the sender reported before this pairing, for frames that did not get into the ring.
     told: Drops,
-    /// Classes that the far end is to pause.
+    /// Priorities that the far end is to pause.
     paused: u8,
 }
 
@@ -268,10 +268,10 @@ impl RxEngine for CableRx {
         }
     }
 
-    fn pause(&mut self, classes: u8) {
-        self.paused = classes;
+    fn pause(&mut self, priorities: u8) {
+        self.paused = priorities;
         if self.is_paired() {
-            self.pipe.pause(classes);
+            self.pipe.pause(priorities);
             if self.pipe.must_wake() {
                 self.far.ring();
             }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 /// State of the pause of one transmit queue; see the module's text.
 #[derive(Default)]
 pub(super) struct Hold {
-    /// Traffic classes of the queue, one bit each.
-    pub(super) classes: u8,
+    /// Priorities of the queue, one bit each.
+    pub(super) priorities: u8,
     held: Option<Held>,
 }
 
@@ -27,7 +27,7 @@ impl Hold {
     /// True if a pause must be looked at: one for this queue is asked for, or an earlier one may end.
     #[inline]
     pub(super) fn concerns(&self, asked: Pause) -> bool {
-        asked.classes() & self.classes != 0 || self.held.is_some()
+        asked.priorities() & self.priorities != 0 || self.held.is_some()
     }
 
     /// True if frames have to wait. `pending`: there are frames to send.
@@ -38,7 +38,7 @@ impl Hold {
             side.count_pause(0, end.saturating_duration_since(held.counted));
             (held.counted, held.overdue) = (end, now >= held.until);
         }
-        if asked.classes() & self.classes == 0 {
+        if asked.priorities() & self.priorities == 0 {
             self.held = None;
         } else if self.held.as_ref().map_or(pending, |held| held.asked != asked) {
             let under_way = self.held.as_ref().is_some_and(|held| !held.overdue);
@@ -66,27 +66,27 @@ mod tests {
     use linerate_ring::{Pipe, Region, RegionConfig, Sharing};
 
     /// Pauses that a far end asks for, one after the other.
-    fn asked(classes: &[u8]) -> Vec<Pause> {
+    fn asked(priorities: &[u8]) -> Vec<Pause> {
         let ring_bytes = 2 * Region::ring_room(64);
         let config = RegionConfig { buf_size: 512, buffers: 64, ring_bytes, sharing: Sharing::Private, huge: false };
         let region = Region::new(&config).unwrap();
         let pair = region.ring_pair(0, 64).unwrap();
         let (_, mut near) = Pipe::Within.sender(&region, &pair, 0).unwrap();
         let (_, mut far) = Pipe::Within.receiver(&region, &pair, 0).unwrap();
-        let mut ask = |classes: &u8| {
-            far.pause(*classes);
+        let mut ask = |priorities: &u8| {
+            far.pause(*priorities);
             near.pause()
         };
-        classes.iter().map(&mut ask).collect()
+        priorities.iter().map(&mut ask).collect()
     }
 
     #[test]
     fn a_pause_ends_when_it_is_over_or_had_its_time_and_is_counted() {
         let (side, begin) = (Side::within(1).unwrap(), Instant::now());
         let at = |ms| begin + Duration::from_millis(ms);
-        let mut hold = Hold { classes: 0x0c, held: None };
+        let mut hold = Hold { priorities: 0x0c, held: None };
         let asked = asked(&[0x10, 0x08, 0, 0x04, 0x04, 0]);
-        assert!(!hold.concerns(asked[0]), "another class");
+        assert!(!hold.concerns(asked[0]), "another priority");
         assert!(hold.concerns(asked[1]) && !hold.holds(at(0), asked[1], false, &side), "nothing waits");
         assert!(hold.holds(at(100), asked[1], true, &side) && hold.holds(at(900), asked[1], true, &side));
         assert_eq!((hold.due(), side.pauses()), (Some(at(1100)), (1, 800_000)));
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_pause_that_is_asked_for_in_time_goes_on() {
         let (side, begin) = (Side::within(1).unwrap(), Instant::now());
-        let mut hold = Hold { classes: 0xff, held: None };
+        let mut hold = Hold { priorities: 0xff, held: None };
         for (n, asked) in (0..).zip(asked(&[1, 1, 1, 1])) {
             assert!(hold.holds(begin + Duration::from_millis(900 * n), asked, true, &side));
         }

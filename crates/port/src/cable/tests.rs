@@ -96,7 +96,7 @@ fn a_paused_queue_keeps_its_frames_and_other_classes_go_on() {
     assert!(ports[1].info().caps.pause);
     let [(mut tx, mut rx), (mut other, mut far)] =
         [0, 1].map(|q| (ports[0].take_tx(q).unwrap(), ports[1].take_rx(q).unwrap()));
-    assert_eq!((tx.classes(), other.classes()), (0x0f, 0xf0));
+    assert_eq!((tx.priorities(), other.priorities()), (0x0f, 0xf0));
     assert!(send(&mut tx, b"before"));
     rx.pause(0x08);
     far.pause(0x08);
@@ -117,12 +117,12 @@ fn a_paused_queue_keeps_its_frames_and_other_classes_go_on() {
     let raw = ports[0].raw_counters();
     assert_eq!(raw[0], ("tx_pauses".into(), 1), "{raw:?}");
     assert!(raw[1].0 == "tx_paused_us" && ports[1].raw_counters()[0].1 == 0, "{raw:?}");
-    // A queue of one class does not stop for another class's pause.
-    other.set_classes(0x04);
+    // A queue of one priority does not stop for another priority's pause.
+    other.set_priorities(0x04);
     assert!(send(&mut other, b"goes"));
-    other.set_classes(0x08);
+    other.set_priorities(0x08);
     assert!(send(&mut other, b"stays"));
-    assert_eq!((other.classes(), other.ring.pending()), (0x08, 1));
+    assert_eq!((other.priorities(), other.ring.pending()), (0x08, 1));
 }
 
 #[test]

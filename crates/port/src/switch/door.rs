@@ -13,7 +13,7 @@ use super::{MOST_PORTS, Plug, Switch};
 use crate::cable::{
     End, Memory, Ready, Refusal, Shape, Side, Trouble, Visitor, Visitors, Wish, check_user, knock, send_bells,
 };
-use crate::class::classes_of;
+use crate::class::priorities_of;
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Link};
 use crate::sys::seqpacket as socket;
@@ -365,7 +365,7 @@ impl Porter {
         let ready = ends.and_then(|ends| Some(ends.ready(&side, None, &send_bells(&peer, &side).ok()?)));
         let Some(Ready { mut tx, rx, .. }) = ready else { return self.refused(1) };
         let queues = tx.len();
-        tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
+        tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_priorities(priorities_of(q, queues)));
         let bell = side.watcher.clone();
         self.residents.push(Resident { name: name.clone(), peer: Some(peer), side: Arc::downgrade(&side), bell });
         let path = "another process of this user".to_owned();

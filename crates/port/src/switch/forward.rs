@@ -13,6 +13,7 @@ use super::vlan::{Leave, TPID};
 use crate::counters::{DropReason, Drops};
 use linerate_offload::complete_checksum;
 use linerate_ring::{Alike, Meta, flags};
+use linerate_wire::{Priority, VlanTag};
 
 /// Most slots of a frame, as in netmap.
 const MOST_PARTS: u32 = 64;
@@ -39,8 +40,8 @@ impl Head {
     }
 
     #[inline]
-    fn class(self) -> usize {
-        usize::from(self.tag.unwrap_or(0) >> 13)
+    fn priority(self) -> Priority {
+        VlanTag(self.tag.unwrap_or(0)).priority()
     }
 }
 
@@ -59,7 +60,7 @@ fn is_group(mac: u64) -> bool {
 /// Destination of a run of frames that can be carried unchanged.
 struct Destination {
     to: PortId,
-    class: usize,
+    priority: Priority,
     flooded: bool,
     /// The source's address is held at another port.
     held: bool,
@@ -144,7 +145,7 @@ impl Switch {
             && !member.monitor
             && member.copy_out.is_empty()
             && member.policy.vlans.leave(vid, head.tag) == Leave::AsItCame;
-        simple.then(|| Destination { to, class: head.class(), flooded: known.is_none(), held })
+        simple.then(|| Destination { to, priority: head.priority(), flooded: known.is_none(), held })
     }
 
     /// Learns the port of a frame's source address, if it has one; false if that is held at another port.
@@ -184,11 +185,11 @@ impl Switch {
         let n = inlet.len() - i;
         let Some(member) = self.members[usize::from(way.to)].as_mut() else { return 0 };
         let (queue, pauses, keep) =
-            (member.queue_of(way.class), member.pauses(way.class), member.keeps_room(way.class));
+            (member.queue_of(way.priority), member.pauses(way.priority), member.keeps_room(way.priority));
         let Some(outlet) = member.outlets.get_mut(queue) else { return 0 };
         let room = outlet.room(n, keep);
         if room == 0 && pauses && outlet.wait(self.now) {
-            member.count.classes[way.class].waits += u64::from(state.waits_for.is_none());
+            member.count.priorities[way.priority.index()].waits += u64::from(state.waits_for.is_none());
             state.waits_for = Some((way.to, queue));
             return 0;
         }
@@ -230,8 +231,8 @@ impl Switch {
         let count = &mut member.count;
         count.sent += sent;
         count.sent_bytes += sent_bytes;
-        count.classes[way.class].sent += sent;
-        count.drop_copies(DropReason::NoRoom, way.class, frames - sent);
+        count.priorities[way.priority.index()].sent += sent;
+        count.drop_copies(DropReason::NoRoom, way.priority, frames - sent);
         let count = self.count_mut(from);
         count.received += frames;
         count.received_bytes += bytes;
@@ -314,7 +315,7 @@ impl Switch {
         let mut targets = std::mem::take(&mut self.targets);
         self.collect(from, known, vid, head.tag, &mut targets);
         let there = targets.iter().any(|target| !target.watches);
-        let go = there && !self.must_wait(&targets, whole.len(), head.class(), state);
+        let go = there && !self.must_wait(&targets, whole.len(), head.priority(), state);
         if !there {
             self.refuse(from, DropReason::NoReceiver);
         }
@@ -360,15 +361,15 @@ impl Switch {
 
     /// True if a frame has to wait for its destination. A frame with several destinations never waits: one of them must
     /// not hold up the others.
-    fn must_wait(&mut self, targets: &[Target], len: usize, class: usize, state: &mut SourceState) -> bool {
+    fn must_wait(&mut self, targets: &[Target], len: usize, priority: Priority, state: &mut SourceState) -> bool {
         let mut real = targets.iter().filter(|target| !target.watches);
         let (Some(one), None) = (real.next(), real.next()) else { return false };
         let now = self.now;
         let Some(member) = self.members[usize::from(one.to)].as_mut() else { return false };
-        if !member.pauses(class) {
+        if !member.pauses(priority) {
             return false;
         }
-        let queue = member.queue_of(class);
+        let queue = member.queue_of(priority);
         let Some(outlet) = member.outlets.get_mut(queue) else { return false };
         // A tag may be inserted.
         let needed = u32::try_from((len + 4).div_ceil(outlet.tx.ring.usable())).unwrap_or(u32::MAX);
@@ -376,7 +377,7 @@ impl Switch {
         if never || outlet.room(needed, false) >= needed || !outlet.wait(now) {
             return false;
         }
-        member.count.classes[class].waits += 1;
+        member.count.priorities[priority.index()].waits += 1;
         state.waits_for = Some((one.to, queue));
         true
     }
@@ -384,14 +385,14 @@ impl Switch {
     /// Puts a copy into a port's ring, or counts the reason that it cannot.
     fn put(&mut self, target: &Target, whole: &Whole, head: Head) {
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return };
-        let class = head.class();
-        match member.put(class, target.leave, head.tag.is_some(), whole, &mut self.changed) {
+        let priority = head.priority();
+        match member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed) {
             Ok(len) => {
                 member.count.sent += 1;
                 member.count.sent_bytes += len as u64;
-                member.count.classes[class].sent += 1;
+                member.count.priorities[priority.index()].sent += 1;
             }
-            Err(reason) => member.count.drop_copies(reason, class, 1),
+            Err(reason) => member.count.drop_copies(reason, priority, 1),
         }
     }
 }
@@ -401,7 +402,7 @@ impl Member {
     /// frame.
     fn put(
         &mut self,
-        class: usize,
+        priority: Priority,
         leave: Leave,
         tagged: bool,
         whole: &Whole,
@@ -428,7 +429,7 @@ impl Member {
         if bytes.len() > self.largest && !is_super {
             return Err(DropReason::TooLong);
         }
-        let (queue, keep) = (self.queue_of(class), self.keeps_room(class));
+        let (queue, keep) = (self.queue_of(priority), self.keeps_room(priority));
         let outlet = self.outlets.get_mut(queue).ok_or(DropReason::NoReceiver)?;
         let usable = outlet.tx.ring.usable();
         let parts = u32::try_from(bytes.len().div_ceil(usable)).unwrap_or(u32::MAX);

@@ -46,7 +46,8 @@ impl Policy {
                 wish.vlans.replace(vlans).is_some()
             } else if let Some(mask) = part.strip_prefix("pause=") {
                 let mend = "give 0 to 255, or 0x00 to 0xff";
-                let pause = Self::parse_pause(mask).ok_or_else(|| format!("{part} is no mask of 8 classes; {mend}"))?;
+                let pause =
+                    Self::parse_pause(mask).ok_or_else(|| format!("{part} is no mask of 8 priorities; {mend}"))?;
                 wish.pause.replace(pause).is_some()
             } else {
                 break;

@@ -69,8 +69,8 @@ impl Ledger {
             sum.dropped.merge(&count.dropped);
             sum.lost += fate.lost.of(DropReason::PeerDied);
             sum.unexplained += fate.unexplained(count.sent);
-            let by_class: u64 = count.classes.iter().map(|class| class.sent + class.dropped).sum();
-            sum.unexplained += by_class.abs_diff(count.sent + count.dropped.total());
+            let by_priority: u64 = count.priorities.iter().map(|priority| priority.sent + priority.dropped).sum();
+            sum.unexplained += by_priority.abs_diff(count.sent + count.dropped.total());
         }
         sum.unexplained += sum.copies.abs_diff(sum.sent + sum.dropped.total());
         // A forwarded frame became one copy at least.
@@ -120,7 +120,7 @@ impl Retired {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::switch::ClassCounters;
+    use crate::switch::PriorityCounters;
 
     /// Reports of ten frames from one port to another, as all parties should count them.
     fn ports() -> [PortReport; 2] {
@@ -128,7 +128,7 @@ mod tests {
             |name: &str, count, fate| PortReport { name: name.into(), path: String::new(), gone: false, count, fate };
         let from = PortCounters { received: 10, copies: 10, ..PortCounters::default() };
         let mut to = PortCounters { sent: 10, ..PortCounters::default() };
-        to.classes[0] = ClassCounters { sent: 10, ..ClassCounters::default() };
+        to.priorities[0] = PriorityCounters { sent: 10, ..PriorityCounters::default() };
         [port("a", from, Fate::default()), port("b", to, Fate { carried: 10, ..Fate::default() })]
     }
 
@@ -144,7 +144,11 @@ mod tests {
         for n in [7, 13] {
             assert_eq!(unexplained(|_, _, fate| fate.carried = n), 3, "the engine's {n} of 10 put");
             assert_eq!(unexplained(|a, _, _| a.copies = n), 3 + 10u64.saturating_sub(n), "{n} copies wanted of 10");
-            assert_eq!(unexplained(|_, b, _| b.classes[3].dropped = n), n, "a class's drops that the port has not");
+            assert_eq!(
+                unexplained(|_, b, _| b.priorities[3].dropped = n),
+                n,
+                "a priority's drops that the port has not"
+            );
         }
         // Dropped by the engine: that explains three, and does not explain three more than there were.
         let dropped = |fate: &mut Fate, carried| {

@@ -3,11 +3,12 @@
 use super::table::PortId;
 use super::vlan::Vlans;
 use crate::cable::Side;
-use crate::class::{CLASSES, PATIENCE, queue_of};
+use crate::class::{PATIENCE, queue_of};
 use crate::counters::{DropReason, Drops};
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
+use linerate_wire::Priority;
 use std::sync::Arc;
 
 /// Policy of a port at the switch.
@@ -15,22 +16,22 @@ use std::sync::Arc;
 pub struct Policy {
     /// Its VLANs.
     pub vlans: Vlans,
-    /// Classes that pause, one bit each: frames of such a class wait for room at this port, in their sender's ring;
+    /// Priorities that pause, one bit each: frames of such a priority wait for room at this port, in their sender's ring;
     /// those of others are dropped.
     pub pause: u8,
 }
 
 impl Policy {
-    /// Parses a mask of classes: 0 to 255, or 0x00 to 0xff.
+    /// Parses a mask of priorities: 0 to 255, or 0x00 to 0xff.
     #[must_use]
     pub fn parse_pause(text: &str) -> Option<u8> {
         text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
     }
 }
 
-/// Counters of one class of a port.
+/// Counters of one priority of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClassCounters {
+pub struct PriorityCounters {
     /// Copies that reached the port's ring.
     pub sent: u64,
     /// Copies that did not.
@@ -60,8 +61,8 @@ pub struct PortCounters {
     pub sent_bytes: u64,
     /// Copies meant for the port that did not get into its ring.
     pub dropped: Drops,
-    /// Counters by class.
-    pub classes: [ClassCounters; CLASSES],
+    /// Counters by priority.
+    pub priorities: [PriorityCounters; Priority::COUNT],
 }
 
 impl PortCounters {
@@ -76,7 +77,7 @@ impl PortCounters {
         self.sent_bytes += other.sent_bytes;
         self.refused.merge(&other.refused);
         self.dropped.merge(&other.dropped);
-        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+        for (mine, theirs) in self.priorities.iter_mut().zip(&other.priorities) {
             mine.sent += theirs.sent;
             mine.dropped += theirs.dropped;
             mine.waits += theirs.waits;
@@ -84,9 +85,9 @@ impl PortCounters {
     }
 
     #[inline]
-    pub(super) fn drop_copies(&mut self, reason: DropReason, class: usize, n: u64) {
+    pub(super) fn drop_copies(&mut self, reason: DropReason, priority: Priority, n: u64) {
         self.dropped.add(reason, n);
-        self.classes[class].dropped += n;
+        self.priorities[priority.index()].dropped += n;
     }
 }
 
@@ -105,7 +106,7 @@ pub(super) struct SourceState {
     pub(super) waits_for: Option<(PortId, usize)>,
 }
 
-/// One transmit queue: the output queue of one or more classes.
+/// One transmit queue: the output queue of one or more priorities.
 pub(super) struct Outlet {
     pub(super) tx: TxQueue,
     /// The queue was synced in this round.
@@ -117,7 +118,7 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    /// Free slots for a class. Droppable classes leave a quarter to the pausing classes, if there are any.
+    /// Free slots for a priority. Droppable priorities leave a quarter to the pausing priorities, if there are any.
     #[inline]
     pub(super) fn room(&mut self, wanted: u32, keep: bool) -> u32 {
         if !self.synced && self.tx.ring.free() < wanted + self.tx.ring.slots() / 4 {
@@ -179,21 +180,21 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Index of the queue that a class uses.
+    /// Index of the queue that a priority uses.
     #[inline]
-    pub(super) fn queue_of(&self, class: usize) -> usize {
-        queue_of(class, self.outlets.len())
+    pub(super) fn queue_of(&self, priority: Priority) -> usize {
+        queue_of(priority, self.outlets.len())
     }
 
     #[inline]
-    pub(super) fn pauses(&self, class: usize) -> bool {
-        self.policy.pause >> class & 1 == 1
+    pub(super) fn pauses(&self, priority: Priority) -> bool {
+        self.policy.pause & priority.bit() != 0
     }
 
-    /// True if frames of a class have to leave room for others.
+    /// True if frames of a priority have to leave room for others.
     #[inline]
-    pub(super) fn keeps_room(&self, class: usize) -> bool {
-        self.policy.pause != 0 && !self.pauses(class)
+    pub(super) fn keeps_room(&self, priority: Priority) -> bool {
+        self.policy.pause != 0 && !self.pauses(priority)
     }
 
     /// True if the other end is gone and all frames that it had sent are read.

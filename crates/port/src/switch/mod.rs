@@ -4,7 +4,7 @@
 //! [`Switch`] is the engine: ports are attached to it, and whenever it is polled it moves frames from their receive
 //! rings into others' transmit rings, by exchanging buffers where it can and by copies elsewhere. It learns addresses
 //! in a table of fixed size (`table`), knows VLANs (`vlan`), and drops frames without room, as VALE does, or lets their
-//! sender wait, class by class ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this
+//! sender wait, priority by priority ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this
 //! process: then each sender forwards its own frames within its sync (`within`). Otherwise they are ports of a switch
 //! in another process, which admits them at its [`Door`].
 //!
@@ -28,7 +28,7 @@ mod within;
 
 pub use door::{Door, DoorCounters};
 pub use ledger::{Ledger, PortReport};
-pub use member::{ClassCounters, Fate, Policy, PortCounters};
+pub use member::{Fate, Policy, PortCounters, PriorityCounters};
 pub use table::{MOST_PORTS, TableCounters};
 pub(crate) use vale::{KIND, meets_within};
 pub use vlan::Vlans;

@@ -228,7 +228,7 @@ fn a_full_port_drops_and_others_go_on() {
     }
     assert_eq!(b.arrived(["b"]), [63]);
     assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 137);
-    assert_eq!(b.count("b").classes[0].dropped, 137);
+    assert_eq!(b.count("b").priorities[0].dropped, 137);
     assert_eq!(b.ledger().dropped.total(), 137);
     b.send("a", &frame(mac(2), mac(1)));
     assert_eq!(b.arrived(["b"]), [1]);
@@ -284,18 +284,21 @@ fn bursts_are_carried_in_order_and_counted_frame_by_frame() {
     b.ledger();
 }
 
-/// Frames without room are learned from and counted by source, VLAN and class as others are.
+/// Frames without room are learned from and counted by source, VLAN and priority as others are.
 #[test]
-fn bursts_to_a_full_port_are_learned_from_and_counted_by_class() {
+fn bursts_to_a_full_port_are_learned_from_and_counted_by_priority() {
     let mut b = Bench::plain(&["a", "b", "c"]);
     b.send("b", &frame(ALL, mac(2)));
     b.burst("a", &vec![frame(mac(2), mac(1)); 63]);
     let sources = (11..19).flat_map(|n| [frame(mac(2), mac(n)), frame(mac(2), mac(n))]);
-    let classes = (1..8).map(|pcp| tagged(mac(2), mac(1), pcp << 13));
-    b.burst("a", &sources.chain(classes).collect::<Vec<_>>());
+    let priorities = (1..8).map(|pcp| tagged(mac(2), mac(1), pcp << 13));
+    b.burst("a", &sources.chain(priorities).collect::<Vec<_>>());
     assert_eq!(b.switch.table().known, 2 + 8);
-    let full = b.count("b").classes;
-    assert_eq!((full[0].dropped, full[1..].iter().map(|class| class.dropped).collect::<Vec<_>>()), (16, vec![1; 7]));
+    let full = b.count("b").priorities;
+    assert_eq!(
+        (full[0].dropped, full[1..].iter().map(|priority| priority.dropped).collect::<Vec<_>>()),
+        (16, vec![1; 7])
+    );
     b.ledger();
 }
 
@@ -322,16 +325,16 @@ fn a_class_that_pauses_loses_nothing_and_others_drop() {
     b.add("b", pausing(1 << 3), 1, 1500);
     b.send("b", &frame(ALL, mac(2)));
     b.arrived(["a", "c"]);
-    // Class 0 fills three quarters, and then drops: the rest is kept for class 3.
+    // Priority 0 fills three quarters, and then drops: the rest is kept for priority 3.
     for _ in 0..60 {
         b.send("c", &tagged(mac(2), mac(3), 0x0001));
     }
-    assert_eq!(b.count("b").classes[0], ClassCounters { sent: 47, dropped: 13, waits: 0 });
+    assert_eq!(b.count("b").priorities[0], PriorityCounters { sent: 47, dropped: 13, waits: 0 });
     let lossless = tagged(mac(2), mac(1), 0x6001);
     for _ in 0..70 {
         b.send("a", &lossless);
     }
-    assert_eq!(b.count("b").classes[3].sent, 16);
+    assert_eq!(b.count("b").priorities[3].sent, 16);
     assert!(b.switch.has_waiting());
     b.end("a").tx.sync();
     assert_eq!(b.end("a").tx.ring.outstanding(), 54, "the rest waits at its sender");
@@ -343,8 +346,8 @@ fn a_class_that_pauses_loses_nothing_and_others_drop() {
         assert!(rounds < 100, "{came} came");
     }
     let count = b.count("b");
-    assert_eq!((count.classes[3].sent, count.classes[3].dropped), (70, 0));
-    assert!(count.classes[3].waits > 0 && !b.switch.has_waiting());
+    assert_eq!((count.priorities[3].sent, count.priorities[3].dropped), (70, 0));
+    assert!(count.priorities[3].waits > 0 && !b.switch.has_waiting());
     b.ledger();
 }
 
@@ -376,7 +379,7 @@ fn a_receiver_that_has_stopped_stops_others_for_a_second_only() {
 }
 
 #[test]
-fn classes_have_queues_of_their_own_where_there_are_such() {
+fn priorities_have_queues_of_their_own_where_there_are_such() {
     let mut b = Bench::plain(&["a"]);
     b.add("b", Policy::default(), 8, 1500);
     for pcp in 0..8u16 {
@@ -385,11 +388,11 @@ fn classes_have_queues_of_their_own_where_there_are_such() {
     for _ in 0..200 {
         b.send("a", &tagged(ALL, mac(1), 0));
     }
-    let classes = b.count("b").classes;
-    assert!((1..8).all(|class| classes[class] == ClassCounters { sent: 1, ..ClassCounters::default() }));
-    assert_eq!(classes[0].sent, 63);
+    let priorities = b.count("b").priorities;
+    assert!((1..8).all(|priority| priorities[priority] == PriorityCounters { sent: 1, ..PriorityCounters::default() }));
+    assert_eq!(priorities[0].sent, 63);
     b.send("a", &tagged(ALL, mac(1), 7 << 13));
-    assert_eq!(b.count("b").classes[7].sent, 2, "a full class does not stop another");
+    assert_eq!(b.count("b").priorities[7].sent, 2, "a full priority does not stop another");
     b.ledger();
 }
 

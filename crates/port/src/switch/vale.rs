@@ -17,11 +17,15 @@ pub(crate) const KIND: Kind = Kind {
     needs_name: true,
     queue_suffix: false,
     options: &[
-        OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 16; class c arrives in queue c*N/8 (1)" },
+        OptionRow {
+            key: "queues",
+            value: "N",
+            about: "queues each way, 1 to 16, by priority as 802.1Q recommends (1)",
+        },
         OptionRow {
             key: "pause",
             value: "MASK",
-            about: "classes, a bit each, whose senders wait for room here instead of losing frames (what the switch grants)",
+            about: "priorities, a bit each, whose senders wait for room here instead of losing frames (what the switch grants)",
         },
         OptionRow {
             key: "vlan",
@@ -62,7 +66,7 @@ impl<'a> Address<'a> {
 fn wish(spec: &Spec) -> Result<Wish, OpenError> {
     let pause = spec.option("pause").map(|text| Policy::parse_pause(text).ok_or(()));
     let pause = pause.transpose();
-    let pause = pause.map_err(|()| spec.oops("pause= is no mask of 8 classes", "give 0 to 255, or 0x00 to 0xff"))?;
+    let pause = pause.map_err(|()| spec.oops("pause= is no mask of 8 priorities", "give 0 to 255, or 0x00 to 0xff"))?;
     let vlans = spec.option("vlan").map(|text| Vlans::parse(text).ok_or(())).transpose();
     let mend = "give all, or numbers from 1 to 4094 as 10+t20+t30-39";
     Ok(Wish { vlans: vlans.map_err(|()| spec.oops("vlan= is no list of VLANs", mend))?, pause })

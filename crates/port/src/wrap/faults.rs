@@ -303,8 +303,8 @@ impl TxEngine for Faults {
         self.finish(user);
     }
 
-    fn set_classes(&mut self, classes: u8) {
-        self.inner.set_classes(classes);
+    fn set_priorities(&mut self, priorities: u8) {
+        self.inner.set_priorities(priorities);
     }
 
     fn link(&self) -> Link {

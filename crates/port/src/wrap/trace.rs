@@ -135,8 +135,8 @@ impl TxEngine for TraceTx {
         self.traced = self.traced.saturating_sub(before.saturating_sub(ring.pending()));
     }
 
-    fn set_classes(&mut self, classes: u8) {
-        self.inner.set_classes(classes);
+    fn set_priorities(&mut self, priorities: u8) {
+        self.inner.set_priorities(priorities);
     }
 
     fn link(&self) -> Link {
@@ -198,8 +198,8 @@ impl RxEngine for TraceRx {
         }
     }
 
-    fn pause(&mut self, classes: u8) {
-        self.inner.pause(classes);
+    fn pause(&mut self, priorities: u8) {
+        self.inner.pause(priorities);
     }
 
     fn refresh(&mut self, count: &mut RxCounters) {

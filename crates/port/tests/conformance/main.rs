@@ -322,7 +322,7 @@ fn a_pause_holds_frames_back_where_the_port_says_so_and_nowhere_else() {
         let Some((way, mut rx)) = now(way) else { return };
         let (mut tx, name, until) = (way.tx, way.name, Instant::now() + LIMIT);
         let mut inbox = Inbox::new();
-        assert_eq!(tx.classes(), 0xff, "{name}: a queue alone carries all classes");
+        assert_eq!(tx.priorities(), 0xff, "{name}: a queue alone carries all priorities");
         tx.sync();
         inbox.take(&mut rx, &load);
         rx.pause(0x08);

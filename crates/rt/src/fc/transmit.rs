@@ -40,7 +40,7 @@ impl FcTx {
     #[must_use]
     pub fn new(nic: &mut NicTx, interface: usize, vlan: Option<VlanTag>) -> Self {
         if let Some(tag) = vlan {
-            nic.port().set_classes(1 << tag.pcp());
+            nic.port().set_priorities(tag.priority().bit());
         }
         let per_frame = SlotWriter::slots(&nic.port().ring, LONGEST).unwrap_or(1);
         Self { interface, per_frame, front: Front::default(), unsaid: 0, count: FcTxCounters::default() }

@@ -99,7 +99,7 @@ proptest! {
             ether_type: ep::EtherType(ethertype),
         };
         let repr = VlanRepr { tag: VlanTag::new(pcp, dei, vid).unwrap(), ethertype: EtherType(ethertype) };
-        prop_assert_eq!((repr.tag.pcp(), repr.tag.dei(), repr.tag.vid()), (pcp, dei, vid));
+        prop_assert_eq!((repr.tag.priority().number(), repr.tag.dei(), repr.tag.vid()), (pcp, dei, vid));
         let bytes = emitted(repr.buffer_len(), |buffer| repr.emit(buffer));
         prop_assert_eq!(&bytes[..], theirs.to_bytes());
 

@@ -99,14 +99,14 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
     let (ledger, table, door) = (Ledger::of(&ports), job.switch.table(), job.door.counters());
     let port = |port: &PortReport| {
         let count = &port.count;
-        let class = |class: &linerate_port::switch::ClassCounters| json!({"sent": class.sent, "dropped": class.dropped, "waits": class.waits});
+        let priority = |count: &linerate_port::switch::PriorityCounters| json!({"sent": count.sent, "dropped": count.dropped, "waits": count.waits});
         json!({
             "name": port.name, "path": port.path, "gone": port.gone,
             "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
             "copies": count.copies, "refused": map(count.refused.iter()),
             "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
             "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
-            "classes": count.classes.iter().map(class).collect::<Vec<_>>(),
+            "priorities": count.priorities.iter().map(priority).collect::<Vec<_>>(),
         })
     };
     json!({
