@@ -220,7 +220,10 @@ pub(crate) struct Cache(Box<[(u64, u32); 256]>);
 
 impl Cache {
     pub(crate) fn new() -> Self {
-        Self(Box::new([(EMPTY, 0); 256]))
+        let mut places = Box::new([(EMPTY, 0); 256]);
+        // A frame can have the number that says empty: in its place stands a number that is looked for elsewhere.
+        places[Self::place(EMPTY)] = (0, 0);
+        Self(places)
     }
 
     #[inline]
@@ -255,4 +258,22 @@ pub(crate) fn each(mut set: ViSet) -> impl Iterator<Item = usize> {
         set &= set.wrapping_sub(1);
         (k < 128).then_some(k)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Broadcasts of VLAN 4095 and the fifteenth EtherType have all bits set, as an empty place has.
+    #[test]
+    fn an_empty_cache_knows_no_key() {
+        let cache = Cache::new();
+        for key in [Key { to: BROADCAST, vid: 0xfff, class: 15 }, Key { to: 0, vid: 0, class: 0 }] {
+            assert_eq!(cache.find(key), None, "{key:?}");
+        }
+        let key = Key { to: BROADCAST, vid: 0xfff, class: 15 };
+        let mut cache = cache;
+        cache.keep(key, 7);
+        assert_eq!(cache.find(key), Some(7));
+    }
 }

@@ -158,6 +158,8 @@ impl NicRx {
     fn divide(&mut self) {
         let Self { port, settings, batch, cache, ledger, shared, queue, .. } = self;
         let cells = &shared.cells[*queue].vis;
+        // What a pass without lists has copied last is no part of this batch's share.
+        batch.forget_copies();
         let mut ring = port.ring.batch(SLOTS);
         let types = settings.demux.types();
         let mut at = 0;
@@ -497,6 +499,20 @@ mod tests {
             assert_eq!((counts(Count::RxFrames), counts(Count::RxUnread)), ([6, 9, 3], [0; 3]));
             assert_eq!(counts(Count::RxBytes), [369, 969, 186]);
         }
+    }
+
+    /// What was copied in a pass without lists takes no room from a batch that is divided after it.
+    #[test]
+    fn copies_of_a_pass_are_gone_when_a_batch_is_divided() {
+        let long = frame(0x88b5, false, 200);
+        let chain = vec![(long[..100].to_vec(), true), (long[100..].to_vec(), false)];
+        let script = Script(vec![chain, vec![(frame(0x88b5, false, 60), false)]]);
+        let mut vis = interfaces(2, Flags::NONE);
+        vis[1].mac[5] = 0x77;
+        let mut rx = receiver(vis, Sharing::Private, script);
+        assert_eq!(rx.take(0, usize::MAX, |_, frame| assert_eq!(frame.len(), 200)), 1);
+        assert_eq!(rx.poll(0), 1);
+        assert!(rx.batch.copies.is_empty());
     }
 
     /// A list made by a poll is read first, whoever reads it.

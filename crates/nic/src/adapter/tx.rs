@@ -36,6 +36,8 @@ pub struct NicTx {
     bytes: u64,
     /// Interfaces that have sent what is not counted yet, if there are several.
     uncounted: ViSet,
+    /// A frame was refused since the last sync: it may be the turn of others that no longer send, and only time tells.
+    refused: bool,
     down: Down,
     /// Longest frame that the port carries, if it is not to be segmented.
     largest: usize,
@@ -67,6 +69,7 @@ impl NicTx {
             frames: 0,
             bytes: 0,
             uncounted: 0,
+            refused: false,
             vis: Box::default(),
             down,
             largest,
@@ -83,6 +86,7 @@ impl NicTx {
     #[inline]
     pub fn sync(&mut self, now: u64) {
         self.now = now;
+        self.refused = false;
         self.count();
         self.port.sync();
         if !self.alone {
@@ -311,6 +315,7 @@ impl NicTx {
             }
             if !quick {
                 if len > writer.room() {
+                    share.refused(vi);
                     break;
                 }
                 if vi_state.cap.is_some_and(|cap| !shared.buckets[vi].take(cap, *now, on_the_wire(len))) {
@@ -354,11 +359,11 @@ impl NicTx {
         self.port.ring.free()
     }
 
-    /// Whether frames wait for a [`NicTx::sync`].
+    /// True if frames wait for a [`NicTx::sync`], or one was refused since the last.
     #[inline]
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.port.ring.outstanding() > 0
+        self.refused || self.port.ring.outstanding() > 0
     }
 
     /// Whether it is the interface's turn; then its credit is used.
@@ -397,6 +402,7 @@ impl NicTx {
 
     #[cold]
     fn refuse(&mut self, vi: usize) -> bool {
+        self.refused = true;
         if self.port.ring.free() == 0 {
             self.share.refused(vi);
         }
@@ -445,12 +451,10 @@ impl NicTx {
     fn admit(&mut self, vi: usize, slots: u32, bytes: u64, wire: u64) -> bool {
         if self.port.ring.free() < slots {
             self.share.refused(vi);
-            self.cells(vi).add(Count::TxRefused, 1);
-            return false;
+            return self.refuse(vi);
         }
         if !self.share.may(vi) {
-            self.cells(vi).add(Count::TxRefused, 1);
-            return false;
+            return self.refuse(vi);
         }
         if let Some(cap) = self.vis[vi].cap
             && !self.shared.buckets[vi].take(cap, self.now, wire)

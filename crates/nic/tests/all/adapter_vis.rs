@@ -3,6 +3,7 @@
 use crate::common::{A, Kind, pair, payload, queues, send};
 use linerate_nic::Nic;
 use linerate_nic::{Count, Flags, NicConfig, NicError, NicQueue, on_the_wire};
+use linerate_offload::{Frames, Sink};
 use linerate_port::open;
 
 fn many(interfaces: usize) -> NicConfig {
@@ -266,6 +267,75 @@ fn the_link_is_shared_by_weight_when_all_want_it() {
         let wanted = total * weight / 8;
         assert!(bytes[vi].abs_diff(wanted) < total / 100, "{vi}: {} of {wanted}", bytes[vi]);
     }
+}
+
+/// An interface that found no room, and then has nothing more to send, is waited for a moment only.
+#[test]
+fn an_interface_that_fell_silent_holds_up_nobody() {
+    let mut nics = pair(",slots=64", &many(2), &many(1));
+    let [mut a, mut b] = queues(&mut nics);
+    nics[1].control().change(0, |vi| vi.promiscuous = true).unwrap();
+    while a.tx.send(0, &[1; 60], &[], None) {}
+    for _ in 0..3 {
+        a.tx.sync(1000);
+        b.rx.poll(0);
+        b.rx.receive(0, usize::MAX, |_| ());
+        b.rx.poll(0);
+    }
+    while a.tx.send(1, &[1; 1514], &[], None) {}
+    for _ in 0..3 {
+        a.tx.sync(1000);
+        b.rx.poll(0);
+        b.rx.receive(0, usize::MAX, |_| ());
+        b.rx.poll(0);
+    }
+    assert!(!a.tx.is_due() && a.tx.free() > 0, "all is sent");
+    assert!(!a.tx.send(1, &[1; 1514], &[], None), "its turn is over while the other one waits");
+    let sent = [300_000, 600_000, 900_000].map(|now| {
+        if a.tx.is_due() {
+            a.tx.sync(now);
+        }
+        a.tx.send(1, &[1; 1514], &[], None)
+    });
+    assert!(sent[2], "{sent:?}");
+}
+
+/// Frames that need more slots than are free wait like those that find none.
+#[test]
+fn an_interface_that_needs_several_slots_gets_its_turn() {
+    struct Long(Vec<u8>);
+    impl Frames for Long {
+        fn next_len(&self) -> Option<usize> {
+            Some(self.0.len())
+        }
+        fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
+            (self.0.len() <= to.room()).then(|| to.put(0, &self.0))?;
+            Some(self.0.len())
+        }
+    }
+    let mut nics = pair(",slots=64,buf=512", &many(2), &many(1));
+    let [mut a, mut b] = queues(&mut nics);
+    nics[1].control().change(0, |vi| vi.promiscuous = true).unwrap();
+    let slots = a.tx.port().ring.usable();
+    let mut long = Long(vec![1; slots + 100]);
+    assert!(long.0.len() < 1500);
+    for _ in 0..62 {
+        assert!(a.tx.send(1, &[1; 60], &[], None));
+    }
+    assert_eq!((a.tx.free(), a.tx.send_all(0, &mut long)), (1, Ok(0)));
+    let mut bytes = 62 * 60;
+    for _ in 0..10 {
+        a.tx.sync(1000);
+        b.rx.poll(0);
+        b.rx.receive(0, usize::MAX, |_| ());
+        b.rx.poll(0);
+        a.tx.sync(1000);
+        while a.tx.send(1, &[1; 400], &[], None) {
+            bytes += 400;
+        }
+    }
+    assert!(bytes < 16 * 1024 + 400, "{bytes}: the other one waits, and has credit left");
+    assert!(a.tx.send_all(0, &mut long).unwrap() > 0);
 }
 
 #[test]

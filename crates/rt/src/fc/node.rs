@@ -280,6 +280,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
                 rx.receive(&mut line.rx, BATCH, |frame, _| node.handle(now, frame, &mut out))
             }
             Some((ip, _)) => {
+                ip.follow(line.control());
                 let Line { rx: queue, tx: way, .. } = line;
                 queue.take(now, BATCH, |interface, frame| match interface {
                     FC => rx.check(frame.head(), |frame, _| node.handle(now, frame, &mut tx.over(way, now))),

@@ -83,7 +83,7 @@ impl Ip {
     }
 
     /// Takes over what was changed at the adapter.
-    pub(super) fn follow(&mut self, control: &Control) {
+    pub(crate) fn follow(&mut self, control: &Control) {
         let generation = control.generation();
         if generation == self.known {
             return;
