@@ -34,18 +34,18 @@ pub(super) struct Entry {
     pub(super) next: u32,
     /// Bytes that are passed over at its front once its tag is out.
     pub(super) skip: u16,
-    /// Whether the port said something of it.
+    /// True if the port gave metadata.
     pub(super) told: bool,
 }
 
 impl Entry {
-    /// What the port said of it.
+    /// Metadata that the port gave.
     pub(super) fn meta(&self, ring: &RxBatch<'_>) -> Meta {
         if self.told { ring.meta(self.slot).unwrap_or_default() } else { Meta::default() }
     }
 }
 
-/// What lies at a slot.
+/// Contents of a slot.
 enum Found {
     /// A frame of so many slots.
     Frame { entry: Entry, key: Key, slots: u32 },
@@ -173,7 +173,7 @@ impl Batch {
         Some((Entry { slot, copy: END, len, next: END, skip: 0, told }, key))
     }
 
-    /// What lies at a slot of the ring. Frames of several slots, and those that another process may write, are copied.
+    /// Returns the contents of a slot of the ring. Frames of several slots, and those that another process may write, are copied.
     #[cold]
     fn find(&mut self, ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Found {
         let Some((frame, word)) = ring.frame(slot) else { return Found::Void };

@@ -18,7 +18,7 @@ pub fn on_the_wire(len: usize) -> u64 {
     (len as u64).max(SHORTEST) + FRAMING
 }
 
-/// What a rate comes to.
+/// A rate, as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cap {
     rate: u64,
@@ -45,7 +45,7 @@ impl Cap {
 pub(crate) struct Bucket(AtomicU64);
 
 impl Bucket {
-    /// Whether so many bytes may leave now (`now` in nanoseconds since the adapter began), and if so notes it.
+    /// True if so many bytes may leave now (`now` in nanoseconds since the adapter began), and if so notes it.
     pub(crate) fn take(&self, cap: Cap, now: u64, bytes: u64) -> bool {
         let (now, cost) = (now.saturating_mul(1000), cap.cost(bytes));
         // Relaxed: the value stands for itself.

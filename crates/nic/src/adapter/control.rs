@@ -26,7 +26,7 @@ pub enum NicError {
     /// An MTU beyond the limits.
     #[error("mtu {mtu} will not do; give {MIN_MTU} to {most}{}", beyond(*.most))]
     Mtu {
-        /// What was asked for.
+        /// The value asked for.
         mtu: usize,
         /// The most that the port takes.
         most: usize,
@@ -71,7 +71,7 @@ pub enum NicError {
     Flag(#[from] FlagError),
 }
 
-/// What to do for more.
+/// The mend, in words.
 fn beyond(most: usize) -> &'static str {
     if most < MAX_MTU { " (for more open the port with a larger mtu=)" } else { "" }
 }
@@ -139,7 +139,7 @@ impl Control {
         Ok(())
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.under().port.link()
@@ -164,7 +164,7 @@ impl Control {
         self.under().port.trouble()
     }
 
-    /// What the port is.
+    /// Description of the port.
     #[must_use]
     pub fn port(&self) -> &Info {
         &self.info
@@ -259,7 +259,7 @@ impl Control {
         }
     }
 
-    /// What an interface did, on all queues together.
+    /// Counters of an interface, of all queues together.
     ///
     /// # Errors
     /// [`NicError::NoInterface`].
@@ -272,7 +272,7 @@ impl Control {
         Ok(sum)
     }
 
-    /// What all port queues received, as of their last polls.
+    /// Counters of all port queues, as of their last polls.
     #[must_use]
     pub fn ledger(&self) -> RxLedger {
         let mut sum = RxLedger::default();

@@ -1,4 +1,4 @@
-//! What is counted, where it happens: each interface's frames on each port queue, and why frames were not carried.
+//! Counters, kept where things happen: each interface's frames on each port queue, and why frames were not carried.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -86,7 +86,7 @@ impl Count {
     }
 }
 
-/// What an interface did, on one port queue or on all of them. The ledger: what was given to send is
+/// Counters of an interface, of one port queue or of all of them. The ledger: what was given to send is
 /// [`Count::TxFrames`] and the transmit drops; what arrived for it is [`Count::RxFrames`] and the receive drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViCounters([u64; COUNTS.len()]);
@@ -125,7 +125,7 @@ impl ViCounters {
     }
 }
 
-/// What a port queue received. `frames + copies` is what arrived for all interfaces ([`ViCounters::arrived`]) and the
+/// Counters of what a port queue received. `frames + copies` is what arrived for all interfaces ([`ViCounters::arrived`]) and the
 /// other three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxLedger {

@@ -8,7 +8,7 @@ use linerate_wire::EtherType;
 /// A set of virtual interfaces, a bit each: bit `k` is interface `k`, of at most 128.
 pub(crate) type ViSet = u128;
 
-/// What of a frame's header the choice is made of.
+/// Fields of a frame's header that choose its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Destination address, in the low 48 bits.
@@ -113,7 +113,7 @@ pub(crate) struct Demux {
     filtering: ViSet,
     vlans: Box<[ViSet]>,
     types: Types,
-    /// Who takes each class: those that name it, and of class 0 those that name none.
+    /// Interfaces that take each class: those that name it, and of class 0 those that name none.
     classes: [ViSet; MAX_TYPES + 1],
 }
 

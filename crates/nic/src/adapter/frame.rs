@@ -3,10 +3,10 @@
 use linerate_offload::Verdict;
 use linerate_ring::Meta;
 
-/// What the adapter found out about a frame. Work whose flag is off was not done.
+/// Metadata of a frame, found by the adapter. Work whose flag is off was not done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxMeta {
-    /// What RXCSUM found.
+    /// Verdict of RXCSUM.
     pub checksum: Verdict,
     /// The tag that VLAN_HWTAGGING took out of the frame.
     pub vlan: Option<u16>,
@@ -56,7 +56,7 @@ impl<'a> RxFrame<'a> {
         self.head
     }
 
-    /// Whether it was made of several segments (LRO): then the payload is in [`RxFrame::pieces`].
+    /// True if it was made of several segments (LRO): then the payload is in [`RxFrame::pieces`].
     #[inline]
     #[must_use]
     pub fn is_merged(&self) -> bool {
@@ -77,21 +77,21 @@ impl<'a> RxFrame<'a> {
         self.len
     }
 
-    /// Whether there are none, which never is.
+    /// True if there are none, which never is.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What was found out about it.
+    /// Metadata of the frame.
     #[inline]
     #[must_use]
     pub fn meta(&self) -> RxMeta {
         self.meta.copied().unwrap_or_default()
     }
 
-    /// Whether nothing was found out and nothing is to be said: the frame is as it was on a wire, and nobody vouches for it.
+    /// True if nothing was found out and nothing is to be said: the frame is as it was on a wire, and nobody vouches for it.
     #[inline]
     #[must_use]
     pub fn is_plain(&self) -> bool {

@@ -46,11 +46,11 @@ pub struct NicConfig {
     pub interfaces: usize,
     /// Address of interface 0; the others count up from it. None: the port's, or a local one made of the port's name.
     pub mac: Option<[u8; 6]>,
-    /// What the interfaces can do. All of it is on at first.
+    /// Capabilities of the interfaces, all on at first.
     pub capabilities: Flags,
-    /// Whether checksums and segmentation are handed down to a port that does them.
+    /// True if checksums and segmentation are handed down to a port that does them.
     pub hand_down: bool,
-    /// Whether received checksums that the port does not vouch for are verified here. Without, RXCSUM's verdict on them is
+    /// True if received checksums that the port does not vouch for are verified here. Without, RXCSUM's verdict on them is
     /// [`Verdict::Unknown`](linerate_offload::Verdict::Unknown), and the reader verifies, as one does that copies anyway.
     pub verify: bool,
 }
@@ -120,13 +120,13 @@ impl Nic {
         self.rx.get_mut(queue)?.take()
     }
 
-    /// What the port is.
+    /// Description of the port.
     #[must_use]
     pub fn info(&self) -> &Info {
         self.control.port()
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.control.link()

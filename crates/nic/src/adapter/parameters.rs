@@ -169,7 +169,7 @@ pub const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Parameter {
-    /// Whether it can be set by its name.
+    /// True if it can be set by its name.
     #[must_use]
     pub fn can_be_set(&self) -> bool {
         self.set.is_some()

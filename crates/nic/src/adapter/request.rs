@@ -92,7 +92,7 @@ impl<'a> Request<'a> {
         matches!(self.head.get(ADDRESSES..ADDRESSES + 2), Some([0x81, 0x00] | [0x88, 0xa8]))
     }
 
-    /// Whether the flags allow it.
+    /// True if the flags allow it.
     fn allowed(&self, vi: &ViSettings) -> Result<(), Count> {
         let on = |flag| vi.flags.enabled().contains(flag);
         let tagged = self.tag.is_some() || self.tagged_inside();

@@ -25,7 +25,7 @@ pub struct NicRx {
     queue: usize,
     seen: u64,
     settings: Arc<Compiled>,
-    /// What each interface wants done.
+    /// Work wanted by each interface.
     works: Vec<Work>,
     /// Checksums that the port does not vouch for are verified.
     verify: bool,
@@ -123,7 +123,7 @@ impl NicRx {
         self.ready().map(|vi| self.receive_divided(vi, most, |frame| reader(vi, frame))).sum()
     }
 
-    /// Whether all frames of the last poll were read.
+    /// True if all frames of the last poll were read.
     #[inline]
     #[must_use]
     pub fn is_read(&self) -> bool {
@@ -143,7 +143,7 @@ impl NicRx {
         self.seen
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.port.link()
@@ -501,7 +501,7 @@ mod tests {
         }
     }
 
-    /// What was copied in a pass without lists takes no room from a batch that is divided after it.
+    /// A copy made in a pass without lists takes no room from a batch that is divided after it.
     #[test]
     fn copies_of_a_pass_are_gone_when_a_batch_is_divided() {
         let long = frame(0x88b5, false, 200);

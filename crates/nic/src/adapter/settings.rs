@@ -1,4 +1,4 @@
-//! What an adapter's virtual interfaces are set to, and how a change reaches the threads that carry frames: they look at
+//! Settings of an adapter's virtual interfaces, and how a change reaches the threads that carry frames: they look at
 //! one number, the generation, once a batch, and fetch the settings anew when it has changed.
 
 use super::cap::Bucket;
@@ -10,10 +10,10 @@ use linerate_wire::EtherType;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What one virtual interface is set to.
+/// Settings of one virtual interface.
 #[derive(Clone, Debug)]
 pub struct ViSettings {
-    /// Whether it takes part at all.
+    /// True if it takes part at all.
     pub up: bool,
     /// Its own address. Another interface may have it too if no frame could be for both, by their EtherTypes.
     pub mac: [u8; 6],
@@ -30,7 +30,7 @@ pub struct ViSettings {
     pub vlans: Vec<u16>,
     /// Largest payload of a frame, in bytes.
     pub mtu: usize,
-    /// What the adapter can do for it, and does.
+    /// Capabilities of the adapter for it, and those switched on.
     pub flags: AdapterFlags,
     /// Most that it may send, in bit/s on the wire: framing of 24 bytes a frame included.
     pub rate: Option<u64>,
@@ -43,13 +43,13 @@ pub struct ViSettings {
 }
 
 impl ViSettings {
-    /// Whether a frame to one address could be for both.
+    /// True if a frame to one address could be for both.
     pub(crate) fn shares_types(&self, other: &Self) -> bool {
         let both_take_the_rest = self.ethertypes.is_empty() && other.ethertypes.is_empty();
         both_take_the_rest || self.ethertypes.iter().any(|ethertype| other.ethertypes.contains(ethertype))
     }
 
-    /// Whether a flag is on for IPv6: IPv4's flag stands for both where the adapter has none of its own for IPv6, as in
+    /// True if a flag is on for IPv6: IPv4's flag stands for both where the adapter has none of its own for IPv6, as in
     /// the published one.
     pub(crate) fn on_v6(&self, both: Flags, v6: Flags) -> bool {
         self.flags.enabled().contains(if self.flags.capabilities().contains(v6) { v6 } else { both })
@@ -68,7 +68,7 @@ impl Compiled {
     }
 }
 
-/// What all threads of an adapter share.
+/// State shared by all threads of an adapter.
 pub(crate) struct Shared {
     generation: AtomicU64,
     compiled: Mutex<Arc<Compiled>>,

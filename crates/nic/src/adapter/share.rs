@@ -30,12 +30,12 @@ impl Share {
         Self { credit: quantum.clone(), quantum, rich, waiting: 0, waited: 0, turned: 0 }
     }
 
-    /// Whether these are the weights.
+    /// True if these are the weights.
     pub(crate) fn has(&self, weights: &[u32]) -> bool {
         self.quantum.iter().copied().eq(weights.iter().map(|weight| quantum(*weight)))
     }
 
-    /// Whether an interface may send now.
+    /// True if an interface may send now.
     #[inline]
     pub(crate) fn may(&mut self, vi: usize) -> bool {
         self.credit[vi] > 0 || self.next_round(vi)
@@ -47,7 +47,7 @@ impl Share {
         if self.may(vi) { u64::try_from(self.credit[vi]).unwrap_or(0) } else { 0 }
     }
 
-    /// Whether an interface may send so many bytes now; if so they are taken from its credit, which may become a debt.
+    /// True if an interface may send so many bytes now; if so they are taken from its credit, which may become a debt.
     #[inline]
     pub(crate) fn take(&mut self, vi: usize, bytes: u64) -> bool {
         if !self.may(vi) {

@@ -97,7 +97,7 @@ impl NicTx {
         }
     }
 
-    /// What is switched on for an interface, as of the last sync.
+    /// Flags switched on for an interface, as of the last sync.
     ///
     /// # Panics
     /// When there is no such interface.
@@ -126,13 +126,13 @@ impl NicTx {
         (due > self.now).then_some(due)
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.port.link()
     }
 
-    /// What the port's queue did.
+    /// Counters of the port's queue.
     #[must_use]
     pub fn port_counters(&self) -> TxCounters {
         self.port.counters()
@@ -366,7 +366,7 @@ impl NicTx {
         self.refused || self.port.ring.outstanding() > 0
     }
 
-    /// Whether it is the interface's turn; then its credit is used.
+    /// True if it is the interface's turn; then its credit is used.
     #[inline]
     fn may_send(&mut self, vi: usize, len: usize) -> bool {
         self.alone || self.take_credit(vi, len)
@@ -447,7 +447,7 @@ impl NicTx {
         true
     }
 
-    /// Whether there is room, credit and rate for a frame; they are taken then.
+    /// True if there is room, credit and rate for a frame; they are taken then.
     fn admit(&mut self, vi: usize, slots: u32, bytes: u64, wire: u64) -> bool {
         if self.port.ring.free() < slots {
             self.share.refused(vi);

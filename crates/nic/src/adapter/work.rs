@@ -1,4 +1,4 @@
-//! What the adapter does to a received frame for one interface, as its flags say.
+//! Work of the adapter on a received frame for one interface, as its flags say.
 
 use super::batch::{self, Entry};
 use super::count::{Count, ViCells};
@@ -34,7 +34,7 @@ pub(super) struct Work {
     steering: Option<Arc<Steering>>,
 }
 
-/// What came of it, until it is counted.
+/// Results of the work, until they are counted.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) frames: u64,
@@ -94,7 +94,7 @@ impl Work {
         work
     }
 
-    /// Whether a frame of which the port said nothing is shown as it came.
+    /// True if a frame of which the port said nothing is shown as it came.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.idle
@@ -180,7 +180,7 @@ impl Work {
         true
     }
 
-    /// Whether a checksum that is not filled in must be, because nobody vouches for the frame.
+    /// True if a checksum that is not filled in must be, because nobody vouches for the frame.
     fn opens(&self, meta: &RxMeta) -> bool {
         meta.request.flags & Meta::NEEDS_CSUM != 0 && meta.request.gso_type == 0 && meta.checksum != Verdict::Good
     }
@@ -278,7 +278,7 @@ fn show(view: &mut [u8], meta: &RxMeta, fill: bool, reader: &mut impl FnMut(RxFr
     }
 }
 
-/// Whether a frame is TCP over IP without a tag, options aside: what can be merged, or ends a merging.
+/// True if a frame is TCP over IP without a tag, options aside: what can be merged, or ends a merging.
 #[inline]
 fn is_tcp(view: &[u8]) -> bool {
     match view.get(12..14) {
