@@ -9,6 +9,8 @@
 //!
 //! The other discards are of packets sent, or of packets counted as a fragment when they arrived.
 
+use std::ops::AddAssign;
+
 /// Reason for which a packet was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -90,6 +92,37 @@ pub struct Counters {
     /// ICMP errors received that concern a socket.
     pub errors_received: u64,
     discarded: [u64; REASONS.len()],
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            frames,
+            looped,
+            neighbours,
+            fragments,
+            udp_received,
+            udp_sent,
+            udp_fast,
+            udp_flow,
+            echoes,
+            errors_sent,
+            errors_received,
+            discarded,
+        } = other;
+        self.frames += frames;
+        self.looped += looped;
+        self.neighbours += neighbours;
+        self.fragments += fragments;
+        self.udp_received += udp_received;
+        self.udp_sent += udp_sent;
+        self.udp_fast += udp_fast;
+        self.udp_flow += udp_flow;
+        self.echoes += echoes;
+        self.errors_sent += errors_sent;
+        self.errors_received += errors_received;
+        self.discarded.iter_mut().zip(discarded).for_each(|(sum, n)| *sum += n);
+    }
 }
 
 impl Counters {
