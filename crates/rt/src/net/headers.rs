@@ -43,8 +43,8 @@ impl Headers {
             IpAddr::V4(ip) => u64::from(ip.to_bits()),
             IpAddr::V6(ip) => ip.segments().iter().fold(0, |bits: u64, part| bits.rotate_left(16) ^ u64::from(*part)),
         };
-        let key = (bits ^ u64::from(to.port()) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The upper bits of a product depend on all of its factor's.
-        usize::from(key.to_be_bytes()[0]) % self.0.len()
+        let key = (bits.rotate_left(16) ^ u64::from(to.port())).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The upper bits of a product depend on all of its factor's, and addresses in a row are far apart.
+        usize::from(key.to_be_bytes()[0]) * self.0.len() / 256
     }
 }

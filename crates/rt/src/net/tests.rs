@@ -1,5 +1,6 @@
 //! Nodes and sockets over cables, stepped by hand or by their own threads.
 
+mod shards;
 mod wake;
 
 use super::*;
