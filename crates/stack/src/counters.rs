@@ -157,6 +157,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_sum_has_every_counter_of_both() {
+        let one = Counters {
+            frames: 1,
+            looped: 2,
+            neighbours: 3,
+            fragments: 4,
+            udp_received: 5,
+            udp_sent: 6,
+            udp_fast: 7,
+            udp_flow: 8,
+            echoes: 9,
+            errors_sent: 10,
+            errors_received: 11,
+            discarded: [12; REASONS.len()],
+        };
+        let mut sum = Counters::default();
+        sum += one;
+        assert_eq!(sum, one);
+        sum += one;
+        assert_eq!((sum.frames, sum.errors_received, sum.discarded), (2, 22, [24; REASONS.len()]));
+        let all = [sum.looped, sum.neighbours, sum.fragments, sum.udp_received, sum.udp_sent, sum.udp_fast];
+        assert_eq!((all, sum.udp_flow, sum.echoes, sum.errors_sent), ([4, 6, 8, 10, 12, 14], 16, 18, 20));
+    }
+
+    #[test]
     fn every_reason_stands_at_its_place() {
         for (i, (why, name)) in REASONS.iter().enumerate() {
             assert_eq!((*why as usize, why.name()), (i, *name));
