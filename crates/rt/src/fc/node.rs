@@ -332,7 +332,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
             self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
             if let Some((ip, _)) = &mut self.ip {
                 let Line { tx, arrivals } = &mut self.line;
-                ip.set_link(link, arrivals.control(), &mut IpTx::new(tx, IP));
+                ip.link_changed(arrivals.control(), &mut IpTx::new(tx, IP));
             }
         }
         let mut worked = self.work(now);

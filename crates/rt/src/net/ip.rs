@@ -53,11 +53,10 @@ pub struct Ip {
     /// The host.
     pub host: Host,
     interface: usize,
-    /// True for the shard that applies settings that all have in common, and announces their addresses.
+    /// True for the shard that announces the addresses of all.
     leads: bool,
     /// Generation of the settings that the host knows.
     known: u64,
-    up: bool,
     software: bool,
     /// Bytes of a merged frame, from head to end.
     merged: Vec<u8>,
@@ -79,17 +78,16 @@ impl Ip {
         config.vlan = options.vlan;
         let mut host = Host::new(&config)?;
         addresses.iter().try_for_each(|address| host.add_address(*address))?;
-        let up = control.link() == Link::Up;
         let software = options.software;
-        let mut ip = Self { host, interface, leads: true, known: 0, up, software, merged: Vec::new() };
+        let mut ip = Self { host, interface, leads: true, known: 0, software, merged: Vec::new() };
         ip.follow(control);
         Ok(ip)
     }
 
     /// The shard of another queue.
     pub(crate) fn shard(&self) -> Self {
-        let Self { interface, up, software, .. } = *self;
-        Self { host: self.host.shard(), interface, leads: false, known: 0, up, software, merged: Vec::new() }
+        let Self { interface, software, .. } = *self;
+        Self { host: self.host.shard(), interface, leads: false, known: 0, software, merged: Vec::new() }
     }
 
     /// The interface.
@@ -115,21 +113,18 @@ impl Ip {
         let flags = settings.flags.enabled();
         let fills = flags.contains(Flags::TXCSUM) && control.port().caps.checksum && !self.software;
         self.host.set_fills(Fills { v4: fills, v6: fills });
-        if self.leads {
-            // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
-            let _ = self.host.set_mtu(settings.mtu);
-            self.host.set_mac(MacAddr(settings.mac));
-            self.host.set_up(settings.up && self.up);
-        }
+        // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
+        let _ = self.host.set_mtu(settings.mtu);
+        self.host.set_mac(MacAddr(settings.mac));
+        // An interface that was taken down stays down when the link comes back.
+        self.host.set_up(settings.up && control.link() == Link::Up);
     }
 
     /// Applies a change of the link.
-    pub(crate) fn set_link(&mut self, link: Link, control: &Control, tx: &mut impl Transmit) {
-        self.up = link == Link::Up;
-        // An interface that was taken down stays down when the link comes back.
+    pub(crate) fn link_changed(&mut self, control: &Control, tx: &mut impl Transmit) {
         self.known = 0;
         self.follow(control);
-        if self.up && self.leads {
+        if control.link() == Link::Up && self.leads {
             self.host.announce(tx);
         }
     }

@@ -153,9 +153,9 @@ impl Node {
     /// Processes what has arrived and does the work that is due; true if there was any.
     pub fn handle(&mut self, now: u64) -> bool {
         let Self { ip, line } = self;
-        if let Some(link) = line.changed(now) {
+        if line.changed(now).is_some() {
             let Line { tx, arrivals } = line;
-            ip.set_link(link, arrivals.control(), &mut IpTx::new(tx, ip.interface()));
+            ip.link_changed(arrivals.control(), &mut IpTx::new(tx, ip.interface()));
         }
         line.take(now);
         let Line { tx, arrivals } = line;

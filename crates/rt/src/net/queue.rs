@@ -8,7 +8,7 @@ use super::ip::{Ip, IpTx};
 use super::mailbox::Mailbox;
 use crate::line::{Arrivals, Line};
 use crate::machine::Sleeper;
-use linerate_nic::NicTx;
+use linerate_nic::{Control, NicTx};
 use linerate_port::{Interest, Sleep};
 use linerate_ring::{Bell, Frame, Meta};
 use linerate_stack::{BindError, Transmit, UdpId};
@@ -21,6 +21,7 @@ pub(super) struct Queue {
     shard: Mutex<Shard>,
     output: Mutex<Output>,
     interface: usize,
+    control: Control,
     /// Rung when there is something to do earlier than the sleeping thread knows.
     bell: Bell,
 }
@@ -134,7 +135,8 @@ impl Queue {
         let interface = ip.interface();
         let shard = Mutex::new(Shard { ip, mailboxes: Vec::new() });
         let output = Mutex::new(Output { nic: line.tx, prepared: 0 });
-        Ok((Self { shard, output, interface, bell: Bell::new()? }, line.arrivals))
+        let control = line.arrivals.control().clone();
+        Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
     }
 
     /// The shard, to be looked at or changed.
@@ -157,8 +159,8 @@ impl Queue {
     pub(super) fn turn(&self, now: u64, arrivals: &mut Arrivals, calls: &mut Calls) -> bool {
         let mut shard = self.shard();
         let mut late = Late { queue: self, output: None };
-        if let Some(link) = arrivals.changed() {
-            shard.ip.set_link(link, arrivals.control(), &mut late);
+        if arrivals.changed().is_some() {
+            shard.ip.link_changed(&self.control, &mut late);
             late.tx().sync(now);
         }
         arrivals.take(now);
@@ -176,6 +178,8 @@ impl Queue {
     pub(super) fn send<T>(&self, now: u64, send: impl FnOnce(&mut Ip, &mut IpTx<'_>) -> T) -> T {
         let mut calls = Vec::new();
         let mut shard = self.shard();
+        // The thread may be asleep.
+        shard.ip.follow(&self.control);
         let before = shard.ip.poll_timeout();
         let mut output = lock(&self.output);
         let sent = send(&mut shard.ip, &mut IpTx::new(&mut output.nic, self.interface));
@@ -191,14 +195,14 @@ impl Queue {
     }
 
     /// Sends datagrams with prepared headers: `send` is given the output, which is flushed afterwards, and gives how many
-    /// it has sent, and its result.
+    /// it has sent, and something more.
     #[inline]
-    pub(super) fn send_prepared<T>(&self, now: u64, send: impl FnOnce(&mut IpTx<'_>) -> (u64, T)) -> T {
+    pub(super) fn send_prepared<T>(&self, now: u64, send: impl FnOnce(&mut IpTx<'_>) -> (usize, T)) -> (usize, T) {
         let mut output = lock(&self.output);
-        let (sent, result) = send(&mut IpTx::new(&mut output.nic, self.interface));
-        output.prepared += sent;
+        let (sent, more) = send(&mut IpTx::new(&mut output.nic, self.interface));
+        output.prepared += sent as u64;
         self.flush(now, output);
-        result
+        (sent, more)
     }
 
     fn flush(&self, now: u64, mut output: MutexGuard<'_, Output>) {

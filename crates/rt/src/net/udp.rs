@@ -50,14 +50,6 @@ struct Sending {
     headers: Headers,
 }
 
-/// Result of a batch with prepared headers.
-enum Batch {
-    /// All were sent, or the ring is full.
-    Done,
-    /// The next one needs the host.
-    Unprepared,
-}
-
 impl UdpSocket {
     /// Sends a datagram; waits while the transmit ring is full.
     pub fn send_to(&self, datagram: &[u8], to: SocketAddr) -> Result<usize> {
@@ -88,11 +80,11 @@ impl UdpSocket {
         let (now, mut sending) = (monotonic_ns(), self.sending());
         let mut sent = 0;
         if let Some(prepared) = to.or(sending.peer).and_then(|to| sending.headers.of(to)) {
-            let outcome = self.queue().send_prepared(now, |tx| send_prepared(prepared, now, datagrams, tx));
-            sent = outcome.0;
-            if matches!(outcome.1, Batch::Done) {
-                return Ok(sent);
+            let (n, done) = self.queue().send_prepared(now, |tx| send_prepared(prepared, now, datagrams, tx));
+            if done {
+                return Ok(n);
             }
+            sent = n;
         }
         let id = self.ids[self.output];
         let (rest, prepared) = self.queue().send(now, |ip, tx| {
@@ -169,18 +161,18 @@ impl Drop for UdpSocket {
     }
 }
 
-/// Sends datagrams with prepared headers: how many, and why not all.
+/// Sends datagrams with prepared headers: how many, and true if the host is not needed for more. It is if nothing can be
+/// sent: it knows whether the ring is full, or the interface down.
 #[inline]
-fn send_prepared(prepared: &mut Prepared, now: u64, datagrams: &[&[u8]], tx: &mut IpTx<'_>) -> (u64, (usize, Batch)) {
-    let (mut sent, mut count) = (0, 0);
-    for datagram in datagrams {
+fn send_prepared(prepared: &mut Prepared, now: u64, datagrams: &[&[u8]], tx: &mut IpTx<'_>) -> (usize, bool) {
+    for (sent, datagram) in datagrams.iter().enumerate() {
         match prepared.send(now, datagram, tx) {
-            Some(true) => (sent, count) = (sent + 1, count + 1),
-            Some(false) => return (count, (sent, Batch::Done)),
-            None => return (count, (sent, Batch::Unprepared)),
+            Some(true) => {}
+            Some(false) => return (sent, sent > 0),
+            None => return (sent, false),
         }
     }
-    (count, (sent, Batch::Done))
+    (datagrams.len(), true)
 }
 
 /// Sends datagrams by the host: how many; an error if it was the first one's.

@@ -1,7 +1,7 @@
 //! Shards of one host: neighbours, settings and identifications are common, whichever shard a frame comes by.
 
 use crate::world::*;
-use linerate_stack::{Discard, Route, SendError};
+use linerate_stack::{Discard, Fills, Route, SendError};
 use linerate_wire::{EtherType, MacAddr};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -72,6 +72,30 @@ fn settings_of_one_are_those_of_all() {
     assert!(changes.host.add_address("224.0.0.1/24".parse().unwrap()).is_err());
     sends.host.poll(sends.now, &mut sends.ring);
     assert_eq!((sends.host.addresses(), sends.host.mtu()), (&before[..], 1300));
+    assert_eq!((before.len(), sends.host.mac()), (3, MacAddr([2, 0, 0, 0, 0, 77])), "the link-local one too");
+    let default = "0.0.0.0/0".parse().unwrap();
+    assert!(sends.host.routes().any(|route| route.to == default && route.via == via));
+    assert_eq!([(); 2].map(|()| sends.host.remove_route(default)), [true, false]);
+    changes.host.poll(changes.now, &mut changes.ring);
+    assert!(changes.host.routes().all(|route| route.to != default));
+}
+
+#[test]
+fn checksums_of_the_adapter_are_a_shards_own_matter() {
+    let [mut asks, mut makes] = pair();
+    asks.host.neighbours().insert_permanent(peer4(), PEER).unwrap();
+    let to = SocketAddr::new(peer4(), 9);
+    let ids = [asks.bind(us4(), 5000), makes.bind(us4(), 5000)];
+    let send = |world: &mut World, id| {
+        assert_eq!(world.host.udp_send(world.now, id, Some(to), b"x", &mut world.ring), Ok(()));
+        world.sent_with().remove(0).1.is_some()
+    };
+    assert!(!send(&mut asks, ids[0]) && !send(&mut makes, ids[1]));
+    asks.host.set_fills(Fills { v4: true, v6: false });
+    assert!(send(&mut asks, ids[0]), "headers that were kept before are made anew");
+    assert!(!send(&mut makes, ids[1]));
+    asks.host.set_fills(Fills::default());
+    assert!(!send(&mut asks, ids[0]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who is woken by what: sockets of one host in many threads.
+//! Wake-ups: sockets of one host in many threads.
 
 use super::{LIMIT, at, cidrs};
 use crate::net::{Net, Options, UdpSocket};
