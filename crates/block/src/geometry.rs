@@ -53,10 +53,10 @@ impl Geometry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum GeometryError {
     /// Unsupported block size.
-    #[error("no device has blocks of {0} octets: give 512, 1024, 2048 or 4096")]
+    #[error("no device has blocks of {0} bytes: give 512, 1024, 2048 or 4096")]
     BlockSize(u32),
     /// Size that is zero or not a multiple of the block size.
-    #[error("the size is no number of blocks: give a multiple of {block_size} octets")]
+    #[error("the size is no number of blocks: give a multiple of {block_size} bytes")]
     Size {
         /// Bytes of a block.
         block_size: u32,

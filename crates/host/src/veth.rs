@@ -123,14 +123,7 @@ mod tests {
 
     /// None, with the reason on standard output, if the privilege is missing.
     fn namespace() -> Option<Namespace> {
-        match Namespace::new() {
-            Ok(ns) => Some(ns),
-            Err(e) if e.cause == Cause::Capability => {
-                linerate_skip::skip!("{e}");
-                None
-            }
-            Err(e) => panic!("{e}"),
-        }
+        linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)
     }
 
     #[test]

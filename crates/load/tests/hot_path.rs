@@ -66,16 +66,8 @@ fn requests(target: &str, count: u64) -> u64 {
 #[cfg(target_os = "linux")]
 fn veth() -> Option<(linerate_host::VethPair, linerate_host::Namespace)> {
     use linerate_host::{Cause, Namespace, VethPair};
-    match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        ns => {
-            let ns = ns.unwrap();
-            Some((ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap(), ns))
-        }
-    }
+    let ns = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)?;
+    Some((ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap(), ns))
 }
 
 /// Over the kernel's ports a system call moves a batch: at least 32 frames are sent by one (or all frames, or none if

@@ -1,4 +1,4 @@
-//! Cables between processes: two mappings of one region, peers that die, peers that lie.
+//! Cables between processes: two mappings of one region, peers that die, peers that write invalid values.
 //!
 //! Other processes are this test binary, started again with a role in its environment.
 

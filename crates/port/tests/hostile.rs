@@ -350,7 +350,7 @@ fn a_slot_that_names_what_was_not_lent_is_refused_and_counted() {
         (honest.rx.counters().slots == 7).then_some(())
     });
     assert_eq!((frames, honest.dropped(DropReason::BadIndex)), (0, 7));
-    assert_eq!(honest.port.link(), Link::Up, "a bad frame is no lie");
+    assert_eq!(honest.port.link(), Link::Up, "a bad frame is no protocol violation");
     drop(joiner);
     honest.serves_the_next("bad indices");
 }
@@ -397,9 +397,9 @@ fn flags_and_metadata_of_any_kind_are_only_read() {
 }
 
 #[test]
-fn cursors_that_lie_take_the_link_down_and_only_that() {
-    type Lie = fn(&Joiner);
-    let lies: [(&str, Lie); 9] = [
+fn invalid_cursors_take_the_link_down_and_only_that() {
+    type Attack = fn(&Joiner);
+    let attacks: [(&str, Attack); 9] = [
         ("published a whole ring", |j| j.map.put(j.outward.published(), j.map.see(j.outward.published()) + 64)),
         ("published far", |j| j.map.put(j.outward.published(), j.map.see(j.outward.published()) ^ 1 << 31)),
         ("published backward", |j| j.map.put(j.outward.published(), j.map.see(j.outward.published()).wrapping_sub(1))),
@@ -424,19 +424,19 @@ fn cursors_that_lie_take_the_link_down_and_only_that() {
             j.map.put(j.inward.released(), from.wrapping_add(1));
         }),
     ];
-    let mut honest = Honest::new("lies");
-    for (what, lie) in lies {
+    let mut honest = Honest::new("cursors");
+    for (what, attack) in attacks {
         let joiner = honest.attacked();
         for byte in 0..8 {
             honest.send(byte);
         }
         std::thread::scope(|scope| {
-            let liar = scope.spawn(|| lie(&joiner));
-            while !liar.is_finished() {
+            let attacker = scope.spawn(|| attack(&joiner));
+            while !attacker.is_finished() {
                 honest.sync();
             }
         });
-        // The liar stays connected: it is the honest end that parts.
+        // The attacker stays connected: it is the honest end that disconnects.
         honest.link_down();
         assert!(receive(&joiner.socket).0.is_empty(), "{what}: hung up");
         drop(joiner);

@@ -235,27 +235,27 @@ fn damage_costs_what_is_damaged() {
     let b = BOTH[0];
     let (good, n) = (b.packet(0, 1, 61, &FRAME), 61);
     let begin = [b.section(), b.interface(1, 0, &[])].concat();
-    let mut lies_inside = good.clone();
-    lies_inside[20..24].copy_from_slice(&b.u32(1_000_000));
-    let mut lies_outside = good.clone();
-    let end = lies_outside.len() - 4;
-    lies_outside[end..].copy_from_slice(&b.u32(12));
+    let mut wrong_captured = good.clone();
+    wrong_captured[20..24].copy_from_slice(&b.u32(1_000_000));
+    let mut wrong_end = good.clone();
+    let end = wrong_end.len() - 4;
+    wrong_end[end..].copy_from_slice(&b.u32(12));
     let (long, vast) = (b.packet(0, 1, 300_000, &vec![0; 300_000]), b.block(77, &vec![7; 5_000_000]));
-    let mut vast_lie = vast.clone();
-    let end = vast_lie.len() - 4;
-    vast_lie[end..].copy_from_slice(&b.u32(12));
+    let mut vast_wrong_end = vast.clone();
+    let end = vast_wrong_end.len() - 4;
+    vast_wrong_end[end..].copy_from_slice(&b.u32(12));
     // Bytes between two good packets, number of records read, number of bad ones.
     for (case, between, records, bad) in [
         ("nothing", vec![], 2, 0),
-        ("more bytes than the block has", lies_inside, 2, 1),
+        ("more bytes than the block has", wrong_captured, 2, 1),
         ("an interface nobody described", b.packet(9, 1, 61, &FRAME), 2, 1),
         ("a frame without a header", b.packet(0, 1, 13, &FRAME[..13]), 2, 1),
         ("more than the greatest length", long, 2, 1),
         ("a packet block without its fields", b.block(6, &[0; 8]), 2, 1),
         ("a vast unknown block", vast, 2, 0),
         ("a packet longer than the window", b.packet(0, 1, 61, &vec![0; 1_000_000]), 2, 1),
-        ("two lengths", lies_outside, 1, 1),
-        ("two lengths, far apart", vast_lie, 1, 1),
+        ("two lengths", wrong_end, 1, 1),
+        ("two lengths, far apart", vast_wrong_end, 1, 1),
         ("a length that is no multiple of 4", b.words(&[6, 33, 0, 0, 0, 0, 0, 0, 33]), 1, 1),
         ("no length", b.words(&[6, 0, 0]), 1, 1),
         ("a length beyond the end", b.words(&[6, 0x7000_0000, 0]), 1, 2),

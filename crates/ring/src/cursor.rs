@@ -53,9 +53,9 @@ impl Counter for loom::sync::atomic::AtomicU32 {
     }
 }
 
-/// The other side's counter has an impossible value.
+/// The counter written by the other side is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lied;
+pub(crate) struct InvalidCursor;
 
 /// The producer's cursors.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,11 +82,11 @@ impl Producer {
 
     /// Returns the number of slots that came back since the last call.
     #[inline]
-    pub(crate) fn reclaim(&mut self, shared: &impl Counter) -> Result<u32, Lied> {
+    pub(crate) fn reclaim(&mut self, shared: &impl Counter) -> Result<u32, InvalidCursor> {
         let now = shared.load(Ordering::Acquire);
         let back = now.wrapping_sub(self.released);
         if back > self.in_flight() {
-            return Err(Lied);
+            return Err(InvalidCursor);
         }
         self.released = now;
         Ok(back)
@@ -111,11 +111,11 @@ pub(crate) struct Consumer {
 impl Consumer {
     /// Returns the number of slots published since the last call; at most `most` can be unreleased at a time.
     #[inline]
-    pub(crate) fn look(&mut self, shared: &impl Counter, most: u32) -> Result<u32, Lied> {
+    pub(crate) fn look(&mut self, shared: &impl Counter, most: u32) -> Result<u32, InvalidCursor> {
         let now = shared.load(Ordering::Acquire);
         let (out, new) = (now.wrapping_sub(self.released), now.wrapping_sub(self.seen));
         if out > most || new > out {
-            return Err(Lied);
+            return Err(InvalidCursor);
         }
         self.seen = now;
         Ok(new)
@@ -148,22 +148,22 @@ mod tests {
         let mut p = Producer::default();
         p.publish(&AtomicU32::new(0), 3);
         shared.store(4, Relaxed);
-        assert_eq!(p.reclaim(&shared), Err(Lied));
+        assert_eq!(p.reclaim(&shared), Err(InvalidCursor));
         shared.store(3, Relaxed);
         assert_eq!(p.reclaim(&shared), Ok(3));
         shared.store(2, Relaxed);
-        assert_eq!(p.reclaim(&shared), Err(Lied), "backwards");
+        assert_eq!(p.reclaim(&shared), Err(InvalidCursor), "backwards");
     }
 
     #[test]
     fn a_consumer_refuses_more_than_a_ring() {
         let shared = AtomicU32::new(65);
         let mut c = Consumer::default();
-        assert_eq!(c.look(&shared, 64), Err(Lied));
+        assert_eq!(c.look(&shared, 64), Err(InvalidCursor));
         shared.store(64, Relaxed);
         assert_eq!(c.look(&shared, 64), Ok(64));
         shared.store(63, Relaxed);
-        assert_eq!(c.look(&shared, 64), Err(Lied), "backwards");
+        assert_eq!(c.look(&shared, 64), Err(InvalidCursor), "backwards");
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub struct PipeTx {
     refusing: bool,
     /// Pause request of the consumer, as last read.
     pause: Pause,
-    lies: u64,
+    violations: u64,
     id: u64,
 }
 
@@ -88,7 +88,7 @@ pub struct PipeRx {
     lines: Lines,
     consumer: Consumer,
     pause: Pause,
-    lies: u64,
+    violations: u64,
     id: u64,
     /// The producer is gone, and its counter was read for the last time.
     ended: bool,
@@ -138,7 +138,7 @@ impl Pipe {
             accept_swaps: self.accepts_swaps(),
             refusing: false,
             pause: Pause::default(),
-            lies: 0,
+            violations: 0,
             id: ring.raw.pipe,
         };
         Ok((ring, engine))
@@ -162,7 +162,7 @@ impl Pipe {
             lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
             consumer: Consumer { seen: start, released: start },
             pause: Pause::default(),
-            lies: 0,
+            violations: 0,
             id: ring.raw.pipe,
         };
         Ok((ring, engine))
@@ -178,7 +178,7 @@ impl PipeTx {
         }
         let lines = self.lines.get();
         let Ok(back) = self.producer.reclaim(&lines.consumer.released) else {
-            self.lies += 1;
+            self.violations += 1;
             return;
         };
         if back == 0 {
@@ -203,7 +203,7 @@ impl PipeTx {
                 ring.raw.set_buf(cursor, buf);
                 ring.raw.set_word(cursor, SlotWord::new(buf, 0, flags::BUF_CHANGED));
             } else {
-                self.lies += 1;
+                self.violations += 1;
             }
         }
     }
@@ -362,10 +362,10 @@ impl PipeTx {
         self.producer.published
     }
 
-    /// Number of invalid cursors and swaps of the other side.
+    /// Number of invalid cursors and buffer indices written by the other side.
     #[must_use]
-    pub fn lies(&self) -> u64 {
-        self.lies
+    pub fn violations(&self) -> u64 {
+        self.violations
     }
 
     /// To be called when the consumer is gone for good: takes all slots back with the buffers that were lent, and
@@ -430,7 +430,7 @@ impl PipeRx {
             return 0;
         }
         let Ok(new) = self.consumer.look(&self.lines.get().producer.published, ring.raw.mask) else {
-            self.lies += 1;
+            self.violations += 1;
             return 0;
         };
         if new > 0 {
@@ -499,10 +499,10 @@ impl PipeRx {
         self.consumer.seen
     }
 
-    /// Number of invalid cursors of the other side.
+    /// Number of invalid cursors written by the other side.
     #[must_use]
-    pub fn lies(&self) -> u64 {
-        self.lies
+    pub fn violations(&self) -> u64 {
+        self.violations
     }
 
     /// To be called when the producer is gone for good. None while frames that it published still wait for the user.

@@ -299,9 +299,9 @@ mod another_process {
         let (mut rx, mut b) = Pipe::Maker.receiver(&region, &pair, 0).unwrap();
         let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
         file.write_all_at(&64u32.to_le_bytes(), pair.lines).unwrap();
-        assert_eq!((b.sync(&mut rx), b.lies()), (0, 1), "one more than can be out");
+        assert_eq!((b.sync(&mut rx), b.violations()), (0, 1), "one more than can be out");
         file.write_all_at(&63u32.to_le_bytes(), pair.lines).unwrap();
-        assert_eq!((b.sync(&mut rx), b.lies()), (63, 1));
+        assert_eq!((b.sync(&mut rx), b.violations()), (63, 1));
     }
 
     /// Frames leave as they were committed, although another process can write lengths and flags in shared slots.
@@ -425,7 +425,7 @@ mod another_process {
             write_slot(&region, pair.rx.ring, 0, [buf, changed | 4]);
             file.write_all_at(&[1u32.to_le_bytes(), 1u32.to_le_bytes()].concat(), pair.lines + 128).unwrap();
             a.reclaim(&mut tx);
-            assert_eq!((a.lies(), tx.in_flight()), (u64::from(!taken), 0), "buffer {buf} of {}", last + 1);
+            assert_eq!((a.violations(), tx.in_flight()), (u64::from(!taken), 0), "buffer {buf} of {}", last + 1);
             assert_eq!(tx.slot_word(0).buf_idx() == buf, taken);
             // The same buffer, announced to a process that joins afterwards.
             region.renew(&pair, 0);

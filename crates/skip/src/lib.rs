@@ -40,6 +40,21 @@ pub fn skipped(why: fmt::Arguments<'_>) {
     print!("{line}");
 }
 
+/// Result of a step that needs a privilege or a feature of the kernel; None, with the skip reported, if it failed because
+/// that is `missing`. Any other failure fails the test.
+#[track_caller]
+#[must_use]
+pub fn permitted<T, E: fmt::Display>(made: Result<T, E>, missing: impl FnOnce(&E) -> bool) -> Option<T> {
+    match made {
+        Ok(made) => Some(made),
+        Err(e) if missing(&e) => {
+            skipped(format_args!("{e}"));
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
 fn line(test: &str, place: &str, why: &str) -> String {
     let why: Vec<&str> = why.split_whitespace().collect();
     format!("skipped: {test} ({place}): {}\n", why.join(" "))
@@ -52,6 +67,13 @@ mod tests {
     #[test]
     fn programs_are_found_by_the_path() {
         assert!(super::is_installed("sh") && !super::is_installed("no-such-program") && !super::is_installed(""));
+    }
+
+    #[test]
+    fn only_what_is_missing_is_skipped() {
+        assert_eq!(super::permitted(Ok::<_, &str>(7), |_| true), Some(7));
+        let failed = std::panic::catch_unwind(|| super::permitted(Err::<u8, _>("broken"), |e| *e == "no privilege"));
+        assert_eq!(failed.unwrap_err().downcast_ref::<String>().unwrap(), "broken");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// There are fewer bytes than the format, or a length in the header, needs.
-    #[error("{0}: cut short: give all octets of the header and of the length it states")]
+    #[error("{0}: cut short: give all bytes of the header and of the length it states")]
     Truncated(&'static str),
     /// A field has a value that the format does not allow.
     #[error("{0}: bad {1}: not a packet of this protocol, or damaged on the way")]

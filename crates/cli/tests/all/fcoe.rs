@@ -178,10 +178,8 @@ fn the_readmes_lines_work_whoever_opens_the_cable_first() {
 /// Over the kernel's interfaces, which must accept the node's addresses; some kinds need root.
 #[test]
 fn a_disk_over_veth() {
-    let ns = match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => return linerate_skip::skip!("{e}"),
-        ns => ns.unwrap(),
-    };
+    let made = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability);
+    let Some(ns) = made else { return };
     let _pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 2500)).unwrap().unwrap();
     for kind in ["packet", "xdp"] {
         let (theirs, ours) = (format!("{kind}:va"), format!("{kind}:vb"));

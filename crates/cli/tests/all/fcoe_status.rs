@@ -82,5 +82,5 @@ fn json_has_the_same() {
     assert_eq!((ended.code, &last["schema"]), (Some(130), &"linerate.fcoe.target".into()), "{last}");
     assert_eq!(last["luns"][0]["lun"], 0, "{last}");
     assert!(last["counters"]["frames_bad_crc"].as_u64().unwrap() >= errors, "{last}");
-    assert!(last["counters"]["octets_sent"].as_u64() > Some(0) && last["counters"]["sessions"] == 1, "{last}");
+    assert!(last["counters"]["bytes_sent"].as_u64() > Some(0) && last["counters"]["sessions"] == 1, "{last}");
 }

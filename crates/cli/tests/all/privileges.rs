@@ -9,13 +9,7 @@ use std::time::{Duration, Instant};
 
 /// A namespace with a pair of so many queues; `None`, with the reason on standard output, if that is not permitted.
 fn namespace(queues: u32) -> Option<(VethPair, Namespace)> {
-    let ns = match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            return None;
-        }
-        ns => ns.unwrap(),
-    };
+    let ns = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)?;
     let pair = ns.run_in(|| VethPair::new(["va", "vb"], queues, 2500)).unwrap().unwrap();
     Some((pair, ns))
 }

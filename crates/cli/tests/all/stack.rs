@@ -49,13 +49,7 @@ fn link_of(kind: &str, kernel_fills: bool, queues: u32) -> Option<Link> {
     if !are_installed(&["ip", "ping"]) {
         return None;
     }
-    let ns = match Namespace::new() {
-        Err(e) if e.cause == linerate_host::Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            return None;
-        }
-        ns => ns.unwrap(),
-    };
+    let ns = linerate_skip::permitted(Namespace::new(), |e| e.cause == linerate_host::Cause::Capability)?;
     let port = format!("{kind}:{}", if kind == "tap" { KERNEL } else { OURS });
     let port = if queues > 1 { format!("{port},queues={queues}") } else { port };
     let pair = if kind == "tap" {
@@ -71,13 +65,7 @@ fn link_of(kind: &str, kernel_fills: bool, queues: u32) -> Option<Link> {
         pair.set_offloads(KERNEL, Offloads { tx_checksum: !kernel_fills, tso: false, gso: false, gro: false }).unwrap();
         // The kernel's stack stays silent at our end.
         ns.run_in(|| std::fs::write(format!("/proc/sys/net/ipv6/conf/{OURS}/disable_ipv6"), "1")).unwrap().unwrap();
-        match ns.run_in(|| open(&port)).unwrap() {
-            Err(e) if e.cause == Cause::Capability => {
-                linerate_skip::skip!("{e}");
-                return None;
-            }
-            opened => drop(opened.unwrap_or_else(|e| panic!("{e}"))),
-        }
+        linerate_skip::permitted(ns.run_in(|| open(&port)).unwrap(), |e| e.cause == Cause::Capability)?;
         Some(pair)
     };
     addresses(&ns, KERNEL);

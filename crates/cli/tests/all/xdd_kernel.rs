@@ -156,7 +156,7 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
         assert_eq!(word, expected.to_le_bytes(), "{at}");
     }
     assert!(std::fs::read(dir.join("kept")).unwrap().iter().all(|byte| *byte == 0));
-    assert_eq!(counter(&counters, "octets_received"), moved, "{counters}");
+    assert_eq!(counter(&counters, "bytes_received"), moved, "{counters}");
     assert_eq!((counter(&counters, "exchanges_aborted"), counter(&counters, "frames_bad_crc")), (0, 0), "{counters}");
 }
 

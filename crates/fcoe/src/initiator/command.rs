@@ -44,7 +44,7 @@ pub enum Refused {
     #[error("all exchanges are in use: submit again when a command has completed, or configure more")]
     Full,
     /// The CDB is longer than 32 bytes or shorter than 6, or the data longer than 4 GiB.
-    #[error("the command is malformed: a CDB has 6 to 32 octets, its data less than 4 GiB")]
+    #[error("the command is malformed: a CDB has 6 to 32 bytes, its data less than 4 GiB")]
     Malformed,
 }
 

@@ -4,22 +4,13 @@ use std::net::UdpSocket;
 
 /// Runs `run` in a namespace of its own; skips the test with the reason if that is impossible.
 fn inside(run: impl FnOnce() + Send) {
-    match Namespace::new() {
-        Ok(space) => space.run_in(run).unwrap(),
-        Err(e) if e.cause == Cause::Capability => linerate_skip::skip!("{e}"),
-        Err(e) => panic!("{e}"),
-    }
+    let space = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability);
+    let _ = space.map(|space| space.run_in(run).unwrap());
 }
 
 /// A sink with 10.0.0.1/24; None, with the reason on standard output, if this kernel has none.
 fn sink(net: &mut Rtnetlink) -> Option<UdpSocket> {
-    match net.make_sink("sink") {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            return None;
-        }
-        made => made.unwrap(),
-    }
+    linerate_skip::permitted(net.make_sink("sink"), |e| e.cause == Cause::Capability)?;
     net.add_address("sink", [10, 0, 0, 1].into(), 24).unwrap();
     Some(UdpSocket::bind("10.0.0.1:0").unwrap())
 }
@@ -35,13 +26,8 @@ fn every_place_on_the_way_out_counts_and_drops() {
         let Some(socket) = sink(&mut net) else { return };
         for place in [Place::LocalOut, Place::PostRouting, Place::TcEgress("sink")] {
             let gone = |net: &mut Rtnetlink| net.link("sink").unwrap().stats.rx_dropped;
-            let cut = match Cut::drop_at(place) {
-                Err(e) if e.cause == Cause::Capability => {
-                    linerate_skip::skip!("{e}");
-                    continue;
-                }
-                cut => cut.unwrap(),
-            };
+            let cut = linerate_skip::permitted(Cut::drop_at(place), |e| e.cause == Cause::Capability);
+            let Some(cut) = cut else { continue };
             let before = gone(&mut net);
             send(&socket, "10.0.0.2:9", 5);
             assert_eq!((cut.count().unwrap(), gone(&mut net) - before), (5, 0), "{place:?}");

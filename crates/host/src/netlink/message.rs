@@ -146,7 +146,7 @@ mod tests {
 
     /// Whatever the lengths are, nothing beyond the bytes is read and every iterator ends.
     #[test]
-    fn lengths_that_lie_end_the_walk() {
+    fn invalid_lengths_end_the_walk() {
         let bytes = sample().finish(1);
         for end in 0..bytes.len() {
             assert_eq!(messages(&bytes[..end]).count(), 0, "a message cut at {end}");

@@ -36,14 +36,7 @@ impl Drop for Running {
 impl Scene {
     /// None, with the reason, if a privilege or a feature of the kernel is missing.
     fn new() -> Option<Self> {
-        let space = match Namespace::new() {
-            Ok(space) => space,
-            Err(e) if e.cause == Cause::Capability => {
-                linerate_skip::skip!("{e}");
-                return None;
-            }
-            Err(e) => panic!("{e}"),
-        };
+        let space = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)?;
         if let Err(e) = Ethtool::open() {
             linerate_skip::skip!("{e}");
             return None;

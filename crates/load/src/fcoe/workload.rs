@@ -20,13 +20,13 @@ const WARM: Duration = Duration::from_millis(100);
 
 fn parameters() -> Vec<ParameterRow> {
     let rows = [
-        ("io_bytes", "N", "octets of a request: a multiple of 512"),
+        ("io_bytes", "N", "bytes of a request: a multiple of 512"),
         ("op", "read|write|readwrite", "what requests do"),
         ("wire", "unlimited|10G|40G", "the target's wire, each way (unlimited)"),
         ("queue_depth", "N", "requests under way at once on each LUN (16)"),
         ("initiators", "N", "initiators that work at once (1)"),
         ("luns", "N", "LUNs of all initiators together (4)"),
-        ("mtu", "N", "the largest layer 3 packet, octets (2180)"),
+        ("mtu", "N", "the largest layer 3 packet, bytes (2180)"),
         ("time_ms", "N", "how long is measured (1000)"),
     ];
     rows.map(|(name, value, about)| ParameterRow { name: name.into(), value: value.into(), about: about.into() }).into()
@@ -46,7 +46,7 @@ fn run(all: &Parameters, stop: &Stop) -> Result<Test, String> {
     let mix = word(all, "op", Mix::parse, &Mix::ALL.map(Mix::word))?.ok_or("op: give read, write or readwrite")?;
     let wire = word(all, "wire", Wire::parse, &Wire::ALL.map(Wire::word))?.unwrap_or(Wire::Unlimited);
     if !all.contains_key("io_bytes") {
-        return Err("io_bytes: give octets of a request".to_owned());
+        return Err("io_bytes: give bytes of a request".to_owned());
     }
     let number =
         |name, most: u32, unsaid| count(all, name, 1..=most.into(), unsaid).map(|n| u32::try_from(n).unwrap_or(most));

@@ -38,7 +38,7 @@ impl Default for ClientOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
     /// Its minimum block size is too large.
-    #[error("it wants requests of {0} octets at least")]
+    #[error("it wants requests of {0} bytes at least")]
     BlockSize(u32),
     /// It is smaller than one block.
     #[error("it holds not one block")]

@@ -34,7 +34,7 @@ const LEFT_BEHIND: usize = 8 * DEPTH;
 
 /// The client has gone, or broke the protocol: close the connection, and [remove](Server::leave) the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the client has gone, or talks nonsense")]
+#[error("the client has gone, or violated the protocol")]
 pub struct Gone;
 
 /// A server of exports. Clients have places, 0 to [`CLIENTS`] - 1; `P` identifies the peer: clients of one peer count

@@ -23,14 +23,14 @@ pub(super) struct CableTx {
     wire: Option<Wire>,
     hold: Hold,
     /// Protocol violations counted before this pairing.
-    forgiven: u64,
+    violations_before: u64,
 }
 
 impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
         let seen = side.enter(|handover| handover.tx[queue].claimed = true);
-        Self { pipe, side: side.clone(), queue, seen, near, far, wire, hold: Hold::default(), forgiven: 0 }
+        Self { pipe, side: side.clone(), queue, seen, near, far, wire, hold: Hold::default(), violations_before: 0 }
     }
 
     /// Leaves the last pairing and enters the next.
@@ -64,7 +64,7 @@ impl CableTx {
         entry.claimed = true;
         self.hold.end();
         self.side.reported();
-        self.forgiven = self.pipe.lies();
+        self.violations_before = self.pipe.violations();
         self.seen = state;
     }
 
@@ -117,7 +117,7 @@ impl TxEngine for CableTx {
         } else {
             self.send(ring, count);
         }
-        if self.pipe.lies() > self.forgiven {
+        if self.pipe.violations() > self.violations_before {
             self.side.report_violation(self.seen);
         }
     }
@@ -156,7 +156,7 @@ pub(super) struct CableRx {
     near: Bell,
     far: Bell,
     /// Protocol violations counted before this pairing.
-    forgiven: u64,
+    violations_before: u64,
     /// Drops that the sender reported before this pairing, for frames that did not get into the ring.
     told: Drops,
     /// Priorities that the far end is to pause.
@@ -167,7 +167,17 @@ impl CableRx {
     pub(super) fn new(pipe: PipeRx, side: &Arc<Side>, queue: usize, far: Bell) -> Self {
         let near = side.rx_bell(queue);
         let seen = side.enter(|handover| handover.rx[queue].claimed = true);
-        Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0, told: Drops::default(), paused: 0 }
+        Self {
+            pipe,
+            side: side.clone(),
+            queue,
+            seen,
+            near,
+            far,
+            violations_before: 0,
+            told: Drops::default(),
+            paused: 0,
+        }
     }
 
     /// Leaves the last pairing and enters the next. False while frames of the last one wait for the user.
@@ -216,7 +226,7 @@ impl CableRx {
         }
         entry.claimed = true;
         self.side.reported();
-        self.forgiven = self.pipe.lies();
+        self.violations_before = self.pipe.violations();
         self.seen = state;
         if self.paused != 0 && state & 1 == 1 {
             self.pipe.pause(self.paused);
@@ -263,7 +273,7 @@ impl RxEngine for CableRx {
         }
         count.slots += u64::from(new);
         count.batches += u64::from(new > 0);
-        if self.pipe.lies() > self.forgiven {
+        if self.pipe.violations() > self.violations_before {
             self.side.report_violation(self.seen);
         }
     }

@@ -43,15 +43,15 @@ pub struct DoorCounters {
     pub admitted: u64,
     /// Attempts rejected: of another user or version, a name that is taken, no place, or no answer in time.
     pub refused: u64,
-    /// Ports disconnected because they violated the protocol.
-    pub liars: u64,
+    /// Ports disconnected because their process wrote invalid cursors or buffer indices.
+    pub violations: u64,
 }
 
 #[derive(Default)]
 struct Counts {
     admitted: AtomicU64,
     refused: AtomicU64,
-    liars: AtomicU64,
+    violations: AtomicU64,
 }
 
 struct Shared {
@@ -168,8 +168,12 @@ impl Door {
     /// Counters of connection attempts.
     #[must_use]
     pub fn counters(&self) -> DoorCounters {
-        let Counts { admitted, refused, liars } = &self.shared.counts;
-        DoorCounters { admitted: admitted.load(Relaxed), refused: refused.load(Relaxed), liars: liars.load(Relaxed) }
+        let Counts { admitted, refused, violations } = &self.shared.counts;
+        DoorCounters {
+            admitted: admitted.load(Relaxed),
+            refused: refused.load(Relaxed),
+            violations: violations.load(Relaxed),
+        }
     }
 }
 
@@ -262,10 +266,10 @@ impl Porter {
                 resident.peer = None;
                 continue;
             };
-            let lied = side.peer_violated();
+            let violated = side.peer_violated();
             // A resident sends nothing after the handshake: input is its end of file, or a violation.
-            if resident.peer.is_some() && (ready[0] || lied || side.link() == Link::Down) {
-                self.shared.counts.liars.fetch_add(lied.into(), Relaxed);
+            if resident.peer.is_some() && (ready[0] || violated || side.link() == Link::Down) {
+                self.shared.counts.violations.fetch_add(violated.into(), Relaxed);
                 resident.peer = None;
                 side.down();
             }
@@ -330,7 +334,7 @@ impl Porter {
 
     fn offer(&self, peer: &Foreign, message: &[u8]) -> Result<Offered, Refusal> {
         let (hello, wish) = Hello::read(message).map_err(|wrong| match wrong {
-            Wrong::Nonsense => Refusal::Version,
+            Wrong::Malformed => Refusal::Version,
             Wrong::Memory => Refusal::Memory,
         })?;
         let policy = match &self.guests {

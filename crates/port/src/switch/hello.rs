@@ -30,7 +30,7 @@ pub(super) struct Hello {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// Malformed, or of another version.
-    Nonsense,
+    Malformed,
     /// More memory than a port may have.
     Memory,
 }
@@ -47,7 +47,7 @@ impl Hello {
 
     /// Parses a hello; every word of it is checked.
     pub(super) fn read(message: &[u8]) -> Result<(Self, Wish), Wrong> {
-        let (hello, wish) = Self::parse(message).ok_or(Wrong::Nonsense)?;
+        let (hello, wish) = Self::parse(message).ok_or(Wrong::Malformed)?;
         if fits(&hello.shape) { Ok((hello, wish)) } else { Err(Wrong::Memory) }
     }
 

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn what_is_no_list_of_vlans_is_refused() {
         for text in ["", "0", "4095", "5+6", "t", "t5-", "t9-5", "x", "5,6", "t1-4095", "+", "70000"] {
             assert_eq!(Vlans::parse(text), None, "{text}");
         }

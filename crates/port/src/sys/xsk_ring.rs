@@ -270,10 +270,10 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_cannot_be_is_not_believed() {
+    fn an_index_out_of_range_is_ignored() {
         let (producer, mut consumer) = ring::<u64>(4);
-        for lie in [5, u32::MAX, 1 << 31] {
-            consumer.ring.index(consumer.ring.producer).store(lie, Release);
+        for invalid in [5, u32::MAX, 1 << 31] {
+            consumer.ring.index(consumer.ring.producer).store(invalid, Release);
             assert_eq!(consumer.available(), 0);
         }
         consumer.release(0);

@@ -107,7 +107,7 @@ fn that_offer_reserved_pages_are_refused_for_them() {
 }
 
 #[test]
-fn that_offer_nonsense_are_refused_in_one_line() {
+fn that_offer_invalid_regions_are_refused_in_one_line() {
     let queues_change = std::sync::atomic::AtomicU64::new(0);
     let cases: Vec<(&str, Act)> = vec![
         ("not sealed", answers(offer(), || vec![memory(LEN, 0)])),
@@ -294,11 +294,11 @@ fn that_hand_over_what_is_slow_to_close_hold_up_no_joiner() {
     });
 }
 
-/// It offers what is right, then lies: the honest joiner parts and makes a cable of its own.
+/// It offers what is right, then writes invalid values: the honest joiner disconnects and makes a cable of its own.
 #[test]
-fn that_lie_are_left_and_the_joiner_becomes_a_maker() {
-    for lie in ["published", "released", "noise"] {
-        let (left, right, path) = cable(&format!("liar-{lie}"));
+fn that_write_invalid_values_are_left_and_the_joiner_becomes_a_maker() {
+    for invalid in ["published", "released", "noise"] {
+        let (left, right, path) = cable(&format!("invalid-{invalid}"));
         drop(open(&left).unwrap());
         let (listener, file) = (listen(&path), memory(LEN, SEALS));
         let map = Map::new(&file, usize::try_from(LEN).unwrap());
@@ -313,7 +313,7 @@ fn that_lie_are_left_and_the_joiner_becomes_a_maker() {
         assert_eq!(port.link(), Link::Up);
         std::fs::remove_file(&path).unwrap();
         drop(listener);
-        match lie {
+        match invalid {
             // From left to right: this end publishes. From right to left: it releases.
             "published" => map.put((1 << 12) + 8192, 64),
             "released" => map.put((1 << 15) + 8192 + 128, 1),

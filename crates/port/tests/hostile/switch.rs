@@ -145,7 +145,7 @@ impl Drop for Host {
 }
 
 #[test]
-fn nonsense_at_the_door_is_refused_and_counted() {
+fn invalid_messages_at_the_door_are_refused_and_counted() {
     let mut host = Host::new("door", &[]);
     let sized = |slots, buf| switch_hello("evil", slots, buf);
     for (what, message) in [
@@ -173,7 +173,7 @@ fn nonsense_at_the_door_is_refused_and_counted() {
     let (socket, ..) = offered(&host.path, &sized(64, 2048)).unwrap();
     send(&socket, b"bells", &[]);
     assert_eq!(receive(&socket).0, b"", "it is sent away");
-    host.talks("after nonsense at the door");
+    host.talks("after invalid messages at the door");
     drop(silent);
     assert_eq!(host.live(), ["a", "b"]);
     drop(host.stranger());
@@ -331,8 +331,8 @@ fn what_a_guest_writes_over_its_own_copies_leaves_the_ledger_whole() {
 }
 
 #[test]
-fn who_writes_what_cannot_be_is_parted_from() {
-    let mut host = Host::new("liar", &[]);
+fn a_process_that_writes_invalid_values_is_disconnected() {
+    let mut host = Host::new("invalid", &[]);
     for attack in 0..5u64 {
         let evil = host.stranger();
         match attack {
@@ -346,7 +346,7 @@ fn who_writes_what_cannot_be_is_parted_from() {
             }
             3 => assert!(send(&evil.socket, b"more words", &[])),
             _ => {
-                // Nonsense everywhere, all the time, until it is noticed.
+                // Random values everywhere, all the time, until it is noticed.
                 let end = Instant::now() + Duration::from_millis(300);
                 let mut x = 1u64;
                 while Instant::now() < end {
@@ -359,8 +359,8 @@ fn who_writes_what_cannot_be_is_parted_from() {
             }
         }
         // A frame towards it makes the switch look at what it has released.
-        until("it is parted from", || {
-            host.talks("beside a liar");
+        until("it is disconnected", || {
+            host.talks("beside a violator");
             let (_, tx, _) = &mut host.ends[0];
             let mut batch = tx.ring.reserve(1);
             assert!(batch.put(0, &[0xff; 60]));
@@ -368,9 +368,9 @@ fn who_writes_what_cannot_be_is_parted_from() {
             tx.sync();
             (!host.live().iter().any(|name| name == "evil")).then_some(())
         });
-        host.talks("after a liar");
+        host.talks("after a violator");
     }
-    assert!(host.door.counters().liars >= 4, "{:?}", host.door.counters());
+    assert!(host.door.counters().violations >= 4, "{:?}", host.door.counters());
 }
 
 #[test]

@@ -21,26 +21,12 @@ pub(crate) const OFF: Offloads = Offloads { tx_checksum: false, tso: false, gso:
 
 /// None, and why on standard output, if a privilege or the kernel's AF_XDP is missing.
 pub(crate) fn namespace() -> Option<Namespace> {
-    let ns = match Namespace::new() {
-        Ok(ns) => ns,
-        Err(e) if e.cause == linerate_host::Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            return None;
-        }
-        Err(e) => panic!("{e}"),
-    };
+    let ns = linerate_skip::permitted(Namespace::new(), |e| e.cause == linerate_host::Cause::Capability)?;
     let pair = ns.run_in(|| VethPair::new(["probe0", "probe1"], 1, 1500)).unwrap().unwrap();
-    match ns.run_in(|| open("xdp:probe0")).unwrap() {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        Err(e) => panic!("{e}"),
-        Ok(_) => {
-            drop(pair);
-            Some(ns)
-        }
-    }
+    let port = ns.run_in(|| open("xdp:probe0")).unwrap();
+    linerate_skip::permitted(port, |e| e.cause == Cause::Capability)?;
+    drop(pair);
+    Some(ns)
 }
 
 pub(crate) fn veth(ns: &Namespace, queues: u32, mtu: u32) -> VethPair {

@@ -287,7 +287,7 @@ fn serve_the_next(honest: &mut Honest) {
     }
     let (mut tx, mut tx_pipe) = Pipe::Joiner.sender(&honest.joined, &honest.pairs[1], rx_start).expect("a sender");
     let (mut rx, mut rx_pipe) = Pipe::Joiner.receiver(&honest.joined, &honest.pairs[0], tx_start).expect("a receiver");
-    let lies = (honest.tx_pipe.lies(), honest.rx_pipe.lies());
+    let violations = (honest.tx_pipe.violations(), honest.rx_pipe.violations());
     // Slots committed meanwhile come first, as the hostile end left them: they lay in memory that it could write. A
     // further frame ends a chain without an end.
     for _ in 0..3 {
@@ -318,6 +318,10 @@ fn serve_the_next(honest: &mut Honest) {
         honest.rx.batch(1).release(1);
         honest.rx_pipe.sync(&mut honest.rx);
     }
-    assert_eq!((honest.tx_pipe.lies(), honest.rx_pipe.lies()), lies, "no violation of an honest end is counted");
+    assert_eq!(
+        (honest.tx_pipe.violations(), honest.rx_pipe.violations()),
+        violations,
+        "no violation of an honest end is counted"
+    );
     honest.check();
 }

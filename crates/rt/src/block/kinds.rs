@@ -53,7 +53,7 @@ impl Kind {
 }
 
 const READ_ONLY: OptionRow = OptionRow { key: "ro", value: "", about: "nothing can be written" };
-const BLOCK: OptionRow = OptionRow { key: "block", value: "512|4096", about: "octets of a logical block (512)" };
+const BLOCK: OptionRow = OptionRow { key: "block", value: "512|4096", about: "bytes of a logical block (512)" };
 
 /// All kinds.
 pub static KINDS: &[Kind] = &[ram::KIND, null::KIND, file::KIND, nbd::TCP, nbd::UNIX];
@@ -62,10 +62,10 @@ pub static KINDS: &[Kind] = &[ram::KIND, null::KIND, file::KIND, nbd::TCP, nbd::
 fn wrong(spec: &DeviceSpec, error: &GeometryError) -> DeviceError {
     let (what, mend) = match error {
         GeometryError::BlockSize(size) => {
-            (format!("no device has blocks of {size} octets"), "give block=512 or block=4096")
+            (format!("no device has blocks of {size} bytes"), "give block=512 or block=4096")
         }
         GeometryError::Size { block_size } => (
-            format!("the size is no number of blocks of {block_size} octets"),
+            format!("the size is no number of blocks of {block_size} bytes"),
             "give a multiple of the block size, such as 64M",
         ),
         GeometryError::Memory => ("there is not so much memory".into(), "give a smaller size, or file:PATH"),

@@ -59,7 +59,7 @@ impl<D: Device> Protected<D> {
         }
         let side = FileBackend::open(path, &FileOptions { read_only, block_size: 8, direct: false })?;
         if side.geometry().blocks < geometry.blocks {
-            let what = "it has less than 8 octets for each block";
+            let what = "it has less than 8 bytes for each block";
             return Err(DeviceError::new(path.display(), what, "open it once without ',ro'"));
         }
         let (halves, done) = (HashMap::new(), VecDeque::new());

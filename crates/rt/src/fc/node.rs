@@ -71,7 +71,7 @@ pub enum FcError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The MAC address is a group's.
-    #[error("{0} is a group's address: give a station's, whose first octet is even")]
+    #[error("{0} is a group's address: give a station's, whose first byte is even")]
     Group(MacAddr),
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn listen_alone(path: &Path) -> io::Result<UnixListener> {
     // The last byte stays zero.
     if bytes.is_empty() || bytes.contains(&0) || bytes.len() >= address.sun_path.len() {
         let most = address.sun_path.len() - 1;
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {most} octets")));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a socket's path has 1 to {most} bytes")));
     }
     for (to, byte) in address.sun_path.iter_mut().zip(bytes) {
         *to = libc::c_char::from_ne_bytes([*byte]);

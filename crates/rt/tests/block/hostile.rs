@@ -311,10 +311,10 @@ fn begin(stream: &mut UnixStream) {
 }
 
 #[test]
-fn clients_that_talk_nonsense_are_hung_up_on() {
+fn clients_that_violate_the_protocol_are_disconnected() {
     let serving = Serving::new(1 << 20, 512);
     let mut good = connect(&serving.uri("disk"));
-    for nonsense in [
+    for invalid in [
         &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..],
         &[0xff; 4096],
         &[&3u32.to_be_bytes()[..], &[0; 16]].concat(),
@@ -324,7 +324,7 @@ fn clients_that_talk_nonsense_are_hung_up_on() {
         &[&3u32.to_be_bytes()[..], &OptionHeader { option: option::ABORT, len: 0 }.emit()].concat(),
     ] {
         let mut stream = client(&serving);
-        say(&mut stream, nonsense);
+        say(&mut stream, invalid);
         hangs_up(stream);
     }
     for request in [

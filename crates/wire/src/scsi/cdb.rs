@@ -362,13 +362,13 @@ impl Cdb {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CdbError {
     /// Fewer bytes than the command has.
-    #[error("scsi command: cut short: give all octets of the command")]
+    #[error("scsi command: cut short: give all bytes of the command")]
     Truncated,
     /// Unknown opcode.
     #[error("scsi command: opcode {0:#04x} is not known: use one that REPORT SUPPORTED OPERATION CODES lists")]
     Opcode(u8),
     /// Unsupported value of a field.
-    #[error("scsi command: octet {byte} has a value that is not known: use one of its standard")]
+    #[error("scsi command: byte {byte} has a value that is not known: use one of its standard")]
     Field {
         /// The field's first byte.
         byte: u16,

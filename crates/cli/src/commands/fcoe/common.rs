@@ -101,7 +101,7 @@ pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
     text += &node.line().notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
     if config.mtu < 2158 {
         text +=
-            &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 octets of data\n", config.mtu);
+            &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 bytes of data\n", config.mtu);
     }
     let link = if node.line().link() == Link::Up { "up" } else { "down" };
     text +=
@@ -157,7 +157,7 @@ pub(super) fn line(neighbour: &Neighbour) -> String {
 
 /// Heading of the rows of [`line()`].
 pub(super) const HEADING: &str =
-    "port name                node name                address  VN_Port MAC         ENode MAC          octets  role\n";
+    "port name                node name                address  VN_Port MAC         ENode MAC          bytes  role\n";
 
 /// All counters below FCP, by name.
 pub(super) fn counters<S: DeviceServer>(node: &Node<S>) -> Vec<(String, u64)> {

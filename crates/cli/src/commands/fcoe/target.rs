@@ -144,8 +144,8 @@ fn figures(node: &Node) -> Vec<(String, u64)> {
         all.extend(
             [
                 ("commands", counters.commands),
-                ("octets_sent", counters.bytes_sent),
-                ("octets_received", counters.bytes_received),
+                ("bytes_sent", counters.bytes_sent),
+                ("bytes_received", counters.bytes_received),
                 ("exchanges_aborted", counters.aborted),
                 ("exchanges_expired", counters.expired),
             ]

@@ -67,7 +67,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
     format!(
         "Ledger: in {} refused {} ({}); copies {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
          unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} held, {} evicted, {} not learned. \
-         Ports: {} admitted, {} refused, {} liars.",
+         Ports: {} admitted, {} refused, {} disconnected for protocol violations.",
         ledger.received,
         ledger.refused.total(),
         reasons(ledger.refused.iter()),
@@ -85,7 +85,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
         table.refused,
         door.admitted,
         door.refused,
-        door.liars,
+        door.violations,
     )
 }
 
@@ -121,6 +121,6 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
             "known": table.known, "learned": table.learned, "moved": table.moved, "evicted": table.evicted,
             "refused": table.refused,
         },
-        "door": {"admitted": door.admitted, "refused": door.refused, "liars": door.liars},
+        "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
     })
 }

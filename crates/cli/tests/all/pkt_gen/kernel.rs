@@ -12,18 +12,10 @@ const RATE: &str = "-R 50000";
 /// A namespace whose new interfaces are silent; `None`, with the reason on standard output, if the privilege is
 /// missing.
 pub(crate) fn namespace() -> Option<Namespace> {
-    match Namespace::new() {
-        Err(e) if e.cause == linerate_host::Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        ns => {
-            let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and is silent in any case.
-            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
-            Some(ns)
-        }
-    }
+    let ns = linerate_skip::permitted(Namespace::new(), |e| e.cause == linerate_host::Cause::Capability)?;
+    // A kernel without IPv6 has no such file, and is silent in any case.
+    let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+    Some(ns)
 }
 
 /// A veth pair whose checksums are filled in. It must be dropped before the namespace.
@@ -37,16 +29,7 @@ pub(crate) fn veth(ns: &Namespace, names: [&str; 2]) -> VethPair {
 
 /// True if the kernel can open such a port; prints the reason if the privilege, or the feature, is missing.
 pub(crate) fn opens(ns: &Namespace, name: &str) -> bool {
-    match ns.run_in(|| open(name)).unwrap() {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            false
-        }
-        port => {
-            port.unwrap_or_else(|e| panic!("{e}"));
-            true
-        }
-    }
+    linerate_skip::permitted(ns.run_in(|| open(name)).unwrap(), |e| e.cause == Cause::Capability).is_some()
 }
 
 /// Function that starts a command in a namespace.

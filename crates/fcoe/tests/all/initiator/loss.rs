@@ -43,7 +43,7 @@ impl Run {
         Self { dice: Dice::new(seed), now: world.now, world, target, there, back, places, good: 0, failed: 0 }
     }
 
-    /// Does so many commands, and fails when one of them lies or does not end.
+    /// Does so many commands, and fails when one of them returns wrong data or does not end.
     fn go(&mut self, commands: usize) {
         let mut left = commands;
         loop {

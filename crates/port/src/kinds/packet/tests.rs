@@ -11,13 +11,7 @@ pub(crate) fn veth(queues: u32, mtu: u32) -> Option<(Namespace, VethPair)> {
         let pair = ns.run_in(|| VethPair::new(["va", "vb"], queues, mtu))??;
         Ok((ns, pair))
     });
-    match made {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        made => Some(made.unwrap()),
-    }
+    linerate_skip::permitted(made, |e| e.cause == Cause::Capability)
 }
 
 fn ports(ns: &Namespace, names: &[&str]) -> Vec<Port> {

@@ -7,18 +7,10 @@ use std::time::{Duration, Instant};
 /// A namespace whose new interfaces send nothing of their own; without the privilege None, with the reason on standard
 /// output.
 fn namespace() -> Option<Namespace> {
-    match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        ns => {
-            let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and sends nothing anyhow.
-            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
-            Some(ns)
-        }
-    }
+    let ns = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)?;
+    // A kernel without IPv6 has no such file, and sends nothing anyhow.
+    let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+    Some(ns)
 }
 
 fn port(ns: &Namespace, name: &str) -> Port {

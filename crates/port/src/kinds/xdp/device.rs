@@ -65,12 +65,12 @@ pub(super) struct Socket {
     pub(super) xsk: Xsk,
     pub(super) interface: Arc<Interface>,
     /// Descriptors from the kernel that named no buffer of this port; always 0, or the kernel is broken.
-    pub(super) nonsense: AtomicU64,
+    pub(super) unknown_buffers: AtomicU64,
 }
 
 impl Socket {
     pub(super) fn new(queue: u16, xsk: Xsk, interface: Arc<Interface>) -> Self {
-        Self { queue, xsk, interface, nonsense: AtomicU64::new(0) }
+        Self { queue, xsk, interface, unknown_buffers: AtomicU64::new(0) }
     }
 }
 
@@ -119,7 +119,7 @@ impl Device for XdpDevice {
                     ("rx_ring_full", s.rx_ring_full),
                     ("rx_fill_ring_empty_descs", s.rx_fill_ring_empty_descs),
                     ("tx_ring_empty_descs", s.tx_ring_empty_descs),
-                    ("nonsense", socket.nonsense.load(Relaxed)),
+                    ("unknown_buffer_descs", socket.unknown_buffers.load(Relaxed)),
                 ] {
                     rows.push((format!("xdp_q{}_{name}", socket.queue), n));
                 }

@@ -121,7 +121,7 @@ impl XdpRx {
     #[inline]
     fn collect(&mut self, desc: Desc, usable: usize) -> Result<(), DropReason> {
         let Some((buffer, offset)) = self.lent.take_back(desc.addr) else {
-            self.socket.nonsense.fetch_add(1, Relaxed);
+            self.socket.unknown_buffers.fetch_add(1, Relaxed);
             return Err(DropReason::BadIndex);
         };
         let len = desc.len as usize;

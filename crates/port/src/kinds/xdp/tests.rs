@@ -123,7 +123,7 @@ fn slots_come_back_in_order_whatever_the_order_of_completions() {
         bench.complete(&[addrs[3]]);
         assert_eq!((bench.ring.outstanding(), bench.ring.free()), (0, SLOTS - 1));
         assert_eq!((bench.count.frames, bench.count.bytes), ((round + 1) * 7, (round + 1) * 420));
-        assert_eq!(bench.socket.nonsense.load(Relaxed), (round + 1) * 3);
+        assert_eq!(bench.socket.unknown_buffers.load(Relaxed), (round + 1) * 3);
     }
 }
 
@@ -198,7 +198,7 @@ fn lengths_that_another_process_changes_meanwhile_break_no_frame() {
                 assert!(descs.len() <= MOST_BUFFERS && descs.iter().all(|desc| desc.len > 0));
                 assert!(descs.iter().map(|desc| desc.len as usize).sum::<usize>() <= LARGEST);
                 bench.complete(&descs.iter().map(|desc| desc.addr).collect::<Vec<_>>());
-                assert_eq!((bench.ring.outstanding(), bench.socket.nonsense.load(Relaxed)), (0, 0));
+                assert_eq!((bench.ring.outstanding(), bench.socket.unknown_buffers.load(Relaxed)), (0, 0));
             }
         }
     });
@@ -338,13 +338,13 @@ fn only_lent_buffers_and_whole_frames_are_delivered() {
     assert_eq!(all.len(), SLOTS as usize);
     assert!(all.iter().all(|addr| addr % 2048 == HEADROOM as u64), "where a slot's data begins");
     let end = u64::from(bench.region.buffers()) * 2048;
-    // Nonsense: outside the memory, not lent (the reserved buffer 0), too long, beyond the buffer, empty.
+    // Invalid: outside the memory, not lent (the reserved buffer 0), too long, beyond the buffer, empty.
     bench.receive(&[(end, 60, false), (HEADROOM as u64, 60, false), (u64::MAX, 60, false)]);
     bench.receive(&[(all[0], 1793, false), (all[1] + 100, 1700, false), (all[2], 0, false)]);
     assert!(bench.delivered().is_empty());
     assert_eq!(bench.count.dropped.of(DropReason::BadIndex), 3);
     assert_eq!(bench.count.dropped.of(DropReason::BadLength), 3);
-    assert_eq!(bench.socket.nonsense.load(Relaxed), 3);
+    assert_eq!(bench.socket.unknown_buffers.load(Relaxed), 3);
     // The buffers of this port went back to the kernel.
     assert_eq!(bench.offered(), [all[0], all[1], all[2]]);
     // A duplicate: the first is delivered, the second names no lent buffer.

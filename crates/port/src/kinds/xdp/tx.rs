@@ -309,7 +309,7 @@ impl XdpTx {
             match buffer.map(|buffer| std::mem::replace(&mut self.slot_of[buffer], NONE)) {
                 Some(slot) if slot != NONE => self.state[slot as usize] = State::Sent,
                 _ => {
-                    self.socket.nonsense.fetch_add(1, Relaxed);
+                    self.socket.unknown_buffers.fetch_add(1, Relaxed);
                 }
             }
         }

@@ -352,7 +352,7 @@ fn put_transfer(
     match transfer.width {
         Width::Six => {
             if flags != 0 {
-                return Err(Error::Malformed(NAME, "form: six octets have no options"));
+                return Err(Error::Malformed(NAME, "form: six bytes have no options"));
             }
             let address = lba_32()?;
             if address[0] != 0 || address[1] > 0x1f {
@@ -361,7 +361,7 @@ fn put_transfer(
             put(to, six::LBA, &address[1..]);
             to[six::LENGTH] = match transfer.blocks {
                 256 => 0,
-                0 => return Err(Error::Malformed(NAME, "form: six octets cannot say no block")),
+                0 => return Err(Error::Malformed(NAME, "form: six bytes cannot say no block")),
                 few => u8::try_from(few).map_err(|_| blocks)?,
             };
             opcodes[0].ok_or(none)
