@@ -32,13 +32,13 @@ pub enum SegmentError {
     #[error("segmentation: the template holds no whole Ethernet, IP and TCP or UDP header: give all of them")]
     Template,
     /// The template is too long.
-    #[error("segmentation: a header template of {0} octets: give at most {MAX_HEADER}")]
+    #[error("segmentation: a header template of {0} bytes: give at most {MAX_HEADER}")]
     Header(usize),
     /// Segments of no bytes, or of more than an IP packet can hold.
-    #[error("segmentation: gso_size {0} with these headers is no segment: give 1 to what 65535 octets of IP leave")]
+    #[error("segmentation: gso_size {0} with these headers is no segment: give 1 to what 65535 bytes of IP leave")]
     Size(u16),
     /// Nothing to send, or too much.
-    #[error("segmentation: {0} octets of payload: give 1 to {MAX_PAYLOAD}")]
+    #[error("segmentation: {0} bytes of payload: give 1 to {MAX_PAYLOAD}")]
     Payload(usize),
     /// SYN, RST or URG is set, which is allowed on a single segment only.
     #[error("segmentation: TCP flags {0:#04x} on more than one segment: send SYN, RST and URG apart")]

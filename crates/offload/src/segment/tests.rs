@@ -116,7 +116,7 @@ proptest! {
         }
     }
 
-    /// Who gets a super-frame makes the same segments of it, or one right frame.
+    /// A super-frame becomes the same segments elsewhere, or one right frame.
     #[test]
     fn super_frames_are_what_they_are_segmented_to(shape in shapes(1..700), size in 1..300_u16, garbage: u8) {
         let headers = Prepared::new(&template(&shape, garbage)).unwrap();
