@@ -39,7 +39,7 @@ impl Verdict {
 pub enum ChecksumError {
     /// The request refers to bytes beyond the frame's first buffer.
     #[error(
-        "checksum request: csum_start {start} + csum_offset {offset} is beyond the {len} octets of the first buffer"
+        "checksum request: csum_start {start} + csum_offset {offset} is beyond the {len} bytes of the first buffer"
     )]
     Outside {
         /// Offset at which the coverage was to begin.

@@ -298,7 +298,7 @@ impl Rss {
     pub fn queue(&self, hash: u32) -> u16 {
         // A power of two entries: the low bits, as published.
         let mask = self.table.len() - 1;
-        self.table[usize::try_from(hash).unwrap_or(0) & mask]
+        self.table[hash as usize & mask]
     }
 }
 

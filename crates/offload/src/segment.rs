@@ -1,17 +1,16 @@
 //! Segmentation: a header template and the caller's slices become frames, each written once, directly into its slot,
 //! with its checksums computed during the copy. The differences between TCP and UDP are in `tso` and `udp`.
 
+mod prepared;
 mod tso;
 mod udp;
 
+pub use prepared::Prepared;
+
 use linerate_ring::Meta;
 use linerate_sum::Sum;
-use linerate_wire::IpProtocol;
 
-use super::checksum::pseudo_header;
-use super::headers::{Headers, Version};
 use super::sink::{Frames, Sink};
-use tso::Tcp;
 
 /// VIRTIO_NET_HDR_GSO_TCPV4.
 pub(super) const GSO_TCPV4: u8 = 1;
@@ -33,13 +32,13 @@ pub enum SegmentError {
     #[error("segmentation: the template holds no whole Ethernet, IP and TCP or UDP header: give all of them")]
     Template,
     /// The template is too long.
-    #[error("segmentation: a header template of {0} octets: give at most {MAX_HEADER}")]
+    #[error("segmentation: a header template of {0} bytes: give at most {MAX_HEADER}")]
     Header(usize),
     /// Segments of no bytes, or of more than an IP packet can hold.
-    #[error("segmentation: gso_size {0} with these headers is no segment: give 1 to what 65535 octets of IP leave")]
+    #[error("segmentation: gso_size {0} with these headers is no segment: give 1 to what 65535 bytes of IP leave")]
     Size(u16),
     /// Nothing to send, or too much.
-    #[error("segmentation: {0} octets of payload: give 1 to {MAX_PAYLOAD}")]
+    #[error("segmentation: {0} bytes of payload: give 1 to {MAX_PAYLOAD}")]
     Payload(usize),
     /// SYN, RST or URG is set, which is allowed on a single segment only.
     #[error("segmentation: TCP flags {0:#04x} on more than one segment: send SYN, RST and URG apart")]
@@ -58,15 +57,7 @@ pub enum SegmentError {
 ///
 /// [`SegmentError::Template`] if the headers are not whole, or not TCP's or UDP's.
 pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
-    let headers = Headers::parse_template(head).ok_or(SegmentError::Template)?;
-    let ip = headers.ip.ok_or(SegmentError::Template)?;
-    let transport = &head[ip.transport..];
-    let len = match ip.protocol {
-        IpProtocol::TCP => tso::header_len(transport),
-        IpProtocol::UDP => (transport.len() >= udp::HEADER_LEN).then_some(udp::HEADER_LEN),
-        _ => None,
-    };
-    len.map(|len| ip.transport + len).ok_or(SegmentError::Template)
+    prepared::parse(head).map(|(_, _, len)| len)
 }
 
 /// A request being segmented.
@@ -98,15 +89,9 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Segments<'a> {
-    /// The template; its variable fields are those of the last segment written.
-    header: [u8; MAX_HEADER],
-    header_len: usize,
-    network: usize,
-    transport: usize,
-    network_part: Network,
-    transport_part: Transport,
-    /// Sum of the pseudo-header and the transport header, without the variable fields.
-    transport_sum: Sum,
+    /// The headers; their variable fields are those of the last segment written, identification and sequence number
+    /// those of the next.
+    headers: Prepared,
     /// Slices not used up; `offset` bytes of the first one are used.
     payload: &'a [&'a [u8]],
     offset: usize,
@@ -122,38 +107,20 @@ pub(super) struct Turn {
     pub(super) last: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Network {
-    /// Identification of the next segment, and the sum of the header without identification, length and checksum.
-    V4 {
-        ident: u16,
-        sum: Sum,
-    },
-    V6,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Transport {
-    Tcp(Tcp),
-    Udp,
-}
-
 impl Frames for Segments<'_> {
     #[inline]
     fn next_len(&self) -> Option<usize> {
-        (self.left > 0).then(|| self.header_len + self.left.min(self.size))
+        (self.left > 0).then(|| self.headers.header_len() + self.left.min(self.size))
     }
 
     #[inline]
     fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
         let total = self.next_len().filter(|&total| total <= to.room())?;
-        let len = total - self.header_len;
+        let len = total - self.headers.header_len();
         let sum = self.copy_payload(to, len);
         self.left -= len;
         let turn = Turn { first: std::mem::take(&mut self.first), last: self.left == 0 };
-        self.patch_network(total);
-        self.patch_transport(total, turn, len, sum);
-        to.put(0, &self.header[..self.header_len]);
+        to.put(0, self.headers.fill(turn, len, sum));
         Some(total)
     }
 }
@@ -167,63 +134,24 @@ impl<'a> Segments<'a> {
     ///
     /// [`SegmentError`] gives the reason for which the request cannot be segmented.
     pub fn new(template: &[u8], payload: &'a [&'a [u8]], gso_size: u16) -> Result<Self, SegmentError> {
-        if template.len() > MAX_HEADER {
-            return Err(SegmentError::Header(template.len()));
-        }
-        if header_len(template)? != template.len() {
-            return Err(SegmentError::Template);
-        }
-        let headers = Headers::parse_template(template).ok_or(SegmentError::Template)?;
-        let ip = headers.ip.ok_or(SegmentError::Template)?;
-        if ip.fragment || ip.under_way {
-            return Err(SegmentError::Unsupported);
-        }
+        Self::over(&Prepared::new(template)?, payload, gso_size)
+    }
+
+    /// Like [`new`](Self::new), with headers that were prepared before: nothing is parsed.
+    ///
+    /// # Errors
+    ///
+    /// [`SegmentError::Payload`] and [`SegmentError::Size`]; all else was found out when the headers were prepared.
+    pub fn over(headers: &Prepared, payload: &'a [&'a [u8]], gso_size: u16) -> Result<Self, SegmentError> {
         let left = payload.iter().try_fold(0_usize, |sum, slice| sum.checked_add(slice.len())).unwrap_or(usize::MAX);
         if left == 0 || left > MAX_PAYLOAD {
             return Err(SegmentError::Payload(left));
         }
-        // IPv6's length field does not include the fixed header.
-        let counted = template.len() - headers.network - if ip.version == Version::V6 { 40 } else { 0 };
         let size = usize::from(gso_size);
-        if size == 0 || counted + size > usize::from(u16::MAX) {
+        if size == 0 || headers.ip_len(size) > usize::from(u16::MAX) {
             return Err(SegmentError::Size(gso_size));
         }
-
-        let mut header = [0; MAX_HEADER];
-        header[..template.len()].copy_from_slice(template);
-        let (front, transport_header) = header[..template.len()].split_at_mut(ip.transport);
-        let transport_part = if ip.protocol == IpProtocol::TCP {
-            Transport::Tcp(Tcp::take(transport_header)?)
-        } else {
-            udp::clear(transport_header.first_chunk_mut().ok_or(SegmentError::Template)?);
-            Transport::Udp
-        };
-        let mut transport_sum = pseudo_header(&headers, &ip, front, 0);
-        transport_sum.add_bytes(transport_header);
-        let network_part = match ip.version {
-            Version::V4 => {
-                let header = &mut front[headers.network..];
-                let ident = u16::from_be_bytes([header[4], header[5]]);
-                header[2..6].fill(0);
-                header[10..12].fill(0);
-                Network::V4 { ident, sum: *Sum::new().add_bytes(header) }
-            }
-            Version::V6 => Network::V6,
-        };
-        Ok(Self {
-            header,
-            header_len: template.len(),
-            network: headers.network,
-            transport: ip.transport,
-            network_part,
-            transport_part,
-            transport_sum,
-            payload,
-            offset: 0,
-            left,
-            size,
-            first: true,
-        })
+        Ok(Self { headers: headers.clone(), payload, offset: 0, left, size, first: true })
     }
 
     /// Like [`new`](Self::new), with the `gso_size` of a super-frame's metadata, whose `gso_type` must match the
@@ -237,12 +165,8 @@ impl<'a> Segments<'a> {
         const ECN: u8 = 0x80;
 
         let segments = Self::new(template, payload, meta.gso_size)?;
-        let kind = match (segments.transport_part, segments.network_part) {
-            (Transport::Tcp(_), Network::V4 { .. }) => GSO_TCPV4,
-            (Transport::Tcp(_), Network::V6) => GSO_TCPV6,
-            (Transport::Udp, _) => GSO_UDP_L4,
-        };
-        if meta.gso_type & !ECN == kind { Ok(segments) } else { Err(SegmentError::Kind(meta.gso_type)) }
+        let fits = meta.gso_type & !ECN == segments.headers.gso_type();
+        if fits { Ok(segments) } else { Err(SegmentError::Kind(meta.gso_type)) }
     }
 
     /// Number of segments not yet written.
@@ -255,7 +179,7 @@ impl<'a> Segments<'a> {
     /// Writes the next `len` bytes of payload after the space for the header; returns their sum.
     #[inline]
     fn copy_payload(&mut self, to: &mut (impl Sink + ?Sized), len: usize) -> Sum {
-        let (mut at, end) = (self.header_len, self.header_len + len);
+        let (mut at, end) = (self.headers.header_len(), self.headers.header_len() + len);
         let mut sum = Sum::new();
         while at < end {
             let Some((slice, others)) = self.payload.split_first() else { break };
@@ -272,49 +196,6 @@ impl<'a> Segments<'a> {
         }
         sum
     }
-
-    #[inline]
-    fn patch_network(&mut self, total: usize) {
-        let header = &mut self.header[self.network..];
-        match &mut self.network_part {
-            Network::V4 { ident, sum } => {
-                let length = length(total - self.network);
-                let mut sum = *sum;
-                let checksum = sum.add_u16(length).add_u16(*ident).finish();
-                header[2..4].copy_from_slice(&length.to_be_bytes());
-                header[4..6].copy_from_slice(&ident.to_be_bytes());
-                header[10..12].copy_from_slice(&checksum.to_be_bytes());
-                *ident = ident.wrapping_add(1);
-            }
-            Network::V6 => header[4..6].copy_from_slice(&length(total - self.network - 40).to_be_bytes()),
-        }
-    }
-
-    #[inline]
-    fn patch_transport(&mut self, total: usize, turn: Turn, len: usize, payload: Sum) {
-        let transport_len = length(total - self.transport);
-        let mut sum = self.transport_sum;
-        sum.add_u16(transport_len);
-        let header = &mut self.header[self.transport..];
-        match &mut self.transport_part {
-            Transport::Tcp(tcp) => {
-                if let Some(header) = header.first_chunk_mut() {
-                    tcp.patch(header, turn, length(len), sum, payload);
-                }
-            }
-            Transport::Udp => {
-                if let Some(header) = header.first_chunk_mut() {
-                    udp::patch(header, transport_len, sum, payload);
-                }
-            }
-        }
-    }
-}
-
-/// Converts a length that [`Segments::new`] has checked to fit IP's field.
-#[inline]
-fn length(bytes: usize) -> u16 {
-    u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
 #[cfg(test)]

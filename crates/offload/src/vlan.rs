@@ -18,10 +18,10 @@ const ADDRESSES: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VlanError {
     /// The frame has no whole Ethernet header.
-    #[error("vlan: {0} octets are no Ethernet frame: give at least 14")]
+    #[error("vlan: {0} bytes are no Ethernet frame: give at least 14")]
     Short(usize),
     /// Four more bytes do not fit the buffer.
-    #[error("vlan: a frame of {len} octets and its tag do not fit a buffer of {room}: leave 4 octets behind the frame")]
+    #[error("vlan: a frame of {len} bytes and its tag do not fit a buffer of {room}: leave 4 bytes behind the frame")]
     NoRoom {
         /// Bytes of the frame.
         len: usize,

@@ -150,14 +150,14 @@ impl Control {
         self.under().port.raw_counters()
     }
 
-    /// What the user should know of the port, as [`Port::notes`] has it, and whether it receives more than was asked for.
+    /// Notes on the port for the user, as [`Port::notes`] has them, and one if it receives more than was asked for.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let under = self.under();
         under.port.notes().into_iter().chain(under.unfiltered.clone()).collect()
     }
 
-    /// What went wrong with the port since it was opened, in one line for the user.
+    /// Trouble of the port since it was opened, in one line for the user.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.under().port.trouble()

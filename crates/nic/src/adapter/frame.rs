@@ -14,7 +14,7 @@ pub struct RxMeta {
     pub hash: Option<u32>,
     /// The queue of its interface that RSS or a filter sends it to.
     pub queue: u16,
-    /// What the frame is that is not as it was on a wire: a merged or super-frame's segmentation, a checksum that is not
+    /// Differences of the frame from what it was on a wire: a merged or super-frame's segmentation, a checksum that is not
     /// filled in (which a good verdict vouches for). In such words it can be sent on.
     pub request: Meta,
 }

@@ -91,7 +91,7 @@ impl Nic {
         let info = port.info().clone();
         let down = tx::Down::of(&info, config.hand_down);
         let mac = config.mac.or(info.mac).unwrap_or_else(|| made_of(&info.name));
-        let vis = (0..config.interfaces).map(|k| interface(mac, k, &info, config.capabilities)).collect();
+        let vis = (0..).take(config.interfaces).map(|k| interface(mac, k, &info, config.capabilities)).collect();
         let queues = info.tx_queues.max(info.rx_queues);
         let shared = Arc::new(Shared::new(vis, queues));
         let tx = (0..info.tx_queues)
@@ -135,7 +135,7 @@ impl Nic {
         self.control.link()
     }
 
-    /// What reads and changes settings, and reads counters, from any thread.
+    /// Control that reads and changes settings, and reads counters, from any thread.
     #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
@@ -143,7 +143,7 @@ impl Nic {
 }
 
 /// Interface `k` as it is at first.
-fn interface(mac: [u8; 6], k: usize, info: &Info, capabilities: Flags) -> ViSettings {
+fn interface(mac: [u8; 6], k: u32, info: &Info, capabilities: Flags) -> ViSettings {
     let flags = AdapterFlags::new(capabilities);
     let jumbo = flags.enabled().contains(Flags::JUMBO_MTU);
     ViSettings {
@@ -165,9 +165,9 @@ fn interface(mac: [u8; 6], k: usize, info: &Info, capabilities: Flags) -> ViSett
 }
 
 /// The `k`th address from one on, within its lower three bytes.
-fn counted(mac: [u8; 6], k: usize) -> [u8; 6] {
+fn counted(mac: [u8; 6], k: u32) -> [u8; 6] {
     let [a, b, c, d, e, f] = mac;
-    let low = u32::from_be_bytes([0, d, e, f]).wrapping_add(u32::try_from(k).unwrap_or(0));
+    let low = u32::from_be_bytes([0, d, e, f]).wrapping_add(k);
     let [_, d, e, f] = low.to_be_bytes();
     [a, b, c, d, e, f]
 }

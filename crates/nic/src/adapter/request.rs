@@ -1,10 +1,11 @@
-//! What a frame that is to be sent asks for, whether it may, and doing it.
+//! Requests of frames that are to be sent: a checksum, a tag, segmentation. Each is checked, and done or handed down.
 
+use super::cap::on_the_wire;
 use super::count::Count;
 use super::settings::ViSettings;
 use crate::flags::Flags;
 use linerate_offload::{
-    Frames, Headers, SegmentError, Segments, Sink, TAG_LEN, Version, closed, header_len, requested, tag_inserted,
+    Frames, Headers, MAX_HEADER, Prepared, Segments, Sink, TAG_LEN, Version, closed, requested, tag_inserted,
 };
 use linerate_port::SlotWriter;
 use linerate_ring::{Meta, TxRing};
@@ -14,8 +15,8 @@ use linerate_sum::{Sum, copy_and_sum};
 pub(super) const ETHERNET: usize = 14;
 /// Bytes of the two addresses, behind which a tag stands.
 const ADDRESSES: usize = 12;
-/// The longest template of headers, and a tag.
-const TEMPLATE: usize = linerate_offload::MAX_HEADER + TAG_LEN;
+/// The longest headers, and a tag.
+const TEMPLATE: usize = MAX_HEADER + TAG_LEN;
 
 /// virtio's kinds of segmentation.
 pub(super) const TCP_V4: u8 = 1;
@@ -34,12 +35,24 @@ pub(super) struct Request<'a> {
     pub(super) len: usize,
 }
 
-/// How it is to be done.
-pub(super) enum Plan {
-    /// As one frame, which carries this for the port to do.
-    Frame { slots: u32, hand_down: Option<Meta> },
-    /// As segments.
-    Segments { slots: u32, frames: u64, bytes: u64, wire: u64 },
+/// Super-frame to be sent: its headers are prepared, its tag among them.
+pub(super) struct SuperFrame<'a> {
+    headers: &'a Prepared,
+    segments: Segments<'a>,
+    /// Bytes of the payload, and of each segment's but the last one's.
+    payload: usize,
+    gso_size: u16,
+    /// The adapter puts its tag in.
+    tag_inserted: bool,
+}
+
+/// Segments of a super-frame.
+pub(super) struct Cut {
+    pub(super) slots: u32,
+    pub(super) frames: u64,
+    pub(super) bytes: u64,
+    /// Bytes on the wire, framing included.
+    pub(super) wire: u64,
 }
 
 impl<'a> Request<'a> {
@@ -54,12 +67,13 @@ impl<'a> Request<'a> {
         self.meta.flags & Meta::NEEDS_CSUM != 0
     }
 
-    /// What is to be done, or why it never will. `largest`: of the frames that the port carries. `down`: whether it
-    /// completes checksums, and whether it segments this kind.
-    pub(super) fn plan(&self, vi: &ViSettings, ring: &TxRing, largest: usize, down: [bool; 2]) -> Result<Plan, Count> {
-        if !vi.up {
-            return Err(Count::TxDown);
-        }
+    /// The kind of segmentation that is asked for; 0 if none.
+    pub(super) fn gso_type(&self) -> u8 {
+        self.meta.gso_type
+    }
+
+    /// Checks that the request names bytes of the frame.
+    pub(super) fn check(&self) -> Result<(), Count> {
         if self.len < ETHERNET || (self.tag.is_some() && self.head.len() < ADDRESSES) {
             return Err(Count::TxTooShort);
         }
@@ -71,81 +85,74 @@ impl<'a> Request<'a> {
                 return Err(Count::TxBadRequest);
             }
         }
-        self.allowed(vi)?;
-        if self.meta.gso_type != 0 {
-            return self.plan_segments(vi, ring, largest, down[1]);
-        }
-        if self.len > largest.min(vi.mtu + ETHERNET + self.tag_room(vi)) {
-            return Err(Count::TxTooLong);
-        }
-        let slots = SlotWriter::slots(ring, self.len).ok_or(Count::TxTooLong)?;
-        Ok(Plan::Frame { slots, hand_down: (self.needs_sum() && down[0]).then(|| self.handed_down()) })
+        Ok(())
     }
 
-    /// Bytes that a tagged frame may have beyond the MTU.
-    fn tag_room(&self, vi: &ViSettings) -> usize {
+    /// Checks a frame that is not to be segmented; `largest`: bytes of the longest frame of the port. Gives its slots,
+    /// and the request that goes with it to a port that completes checksums.
+    pub(super) fn single(
+        &self,
+        vi: &ViSettings,
+        ring: &TxRing,
+        largest: usize,
+        down: bool,
+    ) -> Result<(u32, Option<Meta>), Count> {
         let tagged = self.tag.is_some() || self.tagged_inside();
-        if tagged && vi.flags.enabled().contains(Flags::VLAN_MTU) { TAG_LEN } else { 0 }
+        self.allowed(vi, tagged)?;
+        if self.len > longest(vi, tagged, largest) {
+            return Err(Count::TxTooLong);
+        }
+        let slots = self.slots(ring)?;
+        Ok((slots, (self.needs_sum() && down).then(|| self.handed_down())))
+    }
+
+    /// Slots of the frame as one.
+    pub(super) fn slots(&self, ring: &TxRing) -> Result<u32, Count> {
+        SlotWriter::slots(ring, self.len).ok_or(Count::TxTooLong)
     }
 
     fn tagged_inside(&self) -> bool {
         matches!(self.head.get(ADDRESSES..ADDRESSES + 2), Some([0x81, 0x00] | [0x88, 0xa8]))
     }
 
-    /// True if the flags allow it.
-    fn allowed(&self, vi: &ViSettings) -> Result<(), Count> {
+    /// Checks that the flags allow what is asked for.
+    fn allowed(&self, vi: &ViSettings, tagged: bool) -> Result<(), Count> {
         let on = |flag| vi.flags.enabled().contains(flag);
-        let tagged = self.tag.is_some() || self.tagged_inside();
         let mut fine = self.tag.is_none() || on(Flags::VLAN_HWTAGGING);
-        if self.needs_sum() || self.meta.gso_type == UDP_L4 {
+        if self.needs_sum() {
             let headers = Headers::parse(self.head, usize::MAX);
-            let v6 = headers.and_then(|headers| headers.ip).is_some_and(|ip| ip.version == Version::V6);
-            fine &= if v6 { vi.on_v6(Flags::TXCSUM, Flags::TXCSUM_IPV6) } else { on(Flags::TXCSUM) };
-            fine &= !tagged || on(Flags::VLAN_HWCSUM);
+            let version = headers.and_then(|headers| headers.ip).map_or(Version::V4, |ip| ip.version);
+            fine &= sums(vi, version) && (!tagged || on(Flags::VLAN_HWCSUM));
         }
-        match self.meta.gso_type {
-            0 => {}
-            TCP_V4 => fine &= on(Flags::TSO4),
-            TCP_V6 => fine &= on(Flags::TSO6),
-            UDP_L4 => {}
-            _ => return Err(Count::TxBadRequest),
-        }
-        fine &= self.meta.gso_type == 0 || !tagged || on(Flags::VLAN_HWTSO);
         if fine { Ok(()) } else { Err(Count::TxOffloadOff) }
     }
 
     /// The request as the port gets it, with the tag in the frame.
-    fn handed_down(&self) -> Meta {
+    pub(super) fn handed_down(&self) -> Meta {
         let asked = if self.tag.is_some() { tag_inserted(self.meta) } else { self.meta };
         Meta { vlan_tci: 0, hash: 0, ..asked }
     }
 
-    fn plan_segments(&self, vi: &ViSettings, ring: &TxRing, largest: usize, down: bool) -> Result<Plan, Count> {
-        let headers = header_len(self.head).map_err(|_| Count::TxBadRequest)?;
-        let mss = usize::from(self.meta.gso_size);
-        let payload = (self.head.len() + self.body_len).saturating_sub(headers);
-        let headers = headers + self.len - self.head.len() - self.body_len;
-        if mss == 0 || payload == 0 {
-            return Err(Count::TxBadRequest);
+    /// The headers of a super-frame, with the tag that is put in. They are of the kind that the request says.
+    pub(super) fn prepare(&self) -> Result<Prepared, Count> {
+        let (front, n, rest) = self.front();
+        let rest = &rest[..rest.len().min(TEMPLATE - n)];
+        let mut frame = [0; TEMPLATE];
+        frame[..n].copy_from_slice(&front[..n]);
+        frame[n..n + rest.len()].copy_from_slice(rest);
+        let headers = Prepared::of_frame(&frame[..n + rest.len()]).map_err(|_| Count::TxBadRequest)?;
+        if headers.gso_type() == self.meta.gso_type { Ok(headers) } else { Err(Count::TxBadRequest) }
+    }
+
+    /// Calls `send` with the super-frame that this is, of which the headers are prepared.
+    pub(super) fn with_super_frame<T>(&self, headers: &Prepared, send: impl FnOnce(Option<SuperFrame<'_>>) -> T) -> T {
+        let inside = headers.header_len() - if self.tag.is_some() { TAG_LEN } else { 0 };
+        let frame = |payload| SuperFrame::new(headers, payload, self.meta.gso_size, self.tag.is_some());
+        if self.head.len() == inside {
+            return send(frame(self.body));
         }
-        if headers + mss.min(payload) > largest.min(vi.mtu + ETHERNET + self.tag_room(vi)) {
-            return Err(Count::TxTooLong);
-        }
-        if down {
-            let slots = SlotWriter::slots(ring, self.len).ok_or(Count::TxTooLong)?;
-            return Ok(Plan::Frame { slots, hand_down: Some(self.handed_down()) });
-        }
-        let full = (payload - 1) / mss;
-        let last = payload - full * mss;
-        let of = |len: usize| SlotWriter::slots(ring, headers + len).ok_or(Count::TxTooLong);
-        let n = u32::try_from(full).map_err(|_| Count::TxTooLong)?;
-        let slots = n.saturating_mul(of(mss.min(payload))?).saturating_add(of(last)?);
-        if slots >= ring.slots() {
-            return Err(Count::TxTooLong);
-        }
-        let frames = full as u64 + 1;
-        let wire = full as u64 * super::cap::on_the_wire(headers + mss) + super::cap::on_the_wire(headers + last);
-        Ok(Plan::Segments { slots, frames, bytes: frames * headers as u64 + payload as u64, wire })
+        let payload: Vec<&[u8]> = std::iter::once(&self.head[inside..]).chain(self.body.iter().copied()).collect();
+        send(frame(&payload))
     }
 
     /// The bytes before the rest of `head`: with a tag, the addresses and it.
@@ -205,34 +212,85 @@ impl<'a> Request<'a> {
         });
         written.is_some()
     }
+}
 
-    /// Writes it as segments.
-    pub(super) fn write_segments(&self, ring: &mut TxRing, slots: u32) -> Result<(), SegmentError> {
-        let (front, n, rest) = self.front();
-        let headers = header_len(self.head)?;
-        if headers + TAG_LEN > TEMPLATE {
-            return Err(SegmentError::Header(headers));
+impl<'a> SuperFrame<'a> {
+    /// None if there is nothing to send, or too much for a request, or if segments of that size cannot be.
+    pub(super) fn new(
+        headers: &'a Prepared,
+        payload: &'a [&'a [u8]],
+        gso_size: u16,
+        tag_inserted: bool,
+    ) -> Option<Self> {
+        let segments = Segments::over(headers, payload, gso_size).ok()?;
+        let payload = payload.iter().map(|piece| piece.len()).sum();
+        Some(Self { headers, segments, payload, gso_size, tag_inserted })
+    }
+
+    /// Checks that the interface may send it; `largest`: bytes of the longest frame of the port.
+    pub(super) fn check(&self, vi: &ViSettings, largest: usize) -> Result<(), Count> {
+        self.allowed(vi)?;
+        let first = self.headers.header_len() + usize::from(self.gso_size).min(self.payload);
+        if first > longest(vi, self.headers.is_tagged(), largest) { Err(Count::TxTooLong) } else { Ok(()) }
+    }
+
+    /// Headers and request for a port that segments it; None if no IP packet holds it as it is.
+    pub(super) fn whole(&self) -> Option<([u8; MAX_HEADER], Meta)> {
+        self.headers.super_frame(self.payload, self.gso_size)
+    }
+
+    /// The segments that it becomes, in the slots of a ring.
+    pub(super) fn cut(&self, ring: &TxRing) -> Result<Cut, Count> {
+        let (headers, size) = (self.headers.header_len(), usize::from(self.gso_size));
+        let full = (self.payload - 1) / size;
+        let last = self.payload - full * size;
+        let of = |len: usize| SlotWriter::slots(ring, headers + len).ok_or(Count::TxTooLong);
+        let n = u32::try_from(full).map_err(|_| Count::TxTooLong)?;
+        let slots = n.saturating_mul(of(size.min(self.payload))?).saturating_add(of(last)?);
+        if slots >= ring.slots() {
+            return Err(Count::TxTooLong);
         }
-        let mut template = [0; TEMPLATE];
-        let rest_headers = headers - (self.head.len() - rest.len());
-        template[..n].copy_from_slice(&front[..n]);
-        template[n..n + rest_headers].copy_from_slice(&rest[..rest_headers]);
-        let payload: Vec<&[u8]>;
-        let payload = if self.head.len() == headers {
-            self.body
-        } else {
-            payload = std::iter::once(&self.head[headers..]).chain(self.body.iter().copied()).collect();
-            &payload
+        let frames = full as u64 + 1;
+        let wire = full as u64 * on_the_wire(headers + size) + on_the_wire(headers + last);
+        Ok(Cut { slots, frames, bytes: frames * headers as u64 + self.payload as u64, wire })
+    }
+
+    /// Checks that the flags allow it.
+    fn allowed(&self, vi: &ViSettings) -> Result<(), Count> {
+        let on = |flag| vi.flags.enabled().contains(flag);
+        let segments = match self.headers.gso_type() {
+            TCP_V4 => on(Flags::TSO4),
+            TCP_V6 => on(Flags::TSO6),
+            _ => true,
         };
-        let mut segments = Segments::from_meta(&template[..n + rest_headers], payload, &self.meta)?;
+        let tag = !self.headers.is_tagged() || (on(Flags::VLAN_HWCSUM) && on(Flags::VLAN_HWTSO));
+        let insertion = !self.tag_inserted || on(Flags::VLAN_HWTAGGING);
+        if segments && tag && insertion && sums(vi, self.headers.version()) { Ok(()) } else { Err(Count::TxOffloadOff) }
+    }
+
+    /// Writes it as segments into so many slots.
+    pub(super) fn write(mut self, ring: &mut TxRing, slots: u32) {
         let mut writer = SlotWriter::new(ring, slots);
-        while let Some(len) = segments.write_next(&mut writer) {
+        while let Some(len) = self.segments.write_next(&mut writer) {
             writer.end(len, None);
         }
-        debug_assert_eq!(segments.remaining(), 0);
+        debug_assert_eq!(self.segments.remaining(), 0);
         writer.commit();
-        Ok(())
     }
+}
+
+/// True if an interface's flags let checksums be left to it, above this version of IP.
+fn sums(vi: &ViSettings, version: Version) -> bool {
+    match version {
+        Version::V4 => vi.flags.enabled().contains(Flags::TXCSUM),
+        Version::V6 => vi.on_v6(Flags::TXCSUM, Flags::TXCSUM_IPV6),
+    }
+}
+
+/// Bytes of the longest frame of an interface. A tagged one may be a tag longer.
+fn longest(vi: &ViSettings, tagged: bool, largest: usize) -> usize {
+    let tag = if tagged && vi.flags.enabled().contains(Flags::VLAN_MTU) { TAG_LEN } else { 0 };
+    largest.min(vi.mtu + ETHERNET + tag)
 }
 
 #[cfg(test)]
@@ -302,8 +360,12 @@ mod tests {
             let asked = Meta { gso_size: size, vlan_tci: tag, ..asked };
             let pieces = [&body[..payload]];
             let request = Request::new(&head, &pieces, asked);
-            let plan = request.plan(&interface(), &ring(buf_size), 1518, [false; 2]);
-            let Ok(Plan::Segments { slots: took, frames, bytes, wire: sent }) = plan else { panic!("{payload}") };
+            let headers = request.prepare().unwrap();
+            let cut = request.with_super_frame(&headers, |frame| {
+                let frame = frame.unwrap();
+                frame.check(&interface(), 1518).and_then(|()| frame.cut(&ring(buf_size)))
+            });
+            let Ok(Cut { slots: took, frames, bytes, wire: sent }) = cut else { panic!("{payload}") };
             let n = payload.div_ceil(size.into()) as u64;
             let headers = if tag == 0 { 54 } else { 58 };
             assert_eq!((took, frames, bytes, sent), (slots, n, n * headers + payload as u64, wire), "{payload} {size}");

@@ -308,7 +308,7 @@ mod tests {
         assert!(share.take(0, 1000), "the other class has gone");
     }
 
-    /// What a class's interfaces were given and have not used does not let it exceed its share for ever.
+    /// Credit that a class's interfaces were given and have not used does not let it exceed its share for ever.
     #[test]
     fn a_debt_of_a_class_is_paid() {
         let mut share = several(&[1, 1], &[(0, 10), (0, 10), (7, 1)]);

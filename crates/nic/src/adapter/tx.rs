@@ -4,11 +4,11 @@
 use super::cap::{Cap, on_the_wire};
 use super::count::{Count, ViCells};
 use super::demux::{ViSet, each};
-use super::request::{ETHERNET, Plan, Request, UDP_L4};
+use super::request::{Cut, ETHERNET, Request, SuperFrame, UDP_L4};
 use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
 use crate::flags::Flags;
-use linerate_offload::{Frames, Sink, TAG_LEN};
+use linerate_offload::{Frames, Prepared, Sink, TAG_LEN};
 use linerate_port::{Caps, Info, Link, SlotWriter, TxCounters, TxQueue};
 use linerate_ring::{Frame, Meta};
 use std::sync::Arc;
@@ -200,6 +200,31 @@ impl NicTx {
         batch.commit(1);
         self.sent(vi, len);
         true
+    }
+
+    /// Sends a super-frame whose headers are prepared: `gso_size` bytes of `body` behind each copy of them, a VLAN tag among
+    /// them if it has one. Nothing is parsed. It is what [`NicTx::send`] does with such a request, with the same counters:
+    /// handed down to a port that segments this kind, else segmented here. False, and nothing done, if there is no room,
+    /// or it is not this interface's turn.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use = "false means that nothing was sent"]
+    pub fn send_prepared(&mut self, vi: usize, headers: &Prepared, body: &[&[u8]], gso_size: u16) -> bool {
+        if !self.settings.vis[vi].up {
+            return self.never_sent(vi, Count::TxDown);
+        }
+        let Some(frame) = SuperFrame::new(headers, body, gso_size, false) else {
+            return self.never_sent(vi, Count::TxBadRequest);
+        };
+        let whole = if self.down.segments(headers.gso_type()) { frame.whole() } else { None };
+        match &whole {
+            Some((front, meta)) => {
+                let request = Request::new(&front[..headers.header_len()], body, *meta);
+                self.send_super_frame(vi, frame, Some(&request))
+            }
+            None => self.send_super_frame(vi, frame, None),
+        }
     }
 
     /// Longest frame of an interface that [`NicTx::frame`] takes, in bytes, as of the last sync; 0 if it takes none,
@@ -413,37 +438,77 @@ impl NicTx {
     /// Frames that are long, tagged, capped, or ask for something.
     #[inline(never)]
     fn send_special(&mut self, vi: usize, head: &[u8], body: &[&[u8]], meta: Option<Meta>) -> bool {
-        let request = Request::new(head, body, meta.unwrap_or_default());
-        let down = [self.down.checksum, self.down.segments(meta)];
-        match request.plan(&self.settings.vis[vi], &self.port.ring, self.largest, down) {
-            Err(reason) => self.cells(vi).add(reason, 1),
-            Ok(Plan::Frame { slots, hand_down }) => {
-                if !self.admit(vi, slots, request.len as u64, on_the_wire(request.len)) {
-                    return false;
-                }
-                let filled = request.write(&mut self.port.ring, slots, hand_down);
-                let cells = self.cells(vi);
-                cells.add(Count::TxFrames, 1);
-                cells.add(Count::TxBytes, request.len as u64);
-                cells.add(Count::TxHandedDown, u64::from(hand_down.is_some()));
-                cells.add(Count::TxChecksums, u64::from(filled));
-            }
-            Ok(Plan::Segments { slots, frames, bytes, wire }) => {
-                if !self.admit(vi, slots, bytes, wire) {
-                    return false;
-                }
-                let written = request.write_segments(&mut self.port.ring, slots).is_ok();
-                let cells = self.cells(vi);
-                if !written {
-                    cells.add(Count::TxBadRequest, 1);
-                    return true;
-                }
-                cells.add(Count::TxFrames, frames);
-                cells.add(Count::TxBytes, bytes);
-                cells.add(Count::TxSegmented, 1);
-                cells.add(Count::TxSegments, frames);
-            }
+        let settings = &self.settings.vis[vi];
+        if !settings.up {
+            return self.never_sent(vi, Count::TxDown);
         }
+        let request = Request::new(head, body, meta.unwrap_or_default());
+        if let Err(reason) = request.check() {
+            return self.never_sent(vi, reason);
+        }
+        if request.gso_type() == 0 {
+            return match request.single(settings, &self.port.ring, self.largest, self.down.checksum) {
+                Ok((slots, hand_down)) => self.send_one(vi, &request, slots, hand_down),
+                Err(reason) => self.never_sent(vi, reason),
+            };
+        }
+        let headers = match request.prepare() {
+            Ok(headers) => headers,
+            Err(reason) => return self.never_sent(vi, reason),
+        };
+        let whole = self.down.segments(request.gso_type()).then_some(&request);
+        request.with_super_frame(&headers, |frame| match frame {
+            Some(frame) => self.send_super_frame(vi, frame, whole),
+            None => self.never_sent(vi, Count::TxBadRequest),
+        })
+    }
+
+    /// Sends a super-frame as segments, or if it is given as it is handed down, as one frame.
+    fn send_super_frame(&mut self, vi: usize, frame: SuperFrame<'_>, whole: Option<&Request<'_>>) -> bool {
+        if let Err(reason) = frame.check(&self.settings.vis[vi], self.largest) {
+            return self.never_sent(vi, reason);
+        }
+        let Some(request) = whole else {
+            return match frame.cut(&self.port.ring) {
+                Ok(cut) => self.send_segments(vi, frame, &cut),
+                Err(reason) => self.never_sent(vi, reason),
+            };
+        };
+        match request.slots(&self.port.ring) {
+            Ok(slots) => self.send_one(vi, request, slots, Some(request.handed_down())),
+            Err(reason) => self.never_sent(vi, reason),
+        }
+    }
+
+    fn send_one(&mut self, vi: usize, request: &Request<'_>, slots: u32, hand_down: Option<Meta>) -> bool {
+        if !self.admit(vi, slots, request.len as u64, on_the_wire(request.len)) {
+            return false;
+        }
+        let filled = request.write(&mut self.port.ring, slots, hand_down);
+        let cells = self.cells(vi);
+        cells.add(Count::TxFrames, 1);
+        cells.add(Count::TxBytes, request.len as u64);
+        cells.add(Count::TxHandedDown, u64::from(hand_down.is_some()));
+        cells.add(Count::TxChecksums, u64::from(filled));
+        true
+    }
+
+    fn send_segments(&mut self, vi: usize, frame: SuperFrame<'_>, cut: &Cut) -> bool {
+        if !self.admit(vi, cut.slots, cut.bytes, cut.wire) {
+            return false;
+        }
+        frame.write(&mut self.port.ring, cut.slots);
+        let cells = self.cells(vi);
+        cells.add(Count::TxFrames, cut.frames);
+        cells.add(Count::TxBytes, cut.bytes);
+        cells.add(Count::TxSegmented, 1);
+        cells.add(Count::TxSegments, cut.frames);
+        true
+    }
+
+    /// Counts a frame that can never be sent; it is done with.
+    fn never_sent(&self, vi: usize, reason: Count) -> bool {
+        self.cells(vi).add(reason, 1);
         true
     }
 
@@ -477,17 +542,174 @@ pub(crate) struct Down {
 }
 
 impl Down {
-    /// What a port does, if it is to be asked.
+    /// Requests that a port does, if they are to be handed down.
     pub(super) fn of(info: &Info, wanted: bool) -> Self {
         let Caps { checksum, gso, uso, .. } = info.caps;
         Self { checksum: wanted && checksum, tso: wanted && gso, uso: wanted && uso }
     }
 
-    fn segments(self, meta: Option<Meta>) -> bool {
-        match meta.map_or(0, |meta| meta.gso_type) {
-            0 => false,
+    fn segments(self, gso_type: u8) -> bool {
+        match gso_type {
             UDP_L4 => self.uso,
             _ => self.tso,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::interface;
+    use crate::adapter::settings::ViSettings;
+    use crate::flags::{AdapterFlags, FlagError, PUBLISHED};
+    use etherparse::PacketBuilder;
+    use linerate_port::{Sleeper, TxEngine, open};
+    use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
+
+    /// Leaves all frames in their slots.
+    struct Idle;
+
+    impl Sleeper for Idle {}
+    impl TxEngine for Idle {}
+
+    fn sender(down: bool) -> NicTx {
+        let ring_bytes = Region::ring_room(256);
+        let config = RegionConfig { buf_size: 2048, buffers: 256, ring_bytes, sharing: Sharing::Private, huge: false };
+        let ring = TxRing::new(&Region::new(&config).unwrap(), 0, 256).unwrap();
+        let vi = interface([2; 6], 0, open("null:").unwrap().info(), PUBLISHED);
+        let down = Down { checksum: down, tso: down, uso: down };
+        NicTx::new(TxQueue::new(ring, Box::new(Idle)), Arc::new(Shared::new(vec![vi], 1)), 0, down, 1518)
+    }
+
+    /// All that is in the ring: each slot's bytes, flags and request.
+    fn sent(tx: &mut NicTx) -> Vec<(Vec<u8>, u16, Option<Meta>)> {
+        tx.sync(0);
+        let ring = &mut tx.port.ring;
+        (0..ring.pending())
+            .map(|i| {
+                let (word, meta) = (ring.pending_word(i), ring.pending_meta(i));
+                (ring.pending_frame(i).to_vec()[..usize::from(word.len())].to_vec(), word.flags(), meta)
+            })
+            .collect()
+    }
+
+    /// Headers of a super-frame with so many bytes of payload, as a driver gets it: complete, but for the checksum, whose
+    /// field has the pseudo-header's sum. With it, the request.
+    fn headers(tcp: bool, v6: bool, tagged: bool, payload: usize) -> (Vec<u8>, Meta) {
+        let link = PacketBuilder::ethernet2([2; 6], [4; 6]);
+        let (mut frame, body) = (Vec::new(), vec![0; payload]);
+        let ip = if v6 { link.ipv6([6; 16], [8; 16], 9) } else { link.ipv4([6; 4], [8; 4], 9) };
+        if tcp {
+            ip.tcp(1, 2, 3, 4).ack(5).psh().write(&mut frame, &body).unwrap();
+        } else {
+            ip.udp(1, 2).write(&mut frame, &body).unwrap();
+        }
+        let transport = if v6 { 54 } else { 34 };
+        let (len, csum_offset, protocol) = if tcp { (20, 16, 6) } else { (8, 6, 17) };
+        let field = transport + csum_offset;
+        let mut sum = protocol + u32::try_from(len + payload).unwrap();
+        for pair in frame[if v6 { 22..54 } else { 26..34 }].chunks(2) {
+            sum += u32::from(u16::from_be_bytes([pair[0], pair[1]]));
+        }
+        let sum = (sum & 0xffff) + (sum >> 16);
+        let sum = u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap();
+        frame[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+        frame.truncate(transport + len);
+        let mut start = transport;
+        if tagged {
+            frame.splice(12..12, [0x81, 0, 0x20, 5]);
+            start += 4;
+        }
+        let [hdr_len, csum_start, csum_offset] = [frame.len(), start, csum_offset].map(|n| u16::try_from(n).unwrap());
+        let gso_type = match (tcp, v6) {
+            (true, false) => 1,
+            (true, true) => 4,
+            (false, _) => UDP_L4,
+        };
+        let asked = Meta { flags: Meta::NEEDS_CSUM, gso_type, hdr_len, ..Meta::default() };
+        (frame, Meta { csum_start, csum_offset, ..asked })
+    }
+
+    #[test]
+    fn prepared_headers_leave_as_a_request_for_segments_does() {
+        let payload: Vec<u8> = (0..60_000_u32).map(|i| i.to_le_bytes()[0] ^ i.to_le_bytes()[1]).collect();
+        for down in [true, false] {
+            for kind in 0..8 {
+                let [tcp, v6, tagged] = [1, 2, 4].map(|bit| kind & bit != 0);
+                for (len, gso_size) in [(1, 1400), (1400, 1400), (1401, 1400), (60_000, 1000)] {
+                    let (head, meta) = headers(tcp, v6, tagged, len);
+                    let body = [&payload[..len / 3], &payload[len / 3..len]];
+                    let [mut asked, mut prepared] = [down; 2].map(sender);
+                    assert!(asked.send(0, &head, &body, Some(Meta { gso_size, ..meta })));
+                    assert!(prepared.send_prepared(0, &Prepared::new(&head).unwrap(), &body, gso_size));
+                    let (wanted, got) = (sent(&mut asked), sent(&mut prepared));
+                    assert!(got == wanted, "{kind} {len} {gso_size} {down}");
+                    let counted = prepared.cells(0).read();
+                    assert_eq!(counted, asked.cells(0).read());
+                    if down {
+                        assert_eq!(got[0].2, Some(Meta { gso_size, ..meta }));
+                        assert_eq!(got.iter().map(|slot| slot.0.len()).sum::<usize>(), head.len() + len);
+                        assert_eq!((counted.of(Count::TxHandedDown), counted.of(Count::TxFrames)), (1, 1));
+                    } else {
+                        let n = len.div_ceil(gso_size.into());
+                        assert_eq!((got.len(), got[0].2), (n, None));
+                        assert_eq!(counted.of(Count::TxSegments), n as u64);
+                    }
+                }
+            }
+        }
+    }
+
+    /// No length of IP's counts that many bytes, but segments have lengths of their own.
+    #[test]
+    fn a_super_frame_beyond_ip_is_segmented_also_for_a_port_that_does_it_itself() {
+        let (head, _) = headers(true, false, false, 1);
+        let headers = Prepared::new(&head).unwrap();
+        let mut tx = sender(true);
+        assert!(tx.send_prepared(0, &headers, &[&[7; 65_536]], 1460));
+        assert_eq!(sent(&mut tx).len(), 45);
+        assert!(tx.send_prepared(0, &headers, &[&[7; 65_495]], 1460));
+        assert_eq!(tx.cells(0).read().of(Count::TxHandedDown), 1);
+    }
+
+    #[test]
+    fn prepared_headers_are_checked_as_requests_are() {
+        let (tcp, _) = headers(true, false, true, 1);
+        let (udp, _) = headers(false, true, false, 1);
+        let [tcp, udp] = [tcp, udp].map(|head| Prepared::new(&head).unwrap());
+        for down in [true, false] {
+            let dropped = |headers: &Prepared, word: &str, body: &[u8], gso_size: u16| {
+                let mut tx = sender(down);
+                let without = |flag: Flags| AdapterFlags::new(Flags(PUBLISHED.0 & !flag.0));
+                let change = |vis: &mut Vec<ViSettings>| {
+                    match word {
+                        "" => {}
+                        "down" => vis[0].up = false,
+                        "vlanhwtso" => vis[0].flags = without(Flags::VLAN_HWTSO),
+                        "vlanhwcsum" => vis[0].flags = without(Flags::VLAN_HWCSUM),
+                        flag => drop(vis[0].flags.apply(flag)?),
+                    }
+                    Ok::<_, FlagError>(())
+                };
+                tx.shared.replace(change).unwrap();
+                tx.sync(0);
+                assert!(tx.send_prepared(0, headers, &[body], gso_size));
+                let n = sent(&mut tx).len();
+                let all = tx.cells(0).read();
+                assert_eq!(n > 0, all.of(Count::TxFrames) > 0);
+                all.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name}={n}")).collect::<Vec<_>>().join(" ")
+            };
+            let body = [7; 3000];
+            assert_eq!(dropped(&tcp, "down", &body, 1000), "tx.drop.down=1");
+            assert_eq!(dropped(&tcp, "", &[], 1000), "tx.drop.bad_request=1");
+            assert_eq!(dropped(&tcp, "", &body, 0), "tx.drop.bad_request=1");
+            assert_eq!(dropped(&tcp, "", &[7; 65_537], 1000), "tx.drop.bad_request=1");
+            assert_eq!(dropped(&tcp, "", &body, 1461), "tx.drop.too_long=1");
+            for flag in ["-tso4", "-txcsum", "vlanhwtso", "vlanhwcsum"] {
+                assert_eq!(dropped(&tcp, flag, &body, 1000), "tx.drop.offload_off=1", "{flag}");
+            }
+            assert_eq!(dropped(&udp, "-txcsum", &body, 1000), "tx.drop.offload_off=1");
+            assert!(!dropped(&udp, "vlanhwtso", &body, 1000).contains("drop"), "it has no tag");
         }
     }
 }

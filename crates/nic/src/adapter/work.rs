@@ -234,7 +234,7 @@ impl Work {
     }
 }
 
-/// What the port said of a frame, as it is without the bytes that are passed over.
+/// Metadata that the port gave of a frame, for the frame without the bytes that are passed over.
 #[inline]
 fn request(meta: Meta, skip: u16) -> Meta {
     let asked = if skip > 0 { tag_stripped(meta) } else { meta };

@@ -2,7 +2,7 @@
 
 use crate::common::{B, Kind, checked, pair, payload, queues, receive, send};
 use linerate_nic::{Count, Nic, NicConfig};
-use linerate_offload::{Action, Match, Rss, Rule, Steering, Verdict};
+use linerate_offload::{Action, Match, Prepared, Rss, Rule, Steering, Verdict};
 use linerate_port::{Link, open};
 use linerate_ring::Meta;
 use std::sync::Arc;
@@ -71,6 +71,34 @@ fn a_super_frame_leaves_as_segments_that_make_up_its_payload_with_right_checksum
         assert_eq!(count.of(Count::TxSegmented), given);
         assert_eq!((count.of(Count::TxSegments), count.of(Count::TxFrames)), (segments, segments));
         assert_eq!(nics[1].control().counters(0).unwrap().of(Count::RxFrames), segments);
+    }
+}
+
+/// Headers prepared once, a new identification and sequence number for each super-frame.
+#[test]
+fn prepared_headers_serve_one_super_frame_after_the_other() {
+    for options in ["", ",buf=512"] {
+        let mut nics = pair(options, &config(), &config());
+        let [mut a, mut b] = queues(&mut nics);
+        for kind in crate::common::KINDS {
+            let (frame, _) = super_frame(kind, 30_000, 1400);
+            let mut headers = Prepared::new(&frame[..kind.shape().headers]).unwrap();
+            for turn in 0..3 {
+                headers.set_seq(5000 + turn * 30_000);
+                assert!(a.tx.send_prepared(0, &headers, &[&frame[headers.header_len()..]], 1400));
+                a.tx.sync(0);
+                let got = receive(&mut b, 0);
+                assert_eq!(got.len(), if kind.tcp() { 1 } else { 22 }, "{kind:?}: TCP is merged again");
+                if kind.tcp() {
+                    assert_eq!(seq(&got[0].0, kind), 5000 + turn * 30_000);
+                }
+                let headers = kind.shape().headers;
+                let whole: Vec<u8> = got.iter().flat_map(|(segment, _)| segment[headers..].to_vec()).collect();
+                assert!(whole == payload(30_000), "{kind:?}: the payload is another");
+                assert!(got.iter().all(|(_, meta)| meta.checksum == Verdict::Good));
+            }
+        }
+        assert_eq!(nics[0].control().counters(0).unwrap().of(Count::TxSegments), 4 * 3 * 22);
     }
 }
 

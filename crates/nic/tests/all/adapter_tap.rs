@@ -3,7 +3,7 @@
 use crate::common::{Kind, checked, payload};
 use linerate_host::{Cause, Namespace};
 use linerate_nic::{Count, Nic, NicConfig, NicQueue};
-use linerate_offload::Verdict;
+use linerate_offload::{Prepared, Verdict};
 use linerate_port::{Port, RxQueue, open};
 use linerate_ring::{Meta, flags};
 use std::time::{Duration, Instant};
@@ -94,13 +94,19 @@ fn super_frames_and_open_checksums_reach_the_kernel_as_one_frame_each() {
         let meta = meta.unwrap();
         assert!(got == frame, "{kind:?}: the super-frame is another");
         assert_eq!((meta.gso_type, meta.gso_size, meta.csum_start), (gso_type, 1400, shape.meta.csum_start));
+        // The same by prepared headers.
+        let headers = Prepared::new(&frame[..hdr_len.into()]).unwrap();
+        assert!(queue.tx.send_prepared(0, &headers, &[&frame[hdr_len.into()..]], 1400));
+        queue.tx.sync(0);
+        let (got, same) = receive(&mut rx);
+        assert!(got == frame && same == Some(meta), "{kind:?}: {same:?}");
         let small = kind.open(&kind.frame(crate::common::B, &payload(100), 9));
         send(&mut queue, &small, &[], shape.meta);
         let (got, meta) = receive(&mut rx);
         assert!(got == small && meta.unwrap().flags & Meta::NEEDS_CSUM != 0);
     }
     let count = nic.control().counters(0).unwrap();
-    assert_eq!((count.of(Count::TxHandedDown), count.of(Count::TxSegments)), (2 * kinds.len() as u64, 0));
+    assert_eq!((count.of(Count::TxHandedDown), count.of(Count::TxSegments)), (3 * kinds.len() as u64, 0));
     assert!(nic.control().where_done().contains(&("TCP segmentation", "handed down to the port")));
 }
 

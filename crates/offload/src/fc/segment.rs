@@ -20,10 +20,10 @@ const LAST: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE | f_ctl::LAST
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FcSegmentError {
     /// The headers before the FC header are not exactly Ethernet's and FCoE's.
-    #[error("FC segmentation: {0} octets are no Ethernet and FCoE header: give both of them and nothing more")]
+    #[error("FC segmentation: {0} bytes are no Ethernet and FCoE header: give both of them and nothing more")]
     Front(usize),
     /// Frames of no payload, of partial words, or longer than FC allows.
-    #[error("FC segmentation: frames of {0} octets of payload: give a multiple of 4, from 4 to {MAX_FC_PAYLOAD}")]
+    #[error("FC segmentation: frames of {0} bytes of payload: give a multiple of 4, from 4 to {MAX_FC_PAYLOAD}")]
     Size(usize),
 }
 

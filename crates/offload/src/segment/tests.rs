@@ -4,6 +4,7 @@ use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::super::checksum::{Verdict, complete_checksum, verify_checksums};
 use super::super::testing::{Shape, shapes};
 use super::*;
 
@@ -94,6 +95,51 @@ proptest! {
     }
 
     #[test]
+    fn prepared_headers_serve_many_requests(
+        shape in shapes(1..700), sizes in vec(1..300_u16, 1..4), numbers: (u16, u32), garbage: u8,
+    ) {
+        let mut headers = Prepared::new(&template(&shape, garbage)).unwrap();
+        prop_assert_eq!(headers.header_len(), shape.header_len());
+        prop_assert_eq!(headers.is_tagged(), shape.tags > 0);
+        prop_assert_eq!(headers.version() == crate::Version::V6, shape.v6);
+        let slices = [&shape.payload[..]];
+        for (k, size) in (0..).zip(sizes) {
+            let (ident, seq) = (numbers.0.wrapping_add(k), numbers.1.wrapping_mul(1 + u32::from(k)));
+            headers.set_ident(ident);
+            headers.set_seq(seq);
+            let now = Shape { ident, seq, ..shape.clone() };
+            let segments = written(Segments::over(&headers, &slices, size).unwrap());
+            prop_assert_eq!(&segments, &written(Segments::new(&template(&now, garbage), &slices, size).unwrap()));
+            prop_assert_eq!(&segments, &naive(&now, size.into()));
+            let whole = Prepared::of_frame(&now.frame()).unwrap();
+            prop_assert_eq!(&segments, &written(Segments::over(&whole, &slices, size).unwrap()));
+        }
+    }
+
+    /// A super-frame becomes the same segments elsewhere, or one right frame.
+    #[test]
+    fn super_frames_are_what_they_are_segmented_to(shape in shapes(1..700), size in 1..300_u16, garbage: u8) {
+        let headers = Prepared::new(&template(&shape, garbage)).unwrap();
+        let (front, meta) = headers.super_frame(shape.payload.len(), size).unwrap();
+        let front = &front[..headers.header_len()];
+        let transport = u16::try_from(shape.transport_at()).unwrap();
+        let asked = Meta { flags: Meta::NEEDS_CSUM, csum_start: transport, ..meta_for(&shape, size) };
+        let (hdr_len, csum_offset) = (u16::try_from(front.len()).unwrap(), if shape.udp { 6 } else { 16 });
+        prop_assert_eq!(meta, Meta { hdr_len, csum_offset, ..asked });
+        let mut frame = [front, &shape.payload].concat();
+        complete_checksum(&mut frame, &[], &meta).unwrap();
+        let field = usize::from(transport + csum_offset);
+        prop_assert_eq!(verify_checksums(&frame, &[]), Verdict::Good);
+        // All else, IP's length and checksum, UDP's length, TCP's flags among it, is as in a frame that was built at once.
+        let built = shape.frame();
+        prop_assert_eq!(&frame[..field], &built[..field]);
+        prop_assert_eq!(&frame[field + 2..], &built[field + 2..]);
+        let slices = [&shape.payload[..]];
+        let segments = Segments::from_meta(front, &slices, &meta).unwrap();
+        prop_assert_eq!(written(segments), naive(&shape, size.into()));
+    }
+
+    #[test]
     fn slots_hold_what_slices_hold(
         shape in shapes(1..2500), size in 1..1500_u16, cuts in vec(any::<prop::sample::Index>(), 0..6), shared: bool,
     ) {
@@ -145,7 +191,15 @@ proptest! {
 fn requests_that_make_no_sense_are_refused() {
     let shape = Shape::default();
     let header = template(&shape, 0);
-    let error = |template: &[u8], payload: &[&[u8]], size| Segments::new(template, payload, size).err();
+    let error = |template: &[u8], payload: &[&[u8]], size| {
+        let error = Segments::new(template, payload, size).err();
+        // Bad headers are found out when they are prepared, bad sizes when they are used.
+        match Prepared::new(template) {
+            Ok(headers) => assert_eq!(Segments::over(&headers, payload, size).err(), error),
+            Err(refused) => assert_eq!(Some(refused), error),
+        }
+        error
+    };
     assert_eq!(error(&header, &[], 1448), Some(SegmentError::Payload(0)));
     assert_eq!(error(&header, &[&[], &[]], 1448), Some(SegmentError::Payload(0)));
     assert_eq!(error(&header, &[&[0; 65536], &[0]], 1448), Some(SegmentError::Payload(65537)));
@@ -167,6 +221,20 @@ fn requests_that_make_no_sense_are_refused() {
     let mut icmp = header.clone();
     icmp[14 + 9] = 1;
     assert_eq!(error(&icmp, &[&[0]], 1), Some(SegmentError::Template));
+    for bad in [&fragment[..], &icmp, &header[..53], &[0; 257], &[&header[..], &[0]].concat()] {
+        assert!(Prepared::new(bad).is_err());
+    }
+    assert_eq!(Prepared::of_frame(&[&header[..], &[0; 300]].concat()).map(|headers| headers.header_len()), Ok(54));
+    // Hop-by-hop options of 240 bytes.
+    let six = Shape { v6: true, ..Shape::default() };
+    let mut long = template(&six, 0);
+    let len = long.len() + 240;
+    long.splice(54..54, [vec![6, 240 / 8 - 1], vec![0; 238]].concat());
+    long[20] = 0;
+    assert_eq!(Prepared::of_frame(&long).err(), Some(SegmentError::Header(len)));
+    let headers = Prepared::new(&header).unwrap();
+    assert!(headers.super_frame(65495, 1448).is_some(), "40 bytes of headers");
+    assert!(headers.super_frame(65496, 1448).is_none());
 }
 
 #[test]

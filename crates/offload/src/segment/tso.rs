@@ -9,7 +9,6 @@ use crate::headers::{u16_at, u32_at};
 
 const SEQ: usize = 4;
 const OFFSET_AND_FLAGS: usize = 12;
-const CHECKSUM: usize = 16;
 
 /// Flags allowed on a single segment only.
 const ALONE: TcpFlags = TcpFlags::SYN.union(TcpFlags::RST).union(TcpFlags::URG);
@@ -30,6 +29,9 @@ pub(super) fn header_len(bytes: &[u8]) -> Option<usize> {
 }
 
 impl Tcp {
+    /// Offset of the checksum in the header.
+    pub(super) const CHECKSUM: usize = 16;
+
     /// Parses a whole header and clears the fields that [`patch`](Self::patch) writes.
     pub(super) fn take(header: &mut [u8]) -> Result<Self, SegmentError> {
         let seq = u32_at(header, SEQ).ok_or(SegmentError::Template)?;
@@ -40,8 +42,14 @@ impl Tcp {
         }
         header[SEQ..SEQ + 4].fill(0);
         header[OFFSET_AND_FLAGS..OFFSET_AND_FLAGS + 2].fill(0);
-        header[CHECKSUM..CHECKSUM + 2].fill(0);
+        header[Self::CHECKSUM..Self::CHECKSUM + 2].fill(0);
         Ok(Self { seq, word })
+    }
+
+    /// Changes the sequence number of the next segment.
+    #[inline]
+    pub(super) fn set_seq(&mut self, seq: u32) {
+        self.seq = seq;
     }
 
     /// Writes the fields of the next segment, of `len` bytes of payload, into `header`; `sum` covers all but the
@@ -58,7 +66,7 @@ impl Tcp {
         header[SEQ..SEQ + 4].copy_from_slice(&self.seq.to_be_bytes());
         header[OFFSET_AND_FLAGS..OFFSET_AND_FLAGS + 2].copy_from_slice(&word.to_be_bytes());
         let checksum = sum.add_u32(self.seq).add_u16(word).add_sum(payload).finish();
-        header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+        header[Self::CHECKSUM..Self::CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
         self.seq = self.seq.wrapping_add(u32::from(len));
     }
 }

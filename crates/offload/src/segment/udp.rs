@@ -5,7 +5,8 @@ use linerate_sum::Sum;
 use crate::checksum::never_zero;
 
 const LENGTH: usize = 4;
-const CHECKSUM: usize = 6;
+/// Offset of the checksum in the header.
+pub(super) const CHECKSUM: usize = 6;
 
 /// Bytes of the header.
 pub(super) const HEADER_LEN: usize = 8;
