@@ -24,7 +24,7 @@ pub(crate) const KIND: Kind = Kind {
 };
 
 fn queues(spec: &Spec) -> Result<u32, OpenError> {
-    spec.number("queues", 1, 1, 128).map(|n| u32::try_from(n).unwrap_or(1))
+    spec.number("queues", 1, 1, 128)
 }
 
 fn size(spec: &Spec) -> Result<usize, OpenError> {

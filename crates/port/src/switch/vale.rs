@@ -73,7 +73,7 @@ fn wish(spec: &Spec) -> Result<Wish, OpenError> {
 }
 
 pub(super) fn shape(spec: &Spec) -> Result<Shape, OpenError> {
-    let queues = u32::try_from(spec.number("queues", 1, 1, 16)?).unwrap_or(1);
+    let queues = spec.number("queues", 1, 1, 16)?;
     let (slots, mtu, buf_size) = (spec.slots()?, spec.mtu()?, spec.buf_size()?);
     let shape = Shape { queues, slots, mtu, buf_size, rate: None };
     if !fits(&shape) {
