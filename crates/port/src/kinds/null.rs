@@ -11,7 +11,7 @@ use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 
 pub(crate) const KIND: Kind = Kind {
     name: "null",
-    about: "a sink and source, to measure the harness itself",
+    about: "a sink and source, to measure linerate's own overhead",
     example: "null:",
     needs_name: false,
     queue_suffix: false,

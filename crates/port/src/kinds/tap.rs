@@ -36,7 +36,11 @@ pub(crate) const KIND: Kind = Kind {
     queue_suffix: false,
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 64 (1)" },
-        OptionRow { key: "gso", value: "on|off", about: "take open checksums and super-frames from the kernel (off)" },
+        OptionRow {
+            key: "gso",
+            value: "on|off",
+            about: "accept unfinished checksums and GSO frames from the kernel (off)",
+        },
     ],
     demand,
     open,

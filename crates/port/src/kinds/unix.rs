@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const KIND: Kind = Kind {
     name: "unix",
-    about: "one Ethernet frame a UNIX datagram, as QEMU's dgram netdev speaks it; no privileges",
+    about: "one Ethernet frame per UNIX datagram, compatible with QEMU's dgram netdev; no privileges",
     example: "unix:LOCAL:REMOTE (two socket paths)",
     needs_name: true,
     queue_suffix: false,

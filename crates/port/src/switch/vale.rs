@@ -25,7 +25,7 @@ pub(crate) const KIND: Kind = Kind {
         OptionRow {
             key: "pause",
             value: "MASK",
-            about: "priorities, a bit each, whose senders wait for room here instead of losing frames (what the switch grants)",
+            about: "priorities, one bit each, whose frames wait at their sender for room here instead of being dropped (what the switch grants)",
         },
         OptionRow {
             key: "vlan",

@@ -26,8 +26,8 @@ pub(super) struct Arguments {
     /// The target's port name; otherwise the LUNs of all targets are served.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
-    /// Address at which to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given again. Exports
-    /// are called WWPN/LUN; the first one found is the default export too.
+    /// Address at which to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given more than once.
+    /// Exports are called WWPN/LUN; the first one found is the default export too.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
     /// Serve at addresses that other hosts reach. NBD has no authentication: whoever connects reads and writes.
