@@ -32,8 +32,9 @@ mod flags;
 mod saved;
 
 pub use adapter::{
-    Control, Count, FRAMING, MAX_INTERFACES, MAX_MTU, MIN_MTU, Nic, NicConfig, NicError, NicQueue, NicRx, NicTx,
-    PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, ViCounters, ViSettings, on_the_wire,
+    ClassWeights, ClassWeightsError, Control, Count, FRAMING, MAX_INTERFACES, MAX_MTU, MIN_MTU, Nic, NicConfig,
+    NicError, NicQueue, NicRx, NicTx, PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, ViCounters, ViSettings,
+    on_the_wire,
 };
 pub use flags::{AdapterFlags, Change, FLAGS, Flag, FlagError, Flags, PUBLISHED};
 pub use saved::{Saved, SavedError};

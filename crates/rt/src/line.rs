@@ -1,22 +1,51 @@
-//! A queue of an adapter in one thread, and the protocols that share it, each on an interface of its own.
+//! A queue of an adapter, and the protocols that share it, each on an interface of its own.
 
 use crate::machine::Sleeper;
 use linerate_nic::{Control, Flags, Nic, NicConfig, NicError, NicRx, NicTx, PUBLISHED};
 use linerate_port::{Info, Link, Port, TxCounters};
 use linerate_wire::MacAddr;
 
-/// What an adapter does for protocols that verify what they copy: all that costs nothing until a frame asks for it.
+/// Offloads for protocols that verify what they copy: all that cost nothing until a frame asks for one.
 const QUIET: Flags =
     PUBLISHED.difference(Flags::LRO).difference(Flags::VLAN_HWTAGGING).difference(Flags::VLAN_HWFILTER);
 
-/// One queue of an adapter.
+/// One queue of an adapter, in one thread.
 pub struct Line {
-    /// The way out.
+    /// The transmit half.
     pub tx: NicTx,
-    /// The way in.
+    /// The receive half.
+    pub arrivals: Arrivals,
+}
+
+/// The receive half of a queue, and the state of its link.
+pub struct Arrivals {
+    /// The frames.
     pub rx: NicRx,
     control: Control,
     link: Link,
+}
+
+impl Arrivals {
+    /// Reads and changes the adapter's settings.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// New state of the link, if it changed since this was last asked. Whoever asks then syncs the transmit half even if
+    /// it has nothing to send: the far end of a cable is not let in before.
+    pub(crate) fn changed(&mut self) -> Option<Link> {
+        let link = self.rx.link();
+        (std::mem::replace(&mut self.link, link) != link).then_some(link)
+    }
+
+    /// Takes what has arrived, once all that came before was read.
+    #[inline]
+    pub(crate) fn take(&mut self, now: u64) {
+        if self.rx.is_read() {
+            self.rx.poll(now);
+        }
+    }
 }
 
 impl Line {
@@ -24,7 +53,8 @@ impl Line {
     #[must_use]
     pub fn new(nic: &mut Nic, queue: usize) -> Option<Self> {
         let queue = nic.take(queue)?;
-        Some(Self { tx: queue.tx, rx: queue.rx, control: nic.control(), link: Link::Down })
+        let arrivals = Arrivals { rx: queue.rx, control: nic.control(), link: Link::Down };
+        Some(Self { tx: queue.tx, arrivals })
     }
 
     /// An adapter over a port for so many protocols, with nothing switched on that costs anything. `software`: the port
@@ -37,41 +67,36 @@ impl Line {
     /// Reads and changes the adapter's settings.
     #[must_use]
     pub fn control(&self) -> &Control {
-        &self.control
+        &self.arrivals.control
     }
 
-    /// What the port is.
+    /// Description of the port.
     #[must_use]
     pub fn info(&self) -> &Info {
-        self.control.port()
+        self.control().port()
     }
 
-    /// What the user should know of the port, as [`Port::notes`] has it.
+    /// Notes on the port for the user ([`Port::notes`]).
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.control.notes()
+        self.control().notes()
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
-        self.rx.link()
+        self.arrivals.rx.link()
     }
 
-    /// What the port's transmit queue did.
+    /// Counters of the port's transmit queue.
     #[must_use]
     pub fn tx_counters(&self) -> TxCounters {
         self.tx.port_counters()
     }
 
-    /// Looks after the link: gives what it became, if it changed since it was last asked.
+    /// New state of the link, if it changed since this was last asked.
     pub(crate) fn changed(&mut self, now: u64) -> Option<Link> {
-        let link = self.rx.link();
-        if link == self.link {
-            return None;
-        }
-        self.link = link;
-        // A queue that has nothing to send must look too: the far end of a cable is not let in before.
+        let link = self.arrivals.changed()?;
         self.tx.sync(now);
         Some(link)
     }
@@ -79,9 +104,7 @@ impl Line {
     /// Takes what has arrived, once all that came before was read.
     #[inline]
     pub(crate) fn take(&mut self, now: u64) {
-        if self.rx.is_read() {
-            self.rx.poll(now);
-        }
+        self.arrivals.take(now);
     }
 
     /// Hands on what was sent since.
@@ -92,9 +115,9 @@ impl Line {
         }
     }
 
-    /// What to wait on. `blocked`: somebody has more to send.
+    /// Visits the port's queues that are to be waited for. `blocked`: a protocol has more to send.
     pub(crate) fn waits_for(&mut self, blocked: bool, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(self.rx.port());
+        visit(self.arrivals.rx.port());
         if blocked || self.tx.is_due() {
             visit(self.tx.port());
         }

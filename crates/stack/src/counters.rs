@@ -9,6 +9,8 @@
 //!
 //! The other discards are of packets sent, or of packets counted as a fragment when they arrived.
 
+use std::ops::AddAssign;
+
 /// Reason for which a packet was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -92,6 +94,37 @@ pub struct Counters {
     discarded: [u64; REASONS.len()],
 }
 
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            frames,
+            looped,
+            neighbours,
+            fragments,
+            udp_received,
+            udp_sent,
+            udp_fast,
+            udp_flow,
+            echoes,
+            errors_sent,
+            errors_received,
+            discarded,
+        } = other;
+        self.frames += frames;
+        self.looped += looped;
+        self.neighbours += neighbours;
+        self.fragments += fragments;
+        self.udp_received += udp_received;
+        self.udp_sent += udp_sent;
+        self.udp_fast += udp_fast;
+        self.udp_flow += udp_flow;
+        self.echoes += echoes;
+        self.errors_sent += errors_sent;
+        self.errors_received += errors_received;
+        self.discarded.iter_mut().zip(discarded).for_each(|(sum, n)| *sum += n);
+    }
+}
+
 impl Counters {
     /// Counts a discarded packet.
     #[inline]
@@ -122,6 +155,31 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_has_every_counter_of_both() {
+        let one = Counters {
+            frames: 1,
+            looped: 2,
+            neighbours: 3,
+            fragments: 4,
+            udp_received: 5,
+            udp_sent: 6,
+            udp_fast: 7,
+            udp_flow: 8,
+            echoes: 9,
+            errors_sent: 10,
+            errors_received: 11,
+            discarded: [12; REASONS.len()],
+        };
+        let mut sum = Counters::default();
+        sum += one;
+        assert_eq!(sum, one);
+        sum += one;
+        assert_eq!((sum.frames, sum.errors_received, sum.discarded), (2, 22, [24; REASONS.len()]));
+        let all = [sum.looped, sum.neighbours, sum.fragments, sum.udp_received, sum.udp_sent, sum.udp_fast];
+        assert_eq!((all, sum.udp_flow, sum.echoes, sum.errors_sent), ([4, 6, 8, 10, 12, 14], 16, 18, 20));
+    }
 
     #[test]
     fn every_reason_stands_at_its_place() {

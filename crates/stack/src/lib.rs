@@ -23,9 +23,9 @@ pub use ip::{
     ReassemblyCounters, Route,
 };
 pub use link::{
-    Action as NeighbourAction, Heard, HoldError, Lookup, Neighbour, NeighbourConfig, NeighbourCounters, Neighbours,
-    State as NeighbourState, TableFull,
+    Action as NeighbourAction, Heard, HoldError, Lookup, Neighbour, NeighbourConfig, NeighbourCounters, NeighbourTable,
+    Neighbours, State as NeighbourState, TableFull,
 };
 pub use stage::{Probe, STAGES, Stage};
 pub use transmit::Transmit;
-pub use udp::{BindError, Fills, Inbox, Path, SendError, UdpId};
+pub use udp::{BindError, Fills, Inbox, Path, Prepared, SendError, UdpId};

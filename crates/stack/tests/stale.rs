@@ -1,8 +1,9 @@
-//! No frame is sent with an outdated header: two hosts go through the same changes, one using the fast path and one the
-//! general path only, and their frames are equal, bit for bit.
+//! No frame is sent with an outdated header: hosts go through the same changes, one using the fast path, one the general
+//! path only, and one with headers that the sockets' owner keeps, changed by another shard than the one that sends. Their
+//! frames are equal, bit for bit.
 
 use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
-use linerate_stack::{Cidr, Config, Fills, Host, Path, Route, SendError, UdpId};
+use linerate_stack::{Cidr, Config, Fills, Host, Path, Prepared, Route, SendError, UdpId};
 use linerate_sum::SplitMix64;
 use linerate_wire::{ArpOperation, ArpRepr, EtherType, EthernetRepr, MacAddr, VlanTag};
 use std::net::{IpAddr, SocketAddr};
@@ -27,14 +28,24 @@ impl Dice {
 /// A host, its ring, and its sockets.
 struct One {
     host: Host,
+    /// Another shard of it, to which changes are made.
+    changed: Option<Host>,
     ring: TxRing,
     sockets: Vec<UdpId>,
+    /// Headers that are kept for the sockets; none are if there is one shard.
+    kept: Vec<Option<Prepared>>,
+    by_kept: u64,
 }
 
 const PORTS: [u16; 3] = [7001, 7002, 7003];
 
 impl One {
     fn new(path: Path) -> Self {
+        Self::with(path, false)
+    }
+
+    /// `shards`: changes are made to another shard than the one that sends.
+    fn with(path: Path, shards: bool) -> Self {
         let mut config = Config::new(MacAddr([2, 0, 0, 0, 0, 1]), 7);
         config.mtu = 1500;
         let mut host = Host::new(&config).unwrap();
@@ -46,8 +57,24 @@ impl One {
         let ring = TxRing::new(&Region::new(&region).unwrap(), 0, 128).unwrap();
         let any = ["0.0.0.0", "0.0.0.0", "::"];
         let bind = |(ip, port): (&str, u16)| SocketAddr::new(ip.parse().unwrap(), port);
-        let sockets = any.into_iter().zip(PORTS).map(|at| host.udp_bind(bind(at)).unwrap()).collect();
-        Self { host, ring, sockets }
+        let sockets: Vec<_> = any.into_iter().zip(PORTS).map(|at| host.udp_bind(bind(at)).unwrap()).collect();
+        let (other, kept) = (host.shard(), vec![None; sockets.len()]);
+        Self { host, changed: shards.then_some(other), ring, sockets, kept, by_kept: 0 }
+    }
+
+    /// Sends, with kept headers if there are valid ones.
+    fn send(&mut self, now: u64, socket: usize, to: Option<SocketAddr>, body: &[u8]) -> Result<(), SendError> {
+        let Self { host, changed, ring, sockets, kept, by_kept } = self;
+        let id = sockets[socket];
+        let peer = host.udp_ends(id).and_then(|(_, peer)| peer);
+        let headers = kept[socket].as_mut().filter(|kept| changed.is_some() && to.or(peer) == Some(kept.to()));
+        if let Some(sent) = headers.and_then(|kept| kept.send(now, body, ring)) {
+            *by_kept += 1;
+            return if sent { Ok(()) } else { Err(SendError::NoRoom) };
+        }
+        let sent = host.udp_send(now, id, to, body, ring);
+        kept[socket] = host.udp_prepared(id);
+        sent
     }
 
     /// Frames sent since the last call, each with its request.
@@ -85,8 +112,25 @@ fn gratuitous(ip: [u8; 4], mac: MacAddr, vlan: bool) -> Vec<u8> {
     frame
 }
 
-/// Makes one change, the same to both hosts.
-fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
+/// Sets the identification of IPv4 to zero, and the header's checksum to what it then is: any is right for a packet that is
+/// not fragmented.
+fn without_ident(
+    mut frames: Vec<(Vec<u8>, Option<linerate_ring::Meta>)>,
+) -> Vec<(Vec<u8>, Option<linerate_ring::Meta>)> {
+    for (frame, _) in &mut frames {
+        let ip = if frame[12..14] == [0x81, 0] { 18 } else { 14 };
+        // Version 4, and neither a fragment nor the first of several.
+        if frame[ip - 2..ip] == [8, 0] && frame[ip + 6] & 0x3f == 0 && frame[ip + 7] == 0 {
+            assert_eq!(linerate_sum::checksum(&frame[ip..ip + 20]), 0);
+            frame[ip + 4..ip + 6].fill(0);
+            frame[ip + 10..ip + 12].fill(0);
+        }
+    }
+    frames
+}
+
+/// Makes one change, the same to all hosts.
+fn change(dice: &mut Dice, hosts: &mut [One; 3], now: u64) {
     let what = dice.below(14);
     let mac = MacAddr([2, 0, 0, 0, 1, u8::try_from(dice.below(8)).unwrap()]);
     let neighbour: IpAddr = dice.of(&["10.0.0.2", "10.0.0.3", "10.0.0.254", "fd00::2", "fd00::3"]).parse().unwrap();
@@ -99,7 +143,12 @@ fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
     let fills = Fills { v4: on, v6: dice.below(2) == 0 };
     let socket = usize::try_from(dice.below(3)).unwrap();
     let to = destination(dice, socket == 2);
-    for One { host, ring, sockets } in hosts {
+    for One { host: sends, changed, ring, sockets, .. } in hosts {
+        // Sockets and fills belong to a shard.
+        let host = match changed {
+            Some(changed) if what < 12 || what > 12 && dice_of(now) < 2 => changed,
+            _ => sends,
+        };
         match what {
             0 => drop(host.neighbours().insert_permanent(neighbour, mac)),
             1 => drop(host.neighbours().remove(neighbour)),
@@ -153,7 +202,7 @@ fn a_million_changes_leave_no_stale_frame() {
     // Miri and sanitizers run fewer changes.
     let changes: u64 = std::env::var("LINERATE_CHANGES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let mut dice = Dice(SplitMix64::new(0x11_2e_4a_7e));
-    let mut hosts = [One::new(Path::Fast), One::new(Path::Long)];
+    let mut hosts = [One::new(Path::Fast), One::new(Path::Long), One::with(Path::Fast, true)];
     let (mut sent, mut errors) = (0u64, 0u64);
     for step in 0..changes {
         // A second in all: the ageing of neighbours has its own test.
@@ -168,13 +217,12 @@ fn a_million_changes_leave_no_stale_frame() {
             }
             let longest = if dice.below(8) == 0 { 1500 } else { 60 };
             let body = vec![u8::try_from(step % 251).unwrap(); usize::try_from(dice.below(longest)).unwrap()];
-            let results = hosts.each_mut().map(|one| {
-                let (id, ring) = (one.sockets[socket], &mut one.ring);
-                one.host.udp_send(now, id, to, &body, ring)
-            });
-            assert_eq!(results[0], results[1], "step {step}");
-            let [fast, long] = hosts.each_mut().map(One::sent);
+            let results = hosts.each_mut().map(|one| one.send(now, socket, to, &body));
+            assert!(results.iter().all(|result| *result == results[0]), "step {step}: {results:?}");
+            let [fast, long, kept] = hosts.each_mut().map(One::sent);
             assert_eq!(fast, long, "step {step}: socket {socket} to {to:?}");
+            let [long, kept] = [long, kept].map(without_ident);
+            assert_eq!(long, kept, "step {step}: socket {socket} to {to:?}, with kept headers");
             sent += u64::from(results[0].is_ok());
             errors += u64::from(results[0].is_err());
         }
@@ -184,6 +232,7 @@ fn a_million_changes_leave_no_stale_frame() {
     // The test is worth something only if all paths were taken often.
     assert!(counters.udp_fast > sent / 20, "{} of {sent} by the fast path", counters.udp_fast);
     assert!(counters.udp_flow > sent / 100, "{} of {sent} by the flow table", counters.udp_flow);
+    assert!(hosts[2].by_kept > sent / 20, "{} of {sent} with kept headers", hosts[2].by_kept);
     assert!(errors > sent / 100 && sent > changes / 2, "{sent} sent, {errors} refused");
 }
 

@@ -4,8 +4,9 @@ use super::shared::one_of;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_rt::Line;
-use linerate_rt::net::{Ip, SERVICES, Service, Services};
-use linerate_stack::{Cidr, Route};
+use linerate_rt::net::{Ip, SERVICES, Served, Service};
+use linerate_stack::{Cidr, Counters, Route};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Arguments for an IP host beside the command's own purpose.
@@ -40,9 +41,11 @@ pub(super) fn set_routes(ip: &mut Ip, routes: &[Route]) -> Result<(), Trouble> {
     routes.iter().try_for_each(|route| ip.host.set_route(*route)).map_err(|e| Trouble::usage(e.to_string()))
 }
 
-/// All counters of a host and its services, by name.
-pub(super) fn figures(ip: &Ip, services: &Services) -> Vec<(String, u64)> {
-    let counters = ip.host.counters();
+/// All counters of a host and its services, by name. A service's counters are those of all its sockets together.
+pub(super) fn figures(
+    counters: &Counters,
+    services: impl Iterator<Item = (&'static Service, Served)>,
+) -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = [
         ("frames", counters.frames),
         ("echoes", counters.echoes),
@@ -60,21 +63,32 @@ pub(super) fn figures(ip: &Ip, services: &Services) -> Vec<(String, u64)> {
     .map(|(name, n)| (name.to_owned(), n))
     .into();
     all.extend(counters.discards().map(|(name, n)| (format!("discarded.{name}"), n)));
-    for (service, served) in services.served() {
-        if served.received > 0 {
-            all.push((format!("{}.received", service.name), served.received));
-            all.push((format!("{}.sent", service.name), served.sent));
-            all.push((format!("{}.unsent", service.name), served.unsent));
+    let mut of_services = vec![Served::default(); SERVICES.len()];
+    for (service, served) in services {
+        if let Some(at) = SERVICES.iter().position(|row| row.name == service.name) {
+            of_services[at] += served;
         }
+    }
+    for (service, served) in SERVICES.iter().zip(of_services).filter(|(_, served)| served.received > 0) {
+        all.push((format!("{}.received", service.name), served.received));
+        all.push((format!("{}.sent", service.name), served.sent));
+        all.push((format!("{}.unsent", service.name), served.unsent));
     }
     all
 }
 
 /// Drops of the port and counters of an adapter's interface, by name, without zeros.
-pub(super) fn adapter_figures(line: &Line, interface: usize) -> Vec<(String, u64)> {
-    let dropped = line.tx_counters().dropped;
-    let mut all: Vec<_> = dropped.iter().map(|(name, n)| (format!("tx_dropped.{name}"), n)).collect();
-    let control = line.control();
+pub(super) fn adapter_figures<'a>(lines: impl Iterator<Item = &'a Line>, interface: usize) -> Vec<(String, u64)> {
+    let mut dropped = BTreeMap::new();
+    let mut control = None;
+    for line in lines {
+        let of_queue = line.tx_counters().dropped;
+        of_queue.iter().for_each(|(name, n)| *dropped.entry(format!("tx_dropped.{name}")).or_insert(0) += n);
+        // The adapter's own counters are those of all its queues.
+        control = Some(line.control());
+    }
+    let mut all: Vec<_> = dropped.into_iter().collect();
+    let Some(control) = control else { return all };
     if let Ok(counters) = control.counters(interface) {
         all.extend(counters.iter().map(|(name, n)| (format!("nic.{name}"), n)));
     }

@@ -6,7 +6,7 @@ use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
-use linerate_nic::{Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
+use linerate_nic::{ClassWeights, Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
 use linerate_port::open;
 use std::process::ExitCode;
 
@@ -122,7 +122,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
     }
     let nic = adapter(port)?;
     let control = nic.control();
-    let fresh = control.settings(0)?;
+    let fresh = Fresh { interface: control.settings(0)?, classes: control.class_weights() };
     let mut all = Vec::new();
     if forget {
         // Words that cannot be applied any more are forgotten as well.
@@ -132,7 +132,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
     }
     let before = state(&control);
     if forget {
-        control.change(0, |settings| *settings = fresh.clone())?;
+        fresh.restore(&control)?;
     } else {
         apply(&control, words)?;
         all.extend_from_slice(words);
@@ -156,18 +156,26 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
         ))
 }
 
+/// Settings of a new adapter.
+struct Fresh {
+    interface: ViSettings,
+    classes: ClassWeights,
+}
+
+impl Fresh {
+    fn restore(&self, control: &Control) -> Result<(), NicError> {
+        control.set_class_weights(self.classes.clone());
+        control.change(0, |settings| *settings = self.interface.clone())
+    }
+}
+
 /// Words that are needed: without any of them the state would differ.
-fn needed(
-    control: &Control,
-    fresh: &ViSettings,
-    mut words: Vec<String>,
-    wanted: &State,
-) -> Result<Vec<String>, Trouble> {
+fn needed(control: &Control, fresh: &Fresh, mut words: Vec<String>, wanted: &State) -> Result<Vec<String>, Trouble> {
     let mut at = 0;
     while at < words.len() {
         let mut fewer = words.clone();
         fewer.remove(at);
-        control.change(0, |settings| *settings = fresh.clone())?;
+        fresh.restore(control)?;
         if apply(control, &fewer).is_ok() && state(control) == *wanted {
             words = fewer;
         } else {

@@ -7,8 +7,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::net::{NetError, Node, Options, Service, Serving};
-use linerate_rt::{WaitMode, Waiter, run as run_machine};
-use linerate_stack::{Cidr, Route};
+use linerate_rt::{Stop, WaitMode, Waiter, run as run_machine};
+use linerate_stack::{Cidr, Counters, Route};
 use linerate_wire::{MacAddr, VlanTag};
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
@@ -98,17 +98,19 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     let options =
         Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
     let words: Option<Vec<String>> = arguments.nic.map(|words| words.into_iter().filter(|w| !w.is_empty()).collect());
-    let mut node = match super::nic::for_host(&name, words.as_deref())? {
-        Some(nic) => Node::over_nic(nic, &arguments.addr, &options)?,
-        None => Node::open(&name, &arguments.addr, &options)?,
+    let mut nodes = match super::nic::for_host(&name, words.as_deref())? {
+        Some(nic) => Node::shards(nic, &arguments.addr, &options)?,
+        None => Node::open_shards(&name, &arguments.addr, &options)?,
     };
     confine(&[]);
-    ip::set_routes(&mut node.ip, &arguments.route)?;
-    node.announce(linerate_rt::monotonic_ns());
-    let mut serving = Serving::new(node, &arguments.services)
+    ip::set_routes(&mut nodes[0].ip, &arguments.route)?;
+    nodes[0].announce(linerate_rt::monotonic_ns());
+    let serving = nodes.into_iter().map(|node| Serving::new(node, &arguments.services));
+    let mut all = serving
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
-        let node = serving.node();
+        let node = all[0].node();
         let info = node.line().info();
         let addresses: Vec<String> = node.ip.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
@@ -119,38 +121,56 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         if let Ok(settings) = node.line().control().settings(0) {
             text += &format!("adapter: options={}\n", settings.flags.enabled());
         }
+        if all.len() > 1 {
+            text += &format!("{} queues, a thread each\n", all.len());
+        }
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
         print(&text);
     }
     stop_after(&stop, arguments.seconds);
-    run_machine(&mut serving, &mut Waiter::new(arguments.wait), &stop);
-    print(&if arguments.json { document(&serving) } else { table(&serving) });
+    serve(&mut all, arguments.wait, &stop)?;
+    print(&if arguments.json { document(&all) } else { table(&all) });
     Ok(ended(&stop))
 }
 
-fn figures(serving: &Serving) -> Vec<(String, u64)> {
-    let node = serving.node();
-    let mut all = ip::figures(&node.ip, serving.services());
-    all.extend(ip::adapter_figures(node.line(), 0));
-    all
+/// Runs each shard in a thread, the first one in this.
+fn serve(all: &mut [Serving], wait: WaitMode, stop: &Stop) -> Result<(), Trouble> {
+    let Some((first, others)) = all.split_first_mut() else { return Ok(()) };
+    std::thread::scope(|scope| {
+        for shard in others {
+            let thread = std::thread::Builder::new().name("queue".into());
+            let started = thread.spawn_scoped(scope, || run_machine(shard, &mut Waiter::new(wait), stop));
+            if let Err(error) = started {
+                stop.ask(0);
+                return Err(Trouble::failed(format!("no thread for a queue: {error}")));
+            }
+        }
+        run_machine(first, &mut Waiter::new(wait), stop);
+        Ok(())
+    })
 }
 
-fn table(serving: &Serving) -> String {
-    figures(serving).iter().map(|(name, n)| format!("{name:28} {n}\n")).collect()
+fn figures(all: &[Serving]) -> Vec<(String, u64)> {
+    let mut counters = Counters::default();
+    all.iter().for_each(|shard| counters += *shard.node().ip.host.counters());
+    let services = all.iter().flat_map(|shard| shard.services().served());
+    let mut figures = ip::figures(&counters, services);
+    figures.extend(ip::adapter_figures(all.iter().map(|shard| shard.node().line()), 0));
+    figures
 }
 
-fn document(serving: &Serving) -> String {
-    // IPv4 and IPv6 counters of a service are added up.
-    let mut counters = Map::new();
-    for (name, n) in figures(serving) {
-        let before = counters.get(&name).and_then(Value::as_u64).unwrap_or(0);
-        counters.insert(name, json!(before + n));
-    }
-    let info = serving.node().line().info();
+fn table(all: &[Serving]) -> String {
+    figures(all).iter().map(|(name, n)| format!("{name:28} {n}\n")).collect()
+}
+
+fn document(all: &[Serving]) -> String {
+    let counters: Map<String, Value> = figures(all).into_iter().map(|(name, n)| (name, json!(n))).collect();
+    let node = all[0].node();
+    let (info, host) = (node.line().info(), &node.ip.host);
     let document = json!({
-        "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path,
-        "addresses": serving.node().ip.host.addresses().iter().map(Cidr::to_string).collect::<Vec<_>>(),
-        "mac": serving.node().ip.host.mac().to_string(), "mtu": serving.node().ip.host.mtu(), "counters": counters,
+        "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path, "queues": all.len(),
+        "addresses": host.addresses().iter().map(Cidr::to_string).collect::<Vec<_>>(),
+        "mac": host.mac().to_string(), "mtu": host.mtu(), "counters": counters,
     });
     format!("{document}\n")
 }

@@ -42,6 +42,15 @@ fn flags_are_printed_as_published_and_changed_by_the_published_rules() {
     // Words that restore a default are not saved.
     let (code, text, _) = nic(config, &["set", "-i", "null:", "lro", "mtu=1500", "tx.rate=0"]);
     assert!(code == 0 && text.contains("saved for null:: -txcsum\n"), "{text}");
+    // The adapter's traffic classes are kept and forgotten like an interface's settings.
+    let (code, text, _) = nic(config, &["set", "-i", "null:", "tx.class_weights=1,3", "tx.priority=5"]);
+    assert!(code == 0 && text.contains("tx.class_weights: 1 -> 1,3\n"), "{text}");
+    let (code, text, _) = nic(config, &["set", "-i", "null:", "tx.class_weights=1", "tx.priority=0"]);
+    assert!(code == 0 && text.contains("saved for null:: -txcsum\n"), "{text}");
+    nic(config, &["set", "-i", "null:", "tx.class_weights=2,1"]);
+    let (code, text, _) = nic(config, &["set", "-i", "null:", "default"]);
+    assert!(code == 0 && text.contains("tx.class_weights: 2,1 -> 1\n"), "{text}");
+    nic(config, &["set", "-i", "null:", "-txcsum"]);
     let (code, text, _) = nic(config, &["set", "-i", "null:", "lro"]);
     assert!(code == 0 && text.contains("nothing changed"), "{text}");
     let (code, text, _) = nic(config, &["set", "-i", "null:", "default"]);

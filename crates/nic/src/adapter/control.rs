@@ -1,5 +1,6 @@
 //! Settings and counters from any thread.
 
+use super::classes::{ClassWeights, MAX_WEIGHT};
 use super::count::{RxLedger, ViCounters};
 use super::demux::{MAX_TYPES, named};
 use super::settings::{Shared, ViSettings};
@@ -11,8 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most addresses of an interface besides its own.
 pub(super) const MAX_ADDRESSES: usize = 32;
-/// Heaviest weight.
-pub(super) const MAX_WEIGHT: u32 = 1000;
 
 /// Why an adapter, or a setting, cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -222,6 +221,17 @@ impl Control {
             self.tell(vis)?;
             Ok(done)
         })
+    }
+
+    /// Weights of the adapter's traffic classes.
+    #[must_use]
+    pub fn class_weights(&self) -> ClassWeights {
+        self.shared.now().classes.clone()
+    }
+
+    /// Changes the adapter's traffic classes, all of them; they are in force with each queue's next sync.
+    pub fn set_class_weights(&self, classes: ClassWeights) {
+        self.shared.replace_classes(classes);
     }
 
     /// Enables a flag, or with `-` before it disables it, in FreeBSD's or ethtool's words; gives all flags that changed,

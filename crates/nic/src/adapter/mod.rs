@@ -6,6 +6,7 @@
 
 mod batch;
 mod cap;
+mod classes;
 mod control;
 mod count;
 mod demux;
@@ -19,6 +20,7 @@ mod tx;
 mod work;
 
 pub use cap::{FRAMING, on_the_wire};
+pub use classes::{ClassWeights, ClassWeightsError};
 pub use control::{Control, NicError};
 pub use count::{Count, RxLedger, ViCounters};
 pub use frame::{RxFrame, RxMeta};
@@ -29,6 +31,7 @@ pub use tx::NicTx;
 
 use crate::flags::{AdapterFlags, Flags, PUBLISHED};
 use linerate_port::{Info, Link, Port};
+use linerate_wire::Priority;
 use settings::Shared;
 use std::sync::Arc;
 
@@ -154,6 +157,7 @@ fn interface(mac: [u8; 6], k: usize, info: &Info, capabilities: Flags) -> ViSett
         mtu: info.mtu.min(if jumbo { MAX_MTU } else { 1500 }),
         flags,
         rate: None,
+        priority: Priority::default(),
         weight: 1,
         rss: None,
         steering: None,

@@ -1,24 +1,35 @@
 //! An adapter's parameters by sysctl-like names, each with its documented default beside what it is.
 
 use super::batch::SLOTS;
+use super::classes::ClassWeights;
 use super::control::{Control, NicError};
 use super::rx::LRO;
 use super::settings::ViSettings;
 use crate::flags::FLAGS;
 use linerate_offload::{HashTypes, Rss, SYMMETRIC_KEY};
 use linerate_port::{Info, nearest};
+use linerate_wire::Priority;
 use std::sync::Arc;
 
-/// A parameter of an interface.
+/// A parameter of an interface, of its adapter or of the port below.
 pub struct Parameter {
     /// Its name behind `dev.lr.N.`.
     pub name: &'static str,
-    /// What it is, in which unit, and how it is set if not by its name.
+    /// Meaning and unit, and how it is set if not by its name.
     pub about: &'static str,
     /// Its documented default.
     pub default: &'static str,
-    actual: fn(&ViSettings, &Info) -> String,
-    set: Option<fn(&mut ViSettings, &str) -> Option<()>>,
+    of: Owner,
+}
+
+/// Owner of a parameter, with how it is read there and set.
+enum Owner {
+    /// The port, or the code: it is read only.
+    Port(fn(&Info) -> String),
+    /// The interface alone.
+    Interface { actual: fn(&ViSettings) -> String, set: fn(&mut ViSettings, &str) -> Option<()> },
+    /// The adapter: all interfaces have it in common.
+    Adapter { actual: fn(&ClassWeights) -> String, set: fn(&str) -> Option<ClassWeights> },
 }
 
 /// All of them.
@@ -27,144 +38,167 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "up",
         about: "takes part: 1 or 0",
         default: "1",
-        actual: |vi, _| bit(vi.up),
-        set: Some(|vi, value| switch(&mut vi.up, value)),
+        of: Owner::Interface { actual: |vi| bit(vi.up), set: |vi, value| switch(&mut vi.up, value) },
     },
     Parameter {
         name: "mtu",
         about: "largest payload of a frame, bytes; at most the port's (mtu= of the port) and 9216",
         default: "the port's (1500)",
-        actual: |vi, _| vi.mtu.to_string(),
-        set: Some(|vi, value| assign(&mut vi.mtu, value.parse().ok())),
+        of: Owner::Interface {
+            actual: |vi| vi.mtu.to_string(),
+            set: |vi, value| assign(&mut vi.mtu, value.parse().ok()),
+        },
     },
     Parameter {
         name: "mac",
         about: "its own address",
         default: "the port's, or a local one made of its name",
-        actual: |vi, _| vi.mac.map(|byte| format!("{byte:02x}")).join(":"),
-        set: Some(|vi, value| assign(&mut vi.mac, address(value))),
+        of: Owner::Interface {
+            actual: |vi| vi.mac.map(|byte| format!("{byte:02x}")).join(":"),
+            set: |vi, value| assign(&mut vi.mac, address(value)),
+        },
     },
     Parameter {
         name: "promisc",
         about: "receives all that comes: 1 or 0",
         default: "0",
-        actual: |vi, _| bit(vi.promiscuous),
-        set: Some(|vi, value| switch(&mut vi.promiscuous, value)),
+        of: Owner::Interface { actual: |vi| bit(vi.promiscuous), set: |vi, value| switch(&mut vi.promiscuous, value) },
     },
     Parameter {
         name: "allmulti",
         about: "receives all multicasts: 1 or 0",
         default: "0",
-        actual: |vi, _| bit(vi.all_multicast),
-        set: Some(|vi, value| switch(&mut vi.all_multicast, value)),
+        of: Owner::Interface {
+            actual: |vi| bit(vi.all_multicast),
+            set: |vi, value| switch(&mut vi.all_multicast, value),
+        },
     },
     Parameter {
         name: "tx.ring_size",
         about: "slots of each transmit ring (slots= of the port)",
         default: "1024",
-        actual: |_, port| port.slots.to_string(),
-        set: None,
+        of: Owner::Port(|port| port.slots.to_string()),
     },
     Parameter {
         name: "tx.queues",
         about: "transmit queues (queues= of the port)",
         default: "1",
-        actual: |_, port| port.tx_queues.to_string(),
-        set: None,
+        of: Owner::Port(|port| port.tx_queues.to_string()),
     },
     Parameter {
         name: "tx.rate",
         about: "most that it sends, bit/s on the wire, 24 bytes of framing a frame included; 0 is no limit",
         default: "0",
-        actual: |vi, _| vi.rate.unwrap_or(0).to_string(),
-        set: Some(|vi, value| {
-            let rate = scaled(value)?;
-            vi.rate = (rate > 0).then_some(rate);
-            Some(())
-        }),
+        of: Owner::Interface {
+            actual: |vi| vi.rate.unwrap_or(0).to_string(),
+            set: |vi, value| {
+                let rate = scaled(value)?;
+                vi.rate = (rate > 0).then_some(rate);
+                Some(())
+            },
+        },
     },
     Parameter {
         name: "tx.weight",
-        about: "its share of the link against the others', 1 to 1000",
+        about: "its share of the link against the others' of its traffic class, 1 to 1000",
         default: "1",
-        actual: |vi, _| vi.weight.to_string(),
-        set: Some(|vi, value| assign(&mut vi.weight, value.parse().ok())),
+        of: Owner::Interface {
+            actual: |vi| vi.weight.to_string(),
+            set: |vi, value| assign(&mut vi.weight, value.parse().ok()),
+        },
+    },
+    Parameter {
+        name: "tx.priority",
+        about: "its 802.1Q priority, 0 to 7, which chooses its traffic class among tx.class_weights",
+        default: "0",
+        of: Owner::Interface {
+            actual: |vi| vi.priority.number().to_string(),
+            set: |vi, value| assign(&mut vi.priority, value.parse().ok().and_then(Priority::new)),
+        },
+    },
+    Parameter {
+        name: "tx.class_weights",
+        about: "shares of the link of the adapter's traffic classes against each other, the first for class 0: 1 to 8 \
+                numbers of 1 to 1000, with commas between",
+        default: "1",
+        of: Owner::Adapter { actual: ClassWeights::to_string, set: |value| value.parse().ok() },
     },
     Parameter {
         name: "rx.ring_size",
         about: "slots of each receive ring (slots= of the port)",
         default: "1024",
-        actual: |_, port| port.slots.to_string(),
-        set: None,
+        of: Owner::Port(|port| port.slots.to_string()),
     },
     Parameter {
         name: "rx.queues",
         about: "receive queues of the port (queues= of the port)",
         default: "1",
-        actual: |_, port| port.rx_queues.to_string(),
-        set: None,
+        of: Owner::Port(|port| port.rx_queues.to_string()),
     },
     Parameter {
         name: "rx.batch",
         about: "slots taken in one poll at most",
         default: "256",
-        actual: |_, _| SLOTS.to_string(),
-        set: None,
+        of: Owner::Port(|_| SLOTS.to_string()),
     },
     Parameter {
         name: "rx.rss_queues",
         about: "queues that flows are spread over by hash, 1 to 128; 1 hashes nothing",
         default: "1",
-        actual: |vi, _| vi.rss.as_ref().map_or(1, |rss| rss.queues()).to_string(),
-        set: Some(|vi, value| {
-            let queues = value.parse().ok().filter(|n| (1..=128).contains(n))?;
-            let mut rss = Rss::new(queues);
-            if let Some(before) = &vi.rss {
-                rss.set_key(*before.toeplitz().key());
-                rss.set_types(before.types());
-            }
-            vi.rss = (queues > 1).then(|| Arc::new(rss));
-            Some(())
-        }),
+        of: Owner::Interface {
+            actual: |vi| vi.rss.as_ref().map_or(1, |rss| rss.queues()).to_string(),
+            set: |vi, value| {
+                let queues = value.parse().ok().filter(|n| (1..=128).contains(n))?;
+                let mut rss = Rss::new(queues);
+                if let Some(before) = &vi.rss {
+                    rss.set_key(*before.toeplitz().key());
+                    rss.set_types(before.types());
+                }
+                vi.rss = (queues > 1).then(|| Arc::new(rss));
+                Some(())
+            },
+        },
     },
     Parameter {
         name: "rx.rss_types",
         about: "what is hashed: names joined by + of ipv4, tcpv4, udpv4, ipv6, tcpv6, udpv6 and fcoe, all or none (once \
                 rx.rss_queues is above 1)",
         default: "all",
-        actual: |vi, _| vi.rss.as_ref().map_or(HashTypes::NONE, |rss| rss.types()).to_string(),
-        set: Some(|vi, value| {
-            let types = value.parse().ok()?;
-            Arc::make_mut(vi.rss.as_mut()?).set_types(types);
-            Some(())
-        }),
+        of: Owner::Interface {
+            actual: |vi| vi.rss.as_ref().map_or(HashTypes::NONE, |rss| rss.types()).to_string(),
+            set: |vi, value| {
+                let types = value.parse().ok()?;
+                Arc::make_mut(vi.rss.as_mut()?).set_types(types);
+                Some(())
+            },
+        },
     },
     Parameter {
         name: "rx.rss_symmetric",
         about: "both directions of a flow get one hash: 1 or 0 (once rx.rss_queues is above 1)",
         default: "0",
-        actual: |vi, _| bit(vi.rss.as_ref().is_some_and(|rss| *rss.toeplitz().key() == SYMMETRIC_KEY)),
-        set: Some(|vi, value| {
-            let mut wanted = false;
-            switch(&mut wanted, value)?;
-            let rss = Arc::make_mut(vi.rss.as_mut()?);
-            rss.set_key(if wanted { SYMMETRIC_KEY } else { linerate_offload::DEFAULT_KEY });
-            Some(())
-        }),
+        of: Owner::Interface {
+            actual: |vi| bit(vi.rss.as_ref().is_some_and(|rss| *rss.toeplitz().key() == SYMMETRIC_KEY)),
+            set: |vi, value| {
+                let mut wanted = false;
+                switch(&mut wanted, value)?;
+                let rss = Arc::make_mut(vi.rss.as_mut()?);
+                rss.set_key(if wanted { SYMMETRIC_KEY } else { linerate_offload::DEFAULT_KEY });
+                Some(())
+            },
+        },
     },
     Parameter {
         name: "lro.flows",
         about: "flows merged at once on each queue",
         default: "256",
-        actual: |_, _| LRO.flows.to_string(),
-        set: None,
+        of: Owner::Port(|_| LRO.flows.to_string()),
     },
     Parameter {
         name: "lro.segments",
         about: "segments merged into one packet at most",
         default: "64",
-        actual: |_, _| LRO.max_pieces.to_string(),
-        set: None,
+        of: Owner::Port(|_| LRO.max_pieces.to_string()),
     },
 ];
 
@@ -172,18 +206,23 @@ impl Parameter {
     /// True if it can be set by its name.
     #[must_use]
     pub fn can_be_set(&self) -> bool {
-        self.set.is_some()
+        !matches!(self.of, Owner::Port(_))
     }
 }
 
 impl Control {
-    /// An interface's parameters: each with its value.
+    /// An interface's parameters, its adapter's and its port's: each with its value.
     ///
     /// # Errors
     /// [`NicError::NoInterface`].
     pub fn parameters(&self, vi: usize) -> Result<Vec<(&'static Parameter, String)>, NicError> {
-        let settings = self.settings(vi)?;
-        Ok(PARAMETERS.iter().map(|row| (row, (row.actual)(&settings, self.port()))).collect())
+        let (settings, classes) = (self.settings(vi)?, self.class_weights());
+        let actual = |row: &Parameter| match row.of {
+            Owner::Port(actual) => actual(self.port()),
+            Owner::Interface { actual, .. } => actual(&settings),
+            Owner::Adapter { actual, .. } => actual(&classes),
+        };
+        Ok(PARAMETERS.iter().map(|row| (row, actual(row))).collect())
     }
 
     /// Sets a parameter by its name.
@@ -204,13 +243,18 @@ impl Control {
             };
             return refuse(format!("{}: no such parameter; {mend}", tidy(name)));
         };
-        let Some(set) = row.set else {
-            return refuse(format!("{name} cannot be set here; it is: {}", row.about));
-        };
-        self.try_change(vi, |settings| match set(settings, value) {
-            Some(()) => Ok(()),
-            None => refuse(format!("{name}={} will not do; it is: {}", tidy(value), row.about)),
-        })
+        let will_not_do = || NicError::Parameter(format!("{name}={} will not do; it is: {}", tidy(value), row.about));
+        match row.of {
+            Owner::Port(_) => refuse(format!("{name} cannot be set here; it is: {}", row.about)),
+            Owner::Interface { set, .. } => {
+                self.try_change(vi, |settings| set(settings, value).ok_or_else(will_not_do))
+            }
+            Owner::Adapter { set, .. } => {
+                self.settings(vi)?;
+                self.set_class_weights(set(value).ok_or_else(will_not_do)?);
+                Ok(())
+            }
+        }
     }
 }
 

@@ -240,6 +240,7 @@ mod tests {
     use super::*;
     use crate::flags::AdapterFlags;
     use linerate_ring::{Region, RegionConfig, Sharing};
+    use linerate_wire::Priority;
 
     fn interface() -> ViSettings {
         ViSettings {
@@ -253,6 +254,7 @@ mod tests {
             mtu: 1500,
             flags: AdapterFlags::new(Flags(u32::MAX)),
             rate: None,
+            priority: Priority::default(),
             weight: 1,
             rss: None,
             steering: None,

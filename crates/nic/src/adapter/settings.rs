@@ -2,11 +2,13 @@
 //! one number, the generation, once a batch, and fetch the settings anew when it has changed.
 
 use super::cap::Bucket;
+use super::classes::ClassWeights;
 use super::count::{LedgerCells, ViCells};
 use super::demux::Demux;
+use super::share::Part;
 use crate::flags::{AdapterFlags, Flags};
 use linerate_offload::{Rss, Steering};
-use linerate_wire::EtherType;
+use linerate_wire::{EtherType, Priority};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +36,11 @@ pub struct ViSettings {
     pub flags: AdapterFlags,
     /// Most that it may send, in bit/s on the wire: framing of 24 bytes a frame included.
     pub rate: Option<u64>,
-    /// Its share of the link when there is not enough for all: 1 to 1000, against the others' weights.
+    /// Its 802.1Q priority, which chooses its traffic class ([`ClassWeights`]). It is the interface's: tags of single
+    /// frames, with other priorities, change nothing in how the link is shared.
+    pub priority: Priority,
+    /// Its share of what its traffic class has of the link when there is not enough for all: 1 to 1000, against the
+    /// weights of the others in that class.
     pub weight: u32,
     /// How its flows are spread over receive queues; None hashes nothing.
     pub rss: Option<Arc<Rss>>,
@@ -56,15 +62,21 @@ impl ViSettings {
     }
 }
 
-/// All interfaces' settings as the threads use them.
+/// All interfaces' settings, and the adapter's, as the threads use them.
 pub(crate) struct Compiled {
     pub(crate) vis: Vec<ViSettings>,
+    pub(crate) classes: ClassWeights,
     pub(crate) demux: Demux,
 }
 
 impl Compiled {
-    pub(crate) fn new(vis: Vec<ViSettings>) -> Self {
-        Self { demux: Demux::new(&vis), vis }
+    pub(crate) fn new(vis: Vec<ViSettings>, classes: ClassWeights) -> Self {
+        Self { demux: Demux::new(&vis), vis, classes }
+    }
+
+    /// Each interface's part of the link.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        self.vis.iter().map(|vi| Part { class: self.classes.class(vi.priority), weight: vi.weight }).collect()
     }
 }
 
@@ -94,7 +106,7 @@ impl Shared {
             cells: (0..queues).map(cells).collect(),
             buckets: vis.iter().map(|_| Bucket::default()).collect(),
             generation: AtomicU64::new(1),
-            compiled: Mutex::new(Arc::new(Compiled::new(vis))),
+            compiled: Mutex::new(Arc::new(Compiled::new(vis, ClassWeights::default()))),
         }
     }
 
@@ -109,13 +121,20 @@ impl Shared {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts other settings in force, made of those that are; an error leaves all as it was.
+    /// Puts other settings of interfaces in force, made of those that are; an error leaves all as it was.
     pub(crate) fn replace<T, E>(&self, change: impl FnOnce(&mut Vec<ViSettings>) -> Result<T, E>) -> Result<T, E> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let mut vis = compiled.vis.clone();
         let done = change(&mut vis)?;
-        *compiled = Arc::new(Compiled::new(vis));
+        *compiled = Arc::new(Compiled::new(vis, compiled.classes.clone()));
         self.generation.fetch_add(1, Ordering::Release);
         Ok(done)
+    }
+
+    /// Puts other weights of the traffic classes in force.
+    pub(crate) fn replace_classes(&self, classes: ClassWeights) {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        *compiled = Arc::new(Compiled::new(compiled.vis.clone(), classes));
+        self.generation.fetch_add(1, Ordering::Release);
     }
 }

@@ -63,7 +63,7 @@ impl NicTx {
             port,
             cells: shared.cells[queue].clone(),
             seen: 0,
-            share: Share::new(&[]),
+            share: Share::new(&settings.classes, &[]),
             alone: false,
             quick: 0,
             frames: 0,
@@ -150,11 +150,11 @@ impl NicTx {
         self.seen = self.shared.generation();
         self.settings = self.shared.now();
         let one_slot = self.port.ring.usable().min(self.largest).saturating_sub(ETHERNET);
-        let weights: Vec<_> = self.settings.vis.iter().map(|vi| vi.weight).collect();
-        if !self.share.has(&weights) {
-            self.share = Share::new(&weights);
+        let parts = self.settings.parts();
+        if !self.share.has(&self.settings.classes, &parts) {
+            self.share = Share::new(&self.settings.classes, &parts);
         }
-        self.alone = weights.len() == 1;
+        self.alone = parts.len() == 1;
         let vis = self.settings.vis.iter().map(|vi| {
             let cap = vi.rate.map(|rate| Cap::new(rate, vi.mtu + ETHERNET));
             let quick = if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 };

@@ -2,7 +2,7 @@
 
 use crate::common::{A, Kind, pair, payload, queues, send};
 use linerate_nic::Nic;
-use linerate_nic::{Count, Flags, NicConfig, NicError, NicQueue, on_the_wire};
+use linerate_nic::{Control, Count, Flags, NicConfig, NicError, NicQueue, on_the_wire};
 use linerate_offload::{Frames, Sink};
 use linerate_port::open;
 
@@ -240,16 +240,12 @@ fn a_capped_interface_sends_its_rate_on_the_wire_and_no_more() {
     assert!((0..1000).all(|_| queue.tx.send(0, &[1; 60], &[], None)), "the cap is gone");
 }
 
-#[test]
-fn the_link_is_shared_by_weight_when_all_want_it() {
-    let mut nics = pair(",slots=64", &many(4), &many(1));
+/// Bytes that the left adapter's interfaces send over a small ring when all always have frames of these sizes.
+fn flood<const N: usize>(prepare: impl FnOnce(&Control), sizes: [usize; N]) -> [u64; N] {
+    let mut nics = pair(",slots=64", &many(N), &many(1));
     let [mut a, mut b] = queues(&mut nics);
     nics[1].control().change(0, |vi| vi.promiscuous = true).unwrap();
-    let weights = [1, 2, 4, 1];
-    let sizes = [60, 1514, 512, 1514];
-    for (vi, weight) in weights.iter().enumerate() {
-        nics[0].control().set_parameter(vi, "tx.weight", &weight.to_string()).unwrap();
-    }
+    prepare(&nics[0].control());
     let frames: Vec<_> = sizes.iter().map(|size| vec![3; *size]).collect();
     for round in 0..20_000u64 {
         a.tx.sync(round * 1000);
@@ -260,13 +256,59 @@ fn the_link_is_shared_by_weight_when_all_want_it() {
         b.rx.poll(0);
         b.rx.receive(0, usize::MAX, |_| ());
     }
-    let control = nics[0].control();
-    let bytes: Vec<u64> = (0..4).map(|vi| control.counters(vi).unwrap().of(Count::TxBytes)).collect();
+    std::array::from_fn(|vi| nics[0].control().counters(vi).unwrap().of(Count::TxBytes))
+}
+
+#[test]
+fn the_link_is_shared_by_weight_when_all_want_it() {
+    let weights = [1, 2, 4, 1];
+    let give = |control: &Control| {
+        for (vi, weight) in weights.iter().enumerate() {
+            control.set_parameter(vi, "tx.weight", &weight.to_string()).unwrap();
+        }
+    };
+    let bytes = flood(give, [60, 1514, 512, 1514]);
     let total: u64 = bytes.iter().sum();
     for (vi, weight) in weights.iter().enumerate() {
         let wanted = total * weight / 8;
         assert!(bytes[vi].abs_diff(wanted) < total / 100, "{vi}: {} of {wanted}", bytes[vi]);
     }
+}
+
+/// An interface's priority chooses its class, whatever its frames' tags say.
+#[test]
+fn the_link_is_shared_by_class_and_then_by_weight() {
+    // With three classes, priorities 0 to 3 are in class 0, 4 and 5 in class 1, 6 and 7 in class 2.
+    let interfaces = [(0, 4), (3, 1), (5, 1), (6, 2), (7, 1)];
+    let give = |control: &Control| {
+        control.set_parameter(0, "tx.class_weights", "1,3,4").unwrap();
+        for (vi, (priority, weight)) in interfaces.iter().enumerate() {
+            control.set_parameter(vi, "tx.priority", &format!("{priority}")).unwrap();
+            control.change(vi, |vi| vi.weight = *weight).unwrap();
+        }
+    };
+    let bytes = flood(give, [1514, 60, 512, 1514, 60]);
+    let total: u64 = bytes.iter().sum();
+    for (vi, (share, of)) in [(4, 40), (1, 40), (3, 8), (8, 24), (4, 24)].into_iter().enumerate() {
+        let wanted = total * share / of;
+        assert!(bytes[vi].abs_diff(wanted) < total / 100, "{vi}: {} of {wanted}", bytes[vi]);
+    }
+    // Tags of priority 7 in all frames of class 0: nothing changes.
+    let mut nics = pair(",slots=64", &many(2), &many(1));
+    let [mut a, mut b] = queues(&mut nics);
+    nics[0].control().set_parameter(1, "tx.class_weights", "1,9").unwrap();
+    nics[0].control().set_parameter(1, "tx.priority", "4").unwrap();
+    let frames = [frame(mac(0), 0xe005), frame(mac(0), 0)];
+    for round in 0..20_000u64 {
+        a.tx.sync(round * 1000);
+        for (vi, frame) in frames.iter().enumerate() {
+            while a.tx.send(vi, frame, &[], None) {}
+        }
+        a.tx.sync(round * 1000);
+        b.rx.poll(0);
+    }
+    let [tagged, plain] = [0, 1].map(|vi| nics[0].control().counters(vi).unwrap().of(Count::TxBytes));
+    assert!(plain.abs_diff(9 * tagged) < (plain + tagged) / 20, "{tagged} and {plain}");
 }
 
 /// An interface that found no room, and then has nothing more to send, is waited for a moment only.
@@ -349,6 +391,9 @@ fn settings_that_cannot_be_are_refused_in_one_line_and_change_nothing() {
         ("mac", "01:00:00:00:00:00", "group"),
         ("mac", "02:00", "mac=02:00"),
         ("tx.weight", "0", "1 to 1000"),
+        ("tx.priority", "8", "0 to 7"),
+        ("tx.class_weights", "1,0", "1 to 8 numbers of 1 to 1000"),
+        ("tx.class_weights", "1,1,1,1,1,1,1,1,1", "1 to 8"),
         ("tx.rate", "999", "at least 1000"),
         ("tx.ring_size", "64", "slots="),
         ("colour", "red", "no such parameter; those that can be set are"),
@@ -392,6 +437,9 @@ fn parameters_stand_beside_their_defaults() {
         ("tx.rate", "5M"),
         ("tx.rate", "64k"),
         ("tx.rate", "2G"),
+        ("tx.priority", "7"),
+        ("tx.class_weights", "1,20,300"),
+        ("tx.class_weights", "1"),
         ("rx.rss_queues", "2"),
         ("rx.rss_types", "all"),
         ("rx.rss_types", "none"),

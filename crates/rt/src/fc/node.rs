@@ -7,10 +7,11 @@ use crate::machine::{Machine, Progress};
 use crate::net::{self, Ip, IpTx, NetError, Service, Services};
 use crate::random::random;
 use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
-use linerate_nic::{Control, MAX_MTU, NicError};
+use linerate_nic::{Control, MAX_MTU, NicError, NicRx};
 use linerate_port::{Info, Link, OpenError, Port, Spec};
 use linerate_stack::{BindError, Cidr, Host};
 use linerate_wire::{EtherType, FipFrame, MacAddr, VlanTag, Wwn};
+use std::iter::once;
 use thiserror::Error;
 
 /// Most frames processed between two turns of everything else. With more, both ends of a cable would alternate: one
@@ -105,6 +106,8 @@ pub struct FcNode<S, W> {
     node: Node<S>,
     watcher: W,
     line: Line,
+    /// Receive halves of the adapter's other queues: frames arrive by whichever the port chooses.
+    others: Vec<NicRx>,
     tx: FcTx,
     rx: FcRx,
     /// IP host that shares the port, and its services.
@@ -195,12 +198,14 @@ impl FcPort {
         ask(&control, None)?;
         let ip = self.ip.map(|wanted| host(&control, config.mac, &wanted)).transpose()?;
         let mut line = Line::new(&mut nic, 0).ok_or(FcError::OneWay(self.info.name))?;
+        let others = (1..nic.info().rx_queues).filter_map(|queue| nic.take_rx(queue)).collect();
         Ok(FcNode {
             node: Node::new(config, device),
             watcher,
             tx: FcTx::new(&mut line.tx, FC, config.vlan),
             rx: FcRx::new(FC),
             line,
+            others,
             ip,
             config: *config,
             own: None,
@@ -272,22 +277,27 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     }
 
     fn work(&mut self, now: u64) -> bool {
-        let Self { node, line, tx, rx, watcher, ip, .. } = self;
-        let arrived = match ip {
-            None => {
-                line.take(now);
-                let mut out = tx.over(&mut line.tx, now);
-                rx.receive(&mut line.rx, BATCH, |frame, _| node.handle(now, frame, &mut out))
-            }
-            Some((ip, _)) => {
-                ip.follow(line.control());
-                let Line { rx: queue, tx: way, .. } = line;
-                queue.take(now, BATCH, |interface, frame| match interface {
-                    FC => rx.check(frame.head(), |frame, _| node.handle(now, frame, &mut tx.over(way, now))),
-                    _ => ip.handle(now, frame, way),
-                })
-            }
-        };
+        let Self { node, line, others, tx, rx, watcher, ip, .. } = self;
+        let Line { tx: output, arrivals } = line;
+        if let Some((ip, _)) = ip {
+            ip.follow(arrivals.control());
+        }
+        let mut arrived = 0;
+        for queue in once(&mut arrivals.rx).chain(others) {
+            arrived += match ip {
+                None => {
+                    if queue.is_read() {
+                        queue.poll(now);
+                    }
+                    let mut out = tx.over(output, now);
+                    rx.receive(queue, BATCH, |frame, _| node.handle(now, frame, &mut out))
+                }
+                Some((ip, _)) => queue.take(now, BATCH, |interface, frame| match interface {
+                    FC => rx.check(frame.head(), |frame, _| node.handle(now, frame, &mut tx.over(output, now))),
+                    _ => ip.handle(now, frame, &mut IpTx::new(output, IP)),
+                }),
+            };
+        }
         node.poll(now, &mut tx.over(&mut line.tx, now));
         let own = node.own().map(|(_, mac)| mac);
         if own != self.own {
@@ -310,7 +320,8 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     /// Runs a turn of the IP host; true if there was something to do.
     fn share(&mut self, now: u64) -> bool {
         let Self { ip: Some((ip, services)), line, .. } = self else { return false };
-        let worked = ip.poll(now, line);
+        let Line { tx, arrivals } = &mut *line;
+        let worked = ip.poll(now, arrivals.control(), &mut IpTx::new(tx, IP));
         services.serve(now, ip, line) || worked
     }
 }
@@ -320,7 +331,8 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         if let Some(link) = self.line.changed(now) {
             self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
             if let Some((ip, _)) = &mut self.ip {
-                ip.set_link(now, link, &mut self.line);
+                let Line { tx, arrivals } = &mut self.line;
+                ip.link_changed(arrivals.control(), &mut IpTx::new(tx, IP));
             }
         }
         let mut worked = self.work(now);
@@ -345,6 +357,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         self.line.waits_for(self.node.is_blocked(), visit);
+        self.others.iter_mut().for_each(|queue| visit(queue.port()));
         self.watcher.waits_for(visit);
     }
 

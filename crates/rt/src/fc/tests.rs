@@ -285,6 +285,23 @@ fn a_frame_longer_than_any_of_fcoe_is_counted_and_not_shown() {
     assert_eq!((shown, rx.counters()), (vec![LONGEST], FcRxCounters { frames: 2, too_long: 1, bad_crc: 0 }));
 }
 
+/// A watcher without work, whose node goes on.
+struct Busy;
+
+impl Watcher<Disks> for Busy {
+    fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
+    fn turn(&mut self, _: u64, _: &mut Node<Disks>) -> bool {
+        false
+    }
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
 /// A watcher without work.
 struct Idle;
 
@@ -311,4 +328,39 @@ fn a_node_that_is_done_and_logged_in_nowhere_ends_at_once() {
     let mut node = port.node(&config, disks, Idle).unwrap();
     assert_eq!(node.handle(1), Progress::Worked, "it is to be asked again before it sleeps");
     assert_eq!(node.handle(1), Progress::Done);
+}
+
+/// Regression: of a port with several queues only the first was read.
+#[test]
+fn frames_on_any_queue_reach_the_node_and_its_ip_host() {
+    use crate::net::{Net, Options, SERVICES};
+    let mut ports = open_all(&["cable:fcqueues{1,queues=4", "cable:fcqueues}1,queues=4"]).unwrap();
+    let theirs = FcPort::over(ports.pop().unwrap(), &FcOptions::default()).unwrap();
+    let services: Vec<_> = SERVICES.iter().collect();
+    let theirs = theirs.with_ip(&["10.0.0.2/24".parse().unwrap()], &Options::default(), &services);
+    let config = theirs.config();
+    let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+    let mut node = theirs.node(&config, disks, Busy).unwrap();
+    let stop = crate::Stop::new().unwrap();
+    let nic = Line::adapter(ports.pop().unwrap(), 1, MacAddr([2, 0, 0, 0, 0, 1]), false).unwrap();
+    let ours = crate::net::Node::shards(nic, &["10.0.0.1/24".parse().unwrap()], &Options::default()).unwrap();
+    let answered = std::thread::scope(|scope| {
+        let client = scope.spawn(|| {
+            let net = Net::run(ours).unwrap();
+            // Each socket sends by another queue.
+            let answered = (0..4).map(|_| {
+                let socket = net.udp_bind("0.0.0.0:0".parse().unwrap()).unwrap();
+                socket.set_read_timeout(Some(std::time::Duration::from_secs(20)));
+                socket.send_to(b"hello", "10.0.0.2:7".parse().unwrap()).unwrap();
+                socket.recv(&mut [0; 16]).ok()
+            });
+            let answered: Vec<_> = answered.collect();
+            stop.ask(0);
+            answered
+        });
+        crate::run(&mut node, &mut crate::Waiter::new(crate::WaitMode::Sleep), &stop);
+        client.join().unwrap()
+    });
+    assert_eq!(answered, [Some(5); 4]);
+    assert_eq!(node.ip().unwrap().0.host.counters().udp_received, 4);
 }

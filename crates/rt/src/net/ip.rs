@@ -1,7 +1,7 @@
 //! An IP host as a client of an adapter: it has an interface of it, and shares its queue with others.
 
 use super::node::{NetError, Options};
-use crate::line::Line;
+use crate::line::Arrivals;
 use crate::random::random;
 use linerate_nic::{Control, Flags, NicTx, RxFrame};
 use linerate_offload::Verdict;
@@ -10,13 +10,19 @@ use linerate_ring::{Frame, Meta};
 use linerate_stack::{Cidr, Config, Fills, Host, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
 
-/// The way out of an interface.
+/// The transmit half of an interface.
 pub struct IpTx<'a> {
     nic: &'a mut NicTx,
     interface: usize,
 }
 
-impl IpTx<'_> {
+impl<'a> IpTx<'a> {
+    /// Sends from an interface.
+    #[inline]
+    pub(crate) fn new(nic: &'a mut NicTx, interface: usize) -> Self {
+        Self { nic, interface }
+    }
+
     /// Hands on what was sent, and gets sent slots back.
     #[inline]
     pub fn sync(&mut self, now: u64) {
@@ -41,16 +47,18 @@ impl Transmit for IpTx<'_> {
     }
 }
 
-/// An IP host on an interface. It follows when the interface's settings are changed.
+/// An IP host on an interface, or the shard of it that has one of the interface's queues. It follows when the
+/// interface's settings are changed.
 pub struct Ip {
     /// The host.
     pub host: Host,
     interface: usize,
-    /// The generation of the settings that the host knows.
+    /// True for the shard that announces the addresses of all.
+    leads: bool,
+    /// Generation of the settings that the host knows.
     known: u64,
-    up: bool,
     software: bool,
-    /// A merged frame's bytes, from head to end.
+    /// Bytes of a merged frame, from head to end.
     merged: Vec<u8>,
 }
 
@@ -70,19 +78,31 @@ impl Ip {
         config.vlan = options.vlan;
         let mut host = Host::new(&config)?;
         addresses.iter().try_for_each(|address| host.add_address(*address))?;
-        let up = control.link() == Link::Up;
-        let mut ip = Self { host, interface, known: 0, up, software: options.software, merged: Vec::new() };
+        let software = options.software;
+        let mut ip = Self { host, interface, leads: true, known: 0, software, merged: Vec::new() };
         ip.follow(control);
         Ok(ip)
     }
 
-    /// The host, and its way out through a line.
+    /// The shard of another queue.
+    pub(crate) fn shard(&self) -> Self {
+        let Self { interface, software, .. } = *self;
+        Self { host: self.host.shard(), interface, leads: false, known: 0, software, merged: Vec::new() }
+    }
+
+    /// The interface.
+    #[inline]
+    pub(crate) fn interface(&self) -> usize {
+        self.interface
+    }
+
+    /// The host, and its output through a queue.
     #[inline]
     pub fn over<'a>(&'a mut self, nic: &'a mut NicTx) -> (&'a mut Host, IpTx<'a>) {
         (&mut self.host, IpTx { nic, interface: self.interface })
     }
 
-    /// Takes over what was changed at the adapter.
+    /// Takes over settings that were changed at the adapter.
     pub(crate) fn follow(&mut self, control: &Control) {
         let generation = control.generation();
         if generation == self.known {
@@ -91,65 +111,53 @@ impl Ip {
         self.known = generation;
         let Ok(settings) = control.settings(self.interface) else { return };
         let flags = settings.flags.enabled();
+        let fills = flags.contains(Flags::TXCSUM) && control.port().caps.checksum && !self.software;
+        self.host.set_fills(Fills { v4: fills, v6: fills });
         // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
         let _ = self.host.set_mtu(settings.mtu);
         self.host.set_mac(MacAddr(settings.mac));
-        let fills = flags.contains(Flags::TXCSUM) && control.port().caps.checksum && !self.software;
-        self.host.set_fills(Fills { v4: fills, v6: fills });
-        self.host.set_up(settings.up && self.up);
-    }
-
-    /// The link has changed.
-    pub(crate) fn set_link(&mut self, now: u64, link: Link, line: &mut Line) {
-        self.up = link == Link::Up;
         // An interface that was taken down stays down when the link comes back.
+        self.host.set_up(settings.up && control.link() == Link::Up);
+    }
+
+    /// Applies a change of the link.
+    pub(crate) fn link_changed(&mut self, control: &Control, tx: &mut impl Transmit) {
         self.known = 0;
-        self.follow(line.control());
-        if self.up {
-            self.announce(line);
+        self.follow(control);
+        if control.link() == Link::Up && self.leads {
+            self.host.announce(tx);
         }
-        line.flush(now);
     }
 
-    /// Tells all on the link where the host's addresses are, so that nobody keeps what was true before.
-    pub fn announce(&mut self, line: &mut Line) {
-        let (host, mut tx) = self.over(&mut line.tx);
-        host.announce(&mut tx);
-    }
-
-    /// Takes what has arrived for it, and does what is due; true if there was something.
-    pub(crate) fn work(&mut self, now: u64, line: &mut Line) -> bool {
-        self.follow(line.control());
-        let interface = self.interface;
-        let Line { rx, tx, .. } = line;
-        let arrived = rx.receive(interface, usize::MAX, |frame| self.handle(now, frame, tx));
-        self.poll(now, line) || arrived > 0
+    /// Processes frames that have arrived for it, and does the work that is due; true if there was any.
+    pub(crate) fn work(&mut self, now: u64, arrivals: &mut Arrivals, tx: &mut impl Transmit) -> bool {
+        self.follow(arrivals.control());
+        let arrived = arrivals.rx.receive(self.interface, usize::MAX, |frame| self.handle(now, frame, tx));
+        self.poll(now, arrivals.control(), tx) || arrived > 0
     }
 
     /// Processes a frame that has arrived for it.
     #[inline]
-    pub(crate) fn handle(&mut self, now: u64, frame: RxFrame<'_>, nic: &mut NicTx) {
+    pub(crate) fn handle(&mut self, now: u64, frame: RxFrame<'_>, tx: &mut impl Transmit) {
         // Small enough to become part of the adapter's loop.
-        let mut tx = IpTx { nic, interface: self.interface };
         if frame.is_plain() {
-            self.host.handle(now, frame.head(), None, &mut tx);
+            self.host.handle(now, frame.head(), None, tx);
         } else {
-            handle_changed(&mut self.host, now, frame, self.software, &mut self.merged, &mut tx);
+            handle_changed(&mut self.host, now, frame, self.software, &mut self.merged, tx);
         }
     }
 
-    /// Does what is due, with the settings that are in force; true if there was something.
-    pub(crate) fn poll(&mut self, now: u64, line: &mut Line) -> bool {
-        self.follow(line.control());
+    /// Does the work that is due, with the settings that are in force; true if there was any.
+    pub(crate) fn poll(&mut self, now: u64, control: &Control, tx: &mut impl Transmit) -> bool {
+        self.follow(control);
         let due = self.host.poll_timeout().is_some_and(|at| at <= now);
         if due {
-            let (host, mut tx) = self.over(&mut line.tx);
-            host.poll(now, &mut tx);
+            self.host.poll(now, tx);
         }
         due
     }
 
-    /// When [`Ip::work`] is wanted although nothing arrives.
+    /// Time of the next call of [`Ip::work`] even if nothing arrives.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         self.host.poll_timeout()
     }
@@ -163,7 +171,7 @@ fn handle_changed(
     mut frame: RxFrame<'_>,
     software: bool,
     merged: &mut Vec<u8>,
-    tx: &mut IpTx<'_>,
+    tx: &mut impl Transmit,
 ) {
     let meta = seen(&frame, software);
     if frame.is_merged() {
@@ -176,7 +184,8 @@ fn handle_changed(
     }
 }
 
-/// What an adapter found out, as a port would say it. In software, a checksum that is there is verified by the host.
+/// Results of the adapter's offloads, in the form that ports give. In software, a checksum that is there is verified by
+/// the host.
 #[inline]
 fn seen(frame: &RxFrame<'_>, software: bool) -> Option<Meta> {
     let meta = frame.meta();

@@ -1,26 +1,29 @@
-//! What has arrived for one socket, shared by the thread that runs the host and those that read.
+//! Mailbox of one socket: what has arrived for it, shared by the threads that run the host and those that read.
 //!
 //! A reader takes this lock alone, and a datagram wakes readers of its own socket alone: nobody who reads one socket
 //! notices what comes for another, or waits for a host that handles a batch.
 
-use linerate_stack::{Host, Inbox, UdpId};
+use linerate_stack::{Host, Inbox, SendError, UdpId};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A socket's mail.
+/// Mailbox of a socket.
 pub(super) struct Mailbox {
     letters: Mutex<Letters>,
     arrived: Condvar,
-    /// What somebody took as a whole and is reading; there is one once it has been done.
+    /// True if there is an error to be reported, so that senders look without the lock.
+    error: AtomicBool,
+    /// Datagrams that somebody took as a whole and reads; there is a queue once it has been done.
     taken: Mutex<Option<Inbox>>,
 }
 
 struct Letters {
     inbox: Inbox,
-    /// The host has an error to tell.
-    error: bool,
-    /// How long a reader waits.
+    /// Error about an earlier datagram; reported once, to a reader or a sender.
+    error: Option<SendError>,
+    /// Time for which a reader waits.
     timeout: Option<Duration>,
     /// Readers that sleep, and how many of them were called and are not up yet. Who is on its way is not called again,
     /// so that a datagram for a reader that is slow to wake costs no system call.
@@ -28,12 +31,12 @@ struct Letters {
     called: usize,
 }
 
-/// What a reader got.
+/// Result of a read.
 pub(super) enum Mail {
     /// A datagram: its length, as far as it fitted, and its sender.
     Datagram(usize, SocketAddr),
-    /// The host has an error to tell, or had one.
-    Error,
+    /// An error about an earlier datagram.
+    Error(SendError),
     /// Nothing within the time.
     Nothing,
 }
@@ -41,20 +44,30 @@ pub(super) enum Mail {
 impl Mailbox {
     /// With room for as much as this one holds.
     pub(super) fn new(inbox: Inbox) -> Self {
-        let letters = Letters { inbox, error: false, timeout: None, asleep: 0, called: 0 };
-        Self { letters: Mutex::new(letters), arrived: Condvar::new(), taken: Mutex::new(None) }
+        let letters = Letters { inbox, error: None, timeout: None, asleep: 0, called: 0 };
+        Self {
+            letters: Mutex::new(letters),
+            arrived: Condvar::new(),
+            error: AtomicBool::new(false),
+            taken: Mutex::new(None),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Letters> {
         self.letters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what the host has for the socket. Gives how many of its readers are to be woken.
+    /// Takes what a shard of the host has for the socket. Gives how many of its readers are to be woken.
     pub(super) fn fill(&self, host: &mut Host, id: UdpId) -> usize {
         let mut letters = self.lock();
         let (moved, error) = host.udp_hand_over(id, &mut letters.inbox);
-        letters.error |= error;
-        let call = (moved + usize::from(error)).min(letters.asleep - letters.called);
+        let told = usize::from(error.is_some());
+        if error.is_some() {
+            letters.error = error;
+            // Relaxed, here and where it is read: what it stands for is read under the lock.
+            self.error.store(true, Ordering::Relaxed);
+        }
+        let call = (moved + told).min(letters.asleep - letters.called);
         letters.called += call;
         call
     }
@@ -64,24 +77,37 @@ impl Mailbox {
         (0..readers).for_each(|_| self.arrived.notify_one());
     }
 
-    /// Takes a datagram, waiting for it no longer than the time-out, which begins when `until` is not set yet.
-    pub(super) fn read(&self, buffer: &mut [u8], until: &mut Option<Instant>) -> Mail {
+    /// Takes the error about an earlier datagram.
+    #[inline]
+    pub(super) fn error(&self) -> Option<SendError> {
+        if self.error.load(Ordering::Relaxed) { self.take_error(&mut self.lock()) } else { None }
+    }
+
+    fn take_error(&self, letters: &mut Letters) -> Option<SendError> {
+        self.error.store(false, Ordering::Relaxed);
+        letters.error.take()
+    }
+
+    /// Takes a datagram, waiting for it no longer than the time-out.
+    pub(super) fn read(&self, buffer: &mut [u8]) -> Mail {
         let mut letters = self.lock();
-        let timeout = letters.timeout;
+        let (timeout, mut until) = (letters.timeout, None);
         loop {
             if let Some((n, _, from)) = letters.inbox.pop(buffer) {
                 return Mail::Datagram(n, from);
             }
-            if std::mem::take(&mut letters.error) {
-                return Mail::Error;
+            if let Some(error) = self.take_error(&mut letters) {
+                return Mail::Error(error);
             }
             // Who finds something needs no clock.
-            let left = match (timeout, *until) {
+            let left = match (timeout, until) {
                 (Some(timeout), None) if timeout > Duration::ZERO => {
-                    *until = Instant::now().checked_add(timeout);
+                    until = Instant::now().checked_add(timeout);
                     until.map(|_| timeout)
                 }
-                (timeout, until) => until.map(|until| until.saturating_duration_since(Instant::now())).or(timeout),
+                (timeout, until) => {
+                    until.map(|until: Instant| until.saturating_duration_since(Instant::now())).or(timeout)
+                }
             };
             if left == Some(Duration::ZERO) {
                 return Mail::Nothing;

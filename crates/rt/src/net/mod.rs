@@ -21,9 +21,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod headers;
 mod ip;
 mod mailbox;
 mod node;
+mod queue;
 mod running;
 mod service;
 mod udp;

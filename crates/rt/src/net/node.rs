@@ -1,4 +1,4 @@
-//! A host on a port of its own, in one thread.
+//! A host on a port of its own, in one thread, or in one for each queue.
 
 use super::ip::{Ip, IpTx};
 use crate::line::{Line, random_mac};
@@ -8,6 +8,7 @@ use linerate_nic::{Nic, NicError};
 use linerate_port::{OpenError, Port, TxQueue, open_all};
 use linerate_stack::{Cidr, ConfigError, Host};
 use linerate_wire::{MacAddr, VlanTag};
+use std::iter::once;
 use thiserror::Error;
 
 /// How a host is set up.
@@ -41,12 +42,15 @@ pub enum NetError {
     /// The port sends or receives only.
     #[error("{0}: it has no queue for each way, and a host needs both: choose another port")]
     OneWay(String),
+    /// The port has several queues, where one thread is to do everything.
+    #[error("{0} has {1} queues, of which one thread reads one: open it with ,queues=1, or a node for each queue")]
+    Queues(String, usize),
     /// No thread, no memory.
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
 
-/// A host and its port. Whoever owns it calls [`Node::handle`] again and again, as [`crate::run`] does.
+/// A host and its port's queue. Its owner calls [`Node::handle`] again and again, as [`crate::run`] does.
 pub struct Node {
     /// The host.
     pub ip: Ip,
@@ -54,7 +58,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Opens a port and sets up a host with these addresses on it.
+    /// Opens a port of one queue and sets up a host with these addresses on it.
     pub fn open(port: &str, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
         let mut nodes = Self::open_all(&[port], &[addresses], options)?;
         nodes.pop().ok_or_else(|| NetError::OneWay(port.into()))
@@ -63,35 +67,60 @@ impl Node {
     /// Several at once, which may be the ends of one cable.
     pub fn open_all(ports: &[&str], addresses: &[&[Cidr]], options: &Options) -> Result<Vec<Self>, NetError> {
         let ports = open_all(ports)?;
-        ports.into_iter().zip(addresses).map(|(port, addresses)| Self::over(port, addresses, options)).collect()
+        let nodes = ports.into_iter().zip(addresses);
+        nodes.map(|(port, addresses)| Self::single(Self::adapter(port, options)?, addresses, options)).collect()
     }
 
-    fn over(port: Port, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+    /// Opens a port and sets up a host with these addresses on it: a node for each queue, each for a thread of its own.
+    /// They have addresses, routes and neighbours in common; each has its own sockets.
+    pub fn open_shards(port: &str, addresses: &[Cidr], options: &Options) -> Result<Vec<Self>, NetError> {
+        let port = open_all(&[port])?.pop().ok_or_else(|| NetError::OneWay(port.into()))?;
+        Self::shards(Self::adapter(port, options)?, addresses, options)
+    }
+
+    pub(super) fn adapter(port: Port, options: &Options) -> Result<Nic, NetError> {
         let info = port.info();
         if let Some(mtu) = options.mtu.filter(|mtu| *mtu > info.mtu) {
             return Err(NetError::Mtu(mtu, info.name.clone(), info.mtu));
         }
         let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| random_mac(random()));
-        Self::over_nic(Line::adapter(port, 1, mac, options.software)?, addresses, options)
+        Ok(Line::adapter(port, 1, mac, options.software)?)
+    }
+
+    /// Sets up a host on interface 0 of an adapter of one queue, as [`Node::shards`] does.
+    pub fn single(nic: Nic, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        let name = nic.info().name.clone();
+        let mut nodes = Self::shards(nic, addresses, options)?;
+        match nodes.len() {
+            1 => nodes.pop().ok_or(NetError::OneWay(name)),
+            n => Err(NetError::Queues(name, n)),
+        }
     }
 
     /// Sets up a host on interface 0 of an adapter, with the address, MTU and flags that are set there; it follows when
-    /// they are changed.
-    pub fn over_nic(mut nic: Nic, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
-        let ip = Ip::new(&nic.control(), 0, addresses, options)?;
-        let mut line = Line::new(&mut nic, 0).ok_or_else(|| NetError::OneWay(nic.info().name.clone()))?;
-        // What the link is now, the host knows.
-        line.changed(0);
-        Ok(Self { ip, line })
+    /// they are changed. There is a node for each queue.
+    pub fn shards(mut nic: Nic, addresses: &[Cidr], options: &Options) -> Result<Vec<Self>, NetError> {
+        let first = Ip::new(&nic.control(), 0, addresses, options)?;
+        let info = nic.info().clone();
+        let lines = (0..info.tx_queues.max(info.rx_queues)).map(|queue| Line::new(&mut nic, queue));
+        let Some(mut lines) = lines.collect::<Option<Vec<_>>>().filter(|lines| !lines.is_empty()) else {
+            return Err(NetError::OneWay(info.name));
+        };
+        // The host knows the present state of the link.
+        for line in &mut lines {
+            let _ = line.changed(0);
+        }
+        let more: Vec<_> = lines[1..].iter().map(|_| first.shard()).collect();
+        Ok(once(first).chain(more).zip(lines).map(|(ip, line)| Self { ip, line }).collect())
     }
 
-    /// The queue that it has.
+    /// Its queue.
     #[must_use]
     pub fn line(&self) -> &Line {
         &self.line
     }
 
-    /// The host, and its way out.
+    /// The host, and its output.
     #[inline]
     pub fn parts(&mut self) -> (&mut Host, IpTx<'_>) {
         self.ip.over(&mut self.line.tx)
@@ -101,6 +130,11 @@ impl Node {
     #[inline]
     pub(super) fn split(&mut self) -> (&mut Ip, &mut Line) {
         (&mut self.ip, &mut self.line)
+    }
+
+    /// The host and its whole queue, for threads of their own.
+    pub(super) fn into_parts(self) -> (Ip, Line) {
+        (self.ip, self.line)
     }
 
     /// Gives the host another hardware address.
@@ -116,21 +150,24 @@ impl Node {
         self.line.tx.port()
     }
 
-    /// Takes what has arrived and does what is due; true if there was something.
+    /// Processes what has arrived and does the work that is due; true if there was any.
     pub fn handle(&mut self, now: u64) -> bool {
         let Self { ip, line } = self;
-        if let Some(link) = line.changed(now) {
-            ip.set_link(now, link, line);
+        if line.changed(now).is_some() {
+            let Line { tx, arrivals } = line;
+            ip.link_changed(arrivals.control(), &mut IpTx::new(tx, ip.interface()));
         }
         line.take(now);
-        let worked = ip.work(now, line);
+        let Line { tx, arrivals } = line;
+        let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface()));
         line.flush(now);
         worked
     }
 
-    /// Tells all on the link where the host's addresses are, so that nobody keeps what was true before.
+    /// Announces the host's addresses to all on the link, so that nobody keeps what was true before.
     pub fn announce(&mut self, now: u64) {
-        self.ip.announce(&mut self.line);
+        let (host, mut tx) = self.parts();
+        host.announce(&mut tx);
         self.flush(now);
     }
 
@@ -140,13 +177,13 @@ impl Node {
         self.line.flush(now);
     }
 
-    /// When [`Node::handle`] is wanted although nothing arrives.
+    /// Time of the next call of [`Node::handle`] even if nothing arrives.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.ip.poll_timeout()
     }
 
-    /// What to wait on.
+    /// Visits the queues to wait for.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         self.line.waits_for(false, visit);
     }

@@ -7,6 +7,7 @@ use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use linerate_stack::{BindError, SendError, UdpId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::AddAssign;
 
 /// A service.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct Service {
     pub name: &'static str,
     /// Its port.
     pub port: u16,
-    /// What it does.
+    /// Its purpose, in a line.
     pub about: &'static str,
     /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer.
     answer: fn(&mut [u8], usize) -> Option<usize>,
@@ -37,7 +38,7 @@ pub const SERVICES: &[Service] = &[
     },
 ];
 
-/// What a service did.
+/// Counters of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     /// Datagrams taken.
@@ -46,6 +47,14 @@ pub struct Served {
     pub sent: u64,
     /// Answers that could not be sent.
     pub unsent: u64,
+}
+
+impl AddAssign for Served {
+    fn add_assign(&mut self, other: Self) {
+        self.received += other.received;
+        self.sent += other.sent;
+        self.unsent += other.unsent;
+    }
 }
 
 /// The services that a host has open.
@@ -74,7 +83,7 @@ impl Services {
         Ok(Self { open, buffer: vec![0; 65536].into() })
     }
 
-    /// What each service did, for each family.
+    /// Counters of each service, for each family.
     pub fn served(&self) -> impl Iterator<Item = (&'static Service, Served)> {
         self.open.iter().map(|(service, _, served)| (*service, *served))
     }

@@ -1,5 +1,6 @@
 //! Nodes and sockets over cables, stepped by hand or by their own threads.
 
+mod shards;
 mod wake;
 
 use super::*;
@@ -36,7 +37,7 @@ impl Bench {
         Self { client, server: Serving::new(server, &services).unwrap(), now: 0 }
     }
 
-    /// What comes back for a datagram from our port.
+    /// Answer to a datagram from our port; None if there is none.
     fn answer(&mut self, id: UdpId, to: &str, body: &[u8]) -> Option<Vec<u8>> {
         let (host, mut tx) = self.client.parts();
         host.udp_send(self.now, id, Some(at(to)), body, &mut tx).unwrap();
@@ -112,7 +113,7 @@ fn a_host_on_an_adapter_follows_its_settings() {
     let nics = ports.into_iter().zip([1, 2]).map(|(port, last)| {
         Nic::new(port, &NicConfig { mac: Some([2, 0, 0, 0, 0, last]), ..NicConfig::default() }).unwrap()
     });
-    let mut nodes = nics.zip(cidrs()).map(|(nic, cidr)| Node::over_nic(nic, &[cidr], &Options::default()).unwrap());
+    let mut nodes = nics.zip(cidrs()).map(|(nic, cidr)| Node::single(nic, &[cidr], &Options::default()).unwrap());
     let (client, server) = (nodes.next().unwrap(), nodes.next().unwrap());
     let services: Vec<_> = SERVICES.iter().collect();
     let mut bench = Bench { client, server: Serving::new(server, &services).unwrap(), now: 0 };
@@ -139,9 +140,7 @@ fn a_host_on_an_adapter_follows_its_settings() {
     assert_eq!(refused, Err(linerate_stack::SendError::Down));
     // The far end goes and comes back: the interface is still down.
     let (ip, line) = bench.client.split();
-    for link in [linerate_port::Link::Down, linerate_port::Link::Up] {
-        ip.set_link(bench.now, link, line);
-    }
+    ip.link_changed(line.arrivals.control(), &mut IpTx::new(&mut line.tx, 0));
     let (host, mut tx) = bench.client.parts();
     let refused = host.udp_send(bench.now, id, Some(at("10.0.0.2:7")), b"x", &mut tx);
     assert_eq!(refused, Err(linerate_stack::SendError::Down));

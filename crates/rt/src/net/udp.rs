@@ -1,13 +1,15 @@
-//! Sockets of a host that runs in a thread of its own, used as the standard library's are.
+//! Sockets of a host that runs in threads of its own, used as the standard library's are.
 
+use super::headers::Headers;
+use super::ip::IpTx;
 use super::mailbox::{Mail, Mailbox};
-use super::node::Node;
+use super::queue::Queue;
 use super::running::Net;
 use crate::monotonic_ns;
-use linerate_stack::{BindError, SendError, UdpId};
+use linerate_stack::{BindError, Host, Prepared, SendError, UdpId};
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a full transmit ring is waited for between two looks.
@@ -16,7 +18,7 @@ const ROOM: Duration = Duration::from_micros(50);
 impl Net {
     /// Opens a UDP socket; port 0 gives a free one.
     pub fn udp_bind(&self, local: SocketAddr) -> Result<UdpSocket> {
-        let (id, mailbox) = self.bind(local).map_err(|error| {
+        let (ids, mailbox) = self.bind(local).map_err(|error| {
             let kind = match error {
                 BindError::InUse(_) => ErrorKind::AddrInUse,
                 BindError::NotOurs(_) => ErrorKind::AddrNotAvailable,
@@ -24,15 +26,28 @@ impl Net {
             };
             Error::new(kind, error)
         })?;
-        Ok(UdpSocket { net: self.clone(), id, mailbox })
+        let sending = Mutex::new(Sending { peer: None, headers: Headers::new() });
+        Ok(UdpSocket { output: self.output_of(&ids), net: self.clone(), ids, mailbox, sending })
     }
 }
 
-/// A UDP socket of a [`Net`], used as `std::net::UdpSocket` is. Who reads it is woken by what comes for it alone.
+/// A UDP socket of a [`Net`], used as `std::net::UdpSocket` is. Its readers are woken by what comes for it alone, and
+/// its senders wait for the transmit ring alone.
 pub struct UdpSocket {
     net: Net,
-    id: UdpId,
+    /// Its identifiers in the shards of the host, by queue.
+    ids: Vec<UdpId>,
+    /// Index of the queue by which it sends.
+    output: usize,
     mailbox: Arc<Mailbox>,
+    sending: Mutex<Sending>,
+}
+
+/// State of a socket's senders.
+struct Sending {
+    /// Where the socket is connected.
+    peer: Option<SocketAddr>,
+    headers: Headers,
 }
 
 impl UdpSocket {
@@ -56,52 +71,50 @@ impl UdpSocket {
         }
     }
 
-    /// Sends datagrams to one destination under one lock and with one hand-over; gives how many went before the ring was
-    /// full. An error is told if it was the first one's.
+    /// Sends datagrams to one destination under one lock and with one hand-over; gives how many were sent before the ring
+    /// was full. An error is reported if it was the first one's.
     pub fn send_batch(&self, datagrams: &[&[u8]], to: Option<SocketAddr>) -> Result<usize> {
-        let (sent, earlier) = self.net.with(|node| {
-            let now = monotonic_ns();
-            let before = node.poll_timeout();
-            let sent = self.put(node, now, datagrams, to);
-            node.flush(now);
-            (sent, node.poll_timeout().is_some_and(|at| before.is_none_or(|before| at < before)))
-        });
-        if earlier {
-            self.net.ring();
+        if let Some(error) = self.mailbox.error() {
+            return Err(as_io(error));
         }
-        sent
+        let (now, mut sending) = (monotonic_ns(), self.sending());
+        let mut sent = 0;
+        if let Some(prepared) = to.or(sending.peer).and_then(|to| sending.headers.of(to)) {
+            let (n, done) = self.queue().send_prepared(now, |tx| send_prepared(prepared, now, datagrams, tx));
+            if done {
+                return Ok(n);
+            }
+            sent = n;
+        }
+        let id = self.ids[self.output];
+        let (rest, prepared) = self.queue().send(now, |ip, tx| {
+            let rest = send_rest(&mut ip.host, now, (id, to), &datagrams[sent..], tx);
+            (rest, ip.host.udp_prepared(id))
+        });
+        if let Some(prepared) = prepared {
+            sending.headers.keep(prepared);
+        }
+        match rest {
+            Err(_) if sent > 0 => Ok(sent),
+            rest => rest.map(|n| sent + n).map_err(as_io),
+        }
     }
 
-    /// Puts datagrams into the transmit ring.
-    #[inline]
-    fn put(&self, node: &mut Node, now: u64, datagrams: &[&[u8]], to: Option<SocketAddr>) -> Result<usize> {
-        let (host, mut tx) = node.parts();
-        let mut sent = 0;
-        for datagram in datagrams {
-            match host.udp_send(now, self.id, to, datagram, &mut tx) {
-                Ok(()) => sent += 1,
-                Err(error) if sent == 0 && error != SendError::NoRoom => return Err(as_io(error)),
-                Err(_) => break,
-            }
-        }
-        Ok(sent)
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self) -> &Queue {
+        self.net.queue(self.output)
     }
 
     /// Receives a datagram: its length, cut to the buffer's, and who sent it. Waits for it, no longer than the time-out.
     /// A connected socket is told here, too, that nobody listens or answers there.
     pub fn recv_from(&self, buffer: &mut [u8]) -> Result<(usize, SocketAddr)> {
-        let mut until = None;
-        loop {
-            match self.mailbox.read(buffer, &mut until) {
-                Mail::Datagram(n, from) => return Ok((n, from)),
-                Mail::Nothing => return Err(ErrorKind::WouldBlock.into()),
-                // It is told once, here or to who sends.
-                Mail::Error => {
-                    if let Some(error) = self.net.with(|node| node.ip.host.udp_error(self.id)) {
-                        return Err(as_io(error));
-                    }
-                }
-            }
+        match self.mailbox.read(buffer) {
+            Mail::Datagram(n, from) => Ok((n, from)),
+            Mail::Nothing => Err(ErrorKind::WouldBlock.into()),
+            Mail::Error(error) => Err(as_io(error)),
         }
     }
 
@@ -117,23 +130,23 @@ impl UdpSocket {
 
     /// Sends to this address from now on, and receives from it alone.
     pub fn connect(&self, to: SocketAddr) -> Result<()> {
-        if self.net.with(|node| node.ip.host.udp_connect(self.id, Some(to))) {
-            Ok(())
-        } else {
-            Err(as_io(SendError::Closed))
+        let mut sending = self.sending();
+        if !self.net.connect(&self.ids, to) {
+            return Err(as_io(SendError::Closed));
         }
+        sending.peer = Some(to);
+        Ok(())
     }
 
     /// The socket's own address.
     pub fn local_addr(&self) -> Result<SocketAddr> {
-        let ends = self.net.with(|node| node.ip.host.udp_ends(self.id));
+        let ends = self.queue().shard().ip.host.udp_ends(self.ids[self.output]);
         ends.map(|(local, _)| local).ok_or_else(|| as_io(SendError::Closed))
     }
 
     /// Where the socket is connected.
     pub fn peer_addr(&self) -> Result<SocketAddr> {
-        let ends = self.net.with(|node| node.ip.host.udp_ends(self.id));
-        ends.and_then(|(_, remote)| remote).ok_or_else(|| as_io(SendError::NotConnected))
+        self.sending().peer.ok_or_else(|| as_io(SendError::NotConnected))
     }
 
     /// How long a receiver waits; none is for ever, zero not at all.
@@ -144,8 +157,40 @@ impl UdpSocket {
 
 impl Drop for UdpSocket {
     fn drop(&mut self) {
-        self.net.close(self.id);
+        self.net.close(&self.ids);
     }
+}
+
+/// Sends datagrams with prepared headers: how many, and true if the host is not needed for more. It is if nothing can be
+/// sent: it knows whether the ring is full, or the interface down.
+#[inline]
+fn send_prepared(prepared: &mut Prepared, now: u64, datagrams: &[&[u8]], tx: &mut IpTx<'_>) -> (usize, bool) {
+    for (sent, datagram) in datagrams.iter().enumerate() {
+        match prepared.send(now, datagram, tx) {
+            Some(true) => {}
+            Some(false) => return (sent, sent > 0),
+            None => return (sent, false),
+        }
+    }
+    (datagrams.len(), true)
+}
+
+/// Sends datagrams by the host: how many; an error if it was the first one's.
+fn send_rest(
+    host: &mut Host,
+    now: u64,
+    (id, to): (UdpId, Option<SocketAddr>),
+    datagrams: &[&[u8]],
+    tx: &mut IpTx<'_>,
+) -> std::result::Result<usize, SendError> {
+    for (sent, datagram) in datagrams.iter().enumerate() {
+        match host.udp_send(now, id, to, datagram, tx) {
+            Ok(()) => {}
+            Err(error) if sent == 0 && error != SendError::NoRoom => return Err(error),
+            Err(_) => return Ok(sent),
+        }
+    }
+    Ok(datagrams.len())
 }
 
 fn as_io(error: SendError) -> Error {

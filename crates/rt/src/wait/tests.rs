@@ -69,12 +69,15 @@ fn a_stop_ends_an_endless_sleep() {
     let queue = ports[1].take_rx(0).unwrap();
     let stop = Stop::new().unwrap();
     let asked = stop.clone();
-    let receiver = std::thread::spawn(move || {
-        run(&mut Receive { queue, left: 1, stopped: false }, &mut Waiter::new(WaitMode::Sleep), &asked)
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        run(&mut Receive { queue, left: 1, stopped: false }, &mut Waiter::new(WaitMode::Sleep), &asked);
+        done.send(()).unwrap();
     });
-    std::thread::sleep(Duration::from_millis(20));
+    // By then it is asleep, unless the machine is very busy.
+    assert!(ended.recv_timeout(Duration::from_millis(20)).is_err(), "it goes on");
     stop.ask(0);
-    assert!(receiver.join().unwrap().polls > 0);
+    assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(()));
 }
 
 /// Counts its own calls; requests one every millisecond.

@@ -10,7 +10,7 @@ const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 /// The host's addresses, in the order in which they were added.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Own {
     all: Vec<Cidr>,
     /// The same addresses, in the form in which they are compared.

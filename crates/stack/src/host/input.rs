@@ -11,6 +11,7 @@ impl Host {
     /// Processes a frame with the adapter's metadata. Answers are sent at once; those that find no room are counted as
     /// discarded.
     pub fn handle<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) {
+        self.ip.follow();
         self.ip.link.counters.frames += 1;
         if let Err(why) = self.take(now, frame, meta, tx) {
             self.ip.link.counters.discard(why);
@@ -26,6 +27,7 @@ impl Host {
     /// Does the work that is due: requests to neighbours, errors for those that did not answer and for fragments that
     /// never came; and processes packets from the host to itself.
     pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        self.ip.follow();
         // Packets queued meanwhile are left for the next call.
         for _ in 0..self.ip.looped.len() {
             let Some(packet) = self.ip.looped.pop() else { break };
@@ -43,7 +45,7 @@ impl Host {
         match arrived.ethertype {
             EtherType::IPV4 => self.take_v4(now, arrived.payload, Origin::link(&arrived), tx),
             EtherType::IPV6 => self.take_v6(now, arrived.payload, Origin::link(&arrived), tx),
-            EtherType::ARP => self.ip.link.take_arp(now, arrived.payload, &self.ip.own, tx),
+            EtherType::ARP => self.ip.link.take_arp(now, arrived.payload, &self.ip.settings.own, tx),
             _ => Err(Discard::NotForUs),
         }
     }

@@ -5,19 +5,23 @@ mod input;
 
 use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
-use crate::link::{Link, Neighbours};
+use crate::link::{Link, NeighbourTable, Station};
 use crate::udp::{self, OnIp, Udp};
-use crate::{BindError, Cidr, ConfigError, Fills, Inbox, Path, Probe, Route, SendError, Transmit, UdpId};
+use crate::{BindError, Cidr, ConfigError, Fills, Inbox, Path, Prepared, Probe, Route, SendError, Transmit, UdpId};
 pub use config::Config;
 use linerate_wire::{MacAddr, VlanTag};
 use std::net::{IpAddr, SocketAddr};
 
 /// An IP host. Frames and times (nanoseconds of a clock that never goes back) are passed in.
+///
+/// A host on several queues has a shard on each: shards share settings, addresses, routes, path MTUs and neighbours, and
+/// each has sockets and counters of its own. Shards may be in different threads.
 #[derive(Debug)]
 pub struct Host {
     /// IP, with the link under it.
     ip: Ip,
     udp: Udp,
+    seed: u64,
 }
 
 impl Host {
@@ -27,83 +31,89 @@ impl Host {
         if config.mac.is_multicast() || config.mac == MacAddr::UNSPECIFIED {
             return Err(ConfigError::Mac(config.mac));
         }
-        let link = Link::new(config.mac, config.mtu, config.vlan, config.seed);
-        Ok(Self { ip: Ip::new(link, config.seed), udp: Udp::new(config.inbox, config.fills, config.seed) })
+        let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true };
+        let link = Link::new(station, config.seed);
+        let udp = Udp::new(config.inbox, config.fills, config.seed);
+        Ok(Self { ip: Ip::new(link, config.seed), udp, seed: config.seed })
+    }
+
+    /// Makes another shard of the host, without sockets.
+    #[must_use]
+    pub fn shard(&self) -> Self {
+        Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), seed: self.seed }
     }
 
     // ---- settings: each counts up the generation ----
 
     /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.
     pub fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
-        self.ip.add_address(cidr)
+        self.ip.try_change(|settings| settings.add_address(cidr))
     }
 
     /// Removes an address, and the route to its network unless another address is in it; false if it was not there.
     pub fn remove_address(&mut self, addr: IpAddr) -> bool {
-        self.ip.remove_address(addr)
+        self.ip.change(|settings| settings.remove_address(addr))
     }
 
     /// Addresses of the host.
     #[must_use]
     pub fn addresses(&self) -> &[Cidr] {
-        self.ip.own.all()
+        self.ip.settings.own.all()
     }
 
     /// Adds or replaces a route. Its router must be on one of the host's networks.
     pub fn set_route(&mut self, route: Route) -> Result<(), ConfigError> {
-        self.ip.set_route(route)
+        self.ip.try_change(|settings| settings.set_route(route))
     }
 
     /// Removes the route to a network; false if there was none.
     pub fn remove_route(&mut self, to: Cidr) -> bool {
-        self.ip.remove_route(to)
+        self.ip.change(|settings| settings.routes.remove(to))
     }
 
     /// All routes, longest prefix first.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
-        self.ip.routes()
+        self.ip.settings.routes.iter()
     }
 
     /// Changes the link's MTU.
     pub fn set_mtu(&mut self, mtu: usize) -> Result<(), ConfigError> {
-        self.ip.set_mtu(mtu)
+        self.ip.try_change(|settings| settings.set_mtu(mtu))
     }
 
     /// Changes the MAC address. The link-local address stays as it is.
     pub fn set_mac(&mut self, mac: MacAddr) {
-        self.ip.link.mac = mac;
-        self.ip.link.generation += 1;
+        self.ip.change(|settings| settings.station.mac = mac);
     }
 
     /// MAC address of the host.
     #[must_use]
     pub fn mac(&self) -> MacAddr {
-        self.ip.link.mac
+        self.ip.link.station.mac
     }
 
     /// Longest IP packet on the link.
     #[must_use]
     pub fn mtu(&self) -> usize {
-        self.ip.link.mtu
+        self.ip.link.station.mtu
     }
 
     /// Changes the VLAN tag.
     pub fn set_vlan(&mut self, vlan: Option<VlanTag>) {
-        self.ip.link.vlan = vlan;
-        self.ip.link.neighbours.flush();
-        self.ip.link.generation += 1;
+        self.ip.change(|settings| settings.station.vlan = vlan);
+        self.ip.link.common.neighbours().flush();
     }
 
     /// Sets the checksums that the adapter completes from now on.
     pub fn set_fills(&mut self, fills: Fills) {
-        self.udp.fills = fills;
-        self.ip.link.generation += 1;
+        if std::mem::replace(&mut self.udp.fills, fills) != fills {
+            self.ip.link.common.changed();
+        }
     }
 
     /// Sets the interface up or down.
     pub fn set_up(&mut self, up: bool) {
-        self.ip.link.up = up;
-        self.ip.link.generation += 1;
+        self.ip.change(|settings| settings.station.up = up);
     }
 
     /// Sets the paths that datagrams may take; all of them by default.
@@ -112,8 +122,8 @@ impl Host {
     }
 
     /// The neighbour table, to be read, flushed or changed.
-    pub fn neighbours(&mut self) -> &mut Neighbours {
-        &mut self.ip.link.neighbours
+    pub fn neighbours(&mut self) -> NeighbourTable<'_> {
+        self.ip.link.common.neighbours()
     }
 
     /// Counters of all layers.
@@ -126,7 +136,7 @@ impl Host {
 
     /// Opens a UDP socket; port 0 chooses a free one, an unspecified address means all of its family.
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, BindError> {
-        self.udp.bind(local, &self.ip.own)
+        self.udp.bind(local, &self.ip.settings.own)
     }
 
     /// Closes a socket and drops its waiting datagrams. False if it was closed already.
@@ -173,9 +183,9 @@ impl Host {
     }
 
     /// Moves all datagrams that wait in a socket to another queue, usually without copying. Those that find no room
-    /// there are dropped and counted as if the socket's queue had been full. Returns the number moved, and true if the
-    /// socket also has an error to be reported ([`Host::udp_error`]).
-    pub fn udp_hand_over(&mut self, id: UdpId, to: &mut Inbox) -> (usize, bool) {
+    /// there are dropped and counted as if the socket's queue had been full. Returns the number moved, and takes the
+    /// socket's error, if there is one ([`Host::udp_error`]).
+    pub fn udp_hand_over(&mut self, id: UdpId, to: &mut Inbox) -> (usize, Option<SendError>) {
         self.udp.hand_over(id, to, &mut self.ip.link.counters)
     }
 
@@ -212,12 +222,25 @@ impl Host {
         udp::send(self, now, id, to, body, tx, probe)
     }
 
+    /// Headers of the datagram that a socket sent last, with which its owner sends others to the same destination
+    /// without the host; None if that datagram's headers cannot be used again.
+    #[must_use]
+    pub fn udp_prepared(&self, id: UdpId) -> Option<Prepared> {
+        self.udp.prepared(id, &self.ip)
+    }
+
+    /// Counts datagrams that were sent with [`Prepared`] headers.
+    pub fn udp_count_prepared(&mut self, datagrams: u64) {
+        self.ip.link.counters.udp_sent += datagrams;
+        self.ip.link.counters.udp_fast += datagrams;
+    }
+
     // ---- time ----
 
     /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
     /// 5227, section 3; RFC 4861, section 7.2.6).
     pub fn announce<T: Transmit>(&mut self, tx: &mut T) {
-        self.ip.link.announce(&self.ip.own, tx);
+        self.ip.link.announce(&self.ip.settings.own, tx);
     }
 
     /// Time at which [`Host::poll`] has something to do.

@@ -16,61 +16,78 @@ mod pmtu;
 mod reassembly;
 mod route;
 mod settings;
+mod shared;
 mod v4;
 mod v6;
 
 use crate::Transmit;
-use crate::address::Own;
-use crate::link::Link;
+use crate::link::{Generation, Link};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
 use icmp::Allowance;
 pub(crate) use icmp::{Report, Told, Wrong};
 use looped::Looped;
 pub(crate) use output::NextHop;
 pub(crate) use packet::{Origin, Packet, Taken};
-use pmtu::Pmtu;
 pub use reassembly::{
     Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason, Reassembly,
 };
 pub use route::Route;
-use route::Routes;
 pub use settings::ConfigError;
-pub(crate) use settings::check_mtu;
+pub(crate) use settings::{Settings, check_mtu};
+use shared::Shared;
+use std::sync::Arc;
 
-/// IP over one link.
+/// IP over one link: one shard of it. Shards have settings, neighbours and identifications of fragments in common;
+/// fragments that wait for others, and packets to the host itself, belong to the shard that has them.
 #[derive(Debug)]
 pub(crate) struct Ip {
     pub(crate) link: Link,
-    pub(crate) own: Own,
-    routes: Routes,
-    pmtu: Pmtu,
+    /// Settings as this shard knows them.
+    pub(crate) settings: Arc<Settings>,
+    /// State that the shards share.
+    shared: Arc<Shared>,
+    /// Generation in which the settings were last compared with those that the shards share.
+    seen: Option<Generation>,
     reassembly: Reassembly,
     pub(crate) looped: Looped,
     allowance: Allowance,
-    /// Identification of the next packet over IPv4, and of the next fragmented datagram over IPv6.
+    /// Identification of the next packet over IPv4 that is not fragmented: any will do (RFC 6864, section 4.1).
     pub(crate) ident: u16,
-    ident_v6: u32,
 }
 
 impl Ip {
     /// Makes a layer without addresses and routes.
     pub(crate) fn new(link: Link, seed: u64) -> Self {
-        Self {
+        let settings = Arc::new(Settings::new(link.station));
+        let shared = Arc::new(Shared::new(settings.clone(), seed));
+        Self::over(link, settings, shared)
+    }
+
+    /// Makes another shard.
+    pub(crate) fn shard(&self) -> Self {
+        Self::over(self.link.shard(), self.settings.clone(), self.shared.clone())
+    }
+
+    fn over(link: Link, settings: Arc<Settings>, shared: Arc<Shared>) -> Self {
+        let ident = shared.ident().low();
+        let mut ip = Self {
+            // Whatever was changed meanwhile is taken over now.
+            seen: None,
             link,
-            own: Own::default(),
-            routes: Routes::default(),
-            pmtu: Pmtu::default(),
+            settings,
+            shared,
             reassembly: Reassembly::new(ReassemblyConfig::default()),
             looped: Looped::default(),
             allowance: Allowance::default(),
-            ident: u16::try_from(seed >> 16 & 0xffff).unwrap_or(0),
-            ident_v6: u32::try_from(seed >> 32).unwrap_or(0),
-        }
+            ident,
+        };
+        ip.follow();
+        ip
     }
 
     /// Does the work that is due: requests to neighbours, and errors for fragments that never came.
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
-        self.link.poll(now, &self.own, tx);
+        self.link.poll(now, &self.settings.own, tx);
         self.end_fragments(now, tx);
     }
 

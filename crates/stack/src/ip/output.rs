@@ -1,6 +1,7 @@
 //! IP output: source, next hop, fragments.
 
 use super::reassembly::{Fragment, Fragments};
+use super::shared::Ident;
 use super::{Ip, PayloadLen, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
@@ -19,23 +20,31 @@ pub(crate) struct NextHop {
 impl Ip {
     /// Source and next hop towards an address, for a socket bound to `bound`.
     pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<NextHop> {
-        let hop = if self.own.is_broadcast(to) || to.is_multicast() || self.own.is_ours(to) || is_link_local(to) {
+        let hop = if self.settings.own.is_broadcast(to)
+            || to.is_multicast()
+            || self.settings.own.is_ours(to)
+            || is_link_local(to)
+        {
             to
         } else {
-            self.routes.next_hop(to)?
+            self.settings.routes.next_hop(to)?
         };
         let from = if bound.is_unspecified() { self.source(to, hop)? } else { bound };
-        self.own.is_ours(from).then(|| NextHop { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
+        self.settings.own.is_ours(from).then(|| NextHop {
+            from,
+            hop,
+            mtu: self.settings.pmtu.of(to, self.link.station.mtu, now),
+        })
     }
 
     /// Source address: the destination itself if it is ours, one on the next hop's network, or the first of the family
     /// whose scope is wide enough (RFC 6724, rules 1, 2 and 8).
     fn source(&self, to: IpAddr, hop: IpAddr) -> Option<IpAddr> {
-        if self.own.is_ours(to) {
+        if self.settings.own.is_ours(to) {
             return Some(to);
         }
         let near = |addr: &IpAddr| is_link_local(*addr) == (is_link_local(to) || is_link_multicast(to));
-        let family = || self.own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
+        let family = || self.settings.own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
         let on_network = || family().filter(|a| a.contains(hop)).map(Cidr::addr);
         on_network()
             .find(near)
@@ -58,24 +67,21 @@ impl Ip {
         tx: &mut T,
     ) -> bool {
         let Some(len) = PayloadLen::new(payload.len(), to) else { return false };
-        let ident = self.ident;
-        self.ident = ident.wrapping_add(1);
-        if self.own.is_ours(to) {
-            return self.looped.push(|| whole_packet((way.from, to), protocol, (payload, len), ident, hops));
+        let ident = self.shared.ident();
+        if self.settings.own.is_ours(to) {
+            return self.looped.push(|| whole_packet((way.from, to), protocol, (payload, len), ident.low(), hops));
         }
         if header_len(to) + payload.len() <= way.mtu {
-            let packet = whole_packet((way.from, to), protocol, (payload, len), ident, hops);
-            return self.link.send(now, way.hop, packet, &self.own, tx);
+            let packet = whole_packet((way.from, to), protocol, (payload, len), ident.low(), hops);
+            return self.link.send(now, way.hop, packet, &self.settings.own, tx);
         }
         let mut sent = true;
         let fragments =
             if to.is_ipv4() { Fragments::v4(payload.len(), way.mtu) } else { Fragments::v6(payload.len(), way.mtu) };
         let Some(fragments) = fragments else { return false };
-        let ident_v6 = self.ident_v6;
-        self.ident_v6 = ident_v6.wrapping_add(u32::from(to.is_ipv6()));
         for Fragment { offset, more, range } in fragments {
-            let packet = fragment((way.from, to), protocol, &payload[range], (ident, ident_v6), (offset, more), hops);
-            sent &= packet.is_some_and(|packet| self.link.send(now, way.hop, packet, &self.own, tx));
+            let packet = fragment((way.from, to), protocol, &payload[range], ident, (offset, more), hops);
+            sent &= packet.is_some_and(|packet| self.link.send(now, way.hop, packet, &self.settings.own, tx));
         }
         sent
     }
@@ -86,7 +92,7 @@ fn fragment(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
     piece: &[u8],
-    (ident, ident_v6): (u16, u32),
+    ident: Ident,
     (offset, more): (u16, bool),
     hops: u8,
 ) -> Option<Vec<u8>> {
@@ -96,14 +102,14 @@ fn fragment(
         body[0] = protocol.0;
         let field = offset & !7 | u16::from(more);
         body[2..4].copy_from_slice(&field.to_be_bytes());
-        body[4..8].copy_from_slice(&ident_v6.to_be_bytes());
+        body[4..8].copy_from_slice(&ident.whole().to_be_bytes());
         body[8..].copy_from_slice(piece);
         let len = PayloadLen::new(body.len(), ends.1)?;
-        return Some(whole_packet(ends, IpProtocol::IPV6_FRAGMENT, (&body, len), ident, hops));
+        return Some(whole_packet(ends, IpProtocol::IPV6_FRAGMENT, (&body, len), ident.low(), hops));
     };
     let ip = Ipv4Repr {
         payload_len: piece.len(),
-        ident,
+        ident: ident.low(),
         ttl: hops,
         dont_fragment: false,
         more_fragments: more,

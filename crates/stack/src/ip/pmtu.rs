@@ -10,7 +10,7 @@ const AGE: u64 = 600_000_000_000;
 const LEAST_V4: usize = 552;
 const LEAST_V6: usize = 1280;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
     to: IpAddr,
     mtu: usize,
@@ -18,7 +18,7 @@ struct Told {
 }
 
 /// Path MTUs by destination.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pmtu(Vec<Told>);
 
 impl Pmtu {
@@ -31,13 +31,15 @@ impl Pmtu {
         self.0.iter().find(|t| t.to == to && now < t.until).map_or(link, |t| t.mtu.min(link))
     }
 
+    /// Path MTU after a router's report that packets may have at most `mtu` bytes; None if nothing changes.
+    pub(crate) fn narrowed(&self, to: IpAddr, mtu: usize, link: usize, now: u64) -> Option<usize> {
+        let mtu = mtu.max(if to.is_ipv4() { LEAST_V4 } else { LEAST_V6 });
+        (mtu < self.of(to, link, now)).then_some(mtu)
+    }
+
     /// Records a router's report that packets may have at most `mtu` bytes; false if nothing changes.
     pub(crate) fn tell(&mut self, to: IpAddr, mtu: usize, link: usize, now: u64) -> bool {
-        let least = if to.is_ipv4() { LEAST_V4 } else { LEAST_V6 };
-        let mtu = mtu.max(least);
-        if mtu >= self.of(to, link, now) {
-            return false;
-        }
+        let Some(mtu) = self.narrowed(to, mtu, link, now) else { return false };
         self.0.retain(|t| t.to != to && now < t.until);
         if self.0.len() >= MOST {
             self.0.remove(0);

@@ -16,7 +16,7 @@ pub struct Route {
 }
 
 /// All routes, longest prefix first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Routes(Vec<Route>);
 
 impl Routes {

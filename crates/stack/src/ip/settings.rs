@@ -1,7 +1,10 @@
-//! Addresses, routes and the MTU: checks and changes. Each change increments the generation.
+//! Settings of a host: station, addresses, routes, path MTUs; checks and changes.
 
-use super::{Ip, Route};
-use crate::address::{Cidr, is_mapped, link_local};
+use super::Route;
+use super::pmtu::Pmtu;
+use super::route::Routes;
+use crate::address::{Cidr, Own, is_mapped, link_local};
+use crate::link::Station;
 use linerate_wire::MacAddr;
 use std::net::IpAddr;
 use thiserror::Error;
@@ -41,7 +44,21 @@ pub(crate) fn check_mtu(mtu: usize, v6: bool) -> Result<(), ConfigError> {
     if (least..=65535).contains(&mtu) { Ok(()) } else { Err(ConfigError::Mtu(mtu)) }
 }
 
-impl Ip {
+/// Settings of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) station: Station,
+    pub(crate) own: Own,
+    pub(crate) routes: Routes,
+    pub(crate) pmtu: Pmtu,
+}
+
+impl Settings {
+    /// Settings without addresses and routes.
+    pub(super) fn new(station: Station) -> Self {
+        Self { station, own: Own::default(), routes: Routes::default(), pmtu: Pmtu::default() }
+    }
+
     /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.
     pub(crate) fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
         let addr = cidr.addr();
@@ -51,10 +68,10 @@ impl Ip {
         if addr.is_multicast() || addr.is_unspecified() || addr.is_loopback() || own_network || limited {
             return Err(ConfigError::Address(cidr));
         }
-        if addr.is_ipv6() && self.link.mtu < LEAST_MTU_V6 {
-            return Err(ConfigError::Mtu(self.link.mtu));
+        if addr.is_ipv6() && self.station.mtu < LEAST_MTU_V6 {
+            return Err(ConfigError::Mtu(self.station.mtu));
         }
-        let local = link_local(self.link.mac);
+        let local = link_local(self.station.mac);
         let first_v6 = addr.is_ipv6() && !self.own.all().iter().any(|a| a.addr().is_ipv6()) && addr != local.addr();
         if self.own.all().len() + 1 + usize::from(first_v6) > ADDRESSES {
             return Err(ConfigError::TooMany);
@@ -68,7 +85,6 @@ impl Ip {
             return Err(ConfigError::TooManyRoutes);
         }
         self.own.add(cidr);
-        self.link.generation += 1;
         Ok(())
     }
 
@@ -78,7 +94,6 @@ impl Ip {
         if !self.own.all().iter().any(|a| a.network() == gone.network()) {
             self.routes.remove(gone);
         }
-        self.link.generation += 1;
         true
     }
 
@@ -91,26 +106,13 @@ impl Ip {
                 return Err(ConfigError::Router(via));
             }
         }
-        self.link.generation += 1;
         if self.routes.set(route) { Ok(()) } else { Err(ConfigError::TooManyRoutes) }
-    }
-
-    /// Removes the route to a network; false if there was none.
-    pub(crate) fn remove_route(&mut self, to: Cidr) -> bool {
-        self.link.generation += 1;
-        self.routes.remove(to)
-    }
-
-    /// All routes, longest prefix first.
-    pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
-        self.routes.iter()
     }
 
     /// Changes the link's MTU.
     pub(crate) fn set_mtu(&mut self, mtu: usize) -> Result<(), ConfigError> {
         check_mtu(mtu, self.own.all().iter().any(|a| a.addr().is_ipv6()))?;
-        self.link.mtu = mtu;
-        self.link.generation += 1;
+        self.station.mtu = mtu;
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ impl Ip {
         let (src, dst) = (ip.src(), ip.dst());
         let (from, to) = (Key::v4(src), Key::v4(dst));
         let outside = origin.stations.is_some();
-        if !plausible(src) || self.own.is_broadcast(src.into()) || (outside && self.own.has(from)) {
+        if !plausible(src) || self.settings.own.is_broadcast(src.into()) || (outside && self.settings.own.has(from)) {
             return Err(Discard::BadAddress);
         }
         Ok(V4 { from, to, whole, ip })
@@ -54,7 +54,7 @@ impl Ip {
     pub(crate) fn is_plain_v4(&self, packet: &V4<'_>, origin: Origin, protocol: IpProtocol) -> bool {
         let V4 { ip, to, .. } = packet;
         let plain = ip.header_len() == 20 && !ip.is_fragment() && !origin.to_group();
-        plain && ip.protocol() == protocol && self.own.has(*to)
+        plain && ip.protocol() == protocol && self.settings.own.has(*to)
     }
 
     /// Processes any packet.
@@ -67,8 +67,8 @@ impl Ip {
     ) -> Result<Taken<'a>, Discard> {
         let V4 { to, whole, ip, .. } = packet;
         let (src, dst) = (ip.src(), ip.dst());
-        let to_all = self.own.is_to_all(dst.into());
-        if !to_all && !self.own.has(*to) {
+        let to_all = self.settings.own.is_to_all(dst.into());
+        if !to_all && !self.settings.own.has(*to) {
             return Err(Discard::NotForUs);
         }
         // RFC 1122, section 3.3.6: a link-layer broadcast must have an IP broadcast or group as destination.

@@ -39,7 +39,11 @@ impl Ip {
         let (from, to) = (Key::v6(src), Key::v6(dst));
         // IPv4-mapped IPv6 addresses must not appear on the link (RFC 4291, section 2.5.5.2).
         let mapped = from.is_v4() || to.is_v4();
-        if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.own.has(from)) {
+        if src.is_multicast()
+            || src.is_loopback()
+            || mapped
+            || (origin.stations.is_some() && self.settings.own.has(from))
+        {
             return Err(Discard::BadAddress);
         }
         Ok(V6 { from, to, whole, ip })
@@ -49,7 +53,7 @@ impl Ip {
     /// do.
     #[inline]
     pub(crate) fn is_plain_v6(&self, packet: &V6<'_>, origin: Origin, protocol: IpProtocol) -> bool {
-        packet.ip.next_header() == protocol && self.own.has(packet.to) && !origin.to_group()
+        packet.ip.next_header() == protocol && self.settings.own.has(packet.to) && !origin.to_group()
     }
 
     /// Processes any packet.
@@ -62,8 +66,8 @@ impl Ip {
     ) -> Result<Taken<'a>, Discard> {
         let V6 { to, whole, ip, .. } = packet;
         let (src, dst) = (ip.src(), ip.dst());
-        let group = self.own.is_to_all(dst.into());
-        if !group && !self.own.has(*to) {
+        let group = self.settings.own.is_to_all(dst.into());
+        if !group && !self.settings.own.has(*to) {
             return Err(Discard::NotForUs);
         }
         let whole = &whole[..40 + ip.payload().len()];

@@ -39,7 +39,7 @@ impl Link {
         if arp.operation == ArpOperation::REQUEST && ours {
             let answer = ArpRepr {
                 operation: ArpOperation::REPLY,
-                sender_mac: self.mac,
+                sender_mac: self.station.mac,
                 sender_ip: arp.target_ip,
                 target_mac: arp.sender_mac,
                 target_ip: arp.sender_ip,
@@ -65,7 +65,7 @@ impl Link {
         let sender_ip = near.or_else(|| own.all().iter().find_map(v4)).ok_or(Discard::NoRoute)?;
         let arp = ArpRepr {
             operation: ArpOperation::REQUEST,
-            sender_mac: self.mac,
+            sender_mac: self.station.mac,
             sender_ip,
             target_mac: unicast.unwrap_or(MacAddr::UNSPECIFIED),
             target_ip: ip,
@@ -77,7 +77,7 @@ impl Link {
     pub(super) fn announce_v4<T: Transmit>(&self, ip: Ipv4Addr, tx: &mut T) -> Result<(), Discard> {
         let arp = ArpRepr {
             operation: ArpOperation::REQUEST,
-            sender_mac: self.mac,
+            sender_mac: self.station.mac,
             sender_ip: ip,
             target_mac: MacAddr::UNSPECIFIED,
             target_ip: ip,

@@ -26,7 +26,7 @@ impl Link {
     pub(crate) fn open<'a>(&self, frame: &'a [u8], meta: Option<Meta>) -> Result<Arrived<'a>, Discard> {
         let ethernet = EthernetFrame::new_checked(frame).map_err(|_| Discard::Malformed)?;
         let (dst, station) = (ethernet.dst(), ethernet.src());
-        if !self.up || (dst != self.mac && !dst.is_multicast()) {
+        if !self.station.up || (dst != self.station.mac && !dst.is_multicast()) {
             return Err(Discard::NotForUs);
         }
         if station.is_multicast() {
@@ -40,7 +40,7 @@ impl Link {
             (vid, ethertype, payload) = (tag.tag().vid(), tag.ethertype(), tag.payload());
         }
         // VLAN 0 is a priority tag without a VLAN (IEEE 802.1Q, 9.6).
-        if vid != self.vlan.map_or(0, |tag| tag.vid()) {
+        if vid != self.station.vlan.map_or(0, |tag| tag.vid()) {
             return Err(Discard::NotForUs);
         }
         let verified = meta.is_some_and(|meta| meta.flags & (Meta::DATA_VALID | Meta::NEEDS_CSUM) != 0);
@@ -66,7 +66,7 @@ impl Link {
     /// Bytes of the header, with the tag if there is one.
     #[inline]
     pub(crate) fn header_len(&self) -> usize {
-        14 + if self.vlan.is_some() { 4 } else { 0 }
+        14 + if self.station.vlan.is_some() { 4 } else { 0 }
     }
 
     /// Writes the header and tag of an IP packet; `head` has exactly their length.
@@ -75,9 +75,9 @@ impl Link {
     }
 
     fn emit(&self, head: &mut [u8], dst: MacAddr, ethertype: EtherType) {
-        let outer = if self.vlan.is_some() { EtherType::VLAN } else { ethertype };
-        let rest = EthernetRepr { dst, src: self.mac, ethertype: outer }.emit(head);
-        if let (Ok(rest), Some(tag)) = (rest, self.vlan) {
+        let outer = if self.station.vlan.is_some() { EtherType::VLAN } else { ethertype };
+        let rest = EthernetRepr { dst, src: self.station.mac, ethertype: outer }.emit(head);
+        if let (Ok(rest), Some(tag)) = (rest, self.station.vlan) {
             let tagged = VlanRepr { tag, ethertype }.emit(rest);
             debug_assert!(tagged.is_ok(), "there is room for the tag");
         }

@@ -9,6 +9,7 @@
 //! passed in, because requests to neighbours are sent from them, and requests for them are answered.
 
 mod arp;
+mod common;
 mod ethernet;
 mod nd;
 mod neighbour;
@@ -16,6 +17,8 @@ mod neighbour;
 use crate::Transmit;
 use crate::address::Own;
 use crate::counters::{Counters, Discard};
+pub use common::NeighbourTable;
+pub(crate) use common::{Common, Generation};
 pub(crate) use ethernet::Arrived;
 use linerate_wire::{MacAddr, VlanTag, multicast_mac};
 pub(crate) use nd::Message;
@@ -25,88 +28,82 @@ pub use neighbour::{
 };
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Most packets that wait for one neighbour: the largest datagram fits in fragments over any MTU from 552.
 const HELD: usize = 128;
 
-/// A station on a link.
-#[derive(Debug)]
-pub(crate) struct Link {
+/// Settings of a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Station {
     pub(crate) mac: MacAddr,
     /// Longest IP packet.
     pub(crate) mtu: usize,
     pub(crate) vlan: Option<VlanTag>,
     pub(crate) up: bool,
-    pub(crate) neighbours: Neighbours,
+}
+
+/// A station on a link, as one shard of the host sees it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Its settings. The layer above keeps them equal to those that the shards share.
+    pub(crate) station: Station,
+    pub(crate) common: Arc<Common>,
     /// Packets for neighbours that never answered.
     failed: VecDeque<Vec<u8>>,
-    /// Incremented by each change of any layer that a cached header could depend on.
-    pub(crate) generation: u64,
-    /// Counters of all layers.
+    /// Counters of all layers, of this shard.
     pub(crate) counters: Counters,
 }
 
-/// Generations under which a cached header was made. If they are equal, nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Validity {
-    /// Generation of the host's settings, addresses and routes.
-    pub(crate) host: u64,
-    /// Generation of the host's neighbours.
-    pub(crate) neighbours: u64,
-}
-
 impl Link {
-    pub(crate) fn new(mac: MacAddr, mtu: usize, vlan: Option<VlanTag>, seed: u64) -> Self {
-        let neighbours = NeighbourConfig { queue: HELD, seed, ..NeighbourConfig::default() };
-        Self {
-            mac,
-            mtu,
-            vlan,
-            up: true,
-            neighbours: Neighbours::new(neighbours),
-            failed: VecDeque::new(),
-            generation: 1,
-            counters: Counters::default(),
-        }
+    pub(crate) fn new(station: Station, seed: u64) -> Self {
+        let config = NeighbourConfig { queue: HELD, seed, ..NeighbourConfig::default() };
+        Self::over(station, Arc::new(Common::new(config)))
     }
 
-    #[inline]
-    pub(crate) fn valid(&self) -> Validity {
-        Validity { host: self.generation, neighbours: self.neighbours.generation() }
+    /// Another shard's view of the same link.
+    pub(crate) fn shard(&self) -> Self {
+        Self::over(self.station, self.common.clone())
+    }
+
+    fn over(station: Station, common: Arc<Common>) -> Self {
+        Self { station, common, failed: VecDeque::new(), counters: Counters::default() }
     }
 
     /// MAC address of a next hop; None while it is being resolved.
     #[inline]
     pub(crate) fn station(&mut self, now: u64, hop: IpAddr, own: &Own) -> Option<MacAddr> {
-        match hop {
-            hop if own.is_broadcast(hop) => Some(MacAddr::BROADCAST),
-            hop if hop.is_multicast() => multicast_mac(hop),
-            hop => match self.neighbours.lookup(now, hop) {
-                Lookup::Found { mac, .. } => Some(mac),
-                Lookup::Unresolved => None,
-            },
-        }
+        group(hop, own).or_else(|| match self.common.neighbours().lookup(now, hop) {
+            Lookup::Found { mac, .. } => Some(mac),
+            Lookup::Unresolved => None,
+        })
     }
 
     /// Sends a whole IP packet to a next hop, or keeps it until the hop is resolved.
     pub(crate) fn send<T: Transmit>(&mut self, now: u64, hop: IpAddr, packet: Vec<u8>, own: &Own, tx: &mut T) -> bool {
-        match self.station(now, hop, own) {
-            Some(mac) => self.send_frame(mac, hop.is_ipv4(), &packet, tx),
-            None => {
-                match self.neighbours.hold(hop, packet) {
-                    Ok(dropped) => (0..dropped).for_each(|_| self.counters.discard(Discard::NoNeighbour)),
-                    Err(_) => self.counters.discard(Discard::NoNeighbour),
-                }
-                self.poll(now, own, tx);
-                true
-            }
+        if let Some(mac) = group(hop, own) {
+            return self.send_frame(mac, hop.is_ipv4(), &packet, tx);
         }
+        let mut neighbours = self.common.neighbours();
+        if let Lookup::Found { mac, .. } = neighbours.lookup(now, hop) {
+            drop(neighbours);
+            return self.send_frame(mac, hop.is_ipv4(), &packet, tx);
+        }
+        // Under the same lock: an answer that comes by another shard finds the packet.
+        let held = neighbours.hold(hop, packet);
+        drop(neighbours);
+        (0..held.unwrap_or(1)).for_each(|_| self.counters.discard(Discard::NoNeighbour));
+        self.poll(now, own, tx);
+        true
     }
 
     /// Sends the requests that are due.
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, own: &Own, tx: &mut T) {
+        if self.common.due().is_none_or(|due| due > now) {
+            return;
+        }
         let mut actions = Vec::new();
-        self.neighbours.poll(now, |action| actions.push(action));
+        self.common.neighbours().poll(now, |action| actions.push(action));
         for action in actions {
             let sent = match action {
                 Action::SendRequest { ip: IpAddr::V4(ip), unicast } => self.ask_v4(ip, unicast, own, tx),
@@ -125,7 +122,7 @@ impl Link {
 
     /// Time at which [`Link::poll`] has something to do.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
-        self.neighbours.poll_timeout()
+        self.common.due()
     }
 
     /// Takes the oldest packet whose neighbour never answered.
@@ -149,12 +146,22 @@ impl Link {
 
     /// Records a neighbour's MAC address, and sends the packets that waited for it.
     fn learn<T: Transmit>(&mut self, now: u64, ip: IpAddr, mac: Option<MacAddr>, how: Heard, tx: &mut T) {
-        let held = self.neighbours.learn(now, ip, mac, how);
+        let held = self.common.neighbours().learn(now, ip, mac, how);
         let Some(mac) = mac else { return };
         for packet in held {
             if !self.send_frame(mac, ip.is_ipv4(), &packet, tx) {
                 self.counters.discard(Discard::NoRoom);
             }
         }
+    }
+}
+
+/// MAC address of a next hop that needs no resolution: a broadcast or a group.
+#[inline]
+fn group(hop: IpAddr, own: &Own) -> Option<MacAddr> {
+    match hop {
+        hop if own.is_broadcast(hop) => Some(MacAddr::BROADCAST),
+        hop if hop.is_multicast() => multicast_mac(hop),
+        _ => None,
     }
 }

@@ -55,7 +55,7 @@ impl Link {
                     router: false,
                     solicited: !unclaimed,
                     overrides: true,
-                    mac: Some(self.mac),
+                    mac: Some(self.station.mac),
                 };
                 // A station without address checks whether it may use this one (DAD): all are told that it is taken.
                 let (to, station) = if unclaimed { (ALL_NODES, None) } else { (from, source.or(station)) };
@@ -91,7 +91,7 @@ impl Link {
         let near = |a: &&Cidr| a.contains(ip.into()) && is_link_local(a.addr()) == is_link_local(ip.into());
         let source = own.all().iter().filter(near).find_map(v6);
         let source = source.or_else(|| own.all().iter().find_map(v6)).ok_or(Discard::NoRoute)?;
-        let asked = NdpRepr::NeighborSolicitation { target: ip, source: Some(self.mac) };
+        let asked = NdpRepr::NeighborSolicitation { target: ip, source: Some(self.station.mac) };
         let to = if unicast.is_some() { ip } else { solicited_node(ip) };
         self.send_ndp((source, to), unicast, &asked, tx)
     }
@@ -103,7 +103,7 @@ impl Link {
             router: false,
             solicited: false,
             overrides: true,
-            mac: Some(self.mac),
+            mac: Some(self.station.mac),
         };
         self.send_ndp((target, ALL_NODES), None, &said, tx)
     }

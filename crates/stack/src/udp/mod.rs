@@ -12,6 +12,7 @@ mod header;
 mod inbox;
 mod input;
 mod output;
+mod prepared;
 mod sockets;
 mod template;
 
@@ -22,6 +23,7 @@ pub use error::{BindError, SendError};
 use flow::Flows;
 pub use inbox::Inbox;
 pub(crate) use output::send;
+pub use prepared::Prepared;
 use sockets::Sockets;
 pub use sockets::UdpId;
 use std::net::SocketAddr;
@@ -70,6 +72,11 @@ impl Udp {
         Self { sockets: Sockets::new(seed), flows: Flows::default(), inbox, fills, path: Path::Fast }
     }
 
+    /// Makes a layer of another shard, without sockets.
+    pub(crate) fn shard(&self, seed: u64) -> Self {
+        Self { path: self.path, ..Self::new(self.inbox, self.fills, seed) }
+    }
+
     pub(crate) fn bind(&mut self, local: SocketAddr, own: &Own) -> Result<UdpId, BindError> {
         if !local.ip().is_unspecified() && !own.is_ours(local.ip()) {
             return Err(BindError::NotOurs(local.ip()));
@@ -112,14 +119,19 @@ impl Udp {
         Inbox::new(self.inbox)
     }
 
-    pub(crate) fn hand_over(&mut self, id: UdpId, to: &mut Inbox, counters: &mut Counters) -> (usize, bool) {
-        let Some(socket) = self.sockets.get_mut(id) else { return (0, false) };
+    pub(crate) fn hand_over(
+        &mut self,
+        id: UdpId,
+        to: &mut Inbox,
+        counters: &mut Counters,
+    ) -> (usize, Option<SendError>) {
+        let Some(socket) = self.sockets.get_mut(id) else { return (0, None) };
         let came = socket.inbox.len();
         let dropped = to.take_from(&mut socket.inbox);
         for _ in 0..dropped {
             counters.udp_received -= 1;
             counters.discard(Discard::QueueFull);
         }
-        (came - dropped, socket.error.is_some())
+        (came - dropped, socket.error.take())
     }
 }

@@ -46,7 +46,7 @@ fn send_fast<H: OnIp, T: Transmit, P: Probe>(
     probe: &mut P,
 ) -> Option<Result<(), SendError>> {
     let (udp, ip) = host.layers();
-    let valid = ip.link.valid();
+    let valid = ip.link.common.generation();
     let socket = udp.sockets.get(id)?;
     let to = to.or(socket.remote)?;
     let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to))?;
@@ -77,6 +77,9 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     probe: &mut P,
 ) -> Result<(), SendError> {
     let (udp, ip) = host.layers();
+    // Taken before all that depends on it: what changes meanwhile makes the template one that is not used.
+    let valid = ip.link.common.generation();
+    ip.follow();
     // socket
     let socket = udp.sockets.get_mut(id).ok_or(SendError::Closed)?;
     if let Some(error) = socket.error.take() {
@@ -84,14 +87,13 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     }
     let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
     let udp_len = check(local, to, body.len())?;
-    if !ip.link.up {
+    if !ip.link.station.up {
         return Err(SendError::Down);
     }
     if !probe.passed(Stage::Socket, &(local, to)) {
         return Ok(());
     }
     // route, and with the flow table the neighbour too
-    let valid = ip.link.valid();
     let known = if udp.path >= Path::Flow { udp.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
     let way = match known {
         Some(flow) => NextHop { from: flow.from, hop: flow.hop, mtu: flow.mtu },
@@ -103,7 +105,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     let from = SocketAddr::new(way.from, local.port());
     let ip_len = header_len(to.ip());
     let ethernet = ip.link.header_len();
-    if ip_len + 8 + body.len() > way.mtu || (known.is_none() && ip.own.is_ours(to.ip())) {
+    if ip_len + 8 + body.len() > way.mtu || (known.is_none() && ip.settings.own.is_ours(to.ip())) {
         return udp.send_whole(ip, now, (from, to), way, (body, udp_len), tx);
     }
     // udp
@@ -123,7 +125,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     // neighbour
     let mac = match known {
         Some(flow) => flow.mac,
-        None => match ip.link.station(now, way.hop, &ip.own) {
+        None => match ip.link.station(now, way.hop, &ip.settings.own) {
             Some(mac) => mac,
             None => return udp.send_whole(ip, now, (from, to), way, (body, udp_len), tx),
         },
@@ -137,7 +139,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Ok(());
     }
     // loopback check: a datagram to all on the link goes to the host's own sockets too
-    let ours_too = mac.is_multicast() && ip.own.is_to_all(to.ip());
+    let ours_too = mac.is_multicast() && ip.settings.own.is_to_all(to.ip());
     if !probe.passed(Stage::Loopback, &(&head, ours_too)) {
         return Ok(());
     }
@@ -151,8 +153,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     ip.ident = ident.wrapping_add(1);
     ip.link.counters.udp_sent += 1;
     ip.link.counters.udp_flow += u64::from(known.is_some());
-    // A lookup may have changed the neighbours' generation; the result is valid under the present one.
-    let (valid, until) = (ip.link.valid(), now.saturating_add(KEPT));
+    let until = now.saturating_add(KEPT);
     if udp.path == Path::Fast
         && !mac.is_multicast()
         && let Some(socket) = udp.sockets.get_mut(id)
@@ -190,7 +191,7 @@ impl Udp {
         if !sent {
             return Err(SendError::NoRoom);
         }
-        if ip.own.is_to_all(to.ip()) {
+        if ip.settings.own.is_to_all(to.ip()) {
             self.loop_back(ip, (from, to), (&datagram, udp_len), ident);
         }
         ip.link.counters.udp_sent += 1;

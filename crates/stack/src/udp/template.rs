@@ -4,7 +4,7 @@
 //! the sums of all constant parts. It is valid if two numbers are equal: every change that could affect it increments a
 //! generation.
 
-use crate::link::Validity;
+use crate::link::Generation;
 use linerate_ring::{Frame, Meta};
 use linerate_sum::Sum;
 use linerate_wire::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
@@ -24,7 +24,7 @@ pub(crate) struct UdpLen(u16);
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     to: SocketAddr,
-    valid: Validity,
+    valid: Generation,
     /// Time after which a datagram must take the general path again, so that the neighbour's state is checked.
     until: u64,
     /// Longest payload that needs no fragments, and fits one slot.
@@ -54,7 +54,7 @@ impl Template {
         ip: usize,
         ends: (IpAddr, SocketAddr),
         request: Option<Meta>,
-        (valid, until): (Validity, u64),
+        (valid, until): (Generation, u64),
         most: usize,
     ) -> Self {
         let most = u16::try_from(most).map_or(MOST, |most| most.min(MOST));
@@ -88,9 +88,15 @@ impl Template {
         Self { to, valid, until, most, words, len: head.len(), ip, udp, v6, request, ip_sum, udp_sum }
     }
 
+    /// Destination of the datagrams.
+    #[inline]
+    pub(crate) fn to(&self) -> SocketAddr {
+        self.to
+    }
+
     /// True if the template is valid for a datagram.
     #[inline]
-    pub(crate) fn holds(&self, valid: Validity, now: u64, to: SocketAddr) -> bool {
+    pub(crate) fn holds(&self, valid: Generation, now: u64, to: SocketAddr) -> bool {
         self.valid == valid && now < self.until && self.to == to
     }
 

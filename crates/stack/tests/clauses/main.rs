@@ -8,4 +8,5 @@ mod discovery;
 mod icmp;
 mod ip;
 mod ledger;
+mod shards;
 mod udp;

@@ -15,6 +15,7 @@ use linerate_fcoe::{Disks, NodeConfig, TargetConfig, TargetDrop};
 use linerate_rt::{Capability, Waiter, run as run_machine};
 use serde_json::{Map, json};
 use status::Shown;
+use std::iter::once;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -135,8 +136,8 @@ fn figures(node: &Node) -> Vec<(String, u64)> {
     .into();
     all.extend(counters(node.node()));
     if let Some((ip, services)) = node.ip() {
-        let mut theirs = ip::figures(ip, services);
-        theirs.extend(ip::adapter_figures(node.line(), linerate_rt::fc::IP));
+        let mut theirs = ip::figures(ip.host.counters(), services.served());
+        theirs.extend(ip::adapter_figures(once(node.line()), linerate_rt::fc::IP));
         all.extend(theirs.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (format!("ip.{name}"), n)));
     }
     if let Some(target) = node.node().target() {

@@ -1,4 +1,4 @@
-//! Who is woken by what: sockets of one host in many threads.
+//! Wake-ups: sockets of one host in many threads.
 
 use super::{LIMIT, at, cidrs};
 use crate::net::{Net, Options, UdpSocket};
@@ -192,11 +192,9 @@ fn what_a_full_socket_drops_is_counted_and_the_rest_is_whole() {
         next += 1;
     });
     assert_eq!((took, server.recv_batch(&mut [0; 1400], |_, _| ())), (262, 0));
-    right.with(|node| {
-        let counters = node.ip.host.counters();
-        assert_eq!(counters.discarded(linerate_stack::Discard::QueueFull), 1000 - 262);
-        assert_eq!(counters.unexplained(), 0);
-    });
+    let counters = right.counters();
+    assert_eq!(counters.discarded(linerate_stack::Discard::QueueFull), 1000 - 262);
+    assert_eq!(counters.unexplained(), 0);
 }
 
 #[test]

@@ -50,7 +50,8 @@ impl Ip {
     /// Sends an ICMP error about a packet to its sender, unless that is forbidden (RFC 1122, section 3.2.2; RFC 4443,
     /// section 2.4 e).
     pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Wrong, tx: &mut T) {
-        let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.own.is_broadcast(packet.from);
+        let nobody =
+            packet.from.is_unspecified() || packet.from.is_multicast() || self.settings.own.is_broadcast(packet.from);
         if packet.to_all || nobody || is_error(packet.whole) {
             return;
         }
@@ -85,7 +86,7 @@ impl Ip {
         };
         debug_assert!(written);
         // An error about a packet to a group is sent from one of our own addresses.
-        let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+        let from = if self.settings.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
         match self.send_icmp(now, (from, packet.from), &mut message, tx) {
             Ok(()) => self.link.counters.errors_sent += 1,
             Err(why) => self.link.counters.discard(why),
@@ -102,7 +103,7 @@ impl Ip {
                 Some(4) => ends_at::<4>(first, 12),
                 _ => ends_at::<16>(first, 8),
             };
-            let Some((from, to)) = ends.filter(|(_, to)| self.own.is_ours(*to)) else { continue };
+            let Some((from, to)) = ends.filter(|(_, to)| self.settings.own.is_ours(*to)) else { continue };
             let packet = Packet {
                 from,
                 to,

@@ -91,7 +91,10 @@ impl Ip {
             let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
             let station = packet.origin.stations.map(|(src, _)| src);
             let message = Message { from: src, to: dst, hops: packet.hops, station };
-            return self.link.take_ndp(now, message, NdpRepr::parse(&ndp), &self.own, tx).map(|()| Taken::Done);
+            return self
+                .link
+                .take_ndp(now, message, NdpRepr::parse(&ndp), &self.settings.own, tx)
+                .map(|()| Taken::Done);
         }
         let repr = Icmpv6Repr::parse(&icmp);
         match repr {
@@ -102,7 +105,7 @@ impl Ip {
                 debug_assert!(written);
                 self.link.counters.echoes += 1;
                 // RFC 4443, section 4.2: a ping to a group is answered from an address of our own.
-                let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+                let from = if self.settings.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
                 self.send_icmp(now, (from, packet.from), &mut message, tx).map(|()| Taken::Done)
             }
             _ if repr.is_error() => {

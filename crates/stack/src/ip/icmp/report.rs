@@ -27,7 +27,7 @@ impl Ip {
     pub(super) fn take_error(&mut self, now: u64, quote: &Quote<'_>, what: Told) -> Result<Taken<'static>, Discard> {
         // Replies over IPv4 may be fragmented on their path; those over IPv6 only by their sender.
         let echo = quote.protocol == IpProtocol::ICMPV6 && quote.first && quote.payload.first() == Some(&129);
-        if let (true, Told::TooBig(mtu)) = (echo && self.own.is_ours(quote.src), what) {
+        if let (true, Told::TooBig(mtu)) = (echo && self.settings.own.is_ours(quote.src), what) {
             self.narrow(now, quote.dst, mtu);
             self.link.counters.errors_received += 1;
             return Ok(Taken::Done);
@@ -58,7 +58,7 @@ impl Ip {
 
     fn report(&self, quote: &Quote<'_>, what: Told) -> Result<Report, Discard> {
         let (from, to) = quote.ports().filter(|_| quote.protocol == IpProtocol::UDP).ok_or(Discard::NotForUs)?;
-        if !self.own.is_ours(quote.src) {
+        if !self.settings.own.is_ours(quote.src) {
             return Err(Discard::BadAddress);
         }
         Ok(Report { from: SocketAddr::new(quote.src, from), to: SocketAddr::new(quote.dst, to), what })
@@ -66,6 +66,10 @@ impl Ip {
 
     /// Applies a router's report that packets may have at most `mtu` bytes.
     fn narrow(&mut self, now: u64, to: IpAddr, mtu: usize) {
-        self.link.generation += u64::from(self.pmtu.tell(to, mtu, self.link.mtu, now));
+        let known = &self.settings;
+        // Most reports say nothing new, and cost no copy of the settings.
+        if known.pmtu.narrowed(to, mtu, known.station.mtu, now).is_some() {
+            self.change(|settings| settings.pmtu.tell(to, mtu, settings.station.mtu, now));
+        }
     }
 }

@@ -1,0 +1,244 @@
+//! One queue of a running host: its shard, and its output, each under a lock of its own.
+//!
+//! The thread of the queue holds the shard's lock while it processes a batch, and takes that of the output when the first
+//! answer is sent. A sender whose headers are prepared takes the lock of the output alone. Locks are taken in this order:
+//! shard, output; and nobody who holds one waits for anything but the other.
+
+use super::ip::{Ip, IpTx};
+use super::mailbox::Mailbox;
+use crate::line::{Arrivals, Line};
+use crate::machine::Sleeper;
+use linerate_nic::{Control, NicTx};
+use linerate_port::{Interest, Sleep};
+use linerate_ring::{Bell, Frame, Meta};
+use linerate_stack::{BindError, Transmit, UdpId};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A queue of a running host, shared by its thread and the host's users.
+pub(super) struct Queue {
+    shard: Mutex<Shard>,
+    output: Mutex<Output>,
+    interface: usize,
+    control: Control,
+    /// Rung when there is something to do earlier than the sleeping thread knows.
+    bell: Bell,
+}
+
+/// A shard of the host, and the mailboxes of its sockets.
+pub(super) struct Shard {
+    pub(super) ip: Ip,
+    /// By [`UdpId::index`].
+    mailboxes: Vec<Option<Arc<Mailbox>>>,
+}
+
+/// Output of the queue.
+pub(super) struct Output {
+    nic: NicTx,
+    /// Datagrams that were sent with prepared headers, and are not among the shard's counters yet.
+    prepared: u64,
+}
+
+/// Mailboxes of which readers are to be woken, and how many.
+pub(super) type Calls = Vec<(Arc<Mailbox>, usize)>;
+
+/// Wakes readers.
+pub(super) fn wake(calls: &mut Calls) {
+    calls.drain(..).for_each(|(mailbox, readers)| mailbox.wake(readers));
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shard {
+    /// Opens a socket whose datagrams come to a mailbox: the one given, or a new one.
+    pub(super) fn open(
+        &mut self,
+        local: SocketAddr,
+        mailbox: Option<&Arc<Mailbox>>,
+    ) -> Result<(UdpId, Arc<Mailbox>), BindError> {
+        let id = self.ip.host.udp_bind(local)?;
+        let mailbox = mailbox.map_or_else(|| Arc::new(Mailbox::new(self.ip.host.udp_inbox())), Arc::clone);
+        let at = id.index();
+        if self.mailboxes.len() <= at {
+            self.mailboxes.resize(at + 1, None);
+        }
+        self.mailboxes[at] = Some(mailbox.clone());
+        Ok((id, mailbox))
+    }
+
+    /// Closes a socket.
+    pub(super) fn close(&mut self, id: UdpId) {
+        self.ip.host.udp_close(id);
+        self.mailboxes[id.index()] = None;
+    }
+
+    /// Brings what has come for sockets to their mailboxes, and notes whose readers are to be woken.
+    #[inline]
+    fn deliver(&mut self, calls: &mut Calls) {
+        while let Some(id) = self.ip.host.udp_news() {
+            // What a user of the host has opened there has no mailbox, and keeps its datagrams.
+            let Some(Some(mailbox)) = self.mailboxes.get(id.index()) else { continue };
+            let readers = mailbox.fill(&mut self.ip.host, id);
+            if readers > 0 {
+                calls.push((mailbox.clone(), readers));
+            }
+        }
+    }
+}
+
+/// The output, locked from the first frame on: a turn that sends nothing hinders no sender.
+struct Late<'a> {
+    queue: &'a Queue,
+    output: Option<MutexGuard<'a, Output>>,
+}
+
+impl Late<'_> {
+    #[inline]
+    fn tx(&mut self) -> IpTx<'_> {
+        let output = self.output.get_or_insert_with(|| lock(&self.queue.output));
+        IpTx::new(&mut output.nic, self.queue.interface)
+    }
+}
+
+impl Transmit for Late<'_> {
+    fn send(&mut self, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool {
+        self.tx().send(head, body, request)
+    }
+
+    fn frame(&mut self, len: usize, request: Option<Meta>, fill: impl FnOnce(&mut Frame<'_>)) -> bool {
+        self.tx().frame(len, request, fill)
+    }
+
+    fn single(&self) -> usize {
+        match &self.output {
+            Some(output) => output.nic.single(self.queue.interface),
+            None => lock(&self.queue.output).nic.single(self.queue.interface),
+        }
+    }
+}
+
+impl Output {
+    /// Hands on what was sent.
+    fn flush(&mut self, now: u64) {
+        if self.nic.is_due() {
+            self.nic.sync(now);
+        }
+    }
+}
+
+impl Queue {
+    /// The queue, and the half of it that its thread alone has.
+    pub(super) fn new(ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
+        let interface = ip.interface();
+        let shard = Mutex::new(Shard { ip, mailboxes: Vec::new() });
+        let output = Mutex::new(Output { nic: line.tx, prepared: 0 });
+        let control = line.arrivals.control().clone();
+        Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
+    }
+
+    /// The shard, to be looked at or changed.
+    pub(super) fn shard(&self) -> MutexGuard<'_, Shard> {
+        lock(&self.shard)
+    }
+
+    /// Works on the shard, with its counters up to date, and brings what comes of it to the mailboxes. Readers are to be
+    /// woken after it: they may want the lock to answer.
+    pub(super) fn with<T>(&self, calls: &mut Calls, work: impl FnOnce(&mut Ip) -> T) -> T {
+        let mut shard = self.shard();
+        let prepared = std::mem::take(&mut lock(&self.output).prepared);
+        shard.ip.host.udp_count_prepared(prepared);
+        let done = work(&mut shard.ip);
+        shard.deliver(calls);
+        done
+    }
+
+    /// A turn of the queue's thread; true if there was something to do.
+    pub(super) fn turn(&self, now: u64, arrivals: &mut Arrivals, calls: &mut Calls) -> bool {
+        let mut shard = self.shard();
+        let mut late = Late { queue: self, output: None };
+        if arrivals.changed().is_some() {
+            shard.ip.link_changed(&self.control, &mut late);
+            late.tx().sync(now);
+        }
+        arrivals.take(now);
+        let worked = shard.ip.work(now, arrivals, &mut late);
+        match late.output {
+            Some(mut output) => output.flush(now),
+            // Who is sending now flushes.
+            None => drop(self.output.try_lock().map(|mut output| output.flush(now))),
+        }
+        shard.deliver(calls);
+        worked
+    }
+
+    /// Sends by the general path: `send` is given the shard and its output, which is flushed afterwards.
+    pub(super) fn send<T>(&self, now: u64, send: impl FnOnce(&mut Ip, &mut IpTx<'_>) -> T) -> T {
+        let mut calls = Vec::new();
+        let mut shard = self.shard();
+        // The thread may be asleep.
+        shard.ip.follow(&self.control);
+        let before = shard.ip.poll_timeout();
+        let mut output = lock(&self.output);
+        let sent = send(&mut shard.ip, &mut IpTx::new(&mut output.nic, self.interface));
+        self.flush(now, output);
+        shard.deliver(&mut calls);
+        let after = shard.ip.poll_timeout();
+        drop(shard);
+        wake(&mut calls);
+        if after.is_some_and(|at| before.is_none_or(|before| at < before)) {
+            self.bell.ring();
+        }
+        sent
+    }
+
+    /// Sends datagrams with prepared headers: `send` is given the output, which is flushed afterwards, and gives how many
+    /// it has sent, and something more.
+    #[inline]
+    pub(super) fn send_prepared<T>(&self, now: u64, send: impl FnOnce(&mut IpTx<'_>) -> (usize, T)) -> (usize, T) {
+        let mut output = lock(&self.output);
+        let (sent, more) = send(&mut IpTx::new(&mut output.nic, self.interface));
+        output.prepared += sent as u64;
+        self.flush(now, output);
+        (sent, more)
+    }
+
+    fn flush(&self, now: u64, mut output: MutexGuard<'_, Output>) {
+        output.flush(now);
+        // The port took not all of it: the thread waits until it takes more.
+        if output.nic.is_due() {
+            self.bell.ring();
+        }
+    }
+
+    /// Time of the next turn even if nothing arrives.
+    pub(super) fn poll_timeout(&self) -> Option<u64> {
+        self.shard().ip.poll_timeout()
+    }
+
+    /// Visits what the queue's thread waits for.
+    pub(super) fn waits_for(&self, arrivals: &mut Arrivals, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        visit(arrivals.rx.port());
+        let mut output = lock(&self.output);
+        if output.nic.is_due() {
+            visit(output.nic.port());
+        }
+        drop(output);
+        visit(&mut Wake(&self.bell));
+    }
+}
+
+/// The bell, as the thread waits on it.
+struct Wake<'a>(&'a Bell);
+
+impl Sleeper for Wake<'_> {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        Some(Sleep::on(self.0.as_fd(), Interest::Readable))
+    }
+
+    fn wake_up(&mut self) {
+        self.0.clear();
+    }
+}

@@ -1,0 +1,87 @@
+//! State of IP that the shards of a host share. A change is made to a copy, which then takes the place of the settings:
+//! each shard goes on with the settings that it knows until it sees that the generation is another one.
+
+use super::{Ip, Settings};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// State that the shards share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    settings: Mutex<Arc<Settings>>,
+    /// Identification of the next packet that may be fragmented: no two shards may send fragments with the same one.
+    ident: AtomicU32,
+}
+
+/// Identification of a packet's fragments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ident(u32);
+
+impl Ident {
+    /// Over IPv6 (RFC 8200, section 4.5).
+    pub(super) fn whole(self) -> u32 {
+        self.0
+    }
+
+    /// Over IPv4 (RFC 791, section 3.1).
+    pub(super) fn low(self) -> u16 {
+        let [.., a, b] = self.0.to_be_bytes();
+        u16::from_be_bytes([a, b])
+    }
+}
+
+impl Shared {
+    pub(super) fn new(settings: Arc<Settings>, seed: u64) -> Self {
+        let [a, b, c, d, ..] = seed.to_be_bytes();
+        Self { settings: Mutex::new(settings), ident: AtomicU32::new(u32::from_be_bytes([a, b, c, d])) }
+    }
+
+    fn settings(&self) -> MutexGuard<'_, Arc<Settings>> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next identification.
+    pub(super) fn ident(&self) -> Ident {
+        // Relaxed: the number stands for itself.
+        Ident(self.ident.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Ip {
+    /// Takes over what another shard has changed.
+    #[inline]
+    pub(crate) fn follow(&mut self) {
+        if self.seen != Some(self.link.common.generation()) {
+            self.take_over();
+        }
+    }
+
+    #[cold]
+    fn take_over(&mut self) {
+        // First the generation: a change in between is taken over once more.
+        self.seen = Some(self.link.common.generation());
+        self.settings.clone_from(&self.shared.settings());
+        self.link.station = self.settings.station;
+    }
+
+    /// Changes the settings of all shards, unless the change fails.
+    pub(crate) fn try_change<T, E>(&mut self, edit: impl FnOnce(&mut Settings) -> Result<T, E>) -> Result<T, E> {
+        let mut settings = self.shared.settings();
+        let mut changed = Settings::clone(&settings);
+        let done = edit(&mut changed)?;
+        if changed != **settings {
+            *settings = Arc::new(changed);
+            self.link.common.changed();
+        }
+        drop(settings);
+        self.follow();
+        Ok(done)
+    }
+
+    /// Changes the settings of all shards.
+    pub(crate) fn change<T>(&mut self, edit: impl FnOnce(&mut Settings) -> T) -> T {
+        let Ok(done) = self.try_change(|settings| Ok::<_, Infallible>(edit(settings)));
+        done
+    }
+}
