@@ -2,6 +2,7 @@
 //! by copy.
 
 use crate::pktgen::Output;
+use linerate_port::saturating_ns;
 use linerate_port::{Port, RxQueue, TxQueue};
 use linerate_ring::{flags, forward};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
@@ -202,7 +203,7 @@ pub fn bridge(
         let how = if shared { "by exchanging buffers" } else { "by copy: the ports have a region each" };
         output.remark("main", 200, &format!("{} -> {}: {how}", names[way.from], names[1 - way.from]));
     }
-    let report = config.report.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX / 2));
+    let report = config.report.map(saturating_ns);
     let output = output.clone();
     let mut machine = Bridge { ways, names, burst: config.burst, stopped: false, patience: 0, report, next: 0, output };
     run(&mut machine, &mut Waiter::new(config.wait), stop);

@@ -5,6 +5,17 @@ use linerate_ring::{TxRing, flags};
 /// Most slots of a frame (netmap's limit).
 pub(crate) const MAX_SLOTS: u32 = 64;
 
+/// Number of slots of `usable` bytes that a frame of `len` bytes takes; None if a frame has never so many.
+#[inline]
+pub(crate) fn slots_for(len: usize, usable: usize) -> Option<u32> {
+    u32::try_from(len.div_ceil(usable)).ok().filter(|slots| *slots <= MAX_SLOTS)
+}
+
+/// Number of slots that the largest frame takes, [`MAX_SLOTS`] at most.
+pub(crate) fn most_slots(largest: usize, usable: usize) -> u32 {
+    slots_for(largest, usable).unwrap_or(MAX_SLOTS)
+}
+
 /// Kind of frame that starts at a pending slot of a transmit ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {

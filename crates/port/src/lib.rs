@@ -48,6 +48,7 @@ mod port;
 mod queue;
 #[cfg(target_os = "linux")]
 mod release;
+mod saturating;
 mod sleep;
 pub mod switch;
 pub mod sys;
@@ -66,6 +67,7 @@ pub use kinds::KINDS;
 pub use open::{open, open_all};
 pub use port::Port;
 pub use queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+pub use saturating::{saturating_ns, saturating_u64};
 pub use sleep::{Interest, Sleep, Sleeper};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};
 pub use write::SlotWriter;

@@ -60,9 +60,11 @@ impl<'a> SlotWriter<'a> {
         while !bytes.is_empty() {
             let inside = at % self.usable;
             let (now, later) = bytes.split_at(bytes.len().min(self.usable - inside));
-            let slot = self.first + u32::try_from(at / self.usable).unwrap_or(u32::MAX);
-            if slot < self.batch.len() {
-                write(&mut self.batch.frame(slot), inside, now);
+            let ahead = u32::try_from(at / self.usable)
+                .ok()
+                .filter(|ahead| *ahead < self.batch.len().saturating_sub(self.first));
+            if let Some(ahead) = ahead {
+                write(&mut self.batch.frame(self.first + ahead), inside, now);
             }
             (at, bytes) = (at + now.len(), later);
         }

@@ -106,7 +106,7 @@ impl OwnRx<'_> {
         }
         let buf = self.0.raw.buf(self.0.tail.wrapping_add(i));
         // SAFETY: not delivered, so the slot is the engine's, on the same thread; a slot without a buffer is refused.
-        (buf >= BUFFERS_RESERVED).then(|| unsafe { self.0.raw.frame(buf, self.0.raw.usable) })
+        (buf >= BUFFERS_RESERVED).then(|| unsafe { self.0.raw.frame(buf, self.0.raw.usable.into()) })
     }
 
     /// Sets length, flags and metadata of the `i`th free slot, for its delivery; does nothing if there is no such slot.
@@ -116,7 +116,7 @@ impl OwnRx<'_> {
             return;
         }
         let cursor = self.0.tail.wrapping_add(i);
-        let len = u16::try_from(len.min(self.0.raw.usable)).unwrap_or(u16::MAX);
+        let len = self.0.raw.limited(len);
         let flags = flags | if meta.is_some() { flags::META } else { 0 };
         self.0.raw.slot(cursor).set(SlotWord::new(self.0.raw.buf(cursor), len, flags));
         if let Some(meta) = meta {
@@ -135,7 +135,7 @@ impl OwnRx<'_> {
     /// Copies one whole frame into the next free slot, or as many as it needs; false, with nothing done, if there is no
     /// room or it needs more than 64 slots.
     pub fn deliver_copy(&mut self, bytes: &[u8], meta: Option<Meta>) -> bool {
-        let per = self.0.raw.usable;
+        let per = usize::from(self.0.raw.usable);
         let slots = bytes.len().div_ceil(per).max(1);
         if slots > MAX_FRAGS || slots > self.room() as usize {
             return false;
@@ -184,7 +184,7 @@ impl OwnRx<'_> {
         if self.room() == 0
             || self.0.raw.buf(cursor) != 0
             || !buffer.is_of(&self.0.raw.region)
-            || len > self.0.raw.usable
+            || len > usize::from(self.0.raw.usable)
         {
             return Err(buffer);
         }

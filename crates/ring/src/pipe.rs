@@ -277,7 +277,7 @@ impl PipeTx {
         admit: &mut impl FnMut(usize) -> bool,
     ) -> (u32, u64) {
         let cursor = ring.taken.wrapping_add(i);
-        let usable = u16::try_from(ring.raw.usable).unwrap_or(u16::MAX);
+        let usable = ring.raw.usable;
         let (far, _) = self.far.run(cursor, pending - i);
         if ring.raw.keeps_words() {
             return copy_plain(ring.raw.kept(cursor, pending - i), far, usable, admit);
@@ -362,7 +362,7 @@ impl PipeTx {
         self.producer.published
     }
 
-    /// Number of invalid cursors and buffer indices written by the other side.
+    /// Number of invalid cursors and buffer swaps written by the other side.
     #[must_use]
     pub fn violations(&self) -> u64 {
         self.violations
@@ -480,8 +480,8 @@ impl PipeRx {
         bell::wake_up(&self.lines.get().consumer_asleep.asleep);
     }
 
-    /// Asks the producer to hold back frames of these priorities, one bit for each, from now on. The producer may sleep,
-    /// and must be woken then ([`PipeRx::must_wake`]).
+    /// Asks the producer to hold back frames of these priorities, one bit for each, from now on. The producer may
+    /// sleep, and must be woken then ([`PipeRx::must_wake`]).
     pub fn pause(&mut self, priorities: u8) {
         self.pause.ask(&self.lines.get().consumer.pause, priorities);
     }

@@ -87,6 +87,8 @@ pub struct Region {
     id: u64,
     buf_area: usize,
     buf_size: u32,
+    /// Capacity of a buffer, in the width of a slot's length.
+    pub(crate) usable: u16,
     buffers: u32,
     sharing: Sharing,
     next: Mutex<Next>,
@@ -98,6 +100,13 @@ pub struct Region {
 struct Next {
     object: usize,
     buffer: u32,
+}
+
+/// Capacity of buffers of this size, headroom excluded; None for a size that no region has.
+fn usable(buf_size: u32) -> Option<u16> {
+    let valid = buf_size.is_power_of_two() && (512..=65536).contains(&buf_size);
+    // The headroom is what makes the largest size fit: a slot's length has 16 bits.
+    u16::try_from((buf_size as usize).checked_sub(HEADROOM)?).ok().filter(|_| valid)
 }
 
 fn range(what: &'static str, got: u64, ok: bool, want: &'static str) -> Result<(), RegionError> {
@@ -121,8 +130,11 @@ impl Region {
     /// Makes a region.
     pub fn new(config: &RegionConfig) -> Result<Arc<Self>, RegionError> {
         let RegionConfig { buf_size, buffers, ring_bytes, sharing, huge } = *config;
-        let size_fits = buf_size.is_power_of_two() && (512..=65536).contains(&buf_size);
-        range("the buffer size", buf_size.into(), size_fits, "a power of two from 512 to 65536")?;
+        let usable = usable(buf_size).ok_or(RegionError::Config {
+            what: "the buffer size",
+            got: buf_size.into(),
+            want: "a power of two from 512 to 65536",
+        })?;
         let most = u32::MAX / 4;
         range("the number of buffers", buffers.into(), buffers <= most, "at most 2^30")?;
         range("the ring room", ring_bytes as u64, ring_bytes <= 1 << 34, "at most 16 GiB")?;
@@ -141,7 +153,7 @@ impl Region {
         };
         let next = Mutex::new(Next { object: LINES, buffer: BUFFERS_RESERVED });
         let pairs = Mutex::default();
-        Ok(Arc::new(Self { map, file, id: next_id(), buf_area, buf_size, buffers, sharing, next, pairs }))
+        Ok(Arc::new(Self { map, file, id: next_id(), buf_area, buf_size, usable, buffers, sharing, next, pairs }))
     }
 
     /// Maps a region that another process made and described by `buf_area`, `buf_size` and `buffers`.
@@ -155,9 +167,7 @@ impl Region {
         }
         // Only memory files have seals.
         let file = file.trusted();
-        if !(buf_size.is_power_of_two() && (512..=65536).contains(&buf_size)) {
-            return Err(foreign("its buffer size"));
-        }
+        let usable = usable(buf_size).ok_or(foreign("its buffer size"))?;
         let end = u64::from(buffers).checked_mul(buf_size.into()).and_then(|b| b.checked_add(buf_area));
         let much = |end: u64| size - end > 2 * HUGE as u64;
         if !buf_area.is_multiple_of(4096) || buf_area == 0 || end.is_none_or(|end| end > size || much(end)) {
@@ -175,6 +185,7 @@ impl Region {
             id: next_id(),
             buf_area,
             buf_size,
+            usable,
             buffers,
             sharing: Sharing::Shared,
             next,
@@ -218,7 +229,7 @@ impl Region {
     #[inline]
     #[must_use]
     pub fn usable(&self) -> usize {
-        (self.buf_size as usize - HEADROOM).min(u16::MAX as usize)
+        self.usable.into()
     }
 
     /// The file behind a shared region, to be sent to another process.
@@ -341,14 +352,18 @@ impl Region {
 
     /// A `netmap_if` over rings of this region; gives its offset. Ring offsets are relative to it.
     pub fn interface(&self, name: &str, tx: &[RingSpot], rx: &[RingSpot]) -> Result<u64, RegionError> {
+        let count = |n: usize| {
+            let (what, want) = ("the number of rings", "at most 2^32 - 1");
+            u32::try_from(n).map_err(|_| RegionError::Config { what, got: n as u64, want })
+        };
+        let (tx_rings, rx_rings) = (count(tx.len())?, count(rx.len())?);
         let at = self.object(layout::if_bytes(tx.len(), rx.len()))?;
         for (i, byte) in name.bytes().take(15).enumerate() {
             self.u8_at(at + i).store(byte, Relaxed);
         }
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         self.u32_at(at + offset_of!(NetmapIf, version)).store(layout::API, Relaxed);
-        self.u32_at(at + offset_of!(NetmapIf, tx_rings)).store(count(tx.len()), Relaxed);
-        self.u32_at(at + offset_of!(NetmapIf, rx_rings)).store(count(rx.len()), Relaxed);
+        self.u32_at(at + offset_of!(NetmapIf, tx_rings)).store(tx_rings, Relaxed);
+        self.u32_at(at + offset_of!(NetmapIf, rx_rings)).store(rx_rings, Relaxed);
         for (i, spot) in tx.iter().chain(rx).enumerate() {
             let ofs = spot.ring.wrapping_sub(at as u64);
             self.u64_at(at + layout::RING_OFS_OFFSET + i * 8).store(ofs, Relaxed);
@@ -523,6 +538,13 @@ impl PipeLines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_buffer_holds_fits_a_slots_length() {
+        let known = [512, 2048, 65536].map(usable);
+        assert_eq!(known, [Some(256), Some(1792), Some(65280)]);
+        assert!([0, 256, 768, 65535, 1 << 17, 1 << 31].into_iter().all(|size| usable(size).is_none()));
+    }
 
     #[test]
     fn the_last_bytes_and_the_last_buffer_are_given_out_and_no_more() {

@@ -17,7 +17,7 @@ const HEAD: u16 = 16;
 pub struct Alike {
     head: [u64; 2],
     mask: [u64; 2],
-    longest: u16,
+    longest: usize,
 }
 
 impl Alike {
@@ -29,7 +29,6 @@ impl Alike {
             [low, high].map(|half| half.try_into().map_or(0, u64::from_ne_bytes))
         };
         let (head, mask) = (words(head), words(mask));
-        let longest = u16::try_from(longest).unwrap_or(u16::MAX);
         Self { head: [head[0] & mask[0], head[1] & mask[1]], mask, longest }
     }
 
@@ -60,7 +59,7 @@ impl RxBatch<'_> {
         let n = n.min(to.len().saturating_sub(at));
         let (cursor, start) = (self.ring.head.wrapping_add(i), to.ring.head.wrapping_add(at));
         let (from, target) = (&mut self.ring.raw, &mut to.ring.raw);
-        let longest = alike.longest.min(u16::try_from(from.usable).unwrap_or(u16::MAX));
+        let longest = from.limited(alike.longest);
         let (mut done, mut bytes) = (0, 0);
         while done < n {
             let (cursor, start) = (cursor.wrapping_add(done), start.wrapping_add(done));
@@ -121,7 +120,7 @@ fn run<const CHECKED: bool>(
     let (free, spare) = target.run(start, n.min(room));
     // For a ring that this side writes, the kept words count, not the values another process may have written since.
     let (own_words, keep) = (!CHECKED && from.keeps_words(), target.keeps_words());
-    let longest = alike.longest.min(u16::try_from(from.usable.min(target.usable)).unwrap_or(u16::MAX));
+    let longest = from.limited(alike.longest).min(target.usable);
     let (mut done, mut bytes) = (0, 0);
     for (((slot, mine), free), spare) in slots.iter().zip(own).zip(free).zip(spare) {
         let word = if own_words { from.word(cursor.wrapping_add(done)) } else { slot.word() };

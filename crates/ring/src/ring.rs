@@ -34,7 +34,8 @@ pub(crate) struct Raw {
     said: Box<[Cell<u32>]>,
     pub(crate) mask: u32,
     pub(crate) shared: bool,
-    pub(crate) usable: usize,
+    /// Capacity of a buffer.
+    pub(crate) usable: u16,
     /// Data of buffer 0, and log2 of the distance from one buffer to the next.
     data: NonNull<u8>,
     shift: u32,
@@ -59,7 +60,7 @@ impl Raw {
             said: Box::default(),
             mask: spot.slots - 1,
             shared: region.sharing() == Sharing::Shared,
-            usable: region.usable(),
+            usable: region.usable,
             data: region.data(),
             shift: region.buf_size().trailing_zeros(),
             buffers: region.buffers(),
@@ -75,6 +76,12 @@ impl Raw {
         if self.shared {
             self.said = vec![Cell::new(0); self.own.len()].into();
         }
+    }
+
+    /// A length, limited to a buffer's capacity.
+    #[inline]
+    pub(crate) fn limited(&self, len: usize) -> u16 {
+        u16::try_from(len).unwrap_or(self.usable).min(self.usable)
     }
 
     /// True if lengths and flags are kept privately.
@@ -186,7 +193,7 @@ impl Raw {
     /// `usable` and `buf` below the region's count.
     #[inline]
     pub(crate) unsafe fn frame(&self, buf: u32, len: usize) -> Frame<'_> {
-        debug_assert!(len <= self.usable && buf < self.buffers);
+        debug_assert!(len <= usize::from(self.usable) && buf < self.buffers);
         // SAFETY: the caller's promise.
         unsafe { Frame::new(self.at(buf), len, self.shared) }
     }

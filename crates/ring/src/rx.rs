@@ -93,7 +93,7 @@ impl RxRing {
     #[inline]
     #[must_use]
     pub fn usable(&self) -> usize {
-        self.raw.usable
+        self.raw.usable.into()
     }
 
     /// Slots refused so far.
@@ -178,7 +178,7 @@ impl RxBatch<'_> {
 
     #[inline]
     fn check(&mut self, cursor: u32, word: SlotWord) -> Result<(), BadSlot> {
-        if usize::from(word.len()) > self.ring.raw.usable {
+        if word.len() > self.ring.raw.usable {
             return Err(BadSlot::Length);
         }
         let buf = word.buf_idx();
@@ -311,7 +311,7 @@ fn exchange_plain(rx: &mut RxBatch<'_>, tx: &mut TxBatch<'_>, i: u32, to: u32, n
     if tx.ring.raw.keeps_words() {
         return 0;
     }
-    let usable = u16::try_from(rx.ring.raw.usable).unwrap_or(u16::MAX);
+    let usable = rx.ring.raw.usable;
     let (slots, own) = rx.ring.raw.run_mut(rx.ring.head.wrapping_add(i), n);
     let (free, spare) = tx.ring.raw.run_mut(tx.ring.head.wrapping_add(to), n);
     let mut done = 0;

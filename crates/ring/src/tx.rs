@@ -80,7 +80,7 @@ impl TxRing {
     #[inline]
     #[must_use]
     pub fn usable(&self) -> usize {
-        self.raw.usable
+        self.raw.usable.into()
     }
 
     /// Slots that the user can fill now.
@@ -174,7 +174,7 @@ impl TxRing {
     /// All pending slots' words in order.
     #[inline]
     pub fn pending_words(&self) -> impl Iterator<Item = SlotWord> + '_ {
-        let usable = u16::try_from(self.raw.usable).unwrap_or(u16::MAX);
+        let usable = self.raw.usable;
         let (slots, own) = self.raw.run(self.taken, self.pending());
         let rest = u32::try_from(slots.len()).unwrap_or(0);
         let (more, theirs) = self.raw.run(self.taken.wrapping_add(rest), self.pending() - rest);
@@ -190,7 +190,7 @@ impl TxRing {
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {
         let word = self.raw.word(cursor);
-        let len = word.len().min(u16::try_from(self.raw.usable).unwrap_or(u16::MAX));
+        let len = word.len().min(self.raw.usable);
         SlotWord::new(word.buf_idx(), len, word.flags())
     }
 
@@ -260,7 +260,7 @@ impl TxBatch<'_> {
     #[inline]
     #[must_use]
     pub fn single(&self) -> usize {
-        self.ring.raw.usable
+        self.ring.raw.usable.into()
     }
 
     /// True if the ring was full.
@@ -289,7 +289,7 @@ impl TxBatch<'_> {
         self.ring.raw.prefetch::<true>(self.ring.head.wrapping_add(i + AHEAD));
         let buf = self.ring.raw.buf(self.cursor(i));
         // SAFETY: reserved, so the slot is the user's as long as the batch is borrowed.
-        unsafe { self.ring.raw.frame(buf, self.ring.raw.usable) }
+        unsafe { self.ring.raw.frame(buf, self.ring.raw.usable.into()) }
     }
 
     /// Prefetches the lines of the `i`th slot's buffer that `len` bytes occupy, to be written soon, so that they
@@ -297,7 +297,7 @@ impl TxBatch<'_> {
     #[inline]
     pub fn fetch(&self, i: u32, len: usize) {
         if i < self.n {
-            let lines = len.min(self.ring.raw.usable).div_ceil(64);
+            let lines = usize::from(self.ring.raw.limited(len)).div_ceil(64);
             self.ring.raw.fetch_lines(self.ring.head.wrapping_add(i), lines);
         }
     }
@@ -306,7 +306,7 @@ impl TxBatch<'_> {
     #[inline]
     pub fn set(&mut self, i: u32, len: usize, flags: u16) {
         let cursor = self.cursor(i);
-        let len = u16::try_from(len.min(self.ring.raw.usable)).unwrap_or(u16::MAX);
+        let len = self.ring.raw.limited(len);
         self.ring.raw.set_word(cursor, SlotWord::new(self.ring.raw.buf(cursor), len, flags));
     }
 

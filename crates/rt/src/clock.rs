@@ -1,6 +1,7 @@
 //! Time in nanoseconds of CLOCK_MONOTONIC, fast enough to be read once a batch, or a frame.
 
 use crate::sys::{time, tsc};
+use linerate_port::saturating_u64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time in ns for which the counter is trusted before the kernel's clock is read again.
@@ -109,7 +110,7 @@ fn both() -> (u64, u64) {
 
 #[inline]
 fn scale(ticks: u64, rate: u64) -> u64 {
-    u64::try_from((u128::from(ticks) * u128::from(rate)) >> 32).unwrap_or(u64::MAX)
+    saturating_u64((u128::from(ticks) * u128::from(rate)) >> 32)
 }
 
 #[cfg(test)]

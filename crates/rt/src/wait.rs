@@ -11,6 +11,7 @@ use crate::signal::Stop;
 use crate::sys::poll::PollSet;
 use crate::thread::cpus;
 use linerate_port::Interest;
+use linerate_port::saturating_ns;
 use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -149,7 +150,7 @@ impl Waiter {
         });
         if nothing {
             let early = if self.mode == WaitMode::Adaptive { SLACK_NS } else { 0 };
-            let due = due.map(|at| now + nanos(at.saturating_duration_since(Instant::now())));
+            let due = due.map(|at| now + saturating_ns(at.saturating_duration_since(Instant::now())));
             let blind = blind.then_some(now + BLIND_NS);
             let until = [deadline.map(|at| at.saturating_sub(early)), due, blind].into_iter().flatten().min();
             self.stats.sleeps += 1;
@@ -165,10 +166,6 @@ impl Drop for Waiter {
             SPINNERS.fetch_sub(1, Relaxed);
         }
     }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
 }
 
 /// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but at most until one of the stops is requested.

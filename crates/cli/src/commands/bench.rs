@@ -23,10 +23,10 @@ use std::time::Duration;
 pub(super) const COMMAND: Command =
     Command::by_clap("bench", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Measure linerate against the machine's roof and its peers, as ratios.
+/// Measure linerate beside the machine's limits (roofs) and comparable programs (peers), as ratios.
 ///
-/// They are measured in turns; a round counts only if the cores' state stays the same. Without names: all. Ctrl-C ends it
-/// early, with the rounds that were measured.
+/// All are measured in turns; a round counts only if the cores' state stays the same. Without names all benches run.
+/// Ctrl-C ends them early, with the rounds that were measured.
 #[derive(Parser)]
 #[command(
     after_help = "Exit codes: 0 measured, 1 a measurement failed or the history could not be written, 2 wrong on the \
@@ -40,16 +40,17 @@ struct Arguments {
     /// Milliseconds that each measurement of linerate takes, 50 to 60000.
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     time: u64,
-    /// Rounds wanted that count, 1 to 100.
+    /// Number of rounds that must count, 1 to 100.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=100))]
     rounds: u8,
-    /// The folder with the script `peer` (bench/peers, if it is there).
+    /// Folder of the script `peer`, which runs the other programs (bench/peers, if it is there).
     #[arg(long, value_name = "DIR", value_parser = file)]
     peers: Option<PathBuf>,
     /// Print the result document on one line, the last of the output.
     #[arg(long)]
     json: bool,
-    /// Add the figure of each bench that was not cut short to this file, a JSON line each; without it no file is written.
+    /// Add the figure of each bench that was not cut short to this file, a JSON line each; without it no file is
+    /// written.
     #[arg(long, value_name = "FILE", value_parser = file)]
     history: Option<PathBuf>,
 }

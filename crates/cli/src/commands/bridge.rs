@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(super) const COMMAND: Command = Command::by_clap("bridge", Arguments::command, |matches, _| run(&parsed(matches)?));
 
-/// Forward all frames between two ports, both ways, until Ctrl-C.
+/// Forward all frames between two ports, in both directions, until Ctrl-C.
 #[derive(Parser)]
 struct Arguments {
     /// One of the two ports (KIND:NAME; a bare name is xdp:NAME): give it twice.
@@ -26,7 +26,7 @@ struct Arguments {
     /// Seconds to wait for links before starting; it starts as soon as both are up.
     #[arg(short, value_name = "SECONDS", default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=86400))]
     w: u64,
-    /// Print a line each way so often, in milliseconds; 0 is never.
+    /// Milliseconds between reports, one line for each direction; 0 is no reports.
     #[arg(short = 'T', value_name = "MS", default_value_t = 0)]
     report: u64,
     /// Wait mode of the thread.

@@ -13,7 +13,7 @@ pub(super) const COMMAND: Command = Command::by_clap("completions", Arguments::c
     Ok(ExitCode::SUCCESS)
 });
 
-/// Print a script by which a shell completes linerate's commands and options.
+/// Print a completion script of linerate's commands and options for a shell.
 #[derive(Parser)]
 #[command(after_help = EXAMPLES)]
 struct Arguments {

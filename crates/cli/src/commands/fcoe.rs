@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("fcoe", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// Fibre Channel over Ethernet without a Fibre Channel switch (FC-BB-6, VN2VN): targets, initiators, who is there.
+/// Fibre Channel over Ethernet without a Fibre Channel switch (FC-BB-6, VN2VN): targets, initiators, discovery.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -33,7 +33,7 @@ enum What {
     Initiator(initiator::Arguments),
     /// List the LUNs that targets have.
     Ls(list::Arguments),
-    /// Print all that LUNs say of themselves.
+    /// Print the identity, capacity and features that LUNs report.
     Inq(list::Arguments),
     /// Copy a LUN, or a part of it, to a file.
     Read(copy::Arguments),

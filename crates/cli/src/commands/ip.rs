@@ -12,14 +12,14 @@ use std::net::IpAddr;
 /// Arguments for an IP host beside the command's own purpose.
 #[derive(Args)]
 pub(super) struct IpArguments {
-    /// Be an IP host too on the same port and with the same MAC address: an address with its network, as 10.0.0.2/24; it
-    /// answers ping and UDP echo (port 7); may be given again.
+    /// Be an IP host too, on the same port and with the same MAC address: address and prefix length, such as
+    /// 10.0.0.2/24; it answers ping and UDP echo (port 7); may be given more than once.
     #[arg(long, value_name = "CIDR")]
     pub(super) addr: Vec<Cidr>,
-    /// A route of the IP host, as 0.0.0.0/0=10.0.0.1; may be given again.
+    /// Route of the IP host, such as 0.0.0.0/0=10.0.0.1; may be given more than once.
     #[arg(long, value_name = "CIDR=ROUTER", value_parser = route, requires = "addr")]
     pub(super) route: Vec<Route>,
-    /// Services of the IP host over UDP, with commas between: echo, discard, chargen; none: --services=.
+    /// UDP services of the IP host, separated by commas: echo, discard, chargen; none: --services=.
     #[arg(long, value_name = "NAMES", default_value = "echo", value_delimiter = ',', value_parser = service(), requires = "addr")]
     pub(super) services: Vec<&'static Service>,
 }

@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command::by_clap("man", Arguments::command, 
 #[derive(Parser)]
 #[command(after_help = EXAMPLES)]
 struct Arguments {
-    /// Where they go; it is made if it is not there.
+    /// Folder to write them to; it is created if it does not exist.
     #[arg(value_name = "DIR", value_parser = file)]
     directory: PathBuf,
 }

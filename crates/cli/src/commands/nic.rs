@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("nic", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// Adapters: what they can do, what is switched on, and where it is done.
+/// Adapters: capabilities, enabled flags, and where each offload is done.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -21,12 +21,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// The host's interfaces, the kinds of ports, and which of them have saved settings.
+    /// List the host's interfaces, the kinds of ports, and which of them have saved settings.
     List(List),
-    /// An adapter over a port: flags as ifconfig -m prints them, MTU, queues, which offload is done where, parameters.
+    /// Show an adapter over a port: flags as ifconfig -m prints them, MTU, queues, where each offload is done,
+    /// parameters.
     Show(Show),
-    /// Change what an adapter over a port has switched on (`-tso lro mtu=9000`), and save it for all adapters that are
-    /// made over that port from then on.
+    /// Change the flags and parameters of an adapter over a port (`-tso lro mtu=9000`), and save them for all adapters
+    /// that are made over that port from then on.
     Set(Set),
 }
 

@@ -33,19 +33,20 @@ const ENDS: &str = "Exit codes: 0 measured, 1 nothing could be sent (flood) or t
 
 #[derive(Subcommand)]
 enum What {
-    /// The way out, from the send call to the wire.
+    /// Measure the transmit path, from the send call to the wire.
     #[command(after_help = ENDS)]
     Tx(Measuring),
-    /// The way in, from the wire to the reader.
+    /// Measure the receive path, from the wire to the reader.
     #[command(after_help = ENDS)]
     Rx(Measuring),
-    /// UDP datagrams by the kernel's sockets, flat out or paced.
+    /// Send UDP datagrams through the kernel's sockets, as fast as possible or paced.
     #[cfg(target_os = "linux")]
     #[command(after_help = ENDS)]
     Flood(Flooding),
 }
 
-/// Send UDP datagrams by the kernel's sockets, flat out or paced, and say what each took and what was refused.
+/// Send UDP datagrams through the kernel's sockets, as fast as possible or paced, and print the time of each and the
+/// number refused.
 #[cfg(target_os = "linux")]
 #[derive(clap::Args)]
 struct Flooding {
@@ -55,7 +56,7 @@ struct Flooding {
     /// Bytes of payload of a datagram, 0 to 65507; 22 makes a frame of 64 bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 22, value_parser = clap::value_parser!(u32).range(0..=i64::from(Flood::LARGEST)))]
     size: u32,
-    /// Datagrams a second, kept exactly; 0 is as fast as they go.
+    /// Datagrams per second, kept exactly; 0 is no limit.
     #[arg(long, value_name = "PPS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     rate: u64,
     /// Milliseconds to send for, 1 to 86400000.
@@ -64,7 +65,7 @@ struct Flooding {
     /// Connect the socket: send instead of sendto, and the route is looked up once.
     #[arg(long)]
     connected: bool,
-    /// Datagrams a system call, 1 to 1024; more than 1 is sendmmsg.
+    /// Datagrams per system call, 1 to 1024; more than 1 is sendmmsg.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(Flood::MOST)))]
     batch: u32,
     /// Print the result document instead of the text.
@@ -74,7 +75,8 @@ struct Flooding {
 
 #[derive(clap::Args)]
 struct Measuring {
-    /// Measure the kernel's path on this host too, by differences between cut points. Needs root.
+    /// Measure the kernel's path on this host too: packets are dropped at successive points of it (cut points), and the
+    /// times subtracted. Needs root.
     #[arg(long)]
     kernel: bool,
     /// Bytes of a frame in memory, without FCS, 43 to 1514.
@@ -86,7 +88,7 @@ struct Measuring {
     /// Rounds, in each of which everything is measured once, 1 to 1000.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
-    /// Store the result and a report there.
+    /// Folder to store the result and a report in.
     #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
     /// Print the result document instead of the table.

@@ -15,15 +15,15 @@ use std::time::Duration;
 pub(super) const COMMAND: Command =
     Command::by_clap("qualify", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// The main job: a battery of tests on a pair of ports, a table and a report.
+/// Run all tests on a pair of ports, compare with published figures, and write a table and a report.
 ///
-/// It tests two ports that reach each other: rates by frame size, round trips, pacing, faults; every frame accounted for.
-/// Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs; then where the
-/// nanoseconds of a datagram go, and FCoE with the quick sweep's requests over an unlimited wire, each measured once.
-/// Ctrl-C ends it early, with what was measured so far.
+/// It tests two connected ports: rates by frame size, round trips, pacing, injected faults; every frame is accounted
+/// for. Without ports it tests a virtual cable within this process and, as root, packet: and xdp: on veth pairs; then
+/// the time that each stage of a datagram's path takes, and FCoE with the requests of `sweep --quick` over a cable
+/// without a rate limit, each measured once. Ctrl-C ends it early, with what was measured so far.
 #[derive(Parser)]
 #[command(
-    after_help = "Exit codes: 0 all that ran held, 1 a test failed or the result could not be kept, 2 wrong on the \
+    after_help = "Exit codes: 0 all tests that ran passed, 1 a test failed or the result could not be kept, 2 wrong on the \
                         command line, 4 nothing could be measured, 128+n ended early by signal n"
 )]
 struct Arguments {
@@ -39,7 +39,7 @@ struct Arguments {
     /// Repeats of each test, 1 to 1000.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     repeats: u16,
-    /// Where the result and the report go (a new folder in the user's data directory).
+    /// Folder for the result and the report (a new one in the user's data directory).
     #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
     /// Print the result document instead of the table.

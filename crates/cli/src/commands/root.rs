@@ -8,12 +8,12 @@ pub(crate) const NAME: &str = "linerate";
 /// Exit codes of all commands, for `linerate help`; a command whose own codes need more words has them in its help.
 const ENDS: &str = "\
 Exit codes:
-  0      all that was asked for was done, and held
+  0      all that was asked for was done, and all checks passed
   1      something failed, or a result could not be written
-  2      wrong on the command line: one line says what, and the mend
-  3      measured, but a figure is worse than wanted, or two ways of measuring disagree (bench, profile)
+  2      the command line is wrong: one line says what, and how to correct it
+  3      measured, but a figure is worse than required, or two ways of measuring disagree (bench, profile)
   4      what was measured is good, but not all could be measured (qualify, sweep, profile)
-  128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a reader of the output that is gone";
+  128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a closed output pipe";
 
 /// The root command with all commands; runs none of them.
 pub(crate) fn root() -> clap::Command {

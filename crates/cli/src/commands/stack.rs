@@ -31,13 +31,13 @@ enum What {
 
 #[derive(Args)]
 struct Up {
-    /// The port (KIND:NAME; a bare name is xdp:NAME), as tap:tap0.
+    /// The port (KIND:NAME; a bare name is xdp:NAME), such as tap:tap0.
     #[arg(short, value_name = "PORT")]
     i: String,
-    /// An address with its network, as 10.0.0.2/24 or fd00::2/64; may be given again.
+    /// Address and prefix length, such as 10.0.0.2/24 or fd00::2/64; may be given more than once.
     #[arg(long, value_name = "CIDR", required = true)]
     addr: Vec<Cidr>,
-    /// A route, as 0.0.0.0/0=10.0.0.1; may be given again.
+    /// Route, such as 0.0.0.0/0=10.0.0.1; may be given more than once.
     #[arg(long, value_name = "CIDR=ROUTER", value_parser = ip::route)]
     route: Vec<Route>,
     /// The hardware address; otherwise the port's own, or a random one.
@@ -49,14 +49,15 @@ struct Up {
     /// The VLAN of all frames, 1 to 4094.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// Services to offer, with commas between.
+    /// Services to offer, separated by commas.
     #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = ip::service())]
     services: Vec<&'static Service>,
-    /// Make and verify all checksums here, whatever the port could do.
+    /// Compute and verify all checksums in software, even if the port can do it.
     #[arg(long)]
     no_offload: bool,
-    /// Switch on all that an adapter can do (`linerate nic show`), and obey these words of `linerate nic set`, commas
-    /// between (none is fine: --nic=). So it is without this too if settings for the port were saved.
+    /// Switch on all offloads of the adapter (`linerate nic show`), then apply these words of `linerate nic set`,
+    /// separated by commas (may be empty: --nic=). Settings saved for the port have the same effect without this
+    /// option.
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true, require_equals = true)]
     nic: Option<Vec<String>>,
     /// Wait mode of the thread.
@@ -65,7 +66,7 @@ struct Up {
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Print what was counted as one JSON document.
+    /// Print the counters at the end as one JSON document.
     #[arg(long)]
     json: bool,
 }

@@ -15,9 +15,9 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::by_clap("sweep", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Measure a preset's points one after the other, and go on where it was stopped; a table and a report.
+/// Measure all points of a preset, resuming where an earlier run stopped, and write a table and a report.
 ///
-/// Each point is written down when it is done; Ctrl-C ends it early, and --resume goes on with it.
+/// Each point is stored as soon as it is measured; Ctrl-C ends the sweep early, and --resume continues it.
 #[derive(Parser)]
 #[command(
     after_help = "Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 \
@@ -32,10 +32,10 @@ struct Arguments {
     /// All of its points.
     #[arg(long)]
     full: bool,
-    /// Where points, result and report go (a new folder in the user's data directory).
+    /// Folder for points, result and report (a new one in the user's data directory).
     #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
-    /// Go on with the sweep in the directory that --out names; there must be one.
+    /// Continue the sweep in the folder that --out names; there must be one.
     #[arg(long, requires = "out")]
     resume: bool,
     /// Print the result document instead of the table.
@@ -46,7 +46,7 @@ struct Arguments {
 /// Help of PRESET: the description of each preset.
 fn presets() -> String {
     let rows = PRESETS.iter().map(|row| format!("; {}: {}", row.name, row.about));
-    format!("Which points{}", rows.collect::<String>())
+    format!("Set of points to measure{}", rows.collect::<String>())
 }
 
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {

@@ -19,39 +19,41 @@ pub(super) const COMMAND: Command = Command::by_clap("switch", Arguments::comman
 
 /// Run a learning switch until Ctrl-C, that other programs of this user attach to as vale:SW:PORT.
 ///
-/// Frames for a port that has no room are dropped and counted, unless that port has a pause (--ports): a sender that
-/// outruns its receiver loses most of them. The last lines tell port by port where all frames went.
+/// Frames for a port that has no room are dropped and counted, unless pause was granted to that port (--ports): a
+/// sender that is faster than its receiver loses most of them. The last lines say for each port what became of all
+/// frames.
 #[derive(Parser)]
 #[command(after_help = EXAMPLES)]
 struct Arguments {
     /// The switch's name, 1 to 48 letters, digits and ._-+
     #[arg(value_name = "SW")]
     name: String,
-    /// The ports that other programs may take, by comma, each with what is granted to it. Without --ports any name is let
-    /// in, with all VLANs and no pause.
+    /// Names of the ports that other programs may take, separated by commas, each with what is granted to it. Without
+    /// --ports any name is accepted, with all VLANs and no pause.
     ///
-    /// vlan=LIST says which VLANs the port is in (all, if it is left out), joined by +: 10 is the one of untagged frames,
-    /// t20 and t30-39 come and go with tags.
+    /// vlan=LIST says which VLANs the port is a member of (all, if it is left out), joined by +: 10 is the VLAN of
+    /// untagged frames; frames of t20 and t30-39 are received and sent with tags.
     ///
-    /// pause=MASK says, a bit a priority, which frames wait at their sender for room at this port instead of being dropped
-    /// (none, if it is left out). The class is the priority of 802.1Q; untagged frames are of class 0, so 1 is enough for
-    /// them, and 0xff is all. A port that takes nothing for a second makes nobody wait until it takes something again.
+    /// pause=MASK says, one bit for each 802.1Q priority, which frames wait at their sender for room at this port
+    /// instead of being dropped (none, if it is left out). Untagged frames have priority 0, so 1 is enough for them;
+    /// 0xff is all priorities. A port that takes no frame for a second holds up no sender until it takes one again.
     ///
-    /// A program may ask for less than its port has, as vale:SW:NAME,pause=0, and is refused if it asks for more.
+    /// A program may ask for less than was granted to its port, for example vale:SW:NAME,pause=0; it is refused if it
+    /// asks for more.
     #[arg(long, value_name = "NAME[:vlan=LIST][:pause=MASK]", value_delimiter = ',')]
     ports: Option<Vec<String>>,
-    /// Attach a TAP interface, by which the kernel sends and receives (netmap's host rings).
+    /// Attach a TAP interface, through which the kernel sends and receives (netmap's host rings).
     #[arg(long, value_name = "TAP[:vlan=LIST][:pause=MASK]")]
     host: Vec<String>,
-    /// Attach a port (KIND:NAME; a bare name is xdp:NAME); at the switch it is called NAME.
+    /// Attach a port (KIND:NAME; a bare name is xdp:NAME); the switch calls it NAME.
     #[arg(long, value_name = "PORT[:vlan=LIST][:pause=MASK]")]
     attach: Vec<String>,
-    /// Copy what port FROM sends and gets to port TO, which then does nothing else; or only one of them, with :in or :out
-    /// behind (seen from the switch).
+    /// Copy all frames that port FROM sends and receives to port TO, which then carries nothing else; :in or :out
+    /// limits this to frames into or out of the switch.
     #[arg(long, value_name = "FROM:TO[:in|:out]")]
     mirror: Vec<String>,
-    /// Keep a MAC address at the port that it was first seen at until that port has sent nothing from it for so many
-    /// seconds, or is gone; 0: it moves with the first frame from another port. 30 with --ports, else 0.
+    /// Keep a MAC address at the port where it was first seen until that port has sent nothing from it for so many
+    /// seconds, or is gone; 0: it moves with the first frame from another port (30 with --ports, else 0).
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=300))]
     mac_hold: Option<u32>,
     /// Stop after so many seconds.
@@ -72,13 +74,13 @@ const EXAMPLES: &str = "\
 Examples:
   Any program of this user may be a port, as vale:lab:NAME:
     linerate switch lab
-  Two ports; who sends to b waits for b:
+  Two ports; senders to b wait until b has room:
     linerate switch lab --ports a,b:pause=0xff
   Two VLANs, and a port that is in both, with tags:
     linerate switch lab --ports a:vlan=10,b:vlan=20,c:vlan=t10+t20
   eth0, the kernel, and any program:
     linerate switch lab --attach xdp:eth0 --host tap0
-  What a sends, shown to watch:
+  Copy what a sends to port watch:
     linerate switch lab --ports a,b,watch --mirror a:watch:in";
 
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {

@@ -15,7 +15,7 @@ const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 
 fn number(fd: BorrowedFd<'_>) -> u32 {
-    u32::try_from(fd.as_raw_fd()).unwrap_or(u32::MAX)
+    fd.as_raw_fd().cast_unsigned()
 }
 
 /// # Safety

@@ -138,7 +138,7 @@ fn sources() -> impl Iterator<Item = &'static profile::Source> {
 
 /// Measures the time of each stage of a datagram's path, in linerate's stack and, where permitted, in the kernel's.
 fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
-    let rounds = u32::try_from(2 * order.repeats + 1).unwrap_or(u32::MAX);
+    let rounds = 2 * order.repeats + 1;
     let core = cpus().first().copied().unwrap_or(0);
     let order = profile::Order { way: Direction::Tx, size: 64, time: order.time / 80, rounds, core };
     let mut tests = Vec::new();

@@ -2,6 +2,7 @@
 
 use linerate_load::Workload;
 use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
+use linerate_port::saturating_ns;
 use linerate_result::{Parameters, parameters};
 use std::time::Duration;
 
@@ -111,7 +112,7 @@ pub(crate) fn fcoe(form: Form, wire: Wire, time: Duration) -> Vec<Point> {
         Form::Quick => &QUICK[..],
         Form::Full => &SIZES[..],
     };
-    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let milliseconds = saturating_ns(time) / 1_000_000;
     let point = |io_bytes: u32, mix: Mix| Point {
         id: format!("fcoe-{}-{}-{io_bytes}", wire.word(), mix.word()),
         title: format!("{} of {io_bytes} bytes, {}", mix.title(), wire.title()),

@@ -2,6 +2,7 @@
 
 use super::{Missing, failed};
 use hdrhistogram::Histogram;
+use linerate_port::saturating_ns;
 use linerate_rt::{Clock, spawn};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub(super) fn on_core<T: Send + 'static>(
 pub(super) fn each_ns(time: Duration, mut stretch: impl FnMut() -> Result<u64, Missing>) -> Result<f64, Missing> {
     stretch()?;
     let (mut clock, mut stretches) = (Clock::new(), Stretches::new()?);
-    let until = clock.now() + nanoseconds(time);
+    let until = clock.now() + saturating_ns(time);
     loop {
         let before = clock.now();
         let pieces = stretch()?;
@@ -60,11 +61,6 @@ impl Stretches {
         }
         Ok(self.each.value_at_quantile(0.5) as f64 / 1000.0)
     }
-}
-
-/// Converts a time to nanoseconds.
-pub(super) fn nanoseconds(time: Duration) -> u64 {
-    time.as_nanos().try_into().unwrap_or(u64::MAX / 2)
 }
 
 #[cfg(test)]

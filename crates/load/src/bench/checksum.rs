@@ -63,12 +63,13 @@ fn calls(time: Duration, mut call: impl FnMut() -> bool) -> Result<f64, Missing>
 
 /// Checksum as in RFC 1071, word by word.
 fn plainly(bytes: &[u8]) -> u16 {
-    let mut sum = 0u32;
+    let mut sum = 0u16;
     for pair in bytes.chunks(2) {
-        sum += u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
-        sum = (sum & 0xffff) + (sum >> 16);
+        let word = u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]);
+        let (low, carry) = sum.overflowing_add(word);
+        sum = low + u16::from(carry);
     }
-    !u16::try_from(sum).unwrap_or(u16::MAX)
+    !sum
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Bench of a forwarder that swaps buffers between two cables.
 
-use super::alone::{nanoseconds, on_core};
+use super::alone::on_core;
 use super::traffic::{BATCH, Traffic};
 use super::{Bench, Missing, Setting, failed};
 use linerate_port::open_all;
+use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_ring::forward;
 use linerate_rt::Clock;
@@ -20,7 +21,7 @@ pub(super) const BENCH: Bench = Bench {
 
 fn run(setting: &Setting) -> Result<f64, Missing> {
     let time = setting.time;
-    on_core(setting.cores[0], move || measure(nanoseconds(time)))
+    on_core(setting.cores[0], move || measure(saturating_ns(time)))
 }
 
 /// Measures with one thread as sender, forwarder and receiver in turn; only the forwarder's turns are timed.

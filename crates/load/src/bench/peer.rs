@@ -71,7 +71,7 @@ impl Variant {
 /// Best of the variants, which share the time of a measurement. If one gives a wrong result, all fail; one that this
 /// machine does not support is left out.
 fn best(variants: &[Variant], setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
-    let share = setting.time / u32::try_from(variants.len().max(1)).unwrap_or(u32::MAX);
+    let share = setting.time.div_f64(variants.len().max(1) as f64);
     let setting = Setting { time: share.max(LEAST), ..setting.clone() };
     let mut best: Option<Measured> = None;
     let mut skipped = Missing::Skipped("there is no way to measure it here".into());

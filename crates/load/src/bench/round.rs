@@ -3,6 +3,7 @@
 use super::peer::{How, Peer};
 use super::probe::{round_trip, same_state};
 use super::{Bench, Missing, Setting, failed};
+use linerate_port::saturating_ns;
 use linerate_result::{Comparison, Kind, Number, Repeat, Summary, Test, parameters};
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 
@@ -101,7 +102,7 @@ pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl
 }
 
 fn test(bench: &Bench, setting: &Setting) -> Test {
-    let milliseconds = u64::try_from(setting.time.as_millis()).unwrap_or(u64::MAX);
+    let milliseconds = saturating_ns(setting.time) / 1_000_000;
     let [first, second] = setting.cores;
     Test {
         id: bench.name.to_owned(),

@@ -1,9 +1,10 @@
 //! Benches of two ports of a switch: in one process, and in two.
 
-use super::alone::{Stretches, nanoseconds, on_core};
+use super::alone::{Stretches, on_core};
 use super::traffic::{Traffic, station};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use crate::check::{Check, Received};
+use linerate_port::saturating_ns;
 use linerate_port::switch::{Door, Ledger, Policy, Switch};
 use linerate_port::{RxQueue, TxQueue, open_all};
 use linerate_result::Unit;
@@ -45,7 +46,7 @@ struct Times {
 }
 
 fn within(setting: &Setting, time: fn(&Times) -> &Stretches) -> Result<f64, Missing> {
-    let limit = nanoseconds(setting.time);
+    let limit = saturating_ns(setting.time);
     on_core(setting.cores[0], move || time(&one_core(limit)?).each_ns()).map(|ns| 1e9 / ns)
 }
 

@@ -1,7 +1,7 @@
 //! Bench of a flood of UDP datagrams over a cable, from one host's socket to another's.
 
-use super::alone::nanoseconds;
 use super::{Bench, Missing, Setting, failed};
+use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Clock, spawn};
@@ -36,7 +36,7 @@ const MORE: u64 = u64::MAX;
 
 fn run(setting: &Setting) -> Result<f64, Missing> {
     let [sender, receiver] = hosts()?;
-    let time = nanoseconds(setting.time);
+    let time = saturating_ns(setting.time);
     let sent = Arc::new(AtomicU64::new(MORE));
     let theirs = sent.clone();
     let taking = spawn("udp-flood-rx", &[setting.cores[1]], move || receive(receiver, &theirs)).map_err(failed)?;

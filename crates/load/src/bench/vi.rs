@@ -1,9 +1,10 @@
 //! Bench of an adapter's virtual interfaces: the cost of distributing arriving frames among many of them.
 
-use super::alone::{Stretches, nanoseconds, on_core};
+use super::alone::{Stretches, on_core};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{Count, Flags, Nic, NicConfig, NicRx, RxFrame};
 use linerate_offload::{Verdict, fill_checksums};
+use linerate_port::saturating_ns;
 use linerate_port::{TxQueue, open_all};
 use linerate_result::Unit;
 use linerate_rt::Clock;
@@ -56,18 +57,18 @@ enum Offloads {
     Off,
 }
 
-fn run(setting: &Setting, interfaces: usize, row: u64, offloads: Offloads) -> Result<f64, Missing> {
-    let time = nanoseconds(setting.time);
+fn run(setting: &Setting, interfaces: u8, row: u64, offloads: Offloads) -> Result<f64, Missing> {
+    let time = saturating_ns(setting.time);
     on_core(setting.cores[0], move || measure(interfaces, row, offloads, time))
 }
 
 /// Measures with one thread that sends frames, `row` of them to an interface and then to the next, and reads them; only
 /// receiving is timed.
-fn measure(interfaces: usize, row: u64, offloads: Offloads, time: u64) -> Result<f64, Missing> {
+fn measure(interfaces: u8, row: u64, offloads: Offloads, time: u64) -> Result<f64, Missing> {
     let mut ports = open_all(&["cable:vi{1", "cable:vi}1"]).map_err(failed)?.into_iter();
     let (Some(mut near), Some(far)) = (ports.next(), ports.next()) else { return Err(failed("no cable")) };
     let mut tx = near.take_tx(0).ok_or_else(|| failed("no queue"))?;
-    let mut config = NicConfig { interfaces, mac: Some(mac(0)), ..NicConfig::default() };
+    let mut config = NicConfig { interfaces: interfaces.into(), mac: Some(mac(0)), ..NicConfig::default() };
     if offloads == Offloads::Off {
         config.capabilities = Flags::NONE;
     }
@@ -89,7 +90,8 @@ fn measure(interfaces: usize, row: u64, offloads: Offloads, time: u64) -> Result
     readers.judge(&sender)?;
     let control = nic.control();
     let ledger = control.ledger();
-    let counted: u64 = (0..interfaces).filter_map(|vi| control.counters(vi).ok()).map(|c| c.of(Count::RxFrames)).sum();
+    let counted: u64 =
+        (0..interfaces).filter_map(|vi| control.counters(vi.into()).ok()).map(|c| c.of(Count::RxFrames)).sum();
     if (ledger.frames, counted) != (sender.next, sender.next) {
         return Err(failed(format!(
             "of {} frames {} were counted, and {counted} handed over",
@@ -100,8 +102,8 @@ fn measure(interfaces: usize, row: u64, offloads: Offloads, time: u64) -> Result
 }
 
 /// Address of an interface; addresses count up.
-fn mac(vi: usize) -> [u8; 6] {
-    [2, 0, 0, 0, 1, u8::try_from(vi).unwrap_or(u8::MAX)]
+fn mac(vi: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 1, vi]
 }
 
 /// Sender of the frames.
@@ -114,7 +116,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(interfaces: usize, row: u64) -> Result<Self, Missing> {
+    fn new(interfaces: u8, row: u64) -> Result<Self, Missing> {
         let frames = (0..interfaces).map(|vi| {
             let mut frame = [0; SIZE];
             frame[..6].copy_from_slice(&mac(vi));

@@ -8,6 +8,7 @@ use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{
     Command, Completed, Data, Disks, Initiator, Logins, Lun, Node, NodeEvent, Outcome, PeerId, TaskAttribute,
 };
+use linerate_port::saturating_ns;
 use linerate_rt::fc::Watcher;
 use linerate_rt::{Sleeper, ThreadTime};
 use std::sync::Arc;
@@ -142,8 +143,8 @@ impl Load {
             missing: missing.clone(),
             phase: Phase::Waiting,
             under_way: 0,
-            warm: super::site::nanoseconds(setup.warm),
-            time: super::site::nanoseconds(setup.time),
+            warm: saturating_ns(setup.warm),
+            time: saturating_ns(setup.time),
             window: (0, 0),
             alive: 0,
             began: (0, ThreadTime::default()),

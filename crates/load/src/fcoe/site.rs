@@ -13,15 +13,9 @@ use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, ThreadTime, Waiter};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU16;
-use std::time::Duration;
 
 /// Size that null disks report, bytes.
 const NULL_SIZE: u64 = 1 << 30;
-
-/// Converts a time to nanoseconds.
-pub(super) fn nanoseconds(time: Duration) -> u64 {
-    time.as_nanos().try_into().unwrap_or(u64::MAX / 4)
-}
 
 /// Runs both sides until the initiators are done.
 pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {

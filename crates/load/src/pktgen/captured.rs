@@ -2,6 +2,7 @@
 
 use super::run::Refusal;
 use linerate_port::capture::{CaptureError, Counts, Reader};
+use linerate_port::saturating_u64;
 use linerate_wire::{
     EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Packet, VlanHeader, pseudo_header_v4, pseudo_header_v6,
 };
@@ -106,7 +107,7 @@ impl Replay {
                     let (then, start) = *self.origin.get_or_insert((record.time_ns, now));
                     // A capture may go back in time; the frame is then sent at once.
                     let passed = (u128::from(record.time_ns.saturating_sub(then)) * self.pace) >> 32;
-                    self.due = start.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
+                    self.due = start.saturating_add(saturating_u64(passed));
                     self.held.clear();
                     self.held.extend_from_slice(record.data);
                     if self.update_csum {

@@ -3,6 +3,8 @@
 //! Frame k may be sent at start + k / rate. The number of frames due is computed from the start each time, in integers,
 //! so that nothing drifts: a late sender catches up.
 
+use linerate_port::saturating_u64;
+
 /// Lets frames pass at a rate, a burst at a time.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -24,8 +26,7 @@ impl Pace {
     /// Burst at a rate.
     #[must_use]
     pub fn burst(rate: u64, burst: u32) -> u32 {
-        let most = if rate == 0 { u64::from(burst) } else { rate / 300 };
-        burst.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
+        if rate == 0 { burst.max(1) } else { up_to(burst, rate / 300).max(1) }
     }
 
     /// Number of frames that may be sent now, at most a burst. The first call sets the start.
@@ -38,7 +39,7 @@ impl Pace {
         let elapsed = u128::from(now.saturating_sub(start));
         let bursts = elapsed * u128::from(self.rate) / (1_000_000_000 * u128::from(self.burst)) + 1;
         let due = bursts * u128::from(self.burst) - u128::from(self.passed);
-        u32::try_from(due).unwrap_or(u32::MAX).min(self.burst)
+        up_to(self.burst, saturating_u64(due))
     }
 
     /// Records that frames were sent.
@@ -55,8 +56,14 @@ impl Pace {
         }
         let bursts = u128::from(self.passed / u64::from(self.burst));
         let ns = (bursts * u128::from(self.burst) * 1_000_000_000).div_ceil(u128::from(self.rate));
-        self.start.map(|start| start.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX)))
+        self.start.map(|start| start.saturating_add(saturating_u64(ns)))
     }
+}
+
+/// A burst, or what is left if that is less.
+#[inline]
+pub(super) fn up_to(burst: u32, left: u64) -> u32 {
+    u32::try_from(left).unwrap_or(burst).min(burst)
 }
 
 #[cfg(test)]

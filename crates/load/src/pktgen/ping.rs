@@ -7,11 +7,13 @@ use super::job::{Done, Job, Lane, Setup, Tally, histogram};
 use super::modes::{Mode, Role};
 use super::output::Output;
 use super::pace::Pace;
+use super::pace::up_to;
 use super::source::Source;
 use super::{rx, tx};
 use crate::check::Check;
 use crate::frame::{Layout, Mark};
 use hdrhistogram::Histogram;
+use linerate_port::saturating_ns;
 use linerate_port::{RxQueue, TxQueue};
 use linerate_rt::{Clock, Machine, Progress, Sleeper};
 use std::sync::Arc;
@@ -87,7 +89,7 @@ impl Ping {
             last: 0,
             times: None,
             all: histogram(),
-            window: Window::new(u64::try_from(config.report.as_nanos()).unwrap_or(u64::MAX)),
+            window: Window::new(saturating_ns(config.report)),
             clock: Clock::new(),
             stopped: false,
             tally: setup.tally.clone(),
@@ -135,9 +137,9 @@ impl Ping {
         if !self.paced && !answered {
             return 0;
         }
-        let most = u64::from(self.pace.allowance(now).min(self.burst)).min(self.left);
+        let most = up_to(self.pace.allowance(now).min(self.burst), self.left);
         let Some(tx) = &mut self.tx else { return 0 };
-        let filled = self.source.fill(&mut tx.ring, u32::try_from(most).unwrap_or(u32::MAX), now);
+        let filled = self.source.fill(&mut tx.ring, most, now);
         if filled.frames > 0 {
             self.last = self.clock.now();
             for k in 0..u64::from(filled.frames) {

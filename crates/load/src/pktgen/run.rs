@@ -13,6 +13,7 @@ use super::sizes::Sizes;
 use super::team::{Common, Sent, Team};
 use crate::frame::{FlowRange, Layout, Payload, Template};
 use crate::sampler::Sampler;
+use linerate_port::saturating_ns;
 use linerate_port::{FaultPlan, Link, OpenError, Port, open_all};
 use linerate_result::{Sample, Timestamp};
 use linerate_rt::{Stop, Timers, monotonic_ns, pause, random};
@@ -133,8 +134,7 @@ pub(super) fn run_on(
     // The receiver is started first.
     let far = match (ports.get_mut(1), config.mode.far) {
         (Some(port), Some(mode)) => {
-            let streams = u16::try_from(queues).unwrap_or(u16::MAX);
-            let sent = Sent { streams, plan };
+            let sent = Sent { streams: queues, plan };
             let place = places.get(config.threads).cloned().into_iter().collect::<Vec<_>>();
             Some(Team::start(&common, mode, port, 1, &place, Some(sent))?)
         }
@@ -254,7 +254,7 @@ fn wait_for_link(config: &Config, ports: &[Port], stop: &Stop, output: &Output) 
     let now = monotonic_ns();
     if let Some(wait) = config.wait_link {
         output.remark("start_threads", 2500, &format!("Wait {} secs for phy reset", wait.as_secs()));
-        pause(&[stop], Some(now + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX / 2)));
+        pause(&[stop], Some(now + saturating_ns(wait)));
     } else if name::is_physical(&config.port) {
         let until = now + LINK_UP_NS;
         while !stop.asked() && monotonic_ns() < until && ports.iter().any(|port| port.link() == Link::Down) {
@@ -308,12 +308,12 @@ impl<'a> Watch<'a> {
     /// Runs until all threads have ended; they are told to end when the time is over or a stop is requested.
     fn until_ended(mut self, team: &Team, ports: &[Port], stop: &Stop) -> Vec<Sample> {
         let config = &self.common.config;
-        let every = u64::try_from(config.report.as_nanos()).unwrap_or(u64::MAX / 2);
+        let every = saturating_ns(config.report);
         let mut timers = Timers::new();
         timers.add(self.began + every, Task::Report);
         timers.add(self.began + LOOK_NS, Task::Look);
         if let Some(seconds) = config.seconds {
-            timers.add(self.began + u64::try_from(seconds.as_nanos()).unwrap_or(u64::MAX / 2), Task::End);
+            timers.add(self.began + saturating_ns(seconds), Task::End);
         }
         while !team.threads.ended.asked() {
             if stop.asked() && !team.threads.stop.asked() {

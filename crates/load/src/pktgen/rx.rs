@@ -5,6 +5,7 @@ use super::dump::dump;
 use super::job::{Done, Job, Lane, Setup, Tally, histogram};
 use super::modes::{Mode, Role};
 use super::output::Output;
+use super::pace::up_to;
 use super::tx;
 use crate::check::{Check, Received};
 use crate::frame::Template;
@@ -218,7 +219,7 @@ impl<V: Verify> Machine for Rx<V> {
             lane.queue.sync();
             let ring = &lane.queue.ring;
             self.tally.space(ring.slots() - ring.available());
-            let most = self.burst.min(u32::try_from(self.left).unwrap_or(u32::MAX));
+            let most = up_to(self.burst, self.left);
             let before = self.check.counted().frames;
             if let Some(output) = &self.dump {
                 lane.show(most, output);

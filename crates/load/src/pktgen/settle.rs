@@ -212,7 +212,7 @@ fn latency_line(latency: &Histogram<u64>) -> String {
 fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
     use linerate_result::Role as Used;
     let info = port.info();
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let queues = u32::try_from(info.tx_queues).ok().zip(u32::try_from(info.rx_queues).ok());
     PortUsed {
         name: info.name.clone(),
         role: match (k, role) {
@@ -222,7 +222,7 @@ fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
         },
         path: info.path.clone(),
         mtu: u32::try_from(info.mtu).ok(),
-        queues: Some(Queues { tx: count(info.tx_queues), rx: count(info.rx_queues) }),
+        queues: queues.map(|(tx, rx)| Queues { tx, rx }),
     }
 }
 

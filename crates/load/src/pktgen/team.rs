@@ -51,9 +51,11 @@ pub(super) struct Team {
 pub(super) type Worked = team::Worked<Done>;
 
 impl Team {
-    /// Number of queues that so many threads use: one thread serves all, several have one each.
-    pub(super) fn queues(mode: &Mode, threads: usize, port: &Port) -> usize {
-        if threads > 1 || mode.single { threads } else { mode.queues(port.info()) }
+    /// Number of queues that so many threads use: one thread serves all, several have one each. Marks of frames have
+    /// room for 16 bits of it; no port has more.
+    pub(super) fn queues(mode: &Mode, threads: usize, port: &Port) -> u16 {
+        let queues = if threads > 1 || mode.single { threads } else { mode.queues(port.info()) };
+        u16::try_from(queues).unwrap_or(u16::MAX)
     }
 
     /// Starts `threads` threads, and returns when all have begun; `places` holds the processors that each may run on.
@@ -73,10 +75,10 @@ impl Team {
         // If it is dropped on an error, it ends the threads that already run.
         let mut team = Self { threads: team::Team::new().map_err(system)?, tallies: Vec::new(), joint };
         for k in 0..threads {
-            let lanes = (k..queues).step_by(threads).map(|q| Lane {
-                index: u16::try_from(q).unwrap_or(u16::MAX),
-                tx: port.take_tx(q),
-                rx: port.take_rx(q),
+            let lanes = (0..queues).skip(k).step_by(threads).map(|q| Lane {
+                index: q,
+                tx: port.take_tx(q.into()),
+                rx: port.take_rx(q.into()),
             });
             let lanes: Vec<Lane> = lanes.collect();
             let cut = match lanes.first().and_then(|lane| lane.tx.as_ref()).filter(|_| mode.sends()) {

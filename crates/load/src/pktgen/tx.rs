@@ -7,6 +7,7 @@ use super::job::{Done, Job, Lane, Setup, Tally};
 use super::modes::{Mode, Role};
 use super::output::Output;
 use super::pace::Pace;
+use super::pace::up_to;
 use super::source::{Content, Source};
 use crate::frame::{Flows, Template};
 use linerate_port::capture::Counts;
@@ -48,7 +49,7 @@ struct TxLane {
     index: u16,
     queue: TxQueue,
     source: Source,
-    slots: u32,
+    slots: usize,
     offered: u64,
 }
 
@@ -99,7 +100,7 @@ impl Tx {
         let lane = |lane: Lane| {
             let queue = lane.tx?;
             let source = source(setup, lane.index);
-            let slots = u32::try_from(source.slots_of_longest()).unwrap_or(u32::MAX);
+            let slots = source.slots_of_longest();
             Some(TxLane { index: lane.index, queue, source, slots, offered: 0 })
         };
         // A capture is replayed once, whatever the number of queues.
@@ -148,8 +149,7 @@ impl Machine for Tx {
         let start = self.times.get_or_insert((now, now)).0;
         let mut worked = false;
         for lane in &mut self.lanes {
-            let most = u64::from(self.pace.allowance(now).min(self.burst)).min(self.left);
-            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            let most = up_to(self.pace.allowance(now).min(self.burst), self.left);
             self.tally.space(lane.queue.ring.free());
             let filled = lane.source.fill(&mut lane.queue.ring, most, now);
             if let Some(output) = &self.dump {
@@ -168,7 +168,7 @@ impl Machine for Tx {
             }
             // Slots that were just returned are filled before the thread sleeps.
             let held_back = lane.source.due().is_some_and(|at| at > now);
-            worked |= most > filled.frames && !held_back && lane.queue.ring.free() >= lane.slots;
+            worked |= most > filled.frames && !held_back && lane.queue.ring.free() as usize >= lane.slots;
         }
         self.tell();
         if self.left == 0 {
@@ -190,7 +190,7 @@ impl Machine for Tx {
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         for lane in &mut self.lanes {
             let ring = &lane.queue.ring;
-            let full = self.left > 0 && ring.free() < lane.slots;
+            let full = self.left > 0 && (ring.free() as usize) < lane.slots;
             let last = self.left == 0 && ring.outstanding() > 0;
             if full || last || ring.pending() > 0 {
                 visit(&mut lane.queue);

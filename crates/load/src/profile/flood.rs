@@ -2,6 +2,7 @@
 
 use super::sys::udp::{self, Batch, Errno, To};
 use crate::pktgen::Pace;
+use linerate_port::saturating_ns;
 use linerate_result::{Ledger, Repeat, Test, Unit, parameters};
 use linerate_rt::{Clock, Stop, ThreadTime};
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ pub fn flood(order: &Flood, stop: &Stop) -> io::Result<Test> {
     let mut sender = Sender::new(order, &socket);
     let mut clock = Clock::new();
     let before = ThreadTime::of_this_thread();
-    let (start, limit) = (clock.now(), u64::try_from(order.time.as_nanos()).unwrap_or(u64::MAX));
+    let (start, limit) = (clock.now(), saturating_ns(order.time));
     let mut pace = Pace::new(order.rate, order.batch);
     let mut spent_calling = 0u64;
     let mut now = start;

@@ -15,8 +15,9 @@ mod own;
 #[cfg(target_os = "linux")]
 mod sys;
 
-#[cfg(target_os = "linux")]
 pub use flood::{Flood, flood};
+#[cfg(target_os = "linux")]
+use linerate_port::saturating_ns;
 
 use linerate_result::{Repeat, Stage, Test, Unit, parameters};
 use linerate_rt::Stop;
@@ -32,7 +33,7 @@ pub struct Order {
     /// Duration of each measurement in each round.
     pub time: Duration,
     /// Number of rounds; in each, everything is measured once.
-    pub rounds: u32,
+    pub rounds: usize,
     /// Processor on which the measurements run.
     pub core: usize,
 }
@@ -47,7 +48,7 @@ struct Span<'a> {
 impl Span<'_> {
     /// End of a measurement that began at `began`.
     fn until(self, began: u64) -> u64 {
-        began.saturating_add(u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX))
+        began + saturating_ns(self.time)
     }
 
     fn goes_on(self, until: u64, now: u64) -> bool {
@@ -133,7 +134,7 @@ pub fn missing_column(id: &str, title: &str, order: &Order, why: &str) -> Test {
 }
 
 fn empty_column(id: &str, title: &str, order: &Order) -> Test {
-    let milliseconds = u64::try_from(order.time.as_millis()).unwrap_or(u64::MAX);
+    let milliseconds = saturating_ns(order.time) / 1_000_000;
     let asked = [("size", order.size.into()), ("time", milliseconds.into()), ("rounds", order.rounds.into())];
     Test {
         id: id.to_owned(),

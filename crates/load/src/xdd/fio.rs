@@ -4,6 +4,7 @@
 use super::run::Facts;
 use super::tally::{Tally, float};
 use hdrhistogram::Histogram;
+use linerate_port::saturating_ns;
 use serde_json::{Map, Value, json};
 
 /// The percentiles that fio prints by default.
@@ -19,7 +20,7 @@ pub(super) fn of(facts: &Facts<'_>) -> Value {
     json!({
         "fio version": concat!("linerate-", env!("CARGO_PKG_VERSION")),
         "timestamp": wall.as_secs(),
-        "timestamp_ms": u64::try_from(wall.as_millis()).unwrap_or(u64::MAX),
+        "timestamp_ms": saturating_ns(wall) / 1_000_000,
         "time": facts.start.to_string(),
         "global options": {},
         "jobs": [{

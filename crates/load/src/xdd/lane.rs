@@ -5,6 +5,7 @@ use super::engine::{Ended, Engine};
 use super::order::{Order, Request};
 use super::tally::{Account, float};
 use linerate_block::{Buffer, Operation, Tag};
+use linerate_port::saturating_ns;
 use linerate_rt::{Clock, Progress, Sleeper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -130,9 +131,9 @@ impl Lane {
     pub(super) fn begin(&mut self, pass: u64, from: u64, until: u64) {
         self.account.clear();
         self.order.begin(pass);
-        let from = if pass == 0 { from.saturating_add(nanos(self.target.start_delay)) } else { from };
+        let from = if pass == 0 { from.saturating_add(saturating_ns(self.target.start_delay)) } else { from };
         self.from = from;
-        self.until = self.target.time_limit.map_or(until, |limit| until.min(from.saturating_add(nanos(limit))));
+        self.until = self.target.time_limit.map_or(until, |limit| until.min(from.saturating_add(saturating_ns(limit))));
         (self.submitted, self.last, self.drain, self.done) = (0, from, None, false);
     }
 
@@ -312,7 +313,7 @@ impl Lane {
             Throttle::Requests(rate) => float(self.submitted) / rate,
             Throttle::Bytes(rate) => float(self.submitted) * float(self.target.request_bytes()) / rate,
         };
-        self.from.saturating_add(nanos(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
+        self.from.saturating_add(saturating_ns(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
     }
 
     /// Time at which it must be polled again even without a completion.
@@ -337,9 +338,4 @@ impl Lane {
         self.done = true;
         self.account.elapsed_ns = self.last.saturating_sub(self.from);
     }
-}
-
-/// Nanoseconds of a duration, limited so that they can be added to a time.
-pub(super) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
 }

@@ -19,8 +19,8 @@ pub(super) struct Request {
 pub(super) struct Order {
     way: AccessOrder,
     /// Bytes per request, and of the last request of a pass.
-    len: u64,
-    last: u64,
+    len: u32,
+    last: u32,
     /// Begin of the first pass, shift of each further pass, and end of the last request.
     start: u64,
     pass_offset: u64,
@@ -72,6 +72,9 @@ impl Order {
         if !pass_offset.is_multiple_of(block) {
             return trouble(format!("-passoffset is no number of its {block}-byte blocks; change it or -blocksize"));
         }
+        let (Ok(len), Ok(last)) = (u32::try_from(len), u32::try_from(last)) else {
+            return trouble(format!("a request of {len} bytes is too long; change -reqsize"));
+        };
         Ok(Self {
             way: target.seek.way,
             len,
@@ -90,12 +93,12 @@ impl Order {
 
     /// Greatest number of bytes per request.
     pub(super) fn longest(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
+        self.len as usize
     }
 
     /// Begins pass number `pass`, counted from 0.
     pub(super) fn begin(&mut self, pass: u64) {
-        let places = (self.end - self.start - self.len).saturating_add(1);
+        let places = (self.end - self.start - u64::from(self.len)).saturating_add(1);
         // A pass that would begin beyond the last position begins at the first again.
         let shift = self.pass_offset.wrapping_mul(pass) % places;
         self.at = self.start + shift;
@@ -114,19 +117,19 @@ impl Order {
         self.left = self.left.checked_sub(1)?;
         let offset = match self.way {
             AccessOrder::Sequential => {
-                if self.at + self.len > self.end {
+                if self.at + u64::from(self.len) > self.end {
                     self.at = self.start;
                 }
                 let at = self.at;
-                self.at += self.len;
+                self.at += u64::from(self.len);
                 at
             }
             AccessOrder::Still => self.at,
             AccessOrder::Random => {
                 self.seed = self.seed.wrapping_add(1);
-                let places = (self.end - self.start) / self.len;
+                let places = (self.end - self.start) / u64::from(self.len);
                 let place = (u128::from(scrambled(self.seed)) * u128::from(places)) >> 64;
-                self.start + u64::try_from(place).unwrap_or(0) * self.len
+                self.start + u64::try_from(place).unwrap_or(0) * u64::from(self.len)
             }
         };
         self.owed += self.reads;
@@ -135,7 +138,7 @@ impl Order {
             self.owed -= WHOLE;
         }
         let len = if self.left == 0 { self.last } else { self.len };
-        Some(Request { offset, len: usize::try_from(len).unwrap_or(usize::MAX), write: !read })
+        Some(Request { offset, len: len as usize, write: !read })
     }
 }
 

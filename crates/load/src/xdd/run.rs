@@ -3,13 +3,14 @@
 use super::config::{Config, Target, WHOLE};
 use super::crew::{Device, Orders, Pass, Report, work};
 use super::engine::{Open, path_of};
-use super::lane::{Live, Shared, nanos};
+use super::lane::{Live, Shared};
 use super::streams::Streams;
 use super::table::{CSV_HEADER, HEADER, Row, percentiles};
 use super::tally::{Account, float};
 use super::{document, fio, sys};
 use crate::sampler::Sampler;
 use crate::team::{Member, Team};
+use linerate_port::saturating_ns;
 use linerate_result::{RunResult, Sample, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns, pause};
 use std::collections::BTreeMap;
@@ -172,7 +173,7 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
     streams.line(HEADER);
     streams.csv(CSV_HEADER);
     let began = monotonic_ns();
-    let end = config.runtime.map_or(u64::MAX, |runtime| began.saturating_add(nanos(runtime)));
+    let end = config.runtime.map_or(u64::MAX, |runtime| began.saturating_add(saturating_ns(runtime)));
     let mut watch = Watch { began, sampler: Sampler::new(began), beat: began };
     for pass in 0.. {
         let from = monotonic_ns();
@@ -202,7 +203,7 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
         facts.all.follow(&all);
         // No delay follows a pass that may be the last.
         if config.pass_delay > Duration::ZERO && (config.runtime.is_some() || pass + 1 < config.passes) {
-            pause(&[stop], Some(monotonic_ns().saturating_add(nanos(config.pass_delay)).min(end)));
+            pause(&[stop], Some(monotonic_ns().saturating_add(saturating_ns(config.pass_delay)).min(end)));
         }
     }
     facts.samples = watch.sampler.into_samples();
@@ -388,11 +389,11 @@ impl Watch {
     fn look(&mut self, config: &Config, shared: &Shared, streams: &mut Streams) {
         let now = monotonic_ns();
         let sum = |of: fn(&Live) -> &AtomicU64| shared.live.iter().map(|live| of(live).load(Relaxed)).sum::<u64>();
-        if self.sampler.since(now) >= nanos(SAMPLE) {
+        if self.sampler.since(now) >= saturating_ns(SAMPLE) {
             self.sampler.take(now, sum(|live| &live.ops));
         }
         let Some(every) = config.heartbeat else { return };
-        if now - self.beat >= nanos(every) {
+        if now - self.beat >= saturating_ns(every) {
             self.beat = now;
             let (ops, bytes, seconds) = (sum(|live| &live.ops), sum(|live| &live.bytes), float(now - self.began) / 1e9);
             let (rate, iops) = (float(bytes) / 1e6 / seconds, float(ops) / seconds);

@@ -85,9 +85,8 @@ impl End {
 
 impl Shape {
     fn parse(spec: &Spec) -> Result<Self, OpenError> {
-        let queues = spec.number("queues", 1, 1, 128)?;
         Ok(Self {
-            queues: u32::try_from(queues).unwrap_or(1),
+            queues: spec.number("queues", 1, 1, 128)?,
             slots: spec.slots()?,
             mtu: spec.mtu()?,
             buf_size: spec.buf_size()?,

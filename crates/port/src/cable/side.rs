@@ -6,6 +6,7 @@
 use super::memory::Ends;
 use super::wire::Wire;
 use crate::info::Link;
+use crate::saturating_ns;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -139,7 +140,7 @@ impl Side {
 
     pub(super) fn count_pause(&self, times: u64, long: Duration) {
         self.pauses[0].fetch_add(times, Relaxed);
-        self.pauses[1].fetch_add(u64::try_from(long.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        self.pauses[1].fetch_add(saturating_ns(long), Relaxed);
     }
 
     /// Number of times that the far end has paused queues with frames to send, and the microseconds that they have

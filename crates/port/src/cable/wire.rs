@@ -4,6 +4,7 @@
 //! 12 of gap (IEEE 802.3 clauses 3.1.1 and 4.4.2), and never for less than 60 + 24. Time is kept as nanoseconds times
 //! rate, so nothing is rounded and a long run is exact.
 
+use crate::saturating_u64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,7 +62,7 @@ impl Wire {
     pub(super) fn free(&self) -> Instant {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let ns = state.free.div_ceil(u128::from(self.rate));
-        self.origin + Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+        self.origin + Duration::from_nanos(saturating_u64(ns))
     }
 }
 

@@ -29,6 +29,7 @@ mod source;
 mod window;
 mod writer;
 
+use crate::saturating_ns;
 pub use error::CaptureError;
 pub(crate) use ng_writer::{Direction, NgWriter};
 pub(crate) use out::Out;
@@ -40,7 +41,10 @@ pub use writer::Writer;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Most bytes of a record that are read or written: libpcap's limit (`MAXIMUM_SNAPLEN`).
-pub const LONGEST: usize = 262_144;
+pub const LONGEST: usize = SNAPLEN as usize;
+
+/// [`LONGEST`] in the width that files have for it.
+const SNAPLEN: u32 = 262_144;
 
 /// Bytes of the shortest frame: an Ethernet header.
 const SHORTEST: usize = 14;
@@ -56,8 +60,14 @@ pub struct Record<'a> {
     pub data: &'a [u8],
 }
 
+/// Converts a number of bytes to the 32 bits that files have for it. What is kept of a frame fits; the original length of a
+/// frame beyond 4 GiB, which no port carries, is cut.
+fn length(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
 /// Nanoseconds since 1970, from the system's real-time clock.
 pub(crate) fn real_time_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    saturating_ns(since)
 }

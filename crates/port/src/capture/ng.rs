@@ -10,7 +10,7 @@
 //! ```
 
 use super::classic::Order;
-use std::ops::Range;
+use crate::saturating_u64;
 
 pub(super) const SHB: u32 = 0x0a0d_0d0a;
 const IDB: u32 = 1;
@@ -19,7 +19,7 @@ const SPB: u32 = 3;
 const EPB: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Most interfaces of a section that are remembered; packets of others are bad.
-const INTERFACES: usize = 4096;
+const INTERFACES: u32 = 4096;
 
 /// LINKTYPE_ETHERNET, the link type of frames that ports carry.
 pub(super) const ETHERNET: u32 = 1;
@@ -52,8 +52,8 @@ struct Interface {
 pub(super) enum Said {
     /// A block without a frame or an interface.
     Nothing,
-    /// A packet; `at`: its bytes in the block's body.
-    Packet { interface: u32, time_ns: u64, original: u32, fcs: u32, at: Range<usize> },
+    /// A packet; `at`: place of its first byte in the block's body.
+    Packet { interface: u32, time_ns: u64, original: u32, captured: u32, fcs: u32, at: usize },
     /// A damaged packet.
     Bad,
     /// A packet of an interface that is not Ethernet.
@@ -110,19 +110,19 @@ impl Section {
             }
             options = options.get(4 + len.next_multiple_of(4)..).unwrap_or_default();
         }
-        if self.interfaces.len() >= INTERFACES {
-            return Said::Nothing;
+        match u32::try_from(self.interfaces.len()) {
+            Ok(number) if number < INTERFACES => {
+                self.interfaces.push(new);
+                Said::Interface { number, link }
+            }
+            _ => Said::Nothing,
         }
-        self.interfaces.push(new);
-        Said::Interface { number: u32::try_from(self.interfaces.len() - 1).unwrap_or(u32::MAX), link }
     }
 
     fn packet(&mut self, number: u32, body: &[u8]) -> Said {
-        let known = usize::try_from(number).ok().and_then(|i| self.interfaces.get(i).copied());
-        let (Some(interface), Ok(captured)) = (known, usize::try_from(self.order.u32(body, 12))) else {
-            return Said::Bad;
-        };
-        if captured > body.len() - 20 {
+        let Some(interface) = self.interfaces.get(number as usize).copied() else { return Said::Bad };
+        let captured = self.order.u32(body, 12);
+        if captured as usize > body.len() - 20 {
             return Said::Bad;
         }
         let time = u64::from(self.order.u32(body, 4)) << 32 | u64::from(self.order.u32(body, 8));
@@ -131,7 +131,7 @@ impl Section {
             return Said::Other;
         }
         let original = self.order.u32(body, 16);
-        Said::Packet { interface: number, time_ns: self.last_ns, original, fcs: interface.fcs, at: 20..20 + captured }
+        Said::Packet { interface: number, time_ns: self.last_ns, original, captured, fcs: interface.fcs, at: 20 }
     }
 
     /// A simple packet block has no time of its own, so it takes that of the packet before.
@@ -140,12 +140,13 @@ impl Section {
         let original = self.order.u32(body, 0);
         let most = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
         // A snaplen that promises more than the block holds, beyond the padding, is damage.
-        match usize::try_from(original.min(most)) {
-            Ok(_) if interface.link != ETHERNET => Said::Other,
-            Ok(captured) if captured <= body.len() - 4 => {
-                Said::Packet { interface: 0, time_ns: self.last_ns, original, fcs: interface.fcs, at: 4..4 + captured }
-            }
-            _ => Said::Bad,
+        let captured = original.min(most);
+        if interface.link != ETHERNET {
+            Said::Other
+        } else if captured as usize <= body.len() - 4 {
+            Said::Packet { interface: 0, time_ns: self.last_ns, original, captured, fcs: interface.fcs, at: 4 }
+        } else {
+            Said::Bad
         }
     }
 }
@@ -163,8 +164,9 @@ impl Interface {
         } else {
             10u128.checked_pow(power - 9).map_or(0, |scale| time / scale)
         };
-        let ns = i128::try_from(ns).unwrap_or(i128::MAX).saturating_add(i128::from(self.offset_s) * 1_000_000_000);
-        u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
+        // Both are below 2^94.
+        let ns = ns.cast_signed() + i128::from(self.offset_s) * 1_000_000_000;
+        saturating_u64(ns.max(0).cast_unsigned())
     }
 }
 

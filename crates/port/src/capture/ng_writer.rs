@@ -1,6 +1,6 @@
 //! The writer of pcapng that traces a port: one interface, each packet with its direction and queue.
 
-use super::{CaptureError, LONGEST, Out, ng};
+use super::{CaptureError, Out, SNAPLEN, length, ng};
 use std::path::Path;
 
 /// Direction of a frame; the value of `epb_flags` bits 0 and 1.
@@ -31,7 +31,7 @@ impl NgWriter {
             option(&mut section, 0, b"");
             block(bytes, ng::SHB, &section);
             let mut interface = vec![1, 0, 0, 0];
-            interface.extend(length(LONGEST).to_le_bytes());
+            interface.extend(SNAPLEN.to_le_bytes());
             option(&mut interface, 2, name.as_bytes());
             option(&mut interface, 9, &[9]);
             option(&mut interface, 0, b"");
@@ -69,10 +69,6 @@ impl NgWriter {
     }
 }
 
-fn length(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
-
 fn block(bytes: &mut Vec<u8>, kind: u32, body: &[u8]) {
     let total = length(12 + body.len()).to_le_bytes();
     bytes.extend(kind.to_le_bytes());
@@ -81,9 +77,11 @@ fn block(bytes: &mut Vec<u8>, kind: u32, body: &[u8]) {
     bytes.extend(total);
 }
 
+/// Appends an option; one too long for its length field is left out.
 fn option(bytes: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let Ok(len) = u16::try_from(value.len()) else { return };
     bytes.extend(code.to_le_bytes());
-    bytes.extend(u16::try_from(value.len()).unwrap_or(u16::MAX).to_le_bytes());
+    bytes.extend(len.to_le_bytes());
     bytes.extend(value);
     bytes.resize(bytes.len() + value.len().next_multiple_of(4) - value.len(), 0);
 }

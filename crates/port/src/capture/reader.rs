@@ -1,11 +1,10 @@
 //! The reader of both formats.
 
-use super::classic::{Classic, HEAD, Order, RECORD};
+use super::classic::{Classic, HEAD, Head, Order, RECORD};
 use super::ng::{self, Said, Section};
 use super::window::{WINDOW, Window};
-use super::{CaptureError, LONGEST, Record, SHORTEST, Source};
+use super::{CaptureError, Record, SHORTEST, SNAPLEN, Source};
 use std::io::{Read, Seek};
-use std::ops::Range;
 use std::path::Path;
 
 /// Steps that opening looks ahead for the first record.
@@ -82,7 +81,9 @@ struct Skip {
 struct Staged {
     time_ns: u64,
     orig_len: u32,
-    at: Range<usize>,
+    /// Place of its first byte, and number of its bytes.
+    at: usize,
+    captured: u32,
     /// Bytes to the next record or block.
     len: usize,
 }
@@ -212,9 +213,9 @@ impl<R: Read> Reader<R> {
 
     /// The staged record.
     pub(crate) fn staged(&self) -> Option<Record<'_>> {
-        let Staged { time_ns, orig_len, at, len } = self.staged.as_ref()?;
-        let data = &self.window.view(*len)[at.clone()];
-        Some(Record { time_ns: *time_ns, orig_len: *orig_len, data })
+        let Staged { time_ns, orig_len, at, captured, len } = *self.staged.as_ref()?;
+        let data = &self.window.view(len)[at..at + captured as usize];
+        Some(Record { time_ns, orig_len, data })
     }
 
     /// Moves on from the staged record.
@@ -273,13 +274,12 @@ impl<R: Read> Reader<R> {
             return Ok(self.end(self.window.available() == 0));
         }
         let head = classic.head(self.window.view(RECORD));
-        let captured = usize::try_from(head.captured).unwrap_or(usize::MAX);
-        if captured > LONGEST || !self.need(RECORD + captured)? {
+        if head.captured > SNAPLEN || !self.need(RECORD + head.captured as usize)? {
             return Ok(self.end(false));
         }
-        let at = RECORD..RECORD + captured;
-        let len = at.end;
-        Ok(self.found(Staged { time_ns: head.time_ns, orig_len: head.original, at, len }, classic.fcs))
+        let Head { time_ns, captured, original: orig_len } = head;
+        let len = RECORD + captured as usize;
+        Ok(self.found(Staged { time_ns, orig_len, at: RECORD, captured, len }, classic.fcs))
     }
 
     fn block(&mut self, order: Order) -> Result<Stage, CaptureError> {
@@ -293,7 +293,7 @@ impl<R: Read> Reader<R> {
         if total < 12 || !total.is_multiple_of(4) {
             return Ok(self.end(false));
         }
-        let len = usize::try_from(total).unwrap_or(usize::MAX);
+        let len = total as usize;
         if len > WINDOW {
             return Ok(self.begin_skip(kind, total));
         }
@@ -318,9 +318,8 @@ impl<R: Read> Reader<R> {
         };
         match said {
             Said::Packet { interface, .. } if self.only.is_some_and(|only| only != interface) => self.counts.other += 1,
-            Said::Packet { time_ns, original, fcs, at, .. } if at.len() <= LONGEST => {
-                let at = at.start + 8..at.end + 8;
-                return Ok(self.found(Staged { time_ns, orig_len: original, at, len }, fcs));
+            Said::Packet { time_ns, original, captured, fcs, at, .. } if captured <= SNAPLEN => {
+                return Ok(self.found(Staged { time_ns, orig_len: original, at: at + 8, captured, len }, fcs));
             }
             Said::Other => self.counts.other += 1,
             Said::Interface { number, link } => {
@@ -379,11 +378,10 @@ impl<R: Read> Reader<R> {
     }
 
     fn found(&mut self, mut staged: Staged, fcs: u32) -> Stage {
-        let captured = u32::try_from(staged.at.len()).unwrap_or(u32::MAX);
+        let captured = staged.captured;
         staged.orig_len = staged.orig_len.max(captured).saturating_sub(fcs);
-        let kept = usize::try_from(captured.min(staged.orig_len)).unwrap_or(0);
-        staged.at.end = staged.at.start + kept;
-        if kept < SHORTEST {
+        staged.captured = captured.min(staged.orig_len);
+        if (staged.captured as usize) < SHORTEST {
             self.counts.bad += 1;
             self.window.pass(staged.len);
             return Stage::Skipped;

@@ -76,7 +76,8 @@ impl<R: Read> Window<R> {
         if self.available() == 0 && !self.eof {
             self.fill()?;
         }
-        let some = usize::try_from(n).unwrap_or(usize::MAX).min(self.available());
+        let available = self.available();
+        let some = usize::try_from(n).unwrap_or(available).min(available);
         self.start += some;
         Ok(some as u64)
     }

@@ -1,9 +1,13 @@
 //! The writer of pcap with nanoseconds.
 
 use super::classic::MAGIC_NS;
-use super::{CaptureError, LONGEST, Out, Record};
+use super::{CaptureError, LONGEST, Out, Record, SNAPLEN, length};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::time::Duration;
+
+/// Last second that the format knows, in 2106.
+const LAST_SECOND: u32 = u32::MAX;
 
 /// Writes a pcap file with time-stamps in nanoseconds. Buffered; the rest is written when it is dropped.
 #[derive(Debug)]
@@ -18,7 +22,7 @@ impl Writer {
         out.head(|bytes| {
             bytes.extend(MAGIC_NS.to_le_bytes());
             bytes.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-            bytes.extend(u32::try_from(LONGEST).unwrap_or(u32::MAX).to_le_bytes());
+            bytes.extend(SNAPLEN.to_le_bytes());
             bytes.extend(1u32.to_le_bytes());
         })?;
         Ok(Self { out })
@@ -29,7 +33,7 @@ impl Writer {
     /// this and all further records are lost, and the file keeps what was written before.
     pub fn write(&mut self, record: &Record<'_>) -> Result<(), CaptureError> {
         let kept = record.data.len().min(LONGEST);
-        let orig_len = usize::try_from(record.orig_len).unwrap_or(usize::MAX).max(record.data.len());
+        let orig_len = (record.orig_len as usize).max(record.data.len());
         self.append(record.time_ns, orig_len, kept, |bytes| bytes.extend_from_slice(&record.data[..kept]))
     }
 
@@ -41,12 +45,13 @@ impl Writer {
         kept: usize,
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), CaptureError> {
-        let cut = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let time = Duration::from_nanos(time_ns);
+        let seconds = u32::try_from(time.as_secs()).unwrap_or(LAST_SECOND);
         self.out.record(orig_len, |bytes| {
-            bytes.extend(cut(time_ns / 1_000_000_000).to_le_bytes());
-            bytes.extend(cut(time_ns % 1_000_000_000).to_le_bytes());
-            bytes.extend(cut(kept as u64).to_le_bytes());
-            bytes.extend(cut(orig_len as u64).to_le_bytes());
+            bytes.extend(seconds.to_le_bytes());
+            bytes.extend(time.subsec_nanos().to_le_bytes());
+            bytes.extend(length(kept).to_le_bytes());
+            bytes.extend(length(orig_len).to_le_bytes());
             fill(bytes);
         })
     }

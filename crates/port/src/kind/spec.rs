@@ -4,6 +4,7 @@ use super::Kind;
 use super::number::scaled;
 use crate::error::{OpenError, tidy};
 use crate::path::shown;
+use linerate_ring::{HEADROOM, layout::MAX_FRAGS};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -65,8 +66,13 @@ impl Spec {
     }
 
     /// Value of an option as a number with an optional K, M or G (powers of 1024), within a range.
-    pub fn number(&self, key: &str, default: u64, least: u64, most: u64) -> Result<u64, OpenError> {
-        self.scaled(key, 1024, least, most).map(|n| n.unwrap_or(default))
+    pub fn number<T>(&self, key: &str, default: T, least: T, most: T) -> Result<T, OpenError>
+    where
+        T: TryFrom<u64> + Into<u64> + Copy,
+    {
+        let n = self.scaled(key, 1024, least.into(), most.into())?;
+        // No more than `most`, so it fits the type.
+        Ok(n.map_or(default, |n| T::try_from(n).unwrap_or(most)))
     }
 
     /// Option `rate` in bit/s, with an optional K, M or G (powers of 1000).
@@ -87,25 +93,42 @@ impl Spec {
 
     /// Slots of each ring.
     pub fn slots(&self) -> Result<u32, OpenError> {
-        let n = self.number("slots", 1024, 64, 65536)?;
+        let n = self.number("slots", 1024u32, 64, 65536)?;
         if !n.is_power_of_two() {
             return Err(self.oops(format!("slots={n} is no power of two"), format!("give {}", n.next_power_of_two())));
         }
-        Ok(u32::try_from(n).unwrap_or(65536))
+        Ok(n)
     }
 
     /// Largest payload of a frame.
     pub fn mtu(&self) -> Result<usize, OpenError> {
-        self.number("mtu", self.unnamed_mtu.into(), 64, 65000).map(|n| usize::try_from(n).unwrap_or(1500))
+        self.mtu_16().map(usize::from)
+    }
+
+    /// Largest payload of a frame, in the width that it needs.
+    pub(crate) fn mtu_16(&self) -> Result<u16, OpenError> {
+        self.number("mtu", self.unnamed_mtu, 64, 65000)
     }
 
     /// Bytes of a buffer: the option's, or the smallest that holds headroom, MTU and 22 bytes of Ethernet and tags.
     pub fn buf_size(&self) -> Result<u32, OpenError> {
-        let needed = (linerate_ring::HEADROOM + self.mtu()? + 22).next_power_of_two().min(65536);
-        let n = self.number("buf", needed as u64, 512, 65536)?;
+        let frame = HEADROOM + self.mtu()? + 22;
+        let needed = (9..16).map(|bits| 1u32 << bits).find(|size| *size as usize >= frame).unwrap_or(65536);
+        let n = self.number("buf", needed, 512, 65536)?;
         if !n.is_power_of_two() {
             return Err(self.oops(format!("buf={n} is no power of two"), format!("give {}", n.next_power_of_two())));
         }
-        Ok(u32::try_from(n).unwrap_or(65536))
+        Ok(n)
+    }
+
+    /// Checks that the port's rings can hold a frame of `largest` bytes.
+    pub(crate) fn check_largest(&self, largest: usize) -> Result<(), OpenError> {
+        let (slots, buf_size) = (self.slots()?, self.buf_size()?);
+        let needed = largest.div_ceil(buf_size as usize - HEADROOM);
+        if needed < slots as usize && needed <= MAX_FRAGS {
+            return Ok(());
+        }
+        let what = format!("a frame may need {needed} slots of {buf_size} bytes");
+        Err(self.oops(what, "give larger buffers (buf=) or more slots (slots=)"))
     }
 }

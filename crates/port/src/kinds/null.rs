@@ -11,7 +11,7 @@ use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 
 pub(crate) const KIND: Kind = Kind {
     name: "null",
-    about: "a sink and source, to measure the harness itself",
+    about: "a sink and source, to measure linerate's own overhead",
     example: "null:",
     needs_name: false,
     queue_suffix: false,
@@ -24,7 +24,7 @@ pub(crate) const KIND: Kind = Kind {
 };
 
 fn queues(spec: &Spec) -> Result<u32, OpenError> {
-    spec.number("queues", 1, 1, 128).map(|n| u32::try_from(n).unwrap_or(1))
+    spec.number("queues", 1, 1, 128)
 }
 
 fn size(spec: &Spec) -> Result<usize, OpenError> {

@@ -8,6 +8,7 @@
 //! A frame for which the interface's queue has no room (`txqueuelen`) is refused to its sender at once, and so it is
 //! not counted here as dropped; the interface counts it (`tx_dropped` of the raw counters).
 
+use crate::chain::most_slots;
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{SUPER, SendPlan};
@@ -35,7 +36,11 @@ pub(crate) const KIND: Kind = Kind {
     queue_suffix: false,
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 64 (1)" },
-        OptionRow { key: "gso", value: "on|off", about: "take open checksums and super-frames from the kernel (off)" },
+        OptionRow {
+            key: "gso",
+            value: "on|off",
+            about: "accept unfinished checksums and GSO frames from the kernel (off)",
+        },
     ],
     demand,
     open,
@@ -47,7 +52,7 @@ const BATCH: u32 = 256;
 const NO_MEMORY: Duration = Duration::from_millis(1);
 
 fn queues(spec: &Spec) -> Result<u32, OpenError> {
-    spec.number("queues", 1, 1, 64).map(|n| u32::try_from(n).unwrap_or(1))
+    spec.number("queues", 1, 1, 64)
 }
 
 fn gso(spec: &Spec) -> Result<bool, OpenError> {
@@ -61,17 +66,8 @@ fn gso(spec: &Spec) -> Result<bool, OpenError> {
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     let gso = gso(spec)?;
     let (queues, slots, buf_size) = (queues(spec)?, spec.slots()?, spec.buf_size()?);
-    let per_frame = slots_per_frame(if gso { SUPER } else { spec.mtu()? + 22 }, buf_size);
-    if per_frame >= slots || per_frame > 64 {
-        let what = format!("a frame may need {per_frame} slots of {buf_size} bytes");
-        return Err(spec.oops(what, "give larger buffers (buf=) or more slots (slots=)"));
-    }
+    spec.check_largest(if gso { SUPER } else { spec.mtu()? + 22 })?;
     Ok(Demand::rings(queues, queues, slots, buf_size))
-}
-
-fn slots_per_frame(largest: usize, buf_size: u32) -> u32 {
-    let usable = (buf_size as usize - linerate_ring::HEADROOM).max(1);
-    u32::try_from(largest.div_ceil(usable)).unwrap_or(u32::MAX)
 }
 
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
@@ -90,7 +86,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let mut notes = Vec::new();
     let (link, path) = finish(spec, &mut links, there, &mut notes)?;
     let mtu = link.mtu as usize;
-    let per_frame = slots_per_frame(if gso { SUPER } else { mtu + 22 }, context.region.buf_size()).min(64);
+    let per_frame = most_slots(if gso { SUPER } else { mtu + 22 }, context.region.usable());
     let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
     let watch = Arc::new(Watch { name: link.name, links: Mutex::new(links) });
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
@@ -169,8 +165,7 @@ fn finish(
 ) -> Result<(LinkState, &'static str), OpenError> {
     let Some(link) = there else {
         let link = find(spec, links)?;
-        let mtu = u32::try_from(spec.mtu()?).unwrap_or(u32::MAX);
-        let set = links.set_mtu(&link.name, mtu).and_then(|()| links.set_up(&link.name, true));
+        let set = links.set_mtu(&link.name, spec.mtu_16()?.into()).and_then(|()| links.set_up(&link.name, true));
         set.map_err(|e| OpenError::below(spec, e))?;
         return Ok((find(spec, links)?, "made, goes with this program"));
     };

@@ -8,6 +8,7 @@
 //! REMOTE may come later, go, and come again; while it is away the link is down and sent frames are counted as not
 //! received.
 
+use crate::chain::most_slots;
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{ETHERNET, SendPlan};
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const KIND: Kind = Kind {
     name: "unix",
-    about: "one Ethernet frame a UNIX datagram, as QEMU's dgram netdev speaks it; no privileges",
+    about: "one Ethernet frame per UNIX datagram, compatible with QEMU's dgram netdev; no privileges",
     example: "unix:LOCAL:REMOTE (two socket paths)",
     needs_name: true,
     queue_suffix: false,
@@ -69,23 +70,14 @@ fn paths(spec: &Spec) -> Result<[PathBuf; 2], OpenError> {
 
 fn send_buffer(spec: &Spec) -> Result<Option<u32>, OpenError> {
     let bytes = spec.number("sndbuf", 0, 4 << 10, 256 << 20)?;
-    Ok(u32::try_from(bytes).ok().filter(|bytes| *bytes > 0))
+    Ok(Some(bytes).filter(|bytes| *bytes > 0))
 }
 
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     paths(spec)?;
     send_buffer(spec)?;
-    let per_frame = slots_per_frame(spec.mtu()? + 22, spec.buf_size()?);
-    if per_frame >= spec.slots()? || per_frame > 64 {
-        let what = format!("a frame may need {per_frame} slots");
-        return Err(spec.oops(what, "give larger buffers (buf=) or more slots (slots=)"));
-    }
+    spec.check_largest(spec.mtu()? + 22)?;
     Ok(Demand::rings(1, 1, spec.slots()?, spec.buf_size()?))
-}
-
-fn slots_per_frame(largest: usize, buf_size: u32) -> u32 {
-    let usable = (buf_size as usize - linerate_ring::HEADROOM).max(1);
-    u32::try_from(largest.div_ceil(usable)).unwrap_or(u32::MAX)
 }
 
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
@@ -98,7 +90,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     }
     end.look(Instant::now());
     let tx = UnixTx { end: end.clone(), plan: SendPlan::new(largest, false), messages: Messages::new(), again: None };
-    let per_frame = slots_per_frame(largest, context.region.buf_size());
+    let per_frame = most_slots(largest, context.region.usable());
     let rx = UnixRx { end: end.clone(), messages: Messages::new(), per_frame };
     let info = Info {
         name: spec.to_string(),

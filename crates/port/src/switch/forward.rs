@@ -10,13 +10,12 @@ use super::member::{Member, SourceState};
 use super::rewrite::{Whole, retag};
 use super::table::{Key, PortId};
 use super::vlan::{Leave, TPID};
+use crate::chain::{MAX_SLOTS, slots_for};
 use crate::counters::{DropReason, Drops};
 use linerate_offload::complete_checksum;
 use linerate_ring::{Alike, Meta, flags};
 use linerate_wire::{Priority, VlanTag};
 
-/// Most slots of a frame, as in netmap.
-const MOST_PARTS: u32 = 64;
 /// Longest frame: a super-frame of 64 KiB with its headers and tags.
 const LONGEST: usize = 65_536 + 64;
 /// Every bit of the first 16 bytes' second word but the two bytes behind the Ethertype.
@@ -252,9 +251,9 @@ impl Switch {
         let mut slots = 0;
         let mut came = None;
         while came.is_none() {
-            if slots == n || slots == MOST_PARTS {
+            if slots == n || slots == MAX_SLOTS {
                 // Unfinished: the frame waits for its rest, if more slots are possible.
-                let hopeless = slots == MOST_PARTS || slots >= inlet.most();
+                let hopeless = slots == MAX_SLOTS || slots >= inlet.most();
                 if hopeless {
                     self.refuse(from, DropReason::TooManyFragments);
                     state.refusing = true;
@@ -372,9 +371,9 @@ impl Switch {
         let queue = member.queue_of(priority);
         let Some(outlet) = member.outlets.get_mut(queue) else { return false };
         // A tag may be inserted.
-        let needed = u32::try_from((len + 4).div_ceil(outlet.tx.ring.usable())).unwrap_or(u32::MAX);
-        let never = needed > MOST_PARTS.min(outlet.tx.ring.slots() - 1);
-        if never || outlet.room(needed, false) >= needed || !outlet.wait(now) {
+        let needed = slots_for(len + 4, outlet.tx.ring.usable()).filter(|needed| *needed < outlet.tx.ring.slots());
+        let Some(needed) = needed else { return false };
+        if outlet.room(needed, false) >= needed || !outlet.wait(now) {
             return false;
         }
         member.count.priorities[priority.index()].waits += 1;
@@ -432,10 +431,7 @@ impl Member {
         let (queue, keep) = (self.queue_of(priority), self.keeps_room(priority));
         let outlet = self.outlets.get_mut(queue).ok_or(DropReason::NoReceiver)?;
         let usable = outlet.tx.ring.usable();
-        let parts = u32::try_from(bytes.len().div_ceil(usable)).unwrap_or(u32::MAX);
-        if parts > MOST_PARTS {
-            return Err(DropReason::TooManyFragments);
-        }
+        let parts = slots_for(bytes.len(), usable).ok_or(DropReason::TooManyFragments)?;
         if outlet.room(parts, keep) < parts {
             return Err(DropReason::NoRoom);
         }

@@ -73,7 +73,7 @@ pub(super) struct Table {
     buckets: Box<[Bucket]>,
     secret: [u64; 2],
     held: Box<[u32]>,
-    ports: u32,
+    ports: usize,
     swept: usize,
     tick: u32,
     /// Ticks for which an address stays after its port has sent from it; 0: it moves with the first frame.
@@ -108,7 +108,7 @@ impl Table {
 
     /// Sets the number of ports that share the table.
     pub(super) fn shared_by(&mut self, ports: usize) {
-        self.ports = u32::try_from(ports).unwrap_or(u32::MAX);
+        self.ports = ports;
     }
 
     /// Index of a key's bucket. Multiplication by a secret odd number: the upper bits depend on all lower ones.
@@ -178,8 +178,8 @@ impl Table {
         if let Some(free) = ways.iter().position(|entry| entry.key == 0 || age(entry) > AGE) {
             return Some(free);
         }
-        let fair = u32::try_from(self.buckets.len() * WAYS).unwrap_or(u32::MAX) / self.ports.max(1);
-        let held = |port: PortId| self.held[usize::from(port)];
+        let fair = self.buckets.len() * WAYS / self.ports.max(1);
+        let held = |port: PortId| self.held[usize::from(port)] as usize;
         let gives_way = |entry: &Entry| {
             let idle = !entry.used || age(entry) > ACTIVE.max(self.hold);
             (idle || held(entry.port) > fair) && (entry.port == port || held(port) < fair)

@@ -25,7 +25,7 @@ pub(crate) const KIND: Kind = Kind {
         OptionRow {
             key: "pause",
             value: "MASK",
-            about: "priorities, a bit each, whose senders wait for room here instead of losing frames (what the switch grants)",
+            about: "priorities, one bit each, whose frames wait at their sender for room here instead of being dropped (what the switch grants)",
         },
         OptionRow {
             key: "vlan",
@@ -73,7 +73,7 @@ fn wish(spec: &Spec) -> Result<Wish, OpenError> {
 }
 
 pub(super) fn shape(spec: &Spec) -> Result<Shape, OpenError> {
-    let queues = u32::try_from(spec.number("queues", 1, 1, 16)?).unwrap_or(1);
+    let queues = spec.number("queues", 1, 1, 16)?;
     let (slots, mtu, buf_size) = (spec.slots()?, spec.mtu()?, spec.buf_size()?);
     let shape = Shape { queues, slots, mtu, buf_size, rate: None };
     if !fits(&shape) {

@@ -13,6 +13,7 @@ use crate::info::{Caps, Link};
 use crate::kind::{Context, Spec};
 use crate::port::Parts;
 use crate::queue::{TxEngine, TxQueue};
+use crate::saturating_ns;
 use crate::sleep::{Sleep, Sleeper};
 use linerate_ring::{OwnTx, Pipe, RingPair, RingSpot, TxRing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -110,7 +111,7 @@ impl TxEngine for ValeTx {
         if ring.pending() == 0 {
             return;
         }
-        let now = u64::try_from(self.shared.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let now = saturating_ns(self.shared.origin.elapsed());
         let mut switch = self.shared.lock();
         let Passed { slots, frames, bytes, refused } =
             switch.send(self.port, &mut self.state, &mut Committed(ring), now);

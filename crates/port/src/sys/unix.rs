@@ -66,7 +66,7 @@ pub(crate) fn disconnect(fd: BorrowedFd<'_>) {
 
 /// Sets the limit of bytes under way, beyond the system's limit if privileged.
 pub(crate) fn set_send_buffer(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
-    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    let bytes = i32::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
     set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
         .or_else(|_| set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
 }

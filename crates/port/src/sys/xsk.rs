@@ -142,7 +142,7 @@ impl Xsk {
 
     /// Binds to a queue with the memory and the binding of a bound socket; the rings stay this one's own.
     pub(crate) fn bind_shared(&self, interface: u32, queue: u16, owner: &Self) -> io::Result<()> {
-        let owner = u32::try_from(owner.fd.as_raw_fd()).unwrap_or(u32::MAX);
+        let owner = owner.fd.as_raw_fd().cast_unsigned();
         self.bind_with(interface, queue, libc::XDP_SHARED_UMEM, owner)
     }
 

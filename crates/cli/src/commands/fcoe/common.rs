@@ -30,10 +30,10 @@ pub(super) struct NodeArguments {
     /// The VLAN of all frames, 1 to 4094; their priority is 3.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// Bytes behind the Ethernet header; otherwise the port's MTU. 2158 carry full frames.
+    /// Largest number of bytes after the Ethernet header; otherwise the port's MTU. 2158 is enough for full frames.
     #[arg(long, value_name = "BYTES")]
     mtu: Option<usize>,
-    /// Expect one other port only, and fall back to any number when there are more.
+    /// Use VN2VN point-to-point mode: expect one other port, and fall back to multipoint mode when there are more.
     #[arg(long)]
     point_to_point: bool,
     /// Wait mode of the thread.

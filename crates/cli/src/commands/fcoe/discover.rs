@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub(super) struct Arguments {
     #[command(flatten)]
     node: NodeArguments,
-    /// Seconds to look: an address takes one, and others advertise themselves every eight.
+    /// Seconds to look: acquiring an address takes one, and other ports advertise themselves every eight.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
     /// Print a JSON document.

@@ -9,6 +9,7 @@ use linerate_block::{Completion, Geometry, Operation, Tag};
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_load::fcoe::number;
 use linerate_nbd::{BlockService, Export};
+use linerate_port::saturating_ns;
 use linerate_rt::block::nbd::{Address, NbdServer};
 use linerate_rt::fc::{Remote, RemoteUnit, Watcher};
 use linerate_rt::{Sleeper, Waiter, run as run_machine};
@@ -25,8 +26,8 @@ pub(super) struct Arguments {
     /// The target's port name; otherwise the LUNs of all targets are served.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
-    /// Address at which to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given again. Exports
-    /// are called WWPN/LUN; the first one found is the default export too.
+    /// Address at which to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given more than once.
+    /// Exports are called WWPN/LUN; the first one found is the default export too.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
     /// Serve at addresses that other hosts reach. NBD has no authentication: whoever connects reads and writes.
@@ -126,10 +127,10 @@ impl Watcher<Disks> for Serving {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        let due = self.server.due().map(|at| {
-            let ns = at.saturating_duration_since(Instant::now()).as_nanos();
-            linerate_rt::monotonic_ns().saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
-        });
+        let due = self
+            .server
+            .due()
+            .map(|at| linerate_rt::monotonic_ns() + saturating_ns(at.saturating_duration_since(Instant::now())));
         [self.luns.remote.poll_timeout(), due].into_iter().flatten().min()
     }
 

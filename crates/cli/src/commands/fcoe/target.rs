@@ -26,27 +26,28 @@ pub(super) struct Arguments {
     #[command(flatten)]
     ip: IpArguments,
     /// A LUN: its number and its device: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be given
-    /// again.
+    /// more than once.
     #[arg(long, value_name = "N=DEVICE")]
     lun: Vec<LunSpec>,
-    /// Port name of an initiator, and the LUNs that it may see, with commas between; may be given again. Without any,
-    /// everybody sees all; with one, nobody sees what no --allow names. This hides LUNs and authenticates nobody: an
-    /// initiator names itself, and whoever is on the network can take the name of another.
+    /// Port name of an initiator, and the LUNs that it may see, separated by commas; may be given more than once.
+    /// Without any, every initiator sees every LUN; with one, each initiator sees only what an --allow grants it. This
+    /// hides LUNs and authenticates nobody: an initiator names itself, and whoever is on the network can take the name
+    /// of another.
     #[arg(long, value_name = "WWPN=LUNS")]
     allow: Vec<Allow>,
-    /// Read port, LUNs and who may see them from a TOML file; what is given beside it counts more.
+    /// Read port, LUNs and permissions from a TOML file; options on the command line take precedence.
     #[arg(long, value_name = "FILE", value_parser = crate::commands::shared::file)]
     config: Option<PathBuf>,
-    /// Check all that was given, devices included, and end.
+    /// Check all arguments, devices included, and end.
     #[arg(long)]
     check: bool,
-    /// Print who is logged in, what they do and what went wrong, each N seconds; with --json as a JSON document a line.
+    /// Print sessions, their traffic and errors every N seconds; with --json one JSON document per line.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     status: Option<u64>,
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Print what was counted as one JSON document at the end.
+    /// Print the counters at the end as one JSON document.
     #[arg(long)]
     json: bool,
 }

@@ -51,8 +51,7 @@ pub(super) fn table(switch: &Switch, before: Option<&mut Before>) -> String {
 }
 
 fn rate(n: u64, seconds: f64) -> String {
-    let n = f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    format!("{:.0}", n / seconds)
+    format!("{:.0}", n as f64 / seconds)
 }
 
 fn not_carried(port: &PortReport) -> String {
@@ -123,4 +122,13 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
         },
         "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    /// Regression: the frames between two lines were cut to 2^32 - 1.
+    #[test]
+    fn a_rate_has_no_limit() {
+        assert_eq!(super::rate(10_000_000_000, 2.0), "5000000000");
+    }
 }

@@ -57,11 +57,11 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
             }
         }
     };
-    let shown = u32::try_from(pairs.len().min(PAIRS)).unwrap_or(u32::MAX);
+    let shown = pairs.len().min(PAIRS);
     let more = pairs.len().saturating_sub(PAIRS);
     let first = pairs[0];
     Some(Drawing {
-        height: f64::from(shown) * pair_height - 10.0,
+        height: shown as f64 * pair_height - 10.0,
         body,
         description: format!(
             "{} comparisons; the first: {} here, {} for {}.",

@@ -68,8 +68,8 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
         let area = Area { left, right: left + width, top: top + 44.0, bottom: top + panel_height - 20.0 };
         panel(test, list, area, top)
     });
-    let shown = u32::try_from(series.len().min(PANELS)).unwrap_or(u32::MAX);
-    let height = f64::from(shown.div_ceil(across)) * (panel_height + gap);
+    let shown = series.len().min(PANELS);
+    let height = shown.div_ceil(across as usize) as f64 * (panel_height + gap);
     let more = series.len().saturating_sub(PANELS);
     Some(Drawing {
         height,
@@ -133,7 +133,7 @@ fn stretches(samples: &[Sample]) -> Vec<Stretch> {
 }
 
 fn length(count: usize) -> f64 {
-    f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX))
+    count.max(1) as f64
 }
 
 fn name(test: &Test) -> &str {

@@ -148,7 +148,7 @@ pub(super) fn columns(area: Area, marks: &[(f64, String)]) -> Markup {
 
 /// Estimated width of a label in the style sheet's 13 px letters, px.
 pub(super) fn width(text: &str) -> f64 {
-    f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)) * 7.2
+    text.chars().count() as f64 * 7.2
 }
 
 /// The text, cut to what fits into `room` pixels.

@@ -66,7 +66,7 @@ impl Scale {
     }
 
     fn steps(&self, wanted: usize) -> Vec<f64> {
-        let rough = (self.to - self.from) / f64::from(u32::try_from(wanted.max(1)).unwrap_or(u32::MAX));
+        let rough = (self.to - self.from) / wanted.max(1) as f64;
         let decade = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|round| round * decade).into_iter().find(|&step| step >= rough);
         let step = step.unwrap_or(10.0 * decade);

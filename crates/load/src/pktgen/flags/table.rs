@@ -29,7 +29,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
         p.config.mode = mode.ok_or_else(|| format!("there is no such function; give one of {}", names.join(", ")))?;
         Ok(())
     }),
-    value("-n count", All, "frames to send or receive, or to ping with; 0 is no end (0)", |p, v| {
+    value("-n count", All, "frames to send or receive, or to ping with; 0 is unlimited (0)", |p, v| {
         number(v, 0..=u64::MAX).map(|n| p.config.count = n)
     }),
     value(
@@ -46,7 +46,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
             Ok(())
         },
     ),
-    value("-b burst", All, "frames a sync (512; ping and pong 1); -R cuts it to rate/300", |p, v| {
+    value("-b burst", All, "frames per sync (512; ping and pong 1); -R limits it to rate/300", |p, v| {
         number(v, 0..=65_536).map(|n: u32| p.config.burst = (n > 0).then_some(n))
     }),
     set("-4", Makes, "IPv4 (the default)", |p| p.config.v6 = false),
@@ -68,7 +68,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     value("-a cpu", All, "pin the first thread to this processor, further ones to the following", |p, v| {
         number(v, 0..=4095).map(|cpu| p.config.affinity = Some(cpu))
     }),
-    value("-c cpus", All, "use the first so many processors only; 0 is all (0)", |p, v| {
+    value("-c cpus", All, "use only this many processors, from the first on; 0 is all (0)", |p, v| {
         number(v, 0..=4096).map(|n| p.config.cpus = Some(n))
     }),
     value("-p threads", Threads, "threads, each with a queue of its own (1, which serves all queues)", |p, v| {
@@ -108,16 +108,16 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     refused(
         "-I",
         All,
-        "indirect buffers, which linerate has not: without effect",
+        "indirect buffers, which linerate does not have: no effect",
         "linerate has no indirect buffers, frames are always copied into the ring; left out",
     ),
     set("-W", Receives, "exit after a second of silence that follows the first frame", |p| p.config.exit_idle = true),
-    set("-v", All, "tell more", |p| p.config.verbose = p.config.verbose.saturating_add(1)),
+    set("-v", All, "print more", |p| p.config.verbose = p.config.verbose.saturating_add(1)),
     set("-r", Tx, "send whatever the buffers contain", |p| p.config.options |= options::RUBBISH),
     set("-A", All, "mean and standard deviation of the rate over the last 15 reports", |p| {
         p.config.options |= options::PPS_STATS
     }),
-    set("-B", All, "count 24 bytes of framing and CRC a frame in the bandwidth", |p| p.config.framing = true),
+    set("-B", All, "count 24 bytes of framing and CRC per frame in the bandwidth", |p| p.config.framing = true),
     value("-C slots[,slots[,rings[,rings]]]", All, "slots and rings each way; 0 is the default", |p, v| {
         rings(v).map(|rings| p.config.rings = Some(rings))
     }),
@@ -127,7 +127,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
         "sum of: 1 prefetch, 4 copy (linerate's own), 8 memcpy (the C library's), 16 time-stamp, 64 dump, 256 rubbish, 512 random source, 1024 random destination, 2048 rate statistics, 4096 right checksums in captured frames",
         |p, v| bits(v).map(|bits| p.config.options |= bits),
     ),
-    value("--to port", Tx, "receive and check in this process, at this port, what is sent", |p, v| {
+    value("--to port", Tx, "also receive and check at this port, in this process", |p, v| {
         let (port, line) = resolve(v);
         p.config.remarks.extend(line);
         p.config.to = Some(port);
@@ -141,7 +141,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     value(
         "--pcap file[,if=N]",
         Tx,
-        "replay this capture (or one interface of it) in its own time (or by -R)",
+        "replay this capture (or one interface of it) with its own timing (or at rate -R)",
         |p, v| {
             // A comma may be part of the file's name.
             let chosen = v.rsplit_once(",if=").filter(|(_, n)| !n.contains(','));
@@ -151,13 +151,13 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
             Ok(())
         },
     ),
-    value("--loop n", Tx, "go through the capture so often; 0 is no end (1)", |p, v| {
+    value("--loop n", Tx, "replay the capture n times; 0 is endless (1)", |p, v| {
         number(v, 0..=u64::MAX - 1).map(|n| p.loops = Some(n))
     }),
-    value("--speed x", Tx, "replay x times as fast; 0 is as fast as it goes (1)", |p, v| {
+    value("--speed x", Tx, "replay x times as fast; 0 is without pauses (1)", |p, v| {
         speed(v).map(|x| p.speed = Some(x))
     }),
-    value("--seconds s", All, "end after so long", |p, v| seconds(v).map(|s| p.config.seconds = Some(s))),
+    value("--seconds s", All, "end after s seconds", |p, v| seconds(v).map(|s| p.config.seconds = Some(s))),
     set(
         "--latency",
         Marks,
@@ -173,7 +173,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     value(
         "--run number",
         Marks,
-        "the run that frames are marked with, or that is received: others are foreign (random; any)",
+        "number of the run, in each frame sent (random); the run to receive (any): other frames count as foreign",
         |p, v| number(v, 1..=u16::MAX).map(|run| p.config.run = Some(run)),
     ),
     set("--classic", All, "periodic lines as older pkt-gens print them", |p| p.config.style = Style::Classic),

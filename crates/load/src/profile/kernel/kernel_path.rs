@@ -69,7 +69,7 @@ pub(super) fn measure_all(
     plan.insert(plan.len() / 2, (AGAIN, whole));
     for round in 0..order.rounds {
         // Each round starts at another point, so that no point always follows the same one.
-        plan.rotate_left((round % 3) as usize);
+        plan.rotate_left(round % 3);
         for (name, point) in &plan {
             if stop.asked() {
                 break;

@@ -23,7 +23,8 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
     let node = port.node(&config, none, Client(Remote::new(wwpn))).map_err(|error| error.to_string())?;
-    let mut driver = Driver { node, clock: Clock::new(), running: Vec::new(), free: Vec::new(), ended: Vec::new() };
+    let mut driver =
+        Driver { node, clock: Clock::new(), running: Vec::new(), tags: 0, free: Vec::new(), ended: Vec::new() };
     let units = driver.find(request.units)?;
     driver.ended.resize_with(units.len(), VecDeque::new);
     let path = driver.node.line().info().path.clone();
@@ -66,6 +67,8 @@ struct Driver {
     clock: Clock,
     /// Unit and the unit's own tag, by the tag that the node knows.
     running: Vec<(usize, Tag)>,
+    /// Number of tags made so far: the length of `running`.
+    tags: u32,
     free: Vec<u32>,
     /// Operations that have ended, by unit.
     ended: Vec<VecDeque<Ended>>,
@@ -154,8 +157,8 @@ impl Engine for Unit {
         let driver = &mut *self.driver.borrow_mut();
         let at = driver.free.pop().unwrap_or_else(|| {
             driver.running.push((0, Tag(0)));
-            // There are as many as requests in flight, whose tags have 32 bits.
-            u32::try_from(driver.running.len() - 1).unwrap_or(u32::MAX)
+            driver.tags += 1;
+            driver.tags - 1
         });
         driver.running[at as usize] = (self.unit, tag);
         driver.node.watcher().0.0.submit(self.unit, Tag(at), operation);

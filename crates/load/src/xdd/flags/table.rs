@@ -24,11 +24,11 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     print("-fullhelp -exthelp", Run, "the same", help),
     print("-version -ver --version", Run, "show the version and exit", || PROGRAM.version()),
     print("-V", Run, "the same", || PROGRAM.version()),
-    value("-setup FILE", Run, "the words in this file stand here", setup),
+    value("-setup FILE", Run, "insert the words of this file here", setup),
     values(
         "-targets N NAME...",
         Run,
-        "N targets by name; N of a negative sign: one name for as many targets; of a device with several units (fcoe:) one \
+        "N targets by name; a negative N: one name for that many targets; of a device with several units (fcoe:) one \
          name stands for its first N",
         |s, v| targets(&mut s.named.targets, v),
     ),
@@ -36,77 +36,77 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         s.named.targets.push((v.to_owned(), 0));
         if s.named.targets.len() > TARGETS { Err(format!("there are {TARGETS} targets at most")) } else { Ok(()) }
     }),
-    value("-targetdir -td DIR", Run, "targets whose names are of files stand in this directory", |s, v| {
+    value("-targetdir -td DIR", Run, "directory of targets that are named as files", |s, v| {
         s.named.directory = Some(from_text(v));
         Ok(())
     }),
-    value("-targetoffset -to BLOCKS", Run, "each target begins so much later than the one before (0)", |s, v| {
+    value("-targetoffset -to BLOCKS", Run, "distance between the starts of successive targets (0)", |s, v| {
         number(v, 0..=BLOCKS).map(|n| s.named.offset = n)
     }),
-    value("-targetstartdelay -tsd S", Run, "each target waits so much longer than the one before (0)", |s, v| {
+    value("-targetstartdelay -tsd S", Run, "seconds between the starts of successive targets (0)", |s, v| {
         decimal(v, 0.0, 1e4).map(|n| s.named.delay = n)
     }),
-    values("-processor -pt TARGET CPU", Run, "where a target's thread runs", |s, v| {
+    values("-processor -pt TARGET CPU", Run, "run a target's thread on this processor", |s, v| {
         s.named.cpus.push((number(&v.value()?, 0..=TARGETS)?, number(&v.value()?, 0..=4095)?));
         Ok(())
     }),
-    value("-singleproc -sp CPU", Run, "where all threads run", |s, v| {
+    value("-singleproc -sp CPU", Run, "run all threads on this processor", |s, v| {
         let cpu = number(v, 0..=4095)?;
         s.named.cpus.extend((0..TARGETS).map(|target| (target, cpu)));
         Ok(())
     }),
-    value("-roundrobin -rr N", Run, "targets are spread over so many processors, or all", |s, v| {
+    value("-roundrobin -rr N", Run, "spread the targets over N processors, or all", |s, v| {
         s.named.spread = Some(if v == "all" { usize::MAX } else { number(v, 1..=4096)? });
         Ok(())
     }),
     one_of(
         "-operation -op read|write",
         Target,
-        "what is done; a later -rwratio counts instead (read)",
+        "operation of all requests; a later -rwratio replaces it (read)",
         &[("read", Set(|s| s.target.reads = WHOLE)), ("write", Set(|s| s.target.reads = 0))],
         |_, _| Err("give read or write".into()),
     ),
     value(
         "-rwratio -rw PERCENT",
         Target,
-        "so many requests of a hundred read, the others write, evenly spread",
+        "percentage of requests that read; the others write, evenly mixed",
         |s, v| percent(v).map(|n| s.target.reads = n),
     ),
-    value("-blocksize -bs BYTES", Target, "a block, in which -reqsize counts (1024)", |s, v| {
+    value("-blocksize -bs BYTES", Target, "bytes of a block, the unit of -reqsize (1024)", |s, v| {
         number(v, 1..=REQUEST).map(|n| s.target.block_size = n)
     }),
     value(
         "-reqsize -rs BLOCKS",
         Target,
-        "blocks of a request (128); published sizes of 512 to 32768 bytes are 1 to 64 with -blocksize 512",
+        "blocks per request (128); published sizes of 512 to 32768 bytes are 1 to 64 with -blocksize 512",
         |s, v| number(v, 1..=REQUEST).map(|n| s.target.request_blocks = n),
     ),
-    value("-numreqs -nr N", Target, "requests of a pass", |s, v| {
+    value("-numreqs -nr N", Target, "requests per pass", |s, v| {
         number(v, 1..=u64::MAX).map(|n| s.target.amount = Amount::Requests(n))
     }),
-    value("-bytes -b N", Target, "bytes of a pass", |s, v| bytes(s, v, 1)),
+    value("-bytes -b N", Target, "bytes per pass", |s, v| bytes(s, v, 1)),
     value("-kbytes -kb N", Target, "the same in 1024 bytes", |s, v| bytes(s, v, 1 << 10)),
     value("-mbytes -mb N", Target, "the same in 1048576 bytes", |s, v| bytes(s, v, 1 << 20)),
-    value("-queuedepth -qd N", Target, "requests under way at once (1)", |s, v| {
+    value("-queuedepth -qd N", Target, "requests outstanding at a time (1)", |s, v| {
         number(v, 1..=DEPTH).map(|n| s.target.depth = n)
     }),
     one_of(
         "-seek -s WAY",
         Target,
-        "sequential, at the end from the start again; random; none: always the same place; range BLOCKS: no further; seed N",
+        "sequential, from the start again at the end; random; none: always the same position; range BLOCKS: not beyond; seed N",
         SEEKS,
         |_, _| Err("there is no such way; give sequential, random, none, range N or seed N".into()),
     ),
-    value("-startoffset -sto BLOCKS", Target, "where the first request goes (0)", |s, v| {
+    value("-startoffset -sto BLOCKS", Target, "position of the first request (0)", |s, v| {
         number(v, 0..=BLOCKS).map(|n| s.target.start = n)
     }),
-    value("-passoffset -po BLOCKS", Target, "how much later each pass begins than the one before (0)", |s, v| {
+    value("-passoffset -po BLOCKS", Target, "distance between the starts of successive passes (0)", |s, v| {
         number(v, 0..=BLOCKS).map(|n| s.target.pass_offset = n)
     }),
     one_of(
         "-datapattern -dp WHAT",
         Target,
-        "what is written: a character; sequenced: each word's place; random; prefix HEX: its upper bits; inverse; ascii TEXT or \
+        "data to write: a character; sequenced: each word's position; random; prefix HEX: its upper bits; inverse; ascii TEXT or \
          hex HEX, once or with replicate (zeros)",
         PATTERNS,
         byte,
@@ -114,76 +114,78 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     one_of(
         "-verify contents|location",
         Target,
-        "compare what was read with the pattern, or its first word with its place",
+        "compare what was read with the pattern, or its first word with its position",
         &[
             ("contents content", Set(|s| s.target.verify = Verify::Contents)),
             ("location", Set(|s| s.target.verify = Verify::Location)),
         ],
         |_, _| Err("give contents or location".into()),
     ),
-    set("-directio -dio", Target, "files without the kernel's cache (O_DIRECT)", |s| s.target.direct = true),
-    set("-scsigeneric -sgio", Target, "SG_IO, whatever the device's name", |s| s.target.sg = true),
-    set("-syncwrite -sw", Target, "writes complete on stable storage only", |s| s.target.sync_write = true),
+    set("-directio -dio", Target, "open files past the kernel's page cache (O_DIRECT)", |s| s.target.direct = true),
+    set("-scsigeneric -sgio", Target, "use SG_IO, whatever the device's name", |s| s.target.sg = true),
+    set("-syncwrite -sw", Target, "a write completes only when it is on stable storage", |s| {
+        s.target.sync_write = true
+    }),
     value("-flushwrite -fw N", Target, "flush after every N writes", |s, v| {
         number(v, 1..=u64::MAX).map(|n| s.target.flush_every = Some(n))
     }),
-    values("-throttle -throt ops N|bw MB", Target, "no more requests, or 10^6 bytes, a second than this", |s, v| {
+    values("-throttle -throt ops N|bw MB", Target, "limit of requests, or of 10^6 bytes, per second", |s, v| {
         throttle(v).map(|n| s.target.throttle = Some(n))
     }),
     value("-startdelay -sd S", Target, "seconds before the first pass (0)", |s, v| {
         seconds(v).map(|n| s.target.start_delay = n)
     }),
-    value("-timelimit -tl S", Target, "the longest time of a pass", |s, v| {
+    value("-timelimit -tl S", Target, "longest time of a pass, seconds", |s, v| {
         seconds(v).map(|n| s.target.time_limit = Some(n))
     }),
     set("-deletefile -del", Target, "delete the file at the end", |s| s.target.delete = true),
-    value("-passes -p N", Run, "how often the requests are done (1)", |s, v| {
-        number(v, 1..=u64::MAX).map(|n| s.config.passes = n)
-    }),
+    value("-passes -p N", Run, "number of passes (1)", |s, v| number(v, 1..=u64::MAX).map(|n| s.config.passes = n)),
     value("-passdelay -pdelay S", Run, "seconds between two passes (0)", |s, v| {
         seconds(v).map(|n| s.config.pass_delay = n)
     }),
-    value("-runtime -rt S", Run, "passes are done until so many seconds are over, however many they are", |s, v| {
+    value("-runtime -rt S", Run, "repeat passes until S seconds are over, whatever -passes says", |s, v| {
         decimal(v, 0.001, 1e7).map(|n| s.config.runtime = Some(Duration::from_secs_f64(n)))
     }),
     set("-maxall", Run, "-maximumpriority and -processlock", |s| (s.config.priority, s.config.lock) = (true, true)),
-    set("-maximumpriority -maxpri", Run, "threads come before all others (nice -20)", |s| s.config.priority = true),
-    set("-processlock -plock", Run, "memory is locked", |s| s.config.lock = true),
-    set("-minall", Run, "neither: takes back what came before", |s| {
+    set("-maximumpriority -maxpri", Run, "run threads at the highest priority (nice -20)", |s| {
+        s.config.priority = true
+    }),
+    set("-processlock -plock", Run, "lock the process's memory", |s| s.config.lock = true),
+    set("-minall", Run, "undo -maxall, -maximumpriority and -processlock", |s| {
         (s.config.priority, s.config.lock) = (false, false)
     }),
-    set("-noproclock -noplock", Run, "memory is not locked: takes back -processlock", |s| s.config.lock = false),
+    set("-noproclock -noplock", Run, "do not lock memory: undo -processlock", |s| s.config.lock = false),
     set("-nomemlock -nomlock", Run, "the same", |s| s.config.lock = false),
-    set("-stoponerror -soe", Run, "the first error of any target ends the run", |s| s.config.stop_on_error = true),
-    value("-maxerrors N", Run, "so many errors end the run", |s, v| {
+    set("-stoponerror -soe", Run, "end the run at the first error of any target", |s| s.config.stop_on_error = true),
+    value("-maxerrors N", Run, "end the run after N errors", |s, v| {
         number(v, 1..=u64::MAX).map(|n| s.config.max_errors = Some(n))
     }),
-    value("-maxerrorstoprint -mep N", Run, "errors of a target that get a line (10)", |s, v| {
+    value("-maxerrorstoprint -mep N", Run, "errors to print per target (10)", |s, v| {
         number(v, 0..=1_000_000).map(|n| s.config.errors_told = n)
     }),
-    value("-heartbeat -hb S", Run, "a sign of life so often, on standard error", |s, v| {
+    value("-heartbeat -hb S", Run, "print progress every S seconds, on standard error", |s, v| {
         decimal(v, 0.01, 1e6).map(|n| s.config.heartbeat = Some(Duration::from_secs_f64(n)))
     }),
-    value("-identifier -id TEXT|commandline", Run, "what the run is called", |s, v| {
+    value("-identifier -id TEXT|commandline", Run, "name of the run", |s, v| {
         s.config.id = Some(v.to_owned());
         Ok(())
     }),
-    set("-dryrun -dry", Run, "say what would be done, and do nothing", |s| s.config.dry = true),
-    set("-verbose", Run, "a line a target and pass", |s| s.config.verbose = true),
-    set("-unverbose -unv", Run, "takes -verbose back", |s| s.config.verbose = false),
-    set("-extendedstats -extstats", Run, "lines of latency percentiles", |s| s.config.percentiles = true),
-    value("-output -o FILE", Run, "lines go to this file", |s, v| file(&mut s.config.output, v)),
-    value("-errout -eo FILE", Run, "errors go to this file", |s, v| file(&mut s.config.errors, v)),
-    value("-csvout -csvo FILE", Run, "the table, separated by commas, to this file too", |s, v| {
+    set("-dryrun -dry", Run, "print what would be done, and do nothing", |s| s.config.dry = true),
+    set("-verbose", Run, "print a line for each target and pass", |s| s.config.verbose = true),
+    set("-unverbose -unv", Run, "undo -verbose", |s| s.config.verbose = false),
+    set("-extendedstats -extstats", Run, "print latency percentiles", |s| s.config.percentiles = true),
+    value("-output -o FILE", Run, "write lines to this file", |s, v| file(&mut s.config.output, v)),
+    value("-errout -eo FILE", Run, "write errors to this file", |s, v| file(&mut s.config.errors, v)),
+    value("-csvout -csvo FILE", Run, "write the table, separated by commas, to this file too", |s, v| {
         file(&mut s.config.csv, v)
     }),
-    value("-combinedout -combo FILE", Run, "lines of all targets together are added to this file too", |s, v| {
+    value("-combinedout -combo FILE", Run, "append the lines of all targets together to this file too", |s, v| {
         file(&mut s.config.combined, v)
     }),
-    set("--json", Run, "the result document on standard output instead of the table", |s| {
-        s.config.document = Document::Result
+    set("--json", Run, "print the result document instead of the table", |s| s.config.document = Document::Result),
+    set("--fio-json", Run, "print a document as fio's --output-format=json does", |s| {
+        s.config.document = Document::Fio
     }),
-    set("--fio-json", Run, "a document as fio's --output-format=json prints it", |s| s.config.document = Document::Fio),
     refused(
         "-endtoend -e2e -targetin -targetout -restart -rst -readafterwrite -writeafterread",
         Run,

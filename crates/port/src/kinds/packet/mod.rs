@@ -47,7 +47,7 @@ pub(crate) const KIND: Kind = Kind {
 const ETHERNET_AND_TAG: usize = 14 + 4;
 
 fn queues(spec: &Spec) -> Result<u32, OpenError> {
-    spec.number("queues", 1, 1, 64).map(|n| u32::try_from(n).unwrap_or(1))
+    spec.number("queues", 1, 1, 64)
 }
 
 fn fanout(spec: &Spec) -> Result<Fanout, OpenError> {

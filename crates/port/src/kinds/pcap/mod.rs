@@ -74,8 +74,7 @@ impl<'a> PcapOptions<'a> {
             Some("forever") => None,
             Some(_) => Some(spec.number("loop", 1, 1, u64::MAX)? - 1),
         };
-        let only = spec.option("if").map(|_| spec.number("if", 0, 0, u64::from(u32::MAX))).transpose()?;
-        let only = only.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let only = spec.option("if").map(|_| spec.number("if", 0, 0, u32::MAX)).transpose()?;
         if !reads {
             if let Some(key) = ["out", "pace", "speed", "loop", "if"].into_iter().find(|key| spec.option(key).is_some())
             {

@@ -3,7 +3,7 @@
 use super::Status;
 use super::pace::Pace;
 use crate::capture::{CaptureError, Reader, Stage};
-use crate::chain::MAX_SLOTS;
+use crate::chain::slots_for;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
 use crate::queue::RxEngine;
@@ -61,13 +61,10 @@ impl PcapRx {
                 return false;
             }
         }
-        let slots = u32::try_from(record.data.len().div_ceil(ring.usable())).unwrap_or(u32::MAX);
-        if slots > MAX_SLOTS || slots >= ring.slots() {
-            count.dropped.add(DropReason::TooLong, 1);
-        } else if ring.deliver_copy(record.data, None) {
-            count.slots += u64::from(slots);
-        } else {
-            return false;
+        match slots_for(record.data.len(), ring.usable()).filter(|slots| *slots < ring.slots()) {
+            None => count.dropped.add(DropReason::TooLong, 1),
+            Some(slots) if ring.deliver_copy(record.data, None) => count.slots += u64::from(slots),
+            Some(_) => return false,
         }
         self.state.found += 1;
         self.state.due = None;

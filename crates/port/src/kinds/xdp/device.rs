@@ -3,6 +3,7 @@
 use crate::info::{Filter, Link};
 use crate::memberships::Memberships;
 use crate::port::Device;
+use crate::saturating_ns;
 use crate::sys::xsk::Xsk;
 use linerate_host::{Control, LinkState, Rtnetlink};
 use std::any::Any;
@@ -10,15 +11,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Longest time, in ms, for which a link state read from the kernel is reused.
-const FRESH_MS: u128 = 20;
+/// Longest time, in ns, for which a link state read from the kernel is reused.
+const FRESH_NS: u64 = 20_000_000;
 
 /// The interface, as long as the port or one of its queues lives.
 pub(super) struct Interface {
     control: Control,
     down: AtomicBool,
     made: Instant,
-    /// Time of the last look, in units of [`FRESH_MS`] since it was made.
+    /// Time of the last look, in units of [`FRESH_NS`] since it was made.
     looked: AtomicU64,
     /// The program at the interface.
     _attachment: Arc<dyn Any + Send + Sync>,
@@ -35,9 +36,9 @@ impl Interface {
         Self { control, down, made, looked, _attachment: attachment }
     }
 
-    /// Link state, read from the kernel at most every [`FRESH_MS`]: queues ask often.
+    /// Link state, read from the kernel at most every [`FRESH_NS`]: queues ask often.
     pub(super) fn link(&self) -> Link {
-        let moment = u64::try_from(self.made.elapsed().as_millis() / FRESH_MS).unwrap_or(u64::MAX);
+        let moment = saturating_ns(self.made.elapsed()) / FRESH_NS;
         if self.looked.swap(moment, Relaxed) != moment {
             return self.look();
         }

@@ -159,14 +159,17 @@ fn queues(spec: &Spec, link: &LinkState, notes: &mut Vec<String>) -> Result<Vec<
         let mend = format!("give a smaller number, or type 'ethtool -L {} {kinds}'", link.name);
         spec.oops(format!("{} has {have} queues that both receive and transmit", link.name), mend)
     };
-    let asked = spec.number("queues", 0, 1, 4096)?;
+    let asked = spec.number("queues", 0u16, 1, 4096)?;
     match (spec.queue, spec.option("queues")) {
         (Some(_), Some(_)) => Err(spec.oops("@ and queues= are both given", "give one of them")),
         (Some(queue), None) if queue >= have => Err(what(queue.saturating_add(1))),
         (Some(queue), None) => Ok(vec![queue]),
         (None, Some(_)) => {
-            let n = u16::try_from(asked).unwrap_or(u16::MAX);
-            if n > have { Err(what(n)) } else { Ok((0..n).collect()) }
+            if asked > have {
+                Err(what(asked))
+            } else {
+                Ok((0..asked).collect())
+            }
         }
         (None, None) if known => Ok((0..have).collect()),
         (None, None) => {

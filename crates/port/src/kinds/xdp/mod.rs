@@ -56,7 +56,7 @@ pub(crate) const KIND: Kind = Kind {
     queue_suffix: true,
     options: &[
         OptionRow { key: "queues", value: "N", about: "the first N queues (all that receive and transmit)" },
-        OptionRow { key: "mode", value: "MODE", about: "zerocopy, copy or generic, or nothing (the best there is)" },
+        OptionRow { key: "mode", value: "MODE", about: "zerocopy, copy or generic (the best available)" },
     ],
     demand,
     open,
