@@ -66,11 +66,18 @@ pub(super) const WITH_IP: Bench = Bench {
     two_cores: true,
     bound: None,
     run: with_ip,
-    peers: &[Peer {
-        name: "FCoE alone, less the time that the datagrams take alone",
-        how: How::Own(without_ip),
-        wanted: Some(0.95),
-    }],
+    peers: &[
+        Peer {
+            name: "FCoE alone, less the time that the paced datagrams take alone",
+            how: How::Own(without_paced),
+            wanted: Some(0.95),
+        },
+        Peer {
+            name: "FCoE alone, less their time in batches at full speed",
+            how: How::Own(without_flood),
+            wanted: None,
+        },
+    ],
 };
 
 fn with_ip(setting: &Setting) -> Result<f64, Missing> {
@@ -87,8 +94,14 @@ fn with_ip(setting: &Setting) -> Result<f64, Missing> {
     Ok(measured.iops())
 }
 
-/// Requests per second without datagrams, times the share of time that the datagrams at this rate leave.
-fn without_ip(setting: &Setting) -> Result<f64, Missing> {
+/// Requests per second without datagrams, times the share of time that datagrams at this rate leave when they go alone.
+fn without_paced(setting: &Setting) -> Result<f64, Missing> {
+    let alone = run(setting, Medium::Ram(SIZE), 512, 100)?;
+    Ok(alone * (1.0 - super::udp_paced::share(setting, DATAGRAMS)?))
+}
+
+/// The same with the share of time that as many take of a flood, where each is cheaper.
+fn without_flood(setting: &Setting) -> Result<f64, Missing> {
     let alone = run(setting, Medium::Ram(SIZE), 512, 100)?;
     let datagrams = (super::udp_flood::BENCH.run)(setting)?;
     Ok(alone * (1.0 - f64::from(DATAGRAMS) / datagrams).max(0.0))

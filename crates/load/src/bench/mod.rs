@@ -22,6 +22,7 @@ mod tcp;
 mod traffic;
 mod tso;
 mod udp_flood;
+mod udp_paced;
 mod udp_tx;
 mod verdict;
 #[cfg(target_os = "linux")]

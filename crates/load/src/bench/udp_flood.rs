@@ -24,18 +24,18 @@ pub(super) const BENCH: Bench = Bench {
 /// Datagrams between two clock readings.
 const BATCH: usize = 256;
 /// Payload of a 64-byte frame, bytes.
-const BODY: usize = 22;
+pub(super) const BODY: usize = 22;
 /// Addresses of the sender and of the receiver.
 const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
-const PORT: u16 = 9;
+pub(super) const PORT: u16 = 9;
 /// Longest time that datagrams may be in transit after the last was sent, nanoseconds.
 const PATIENCE: u64 = 1_000_000_000;
 /// Value of the count while datagrams are still being sent.
 const MORE: u64 = u64::MAX;
 
 fn run(setting: &Setting) -> Result<f64, Missing> {
-    let [sender, receiver] = hosts()?;
+    let [sender, receiver] = hosts("udp-flood")?;
     let time = saturating_ns(setting.time);
     let sent = Arc::new(AtomicU64::new(MORE));
     let theirs = sent.clone();
@@ -52,8 +52,9 @@ fn run(setting: &Setting) -> Result<f64, Missing> {
 }
 
 /// Makes two hosts at the ends of a cable, with permanent neighbour entries for each other.
-fn hosts() -> Result<[(Node, UdpId); 2], Missing> {
-    let ports = ["cable:udp-flood{1", "cable:udp-flood}1"];
+pub(super) fn hosts(cable: &str) -> Result<[(Node, UdpId); 2], Missing> {
+    let ports = ["{1", "}1"].map(|end| format!("cable:{cable}{end}"));
+    let ports = [ports[0].as_str(), &ports[1]];
     let cidr = |at: usize| Cidr::new(HOSTS[at].into(), 24).ok_or_else(|| failed("no address"));
     let addresses: [&[Cidr]; 2] = [&[cidr(0)?], &[cidr(1)?]];
     // Checksums are made and verified, although a cable could do without.
@@ -69,9 +70,24 @@ fn hosts() -> Result<[(Node, UdpId); 2], Missing> {
     Ok([host(0)?, host(1)?])
 }
 
+/// Connects the first host's socket to the second's.
+pub(super) fn connect(node: &mut Node, socket: UdpId) {
+    node.ip.host.udp_connect(socket, Some((HOSTS[1], PORT).into()));
+}
+
+/// Hands on all that was sent, unless nobody takes it.
+pub(super) fn drain(node: &mut Node, clock: &mut Clock) {
+    let until = clock.now() + PATIENCE;
+    let mut now = 0;
+    while node.port_tx().ring.pending() > 0 && now < until {
+        now = clock.now();
+        node.flush(now);
+    }
+}
+
 /// Sends for a time; returns the number of datagrams sent.
 fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
-    node.ip.host.udp_connect(socket, Some((HOSTS[1], PORT).into()));
+    connect(&mut node, socket);
     let mut clock = Clock::new();
     let (start, mut now, mut sent) = (clock.now(), 0, 0u64);
     let mut bodies = [[0; BODY]; BATCH];
@@ -92,9 +108,7 @@ fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
         }
         node.flush(now);
     }
-    while node.port_tx().ring.pending() > 0 && clock.now() < now + PATIENCE {
-        node.flush(now);
-    }
+    drain(&mut node, &mut clock);
     let count = *node.ip.host.counters();
     // The first datagram makes the header that the others copy, and one per second maintains the neighbour entry.
     if count.udp_sent != sent || count.udp_fast + 2 + sent / 1_000_000 < sent {
@@ -160,7 +174,7 @@ impl Taken {
 
 /// Payload of the datagram with this number.
 #[inline]
-fn datagram(number: u64) -> [u8; BODY] {
+pub(super) fn datagram(number: u64) -> [u8; BODY] {
     let mut body = [0xa5; BODY];
     body[..8].copy_from_slice(&number.to_be_bytes());
     body[8..16].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
@@ -194,7 +208,7 @@ mod tests {
     #[test]
     fn a_datagram_that_comes_twice_or_changed_is_wrong() {
         for bad in [|n: u64| datagram(n / 2), |n: u64| datagram(n).map(|b| b.wrapping_add(u8::from(n == 3)))] {
-            let [(mut sender, out), receiver] = hosts().unwrap();
+            let [(mut sender, out), receiver] = hosts("udp-wrong").unwrap();
             for n in 0..6 {
                 let to = Some((HOSTS[1], PORT).into());
                 let (host, mut tx) = sender.parts();
