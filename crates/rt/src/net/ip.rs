@@ -116,8 +116,9 @@ impl Ip {
         // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
         let _ = self.host.set_mtu(settings.mtu);
         self.host.set_mac(MacAddr(settings.mac));
-        // An interface that was taken down stays down when the link comes back.
-        self.host.set_up(settings.up && control.link() == Link::Up);
+        // An interface that was taken down stays down when the link comes back; what arrived before the link went is taken.
+        self.host.set_up(settings.up);
+        self.host.set_carrier(control.link() == Link::Up);
     }
 
     /// Applies a change of the link.

@@ -145,3 +145,23 @@ fn a_host_on_an_adapter_follows_its_settings() {
     let refused = host.udp_send(bench.now, id, Some(at("10.0.0.2:7")), b"x", &mut tx);
     assert_eq!(refused, Err(linerate_stack::SendError::Down));
 }
+
+/// Regression: the host saw that its link was down before it looked at what had arrived, and discarded that.
+#[test]
+fn what_was_sent_before_the_far_end_went_is_received() {
+    let mut bench = Bench::new("parting", "");
+    let id = bench.client.ip.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    assert_eq!(bench.answer(id, "10.0.0.2:9", b"first"), None);
+    let (host, mut tx) = bench.client.parts();
+    for _ in 0..10 {
+        host.udp_send(bench.now, id, Some(at("10.0.0.2:9")), b"last words", &mut tx).unwrap();
+    }
+    bench.client.flush(bench.now);
+    let Bench { client, mut server, now } = bench;
+    drop(client);
+    for step in 1..10 {
+        server.handle(now + step);
+    }
+    let received: u64 = server.services().served().map(|(_, served)| served.received).sum();
+    assert_eq!(received, 11, "{:?}", server.node().ip.host.counters());
+}

@@ -31,7 +31,7 @@ impl Host {
         if config.mac.is_multicast() || config.mac == MacAddr::UNSPECIFIED {
             return Err(ConfigError::Mac(config.mac));
         }
-        let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true };
+        let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true, carrier: true };
         let link = Link::new(station, config.seed);
         let udp = Udp::new(config.inbox, config.fills, config.seed);
         Ok(Self { ip: Ip::new(link, config.seed), udp, seed: config.seed })
@@ -114,6 +114,11 @@ impl Host {
     /// Sets the interface up or down.
     pub fn set_up(&mut self, up: bool) {
         self.ip.change(|settings| settings.station.up = up);
+    }
+
+    /// Tells the host whether its link has a carrier. Without one it sends nothing, but takes what has arrived before.
+    pub fn set_carrier(&mut self, carrier: bool) {
+        self.ip.change(|settings| settings.station.carrier = carrier);
     }
 
     /// Sets the paths that datagrams may take; all of them by default.

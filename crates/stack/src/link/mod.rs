@@ -40,7 +40,10 @@ pub(crate) struct Station {
     /// Longest IP packet.
     pub(crate) mtu: usize,
     pub(crate) vlan: Option<VlanTag>,
+    /// The interface is up: it receives, and sends if there is a carrier.
     pub(crate) up: bool,
+    /// Frames that are sent reach the link.
+    pub(crate) carrier: bool,
 }
 
 /// A station on a link, as one shard of the host sees it.

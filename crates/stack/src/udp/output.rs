@@ -87,7 +87,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     }
     let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
     let udp_len = check(local, to, body.len())?;
-    if !ip.link.station.up {
+    if !ip.link.station.up || !ip.link.station.carrier {
         return Err(SendError::Down);
     }
     if !probe.passed(Stage::Socket, &(local, to)) {

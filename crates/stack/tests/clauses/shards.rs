@@ -1,7 +1,7 @@
 //! Shards of one host: neighbours, settings and identifications are common, whichever shard a frame comes by.
 
 use crate::world::*;
-use linerate_stack::{Discard, Fills, Route, SendError};
+use linerate_stack::{Discard, Fills, Host, Route, SendError};
 use linerate_wire::{EtherType, MacAddr};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -65,8 +65,12 @@ fn settings_of_one_are_those_of_all() {
     assert_eq!(send(SocketAddr::new(peer4(), 9), 10).0, Err(SendError::NoRoute));
     changes.host.add_address("10.0.0.1/24".parse().unwrap()).unwrap();
     assert_eq!(send(SocketAddr::new(peer4(), 9), 10).0, Ok(()));
-    changes.host.set_up(false);
-    assert_eq!(send(far, 10).0, Err(SendError::Down));
+    for set in [Host::set_carrier, Host::set_up] {
+        set(&mut changes.host, false);
+        assert_eq!(send(far, 10).0, Err(SendError::Down));
+        set(&mut changes.host, true);
+        assert_eq!(send(far, 10).0, Ok(()));
+    }
     // A change that is refused changes nothing, in no shard.
     let before = changes.host.addresses().to_vec();
     assert!(changes.host.add_address("224.0.0.1/24".parse().unwrap()).is_err());

@@ -341,3 +341,18 @@ fn destinations_that_cannot_be_are_refused() {
     assert_eq!(send(v4, "8.8.8.8:7", 1), SendError::NoRoute);
     assert_eq!(send(v6, "[2001:db8::1]:7", 1), SendError::NoRoute);
 }
+
+/// Regression: datagrams that had arrived when the link went down were discarded.
+#[test]
+fn what_arrived_before_the_carrier_went_is_taken_and_nothing_is_after_the_interface_went_down() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(us, 5000);
+        world.host.set_carrier(false);
+        assert!(world.take(&datagram(peer, us, 5000, b"before")).is_empty());
+        assert_eq!(world.recv(id).map(|(body, _)| body), Some(b"before".to_vec()));
+        world.host.set_up(false);
+        world.drops(Discard::NotForUs, &datagram(peer, us, 5000, b"after"));
+        assert_eq!(world.recv(id), None);
+    }
+}
