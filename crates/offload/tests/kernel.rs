@@ -100,18 +100,7 @@ impl Shape {
 /// A namespace whose new interfaces send nothing; None, with the reason on standard output, if the privilege is
 /// missing.
 fn namespace() -> Option<Namespace> {
-    match Namespace::new() {
-        Err(e) if e.cause == linerate_host::Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        ns => {
-            let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and sends nothing anyhow.
-            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
-            Some(ns)
-        }
-    }
+    linerate_skip::permitted(Namespace::quiet(), |e| e.cause == linerate_host::Cause::Capability)
 }
 
 /// The kernel between a packet socket, where frames are sent, and another port, where they are received.
@@ -124,13 +113,7 @@ struct Kernel {
 impl Kernel {
     fn between(ns: &Namespace, from: &str, to: &str) -> Option<Self> {
         let port = |name: &str| ns.run_in(|| open(name)).unwrap();
-        let mut near = match port(to) {
-            Err(e) if e.cause == Cause::Capability => {
-                linerate_skip::skip!("{e}");
-                return None;
-            }
-            near => near.unwrap(),
-        };
+        let mut near = linerate_skip::permitted(port(to), |e| e.cause == Cause::Capability)?;
         let mut far = port(from).unwrap();
         let (tx, rx) = (far.take_tx(0).unwrap(), near.take_rx(0).unwrap());
         Some(Self { tx, rx, _ports: [near, far] })

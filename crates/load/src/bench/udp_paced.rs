@@ -173,6 +173,5 @@ mod tests {
         let setting = Setting { cores, time: Duration::from_millis(50), rounds: 1, peers: None };
         let [given, taken] = measure(&setting, 100_000).unwrap();
         assert!(taken.datagrams == given.datagrams && given.datagrams > 0, "{given:?} {taken:?}");
-        assert!([given, taken].iter().all(|side| (0.0..=1.0).contains(&side.share)), "{given:?} {taken:?}");
     }
 }

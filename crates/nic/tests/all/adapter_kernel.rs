@@ -18,13 +18,7 @@ fn veth() -> Option<(Namespace, VethPair)> {
         ns.run_in(|| pair.set_offloads("va", off))??;
         Ok((ns, pair))
     });
-    match made {
-        Err(e) if e.cause == linerate_host::Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        made => Some(made.unwrap()),
-    }
+    linerate_skip::permitted(made, |e| e.cause == linerate_host::Cause::Capability)
 }
 
 /// Receives the next `n` frames of host A.
@@ -148,10 +142,8 @@ fn over_xdp_checksums_are_handed_down_or_not_as_the_adapter_says() {
     let mut rx = far.take_rx(0).unwrap();
     for on in [false, true] {
         pair.set_offloads("va", Offloads { tx_checksum: on, tso: false, gso: true, gro: false }).unwrap();
-        let port = match ns.run_in(|| open("xdp:va")).unwrap() {
-            Err(e) if e.cause == Cause::Capability => return linerate_skip::skip!("{e}"),
-            port => port.unwrap(),
-        };
+        let opened = ns.run_in(|| open("xdp:va")).unwrap();
+        let Some(port) = linerate_skip::permitted(opened, |e| e.cause == Cause::Capability) else { return };
         let down = port.info().caps.checksum;
         assert!(!(on && down));
         if !on && !down {

@@ -13,18 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A namespace whose new interfaces send nothing; None, with the reason on standard output, if the privilege is
 /// missing.
 fn namespace() -> Option<Namespace> {
-    match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
-            linerate_skip::skip!("{e}");
-            None
-        }
-        ns => {
-            let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and sends nothing anyhow.
-            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
-            Some(ns)
-        }
-    }
+    linerate_skip::permitted(Namespace::quiet(), |e| e.cause == Cause::Capability)
 }
 
 fn port(ns: &Namespace, name: &str) -> Port {

@@ -194,14 +194,11 @@ mod linux {
     }
 
     pub(super) fn tap(shape: &Shape) -> Result<Rig, Skipped> {
-        let ns = Arc::new(Namespace::new().map_err(skip_or_panic)?);
+        // The kernel's own end of the interface is to send nothing.
+        let ns = Arc::new(Namespace::quiet().map_err(skip_or_panic)?);
         let names = ["tap:t0", "packet:t0"].map(|name| format!("{name}{}", shape.options()));
-        let opened = ns.run_in(|| {
-            // The kernel's own end of the interface shall stay silent. Without IPv6 it is anyhow.
-            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-            // One after the other: the second needs the interface that the first makes.
-            both_in_turn(&names)
-        });
+        // One after the other: the second needs the interface that the first makes.
+        let opened = ns.run_in(|| both_in_turn(&names));
         let [mut a, mut b] = opened.map_err(skip_or_panic)??;
         // The interface's queue tells its sender that it is full; the packet socket drops.
         let ways = ways(&mut a, &mut b, [false, true]);

@@ -331,8 +331,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         if let Some(link) = self.line.changed(now) {
             self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
             if let Some((ip, _)) = &mut self.ip {
-                let Line { tx, arrivals } = &mut self.line;
-                ip.link_changed(arrivals.control(), &mut IpTx::new(tx, IP));
+                ip.set_link(link, &mut IpTx::new(&mut self.line.tx, IP));
             }
         }
         let mut worked = self.work(now);

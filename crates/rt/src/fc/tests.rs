@@ -348,8 +348,8 @@ fn frames_on_any_queue_reach_the_node_and_its_ip_host() {
         let client = scope.spawn(|| {
             let net = Net::run(ours).unwrap();
             // Each socket sends by another queue.
-            let answered = (0..4).map(|_| {
-                let socket = net.udp_bind("0.0.0.0:0".parse().unwrap()).unwrap();
+            let sockets: Vec<_> = (0..4).map(|_| net.udp_bind("0.0.0.0:0".parse().unwrap()).unwrap()).collect();
+            let answered = sockets.iter().map(|socket| {
                 socket.set_read_timeout(Some(std::time::Duration::from_secs(20)));
                 socket.send_to(b"hello", "10.0.0.2:7".parse().unwrap()).unwrap();
                 socket.recv(&mut [0; 16]).ok()

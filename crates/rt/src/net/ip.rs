@@ -53,8 +53,6 @@ pub struct Ip {
     /// The host.
     pub host: Host,
     interface: usize,
-    /// True for the shard that announces the addresses of all.
-    leads: bool,
     /// Generation of the settings that the host knows.
     known: u64,
     software: bool,
@@ -77,9 +75,11 @@ impl Ip {
         config.mtu = settings.mtu;
         config.vlan = options.vlan;
         let mut host = Host::new(&config)?;
+        // Until its first turn tells it.
+        host.set_carrier(false);
         addresses.iter().try_for_each(|address| host.add_address(*address))?;
         let software = options.software;
-        let mut ip = Self { host, interface, leads: true, known: 0, software, merged: Vec::new() };
+        let mut ip = Self { host, interface, known: 0, software, merged: Vec::new() };
         ip.follow(control);
         Ok(ip)
     }
@@ -87,7 +87,7 @@ impl Ip {
     /// The shard of another queue.
     pub(crate) fn shard(&self) -> Self {
         let Self { interface, software, .. } = *self;
-        Self { host: self.host.shard(), interface, leads: false, known: 0, software, merged: Vec::new() }
+        Self { host: self.host.shard(), interface, known: 0, software, merged: Vec::new() }
     }
 
     /// The interface.
@@ -104,11 +104,15 @@ impl Ip {
 
     /// Takes over settings that were changed at the adapter.
     pub(crate) fn follow(&mut self, control: &Control) {
-        let generation = control.generation();
-        if generation == self.known {
-            return;
+        // Settings that changed while they were taken over are taken over once more: another shard may have been first.
+        while control.generation() != self.known {
+            self.take_over(control);
         }
-        self.known = generation;
+    }
+
+    #[cold]
+    fn take_over(&mut self, control: &Control) {
+        self.known = control.generation();
         let Ok(settings) = control.settings(self.interface) else { return };
         let flags = settings.flags.enabled();
         let fills = flags.contains(Flags::TXCSUM) && control.port().caps.checksum && !self.software;
@@ -116,16 +120,15 @@ impl Ip {
         // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
         let _ = self.host.set_mtu(settings.mtu);
         self.host.set_mac(MacAddr(settings.mac));
-        // An interface that was taken down stays down when the link comes back; what arrived before the link went is taken.
         self.host.set_up(settings.up);
-        self.host.set_carrier(control.link() == Link::Up);
     }
 
-    /// Applies a change of the link.
-    pub(crate) fn link_changed(&mut self, control: &Control, tx: &mut impl Transmit) {
-        self.known = 0;
-        self.follow(control);
-        if control.link() == Link::Up && self.leads {
+    /// Applies a new state of the link. What arrived before the link went is taken nevertheless, and an interface that was
+    /// taken down stays down when the link comes back.
+    pub(crate) fn set_link(&mut self, link: Link, tx: &mut impl Transmit) {
+        let up = link == Link::Up;
+        // Of several shards one is the first to see it.
+        if self.host.set_carrier(up) && up {
             self.host.announce(tx);
         }
     }

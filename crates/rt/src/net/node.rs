@@ -5,7 +5,7 @@ use crate::line::{Line, random_mac};
 use crate::machine::Sleeper;
 use crate::random::random;
 use linerate_nic::{Nic, NicError};
-use linerate_port::{OpenError, Port, TxQueue, open_all};
+use linerate_port::{Link, OpenError, Port, TxQueue, open_all};
 use linerate_stack::{Cidr, ConfigError, Host};
 use linerate_wire::{MacAddr, VlanTag};
 use std::iter::once;
@@ -100,15 +100,17 @@ impl Node {
     /// Sets up a host on interface 0 of an adapter, with the address, MTU and flags that are set there; it follows when
     /// they are changed. There is a node for each queue.
     pub fn shards(mut nic: Nic, addresses: &[Cidr], options: &Options) -> Result<Vec<Self>, NetError> {
-        let first = Ip::new(&nic.control(), 0, addresses, options)?;
+        let mut first = Ip::new(&nic.control(), 0, addresses, options)?;
         let info = nic.info().clone();
         let lines = (0..info.tx_queues.max(info.rx_queues)).map(|queue| Line::new(&mut nic, queue));
         let Some(mut lines) = lines.collect::<Option<Vec<_>>>().filter(|lines| !lines.is_empty()) else {
             return Err(NetError::OneWay(info.name));
         };
-        // The host knows the present state of the link.
+        // The host knows the present state of the link, and its user announces it.
         for line in &mut lines {
-            let _ = line.changed(0);
+            if line.changed(0) == Some(Link::Up) {
+                first.host.set_carrier(true);
+            }
         }
         let more: Vec<_> = lines[1..].iter().map(|_| first.shard()).collect();
         Ok(once(first).chain(more).zip(lines).map(|(ip, line)| Self { ip, line }).collect())
@@ -153,9 +155,8 @@ impl Node {
     /// Processes what has arrived and does the work that is due; true if there was any.
     pub fn handle(&mut self, now: u64) -> bool {
         let Self { ip, line } = self;
-        if line.changed(now).is_some() {
-            let Line { tx, arrivals } = line;
-            ip.link_changed(arrivals.control(), &mut IpTx::new(tx, ip.interface()));
+        if let Some(link) = line.changed(now) {
+            ip.set_link(link, &mut IpTx::new(&mut line.tx, ip.interface()));
         }
         line.take(now);
         let Line { tx, arrivals } = line;

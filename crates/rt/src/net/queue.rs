@@ -9,7 +9,7 @@ use super::mailbox::Mailbox;
 use crate::line::{Arrivals, Line};
 use crate::machine::Sleeper;
 use linerate_nic::{Control, NicTx};
-use linerate_port::{Interest, Sleep};
+use linerate_port::{Interest, Link, Sleep};
 use linerate_ring::{Bell, Frame, Meta};
 use linerate_stack::{BindError, Transmit, UdpId};
 use std::net::SocketAddr;
@@ -38,6 +38,8 @@ pub(super) struct Output {
     nic: NicTx,
     /// Datagrams that were sent with prepared headers, and are not among the shard's counters yet.
     prepared: u64,
+    /// Generation of the adapter's settings under which headers may have been prepared.
+    settings: u64,
 }
 
 /// Mailboxes of which readers are to be woken, and how many.
@@ -134,7 +136,7 @@ impl Queue {
     pub(super) fn new(ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
         let interface = ip.interface();
         let shard = Mutex::new(Shard { ip, mailboxes: Vec::new() });
-        let output = Mutex::new(Output { nic: line.tx, prepared: 0 });
+        let output = Mutex::new(Output { nic: line.tx, prepared: 0, settings: 0 });
         let control = line.arrivals.control().clone();
         Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
     }
@@ -150,6 +152,7 @@ impl Queue {
         let mut shard = self.shard();
         let prepared = std::mem::take(&mut lock(&self.output).prepared);
         shard.ip.host.udp_count_prepared(prepared);
+        shard.ip.host.follow();
         let done = work(&mut shard.ip);
         shard.deliver(calls);
         done
@@ -159,12 +162,14 @@ impl Queue {
     pub(super) fn turn(&self, now: u64, arrivals: &mut Arrivals, calls: &mut Calls) -> bool {
         let mut shard = self.shard();
         let mut late = Late { queue: self, output: None };
-        if arrivals.changed().is_some() {
-            shard.ip.link_changed(&self.control, &mut late);
+        let link = arrivals.changed();
+        if let Some(link) = link {
+            shard.ip.set_link(link, &mut late);
             late.tx().sync(now);
         }
         arrivals.take(now);
-        let worked = shard.ip.work(now, arrivals, &mut late);
+        // The link may have changed once more by now: that is looked at before the thread sleeps.
+        let worked = shard.ip.work(now, arrivals, &mut late) || link.is_some();
         match late.output {
             Some(mut output) => output.flush(now),
             // Who is sending now flushes.
@@ -178,31 +183,42 @@ impl Queue {
     pub(super) fn send<T>(&self, now: u64, send: impl FnOnce(&mut Ip, &mut IpTx<'_>) -> T) -> T {
         let mut calls = Vec::new();
         let mut shard = self.shard();
-        // The thread may be asleep.
+        // The thread may be asleep. First the number, then what it stands for.
+        let settings = self.control.generation();
         shard.ip.follow(&self.control);
         let before = shard.ip.poll_timeout();
         let mut output = lock(&self.output);
+        output.settings = settings;
         let sent = send(&mut shard.ip, &mut IpTx::new(&mut output.nic, self.interface));
         self.flush(now, output);
         shard.deliver(&mut calls);
         let after = shard.ip.poll_timeout();
+        // A port's descriptor may not tell that its link is back.
+        let back = !shard.ip.host.has_carrier() && self.control.link() == Link::Up;
         drop(shard);
         wake(&mut calls);
-        if after.is_some_and(|at| before.is_none_or(|before| at < before)) {
+        if back || after.is_some_and(|at| before.is_none_or(|before| at < before)) {
             self.bell.ring();
         }
         sent
     }
 
     /// Sends datagrams with prepared headers: `send` is given the output, which is flushed afterwards, and gives how many
-    /// it has sent, and something more.
+    /// it has sent, and something more. None, and `send` is not called, if the adapter's settings have changed.
     #[inline]
-    pub(super) fn send_prepared<T>(&self, now: u64, send: impl FnOnce(&mut IpTx<'_>) -> (usize, T)) -> (usize, T) {
+    pub(super) fn send_prepared<T>(
+        &self,
+        now: u64,
+        send: impl FnOnce(&mut IpTx<'_>) -> (usize, T),
+    ) -> Option<(usize, T)> {
         let mut output = lock(&self.output);
+        if output.settings != self.control.generation() {
+            return None;
+        }
         let (sent, more) = send(&mut IpTx::new(&mut output.nic, self.interface));
         output.prepared += sent as u64;
         self.flush(now, output);
-        (sent, more)
+        Some((sent, more))
     }
 
     fn flush(&self, now: u64, mut output: MutexGuard<'_, Output>) {

@@ -126,9 +126,11 @@ impl Net {
         Ok((ids, mailbox))
     }
 
-    /// Closes a socket in the shards where it is open.
+    /// Closes a socket in the shards where it is open: in the first one last, because that is where others are told
+    /// whether its port is free.
     pub(super) fn close(&self, ids: &[UdpId]) {
-        self.running.queues.iter().zip(ids).for_each(|(queue, id)| queue.shard().close(*id));
+        let queues = self.running.queues.iter().zip(ids);
+        queues.rev().for_each(|(queue, id)| queue.shard().close(*id));
     }
 
     /// Connects a socket in all shards; false if it is closed.

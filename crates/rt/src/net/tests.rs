@@ -140,7 +140,9 @@ fn a_host_on_an_adapter_follows_its_settings() {
     assert_eq!(refused, Err(linerate_stack::SendError::Down));
     // The far end goes and comes back: the interface is still down.
     let (ip, line) = bench.client.split();
-    ip.link_changed(line.arrivals.control(), &mut IpTx::new(&mut line.tx, 0));
+    for link in [linerate_port::Link::Down, linerate_port::Link::Up] {
+        ip.set_link(link, &mut IpTx::new(&mut line.tx, 0));
+    }
     let (host, mut tx) = bench.client.parts();
     let refused = host.udp_send(bench.now, id, Some(at("10.0.0.2:7")), b"x", &mut tx);
     assert_eq!(refused, Err(linerate_stack::SendError::Down));

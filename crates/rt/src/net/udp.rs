@@ -80,11 +80,11 @@ impl UdpSocket {
         let (now, mut sending) = (monotonic_ns(), self.sending());
         let mut sent = 0;
         if let Some(prepared) = to.or(sending.peer).and_then(|to| sending.headers.of(to)) {
-            let (n, done) = self.queue().send_prepared(now, |tx| send_prepared(prepared, now, datagrams, tx));
-            if done {
-                return Ok(n);
+            match self.queue().send_prepared(now, |tx| send_prepared(prepared, now, datagrams, tx)) {
+                Some((n, true)) => return Ok(n),
+                Some((n, false)) => sent = n,
+                None => {}
             }
-            sent = n;
         }
         let id = self.ids[self.output];
         let (rest, prepared) = self.queue().send(now, |ip, tx| {
@@ -135,6 +135,8 @@ impl UdpSocket {
             return Err(as_io(SendError::Closed));
         }
         sending.peer = Some(to);
+        // Errors about datagrams to the peer before are no longer of interest.
+        let _ = self.mailbox.error();
         Ok(())
     }
 

@@ -37,7 +37,8 @@ impl Host {
         Ok(Self { ip: Ip::new(link, config.seed), udp, seed: config.seed })
     }
 
-    /// Makes another shard of the host, without sockets.
+    /// Makes another shard of the host, without sockets. A socket that is to receive from all queues is opened in all
+    /// shards, and so is one that connects: errors are reported to the socket of the shard that hears of them.
     #[must_use]
     pub fn shard(&self) -> Self {
         Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), seed: self.seed }
@@ -116,9 +117,21 @@ impl Host {
         self.ip.change(|settings| settings.station.up = up);
     }
 
-    /// Tells the host whether its link has a carrier. Without one it sends nothing, but takes what has arrived before.
-    pub fn set_carrier(&mut self, carrier: bool) {
-        self.ip.change(|settings| settings.station.carrier = carrier);
+    /// Tells the host whether its link has a carrier; true if that is new. Without one it sends nothing, but takes what has
+    /// arrived before.
+    pub fn set_carrier(&mut self, carrier: bool) -> bool {
+        self.ip.change(|settings| std::mem::replace(&mut settings.station.carrier, carrier) != carrier)
+    }
+
+    /// True if the link has a carrier, as far as the host was told.
+    #[must_use]
+    pub fn has_carrier(&self) -> bool {
+        self.ip.link.station.carrier
+    }
+
+    /// Takes over settings that another shard has changed, as all calls do that change the host or pass it frames.
+    pub fn follow(&mut self) {
+        self.ip.follow();
     }
 
     /// Sets the paths that datagrams may take; all of them by default.
@@ -141,6 +154,7 @@ impl Host {
 
     /// Opens a UDP socket; port 0 chooses a free one, an unspecified address means all of its family.
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, BindError> {
+        self.ip.follow();
         self.udp.bind(local, &self.ip.settings.own)
     }
 

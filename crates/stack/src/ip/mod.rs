@@ -23,7 +23,6 @@ mod v6;
 use crate::Transmit;
 use crate::link::{Generation, Link};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
-use icmp::Allowance;
 pub(crate) use icmp::{Report, Told, Wrong};
 use looped::Looped;
 pub(crate) use output::NextHop;
@@ -50,7 +49,6 @@ pub(crate) struct Ip {
     seen: Option<Generation>,
     reassembly: Reassembly,
     pub(crate) looped: Looped,
-    allowance: Allowance,
     /// Identification of the next packet over IPv4 that is not fragmented: any will do (RFC 6864, section 4.1).
     pub(crate) ident: u16,
 }
@@ -78,7 +76,6 @@ impl Ip {
             shared,
             reassembly: Reassembly::new(ReassemblyConfig::default()),
             looped: Looped::default(),
-            allowance: Allowance::default(),
             ident,
         };
         ip.follow();

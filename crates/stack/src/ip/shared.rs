@@ -1,6 +1,7 @@
 //! State of IP that the shards of a host share. A change is made to a copy, which then takes the place of the settings:
 //! each shard goes on with the settings that it knows until it sees that the generation is another one.
 
+use super::icmp::Allowance;
 use super::{Ip, Settings};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,6 +13,8 @@ pub(super) struct Shared {
     settings: Mutex<Arc<Settings>>,
     /// Identification of the next packet that may be fragmented: no two shards may send fragments with the same one.
     ident: AtomicU32,
+    /// ICMP errors that may be sent.
+    pub(super) allowance: Allowance,
 }
 
 /// Identification of a packet's fragments.
@@ -34,7 +37,8 @@ impl Ident {
 impl Shared {
     pub(super) fn new(settings: Arc<Settings>, seed: u64) -> Self {
         let [a, b, c, d, ..] = seed.to_be_bytes();
-        Self { settings: Mutex::new(settings), ident: AtomicU32::new(u32::from_be_bytes([a, b, c, d])) }
+        let ident = AtomicU32::new(u32::from_be_bytes([a, b, c, d]));
+        Self { settings: Mutex::new(settings), ident, allowance: Allowance::default() }
     }
 
     fn settings(&self) -> MutexGuard<'_, Arc<Settings>> {

@@ -52,7 +52,7 @@ impl Link {
         let mut head = [0; LONGEST];
         let len = self.header_len();
         self.emit_header(&mut head[..len], mac, v4);
-        tx.send(&head[..len], &[packet], None)
+        self.station.carrier && tx.send(&head[..len], &[packet], None)
     }
 
     /// Sends a frame other than IP to a station.
@@ -60,7 +60,7 @@ impl Link {
         let mut head = [0; LONGEST];
         let len = self.header_len();
         self.emit(&mut head[..len], mac, ethertype);
-        tx.send(&head[..len], &[body], None)
+        self.station.carrier && tx.send(&head[..len], &[body], None)
     }
 
     /// Bytes of the header, with the tag if there is one.

@@ -65,18 +65,24 @@ fn settings_of_one_are_those_of_all() {
     assert_eq!(send(SocketAddr::new(peer4(), 9), 10).0, Err(SendError::NoRoute));
     changes.host.add_address("10.0.0.1/24".parse().unwrap()).unwrap();
     assert_eq!(send(SocketAddr::new(peer4(), 9), 10).0, Ok(()));
-    for set in [Host::set_carrier, Host::set_up] {
+    let sets: [fn(&mut Host, bool); 2] =
+        [Host::set_up, |host, on| assert!(host.set_carrier(on) && !host.set_carrier(on))];
+    for set in sets {
         set(&mut changes.host, false);
         assert_eq!(send(far, 10).0, Err(SendError::Down));
         set(&mut changes.host, true);
         assert_eq!(send(far, 10).0, Ok(()));
     }
+    changes.host.add_address("10.0.0.7/24".parse().unwrap()).unwrap();
+    let mut second = sends.host.shard();
+    changes.host.add_address("10.0.0.8/24".parse().unwrap()).unwrap();
+    assert!(second.udp_bind("10.0.0.8:1".parse().unwrap()).is_ok());
     // A change that is refused changes nothing, in no shard.
     let before = changes.host.addresses().to_vec();
     assert!(changes.host.add_address("224.0.0.1/24".parse().unwrap()).is_err());
     sends.host.poll(sends.now, &mut sends.ring);
     assert_eq!((sends.host.addresses(), sends.host.mtu()), (&before[..], 1300));
-    assert_eq!((before.len(), sends.host.mac()), (3, MacAddr([2, 0, 0, 0, 0, 77])), "the link-local one too");
+    assert_eq!((before.len(), sends.host.mac()), (5, MacAddr([2, 0, 0, 0, 0, 77])), "the link-local one too");
     let default = "0.0.0.0/0".parse().unwrap();
     assert!(sends.host.routes().any(|route| route.to == default && route.via == via));
     assert_eq!([(); 2].map(|()| sends.host.remove_route(default)), [true, false]);

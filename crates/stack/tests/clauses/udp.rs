@@ -351,6 +351,9 @@ fn what_arrived_before_the_carrier_went_is_taken_and_nothing_is_after_the_interf
         world.host.set_carrier(false);
         assert!(world.take(&datagram(peer, us, 5000, b"before")).is_empty());
         assert_eq!(world.recv(id).map(|(body, _)| body), Some(b"before".to_vec()));
+        // Answers would wait in the ring for whoever comes next.
+        assert!(world.take(&ping(peer, us, b"?")).is_empty());
+        assert_eq!(world.host.counters().discarded(Discard::NoRoom), 1);
         world.host.set_up(false);
         world.drops(Discard::NotForUs, &datagram(peer, us, 5000, b"after"));
         assert_eq!(world.recv(id), None);

@@ -141,15 +141,42 @@ fn settings_end_kept_headers_of_running_sockets() {
     let [left, right] = nets("settings", 2);
     let (server, client) = (socket(&right, "10.0.0.2:7000"), socket(&left, "0.0.0.0:0"));
     connected(&client, &server, "10.0.0.2:7000");
+    // The host's thread sleeps, and nothing wakes it.
     left.control().change(0, |vi| vi.up = false).unwrap();
-    let began = Instant::now();
-    // The adapter takes over its settings with the next hand-over; the host's thread sleeps, and nothing wakes it.
-    while !matches!(client.send(b"x"), Err(error) if error.kind() == ErrorKind::NetworkDown) {
-        assert!(began.elapsed() < LIMIT);
-    }
+    assert_eq!(client.send(b"down").unwrap_err().kind(), ErrorKind::NetworkDown);
     left.control().change(0, |vi| vi.up = true).unwrap();
-    while client.send(b"x").is_err() {
-        assert!(began.elapsed() < LIMIT);
+    assert_eq!(client.send(b"up").unwrap(), 2);
+    assert_eq!(server.recv(&mut [0; 16]).unwrap(), 2);
+    let mac = [2, 0, 0, 0, 0, 99];
+    left.control().change(0, |vi| vi.mac = mac).unwrap();
+    client.send(b"as another").unwrap();
+    assert_eq!(left.with(|host| host.mac().0), mac);
+}
+
+#[test]
+fn an_address_that_is_added_is_every_shards_own() {
+    let [left, right] = nets("added", QUEUES);
+    right.with(|host| host.add_address("10.0.0.22/24".parse().unwrap())).unwrap();
+    let server = socket(&right, "10.0.0.22:7000");
+    for _ in 0..QUEUES {
+        let client = socket(&left, "0.0.0.0:0");
+        client.send_to(b"hello", at("10.0.0.22:7000")).unwrap();
+        assert_eq!(server.recv(&mut [0; 16]).unwrap(), 5);
     }
-    assert_eq!(server.recv(&mut [0; 16]).unwrap(), 1);
+}
+
+#[test]
+fn the_error_of_a_peer_before_is_not_the_next_ones() {
+    let [left, right] = nets("nextpeer", 1);
+    let (server, client) = (socket(&right, "10.0.0.2:7000"), socket(&left, "0.0.0.0:0"));
+    client.connect(at("10.0.0.2:99")).unwrap();
+    client.send(b"nobody is there").unwrap();
+    let began = Instant::now();
+    while left.counters().errors_received == 0 {
+        assert!(began.elapsed() < LIMIT);
+        thread::sleep(Duration::from_millis(1));
+    }
+    client.connect(at("10.0.0.2:7000")).unwrap();
+    assert_eq!(client.send(b"hello").unwrap(), 5);
+    assert_eq!(server.recv(&mut [0; 16]).unwrap(), 5);
 }

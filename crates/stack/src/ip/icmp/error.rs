@@ -6,6 +6,7 @@ use crate::counters::Discard;
 use crate::ip::{Ip, Origin, Packet};
 use linerate_wire::{Icmpv4Repr, Icmpv6Repr, IpProtocol};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Errors that may be sent in a burst, and the time in ns that each takes to be allowed again (RFC 1812, section
 /// 4.3.2.8; the values are Linux's).
@@ -19,17 +20,14 @@ const LONGEST_V6: usize = 1280;
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
     /// Time at which the whole burst is allowed again.
-    until: u64,
+    until: AtomicU64,
 }
 
 impl Allowance {
-    fn take(&mut self, now: u64) -> bool {
-        let until = self.until.max(now) + EACH_NS;
-        let allowed = until <= now + BURST * EACH_NS;
-        if allowed {
-            self.until = until;
-        }
-        allowed
+    fn take(&self, now: u64) -> bool {
+        let next = |until: u64| Some(until.max(now) + EACH_NS).filter(|until| *until <= now + BURST * EACH_NS);
+        // Relaxed: the time stands for itself.
+        self.until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 }
 
@@ -55,7 +53,7 @@ impl Ip {
         if packet.to_all || nobody || is_error(packet.whole) {
             return;
         }
-        if !self.allowance.take(now) {
+        if !self.shared.allowance.take(now) {
             self.link.counters.discard(Discard::NoRoom);
             return;
         }
