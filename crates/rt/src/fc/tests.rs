@@ -285,25 +285,10 @@ fn a_frame_longer_than_any_of_fcoe_is_counted_and_not_shown() {
     assert_eq!((shown, rx.counters()), (vec![LONGEST], FcRxCounters { frames: 2, too_long: 1, bad_crc: 0 }));
 }
 
-/// A watcher without work, whose node goes on.
-struct Busy;
-
-impl Watcher<Disks> for Busy {
-    fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
-    fn turn(&mut self, _: u64, _: &mut Node<Disks>) -> bool {
-        false
-    }
-    fn poll_timeout(&self) -> Option<u64> {
-        None
-    }
-    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
-    fn is_done(&self) -> bool {
-        false
-    }
-}
-
 /// A watcher without work.
-struct Idle;
+struct Idle {
+    done: bool,
+}
 
 impl Watcher<Disks> for Idle {
     fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
@@ -315,7 +300,7 @@ impl Watcher<Disks> for Idle {
     }
     fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
     fn is_done(&self) -> bool {
-        true
+        self.done
     }
 }
 
@@ -325,7 +310,7 @@ fn a_node_that_is_done_and_logged_in_nowhere_ends_at_once() {
     let port = FcPort::open("null:", &FcOptions::default()).unwrap();
     let config = port.config();
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-    let mut node = port.node(&config, disks, Idle).unwrap();
+    let mut node = port.node(&config, disks, Idle { done: true }).unwrap();
     assert_eq!(node.handle(1), Progress::Worked, "it is to be asked again before it sleeps");
     assert_eq!(node.handle(1), Progress::Done);
 }
@@ -340,7 +325,7 @@ fn frames_on_any_queue_reach_the_node_and_its_ip_host() {
     let theirs = theirs.with_ip(&["10.0.0.2/24".parse().unwrap()], &Options::default(), &services);
     let config = theirs.config();
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-    let mut node = theirs.node(&config, disks, Busy).unwrap();
+    let mut node = theirs.node(&config, disks, Idle { done: false }).unwrap();
     let stop = crate::Stop::new().unwrap();
     let nic = Line::adapter(ports.pop().unwrap(), 1, MacAddr([2, 0, 0, 0, 0, 1]), false).unwrap();
     let ours = crate::net::Node::shards(nic, &["10.0.0.1/24".parse().unwrap()], &Options::default()).unwrap();
