@@ -204,3 +204,19 @@ fn a_path_mtu_told_to_one_shard_is_known_to_all() {
     assert_eq!(hears.host.udp_error(same), None, "it is no error of the socket's");
     assert_eq!(hears.host.counters().discarded(Discard::NoSocket), 0);
 }
+
+#[test]
+fn rfc1812_4_3_2_8_the_limit_of_errors_is_the_hosts() {
+    let errors = |mut worlds: Vec<World>| {
+        worlds[0].host.neighbours().insert_permanent(peer4(), PEER).unwrap();
+        for turn in 0..400 {
+            let at = turn % worlds.len();
+            // Nobody listens there.
+            worlds[at].take(&datagram(peer4(), us4(), 99, b"x"));
+        }
+        worlds.iter().map(|world| world.host.counters().errors_sent).sum::<u64>()
+    };
+    let alone = errors(vec![World::alone()]);
+    assert!((1..200).contains(&alone), "{alone}");
+    assert_eq!(errors(pair().into()), alone, "two shards send no more than one");
+}
