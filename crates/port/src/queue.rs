@@ -59,6 +59,11 @@ pub trait RxEngine: Sleeper + Send {
         Link::Up
     }
 
+    /// Number that changes whenever the link does, even if it is back in its former state.
+    fn link_generation(&self) -> u32 {
+        u32::from(self.link() == Link::Up)
+    }
+
     /// True if nothing will ever arrive any more: a file's end.
     fn ended(&self) -> bool {
         false
@@ -173,6 +178,13 @@ impl RxQueue {
     #[must_use]
     pub fn link(&self) -> Link {
         self.engine.link()
+    }
+
+    /// See [`RxEngine::link_generation`]. Whoever sees a new one syncs the port's transmit queues too, even if there is
+    /// nothing to send: the next peer of a cable is let in when all queues have left the last one.
+    #[must_use]
+    pub fn link_generation(&self) -> u32 {
+        self.engine.link_generation()
     }
 }
 

@@ -23,6 +23,7 @@ pub struct Arrivals {
     pub rx: NicRx,
     control: Control,
     link: Link,
+    generation: u32,
 }
 
 impl Arrivals {
@@ -32,11 +33,17 @@ impl Arrivals {
         &self.control
     }
 
-    /// New state of the link, if it changed since this was last asked. Whoever asks then syncs the transmit half even if
-    /// it has nothing to send: the far end of a cable is not let in before.
+    /// New state of the link, if it changed since this was last asked; a link that went and came back meanwhile is down,
+    /// and up when this is asked again. Whoever asks then syncs the transmit half even if it has nothing to send: the far
+    /// end of a cable is not let in before.
     pub(crate) fn changed(&mut self) -> Option<Link> {
-        let link = self.rx.link();
-        (std::mem::replace(&mut self.link, link) != link).then_some(link)
+        let (generation, link) = (self.rx.link_generation(), self.rx.link());
+        let unseen = std::mem::replace(&mut self.generation, generation) != generation && link == self.link;
+        if unseen || link != self.link {
+            self.link = if unseen { Link::Down } else { link };
+            return Some(self.link);
+        }
+        None
     }
 
     /// Takes what has arrived, once all that came before was read.
@@ -53,7 +60,7 @@ impl Line {
     #[must_use]
     pub fn new(nic: &mut Nic, queue: usize) -> Option<Self> {
         let queue = nic.take(queue)?;
-        let arrivals = Arrivals { rx: queue.rx, control: nic.control(), link: Link::Down };
+        let arrivals = Arrivals { rx: queue.rx, control: nic.control(), link: Link::Down, generation: 0 };
         Some(Self { tx: queue.tx, arrivals })
     }
 

@@ -149,6 +149,12 @@ impl NicRx {
         self.port.link()
     }
 
+    /// See [`RxQueue::link_generation`].
+    #[must_use]
+    pub fn link_generation(&self) -> u32 {
+        self.port.link_generation()
+    }
+
     /// The port's queue, for whoever waits on it.
     pub fn port(&mut self) -> &mut RxQueue {
         &mut self.port

@@ -298,6 +298,10 @@ impl RxEngine for CableRx {
     fn link(&self) -> Link {
         self.side.link()
     }
+
+    fn link_generation(&self) -> u32 {
+        self.side.state()
+    }
 }
 
 impl Sleeper for CableRx {

@@ -210,6 +210,10 @@ impl RxEngine for TraceRx {
         self.inner.link()
     }
 
+    fn link_generation(&self) -> u32 {
+        self.inner.link_generation()
+    }
+
     fn ended(&self) -> bool {
         self.inner.ended()
     }

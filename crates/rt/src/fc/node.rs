@@ -328,13 +328,15 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
 
 impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
     fn handle(&mut self, now: u64) -> Progress {
-        if let Some(link) = self.line.changed(now) {
+        let link = self.line.changed(now);
+        if let Some(link) = link {
             self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
             if let Some((ip, _)) = &mut self.ip {
                 ip.set_link(link, &mut IpTx::new(&mut self.line.tx, IP));
             }
         }
-        let mut worked = self.work(now);
+        // The link may have changed once more by now: that is looked at before the thread sleeps.
+        let mut worked = self.work(now) || link.is_some();
         worked |= self.share(now);
         self.line.flush(now);
         match self.parting {

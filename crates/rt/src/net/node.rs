@@ -155,14 +155,16 @@ impl Node {
     /// Processes what has arrived and does the work that is due; true if there was any.
     pub fn handle(&mut self, now: u64) -> bool {
         let Self { ip, line } = self;
-        if let Some(link) = line.changed(now) {
+        let link = line.changed(now);
+        if let Some(link) = link {
             ip.set_link(link, &mut IpTx::new(&mut line.tx, ip.interface()));
         }
         line.take(now);
         let Line { tx, arrivals } = line;
         let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface()));
         line.flush(now);
-        worked
+        // The link may have changed once more by now: that is looked at before the thread sleeps.
+        worked || link.is_some()
     }
 
     /// Announces the host's addresses to all on the link, so that nobody keeps what was true before.

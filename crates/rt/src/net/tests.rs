@@ -5,6 +5,7 @@ mod wake;
 
 use super::*;
 use crate::machine::Machine;
+use linerate_port::Link;
 use linerate_stack::{Cidr, UdpId};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -140,7 +141,7 @@ fn a_host_on_an_adapter_follows_its_settings() {
     assert_eq!(refused, Err(linerate_stack::SendError::Down));
     // The far end goes and comes back: the interface is still down.
     let (ip, line) = bench.client.split();
-    for link in [linerate_port::Link::Down, linerate_port::Link::Up] {
+    for link in [Link::Down, Link::Up] {
         ip.set_link(link, &mut IpTx::new(&mut line.tx, 0));
     }
     let (host, mut tx) = bench.client.parts();
@@ -166,4 +167,33 @@ fn what_was_sent_before_the_far_end_went_is_received() {
     }
     let received: u64 = server.services().served().map(|(_, served)| served.received).sum();
     assert_eq!(received, 11, "{:?}", server.node().ip.host.counters());
+}
+
+/// Regression: the transmit queue did not leave a pairing that came and went between two turns, so that no peer was let in
+/// any more.
+#[test]
+fn a_peer_that_came_and_went_between_two_turns_is_left_behind() {
+    let [ours, theirs] = ["{1", "}1"].map(|end| format!("cable:rt-unseen-{}{end}", std::process::id()));
+    let mut node = Node::open(&ours, &cidrs()[..1], &Options::default()).unwrap();
+    let mut now = 0;
+    for seen in [true, false, true, false, false] {
+        let peer = linerate_port::open(&theirs).unwrap_or_else(|e| panic!("after {now} turns: {e}"));
+        wait_for(node.line(), Link::Up);
+        if seen {
+            (0..2).for_each(|turn| assert_eq!(node.handle(now + turn), turn == 0, "one change"));
+        }
+        drop(peer);
+        wait_for(node.line(), Link::Down);
+        now += 10;
+        while node.handle(now) {}
+        assert!(!node.ip.host.has_carrier());
+    }
+}
+
+fn wait_for(line: &crate::Line, link: Link) {
+    let end = Instant::now() + LIMIT;
+    while line.link() != link {
+        assert!(Instant::now() < end, "the link is not {link:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
