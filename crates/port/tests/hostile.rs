@@ -21,6 +21,7 @@ mod switch;
 mod users;
 
 use linerate_port::{DropReason, Link, Port, RxQueue, Sleeper, TxQueue, open};
+use linerate_ring::{Gathered, RxBatch};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -612,4 +613,32 @@ fn a_directory_that_stays_locked_is_named() {
         .unwrap();
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(said.contains("said: ") && said.contains("directory of sockets locked"), "{said}");
+}
+
+/// Regression: who reads whole frames waited for the rest of one, and nobody was let in any more.
+#[test]
+fn a_frame_without_an_end_goes_with_who_published_it() {
+    let mut honest = Honest::new("part");
+    for read in [0, 1] {
+        let joiner = honest.attacked();
+        let first = joiner.outward.first_buf;
+        joiner.publish(&[slot(first, 60, 0), slot(first + 1, 61, 0x20), slot(first + 2, 62, 0x20)]);
+        honest.rx.sync();
+        let mut to = Vec::new();
+        let mut whole = |batch: &mut RxBatch<'_>| batch.gather(0, 5000, &mut to);
+        assert_eq!(whole(&mut honest.rx.ring.batch(64)), Gathered::Whole { slots: 1 });
+        honest.rx.ring.batch(1).release(1);
+        assert_eq!(whole(&mut honest.rx.ring.batch(64)), Gathered::Later);
+        // Others take a frame part by part.
+        honest.rx.ring.batch(read).release(read);
+        drop(joiner);
+        until("link down", || {
+            honest.tx.sync();
+            honest.rx.sync();
+            (honest.port.link() == Link::Down && honest.rx.ring.available() == 0).then_some(())
+        });
+        honest.rx.refresh();
+        assert_eq!(honest.dropped(DropReason::PeerDied), 1 + u64::from(read));
+        honest.serves_the_next("part");
+    }
 }

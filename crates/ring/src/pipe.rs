@@ -92,6 +92,8 @@ pub struct PipeRx {
     id: u64,
     /// The producer is gone, and its counter was read for the last time.
     ended: bool,
+    /// Frames that were lost because the producer went before it had published their last slots.
+    lost: u64,
 }
 
 impl Pipe {
@@ -159,6 +161,7 @@ impl Pipe {
         }
         let engine = PipeRx {
             ended: false,
+            lost: 0,
             lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
             consumer: Consumer { seen: start, released: start },
             pause: Pause::default(),
@@ -505,6 +508,25 @@ impl PipeRx {
         self.violations
     }
 
+    /// Releases all that is left if that is a frame whose last slots were never published, and now never will be; true if
+    /// it was one. Whoever still maps the slots may change the flags again: then they are looked at again.
+    fn drop_open_frame(&mut self, ring: &mut RxRing) -> bool {
+        let n = ring.available();
+        let open = n > 0 && (0..n).all(|i| ring.raw.slot(ring.head.wrapping_add(i)).word().has(flags::MOREFRAG));
+        if open {
+            ring.head = ring.tail;
+            ring.raw.show(ring.head, ring.tail);
+            self.release(ring);
+        }
+        open
+    }
+
+    /// Frames that were lost because the producer went before it had published their last slots, since this was last
+    /// asked.
+    pub fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+
     /// To be called when the producer is gone for good. None while frames that it published still wait for the user.
     /// After that it resets the lines for the next producer and returns the cursor from which that one must start.
     /// While the producer lives in this process, or if the ring is not this pipe's, the lines stay as they are.
@@ -516,6 +538,9 @@ impl PipeRx {
         if !(ring.raw.shared && self.ended) {
             self.sync(ring);
             self.ended = true;
+        }
+        if ring.raw.shared {
+            self.lost += u64::from(self.drop_open_frame(ring));
         }
         if ring.available() > 0 {
             return None;

@@ -157,7 +157,8 @@ pub(super) struct CableRx {
     far: Bell,
     /// Protocol violations counted before this pairing.
     violations_before: u64,
-    /// Drops that the sender reported before this pairing, for frames that did not get into the ring.
+    /// Drops before this pairing: those that the sender reported, of frames that did not get into the ring, and frames of
+    /// which it published a part only.
     told: Drops,
     /// Priorities that the far end is to pause.
     paused: u8,
@@ -194,6 +195,7 @@ impl CableRx {
                 return false;
             }
             self.told.merge(&told);
+            self.told.add(DropReason::PeerDied, self.pipe.take_lost());
             entry.let_go = true;
             // From here on the last pairing is left, whether or not the rest succeeds.
             self.seen = NEVER;
@@ -214,6 +216,7 @@ impl CableRx {
                 return false;
             }
             self.told.merge(&told);
+            self.told.add(DropReason::PeerDied, self.pipe.take_lost());
             entry.let_go = true;
         }
         if let Some(own) = entry.own.take() {
