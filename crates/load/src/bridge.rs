@@ -1,10 +1,10 @@
 //! Forwards all frames between two ports in both directions: by exchanging buffers where the ports share a region, else
-//! by copy.
+//! by copy. What a frame's metadata asks for and the other port does not do is done on the way.
 
 use crate::pktgen::Output;
 use linerate_port::saturating_ns;
-use linerate_port::{Port, RxQueue, TxQueue};
-use linerate_ring::{flags, forward};
+use linerate_port::{DropReason, Drops, Finished, Finisher, Port, RxQueue, TxQueue, tag_inside};
+use linerate_ring::{Gathered, flags, forward};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +27,12 @@ pub struct Forwarded {
     pub frames: u64,
     /// Number of bytes in the frames.
     pub bytes: u64,
+    /// Frames that did not arrive at the first port's ring, or were spoiled in it.
+    pub refused: Drops,
+    /// Frames that the second port did not take.
+    pub dropped: Drops,
+    /// Requests in the metadata that were carried out on the way.
+    pub finished: Finished,
     /// True if buffers were exchanged rather than copied.
     pub by_swap: bool,
 }
@@ -41,6 +47,10 @@ struct ForwardPath {
     full: bool,
     /// Number of free slots that was too small for the parts of the next frame.
     refused: u32,
+    finisher: Finisher,
+    /// Frames dropped on the way.
+    dropped: Drops,
+    whole: Vec<u8>,
 }
 
 struct Bridge {
@@ -54,6 +64,8 @@ struct Bridge {
     output: Arc<Output>,
 }
 
+/// Longest frame: a super-frame of 64 KiB with its headers and tags.
+const LONGEST: usize = 65_536 + 64;
 /// Time limit for frames already taken to leave when the bridge is told to stop, nanoseconds.
 const FLUSH_NS: u64 = 200_000_000;
 
@@ -64,7 +76,7 @@ impl ForwardPath {
         self.refused = 0;
         let swapped = {
             let (rx, tx) = (self.rx.ring.batch(burst), self.tx.ring.reserve(burst));
-            forward(rx, tx, burst)
+            forward(rx, tx, burst, |meta| self.finisher.takes(meta))
         };
         let taken = match swapped {
             Some((released, sent)) => {
@@ -73,6 +85,7 @@ impl ForwardPath {
             }
             None => self.copy(burst),
         };
+        let taken = taken + self.finish();
         self.tx.sync();
         let counters = self.tx.counters();
         (self.count.frames, self.count.bytes) = (counters.frames, counters.bytes);
@@ -89,6 +102,9 @@ impl ForwardPath {
         let (mut taken, mut put) = (0, 0);
         while taken < from.len() && put < to.len() {
             let meta = from.meta(taken);
+            if meta.is_some_and(|meta| !self.finisher.takes(&meta)) {
+                break;
+            }
             let Some((frame, slot)) = from.frame(taken) else {
                 taken += 1;
                 continue;
@@ -121,6 +137,67 @@ impl ForwardPath {
         to.commit(put);
         from.release(taken);
         taken
+    }
+
+    /// Carries the next frame, if its metadata asks for something that the other port does not do; returns the number of
+    /// slots consumed.
+    #[cold]
+    fn finish_next(&mut self) -> u32 {
+        let mut from = self.rx.ring.batch(u32::MAX);
+        if from.is_empty() {
+            return 0;
+        }
+        let Some(mut meta) = from.meta(0).filter(|meta| !self.finisher.takes(meta)).map(Some) else { return 0 };
+        self.whole.clear();
+        let slots = match from.gather(0, LONGEST, &mut self.whole) {
+            Gathered::Later => return 0,
+            Gathered::Whole { slots } => slots,
+            Gathered::TooLong { slots } => {
+                self.dropped.add(DropReason::TooLong, 1);
+                from.release(slots);
+                return slots;
+            }
+            // Counted by the ring.
+            Gathered::Spoiled { slots } => {
+                from.release(slots);
+                return slots;
+            }
+        };
+        tag_inside(&mut self.whole, &mut meta);
+        let ring = &mut self.tx.ring;
+        let (free, all) = (ring.free(), ring.slots() - 1);
+        // What never finds room is put as far as there is some; all else waits for it.
+        if self.finisher.slots(ring, &self.whole, meta).is_some_and(|needed| free < needed && needed <= all) {
+            self.refused = free;
+            return 0;
+        }
+        let put = self.finisher.put(ring, free, &self.whole, meta);
+        if let Some((reason, n)) = put.dropped {
+            self.dropped.add(reason, n.into());
+        }
+        self.rx.ring.batch(slots).release(slots);
+        slots
+    }
+
+    fn finish(&mut self) -> u32 {
+        let mut taken = 0;
+        loop {
+            match self.finish_next() {
+                0 => return taken,
+                slots => taken += slots,
+            }
+        }
+    }
+
+    /// Counts so far.
+    fn counted(&mut self) -> Forwarded {
+        self.rx.refresh();
+        let mut count = self.count;
+        count.refused = self.rx.counters().dropped;
+        count.dropped = self.tx.counters().dropped;
+        count.dropped.merge(&self.dropped);
+        count.finished = self.finisher.done();
+        count
     }
 }
 
@@ -195,7 +272,12 @@ pub fn bridge(
         for from in [0, 1] {
             let (rx, tx) = (ports[from].take_rx(q), ports[1 - from].take_tx(q));
             let (Some(rx), Some(tx)) = (rx, tx) else { continue };
-            ways.push(ForwardPath { from, rx, tx, count: Forwarded::default(), full: false, refused: 0 });
+            let to = ports[1 - from].info();
+            let finisher = Finisher::new(to.caps, to.largest);
+            let (count, dropped) = (Forwarded::default(), Drops::default());
+            let way =
+                ForwardPath { from, rx, tx, count, full: false, refused: 0, finisher, dropped, whole: Vec::new() };
+            ways.push(way);
         }
     }
     for way in &ways {
@@ -208,11 +290,14 @@ pub fn bridge(
     let mut machine = Bridge { ways, names, burst: config.burst, stopped: false, patience: 0, report, next: 0, output };
     run(&mut machine, &mut Waiter::new(config.wait), stop);
     let mut sums = [Forwarded::default(); 2];
-    for way in &machine.ways {
-        let sum = &mut sums[way.from];
-        sum.frames += way.count.frames;
-        sum.bytes += way.count.bytes;
-        sum.by_swap |= way.count.by_swap;
+    for way in &mut machine.ways {
+        let (count, sum) = (way.counted(), &mut sums[way.from]);
+        sum.frames += count.frames;
+        sum.bytes += count.bytes;
+        sum.by_swap |= count.by_swap;
+        sum.refused.merge(&count.refused);
+        sum.dropped.merge(&count.dropped);
+        sum.finished.merge(&count.finished);
     }
     Ok(sums)
 }

@@ -28,7 +28,9 @@ pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, verify_f
 pub use headers::{Headers, Ip, Version};
 pub use lro::{Lro, LroConfig, Merged, Piece, Pushed, Received};
 pub use rss::{DEFAULT_KEY, HashTypes, KEY_LEN, Rss, RssError, SYMMETRIC_KEY, Toeplitz};
-pub use segment::{MAX_HEADER, MAX_PAYLOAD, Prepared, SegmentError, Segments, header_len};
+pub use segment::{
+    GSO_ECN, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, MAX_HEADER, MAX_PAYLOAD, Prepared, SegmentError, Segments, header_len,
+};
 pub use sink::{Frames, Sink};
 pub use steer::{Action, FlowKey, Match, Rule, SteerError, Steering};
 pub use vlan::{

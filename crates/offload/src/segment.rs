@@ -13,11 +13,13 @@ use linerate_sum::Sum;
 use super::sink::{Frames, Sink};
 
 /// VIRTIO_NET_HDR_GSO_TCPV4.
-pub(super) const GSO_TCPV4: u8 = 1;
+pub const GSO_TCPV4: u8 = 1;
 /// VIRTIO_NET_HDR_GSO_TCPV6.
-pub(super) const GSO_TCPV6: u8 = 4;
+pub const GSO_TCPV6: u8 = 4;
 /// VIRTIO_NET_HDR_GSO_UDP_L4.
-const GSO_UDP_L4: u8 = 5;
+pub const GSO_UDP_L4: u8 = 5;
+/// VIRTIO_NET_HDR_GSO_ECN, in addition to TCP's: the first segment has CWR. The template says so itself.
+pub const GSO_ECN: u8 = 0x80;
 
 /// Longest header template in bytes: Ethernet, three tags, IPv6 with some extension headers, TCP with all its options.
 pub const MAX_HEADER: usize = 256;
@@ -161,11 +163,8 @@ impl<'a> Segments<'a> {
     ///
     /// [`SegmentError::Kind`] and those of [`new`](Self::new).
     pub fn from_meta(template: &[u8], payload: &'a [&'a [u8]], meta: &Meta) -> Result<Self, SegmentError> {
-        /// VIRTIO_NET_HDR_GSO_ECN: the first segment has CWR; the template says so itself.
-        const ECN: u8 = 0x80;
-
         let segments = Self::new(template, payload, meta.gso_size)?;
-        let fits = meta.gso_type & !ECN == segments.headers.gso_type();
+        let fits = meta.gso_type & !GSO_ECN == segments.headers.gso_type();
         if fits { Ok(segments) } else { Err(SegmentError::Kind(meta.gso_type)) }
     }
 

@@ -34,7 +34,8 @@ pub enum DropReason {
     SamePort,
     /// The frame was sent by a monitor port, which only watches others.
     Monitor,
-    /// The frame needs segmentation, which the destination port does not do.
+    /// The frame's metadata asks for a checksum or a segmentation that the destination port does not do, and that cannot
+    /// be done on the way because it does not fit the frame.
     Unfinished,
 }
 

@@ -28,6 +28,7 @@ mod chain;
 mod class;
 mod counters;
 mod error;
+mod finish;
 #[cfg(target_os = "linux")]
 mod frames;
 #[cfg(fuzzing)]
@@ -59,6 +60,7 @@ mod write;
 
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
+pub use finish::{Finished, Finisher, Put, tag_inside};
 pub use grammar::{COMMON, option_rows};
 pub use hint::nearest;
 pub use info::{Caps, Filter, Info, Link};

@@ -269,8 +269,9 @@ impl RxBatch<'_> {
 /// Moves the first `n` frames from a receive batch to a transmit batch by swapping their buffers, and commits and
 /// releases both. None, with nothing done, if they cannot be swapped (two regions, or another process's): then copy.
 ///
-/// Returns the number of released slots and how many of those were committed; bad and void slots are not sent on.
-pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32, u32)> {
+/// Returns the number of released slots and how many of those were committed; bad and void slots are not sent on. Ends before
+/// a frame whose metadata `takes` says no to.
+pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32, takes: impl Fn(&Meta) -> bool) -> Option<(u32, u32)> {
     if rx.ring.raw.region.id() != tx.ring.raw.region.id() || !rx.ring.may_swap || !tx.ring.may_swap {
         return None;
     }
@@ -284,6 +285,9 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
         }
         // The slot that ended the run: not a plain one, or one of the rings ended here.
         let from = rx.ring.head.wrapping_add(i);
+        if rx.meta(i).is_some_and(|meta| !takes(&meta)) {
+            break;
+        }
         let word = rx.checked(i);
         i += 1;
         let Ok(word) = word else { continue };
@@ -300,8 +304,8 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
     }
     rx.ring.swapped |= sent > 0;
     tx.commit(sent);
-    rx.release(n);
-    Some((n, sent))
+    rx.release(i);
+    Some((i, sent))
 }
 
 /// Exchanges buffers from the `i`th received and the `to`th free slot on, as long as slots are plain and hold the

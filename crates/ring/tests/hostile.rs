@@ -135,7 +135,7 @@ mod safe_code {
         }
         a.sync(&mut tx, |_| true);
         b.sync(&mut rx);
-        assert_eq!(forward(rx.batch(5), tx2.reserve(5), 5), Some((5, 5)));
+        assert_eq!(forward(rx.batch(5), tx2.reserve(5), 5, |_| true), Some((5, 5)));
         drop((rx, b));
         a.reset(&mut tx);
         let mut after = [buffers(&tx), buffers(&tx2)].concat();
@@ -385,7 +385,7 @@ mod another_process {
             a.sync(&mut far, |_| true);
             b.sync(&mut rx);
             if round == 0 {
-                assert_eq!(forward(rx.batch(40), tx.reserve(40), 40), Some((40, 40)));
+                assert_eq!(forward(rx.batch(40), tx.reserve(40), 40, |_| true), Some((40, 40)));
             }
             for n in 0..rx.available() {
                 assert_eq!(receive(&mut rx).unwrap(), [round, u8::try_from(n).unwrap()]);

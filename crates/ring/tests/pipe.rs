@@ -142,7 +142,7 @@ fn swapped_buffers_travel_and_come_home() {
         send(&mut tx1, &n.to_le_bytes(), false);
         a1.sync(&mut tx1, |_| true);
         b1.sync(&mut rx1);
-        assert_eq!(forward(rx1.batch(8), tx2.reserve(8), 8), Some((1, 1)));
+        assert_eq!(forward(rx1.batch(8), tx2.reserve(8), 8, |_| true), Some((1, 1)));
         b1.sync(&mut rx1);
         a2.sync(&mut tx2, |_| true);
         b2.sync(&mut rx2);

@@ -9,6 +9,7 @@ mod fcoe_ip;
 mod fcoe_kernel;
 mod fcoe_rig;
 mod fcoe_status;
+mod forwarders;
 mod help;
 mod interrupted;
 mod made;

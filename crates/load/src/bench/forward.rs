@@ -41,7 +41,7 @@ fn measure(time: u64) -> Result<f64, Missing> {
         sender.sync();
         let before = clock.now();
         from.sync();
-        let moved = forward(from.ring.batch(BATCH), to.ring.reserve(BATCH), BATCH);
+        let moved = forward(from.ring.batch(BATCH), to.ring.reserve(BATCH), BATCH, |_| true);
         to.sync();
         from.sync();
         spent += clock.now() - before;

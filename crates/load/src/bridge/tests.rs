@@ -1,6 +1,7 @@
 use super::*;
 use crate::frame::{Flow, FlowRange, Layout, Mark, Payload, Template};
 use linerate_port::open_all;
+use linerate_ring::Meta;
 use std::net::IpAddr;
 use std::thread;
 use std::time::Instant;
@@ -111,4 +112,107 @@ fn ports_with_different_queues_are_refused() {
     let config = BridgeConfig { burst: 1, wait: WaitMode::Sleep, report: None };
     let line = bridge(&mut [a, b], config, &stop, &output).unwrap_err();
     assert!(line.contains("2 queues") && !line.contains('\n'), "{line}");
+}
+
+/// A super-frame of TCP with this payload, and what its metadata says.
+fn super_frame(payload: &[u8], gso_size: u16) -> (Vec<u8>, Meta) {
+    let total = u16::try_from(40 + payload.len()).unwrap().to_be_bytes();
+    let ip = [0x45, 0, total[0], total[1], 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    let tcp = [0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 1, 0, 0, 0, 0, 0];
+    let ethernet = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    let asked = Meta {
+        gso_type: 1,
+        gso_size,
+        hdr_len: 54,
+        flags: Meta::NEEDS_CSUM,
+        csum_start: 34,
+        csum_offset: 16,
+        ..Meta::default()
+    };
+    ([&ethernet[..], &ip, &tcp, payload].concat(), asked)
+}
+
+/// Segments and plain frames, over a ring that holds only some of them at a time.
+#[test]
+fn what_the_second_port_does_not_do_is_done_on_the_way_and_nothing_is_lost() {
+    let names = ["cable:fin-a{1", "cable:fin-a}1", "cable:fin-b{1,slots=64", "cable:fin-b}1,slots=64"];
+    let apart = [open_all(&names[..2]).unwrap(), open_all(&names[2..]).unwrap()];
+    finishes(apart, false);
+    let mut left = open_all(&names).unwrap();
+    let right = left.split_off(2);
+    finishes([left, right], true);
+}
+
+fn finishes([mut left, mut right]: [Vec<Port>; 2], by_swap: bool) {
+    let (mut a, mut b) = (left.remove(0).take_tx(0).unwrap(), right.remove(1).take_rx(0).unwrap());
+    let mut between = [left.remove(0), right.remove(0)];
+    let stop = Stop::new().unwrap();
+    let output = Arc::new(Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, &stop));
+    let config = BridgeConfig { burst: 100, wait: WaitMode::Sleep, report: None };
+    let asked = stop.clone();
+    let bridging = thread::spawn(move || bridge(&mut between, config, &asked, &output).unwrap());
+    let bodies: Vec<Vec<u8>> = (0..200u8).map(|n| vec![n; 1 + 40 * usize::from(n)]).collect();
+    let tagged = Meta { vlan_tci: 7, ..Meta::default() };
+    let all: Vec<(Vec<u8>, Meta)> = bodies
+        .iter()
+        .enumerate()
+        .map(|(n, body)| {
+            let (frame, asked) = super_frame(body, 1000);
+            if n % 20 == 19 {
+                // Nothing is asked for.
+                (frame[..60.min(frame.len())].to_vec(), Meta::default())
+            } else if n % 20 == 9 {
+                (frame[..60.min(frame.len())].to_vec(), tagged)
+            } else {
+                (frame, asked)
+            }
+        })
+        .collect();
+    let (mut sent, mut got, mut chain) = (0, Vec::new(), Vec::new());
+    let wanted: usize =
+        all.iter().map(|(frame, meta)| if meta.gso_size == 0 { 1 } else { (frame.len() - 54).div_ceil(1000) }).sum();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while got.len() < wanted {
+        assert!(Instant::now() < deadline, "{} of {wanted}", got.len());
+        if let Some((frame, meta)) = all.get(sent) {
+            let slots: Vec<&[u8]> = frame.chunks(1700).collect();
+            let n = u32::try_from(slots.len()).unwrap();
+            let mut batch = a.ring.reserve(n);
+            if batch.len() == n {
+                for (i, part) in (0..).zip(slots) {
+                    assert!(batch.put(i, part));
+                    batch.set(i, part.len(), if i + 1 < n { flags::MOREFRAG } else { 0 });
+                }
+                if *meta != Meta::default() {
+                    batch.set_meta(0, *meta);
+                }
+                batch.commit(n);
+                sent += 1;
+            }
+        }
+        a.sync();
+        take(&mut b, &mut chain, &mut got);
+        thread::yield_now();
+    }
+    stop.ask(0);
+    let [forth, _] = bridging.join().unwrap();
+    let mut came = got.iter();
+    for (frame, meta) in &all {
+        if meta.vlan_tci == 7 {
+            assert_eq!(*came.next().unwrap(), [&frame[..12], &[0x81, 0, 0, 7], &frame[12..]].concat());
+            continue;
+        }
+        if *meta == Meta::default() {
+            assert_eq!(came.next().unwrap(), frame);
+            continue;
+        }
+        for part in frame[54..].chunks(1000) {
+            let segment = came.next().unwrap();
+            assert_eq!(segment[54..], *part);
+            assert_eq!(linerate_offload::verify_checksums(segment, &[]), linerate_offload::Verdict::Good);
+        }
+    }
+    assert_eq!((forth.frames, forth.dropped.total(), forth.refused.total()), (wanted as u64, 0, 0));
+    assert_eq!(forth.by_swap, by_swap);
+    assert_eq!((forth.finished.tso, forth.finished.segments), (180, wanted as u64 - 20));
 }

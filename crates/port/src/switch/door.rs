@@ -7,7 +7,7 @@
 //! the frames that it had published, and removes the port.
 
 use super::hello::{Hello, Wrong};
-use super::member::Policy;
+use super::member::{PROGRAM, Policy};
 use super::vale::{is_name, socket_name};
 use super::{MOST_PORTS, Plug, Switch};
 use crate::cable::{
@@ -15,7 +15,7 @@ use crate::cable::{
 };
 use crate::class::priorities_of;
 use crate::error::{Cause, OpenError};
-use crate::info::{Caps, Link};
+use crate::info::Link;
 use crate::sys::seqpacket as socket;
 use linerate_ring::{Bell, Foreign};
 use std::io;
@@ -373,7 +373,7 @@ impl Porter {
         let bell = side.watcher.clone();
         self.residents.push(Resident { name: name.clone(), peer: Some(peer), side: Arc::downgrade(&side), bell });
         let path = "another process of this user".to_owned();
-        let (caps, life) = (Caps::default(), Some(side));
+        let (caps, life) = (PROGRAM, Some(side));
         let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, keep: None };
         self.shared.arrived().push(plug);
         self.shared.any.store(true, Release);

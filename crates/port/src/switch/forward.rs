@@ -12,8 +12,8 @@ use super::table::{Key, PortId};
 use super::vlan::{Leave, TPID};
 use crate::chain::{MAX_SLOTS, slots_for};
 use crate::counters::{DropReason, Drops};
-use linerate_offload::complete_checksum;
-use linerate_ring::{Alike, Meta, flags};
+use crate::finish::Put;
+use linerate_ring::{Alike, flags};
 use linerate_wire::{Priority, VlanTag};
 
 /// Longest frame: a super-frame of 64 KiB with its headers and tags.
@@ -322,10 +322,10 @@ impl Switch {
             let count = self.count_mut(from);
             count.received += 1;
             count.received_bytes += whole.len() as u64;
-            count.copies += targets.len() as u64;
             count.flooded += u64::from(known.is_none());
             for target in &targets {
-                self.put(target, whole, head);
+                let copies = self.put(target, whole, head);
+                self.count_mut(from).copies += copies;
             }
         }
         self.targets = targets;
@@ -381,72 +381,43 @@ impl Switch {
         true
     }
 
-    /// Puts a copy into a port's ring, or counts the reason that it cannot.
-    fn put(&mut self, target: &Target, whole: &Whole, head: Head) {
-        let Some(member) = self.members[usize::from(target.to)].as_mut() else { return };
+    /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that it became.
+    fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
+        let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 1 };
         let priority = head.priority();
-        match member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed) {
-            Ok(len) => {
-                member.count.sent += 1;
-                member.count.sent_bytes += len as u64;
-                member.count.priorities[priority.index()].sent += 1;
-            }
-            Err(reason) => member.count.drop_copies(reason, priority, 1),
-        }
+        let put = member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed);
+        let sent = u64::from(put.frames);
+        member.count.sent += sent;
+        member.count.sent_bytes += put.bytes;
+        member.count.priorities[priority.index()].sent += sent;
+        let Some((reason, dropped)) = put.dropped else { return sent };
+        member.count.drop_copies(reason, priority, dropped.into());
+        sent + u64::from(dropped)
     }
 }
 
 impl Member {
-    /// Puts a copy of a frame into a ring, in its outgoing form; returns its bytes. `changed`: buffer for a changed
-    /// frame.
-    fn put(
-        &mut self,
-        priority: Priority,
-        leave: Leave,
-        tagged: bool,
-        whole: &Whole,
-        changed: &mut Vec<u8>,
-    ) -> Result<usize, DropReason> {
+    /// Puts a copy of a frame into a ring, in its outgoing form. `changed`: buffer for a changed frame.
+    fn put(&mut self, priority: Priority, leave: Leave, tagged: bool, whole: &Whole, changed: &mut Vec<u8>) -> Put {
         let mut meta = whole.meta;
-        let is_super = meta.is_some_and(|meta| meta.gso_type != 0);
-        // Between programs, open checksums stay open, with the request in the metadata.
-        let resident = self.life.is_some();
-        if is_super && !resident && !self.caps.gso {
-            return Err(DropReason::Unfinished);
-        }
-        let open = !resident && !self.caps.checksum && meta.is_some_and(|meta| meta.flags & Meta::NEEDS_CSUM != 0);
-        let bytes = if leave == Leave::AsItCame && !open {
+        let bytes = if leave == Leave::AsItCame {
             &whole.bytes
         } else {
             retag(changed, &whole.bytes, &mut meta, leave, tagged);
-            if let Some(meta) = meta.filter(|_| open) {
-                // A checksum outside of the frame is left alone.
-                let _ = complete_checksum(changed, &[], &meta);
-            }
             &*changed
         };
-        if bytes.len() > self.largest && !is_super {
-            return Err(DropReason::TooLong);
-        }
         let (queue, keep) = (self.queue_of(priority), self.keeps_room(priority));
-        let outlet = self.outlets.get_mut(queue).ok_or(DropReason::NoReceiver)?;
-        let usable = outlet.tx.ring.usable();
-        let parts = slots_for(bytes.len(), usable).ok_or(DropReason::TooManyFragments)?;
-        if outlet.room(parts, keep) < parts {
-            return Err(DropReason::NoRoom);
+        let Some(outlet) = self.outlets.get_mut(queue) else { return Put::none(DropReason::NoReceiver) };
+        let ring = &outlet.tx.ring;
+        // A super-frame may become as many frames as there is room for.
+        let is_super = meta.is_some_and(|meta| meta.gso_type != 0);
+        let wanted = if is_super { ring.slots() } else { slots_for(bytes.len(), ring.usable()).unwrap_or(1) };
+        let room = outlet.room(wanted, keep);
+        let put = self.finisher.put(&mut outlet.tx.ring, room, bytes, meta);
+        if put.frames > 0 {
+            outlet.moved();
         }
-        let mut batch = outlet.tx.ring.reserve(parts);
-        for (k, part) in (0..parts).zip(bytes.chunks(usable)) {
-            let fits = batch.frame(k).write(0, part);
-            debug_assert!(fits, "cut to what a buffer holds");
-            batch.set(k, part.len(), if k + 1 < parts { flags::MOREFRAG } else { 0 });
-        }
-        if let Some(meta) = meta.filter(|_| resident || self.caps.checksum) {
-            batch.set_meta(0, meta);
-        }
-        batch.commit(parts);
-        outlet.moved();
-        Ok(bytes.len())
+        put
     }
 }
 

@@ -5,11 +5,16 @@ use super::vlan::Vlans;
 use crate::cable::Side;
 use crate::class::{PATIENCE, queue_of};
 use crate::counters::{DropReason, Drops};
+use crate::finish::{Finished, Finisher};
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
 use linerate_wire::Priority;
 use std::sync::Arc;
+
+/// Capabilities of a program's port: between programs, what a frame's metadata asks for stays asked.
+pub(super) const PROGRAM: Caps =
+    Caps { checksum: true, gso: true, uso: true, scatter: true, metadata: true, pause: false, filters: false };
 
 /// Policy of a port at the switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +66,8 @@ pub struct PortCounters {
     pub sent_bytes: u64,
     /// Copies meant for the port that did not get into its ring.
     pub dropped: Drops,
+    /// Requests in the metadata of these copies that were carried out, because the port does not.
+    pub finished: Finished,
     /// Counters by priority.
     pub priorities: [PriorityCounters; Priority::COUNT],
 }
@@ -77,6 +84,7 @@ impl PortCounters {
         self.sent_bytes += other.sent_bytes;
         self.refused.merge(&other.refused);
         self.dropped.merge(&other.dropped);
+        self.finished.merge(&other.finished);
         for (mine, theirs) in self.priorities.iter_mut().zip(&other.priorities) {
             mine.sent += theirs.sent;
             mine.dropped += theirs.dropped;
@@ -160,7 +168,7 @@ pub(super) struct Member {
     /// Path to the port, in words.
     pub(super) path: String,
     pub(super) policy: Policy,
-    pub(super) caps: Caps,
+    pub(super) finisher: Finisher,
     /// Longest frame, without FCS.
     pub(super) largest: usize,
     pub(super) sources: Vec<Source>,
@@ -218,6 +226,7 @@ impl Member {
     /// Counters of the port, including the rings' own refusals.
     pub(super) fn counters(&self) -> PortCounters {
         let mut count = self.count;
+        count.finished = self.finisher.done();
         self.sources.iter().for_each(|source| count.refused.merge(&source.rx.counters().dropped));
         count
     }

@@ -36,6 +36,7 @@ pub use vlan::Vlans;
 use crate::cable::Side;
 use crate::counters::DropReason;
 use crate::error::{Cause, OpenError};
+use crate::finish::Finisher;
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
@@ -171,7 +172,7 @@ impl Switch {
             name: plug.name,
             path: plug.path,
             policy: plug.policy,
-            caps: plug.caps,
+            finisher: Finisher::new(plug.caps, plug.largest),
             largest: plug.largest,
             sources: plug.rx.into_iter().map(Source::new).collect(),
             outlets: plug.tx.into_iter().map(Outlet::new).collect(),

@@ -1,6 +1,7 @@
 //! One frame gathered from its slots, and the changes for its output: its tag, a checksum left open.
 
 use super::vlan::Leave;
+use crate::finish::tag_inside;
 use linerate_offload::{TAG_LEN, insert_tag, tag_inserted, tag_stripped};
 use linerate_ring::{Frame, Meta};
 use linerate_wire::{EtherType, VlanTag};
@@ -56,15 +57,7 @@ impl Whole {
 
     /// Inserts a tag that came in the metadata into the frame.
     pub(super) fn tag_inside(&mut self) {
-        let Some(meta) = &mut self.meta else { return };
-        let tci = std::mem::take(&mut meta.vlan_tci);
-        if tci != 0 && self.bytes.len() >= ETHERNET {
-            insert(&mut self.bytes, tci);
-            *meta = tag_inserted(*meta);
-        }
-        if *meta == Meta::default() {
-            self.meta = None;
-        }
+        tag_inside(&mut self.bytes, &mut self.meta);
     }
 }
 

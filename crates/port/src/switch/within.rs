@@ -2,14 +2,14 @@
 //! copied from the sender's ring into the receivers', under the switch's lock, batch by batch.
 
 use super::inlet::Committed;
-use super::member::{Policy, SourceState};
+use super::member::{PROGRAM, Policy, SourceState};
 use super::table::PortId;
 use super::vale::Address;
 use super::{Passed, Plug, Switch};
 use crate::cable::{self, Ready, Shape, Side};
 use crate::counters::TxCounters;
 use crate::error::{Cause, OpenError};
-use crate::info::{Caps, Link};
+use crate::info::Link;
 use crate::kind::{Context, Spec};
 use crate::port::Parts;
 use crate::queue::{TxEngine, TxQueue};
@@ -70,7 +70,7 @@ pub(super) fn open(
         name: address.port.to_owned(),
         path: "within this process".into(),
         policy,
-        caps: Caps { scatter: true, metadata: true, ..Caps::default() },
+        caps: PROGRAM,
         largest: shape.mtu + 22,
         rx: Vec::new(),
         tx: out,

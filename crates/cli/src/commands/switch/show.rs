@@ -57,7 +57,13 @@ fn rate(n: u64, seconds: f64) -> String {
 fn not_carried(port: &PortReport) -> String {
     let (refused, mut dropped) = (port.count.refused, port.count.dropped);
     dropped.merge(&port.fate.lost);
-    format!("in: {}; out: {}", reasons(refused.iter()), reasons(dropped.iter()))
+    let finished = port.count.finished;
+    let finished = if finished == Default::default() {
+        String::new()
+    } else {
+        format!("; finished: {}", reasons(finished.iter()))
+    };
+    format!("in: {}; out: {}{finished}", reasons(refused.iter()), reasons(dropped.iter()))
 }
 
 /// Ledger of all frames and address table, in a few lines.
@@ -104,6 +110,7 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
             "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
             "copies": count.copies, "refused": map(count.refused.iter()),
             "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
+            "finished": map(count.finished.iter()),
             "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
             "priorities": count.priorities.iter().map(priority).collect::<Vec<_>>(),
         })

@@ -119,3 +119,63 @@ fn a_receiver_that_has_taken_all_has_room_for_frames_that_keep_some_free() {
         assert_eq!(b.ledger().dropped.total(), 0);
     }
 }
+
+/// A super-frame of TCP, and what its metadata says.
+fn super_frame(payload: usize, gso_size: u16) -> (Vec<u8>, Meta) {
+    let mut bytes = tcp(payload);
+    for (n, byte) in (0u8..=250).cycle().zip(&mut bytes[54..]) {
+        *byte = n;
+    }
+    bytes[..6].copy_from_slice(&mac(2));
+    bytes[6..12].copy_from_slice(&mac(1));
+    (bytes, Meta { gso_type: 1, gso_size, hdr_len: 54, ..OPEN })
+}
+
+#[test]
+fn a_super_frame_is_segmented_for_a_port_that_does_not_segment() {
+    let mut b = Bench::new(&[("a", vlans("10")), ("b", vlans("10")), ("t", vlans("t10"))]);
+    let (bytes, meta) = super_frame(10_500, 1000);
+    send_parts(&mut b, "a", &bytes, 1700, Some(meta));
+    let (plain, tagged) = (b.receive("b"), b.receive("t"));
+    assert_eq!(plain.iter().map(Vec::len).collect::<Vec<_>>(), [&[1054; 10][..], &[554]].concat());
+    for (segment, tagged) in plain.iter().zip(&tagged) {
+        assert_eq!(linerate_offload::verify_checksums(segment, &[]), linerate_offload::Verdict::Good);
+        assert_eq!([&segment[..12], &[0x81, 0, 0, 10], &segment[12..]].concat(), *tagged);
+    }
+    assert_eq!(plain.iter().flat_map(|segment| segment[54..].to_vec()).collect::<Vec<_>>(), bytes[54..]);
+    assert_eq!(tagged.len(), 11);
+    let ledger = b.ledger();
+    assert_eq!((ledger.received, ledger.copies, ledger.sent), (1, 22, 22));
+    assert_eq!(b.count("b").finished.iter().collect::<Vec<_>>(), [("tso", 1), ("segments", 11)]);
+    // The ring holds 63: of 100 segments, the rest finds no room.
+    let (bytes, meta) = super_frame(50_000, 500);
+    send_parts(&mut b, "a", &bytes, 1700, Some(meta));
+    assert_eq!(b.receive("b").len(), 63);
+    assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 37);
+    b.ledger();
+}
+
+#[test]
+fn metadata_that_does_not_fit_its_frame_is_dropped_with_a_reason() {
+    let mut b = Bench::plain(&["a", "b"]);
+    let (bytes, meta) = super_frame(3000, 1000);
+    let lies = [
+        Meta { gso_size: 0, ..meta },
+        Meta { gso_type: 4, ..meta },
+        Meta { gso_type: 3, ..meta },
+        Meta { gso_type: 5, ..meta },
+        Meta { gso_type: 0x7f, ..meta },
+        Meta { gso_type: 0, csum_start: 3053, csum_offset: 16, ..meta },
+    ];
+    for (n, lie) in (1..).zip(lies) {
+        send_parts(&mut b, "a", if lie.gso_type == 0 { &bytes[..100] } else { &bytes }, 1700, Some(lie));
+        assert_eq!((b.receive("b"), b.count("b").dropped.of(DropReason::Unfinished)), (vec![], n), "{lie:?}");
+    }
+    // A longer segment than the link carries, and a frame that is no super-frame.
+    for (meta, n) in [(Meta { gso_size: 2000, ..meta }, 1), (Meta { gso_type: 0, gso_size: 0, ..meta }, 2)] {
+        send_parts(&mut b, "a", &bytes, 1700, Some(meta));
+        assert_eq!((b.receive("b"), b.count("b").dropped.of(DropReason::TooLong)), (vec![], n));
+    }
+    assert_eq!(b.count("b").finished, Default::default());
+    b.ledger();
+}
