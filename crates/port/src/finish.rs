@@ -177,13 +177,14 @@ impl Finisher {
             return Put::none(DropReason::TooLong);
         }
         let Some(each) = SlotWriter::slots(ring, longest) else { return Put::none(DropReason::TooManyFragments) };
-        let frames = all.min(room / each);
-        let mut writer = SlotWriter::new(ring, frames * each);
-        let mut bytes = 0;
-        for _ in 0..frames {
-            let Some(len) = segments.write_next(&mut writer) else { break };
+        let most = all.min(room / each);
+        let mut writer = SlotWriter::new(ring, most * each);
+        let (mut frames, mut bytes) = (0, 0);
+        while frames < most
+            && let Some(len) = segments.write_next(&mut writer)
+        {
             writer.end(len, None);
-            bytes += len as u64;
+            (frames, bytes) = (frames + 1, bytes + len as u64);
         }
         writer.commit();
         Put { frames, bytes, dropped: (frames < all).then_some((DropReason::NoRoom, all - frames)) }

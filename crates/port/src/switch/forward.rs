@@ -322,10 +322,11 @@ impl Switch {
             let count = self.count_mut(from);
             count.received += 1;
             count.received_bytes += whole.len() as u64;
+            count.copies += targets.len() as u64;
             count.flooded += u64::from(known.is_none());
             for target in &targets {
-                let copies = self.put(target, whole, head);
-                self.count_mut(from).copies += copies;
+                let more = self.put(target, whole, head);
+                self.count_mut(from).copies += more;
             }
         }
         self.targets = targets;
@@ -381,18 +382,23 @@ impl Switch {
         true
     }
 
-    /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that it became.
+    /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that a
+    /// super-frame became besides.
     fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
-        let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 1 };
+        let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 0 };
         let priority = head.priority();
         let put = member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed);
         let sent = u64::from(put.frames);
         member.count.sent += sent;
         member.count.sent_bytes += put.bytes;
         member.count.priorities[priority.index()].sent += sent;
-        let Some((reason, dropped)) = put.dropped else { return sent };
-        member.count.drop_copies(reason, priority, dropped.into());
-        sent + u64::from(dropped)
+        let dropped = put.dropped.map_or(0, |(reason, dropped)| {
+            member.count.drop_copies(reason, priority, dropped.into());
+            u64::from(dropped)
+        });
+        // Of other frames one copy is counted on either side, independently.
+        let is_super = whole.meta.is_some_and(|meta| meta.gso_type != 0);
+        if is_super { (sent + dropped).saturating_sub(1) } else { 0 }
     }
 }
 
