@@ -136,7 +136,9 @@ impl<'a> Segments<'a> {
     ///
     /// [`SegmentError`] gives the reason for which the request cannot be segmented.
     pub fn new(template: &[u8], payload: &'a [&'a [u8]], gso_size: u16) -> Result<Self, SegmentError> {
-        Self::over(&Prepared::new(template)?, payload, gso_size)
+        let headers = Prepared::new(template)?;
+        let left = check(&headers, payload, gso_size)?;
+        Ok(Self { headers, payload, offset: 0, left, size: gso_size.into(), first: true })
     }
 
     /// Like [`new`](Self::new), with headers that were prepared before: nothing is parsed.
@@ -145,15 +147,8 @@ impl<'a> Segments<'a> {
     ///
     /// [`SegmentError::Payload`] and [`SegmentError::Size`]; all else was found out when the headers were prepared.
     pub fn over(headers: &Prepared, payload: &'a [&'a [u8]], gso_size: u16) -> Result<Self, SegmentError> {
-        let left = payload.iter().try_fold(0_usize, |sum, slice| sum.checked_add(slice.len())).unwrap_or(usize::MAX);
-        if left == 0 || left > MAX_PAYLOAD {
-            return Err(SegmentError::Payload(left));
-        }
-        let size = usize::from(gso_size);
-        if size == 0 || headers.ip_len(size) > usize::from(u16::MAX) {
-            return Err(SegmentError::Size(gso_size));
-        }
-        Ok(Self { headers: headers.clone(), payload, offset: 0, left, size, first: true })
+        let left = check(headers, payload, gso_size)?;
+        Ok(Self { headers: headers.clone(), payload, offset: 0, left, size: gso_size.into(), first: true })
     }
 
     /// Like [`new`](Self::new), with the `gso_size` of a super-frame's metadata, whose `gso_type` must match the
@@ -195,6 +190,19 @@ impl<'a> Segments<'a> {
         }
         sum
     }
+}
+
+/// Checks payload and size of a request with these headers; gives the number of bytes of payload.
+fn check(headers: &Prepared, payload: &[&[u8]], gso_size: u16) -> Result<usize, SegmentError> {
+    let left = payload.iter().try_fold(0_usize, |sum, slice| sum.checked_add(slice.len())).unwrap_or(usize::MAX);
+    if left == 0 || left > MAX_PAYLOAD {
+        return Err(SegmentError::Payload(left));
+    }
+    let size = usize::from(gso_size);
+    if size == 0 || headers.ip_len(size) > usize::from(u16::MAX) {
+        return Err(SegmentError::Size(gso_size));
+    }
+    Ok(left)
 }
 
 #[cfg(test)]

@@ -49,18 +49,18 @@ pub struct Prepared {
     tagged: bool,
     network_part: Network,
     transport_part: Transport,
-    /// Sum of the pseudo-header, without the length.
-    pseudo_sum: Sum,
-    /// Sum of the pseudo-header and the transport header, without the fields that differ.
-    transport_sum: Sum,
+    /// Folded sum of the pseudo-header, without the length.
+    pseudo_sum: u16,
+    /// Folded sum of the pseudo-header and the transport header, without the fields that differ.
+    transport_sum: u16,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Network {
-    /// Identification of the next frame, and the sum of the header without identification, length and checksum.
+    /// Identification of the next frame, and the folded sum of the header without identification, length and checksum.
     V4 {
         ident: u16,
-        sum: Sum,
+        sum: u16,
     },
     V6,
 }
@@ -116,7 +116,7 @@ impl Prepared {
                 let ident = u16::from_be_bytes([header[4], header[5]]);
                 header[2..6].fill(0);
                 header[10..12].fill(0);
-                Network::V4 { ident, sum: *Sum::new().add_bytes(header) }
+                Network::V4 { ident, sum: Sum::new().add_bytes(header).fold() }
             }
             Version::V6 => Network::V6,
         };
@@ -128,8 +128,8 @@ impl Prepared {
             tagged: headers.tag.is_some(),
             network_part,
             transport_part,
-            pseudo_sum,
-            transport_sum,
+            pseudo_sum: pseudo_sum.fold(),
+            transport_sum: transport_sum.fold(),
         })
     }
 
@@ -200,8 +200,8 @@ impl Prepared {
     pub(super) fn fill(&mut self, turn: Turn, len: usize, payload: Sum) -> &[u8] {
         self.patch_network(length(self.ip_len(len)));
         let transport_len = length(self.len - self.transport + len);
-        let mut sum = self.transport_sum;
-        sum.add_u16(transport_len);
+        let mut sum = Sum::new();
+        sum.add_u16(self.transport_sum).add_u16(transport_len);
         let header = &mut self.bytes[self.transport..];
         match &mut self.transport_part {
             Transport::Tcp(tcp) => {
@@ -223,8 +223,7 @@ impl Prepared {
         let header = &mut self.bytes[self.network..];
         match &mut self.network_part {
             Network::V4 { ident, sum } => {
-                let mut sum = *sum;
-                let checksum = sum.add_u16(length).add_u16(*ident).finish();
+                let checksum = Sum::new().add_u16(*sum).add_u16(length).add_u16(*ident).finish();
                 header[2..4].copy_from_slice(&length.to_be_bytes());
                 header[4..6].copy_from_slice(&ident.to_be_bytes());
                 header[10..12].copy_from_slice(&checksum.to_be_bytes());
@@ -246,8 +245,8 @@ impl Prepared {
             Transport::Udp => udp::CHECKSUM,
         };
         // Whoever completes the checksum wants the sum of the pseudo-header in its field.
-        let mut pseudo = self.pseudo_sum;
-        pseudo.add_u16(length(self.len - self.transport + payload));
+        let mut pseudo = Sum::new();
+        pseudo.add_u16(self.pseudo_sum).add_u16(length(self.len - self.transport + payload));
         let field = self.transport + csum_offset;
         frame.bytes[field..field + 2].copy_from_slice(&pseudo.fold().to_be_bytes());
         let [hdr_len, csum_start, csum_offset] = [self.len, self.transport, csum_offset].map(length);

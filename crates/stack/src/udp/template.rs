@@ -30,19 +30,26 @@ pub(crate) struct Template {
     /// Longest payload that needs no fragments, and fits one slot.
     most: u16,
     words: [u64; WORDS],
-    /// Bytes of the headers, and offsets of the IP and the UDP header.
-    len: usize,
-    ip: usize,
-    udp: usize,
     v6: bool,
+    tagged: bool,
     /// Request to the adapter; if there is one, the payload is not summed here.
     request: Option<Meta>,
-    ip_sum: Sum,
-    udp_sum: Sum,
+    /// Folded sums of the constant parts.
+    ip_sum: u16,
+    udp_sum: u16,
+}
+
+/// Offsets of the IP header without and with a VLAN tag, bytes.
+const PLAIN: usize = 14;
+const TAGGED: usize = 18;
+
+/// Offset of the UDP header behind the IP header's.
+const fn udp_at(ip: usize, v6: bool) -> usize {
+    ip + if v6 { 40 } else { 20 }
 }
 
 /// Sets a 16-bit field in the words, which must be 0 before.
-#[inline]
+#[inline(always)]
 fn put(words: &mut [u64; WORDS], at: usize, value: u16) {
     words[at / 8] |= u64::from(value) << (48 - 8 * (at % 8));
 }
@@ -60,7 +67,9 @@ impl Template {
         let most = u16::try_from(most).map_or(MOST, |most| most.min(MOST));
         let (from, to) = ends;
         let v6 = to.is_ipv6();
-        let udp = ip + if v6 { 40 } else { 20 };
+        let tagged = ip == TAGGED;
+        let udp = udp_at(ip, v6);
+        debug_assert!((tagged || ip == PLAIN) && head.len() == udp + 8, "headers from Ethernet to UDP");
         let mut bytes = [0; 8 * WORDS];
         bytes[..head.len()].copy_from_slice(head);
         // Fields that differ from datagram to datagram.
@@ -85,7 +94,7 @@ impl Template {
         ip_sum.add_bytes(&bytes[ip..ip + 20]);
         let word = |i: usize| u64::from_be_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap_or_default());
         let words = std::array::from_fn(word);
-        Self { to, valid, until, most, words, len: head.len(), ip, udp, v6, request, ip_sum, udp_sum }
+        Self { to, valid, until, most, words, v6, tagged, request, ip_sum: ip_sum.fold(), udp_sum: udp_sum.fold() }
     }
 
     /// Destination of the datagrams.
@@ -109,7 +118,7 @@ impl Template {
     /// Bytes of the headers.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        udp_at(if self.tagged { TAGGED } else { PLAIN }, self.v6) + 8
     }
 
     /// Request to the adapter.
@@ -120,42 +129,55 @@ impl Template {
 
     /// Writes headers and payload.
     #[inline]
-    pub(crate) fn write(&self, frame: &mut Frame<'_>, ident: u16, (body, UdpLen(udp_len)): (&[u8], UdpLen)) {
+    pub(crate) fn write(&self, frame: &mut Frame<'_>, ident: u16, datagram: (&[u8], UdpLen)) {
+        match (self.v6, self.tagged) {
+            (false, false) => self.write_at::<PLAIN, false>(frame, ident, datagram),
+            (false, true) => self.write_at::<TAGGED, false>(frame, ident, datagram),
+            (true, false) => self.write_at::<PLAIN, true>(frame, ident, datagram),
+            (true, true) => self.write_at::<TAGGED, true>(frame, ident, datagram),
+        }
+    }
+
+    /// The same for one layout: with constant offsets the words stay in registers, which takes half the instructions.
+    #[inline]
+    fn write_at<const IP: usize, const V6: bool>(
+        &self,
+        frame: &mut Frame<'_>,
+        ident: u16,
+        (body, UdpLen(udp_len)): (&[u8], UdpLen),
+    ) {
+        let udp = udp_at(IP, V6);
+        let len = udp + 8;
         let mut words = self.words;
-        if self.v6 {
-            put(&mut words, self.ip + 4, udp_len);
+        if V6 {
+            put(&mut words, IP + 4, udp_len);
         } else {
-            let mut sum = self.ip_sum;
-            sum.add_u16(udp_len + 20).add_u16(ident);
-            put(&mut words, self.ip + 2, udp_len + 20);
-            put(&mut words, self.ip + 4, ident);
-            put(&mut words, self.ip + 10, sum.finish());
+            let ip_len = udp_len + 20;
+            put(&mut words, IP + 2, ip_len);
+            put(&mut words, IP + 4, ident);
+            put(&mut words, IP + 10, Sum::new().add_u16(self.ip_sum).add_u16(ip_len).add_u16(ident).finish());
         }
         // The length is summed twice: in the pseudo-header and in the UDP header.
-        let mut sum = self.udp_sum;
-        put(&mut words, self.udp + 4, udp_len);
+        let mut sum = Sum::new();
+        sum.add_u16(self.udp_sum).add_u16(udp_len);
+        put(&mut words, udp + 4, udp_len);
         if self.request.is_some() {
             // Sum of the pseudo-header only; the adapter sums the ports.
-            sum.add_u16(udp_len);
-            put(&mut words, self.udp + 6, sum.fold());
+            put(&mut words, udp + 6, sum.fold());
         } else {
-            sum.add_u16(udp_len).add_u16(udp_len).add_bytes(body);
             // A sum of zero is sent as all ones: zero means no checksum (RFC 768).
-            put(
-                &mut words,
-                self.udp + 6,
-                match sum.finish() {
-                    0 => 0xffff,
-                    sum => sum,
-                },
-            );
+            let sum = match sum.add_u16(udp_len).add_bytes(body).finish() {
+                0 => 0xffff,
+                sum => sum,
+            };
+            put(&mut words, udp + 6, sum);
         }
         // The last word may reach into the payload, which is written next.
         let mut whole = true;
-        for (i, word) in words[..self.len.div_ceil(8)].iter().enumerate() {
+        for (i, word) in words[..len.div_ceil(8)].iter().enumerate() {
             whole &= frame.write_u64(8 * i, *word);
         }
-        whole &= frame.write(self.len, body);
+        whole &= frame.write(len, body);
         debug_assert!(whole, "slots hold at least the headers and the payload that was allowed");
     }
 }
