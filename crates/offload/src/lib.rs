@@ -20,7 +20,7 @@ mod testing;
 
 pub use checksum::{
     ChecksumError, Verdict, closed, complete_checksum, fill_checksums, fill_ipv4_checksum, pseudo_header, requested,
-    verify_checksums, verify_parsed,
+    seems_open, verify_checksums, verify_parsed,
 };
 pub use class::TrafficClass;
 use fc::fc_hash;

@@ -110,6 +110,16 @@ impl Finisher {
         }
     }
 
+    /// Number of frames that a frame becomes, from its length alone: what [`Finisher::put`] makes is compared with it.
+    pub(crate) fn frames(&self, frame: &[u8], meta: Option<Meta>) -> u64 {
+        match (meta.filter(|meta| !self.segments(meta.gso_type)), header_len(frame)) {
+            (Some(meta), Ok(headers)) if meta.gso_size > 0 => {
+                (frame.len() - headers).div_ceil(meta.gso_size.into()).max(1) as u64
+            }
+            _ => 1,
+        }
+    }
+
     /// Number of slots of a ring that a frame is given, whole or in segments; None if it cannot be put.
     #[must_use]
     pub fn slots(&self, ring: &TxRing, frame: &[u8], meta: Option<Meta>) -> Option<u32> {
@@ -190,3 +200,6 @@ impl Finisher {
         Put { frames, bytes, dropped: (frames < all).then_some((DropReason::NoRoom, all - frames)) }
     }
 }
+
+#[cfg(test)]
+mod tests;

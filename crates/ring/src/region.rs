@@ -13,6 +13,7 @@ pub use buffer::Buffer;
 use crate::cell::{MetaCell, SlotCell, SlotWord};
 use crate::claim::{Claim, Half, next_id};
 use crate::error::RegionError;
+use crate::frame::Frame;
 use crate::layout::{self, NetmapIf, NetmapRing};
 use crate::sys::closing::Foreign;
 use crate::sys::{self, HUGE, Mapping, Page};
@@ -248,6 +249,20 @@ impl Region {
     #[must_use]
     pub fn buffer_memory(&self) -> (NonNull<u8>, usize) {
         (self.at(self.buf_area), self.buffers as usize * self.buf_size as usize)
+    }
+
+    /// The first `len` bytes of a buffer in hand; None if it is another region's or holds fewer.
+    #[inline]
+    pub fn frame<'a>(&'a self, buffer: &'a mut Buffer, len: usize) -> Option<Frame<'a>> {
+        if !buffer.is_of(self) || len > self.usable() {
+            return None;
+        }
+        // SAFETY: a buffer's index is below the region's count (`Buffer::from_index`), so its data lies in the mapping, which
+        // lives as long as the region. Nobody else holds the buffer while it is borrowed.
+        unsafe {
+            let at = self.data().add(buffer.index() as usize * self.buf_size as usize);
+            Some(Frame::new(at, len, self.sharing() == Sharing::Shared))
+        }
     }
 
     /// The start of the first buffer's data (behind the headroom).
@@ -557,5 +572,28 @@ mod tests {
         assert!(region.take_buffers(9).is_err());
         assert_eq!(region.take_buffers(8).unwrap(), BUFFERS_RESERVED);
         assert!(region.take_buffers(1).is_err());
+    }
+
+    #[test]
+    fn a_buffer_in_hand_is_read_and_written_in_its_own_region_only() {
+        for sharing in [Sharing::Private, Sharing::Shared] {
+            if cfg!(miri) && sharing == Sharing::Shared {
+                continue;
+            }
+            let room = Region::ring_room(64);
+            let config = RegionConfig { buf_size: 512, buffers: 8, ring_bytes: room, sharing, huge: false };
+            let [region, other] = [(); 2].map(|()| Region::new(&config).unwrap());
+            let mut buffers = region.extra_buffers(2).unwrap();
+            let usable = region.usable();
+            for (n, buffer) in (1u8..).zip(&mut buffers) {
+                assert!(other.frame(buffer, 10).is_none() && region.frame(buffer, usable + 1).is_none());
+                let mut frame = region.frame(buffer, usable).unwrap();
+                assert!(frame.write(0, &vec![n; usable]) && !frame.write(1, &vec![n; usable]));
+                assert_eq!(frame.bytes().is_some(), sharing == Sharing::Private, "a shared one is copied");
+            }
+            for (n, buffer) in (1u8..).zip(&mut buffers) {
+                assert_eq!(region.frame(buffer, 200).unwrap().to_vec(), [n; 200]);
+            }
+        }
     }
 }

@@ -34,6 +34,23 @@ fn without_a_history_no_file_is_written() {
     assert_eq!(files(dir.path()), 0);
 }
 
+/// Regression: `cable-2p` failed since the counters of a result are a list. A measurement may be thrown away, because the
+/// machine changed meanwhile; none may fail.
+#[test]
+fn no_bench_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_linerate"))
+        .current_dir(dir.path())
+        .args(["bench", "--time", "50", "--rounds", "1", "--json"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let run = RunResult::from_json(text.lines().last().unwrap()).unwrap();
+    let failed: Vec<_> = run.tests.iter().filter(|test| !test.failures.is_empty()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(run.tests.len() > 20, "{text}");
+}
+
 #[test]
 fn a_history_grows_by_one_line_a_bench_in_the_form_of_the_one_that_is_kept() {
     let dir = tempfile::tempdir().unwrap();

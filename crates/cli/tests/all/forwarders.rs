@@ -16,57 +16,103 @@ fn bytes(n: usize) -> Vec<u8> {
     (0..n).map(|i| u8::try_from((i * 31 + i / 251) % 256).unwrap_or(0)).collect()
 }
 
-#[test]
-fn the_kernels_tcp_passes_from_packet_to_xdp() {
-    let made = || linerate_skip::permitted(Namespace::quiet(), |e| e.cause == Cause::Capability);
-    let (Some(between), Some(a), Some(b)) = (made(), made(), made()) else { return };
-    let ends = [("fa", "ea", &a, ADDRESS[0]), ("fb", "eb", &b, ADDRESS[1])];
-    let pairs = ends.map(|(ours, theirs, ns, address)| {
-        let pair = between.run_in(|| VethPair::new([ours, theirs], 1, 1500)).unwrap().unwrap();
-        between.run_in(|| Rtnetlink::open().unwrap().move_to(theirs, ns).unwrap()).unwrap();
-        ns.run_in(|| {
-            let mut net = Rtnetlink::open().unwrap();
-            net.set_up("lo", true).unwrap();
-            net.add_address(theirs, address, 24).unwrap();
-            net.set_up(theirs, true).unwrap();
-        })
-        .unwrap();
-        pair
-    });
-    // XDP does not say which checksums are open: that end of the pair completes its own.
-    let off = b.run_in(|| Command::new("ethtool").args(["-K", "eb", "tx", "off"]).output().unwrap()).unwrap();
-    assert!(off.status.success(), "{off:?}");
-    let switch = format!("tcp-{}", std::process::id());
-    for command in [
-        &["bridge", "-i", "packet:fa", "-i", "xdp:fb"][..],
-        &["switch", &switch, "--attach", "packet:fa", "--attach", "xdp:fb"],
-    ] {
-        let mut program = Command::new(BINARY);
-        program.args(command);
-        let mut forwarder = between.run_in(|| Process::start(program)).unwrap();
-        forwarder.until(if command[0] == "bridge" { "by exchanging buffers" } else { "attach to it" });
-        let (sent, back) = (bytes(8 << 20), bytes(1 << 20));
-        let listener = b.run_in(|| TcpListener::bind((ADDRESS[1], 7000)).unwrap()).unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let (mut stream, _) = listener.accept().unwrap();
-                let mut got = vec![0; sent.len()];
-                stream.set_read_timeout(Some(LIMIT)).unwrap();
-                stream.read_exact(&mut got).unwrap();
-                assert!(got == sent, "{}: every byte", command[0]);
-                stream.write_all(&back).unwrap();
-            });
-            let stream = a.run_in(|| TcpStream::connect_timeout(&(ADDRESS[1], 7000).into(), LIMIT).unwrap()).unwrap();
-            stream.set_write_timeout(Some(LIMIT)).unwrap();
-            stream.set_read_timeout(Some(LIMIT)).unwrap();
-            (&stream).write_all(&sent).unwrap();
-            let mut got = vec![0; back.len()];
-            (&stream).read_exact(&mut got).unwrap();
-            assert!(got == back, "{}: every byte back", command[0]);
-        });
-        let said = forwarder.stop();
-        assert!(said.contains("tso ") && said.contains("checksums "), "{said}");
-        assert!(!said.contains("unfinished"), "{said}");
+/// A kernel in a namespace, and the port before it.
+struct End<'a> {
+    ns: &'a Namespace,
+    /// What the forwarder opens, and the kernel's interface.
+    port: String,
+    interface: String,
+    _pair: Option<VethPair>,
+}
+
+impl<'a> End<'a> {
+    /// `kind` may have options behind a comma. Interfaces of a veth pair are made here; a TAP interface is made by who
+    /// opens it, and gets to its kernel by [`End::up`].
+    fn new(kind: &str, n: usize, ns: &'a Namespace, between: &Namespace) -> Self {
+        let (kind, options) = kind.split_once(',').map_or((kind, String::new()), |(kind, o)| (kind, format!(",{o}")));
+        let (ours, theirs) = (format!("f{n}"), format!("e{n}"));
+        if kind == "tap" {
+            return Self { ns, port: format!("tap:{ours}{options}"), interface: ours, _pair: None };
+        }
+        let pair = between.run_in(|| VethPair::new([&ours, &theirs], 1, 1500)).unwrap().unwrap();
+        between.run_in(|| Rtnetlink::open().unwrap().move_to(&theirs, ns).unwrap()).unwrap();
+        Self { ns, port: format!("{kind}:{ours}{options}"), interface: theirs, _pair: Some(pair) }
     }
-    drop(pairs);
+
+    /// Gives the interface to the kernel, if it has not got it, and an address.
+    fn up(&self, between: &Namespace, address: Ipv4Addr) {
+        if self._pair.is_none() {
+            between.run_in(|| Rtnetlink::open().unwrap().move_to(&self.interface, self.ns).unwrap()).unwrap();
+        }
+        let set = || {
+            let mut net = Rtnetlink::open().unwrap();
+            net.add_address(&self.interface, address, 24).unwrap();
+            net.set_up(&self.interface, true).unwrap();
+        };
+        self.ns.run_in(set).unwrap();
+    }
+}
+
+/// Sends bytes there and others back by the kernels' TCP.
+fn talk(what: &str, a: &Namespace, b: &Namespace) {
+    let (sent, back) = (bytes(8 << 20), bytes(1 << 20));
+    let listener = b.run_in(|| TcpListener::bind((ADDRESS[1], 7000)).unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut got = vec![0; sent.len()];
+            stream.set_read_timeout(Some(LIMIT)).unwrap();
+            stream.read_exact(&mut got).unwrap_or_else(|e| panic!("{what}: {e}"));
+            assert!(got == sent, "{what}: every byte");
+            stream.write_all(&back).unwrap();
+        });
+        let stream = a.run_in(|| TcpStream::connect_timeout(&(ADDRESS[1], 7000).into(), LIMIT));
+        let stream = stream.unwrap().unwrap_or_else(|e| panic!("{what}: {e}"));
+        stream.set_write_timeout(Some(LIMIT)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        (&stream).write_all(&sent).unwrap();
+        let mut got = vec![0; back.len()];
+        (&stream).read_exact(&mut got).unwrap_or_else(|e| panic!("{what}, back: {e}"));
+        assert!(got == back, "{what}: every byte back");
+    });
+}
+
+#[test]
+fn the_kernels_tcp_passes_between_all_kinds_of_interfaces() {
+    let made = || linerate_skip::permitted(Namespace::quiet(), |e| e.cause == Cause::Capability);
+    for kinds in [
+        ["packet", "packet"],
+        ["packet", "xdp"],
+        ["xdp", "packet"],
+        ["xdp", "xdp"],
+        ["tap", "packet"],
+        ["tap,gso=on", "packet"],
+        ["tap,gso=on", "xdp"],
+        ["xdp", "tap,gso=on"],
+        ["packet", "tap"],
+        ["tap,gso=on", "tap"],
+    ] {
+        for forwarder in ["bridge", "switch"] {
+            let (Some(between), Some(a), Some(b)) = (made(), made(), made()) else { return };
+            let what = format!("{forwarder} from {} to {}", kinds[0], kinds[1]);
+            let ends = [End::new(kinds[0], 0, &a, &between), End::new(kinds[1], 1, &b, &between)];
+            let [from, to] = [&ends[0].port, &ends[1].port];
+            let switch = format!("tcp-{}", std::process::id());
+            let mut program = Command::new(BINARY);
+            match forwarder {
+                "bridge" => program.args(["bridge", "-i", from, "-i", to]),
+                _ => program.args(["switch", &switch, "--attach", from, "--attach", to]),
+            };
+            let mut running = between.run_in(|| Process::start(program)).unwrap();
+            running.until(if forwarder == "bridge" { "by exchanging buffers" } else { "attach to it" });
+            ends.iter().zip(ADDRESS).for_each(|(end, address)| end.up(&between, address));
+            talk(&what, &a, &b);
+            let said = running.stop();
+            // A TAP interface takes all requests: `gso=on` is about what the kernel sends there.
+            let asks = kinds[0] != "tap" && kinds[1] == "xdp";
+            assert!(said.contains("checksums ") || !asks, "{what}: {said}");
+            assert!(said.contains("tso ") || !asks || kinds[0] == "xdp", "{what}: {said}");
+            assert!(!said.contains("unfinished"), "{what}: {said}");
+        }
+    }
 }

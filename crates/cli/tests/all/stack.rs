@@ -323,6 +323,39 @@ fn the_kernel_reaches_a_host_by_all_queues() {
     }
 }
 
+/// Regression: datagrams that the kernel sends as one super-frame (UDP_SEGMENT) arrived as one datagram.
+#[test]
+fn datagrams_that_the_kernel_sends_at_once_arrive_each_by_itself() {
+    const TRAIN: &str = "import socket,sys
+for family, to in ((socket.AF_INET, sys.argv[1]), (socket.AF_INET6, sys.argv[2])):
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    s.connect((to, 7))
+    s.send(b'met'); s.recv(9)
+    s.setsockopt(17, 103, 1000)
+    body = bytes(i % 251 for i in range(4500))
+    s.send(body)
+    back = [s.recv(65536) for _ in range(5)]
+    assert sorted(back) == sorted(body[i:i + 1000] for i in range(0, 4500, 1000)), [len(b) for b in back]
+print('met')";
+    if !are_installed(&["python3"]) {
+        return;
+    }
+    for (kind, port) in [("packet", "packet:vb"), ("tap", "tap:va,gso=on")] {
+        let Some(mut link) = link(kind, false) else { return };
+        if let Some(pair) = &link._pair {
+            pair.set_offloads(KERNEL, Offloads { tx_checksum: true, tso: true, gso: true, gro: true }).unwrap();
+        }
+        link.port = port.to_owned();
+        let host = Host::start(&link, "");
+        let said = link.ns.run_in(|| Command::new("timeout").args(["60", "python3", "-c", TRAIN, V4, V6]).output());
+        let said = said.unwrap().unwrap();
+        assert!(said.status.success(), "{kind}: {}", String::from_utf8_lossy(&said.stderr));
+        let (_, counters) = host.stop();
+        assert_eq!([counter(&counters, "echo.sent"), counter(&counters, "unexplained")], [12, 0], "{kind}: {counters}");
+    }
+}
+
 /// Tagged frames are four bytes longer; the kernel strips the tags and passes them as metadata, or leaves them in the
 /// frame.
 #[test]

@@ -2,7 +2,7 @@
 
 use super::roof;
 use super::{Bench, How, Missing, Peer, Setting, config, quietly, rate_and_frames, sent_and_checked};
-use linerate_result::Unit;
+use linerate_result::{RunResult, Unit};
 use std::process::{Command, Stdio};
 
 pub(super) const TWO_THREADS: Bench = Bench {
@@ -69,10 +69,10 @@ fn two_processes(setting: &Setting) -> Result<f64, Missing> {
     let sent = quietly(config(setting, &format!("{cable}{{1"))).and_then(|finished| rate_and_frames(&finished));
     let out = receiver.wait_with_output().map_err(|e| failed(&e))?;
     let (rate, frames) = sent?;
-    let said: serde_json::Value = serde_json::from_slice(&out.stdout).map_err(|e| failed(&e))?;
-    let test = &said["tests"][0];
-    let received = test["ledger"]["received"].as_u64().unwrap_or(0);
-    let corrupt = test["counters"]["check.corrupt"].as_u64().unwrap_or(u64::MAX);
+    let said = RunResult::from_json(&String::from_utf8_lossy(&out.stdout)).map_err(|e| failed(&e))?;
+    let Some(test) = said.tests.first() else { return Err(failed(&"the receiver made no test")) };
+    let received = test.ledger.as_ref().and_then(|ledger| ledger.received).unwrap_or(0);
+    let corrupt = test.counters.total("check.corrupt").ok_or_else(|| failed(&"the receiver checked nothing"))?;
     if !out.status.success() || corrupt != 0 || received != frames {
         return Err(Missing::Failed(format!("of {frames} frames {received} arrived, {corrupt} of them corrupt")));
     }

@@ -382,8 +382,8 @@ impl Switch {
         true
     }
 
-    /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that a
-    /// super-frame became besides.
+    /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that there are to
+    /// be besides, if it is a super-frame.
     fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 0 };
         let priority = head.priority();
@@ -392,13 +392,12 @@ impl Switch {
         member.count.sent += sent;
         member.count.sent_bytes += put.bytes;
         member.count.priorities[priority.index()].sent += sent;
-        let dropped = put.dropped.map_or(0, |(reason, dropped)| {
+        if let Some((reason, dropped)) = put.dropped {
             member.count.drop_copies(reason, priority, dropped.into());
-            u64::from(dropped)
-        });
-        // Of other frames one copy is counted on either side, independently.
-        let is_super = whole.meta.is_some_and(|meta| meta.gso_type != 0);
-        if is_super { (sent + dropped).saturating_sub(1) } else { 0 }
+        }
+        // What was refused as a whole is one copy; all else is counted independently of what was put.
+        let refused = put.frames == 0 && put.dropped.is_some_and(|(_, dropped)| dropped == 1);
+        if refused { 0 } else { member.finisher.frames(&whole.bytes, whole.meta) - 1 }
     }
 }
 

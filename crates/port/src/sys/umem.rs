@@ -4,7 +4,7 @@
 //! begins where a slot's does.
 
 use super::xsk::{METADATA, Request};
-use linerate_ring::{Buffer, HEADROOM, OwnTx, Region, TxRing};
+use linerate_ring::{Buffer, Frame, HEADROOM, OwnTx, Region, TxRing};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -84,6 +84,12 @@ impl Umem {
             *byte = unsafe { at.add(k).cast::<AtomicU8>().as_ref() }.load(Relaxed);
         }
         self.write(buffer.index(), &scratch[..len]);
+    }
+
+    /// The first `len` bytes of received data in a buffer; None if it is another region's or holds fewer.
+    #[inline]
+    pub(crate) fn frame<'a>(&'a self, buffer: &'a mut Buffer, len: usize) -> Option<Frame<'a>> {
+        self.region.frame(buffer, len)
     }
 
     fn at(&self, buffer: u32, offset: usize) -> NonNull<u8> {

@@ -4,7 +4,7 @@ use super::node::{NetError, Options};
 use crate::line::Arrivals;
 use crate::random::random;
 use linerate_nic::{Control, Flags, NicTx, RxFrame};
-use linerate_offload::Verdict;
+use linerate_offload::{Frames, GSO_ECN, GSO_UDP_L4, Segments, Verdict, header_len};
 use linerate_port::Link;
 use linerate_ring::{Frame, Meta};
 use linerate_stack::{Cidr, Config, Fills, Host, Transmit};
@@ -56,7 +56,7 @@ pub struct Ip {
     /// Generation of the settings that the host knows.
     known: u64,
     software: bool,
-    /// Bytes of a merged frame, from head to end.
+    /// Bytes of a merged frame, from head to end, or of a datagram out of a super-frame.
     merged: Vec<u8>,
 }
 
@@ -177,14 +177,38 @@ fn handle_changed(
     merged: &mut Vec<u8>,
     tx: &mut impl Transmit,
 ) {
+    let request = frame.meta().request;
     let meta = seen(&frame, software);
-    if frame.is_merged() {
+    if request.gso_type & !GSO_ECN == GSO_UDP_L4 {
+        handle_train(host, now, (frame.head(), &request), meta, merged, tx);
+    } else if frame.is_merged() {
         merged.clear();
         merged.extend_from_slice(frame.head());
         frame.pieces(|piece| merged.extend_from_slice(piece));
         host.handle(now, merged, meta, tx);
     } else {
         host.handle(now, frame.head(), meta, tx);
+    }
+}
+
+/// Processes the datagrams of a super-frame of UDP (Linux's UDP_SEGMENT), each by itself: to merge datagrams is to change
+/// what was sent, other than with TCP's bytes.
+fn handle_train(
+    host: &mut Host,
+    now: u64,
+    (frame, request): (&[u8], &Meta),
+    meta: Option<Meta>,
+    datagram: &mut Vec<u8>,
+    tx: &mut impl Transmit,
+) {
+    let headers = header_len(frame).unwrap_or(frame.len());
+    let (head, body) = frame.split_at(headers);
+    let payload = [body];
+    let Ok(mut segments) = Segments::from_meta(head, &payload, request) else { return host.malformed() };
+    while let Some(len) = segments.next_len() {
+        datagram.resize(len, 0);
+        segments.write_next(&mut datagram[..]);
+        host.handle(now, datagram, meta, tx);
     }
 }
 

@@ -18,8 +18,8 @@ impl Host {
         }
     }
 
-    /// Counts a frame that was longer than the largest possible one and was not kept.
-    pub fn too_long(&mut self) {
+    /// Counts a frame whose metadata contradicts it, so that nobody can tell what it is to be.
+    pub fn malformed(&mut self) {
         self.ip.link.counters.frames += 1;
         self.ip.link.counters.discard(Discard::Malformed);
     }

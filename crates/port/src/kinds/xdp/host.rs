@@ -102,36 +102,6 @@ impl Host {
     pub(super) fn needs_fragments(&self, usable: usize) -> bool {
         self.mtu + ETHERNET > usable
     }
-
-    /// Adds a note for a veth, which passes frames on with open checksums if the far end's stack was told to allow
-    /// them.
-    pub(super) fn tell_of_veth_checksums(&mut self) {
-        if self.link.kind != "veth" {
-            return;
-        }
-        let seen = self.link.peer.and_then(|index| self.netlink.link_at(index).ok());
-        let Some(peer) = seen else {
-            self.notes.push(format!(
-                "the far end of {} is in another network namespace: if its transmit checksum offload is on, frames that \
-                 its stack sends arrive with unfilled checksums; type 'ethtool -K PEER tx off' there",
-                self.link.name
-            ));
-            return;
-        };
-        let note = match Ethtool::open().and_then(|mut ethtool| ethtool.offloads(&peer.name)) {
-            Ok(offloads) if !offloads.tx_checksum => return,
-            Ok(_) => format!(
-                "{0}'s transmit checksum offload is on: frames that its stack sends arrive with unfilled checksums; type \
-                 'ethtool -K {0} tx off'",
-                peer.name
-            ),
-            Err(e) => format!(
-                "whether frames that {}'s stack sends arrive with unfilled checksums is unknown: {e}",
-                peer.name
-            ),
-        };
-        self.notes.push(note);
-    }
 }
 
 /// Error for EPERM: names the missing privilege.

@@ -12,7 +12,8 @@
 //! # Checksums
 //! A frame that asks for its checksum has the request before its data, in the buffer's headroom, where the driver
 //! (zero-copy) or the kernel (copy) completes it; otherwise the port notes that it does not, and the reason. AF_XDP
-//! segments nothing.
+//! segments nothing. A frame that arrives over a veth with its checksum open is recognised, and delivered with that
+//! request.
 //!
 //! # Trust in the kernel
 //! Indices are bounds-checked; each address from the kernel must lie in the memory and name a buffer that is really
@@ -26,6 +27,7 @@ mod checksums;
 mod device;
 mod host;
 mod moderation;
+mod opened;
 mod rx;
 #[cfg(test)]
 mod tests;
@@ -88,14 +90,14 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     context.left.insert(program, Box::new(up.attachment.clone()));
 
     let largest = host.largest(context.region.usable(), up.fragments);
-    host.tell_of_veth_checksums();
+    let open = host.link.kind == "veth";
     let interface = Arc::new(Interface::new(host.control, up.attachment.clone()));
     let (mut tx, mut rx, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
     for ((queue, (tx_ring, mut rx_ring)), (xsk, rings)) in host.queues.iter().zip(rings).zip(up.sockets) {
         let socket = Arc::new(Socket::new(*queue, xsk, interface.clone()));
         let sender =
             tx::XdpTx::new(&socket, (rings.tx, rings.completion), &umem, slots, largest, (up.shape, up.requests));
-        let receiver = rx::XdpRx::new(&socket, (rings.rx, rings.fill), &umem, &mut rx_ring);
+        let receiver = rx::XdpRx::new(&socket, (rings.rx, rings.fill), &umem, &mut rx_ring, open);
         // Frames come only from here on: the buffers for them are ready.
         up.attachment.steer(spec, *queue, &socket.xsk)?;
         tx.push(TxQueue::new(tx_ring, Box::new(sender)));
@@ -108,7 +110,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         mtu: host.mtu,
         largest,
         mac: host.link.mac,
-        caps: Caps { checksum: up.requests, scatter: true, filters: true, ..Caps::default() },
+        caps: Caps { checksum: up.requests, scatter: true, filters: true, metadata: open, ..Caps::default() },
         tx_queues: tx.len(),
         rx_queues: rx.len(),
         slots,

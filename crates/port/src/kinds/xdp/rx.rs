@@ -3,6 +3,7 @@
 use super::MOST_SLOTS;
 use super::device::Socket;
 use super::moderation::Moderation;
+use super::opened::Opened;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
 use crate::queue::RxEngine;
@@ -20,11 +21,11 @@ const LOOK_SOON: u32 = 256;
 const LOOK_ANYWAY: u32 = 4096;
 
 /// Part of a frame: the buffer of one descriptor.
-struct Part {
-    buffer: Buffer,
+pub(super) struct Part {
+    pub(super) buffer: Buffer,
     /// Offset of the data in the buffer.
     offset: usize,
-    len: usize,
+    pub(super) len: usize,
     more: bool,
 }
 
@@ -42,6 +43,8 @@ pub(super) struct XdpRx {
     dry: bool,
     moderation: Moderation,
     scratch: Box<[u8]>,
+    /// Frames may arrive with checksums that are open, and nothing says so.
+    open: Option<Opened>,
 }
 
 impl XdpRx {
@@ -51,6 +54,7 @@ impl XdpRx {
         (rx, fill): (Consumer<Desc>, Producer<u64>),
         umem: &Umem,
         ring: &mut RxRing,
+        open: bool,
     ) -> Self {
         let mut engine = Self {
             socket: socket.clone(),
@@ -63,6 +67,7 @@ impl XdpRx {
             dry: false,
             moderation: Moderation::new(Instant::now()),
             scratch: vec![0; ring.usable()].into(),
+            open: open.then(Opened::default),
         };
         if let Some(mut ring) = ring.own() {
             engine.refill(&mut ring);
@@ -133,13 +138,16 @@ impl XdpRx {
     /// Delivers the collected frame, for which there is room; returns the number of slots.
     #[inline]
     fn hand_over(&mut self, ring: &mut OwnRx<'_>) -> u32 {
-        let mut delivered = 0;
-        for Part { mut buffer, offset, len, more } in self.parts.drain(..) {
-            if offset != HEADROOM {
+        for Part { buffer, offset, len, .. } in &mut self.parts {
+            if *offset != HEADROOM {
                 // The driver put data of its own before the frame (a time-stamp, say).
-                self.umem.realign(&mut buffer, offset, len, &mut self.scratch);
+                self.umem.realign(buffer, *offset, *len, &mut self.scratch);
             }
-            let done = ring.deliver_buffer(buffer, len, if more { flags::MOREFRAG } else { 0 }, None);
+        }
+        let mut meta = self.open.as_mut().and_then(|open| open.request(&self.umem, &mut self.parts));
+        let mut delivered = 0;
+        for Part { buffer, len, more, .. } in self.parts.drain(..) {
+            let done = ring.deliver_buffer(buffer, len, if more { flags::MOREFRAG } else { 0 }, meta.take());
             debug_assert!(done.is_ok(), "free slots have no buffers, for all were lent");
             delivered += u32::from(done.is_ok());
         }

@@ -296,7 +296,7 @@ impl RxBench {
         let ((received, rx), (fill, filled)) = (ring(SLOTS), ring(SLOTS));
         let socket = socket();
         let mut ring = RxRing::new(&region, 0, SLOTS).unwrap();
-        let engine = XdpRx::new(&socket, (rx, fill), &Umem::new(&region), &mut ring);
+        let engine = XdpRx::new(&socket, (rx, fill), &Umem::new(&region), &mut ring, false);
         Self { engine, ring, count: RxCounters::default(), received, filled, socket, region }
     }
 
