@@ -172,7 +172,7 @@ pub fn seems_open(head: &[u8], len: usize) -> Option<Meta> {
     if pseudo_header(&headers, &ip, head, segment).fold() != stored {
         return None;
     }
-    let [csum_start, csum_offset] = [ip.transport, field].map(|at| u16::try_from(at).unwrap_or(u16::MAX));
+    let (csum_start, csum_offset) = (u16::try_from(ip.transport).ok()?, u16::try_from(field).ok()?);
     Some(Meta { flags: Meta::NEEDS_CSUM, csum_start, csum_offset, ..Meta::default() })
 }
 
