@@ -2,6 +2,7 @@
 //! by copy. What a frame's metadata asks for and the other port does not do is done on the way.
 
 use crate::pktgen::Output;
+use crate::ports::{Links, introduce};
 use linerate_port::saturating_ns;
 use linerate_port::{DropReason, Drops, Finished, Finisher, Port, RxQueue, TxQueue, tag_inside};
 use linerate_ring::{Gathered, flags, forward};
@@ -37,6 +38,23 @@ pub struct Forwarded {
     pub by_swap: bool,
 }
 
+impl Forwarded {
+    /// What was done on the way, and frames that were not carried, by reason; nothing that is empty.
+    #[must_use]
+    pub fn reasons(&self) -> Vec<(&'static str, String)> {
+        let list = |counts: &mut dyn Iterator<Item = (&'static str, u64)>| {
+            counts.map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
+        };
+        let mut all = vec![
+            ("finished on the way (done because the second port does not)", list(&mut self.finished.iter())),
+            ("not received", list(&mut self.refused.iter())),
+            ("not sent", list(&mut self.dropped.iter())),
+        ];
+        all.retain(|(_, list)| !list.is_empty());
+        all
+    }
+}
+
 /// One direction between two queues.
 struct ForwardPath {
     from: usize,
@@ -61,6 +79,9 @@ struct Bridge {
     patience: u64,
     report: Option<u64>,
     next: u64,
+    links: Links,
+    /// Time at which the links are looked at.
+    look: u64,
     output: Arc<Output>,
 }
 
@@ -68,6 +89,8 @@ struct Bridge {
 const LONGEST: usize = 65_536 + 64;
 /// Time limit for frames already taken to leave when the bridge is told to stop, nanoseconds.
 const FLUSH_NS: u64 = 200_000_000;
+/// Time between two looks at the links, nanoseconds.
+const LOOK_NS: u64 = 1_000_000_000;
 
 impl ForwardPath {
     /// Moves frames as far as there are any and there is room; true if it moved some, or can move more at once.
@@ -202,10 +225,25 @@ impl ForwardPath {
 }
 
 impl Bridge {
-    fn line(&self, way: &ForwardPath) -> String {
+    /// Prints a direction's counts so far.
+    fn report(&mut self, at: usize) {
+        let way = &mut self.ways[at];
+        let count = way.counted();
         let (from, to) = (&self.names[way.from], &self.names[1 - way.from]);
-        let how = if way.count.by_swap { "buffers exchanged" } else { "copied" };
-        format!("{from} -> {to}: {} packets {} bytes, {how}", way.count.frames, way.count.bytes)
+        let how = if count.by_swap { "buffers exchanged" } else { "copied" };
+        let mut line = format!("{from} -> {to}: {} packets {} bytes, {how}", count.frames, count.bytes);
+        for (what, list) in count.reasons() {
+            line += &format!("; {what}: {list}");
+        }
+        self.output.remark("main", 210, &line);
+    }
+
+    fn tell_links(&mut self) {
+        for way in &self.ways {
+            if let Some(line) = self.links.change(&self.names[way.from], way.rx.link()) {
+                self.output.remark("main", 220, &line);
+            }
+        }
     }
 }
 
@@ -218,9 +256,13 @@ impl Machine for Bridge {
             && now >= self.next
         {
             if self.next > 0 {
-                self.ways.iter().for_each(|way| self.output.remark("main", 210, &self.line(way)));
+                (0..self.ways.len()).for_each(|at| self.report(at));
             }
             self.next = now + every;
+        }
+        if now >= self.look {
+            self.look = now + LOOK_NS;
+            self.tell_links();
         }
         let pending: u32 = self.ways.iter().map(|way| way.tx.ring.pending()).sum();
         if self.stopped && (pending == 0 || now >= self.patience) {
@@ -230,7 +272,8 @@ impl Machine for Bridge {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        if self.stopped { Some(self.patience) } else { self.report.map(|_| self.next) }
+        let next = self.report.map_or(u64::MAX, |_| self.next);
+        Some(if self.stopped { self.patience } else { next.min(self.look) })
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
@@ -267,6 +310,7 @@ pub fn bridge(
     if a != b {
         return Err(format!("{} has {a} queues, {} has {b}; open both with as many (queues=, @N)", names[0], names[1]));
     }
+    ports.iter().for_each(|port| introduce(output, port));
     let mut ways = Vec::new();
     for q in 0..a {
         for from in [0, 1] {
@@ -287,7 +331,18 @@ pub fn bridge(
     }
     let report = config.report.map(saturating_ns);
     let output = output.clone();
-    let mut machine = Bridge { ways, names, burst: config.burst, stopped: false, patience: 0, report, next: 0, output };
+    let mut machine = Bridge {
+        ways,
+        names,
+        burst: config.burst,
+        stopped: false,
+        patience: 0,
+        report,
+        next: 0,
+        links: Links::default(),
+        look: 0,
+        output,
+    };
     run(&mut machine, &mut Waiter::new(config.wait), stop);
     let mut sums = [Forwarded::default(); 2];
     for way in &mut machine.ways {

@@ -7,6 +7,7 @@ pub mod fcoe;
 pub mod flags;
 pub mod frame;
 pub mod pktgen;
+pub mod ports;
 pub mod profile;
 pub mod switch;
 pub mod xdd;

@@ -37,6 +37,8 @@ pub enum DropReason {
     /// The frame's metadata asks for a checksum or a segmentation that the destination port does not do, and that cannot
     /// be done on the way because it does not fit the frame.
     Unfinished,
+    /// The frame's destination is one of the sixteen addresses that no bridge forwards (IEEE 802.1Q-2022, table 8-1).
+    Reserved,
 }
 
 /// All reasons in order, with their names.
@@ -57,6 +59,7 @@ const REASONS: [(DropReason, &str); linerate_ring::TOLD] = [
     (DropReason::SamePort, "same_port"),
     (DropReason::Monitor, "monitor"),
     (DropReason::Unfinished, "unfinished"),
+    (DropReason::Reserved, "reserved"),
 ];
 
 impl DropReason {

@@ -135,6 +135,10 @@ impl Finisher {
 
     /// Puts a frame into a ring, in at most `room` free slots.
     pub fn put(&mut self, ring: &mut TxRing, room: u32, frame: &[u8], meta: Option<Meta>) -> Put {
+        if frame.is_empty() {
+            // A slot of no bytes says that there is no frame.
+            return Put::none(DropReason::TooShort);
+        }
         let kind = meta.map_or(0, |meta| meta.gso_type & !GSO_ECN);
         if kind == 0 {
             return self.put_whole(ring, room, frame, meta, frame.len());

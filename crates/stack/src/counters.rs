@@ -73,7 +73,7 @@ pub struct Counters {
     pub frames: u64,
     /// Packets received from the host itself.
     pub looped: u64,
-    /// ARP and neighbour discovery messages processed.
+    /// Messages of ARP, neighbour discovery and multicast listener discovery processed.
     pub neighbours: u64,
     /// Fragments held until the others arrive. The last one is counted by the packet that it completes.
     pub fragments: u64,

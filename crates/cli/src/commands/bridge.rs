@@ -60,16 +60,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     for (from, to, way) in [(&a, &b, there), (&b, &a, back)] {
         let how = if way.by_swap { "exchanging buffers" } else { "copy" };
         output.line(&format!("Forwarded {from} -> {to}: {} packets {} bytes by {how}.", way.frames, way.bytes));
-        let list = |what, counts: Vec<(&str, u64)>| {
-            let list: Vec<_> = counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
-            (!list.is_empty()).then(|| format!("  {what}: {}.", list.join(", ")))
-        };
-        let lists = [
-            list("finished on the way (done because the second port does not)", way.finished.iter().collect()),
-            list("not received", way.refused.iter().collect()),
-            list("not sent", way.dropped.iter().collect()),
-        ];
-        lists.into_iter().flatten().for_each(|line| output.line(&line));
+        way.reasons().iter().for_each(|(what, list)| output.line(&format!("  {what}: {list}.")));
     }
     Ok(ended(&stop))
 }

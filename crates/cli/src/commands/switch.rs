@@ -8,6 +8,7 @@ use crate::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_load::pktgen::resolve;
+use linerate_load::ports::{Links, introduce};
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::switch::{Direction, Door, Policy, Switch};
 use linerate_port::{Spec, open_all};
@@ -56,6 +57,9 @@ struct Arguments {
     /// seconds, or is gone; 0: it moves with the first frame from another port (30 with --ports, else 0).
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=300))]
     mac_hold: Option<u32>,
+    /// Forward 01:80:c2:00:00:00 to 0f too: spanning tree, PAUSE, LACP, 802.1X and LLDP, which bridges drop.
+    #[arg(long)]
+    forward_reserved: bool,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -98,8 +102,10 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let door = Door::open(&arguments.name, guests)?;
     let mut switch = Switch::new();
     switch.hold_addresses(hold);
+    switch.forward_reserved(arguments.forward_reserved);
     if !names.is_empty() {
         for ((port, spec), policy) in open_all(&names)?.into_iter().zip(&specs).zip(policies) {
+            introduce(&output, &port);
             switch.attach(&spec.name, port, policy)?;
             door.reserve(&spec.name);
         }
@@ -111,7 +117,10 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mut job = SwitchJob { switch, door };
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut before = show::Before::default();
+    let mut links = Links::default();
     serve(&mut job, arguments.seconds, arguments.wait, &stop, &mut |job| {
+        let changes = job.switch.links().filter_map(|(name, link)| links.change(name, link));
+        changes.for_each(|line| output.remark("main", 110, &line));
         if live {
             output.line(&show::table(&job.switch, Some(&mut before)));
         }

@@ -116,3 +116,33 @@ fn the_kernels_tcp_passes_between_all_kinds_of_interfaces() {
         }
     }
 }
+
+#[test]
+fn paths_are_printed_and_links_that_go_and_come() {
+    let made = linerate_skip::permitted(Namespace::quiet(), |e| e.cause == Cause::Capability);
+    let Some(ns) = made else { return };
+    for forwarder in ["bridge", "switch"] {
+        let pairs =
+            [["f0", "e0"], ["f1", "e1"]].map(|names| ns.run_in(|| VethPair::new(names, 1, 1500)).unwrap().unwrap());
+        let name = format!("links-{}", std::process::id());
+        let mut program = Command::new(BINARY);
+        match forwarder {
+            "bridge" => program.args(["bridge", "-i", "packet:f0", "-i", "packet:f1"]),
+            _ => program.args(["switch", &name, "--attach", "packet:f0", "--attach", "packet:f1"]),
+        };
+        let mut running = ns.run_in(|| Process::start(program)).unwrap();
+        let path = running.until("packet:f1: ");
+        assert!(path.contains("AF_PACKET") && path.contains("frames up to"), "{path}");
+        running.until(if forwarder == "bridge" { "by exchanging buffers" } else { "attach to it" });
+        pairs[1].set_up("e1", false).unwrap();
+        running.until("f1: link down");
+        pairs[1].set_up("e1", true).unwrap();
+        running.until("f1: link up");
+        // The interface is deleted.
+        drop(pairs);
+        running.until("f0: link down");
+        let said = running.stop();
+        let times = |words| said.matches(words).count();
+        assert_eq!((times("f0: link down"), times("f1: link up")), (1, 1), "each change once: {said}");
+    }
+}

@@ -356,6 +356,39 @@ print('met')";
     }
 }
 
+/// Regression: without reports of its groups, a host behind a bridge that snoops hears no solicitations.
+#[test]
+fn a_host_behind_a_bridge_that_snoops_is_found_over_ipv6() {
+    let Some(link) = link("packet", false) else { return };
+    let bridge = "link add br0 type bridge mcast_snooping 1 mcast_querier 1 mcast_query_response_interval 100";
+    if let Err(why) = ip(&link.ns, bridge) {
+        linerate_skip::skip!("no bridge: {why}");
+        return;
+    }
+    for line in ["link set va master br0", "link set br0 up", "-6 addr add fd09::9/64 dev br0 nodad"] {
+        ip(&link.ns, line).unwrap();
+    }
+    // The bridge asks, and begins to look at who answers, after the time of an answer.
+    std::thread::sleep(Duration::from_secs(3));
+    let host = Host::start(&link, "");
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let said = run(&link.ns, "bridge mdb show dev br0");
+        let table = String::from_utf8_lossy(&said.stdout).into_owned();
+        // Its address, and its link-local one.
+        if table.contains("va grp ff02::1:ff00:2") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "no report: {table}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let said = run(&link.ns, &format!("ping -n -c 3 -i 0.2 -W 10 -I br0 {V6}"));
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(text.contains(" 3 received, 0% packet loss"), "{text}");
+    let (_, counters) = host.stop();
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
+}
+
 /// Tagged frames are four bytes longer; the kernel strips the tags and passes them as metadata, or leaves them in the
 /// frame.
 #[test]

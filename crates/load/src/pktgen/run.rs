@@ -197,10 +197,7 @@ fn introduce(common: &Common, ports: &[Port]) {
     }
     for port in ports {
         let info = port.info();
-        output.remark("main", 2900, &format!("{}: {}, frames up to {} bytes", info.name, info.path, info.largest));
-        for note in &info.notes {
-            output.remark("main", 2901, &format!("{}: {note}", info.name));
-        }
+        crate::ports::introduce(output, port);
         if config.verbose > 0 {
             let (tx, rx, slots) = (info.tx_queues, info.rx_queues, info.slots);
             output.remark("main", 2902, &format!("{}: {tx} tx and {rx} rx rings of {slots} slots", info.name));

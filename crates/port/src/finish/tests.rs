@@ -170,4 +170,7 @@ fn segments_beyond_the_room_are_counted_and_longer_ones_than_the_link_carries_re
         received(&mut tx, &mut rx);
     }
     assert_eq!(finisher.frames(&bytes, Some(Meta { gso_size: 0, ..meta })), 1);
+    // Found by the fuzzer: a slot without bytes is no frame.
+    assert_eq!(finisher.put(&mut tx.ring, 63, &[], Some(open)).dropped, Some((DropReason::TooShort, 1)));
+    assert_eq!((finisher.put(&mut tx.ring, 63, &[], None).frames, received(&mut tx, &mut rx).len()), (0, 0));
 }

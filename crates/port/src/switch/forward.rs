@@ -56,6 +56,13 @@ fn is_group(mac: u64) -> bool {
     mac >> 40 & 1 == 1
 }
 
+/// True if an address is one of 01-80-C2-00-00-00 to 0F, which are for the neighbour on the link: spanning tree, PAUSE,
+/// LACP, 802.1X, LLDP (IEEE 802.1Q-2022, table 8-1).
+#[inline]
+fn is_reserved(mac: u64) -> bool {
+    mac >> 4 == 0x0180_c200_0000 >> 4
+}
+
 /// Destination of a run of frames that can be carried unchanged.
 struct Destination {
     to: PortId,
@@ -137,7 +144,11 @@ impl Switch {
             return None;
         }
         let held = !self.learn(from, head.src, vid);
-        let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
+        let known = match is_group(head.dst) {
+            true if is_reserved(head.dst) => return None,
+            true => None,
+            false => self.table.find(Key::new(head.dst, vid)),
+        };
         let to = known.or_else(|| self.only_other(from, vid, head.tag))?;
         let member = self.members[usize::from(to)].as_ref()?;
         let simple = to != from
@@ -305,6 +316,11 @@ impl Switch {
             return true;
         };
         let held = !self.learn(from, head.src, vid);
+        if is_reserved(head.dst) && !self.forwards_reserved {
+            self.count_mut(from).held += u64::from(held);
+            self.refuse(from, DropReason::Reserved);
+            return true;
+        }
         let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
         if known == Some(from) {
             self.count_mut(from).held += u64::from(held);

@@ -93,6 +93,7 @@ pub struct Switch {
     live: Vec<PortId>,
     table: Table,
     mirrors: Vec<Mirror>,
+    forwards_reserved: bool,
     retired: Retired,
     /// Time of the last call, in ns.
     now: u64,
@@ -131,6 +132,7 @@ impl Switch {
             live: Vec::new(),
             table: Table::new(ADDRESSES, [secret(), secret()]),
             mirrors: Vec::new(),
+            forwards_reserved: false,
             retired: Retired::default(),
             now: 0,
             whole: Whole::default(),
@@ -192,6 +194,12 @@ impl Switch {
     /// for `seconds`, or is gone; 0, the default: it moves with the first frame that comes from elsewhere.
     pub fn hold_addresses(&mut self, seconds: u32) {
         self.table.hold(ticks(seconds));
+    }
+
+    /// Forwards the sixteen reserved addresses too (01-80-C2-00-00-00 to 0F), as a cable does; otherwise they are dropped, as
+    /// all bridges do: LLDP and LACP speak to the neighbour, and two switches must not hear each other's PAUSE.
+    pub fn forward_reserved(&mut self, on: bool) {
+        self.forwards_reserved = on;
     }
 
     /// Removes a port: frames that wait for it are lost and counted, addresses learned at it are forgotten.
@@ -319,6 +327,13 @@ impl Switch {
                 }
             }
         }
+    }
+
+    /// Names of the attached ports, and the states of their links; not of those that other processes have taken, which go
+    /// with their link.
+    pub fn links(&self) -> impl Iterator<Item = (&str, Link)> {
+        let attached = self.members.iter().flatten().filter(|member| member.life.is_none());
+        attached.filter_map(|member| Some((member.name.as_str(), member.sources.first()?.rx.link())))
     }
 
     /// True if a frame waits for room.

@@ -173,6 +173,28 @@ fn unknown_ones_are_flooded_known_ones_are_not_and_nothing_comes_back() {
     assert_eq!((b.count("a").flooded, b.count("b").flooded, b.count("c").flooded), (1, 0, 1));
 }
 
+/// IEEE 802.1Q-2022, table 8-1.
+#[test]
+fn what_is_for_the_neighbour_on_the_link_goes_no_further() {
+    // To one other port frames go as runs, to two one by one.
+    for others in [&["b"][..], &["b", "c"]] {
+        let mut b = Bench::plain(&[&["a"], others].concat());
+        let reserved = |last| frame([1, 0x80, 0xc2, 0, 0, last], mac(1));
+        let beside = [[1, 0x80, 0xc2, 0, 0, 0x10], [1, 0x80, 0xc2, 0, 1, 0], [1, 0x80, 0xc3, 0, 0, 0]];
+        let all: Vec<_> = (0..16).map(reserved).chain(beside.map(|dst| frame(dst, mac(1)))).collect();
+        b.burst("a", &all);
+        b.send("a", &tagged([1, 0x80, 0xc2, 0, 0, 14], mac(1), 0x6005));
+        others.iter().for_each(|other| assert_eq!(b.receive(other), all[16..], "{other}"));
+        assert_eq!((b.count("a").refused.of(DropReason::Reserved), b.count("a").refused.total()), (17, 17));
+        assert_eq!(b.switch.table().known, 2, "their sender is learned, in both VLANs");
+        b.switch.forward_reserved(true);
+        b.burst("a", &all);
+        others.iter().for_each(|other| assert_eq!(b.receive(other), all, "{other}"));
+        assert_eq!(b.count("a").refused.total(), 17);
+        b.ledger();
+    }
+}
+
 #[test]
 fn addresses_move_age_and_go_with_their_port() {
     let mut b = Bench::plain(&["a", "b", "c"]);

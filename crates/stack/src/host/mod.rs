@@ -48,7 +48,9 @@ impl Host {
 
     /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.
     pub fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
-        self.ip.try_change(|settings| settings.add_address(cidr))
+        self.ip.try_change(|settings| settings.add_address(cidr))?;
+        self.ip.addresses_changed();
+        Ok(())
     }
 
     /// Removes an address, and the route to its network unless another address is in it; false if it was not there.
@@ -257,9 +259,10 @@ impl Host {
     // ---- time ----
 
     /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
-    /// 5227, section 3; RFC 4861, section 7.2.6).
+    /// 5227, section 3; RFC 4861, section 7.2.6). The next [`Host::poll`] reports its IPv6 groups (RFC 3810), and from now on
+    /// those of addresses that are added.
     pub fn announce<T: Transmit>(&mut self, tx: &mut T) {
-        self.ip.link.announce(&self.ip.settings.own, tx);
+        self.ip.announce(tx);
     }
 
     /// Time at which [`Host::poll`] has something to do.

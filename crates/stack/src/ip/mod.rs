@@ -9,6 +9,7 @@
 mod header;
 mod icmp;
 mod looped;
+mod mld;
 mod options;
 mod output;
 mod packet;
@@ -86,6 +87,18 @@ impl Ip {
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         self.link.poll(now, &self.settings.own, tx);
         self.end_fragments(now, tx);
+        self.poll_listener(now, tx);
+    }
+
+    /// Announces the host's addresses, and the groups that it receives, to all on the link.
+    pub(crate) fn announce<T: Transmit>(&mut self, tx: &mut T) {
+        self.link.announce(&self.settings.own, tx);
+        self.shared.listener.begin();
+    }
+
+    /// Reports the groups that the host receives, for its addresses have changed.
+    pub(crate) fn addresses_changed(&self) {
+        self.shared.listener.change();
     }
 
     /// Time of the next call of [`Ip::poll`]; 0 if a packet from the host to itself is queued.
@@ -93,6 +106,7 @@ impl Ip {
         if !self.looped.is_empty() {
             return Some(0);
         }
-        [self.link.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
+        let all = [self.link.poll_timeout(), self.reassembly.poll_timeout(), self.shared.listener.due()];
+        all.into_iter().flatten().min()
     }
 }

@@ -2,6 +2,7 @@
 //! each shard goes on with the settings that it knows until it sees that the generation is another one.
 
 use super::icmp::Allowance;
+use super::mld::Listener;
 use super::{Ip, Settings};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +16,8 @@ pub(super) struct Shared {
     ident: AtomicU32,
     /// ICMP errors that may be sent.
     pub(super) allowance: Allowance,
+    /// Reports of groups.
+    pub(super) listener: Listener,
 }
 
 /// Identification of a packet's fragments.
@@ -38,7 +41,8 @@ impl Shared {
     pub(super) fn new(settings: Arc<Settings>, seed: u64) -> Self {
         let [a, b, c, d, ..] = seed.to_be_bytes();
         let ident = AtomicU32::new(u32::from_be_bytes([a, b, c, d]));
-        Self { settings: Mutex::new(settings), ident, allowance: Allowance::default() }
+        let listener = Listener::new(seed);
+        Self { settings: Mutex::new(settings), ident, allowance: Allowance::default(), listener }
     }
 
     fn settings(&self) -> MutexGuard<'_, Arc<Settings>> {

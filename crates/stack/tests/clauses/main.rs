@@ -8,5 +8,6 @@ mod discovery;
 mod icmp;
 mod ip;
 mod ledger;
+mod mld;
 mod shards;
 mod udp;

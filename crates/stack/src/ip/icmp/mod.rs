@@ -3,7 +3,7 @@
 mod error;
 mod report;
 
-use super::{Ip, Packet, Taken};
+use super::{Ip, Packet, Taken, mld};
 use crate::Transmit;
 use crate::counters::Discard;
 use crate::link::Message;
@@ -95,6 +95,9 @@ impl Ip {
                 .link
                 .take_ndp(now, message, NdpRepr::parse(&ndp), &self.settings.own, tx)
                 .map(|()| Taken::Done);
+        }
+        if icmp.kind() == mld::QUERY {
+            return self.take_query(now, &packet).map(|()| Taken::Done);
         }
         let repr = Icmpv6Repr::parse(&icmp);
         match repr {

@@ -1,0 +1,51 @@
+//! What is said of ports: the path that each got, notes about it, and when its link comes and goes.
+
+use crate::pktgen::Output;
+use linerate_port::{Link, Port};
+
+/// Prints a port's path and notes.
+pub fn introduce(output: &Output, port: &Port) {
+    let info = port.info();
+    output.remark("main", 2900, &format!("{}: {}, frames up to {} bytes", info.name, info.path, info.largest));
+    for note in port.notes() {
+        output.remark("main", 2901, &format!("{}: {note}", info.name));
+    }
+}
+
+/// States of links as they were last told.
+#[derive(Debug, Default)]
+pub struct Links(Vec<(String, Link)>);
+
+impl Links {
+    /// Takes note of a port's state; a line for the user if it has changed.
+    pub fn change(&mut self, name: &str, link: Link) -> Option<String> {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, last)) if *last == link => return None,
+            Some((_, last)) => *last = link,
+            None => {
+                self.0.push((name.to_owned(), link));
+                // Up is what is expected.
+                if link == Link::Up {
+                    return None;
+                }
+            }
+        }
+        Some(format!("{name}: link {}", if link == Link::Up { "up" } else { "down" }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_alone_are_told() {
+        let mut links = Links::default();
+        assert_eq!(links.change("a", Link::Up), None);
+        assert_eq!(links.change("b", Link::Down).as_deref(), Some("b: link down"));
+        assert_eq!((links.change("a", Link::Up), links.change("b", Link::Down)), (None, None));
+        assert_eq!(links.change("a", Link::Down).as_deref(), Some("a: link down"));
+        assert_eq!(links.change("b", Link::Up).as_deref(), Some("b: link up"));
+        assert_eq!((links.change("a", Link::Down), links.change("b", Link::Up)), (None, None));
+    }
+}
