@@ -2,7 +2,7 @@
 //! by copy. What a frame's metadata asks for and the other port does not do is done on the way.
 
 use crate::pktgen::Output;
-use crate::ports::{Links, introduce};
+use crate::ports::{self, Links};
 use linerate_port::saturating_ns;
 use linerate_port::{DropReason, Drops, Finished, Finisher, Port, RxQueue, TxQueue, tag_inside};
 use linerate_ring::{Gathered, flags, forward};
@@ -310,7 +310,7 @@ pub fn bridge(
     if a != b {
         return Err(format!("{} has {a} queues, {} has {b}; open both with as many (queues=, @N)", names[0], names[1]));
     }
-    ports.iter().for_each(|port| introduce(output, port));
+    ports.iter().for_each(|port| ports::print(output, port));
     let mut ways = Vec::new();
     for q in 0..a {
         for from in [0, 1] {

@@ -4,7 +4,7 @@ use crate::pktgen::Output;
 use linerate_port::{Link, Port};
 
 /// Prints a port's path and notes.
-pub fn introduce(output: &Output, port: &Port) {
+pub fn print(output: &Output, port: &Port) {
     let info = port.info();
     output.remark("main", 2900, &format!("{}: {}, frames up to {} bytes", info.name, info.path, info.largest));
     for note in port.notes() {

@@ -8,7 +8,7 @@ use crate::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_load::pktgen::resolve;
-use linerate_load::ports::{Links, introduce};
+use linerate_load::ports::{self, Links};
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::switch::{Direction, Door, Policy, Switch};
 use linerate_port::{Spec, open_all};
@@ -105,7 +105,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     switch.forward_reserved(arguments.forward_reserved);
     if !names.is_empty() {
         for ((port, spec), policy) in open_all(&names)?.into_iter().zip(&specs).zip(policies) {
-            introduce(&output, &port);
+            ports::print(&output, &port);
             switch.attach(&spec.name, port, policy)?;
             door.reserve(&spec.name);
         }

@@ -22,7 +22,7 @@ struct End<'a> {
     /// What the forwarder opens, and the kernel's interface.
     port: String,
     interface: String,
-    _pair: Option<VethPair>,
+    pair: Option<VethPair>,
 }
 
 impl<'a> End<'a> {
@@ -32,16 +32,16 @@ impl<'a> End<'a> {
         let (kind, options) = kind.split_once(',').map_or((kind, String::new()), |(kind, o)| (kind, format!(",{o}")));
         let (ours, theirs) = (format!("f{n}"), format!("e{n}"));
         if kind == "tap" {
-            return Self { ns, port: format!("tap:{ours}{options}"), interface: ours, _pair: None };
+            return Self { ns, port: format!("tap:{ours}{options}"), interface: ours, pair: None };
         }
         let pair = between.run_in(|| VethPair::new([&ours, &theirs], 1, 1500)).unwrap().unwrap();
         between.run_in(|| Rtnetlink::open().unwrap().move_to(&theirs, ns).unwrap()).unwrap();
-        Self { ns, port: format!("{kind}:{ours}{options}"), interface: theirs, _pair: Some(pair) }
+        Self { ns, port: format!("{kind}:{ours}{options}"), interface: theirs, pair: Some(pair) }
     }
 
     /// Gives the interface to the kernel, if it has not got it, and an address.
     fn up(&self, between: &Namespace, address: Ipv4Addr) {
-        if self._pair.is_none() {
+        if self.pair.is_none() {
             between.run_in(|| Rtnetlink::open().unwrap().move_to(&self.interface, self.ns).unwrap()).unwrap();
         }
         let set = || {

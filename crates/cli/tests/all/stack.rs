@@ -28,7 +28,7 @@ const V6: &str = "fd09::2";
 struct Link {
     port: String,
     /// Must be dropped before the namespace.
-    _pair: Option<VethPair>,
+    pair: Option<VethPair>,
     ns: Namespace,
 }
 
@@ -69,7 +69,7 @@ fn link_of(kind: &str, kernel_fills: bool, queues: u32) -> Option<Link> {
         Some(pair)
     };
     addresses(&ns, KERNEL);
-    Some(Link { port, _pair: pair, ns })
+    Some(Link { port, pair, ns })
 }
 
 fn addresses(ns: &Namespace, interface: &str) {
@@ -343,7 +343,7 @@ print('met')";
     }
     for (kind, port) in [("packet", "packet:vb"), ("tap", "tap:va,gso=on")] {
         let Some(mut link) = link(kind, false) else { return };
-        if let Some(pair) = &link._pair {
+        if let Some(pair) = &link.pair {
             pair.set_offloads(KERNEL, Offloads { tx_checksum: true, tso: true, gso: true, gro: true }).unwrap();
         }
         link.port = port.to_owned();

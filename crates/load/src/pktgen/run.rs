@@ -197,7 +197,7 @@ fn introduce(common: &Common, ports: &[Port]) {
     }
     for port in ports {
         let info = port.info();
-        crate::ports::introduce(output, port);
+        crate::ports::print(output, port);
         if config.verbose > 0 {
             let (tx, rx, slots) = (info.tx_queues, info.rx_queues, info.slots);
             output.remark("main", 2902, &format!("{}: {tx} tx and {rx} rx rings of {slots} slots", info.name));

@@ -256,6 +256,8 @@ fn a_checksum_that_the_far_stack_left_open_arrives_as_a_request() {
         assert_eq!((sum(&same[34..], pseudo.into()), same[40..42].to_vec()), (0xffff, pseudo.to_be_bytes().to_vec()));
         far.send(&same).unwrap();
         assert_eq!(arrived(&mut rx), (same, None), "right by accident");
+        let raw = port.raw_counters();
+        assert!(raw.contains(&("xdp_q0_open_checksums".into(), 4)), "those four and no other: {raw:?}");
         drop((rx, port, pair));
     }
 }

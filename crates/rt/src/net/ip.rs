@@ -191,6 +191,10 @@ fn handle_changed(
     }
 }
 
+/// Most datagrams of a super-frame: Linux sends no more (UDP_MAX_SEGMENTS), and more of a byte each would be a cheap way to
+/// keep a host busy.
+const TRAIN: usize = 128;
+
 /// Processes the datagrams of a super-frame of UDP (Linux's UDP_SEGMENT), each by itself: to merge datagrams is to change
 /// what was sent, other than with TCP's bytes.
 fn handle_train(
@@ -205,6 +209,9 @@ fn handle_train(
     let (head, body) = frame.split_at(headers);
     let payload = [body];
     let Ok(mut segments) = Segments::from_meta(head, &payload, request) else { return host.malformed() };
+    if segments.remaining() > TRAIN {
+        return host.malformed();
+    }
     while let Some(len) = segments.next_len() {
         datagram.resize(len, 0);
         segments.write_next(&mut datagram[..]);

@@ -153,9 +153,20 @@ impl Queue {
         let prepared = std::mem::take(&mut lock(&self.output).prepared);
         shard.ip.host.udp_count_prepared(prepared);
         shard.ip.host.follow();
+        let before = shard.ip.poll_timeout();
         let done = work(&mut shard.ip);
         shard.deliver(calls);
+        let after = shard.ip.poll_timeout();
+        drop(shard);
+        self.wake_earlier(before, after);
         done
+    }
+
+    /// Wakes the thread if it has something to do earlier than it knows.
+    fn wake_earlier(&self, before: Option<u64>, after: Option<u64>) {
+        if after.is_some_and(|at| before.is_none_or(|before| at < before)) {
+            self.bell.ring();
+        }
     }
 
     /// A turn of the queue's thread; true if there was something to do.
@@ -197,9 +208,10 @@ impl Queue {
         let back = !shard.ip.host.has_carrier() && self.control.link() == Link::Up;
         drop(shard);
         wake(&mut calls);
-        if back || after.is_some_and(|at| before.is_none_or(|before| at < before)) {
+        if back {
             self.bell.ring();
         }
+        self.wake_earlier(before, after);
         sent
     }
 
@@ -256,5 +268,39 @@ impl Sleeper for Wake<'_> {
 
     fn wake_up(&mut self) {
         self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Node, Options};
+    use crate::sys::poll::PollSet;
+    use std::time::{Duration, Instant};
+
+    /// Regression: what a change made due waited until the thread woke for something else.
+    #[test]
+    fn the_thread_is_woken_for_what_a_change_makes_due() {
+        let address = "10.0.0.1/24".parse().unwrap();
+        let node = Node::open("null:", &[address], &Options::default()).unwrap();
+        let (ip, line) = node.into_parts();
+        let (queue, mut arrivals) = Queue::new(ip, line).unwrap();
+        let mut calls = Vec::new();
+        // Both reports that follow the link's coming up, which are empty.
+        for second in 0..3 {
+            queue.turn(second * 1_000_000_000, &mut arrivals, &mut calls);
+        }
+        assert_eq!(queue.poll_timeout(), None, "nothing is due");
+        queue.bell.clear();
+        let rung = || {
+            let (mut set, limit, began) = (PollSet::new(), Duration::from_millis(200), Instant::now());
+            set.add(queue.bell.as_fd(), Interest::Readable);
+            set.sleep(Some(limit));
+            began.elapsed() < limit
+        };
+        queue.with(&mut calls, |ip| *ip.host.counters());
+        assert!(!rung(), "a look makes nothing due");
+        queue.with(&mut calls, |ip| ip.host.add_address("fd00::1/64".parse().unwrap())).unwrap();
+        assert!(queue.poll_timeout() == Some(0) && rung());
     }
 }

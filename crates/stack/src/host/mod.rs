@@ -120,9 +120,14 @@ impl Host {
     }
 
     /// Tells the host whether its link has a carrier; true if that is new. Without one it sends nothing, but takes what has
-    /// arrived before.
+    /// arrived before. When it comes, the next [`Host::poll`] reports the host's IPv6 groups (RFC 3810), and from then on
+    /// those of addresses that are added.
     pub fn set_carrier(&mut self, carrier: bool) -> bool {
-        self.ip.change(|settings| std::mem::replace(&mut settings.station.carrier, carrier) != carrier)
+        let new = self.ip.change(|settings| std::mem::replace(&mut settings.station.carrier, carrier) != carrier);
+        if new && carrier {
+            self.ip.report_groups();
+        }
+        new
     }
 
     /// True if the link has a carrier, as far as the host was told.
@@ -259,8 +264,7 @@ impl Host {
     // ---- time ----
 
     /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
-    /// 5227, section 3; RFC 4861, section 7.2.6). The next [`Host::poll`] reports its IPv6 groups (RFC 3810), and from now on
-    /// those of addresses that are added.
+    /// 5227, section 3; RFC 4861, section 7.2.6), and the groups as [`Host::set_carrier`] does.
     pub fn announce<T: Transmit>(&mut self, tx: &mut T) {
         self.ip.announce(tx);
     }

@@ -29,6 +29,8 @@ const TIMES: u8 = 2;
 const BETWEEN: u64 = 1_000_000_000;
 /// Nanoseconds for which a querier of MLDv1 is answered in its version (RFC 3810, section 9.12).
 const V1_HOLDS: u64 = 260 * 1_000_000_000;
+/// Least nanoseconds from a report to the answer to a query: who asks without pause gets no more than ten a second.
+const PAUSE: u64 = 100_000_000;
 const NEVER: u64 = u64::MAX;
 const MS: u64 = 1_000_000;
 
@@ -51,6 +53,8 @@ struct State {
     asked: bool,
     /// Until then a querier of MLDv1 is about.
     v1_until: u64,
+    /// Time from which queries are answered again.
+    quiet_until: u64,
 }
 
 /// What is sent now.
@@ -101,16 +105,21 @@ impl Listener {
             state.asked = true;
             // All listeners were asked at once: they answer at different times.
             let at = now.saturating_add(mix(self.seed ^ now) % (within + 1) * MS);
-            self.due.fetch_min(at, Relaxed);
+            self.due.fetch_min(at.max(state.quiet_until), Relaxed);
         });
     }
 
     /// The report that is due; the next one is scheduled.
     fn take(&self, now: u64) -> Option<Report> {
+        if self.due.load(Relaxed) > now {
+            return None;
+        }
         self.with(|state| {
+            // Another shard may have been first.
             if self.due.load(Relaxed) > now {
                 return None;
             }
+            state.quiet_until = now.saturating_add(PAUSE);
             let record = if state.left > 0 { CHANGE_TO_EXCLUDE } else { MODE_IS_EXCLUDE };
             let any = state.left > 0 || state.asked;
             state.asked = false;

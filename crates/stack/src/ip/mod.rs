@@ -93,6 +93,11 @@ impl Ip {
     /// Announces the host's addresses, and the groups that it receives, to all on the link.
     pub(crate) fn announce<T: Transmit>(&mut self, tx: &mut T) {
         self.link.announce(&self.settings.own, tx);
+        self.report_groups();
+    }
+
+    /// Reports the groups that the host receives: the link came up.
+    pub(crate) fn report_groups(&self) {
         self.shared.listener.begin();
     }
 

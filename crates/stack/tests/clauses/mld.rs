@@ -80,6 +80,14 @@ fn rfc3810_6_1_groups_are_reported_when_the_link_comes_up_and_once_more() {
     world.host.set_carrier(false);
     world.host.add_address("fd00::78/64".parse().unwrap()).unwrap();
     assert_eq!(world.later(0), Vec::<Vec<u8>>::new());
+    // All of them when it is back.
+    world.host.set_carrier(true);
+    for wait in [0, SECOND] {
+        let sent = world.later(wait);
+        assert_eq!((sent.len(), records(&sent[0]).len()), (1, 4));
+    }
+    world.host.set_carrier(true);
+    assert_eq!(world.host.poll_timeout(), None, "nothing new");
 }
 
 #[test]
@@ -108,9 +116,9 @@ fn rfc3810_6_2_a_query_is_answered_within_its_time() {
         let sent = world.later(due - world.now);
         assert_eq!(records(&sent[0]), ours().map(|group| (2, group)));
         assert_eq!((sent.len(), world.host.poll_timeout()), (1, None));
-        // One group.
+        // One group; an answer follows a report by a tenth of a second at least.
         world.take(&query(LOCAL, 1, &ALERT, 0, "ff02::1:ffab:cdef", &V2));
-        assert_eq!(world.later(0).len(), 1);
+        assert_eq!((world.later(0), world.later(100 * MS).len()), (vec![], 1));
     }
     at.sort_unstable();
     at.dedup();
@@ -129,11 +137,24 @@ fn rfc3810_8_2_1_a_querier_of_version_1_is_answered_in_version_1() {
         assert_eq!((&frame[62..64], &frame[66..]), (&[131, 0][..], &[&[0; 4][..], &group.octets()].concat()[..]));
     }
     // Also to queries of version 2, until the old querier has been silent for long.
+    world.now += SECOND;
     world.take(&query(LOCAL, 1, &ALERT, 0, "::", &V2));
     assert_eq!(world.later(0)[0][62], 131);
     world.now += 260 * SECOND;
     world.take(&query(LOCAL, 1, &ALERT, 0, "::", &V2));
     assert_eq!(world.later(0)[0][62], 143);
+}
+
+/// A neighbour that asks without pause, and wants each answer at once.
+#[test]
+fn queries_without_pause_do_not_make_reports_without_pause() {
+    let mut world = world();
+    let mut sent = 0;
+    for _ in 0..10_000 {
+        world.take(&query(LOCAL, 1, &ALERT, 0, "::", &V2));
+        sent += world.later(MS / 10).len();
+    }
+    assert!((9..=11).contains(&sent), "{sent} reports in a second");
 }
 
 #[test]

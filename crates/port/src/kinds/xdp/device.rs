@@ -67,11 +67,13 @@ pub(super) struct Socket {
     pub(super) interface: Arc<Interface>,
     /// Descriptors from the kernel that named no buffer of this port; always 0, or the kernel is broken.
     pub(super) unknown_buffers: AtomicU64,
+    /// Frames received whose checksum was recognised as open.
+    pub(super) open_checksums: AtomicU64,
 }
 
 impl Socket {
     pub(super) fn new(queue: u16, xsk: Xsk, interface: Arc<Interface>) -> Self {
-        Self { queue, xsk, interface, unknown_buffers: AtomicU64::new(0) }
+        Self { queue, xsk, interface, unknown_buffers: AtomicU64::new(0), open_checksums: AtomicU64::new(0) }
     }
 }
 
@@ -121,6 +123,7 @@ impl Device for XdpDevice {
                     ("rx_fill_ring_empty_descs", s.rx_fill_ring_empty_descs),
                     ("tx_ring_empty_descs", s.tx_ring_empty_descs),
                     ("unknown_buffer_descs", socket.unknown_buffers.load(Relaxed)),
+                    ("open_checksums", socket.open_checksums.load(Relaxed)),
                 ] {
                     rows.push((format!("xdp_q{}_{name}", socket.queue), n));
                 }

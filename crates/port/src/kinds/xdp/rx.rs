@@ -145,6 +145,9 @@ impl XdpRx {
             }
         }
         let mut meta = self.open.as_mut().and_then(|open| open.request(&self.umem, &mut self.parts));
+        if meta.is_some() {
+            self.socket.open_checksums.fetch_add(1, Relaxed);
+        }
         let mut delivered = 0;
         for Part { buffer, len, more, .. } in self.parts.drain(..) {
             let done = ring.deliver_buffer(buffer, len, if more { flags::MOREFRAG } else { 0 }, meta.take());

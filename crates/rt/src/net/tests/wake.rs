@@ -231,3 +231,34 @@ fn eight_threads_echo_on_sockets_of_their_own() {
         }
     });
 }
+
+/// Regression: a host whose link was up when it was opened reported no groups.
+#[test]
+fn a_running_host_reports_the_groups_of_its_addresses() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| dir.path().join(name).display().to_string());
+    let mut ports = linerate_port::open_all(&[&format!("unix:{a}:{b}"), &format!("unix:{b}:{a}")]).unwrap();
+    let mut far = ports[1].take_rx(0).unwrap();
+    let nic = linerate_nic::Nic::new(ports.remove(0), &linerate_nic::NicConfig::default()).unwrap();
+    let net = Net::run(vec![crate::net::Node::single(nic, &cidrs()[..1], &Options::default()).unwrap()]).unwrap();
+    // Reports of multicast groups, with a record for each.
+    let mut reports = |least: usize| {
+        let deadline = Instant::now() + LIMIT;
+        let mut seen = 0;
+        while seen < least {
+            assert!(Instant::now() < deadline, "{seen} of {least} reports");
+            std::thread::sleep(Duration::from_millis(5));
+            far.sync();
+            let mut batch = far.ring.batch(u32::MAX);
+            let n = batch.len();
+            seen += (0..n)
+                .filter(|i| batch.frame(*i).is_some_and(|(frame, _)| frame.to_vec().get(62) == Some(&143)))
+                .count();
+            batch.release(n);
+        }
+    };
+    for address in ["fd00::1/64", "fd00::2/64"] {
+        net.with(|host| host.add_address(address.parse().unwrap())).unwrap();
+        reports(2);
+    }
+}
