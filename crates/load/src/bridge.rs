@@ -34,7 +34,7 @@ pub struct Forwarded {
     pub dropped: Drops,
     /// Requests in the metadata that were carried out on the way.
     pub finished: Finished,
-    /// True if buffers were exchanged rather than copied.
+    /// True if buffers are exchanged rather than copied: the ports are in one region.
     pub by_swap: bool,
 }
 
@@ -102,10 +102,7 @@ impl ForwardPath {
             forward(rx, tx, burst, |meta| self.finisher.takes(meta))
         };
         let taken = match swapped {
-            Some((released, sent)) => {
-                self.count.by_swap |= sent > 0;
-                released
-            }
+            Some((released, _)) => released,
             None => self.copy(burst),
         };
         let taken = taken + self.finish();
@@ -310,7 +307,7 @@ pub fn bridge(
     if a != b {
         return Err(format!("{} has {a} queues, {} has {b}; open both with as many (queues=, @N)", names[0], names[1]));
     }
-    ports.iter().for_each(|port| ports::print(output, port));
+    ports.iter().flat_map(ports::lines).for_each(|line| output.remark("main", 190, &line));
     let mut ways = Vec::new();
     for q in 0..a {
         for from in [0, 1] {
@@ -318,15 +315,15 @@ pub fn bridge(
             let (Some(rx), Some(tx)) = (rx, tx) else { continue };
             let to = ports[1 - from].info();
             let finisher = Finisher::new(to.caps, to.largest);
-            let (count, dropped) = (Forwarded::default(), Drops::default());
+            let by_swap = rx.ring.region().id() == tx.ring.region().id();
+            let (count, dropped) = (Forwarded { by_swap, ..Forwarded::default() }, Drops::default());
             let way =
                 ForwardPath { from, rx, tx, count, full: false, refused: 0, finisher, dropped, whole: Vec::new() };
             ways.push(way);
         }
     }
     for way in &ways {
-        let shared = way.rx.ring.region().id() == way.tx.ring.region().id();
-        let how = if shared { "by exchanging buffers" } else { "by copy: the ports have a region each" };
+        let how = if way.count.by_swap { "by exchanging buffers" } else { "by copy: the ports have a region each" };
         output.remark("main", 200, &format!("{} -> {}: {how}", names[way.from], names[1 - way.from]));
     }
     let report = config.report.map(saturating_ns);

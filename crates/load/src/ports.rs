@@ -1,15 +1,14 @@
-//! What is said of ports: the path that each got, notes about it, and when its link comes and goes.
+//! What users are told of ports: the path that each got, notes about it, and when its link comes and goes.
 
-use crate::pktgen::Output;
 use linerate_port::{Link, Port};
 
-/// Prints a port's path and notes.
-pub fn print(output: &Output, port: &Port) {
+/// A port's path, and the notes about it, a line each.
+#[must_use]
+pub fn lines(port: &Port) -> Vec<String> {
     let info = port.info();
-    output.remark("main", 2900, &format!("{}: {}, frames up to {} bytes", info.name, info.path, info.largest));
-    for note in port.notes() {
-        output.remark("main", 2901, &format!("{}: {note}", info.name));
-    }
+    let mut lines = vec![format!("{}: {}, frames up to {} bytes", info.name, info.path, info.largest)];
+    lines.extend(port.notes().iter().map(|note| format!("{}: {note}", info.name)));
+    lines
 }
 
 /// States of links as they were last told.

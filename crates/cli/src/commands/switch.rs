@@ -105,7 +105,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     switch.forward_reserved(arguments.forward_reserved);
     if !names.is_empty() {
         for ((port, spec), policy) in open_all(&names)?.into_iter().zip(&specs).zip(policies) {
-            ports::print(&output, &port);
+            ports::lines(&port).iter().for_each(|line| output.remark("main", 90, line));
             switch.attach(&spec.name, port, policy)?;
             door.reserve(&spec.name);
         }

@@ -197,7 +197,7 @@ fn introduce(common: &Common, ports: &[Port]) {
     }
     for port in ports {
         let info = port.info();
-        crate::ports::print(output, port);
+        crate::ports::lines(port).iter().for_each(|line| output.remark("main", 2900, line));
         if config.verbose > 0 {
             let (tx, rx, slots) = (info.tx_queues, info.rx_queues, info.slots);
             output.remark("main", 2902, &format!("{}: {tx} tx and {rx} rx rings of {slots} slots", info.name));
