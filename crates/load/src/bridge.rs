@@ -34,7 +34,7 @@ pub struct Forwarded {
     pub dropped: Drops,
     /// Requests in the metadata that were carried out on the way.
     pub finished: Finished,
-    /// True if buffers are exchanged rather than copied: the ports are in one region.
+    /// True if buffers are exchanged rather than copied.
     pub by_swap: bool,
 }
 
@@ -315,7 +315,7 @@ pub fn bridge(
             let (Some(rx), Some(tx)) = (rx, tx) else { continue };
             let to = ports[1 - from].info();
             let finisher = Finisher::new(to.caps, to.largest);
-            let by_swap = rx.ring.region().id() == tx.ring.region().id();
+            let by_swap = rx.ring.swaps_with(&tx.ring);
             let (count, dropped) = (Forwarded { by_swap, ..Forwarded::default() }, Drops::default());
             let way =
                 ForwardPath { from, rx, tx, count, full: false, refused: 0, finisher, dropped, whole: Vec::new() };
@@ -323,7 +323,11 @@ pub fn bridge(
         }
     }
     for way in &ways {
-        let how = if way.count.by_swap { "by exchanging buffers" } else { "by copy: the ports have a region each" };
+        let how = if way.count.by_swap {
+            "by exchanging buffers"
+        } else {
+            "by copy: the ports have a region each, or share one with another process"
+        };
         output.remark("main", 200, &format!("{} -> {}: {how}", names[way.from], names[1 - way.from]));
     }
     let report = config.report.map(saturating_ns);

@@ -40,6 +40,13 @@ pub struct RxRing {
 }
 
 impl RxRing {
+    /// True if [`forward`] swaps buffers between this ring and another; otherwise its caller has to copy.
+    #[inline]
+    #[must_use]
+    pub fn swaps_with(&self, tx: &crate::tx::TxRing) -> bool {
+        self.raw.region.id() == tx.raw.region.id() && self.may_swap && tx.may_swap
+    }
+
     /// A ring without a pipe, with a buffer in each slot.
     pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
         let (spot, first) = region.ring_with_buffers(1, id, slots)?;
@@ -272,7 +279,7 @@ impl RxBatch<'_> {
 /// Returns the number of released slots and how many of those were committed; bad and void slots are not sent on. Ends before
 /// a frame whose metadata `takes` says no to.
 pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32, takes: impl Fn(&Meta) -> bool) -> Option<(u32, u32)> {
-    if rx.ring.raw.region.id() != tx.ring.raw.region.id() || !rx.ring.may_swap || !tx.ring.may_swap {
+    if !rx.ring.swaps_with(tx.ring) {
         return None;
     }
     let n = n.min(rx.len()).min(tx.len());
