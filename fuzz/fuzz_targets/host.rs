@@ -71,15 +71,22 @@ fn right(frame: &[u8], filled_in: bool) {
         EtherType::IPV6 => {
             let ip = Ipv6Packet::new_checked(packet).unwrap();
             assert!(ip.payload().len() + 40 == packet.len() && ip.hop_limit() > 0);
-            match ip.next_header() {
+            let chain = Ipv6Chain::walk(&ip).unwrap();
+            let body = &ip.payload()[chain.offset..];
+            match chain.protocol {
+                _ if chain.fragment.is_some() => {}
                 IpProtocol::UDP => {
-                    let udp = UdpDatagram::new_checked(ip.payload()).unwrap();
+                    let udp = UdpDatagram::new_checked(body).unwrap();
                     assert!(filled_in || udp.verify_checksum_v6(ip.src(), ip.dst()));
                 }
                 IpProtocol::ICMPV6 => {
-                    assert!(Icmpv6Packet::new_checked(ip.payload()).unwrap().verify_checksum(ip.src(), ip.dst()));
+                    let icmp = Icmpv6Packet::new_checked(body).unwrap();
+                    assert!(icmp.verify_checksum(ip.src(), ip.dst()));
+                    // Reports of groups, and nothing else, carry an option for routers (RFC 3810, section 5).
+                    let reports = [131, 132, 143].contains(&icmp.kind());
+                    assert_eq!(reports, chain.offset > 0);
+                    assert!(!reports || ip.hop_limit() == 1);
                 }
-                IpProtocol::IPV6_FRAGMENT => {}
                 other => panic!("{other:?}"),
             }
         }

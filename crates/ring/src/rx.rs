@@ -13,7 +13,7 @@ use crate::layout::flags;
 use crate::region::Buffer;
 use crate::region::{BUFFERS_RESERVED, Region, RingSpot};
 use crate::ring::{Raw, RingStats};
-use crate::tx::TxBatch;
+use crate::tx::{TxBatch, TxRing};
 use std::sync::Arc;
 
 /// Prefetch distance, in slots: the buffer this far after the slot that is read is fetched.
@@ -43,7 +43,7 @@ impl RxRing {
     /// True if [`forward`] swaps buffers between this ring and another; otherwise its caller has to copy.
     #[inline]
     #[must_use]
-    pub fn swaps_with(&self, tx: &crate::tx::TxRing) -> bool {
+    pub fn swaps_with(&self, tx: &TxRing) -> bool {
         self.raw.region.id() == tx.raw.region.id() && self.may_swap && tx.may_swap
     }
 
