@@ -1,6 +1,19 @@
 //! What users are told of ports: the path that each got, notes about it, and when its link comes and goes.
 
-use linerate_port::{Link, Port};
+use linerate_port::{Link, OpenError, Port, Spec};
+
+/// Slots of a ring in which a TCP window has room: the largest of Linux by default (6 MiB, `net.ipv4.tcp_rmem`), in full
+/// frames. A sender that is a kernel waits for nothing else, and AF_XDP drops what finds no room.
+const WINDOW: u32 = 4096;
+
+/// A port to forward between, from its name.
+///
+/// # Errors
+/// As [`Spec::parse`] has them.
+pub fn forwarded(name: &str) -> Result<Spec, OpenError> {
+    let spec = Spec::parse(name)?;
+    Ok(if spec.kind.name == "xdp" { spec.wanting_slots(WINDOW) } else { spec })
+}
 
 /// A port's path, and the notes about it, a line each.
 #[must_use]

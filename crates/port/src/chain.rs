@@ -1,6 +1,6 @@
 //! Frames in a ring: chains of slots.
 
-use linerate_ring::{TxRing, flags};
+use linerate_ring::{Meta, OwnRx, TxRing, flags};
 
 /// Most slots of a frame (netmap's limit).
 pub(crate) const MAX_SLOTS: u32 = 64;
@@ -51,6 +51,24 @@ pub(crate) fn unit(ring: &TxRing, from: u32) -> Option<Unit> {
         }
     }
     (slots >= MAX_SLOTS).then_some(Unit::TooMany { slots })
+}
+
+/// Sets the free slots from `from` on, whose buffers hold a frame of `len` bytes; returns their number. A frame of no bytes
+/// leaves a void slot.
+#[inline]
+pub(crate) fn set_frame(ring: &mut OwnRx<'_>, from: u32, len: usize, meta: Option<Meta>) -> u32 {
+    let usable = ring.usable();
+    let (mut slot, mut left) = (from, len);
+    loop {
+        let n = left.min(usable);
+        left -= n;
+        let more = if left > 0 { flags::MOREFRAG } else { 0 };
+        ring.set_free(slot, n, more, if slot == from { meta } else { None });
+        slot += 1;
+        if left == 0 {
+            return slot - from;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub use hint::nearest;
 pub use info::{Caps, Filter, Info, Link};
 pub use kind::{Demand, Kind, OptionRow, Spec};
 pub use kinds::KINDS;
-pub use open::{open, open_all};
+pub use open::{open, open_all, open_specs};
 pub use port::Port;
 pub use queue::{RxEngine, RxQueue, TxEngine, TxQueue};
 pub use saturating::{saturating_ns, saturating_u64};

@@ -26,7 +26,8 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     open_specs(&names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?)
 }
 
-fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
+/// Like [`open_all`], of parsed names.
+pub fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
     for (i, spec) in specs.iter().enumerate() {
         let demand = (spec.kind.demand)(spec)?;

@@ -7,7 +7,8 @@ use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_load::bridge::{BridgeConfig, bridge};
 use linerate_load::pktgen::resolve;
-use linerate_port::{Link, open_all};
+use linerate_load::ports::forwarded;
+use linerate_port::{Link, open_specs};
 use linerate_rt::{WaitMode, monotonic_ns, pause};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -42,7 +43,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let named = [resolve(a), resolve(b)];
     let stop = stop_at_signals()?;
     let output = print::output(false, &stop);
-    let ports = open_all(&[&named[0].0, &named[1].0])?;
+    let ports = open_specs(&[forwarded(&named[0].0)?, forwarded(&named[1].0)?])?;
     let mut ports: [_; 2] = ports.try_into().map_err(|_| Trouble::failed("a port is missing; open it again"))?;
     confine(&[]);
     named.iter().filter_map(|(_, said)| said.as_ref()).for_each(|said| output.remark("main", 100, said));

@@ -8,10 +8,10 @@ use crate::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_load::pktgen::resolve;
-use linerate_load::ports::{self, Links};
+use linerate_load::ports::{self, Links, forwarded};
 use linerate_load::switch::{SwitchJob, serve};
+use linerate_port::open_specs;
 use linerate_port::switch::{Direction, Door, Policy, Switch};
-use linerate_port::{Spec, open_all};
 use linerate_rt::WaitMode;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -95,7 +95,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
         hosts.into_iter().map(|(tap, policy)| (if tap.contains(':') { tap } else { format!("tap:{tap}") }, policy));
     let attached = granted("attach", &arguments.attach)?.into_iter().map(|(port, policy)| (resolve(&port).0, policy));
     let (names, policies): (Vec<String>, Vec<Policy>) = hosts.chain(attached).unzip();
-    let specs = names.iter().map(|name| Spec::parse(name)).collect::<Result<Vec<_>, _>>()?;
+    let specs = names.iter().map(|name| forwarded(name)).collect::<Result<Vec<_>, _>>()?;
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);
@@ -103,8 +103,8 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mut switch = Switch::new();
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
-    if !names.is_empty() {
-        for ((port, spec), policy) in open_all(&names)?.into_iter().zip(&specs).zip(policies) {
+    if !specs.is_empty() {
+        for ((port, spec), policy) in open_specs(&specs)?.into_iter().zip(&specs).zip(policies) {
             ports::lines(&port).iter().for_each(|line| output.remark("main", 90, line));
             switch.attach(&spec.name, port, policy)?;
             door.reserve(&spec.name);

@@ -21,6 +21,8 @@ pub struct Spec {
     options: BTreeMap<&'static str, String>,
     /// MTU to use when the options name none.
     unnamed_mtu: u16,
+    /// Slots of a ring when the options name none.
+    unnamed_slots: u32,
 }
 
 impl fmt::Debug for Spec {
@@ -44,7 +46,15 @@ impl Spec {
         text: &str,
         options: BTreeMap<&'static str, String>,
     ) -> Self {
-        Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500 }
+        Self {
+            kind,
+            name: name.to_owned(),
+            queue,
+            text: text.to_owned(),
+            options,
+            unnamed_mtu: 1500,
+            unnamed_slots: 1024,
+        }
     }
 
     /// Sets the MTU to use when the options name none, for kinds without an MTU of their own; the MTU of the other end
@@ -52,6 +62,12 @@ impl Spec {
     #[must_use]
     pub fn wanting_mtu(self, mtu: u16) -> Self {
         Self { unnamed_mtu: mtu, ..self }
+    }
+
+    /// Sets the number of a ring's slots to use when the options name none: a power of two from 64 to 65536.
+    #[must_use]
+    pub fn wanting_slots(self, slots: u32) -> Self {
+        Self { unnamed_slots: slots, ..self }
     }
 
     /// Value of an option as typed.
@@ -93,7 +109,7 @@ impl Spec {
 
     /// Slots of each ring.
     pub fn slots(&self) -> Result<u32, OpenError> {
-        let n = self.number("slots", 1024u32, 64, 65536)?;
+        let n = self.number("slots", self.unnamed_slots, 64, 65536)?;
         if !n.is_power_of_two() {
             return Err(self.oops(format!("slots={n} is no power of two"), format!("give {}", n.next_power_of_two())));
         }

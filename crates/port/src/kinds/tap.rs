@@ -8,7 +8,7 @@
 //! A frame for which the interface's queue has no room (`txqueuelen`) is refused to its sender at once, and so it is
 //! not counted here as dropped; the interface counts it (`tx_dropped` of the raw counters).
 
-use crate::chain::most_slots;
+use crate::chain::{most_slots, set_frame};
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{SUPER, SendPlan};
@@ -22,7 +22,7 @@ use crate::sys::socket::MOST;
 use crate::sys::tap::TapQueue;
 use crate::vnet::segments_udp;
 use linerate_host::{LinkState, Rtnetlink};
-use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
+use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -300,7 +300,6 @@ struct TapRx {
 impl RxEngine for TapRx {
     fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let before = count.slots;
-        let usable = ring.usable();
         for _ in 0..BATCH {
             if ring.room() < self.per_frame {
                 break;
@@ -311,14 +310,7 @@ impl RxEngine for TapRx {
                 count.dropped.add(DropReason::Truncated, 1);
                 continue;
             }
-            let (mut slot, mut left) = (0, frame.len);
-            while left > 0 {
-                let n = left.min(usable);
-                left -= n;
-                let more = if left > 0 { flags::MOREFRAG } else { 0 };
-                ring.set_free(slot, n, more, if slot == 0 { frame.meta } else { None });
-                slot += 1;
-            }
+            let slot = if frame.len > 0 { set_frame(ring, 0, frame.len, frame.meta) } else { 0 };
             ring.deliver(slot);
             count.slots += u64::from(slot);
         }

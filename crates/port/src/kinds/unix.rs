@@ -8,7 +8,7 @@
 //! REMOTE may come later, go, and come again; while it is away the link is down and sent frames are counted as not
 //! received.
 
-use crate::chain::most_slots;
+use crate::chain::{most_slots, set_frame};
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{ETHERNET, SendPlan};
@@ -20,7 +20,7 @@ use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::{MOST, Messages};
 use crate::sys::unix;
-use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
+use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -318,7 +318,7 @@ impl RxEngine for UnixRx {
                     count.dropped.add(DropReason::TooShort, 1);
                 }
                 // A frame that must not be delivered leaves a void slot.
-                slots += set(ring, slots, if truncated || len < ETHERNET { 0 } else { len });
+                slots += set_frame(ring, slots, if truncated || len < ETHERNET { 0 } else { len }, None);
             }
             ring.deliver(slots);
             count.slots += u64::from(slots);
@@ -340,21 +340,6 @@ impl RxEngine for UnixRx {
 impl Sleeper for UnixRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         Some(Sleep::on(self.end.socket.as_fd(), Interest::Readable).until(Some(self.end.due())))
-    }
-}
-
-/// Sets the free slots from `from` on that a frame of `len` bytes fills; returns their number.
-fn set(ring: &mut OwnRx<'_>, from: u32, len: usize) -> u32 {
-    let usable = ring.usable();
-    let (mut slot, mut left) = (from, len);
-    loop {
-        let n = left.min(usable);
-        left -= n;
-        ring.set_free(slot, n, if left > 0 { flags::MOREFRAG } else { 0 }, None);
-        slot += 1;
-        if left == 0 {
-            return slot - from;
-        }
     }
 }
 

@@ -1,22 +1,13 @@
-//! Packet sockets (`packet(7)`): sending, the block ring of TPACKET_V3 for receiving, fanout, statistics.
+//! Packet sockets (`packet(7)`): sending, receiving in batches, fanout, statistics.
 
-use super::socket::{check, set_option};
+use super::socket::{MOST, check, scatter, set_option};
 use crate::vnet;
-use linerate_ring::Meta;
+use linerate_ring::{Meta, OwnRx};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
 
 const SOL_PACKET: libc::c_int = libc::SOL_PACKET;
-/// Milliseconds after which the kernel delivers a block that is not full.
-const RETIRE_MS: u32 = 1;
-/// Bytes of a block: two of the longest super-frames.
-pub(crate) const BLOCK: u32 = 128 << 10;
-/// Frame size given to the kernel, which only has to divide the block; TPACKET_V3 packs frames as they come.
-const ALLOTMENT: u32 = 2048;
-
 /// Distribution of frames over the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fanout {
@@ -64,114 +55,144 @@ pub(crate) fn asking_sender(index: u32) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// A socket that receives into a mapped ring of blocks, and has received nothing yet: see [`receive_from`].
-pub(crate) struct BlockRing {
+/// Bytes that a frame may have beyond the slots that it is read into: the rest of a super-frame of 64 KiB.
+const SPILL: usize = 65_536 + 64;
+/// Memory for frames that wait to be read, in bytes for each slot of the ring: 16 MiB for 1024 slots, more than a TCP window.
+/// The kernel doubles what it is told, and counts what it really spends on a frame, which for a short one is many times its
+/// length.
+const WAITING: u32 = 16 << 10;
+
+/// Control message of a received frame (`struct cmsghdr`, `struct tpacket_auxdata`), aligned.
+#[derive(Clone, Copy, Default)]
+struct Control([u64; 6]);
+
+/// A socket that receives frames into a ring's slots, a batch in one system call; it has received nothing yet: see
+/// [`receive_from`].
+pub(crate) struct Receiver {
     fd: OwnedFd,
-    base: NonNull<u8>,
-    blocks: u32,
-    /// The block being read, or to be read next.
-    block: u32,
-    /// Frames of it that are not passed yet, including the current one; 0 before the kernel has delivered it.
-    left: u32,
-    /// Offset of the current frame's header in the mapping.
-    at: usize,
-    current: Option<Received>,
-    /// Blocks read since the ring was last found empty.
-    run: u32,
-    /// The kernel may have dropped frames since statistics were last read.
-    losing: bool,
+    /// Bytes that were asked for.
+    waiting: u32,
+    messages: Vec<libc::mmsghdr>,
+    iovecs: Vec<libc::iovec>,
+    headers: Vec<[u8; vnet::SHORT]>,
+    controls: Vec<Control>,
+    /// For each message, what does not fit its slots.
+    spill: Vec<u8>,
 }
 
-/// A frame in the ring, to be read.
-pub(crate) struct Arrived<'a> {
-    /// The frame, its VLAN tag in place.
-    pub(crate) bytes: &'a [u8],
-    /// The frame was longer than the ring could take.
+/// A frame that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    /// Bytes of the frame, without its tag.
+    pub(crate) len: usize,
+    /// The frame was longer than what it was read into.
     pub(crate) truncated: bool,
-    /// Metadata from the kernel about its checksum and segments.
+    /// The VLAN tag that the kernel took out: TPID and TCI.
+    pub(crate) tag: Option<[u8; 4]>,
+    /// Metadata from the kernel about its checksum and segments, of the frame with its tag in place.
     pub(crate) meta: Option<Meta>,
 }
 
-/// Position of a frame in the ring.
-#[derive(Clone, Copy, Debug)]
-struct Received {
-    at: usize,
-    len: usize,
-    truncated: bool,
-    meta: Option<Meta>,
-}
+// SAFETY: the pointers in the lists are made and used within one call; between calls they are dead values.
+unsafe impl Send for Receiver {}
 
-// SAFETY: the mapping belongs to this value alone.
-unsafe impl Send for BlockRing {}
-
-impl BlockRing {
-    pub(crate) fn new(blocks: u32) -> io::Result<Self> {
+impl Receiver {
+    /// `slots`: of the ring that is received into.
+    pub(crate) fn new(slots: u32) -> io::Result<Self> {
         let fd = socket()?;
-        set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as libc::c_int))?;
-        set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
-        set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
-        let request = libc::tpacket_req3 {
-            tp_block_size: BLOCK,
-            tp_block_nr: blocks,
-            tp_frame_size: ALLOTMENT,
-            tp_frame_nr: BLOCK / ALLOTMENT * blocks,
-            tp_retire_blk_tov: RETIRE_MS,
-            tp_sizeof_priv: 0,
-            tp_feature_req_word: 0,
+        let waiting = slots.saturating_mul(WAITING).min(1 << 30);
+        for option in [libc::PACKET_VNET_HDR, libc::PACKET_IGNORE_OUTGOING, libc::PACKET_AUXDATA] {
+            set_option(fd.as_fd(), SOL_PACKET, option, &1)?;
+        }
+        // Beyond the system's limit with the privilege, else up to it.
+        set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &waiting)
+            .or_else(|_| set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, &waiting))?;
+        Ok(Self {
+            fd,
+            waiting,
+            messages: Vec::with_capacity(MOST),
+            iovecs: Vec::new(),
+            headers: vec![[0; vnet::SHORT]; MOST],
+            controls: vec![Control::default(); MOST],
+            spill: vec![0; SPILL * MOST],
+        })
+    }
+
+    /// True if as much may wait in the socket as was asked for.
+    pub(crate) fn has_room(&self) -> io::Result<bool> {
+        let mut value = 0u32;
+        let mut len = 4u32;
+        // SAFETY: four writable bytes.
+        check(unsafe {
+            let value = (&raw mut value).cast();
+            libc::getsockopt(self.fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, value, &raw mut len)
+        })?;
+        Ok(value >= self.waiting)
+    }
+
+    /// Reads up to `most` frames in one system call, each into `slots` free slots of its own, in order, and what does not
+    /// fit there behind them: see [`Receiver::arrived`] and [`Receiver::spilled`]. Returns the number read, 0 if none is
+    /// there.
+    pub(crate) fn read(&mut self, ring: &mut OwnRx<'_>, slots: u32, most: u32) -> u32 {
+        let n = most.min(ring.room() / slots.max(1)).min(u32::try_from(MOST).unwrap_or(1));
+        self.iovecs.clear();
+        self.messages.clear();
+        let mut starts = [0; MOST + 1];
+        for i in 0..n {
+            let at = i as usize;
+            starts[at] = self.iovecs.len();
+            let header = &mut self.headers[at];
+            self.iovecs.push(libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: header.len() });
+            if scatter(ring, i * slots, slots, &mut self.iovecs).is_none() {
+                return 0;
+            }
+            let rest = &mut self.spill[at * SPILL..(at + 1) * SPILL];
+            self.iovecs.push(libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() });
+            starts[at + 1] = self.iovecs.len();
+        }
+        let base = self.iovecs.as_mut_ptr();
+        for i in 0..n as usize {
+            // SAFETY: an `mmsghdr` is plain data, for which zeros are fine.
+            let mut message: libc::mmsghdr = unsafe { zeroed() };
+            message.msg_hdr.msg_iov = base.wrapping_add(starts[i]);
+            message.msg_hdr.msg_iovlen = (starts[i + 1] - starts[i]) as _;
+            message.msg_hdr.msg_control = self.controls[i].0.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = size_of::<Control>() as _;
+            self.messages.push(message);
+        }
+        let flags = libc::MSG_DONTWAIT;
+        // SAFETY: `messages` has n entries; they point into `iovecs`, and those at headers, at buffers of free slots of the
+        // ring, which is borrowed until the call is over, and at `spill`; control messages have room of their own.
+        let got = unsafe {
+            libc::recvmmsg(self.fd.as_raw_fd(), self.messages.as_mut_ptr(), n, flags as _, std::ptr::null_mut())
         };
-        set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_RX_RING, &request)?;
-        let len = BLOCK as usize * blocks as usize;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
-        let base = unsafe {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, fd.as_raw_fd(), 0)
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        Ok(Self { fd, base, blocks, block: 0, left: 0, at: 0, current: None, run: 0, losing: false })
+        u32::try_from(got).unwrap_or(0)
     }
 
-    /// The current frame; None if nothing has arrived.
-    pub(crate) fn frame(&mut self) -> Option<Arrived<'_>> {
-        if self.current.is_none() && !self.advance() {
-            return None;
-        }
-        let Received { at, len, truncated, meta } = self.current?;
-        // SAFETY: the block is ours until it is released, which takes `&mut self`; the frame was checked to lie inside.
-        let bytes = unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(at), len) };
-        Some(Arrived { bytes, truncated, meta })
-    }
-
-    /// Moves to the next frame. The last frame of a block gives the block back to the kernel.
-    pub(crate) fn pass(&mut self) {
-        if self.current.take().is_none() {
-            return;
-        }
-        self.left -= 1;
-        if self.left > 0 {
-            self.at += self.read::<libc::tpacket3_hdr>(self.at).map_or(0, |header| header.tp_next_offset as usize);
-        } else {
-            self.release();
+    /// The `i`th frame of the last reading.
+    pub(crate) fn arrived(&self, i: u32) -> Arrived {
+        let i = i as usize;
+        let message = &self.messages[i];
+        let tag = self.controls[i].tag(message.msg_hdr.msg_controllen);
+        Arrived {
+            len: (message.msg_len as usize).saturating_sub(vnet::SHORT),
+            truncated: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            tag,
+            meta: vnet::meta(&self.headers[i], if tag.is_some() { 4 } else { 0 }),
         }
     }
 
-    /// True if a frame is ready.
-    pub(crate) fn ready(&self) -> bool {
-        self.current.is_some() || self.left > 0 || self.status().load(Acquire) & libc::TP_STATUS_USER != 0
-    }
-
-    /// True if the kernel has reported drops since the last call.
-    pub(crate) fn losing(&mut self) -> bool {
-        std::mem::take(&mut self.losing)
+    /// What of the `i`th frame did not fit its slots: `len` bytes.
+    pub(crate) fn spilled(&self, i: u32, len: usize) -> &[u8] {
+        let at = i as usize * SPILL;
+        &self.spill[at..at + len.min(SPILL)]
     }
 
     /// Frames that the kernel has dropped since the last call for lack of room.
     pub(crate) fn dropped(&mut self) -> u64 {
-        // SAFETY: a `tpacket_stats_v3` is plain data, for which zeros are fine.
-        let mut stats: libc::tpacket_stats_v3 = unsafe { zeroed() };
-        let mut len = u32::try_from(size_of::<libc::tpacket_stats_v3>()).unwrap_or(0);
+        // SAFETY: a `tpacket_stats` is plain data, for which zeros are fine.
+        let mut stats: libc::tpacket_stats = unsafe { zeroed() };
+        let mut len = u32::try_from(size_of::<libc::tpacket_stats>()).unwrap_or(0);
         // SAFETY: `stats` is writable for `len` bytes. Reading clears the kernel's counts.
         let result = unsafe {
             let value = (&raw mut stats).cast();
@@ -179,109 +200,42 @@ impl BlockRing {
         };
         if result == 0 { stats.tp_drops.into() } else { 0 }
     }
+}
 
-    /// Offset of the current block.
-    fn block_at(&self) -> usize {
-        self.block as usize * BLOCK as usize
-    }
-
-    /// Status of the current block: its owner, the kernel or this process.
-    fn status(&self) -> &AtomicU32 {
-        const AT: usize = std::mem::offset_of!(libc::tpacket_block_desc, hdr)
-            + std::mem::offset_of!(libc::tpacket_hdr_v1, block_status);
-        // SAFETY: inside the mapping and aligned; the kernel writes it too, so it is an atomic.
-        unsafe { self.base.add(self.block_at() + AT).cast().as_ref() }
-    }
-
-    /// A copy of a header in the current block; None if it does not lie inside.
-    fn read<T: Copy>(&self, at: usize) -> Option<T> {
-        let inside = at >= self.block_at() && at + size_of::<T>() <= self.block_at() + BLOCK as usize;
-        // SAFETY: inside the mapping, in a block that is ours; `T` is one of the kernel's plain headers.
-        inside.then(|| unsafe { self.base.add(at).cast::<T>().read_unaligned() })
-    }
-
-    /// Finds the next frame; false if nothing has arrived.
-    fn advance(&mut self) -> bool {
-        while self.left == 0 {
-            // Pairs with the kernel's barrier before it hands the block over: its frames are written.
-            if self.status().load(Acquire) & libc::TP_STATUS_USER == 0 {
-                // A ring that was read from end to end without a pause may have been full.
-                self.losing |= self.run >= self.blocks;
-                self.run = 0;
-                return false;
-            }
-            let Some(descriptor) = self.read::<libc::tpacket_block_desc>(self.block_at()) else { return false };
-            // SAFETY: TPACKET_V3 has this one form of the header.
-            let header = unsafe { descriptor.hdr.bh1 };
-            self.run += 1;
-            self.left = header.num_pkts;
-            self.at = self.block_at() + header.offset_to_first_pkt as usize;
-            if self.left == 0 {
-                self.release();
-            }
-        }
-        self.current = self.parse();
-        if self.current.is_none() {
-            // Not a ring as the kernel makes it: nothing more of this block can be trusted.
-            self.left = 0;
-            self.release();
-        }
-        self.current.is_some()
-    }
-
-    fn release(&mut self) {
-        // Pairs with the kernel's look at the status before it fills the block: our reads are over.
-        self.status().store(libc::TP_STATUS_KERNEL, Release);
-        self.block = (self.block + 1) % self.blocks;
-    }
-
-    /// Reads the header of the current frame, and puts the VLAN tag back where the kernel took it from.
-    fn parse(&mut self) -> Option<Received> {
-        let header = self.read::<libc::tpacket3_hdr>(self.at)?;
-        let (mut at, mut len) = (self.at + usize::from(header.tp_mac), header.tp_snaplen as usize);
-        let vnet = self.read::<[u8; vnet::SHORT]>(at.checked_sub(vnet::SHORT)?)?;
-        if at + len > self.block_at() + BLOCK as usize {
+impl Control {
+    /// The VLAN tag, from a control message of `len` bytes.
+    fn tag(&self, len: usize) -> Option<[u8; 4]> {
+        // SAFETY: `cmsghdr` and `tpacket_auxdata` are plain data, for which any bytes will do, and both lie inside: 16 and
+        // 20 bytes of 48, the second behind the first's 16, which is where CMSG_DATA has it.
+        let (header, auxiliary) = unsafe {
+            let base = self.0.as_ptr();
+            (base.cast::<libc::cmsghdr>().read(), base.add(2).cast::<libc::tpacket_auxdata>().read())
+        };
+        let whole = len >= 16 + size_of::<libc::tpacket_auxdata>();
+        if !whole || header.cmsg_level != SOL_PACKET || header.cmsg_type != libc::PACKET_AUXDATA {
             return None;
         }
-        self.losing |= header.tp_status & libc::TP_STATUS_LOSING != 0;
-        let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && len >= 12;
-        if tagged {
-            let tpid = match header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID {
-                0 => 0x8100,
-                _ => header.hv1.tp_vlan_tpid,
-            };
-            let [a, b] = tpid.to_be_bytes();
-            let [.., c, d] = header.hv1.tp_vlan_tci.to_be_bytes();
-            // SAFETY: the four bytes before the frame are the end of the virtio header, which has been read; all lies
-            // in a block that is ours.
-            unsafe {
-                let frame = self.base.as_ptr().add(at);
-                std::ptr::copy(frame, frame.sub(4), 12);
-                std::ptr::copy_nonoverlapping([a, b, c, d].as_ptr(), frame.add(8), 4);
-            }
-            (at, len) = (at - 4, len + 4);
+        if auxiliary.tp_status & libc::TP_STATUS_VLAN_VALID == 0 {
+            return None;
         }
-        let meta = vnet::meta(&vnet, if tagged { 4 } else { 0 });
-        Some(Received { at, len, truncated: header.tp_snaplen < header.tp_len, meta })
+        let tpid = match auxiliary.tp_status & libc::TP_STATUS_VLAN_TPID_VALID {
+            0 => 0x8100,
+            _ => auxiliary.tp_vlan_tpid,
+        };
+        let ([a, b], [c, d]) = (tpid.to_be_bytes(), auxiliary.tp_vlan_tci.to_be_bytes());
+        Some([a, b, c, d])
     }
 }
 
-impl AsFd for BlockRing {
+impl AsFd for Receiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
-impl Drop for BlockRing {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and no slice of it outlives the value.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), BLOCK as usize * self.blocks as usize) };
-    }
-}
-
 /// Lets rings receive from an interface; several share its frames. They begin together: until all have joined, none
 /// receives.
-pub(crate) fn receive_from(rings: &[BlockRing], index: u32, fanout: Fanout) -> io::Result<()> {
+pub(crate) fn receive_from(rings: &[Receiver], index: u32, fanout: Fanout) -> io::Result<()> {
     // One instruction: take no byte.
     let mut nothing = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }];
     let filter = libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() };

@@ -1,9 +1,7 @@
 //! `packet:IF`: an interface of the system by packet sockets. Works on every interface and with every driver; the
 //! kernel copies each frame once in each direction.
 //!
-//! Reception uses TPACKET_V3's ring of blocks: the kernel delivers a block when it is full, or a millisecond after its
-//! first frame, so a single frame comes up to 1 ms late; in return the ring takes half as many frames again as one of
-//! TPACKET_V2. Transmission uses sendmmsg past the queueing discipline, which gathers frames in place and was never
+//! Reception uses recvmmsg straight into the slots. Transmission uses sendmmsg past the queueing discipline, which gathers frames in place and was never
 //! slower than a mapped transmit ring (TPACKET_V2 or V3) with its extra copy.
 //!
 //! A frame whose slot asks for a checksum or segments is sent with a virtio header and through the queueing discipline,
@@ -14,14 +12,16 @@
 
 mod engine;
 
+use crate::chain::most_slots;
 use crate::error::{Cause, OpenError};
+use crate::frames::SUPER;
 use crate::info::{Caps, Filter, Info, Link};
 use crate::interface::{find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::memberships::Memberships;
 use crate::port::{Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
-use crate::sys::packet::{self, BlockRing, Fanout};
+use crate::sys::packet::{self, Fanout, Receiver};
 use crate::vnet::segments_udp;
 use engine::{PacketRx, PacketTx};
 use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
@@ -76,28 +76,33 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     }
     let mtu = mtu(spec, &link)?;
     let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
-    let blocks = (u64::from(slots) * u64::from(spec.buf_size()?) / u64::from(packet::BLOCK)).clamp(16, 512);
-    let blocks = u32::try_from(blocks).unwrap_or(16);
-    let rings = (0..queues).map(|_| BlockRing::new(blocks)).collect::<io::Result<Vec<_>>>().map_err(oops)?;
-    packet::receive_from(&rings, link.index, fanout).map_err(oops)?;
+    let sockets = (0..queues).map(|_| Receiver::new(slots)).collect::<io::Result<Vec<_>>>().map_err(oops)?;
+    let roomy = sockets.iter().try_fold(true, |all, socket| Ok(all && socket.has_room()?)).map_err(oops)?;
+    packet::receive_from(&sockets, link.index, fanout).map_err(oops)?;
     let control = Arc::new(Control::open(&link.name, link.index).map_err(oops)?);
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
-    for (id, blocks) in (0..).zip(rings) {
+    let longest = most_slots(SUPER, context.region.usable()).min(slots - 1);
+    for (id, socket) in (0..).zip(sockets) {
         let plain = packet::sender(link.index).map_err(oops)?;
         let asking = packet::asking_sender(link.index).map_err(oops)?;
         let ring = TxRing::new(context.region, id, slots).map_err(memory)?;
         tx.push(TxQueue::new(ring, Box::new(PacketTx::new(plain, asking, &control, mtu + ETHERNET_AND_TAG))));
         let ring = RxRing::new(context.region, id, slots).map_err(memory)?;
-        rx.push(RxQueue::new(ring, Box::new(PacketRx::new(blocks, &control))));
+        rx.push(RxQueue::new(ring, Box::new(PacketRx::new(socket, &control, longest))));
     }
     let mut notes = Vec::new();
+    if !roomy {
+        notes.push(
+            "few frames can wait to be received: raise net.core.rmem_max (sysctl), or run with CAP_NET_ADMIN".into(),
+        );
+    }
     if Ethtool::open().and_then(|mut ethtool| ethtool.offloads(&link.name)).is_ok_and(|offloads| offloads.gro) {
         notes.push(format!("the kernel joins received frames: ethtool -K {} gro off keeps them apart", link.name));
     }
     let spread = if queues > 1 { format!(", {queues} queues by fanout") } else { String::new() };
     let info = Info {
         name: spec.to_string(),
-        path: format!("AF_PACKET: TPACKET_V3 ring in, sendmmsg past the qdisc out{spread}"),
+        path: format!("AF_PACKET: recvmmsg in, sendmmsg past the qdisc out{spread}"),
         mtu,
         largest: mtu + ETHERNET_AND_TAG,
         mac: link.mac,
