@@ -4,7 +4,7 @@ use linerate_port::{Link, OpenError, Port, Spec};
 
 /// Slots of a ring in which a TCP window has room: the largest of Linux by default (6 MiB, `net.ipv4.tcp_rmem`), in full
 /// frames. A sender that is a kernel waits for nothing else, and AF_XDP drops what finds no room.
-const WINDOW: u32 = 4096;
+const WINDOW: &str = "4096";
 
 /// A port to forward between, from its name.
 ///
@@ -12,7 +12,7 @@ const WINDOW: u32 = 4096;
 /// As [`Spec::parse`] has them.
 pub fn forwarded(name: &str) -> Result<Spec, OpenError> {
     let spec = Spec::parse(name)?;
-    Ok(if spec.kind.name == "xdp" { spec.wanting_slots(WINDOW) } else { spec })
+    Ok(if spec.kind.name == "xdp" { spec.preferring("slots", WINDOW) } else { spec })
 }
 
 /// A port's path, and the notes about it, a line each.

@@ -61,7 +61,13 @@ pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal>
     let reads = config.mode.receives()
         && port.starts_with("pcap:")
         && ![",mode=", ",out="].iter().any(|key| port.contains(key));
-    let port = &if reads { format!("{port},mode=r") } else { port.to_owned() };
+    // A receiver of streams has time: frames that come by the millisecond cost it less.
+    let patient = config.mode.receives() && port.starts_with("packet:") && !port.contains(",rx=");
+    let port = &match (reads, patient) {
+        (true, _) => format!("{port},mode=r"),
+        (_, true) => format!("{port},rx=ring"),
+        _ => port.to_owned(),
+    };
     let Some([tx_slots, rx_slots, tx_rings, rx_rings]) = config.rings else { return Ok(port.clone()) };
     let usage = |text: String| Err(Refusal::Usage(text));
     if tx_slots != rx_slots || tx_rings != rx_rings {

@@ -21,8 +21,6 @@ pub struct Spec {
     options: BTreeMap<&'static str, String>,
     /// MTU to use when the options name none.
     unnamed_mtu: u16,
-    /// Slots of a ring when the options name none.
-    unnamed_slots: u32,
 }
 
 impl fmt::Debug for Spec {
@@ -46,15 +44,7 @@ impl Spec {
         text: &str,
         options: BTreeMap<&'static str, String>,
     ) -> Self {
-        Self {
-            kind,
-            name: name.to_owned(),
-            queue,
-            text: text.to_owned(),
-            options,
-            unnamed_mtu: 1500,
-            unnamed_slots: 1024,
-        }
+        Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500 }
     }
 
     /// Sets the MTU to use when the options name none, for kinds without an MTU of their own; the MTU of the other end
@@ -64,10 +54,11 @@ impl Spec {
         Self { unnamed_mtu: mtu, ..self }
     }
 
-    /// Sets the number of a ring's slots to use when the options name none: a power of two from 64 to 65536.
+    /// Uses this value of an option where the name gives none; a kind without that option does not ask for it.
     #[must_use]
-    pub fn wanting_slots(self, slots: u32) -> Self {
-        Self { unnamed_slots: slots, ..self }
+    pub fn preferring(mut self, key: &'static str, value: &str) -> Self {
+        self.options.entry(key).or_insert_with(|| value.to_owned());
+        self
     }
 
     /// Value of an option as typed.
@@ -109,7 +100,7 @@ impl Spec {
 
     /// Slots of each ring.
     pub fn slots(&self) -> Result<u32, OpenError> {
-        let n = self.number("slots", self.unnamed_slots, 64, 65536)?;
+        let n = self.number("slots", 1024u32, 64, 65536)?;
         if !n.is_power_of_two() {
             return Err(self.oops(format!("slots={n} is no power of two"), format!("give {}", n.next_power_of_two())));
         }

@@ -1,6 +1,8 @@
 //! System calls of ports. All `unsafe` code of this crate is here.
 
 #[cfg(target_os = "linux")]
+pub(crate) mod block_ring;
+#[cfg(target_os = "linux")]
 pub(crate) mod packet;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]

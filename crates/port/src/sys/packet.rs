@@ -1,4 +1,4 @@
-//! Packet sockets (`packet(7)`): sending, receiving in batches, fanout, statistics.
+//! Packet sockets (`packet(7)`): sending, receiving in batches, fanout, statistics. The ring is in `block_ring`.
 
 use super::socket::{MOST, check, scatter, set_option};
 use crate::vnet;
@@ -7,7 +7,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-const SOL_PACKET: libc::c_int = libc::SOL_PACKET;
+pub(super) const SOL_PACKET: libc::c_int = libc::SOL_PACKET;
 /// Distribution of frames over the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fanout {
@@ -19,7 +19,7 @@ pub(crate) enum Fanout {
     RoundRobin,
 }
 
-fn socket() -> io::Result<OwnedFd> {
+pub(super) fn socket() -> io::Result<OwnedFd> {
     // Protocol 0: it receives nothing until it is bound to one.
     // SAFETY: no pointers; the descriptor that comes back is new and ours.
     unsafe {
@@ -28,7 +28,7 @@ fn socket() -> io::Result<OwnedFd> {
     }
 }
 
-fn bind(fd: &OwnedFd, index: u32, protocol: libc::c_int) -> io::Result<()> {
+fn bind(fd: BorrowedFd<'_>, index: u32, protocol: libc::c_int) -> io::Result<()> {
     // SAFETY: a `sockaddr_ll` is plain data, for which zeros are fine.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = u16::try_from(libc::AF_PACKET).unwrap_or(0);
@@ -43,7 +43,7 @@ fn bind(fd: &OwnedFd, index: u32, protocol: libc::c_int) -> io::Result<()> {
 pub(crate) fn sender(index: u32) -> io::Result<OwnedFd> {
     let fd = socket()?;
     set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
-    bind(&fd, index, 0)?;
+    bind(fd.as_fd(), index, 0)?;
     Ok(fd)
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn sender(index: u32) -> io::Result<OwnedFd> {
 pub(crate) fn asking_sender(index: u32) -> io::Result<OwnedFd> {
     let fd = socket()?;
     set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
-    bind(&fd, index, 0)?;
+    bind(fd.as_fd(), index, 0)?;
     Ok(fd)
 }
 
@@ -233,9 +233,9 @@ impl AsFd for Receiver {
     }
 }
 
-/// Lets rings receive from an interface; several share its frames. They begin together: until all have joined, none
+/// Lets sockets receive from an interface; several share its frames. They begin together: until all have joined, none
 /// receives.
-pub(crate) fn receive_from(rings: &[Receiver], index: u32, fanout: Fanout) -> io::Result<()> {
+pub(crate) fn receive_from(sockets: &[impl AsFd], index: u32, fanout: Fanout) -> io::Result<()> {
     // One instruction: take no byte.
     let mut nothing = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }];
     let filter = libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() };
@@ -246,11 +246,11 @@ pub(crate) fn receive_from(rings: &[Receiver], index: u32, fanout: Fanout) -> io
     };
     let flags = kind | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
     let mut group = 0;
-    for (i, ring) in rings.iter().enumerate() {
-        let fd = ring.as_fd();
+    for (i, socket) in sockets.iter().enumerate() {
+        let fd = socket.as_fd();
         set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)?;
-        bind(&ring.fd, index, libc::ETH_P_ALL)?;
-        if rings.len() > 1 {
+        bind(fd, index, libc::ETH_P_ALL)?;
+        if sockets.len() > 1 {
             let flags = if i == 0 { flags | libc::PACKET_FANOUT_FLAG_UNIQUEID } else { flags };
             set_option(fd, SOL_PACKET, libc::PACKET_FANOUT, &(group | flags << 16))?;
             if i == 0 {
@@ -258,7 +258,7 @@ pub(crate) fn receive_from(rings: &[Receiver], index: u32, fanout: Fanout) -> io
             }
         }
     }
-    rings.iter().try_for_each(|ring| set_option(ring.as_fd(), libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0))
+    sockets.iter().try_for_each(|socket| set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0))
 }
 
 /// The number that the kernel chose for a fanout group.

@@ -163,7 +163,8 @@ mod linux {
         let ns = Arc::new(Namespace::new().map_err(skip_or_panic)?);
         let pair =
             ns.run_in(|| VethPair::new(["va", "vb"], 1, shape.mtu)).and_then(|pair| pair).map_err(skip_or_panic)?;
-        let names = ["va", "vb"].map(|name| format!("packet:{name}{}", shape.options()));
+        // One way by recvmmsg, the other by the ring of blocks.
+        let names = ["va,rx=ring", "vb"].map(|name| format!("packet:{name}{}", shape.options()));
         let [mut a, mut b] = ns.run_in(|| both(names.clone())).map_err(skip_or_panic)??;
         // The kernel drops what a packet socket has no room for.
         let ways = ways(&mut a, &mut b, [false; 2]);

@@ -1,122 +1,28 @@
-//! The engines of a packet port's queues.
+//! Reception by recvmmsg (`rx=recv`): frames are read straight into slots.
 
 use super::link;
 use crate::chain::set_frame;
-use crate::counters::{DropReason, RxCounters, TxCounters};
-use crate::frames::{Outgoing, SendPlan};
+use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
-use crate::queue::{RxEngine, TxEngine};
+use crate::queue::RxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::packet::{Arrived, Receiver};
-use crate::sys::socket::{MOST, Messages};
+use crate::sys::socket::MOST;
 use linerate_host::Control;
 use linerate_ring::layout::MAX_FRAGS;
-use linerate_ring::{Meta, OwnRx, OwnTx};
+use linerate_ring::{Meta, OwnRx};
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-/// Interval before another attempt on an interface whose queue was full: about the time that a 10 Gb/s link takes for
-/// 64 frames.
-const FULL: Duration = Duration::from_micros(50);
-/// Time after which an interface that is up but has had no room counts as stuck: no link's queue takes so long to
-/// drain.
-const HOPELESS: Duration = Duration::from_millis(200);
-
-pub(super) struct PacketTx {
-    /// Socket for frames without offload requests: bypasses the queueing discipline.
-    plain: OwnedFd,
-    /// Socket for frames that request a checksum or segmentation: with virtio headers, and through the queueing
-    /// discipline, because past it the kernel drops frames that the driver cannot segment itself.
-    asking: OwnedFd,
-    control: Arc<Control>,
-    plan: SendPlan,
-    messages: Messages,
-    /// The frames sent last had offload requests.
-    asked: bool,
-    /// Time of the next attempt after the interface's queue was full: there is no notification of room.
-    again: Option<Instant>,
-    /// Time since which it has been full.
-    full_since: Option<Instant>,
-}
-
-impl PacketTx {
-    pub(super) fn new(plain: OwnedFd, asking: OwnedFd, control: &Arc<Control>, largest: usize) -> Self {
-        let (plan, messages) = (SendPlan::new(largest, true), Messages::new());
-        Self { plain, asking, control: control.clone(), plan, messages, asked: false, again: None, full_since: None }
-    }
-}
-
-/// True if a frame requests an offload of the kernel.
-fn asks(frame: &Outgoing) -> bool {
-    frame.meta.is_some_and(|meta| meta.gso_type != 0 || meta.flags & Meta::NEEDS_CSUM != 0)
-}
-
-impl TxEngine for PacketTx {
-    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
-        self.again = None;
-        let before = count.frames;
-        loop {
-            let frames = self.plan.make(ring, count, MOST);
-            if frames.is_empty() {
-                break;
-            }
-            count.syscalls += 1;
-            self.asked = asks(&frames[0]);
-            let alike = frames.iter().position(|frame| asks(frame) != self.asked).unwrap_or(frames.len());
-            let socket = if self.asked { &self.asking } else { &self.plain };
-            let error = match self.messages.send(socket.as_fd(), ring, &frames[..alike], self.asked) {
-                Ok(n) => {
-                    self.full_since = None;
-                    self.plan.sent(ring, count, n);
-                    continue;
-                }
-                Err(error) => error,
-            };
-            match error.raw_os_error() {
-                // The socket's buffer is full; poll reports when it has room.
-                Some(libc::EAGAIN | libc::EINTR) => break,
-                Some(libc::ENOBUFS) if link(&self.control) == Link::Up => {
-                    let now = Instant::now();
-                    if now - *self.full_since.get_or_insert(now) < HOPELESS {
-                        self.again = Some(now + FULL);
-                        break;
-                    }
-                    self.full_since = None;
-                    self.plan.drop_first(ring, count, DropReason::Refused);
-                }
-                Some(libc::ENOBUFS | libc::ENETDOWN | libc::ENXIO) => {
-                    self.plan.drop_all(ring, count, DropReason::NoReceiver);
-                }
-                Some(libc::EMSGSIZE) => self.plan.drop_first(ring, count, DropReason::TooLong),
-                _ => self.plan.drop_first(ring, count, DropReason::Refused),
-            }
-        }
-        count.batches += u64::from(count.frames > before);
-    }
-
-    fn link(&self) -> Link {
-        link(&self.control)
-    }
-}
-
-impl Sleeper for PacketTx {
-    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        let socket = if self.asked { &self.asking } else { &self.plain };
-        let on = self.again.is_none().then(|| (socket.as_fd(), Interest::Writable));
-        Some(Sleep { on, until: self.again })
-    }
-}
-
-pub(super) struct PacketRx {
+pub(super) struct RecvRx {
     socket: Receiver,
     control: Arc<Control>,
     /// Slots for the longest frame.
     longest: u32,
     /// While it is not 0, frames are read one by one, each into as many slots as the longest may need; a frame that needs
     /// several sets it, each other one counts it down. At 0 a batch is read, a slot each, and what does not fit is copied
-    /// out and in again ([`PacketRx::keep`]).
+    /// out and in again ([`RecvRx::keep`]).
     long: u32,
     /// Frames that have been read and wait for room in the ring, in order.
     late: VecDeque<(Vec<u8>, Option<Meta>)>,
@@ -141,7 +47,7 @@ const LONG: u32 = 16;
 /// Full batches after which the kernel may have dropped frames.
 const BUSY: u32 = 64;
 
-impl PacketRx {
+impl RecvRx {
     pub(super) fn new(socket: Receiver, control: &Arc<Control>, longest: u32) -> Self {
         let (late, spare, untagged) = (VecDeque::new(), Vec::new(), Vec::new());
         Self { socket, control: control.clone(), longest, long: 0, late, spare, untagged, run: 0 }
@@ -229,7 +135,7 @@ impl PacketRx {
     }
 }
 
-impl RxEngine for PacketRx {
+impl RxEngine for RecvRx {
     fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let before = ring.available();
         while (self.late.is_empty() || self.deliver_late(ring, count)) && self.read(ring, count) {}
@@ -252,7 +158,7 @@ impl RxEngine for PacketRx {
     }
 }
 
-impl Sleeper for PacketRx {
+impl Sleeper for RecvRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.late.is_empty().then(|| Sleep::on(self.socket.as_fd(), Interest::Readable))
     }
