@@ -1,5 +1,5 @@
-//! Frames made byte by byte, right ones and wrong ones. They owe nothing to the code under test: lengths and checksums are
-//! computed here, and each can be given another value.
+//! Frames made byte by byte, right ones and wrong ones. They owe nothing to the code under test: lengths and checksums
+//! are computed here, and each can be given another value.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

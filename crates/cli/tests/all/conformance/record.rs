@@ -1,5 +1,5 @@
-//! Answers of a subject, made comparable: what is chosen freely (identifications, times) is taken out, and checksums, once
-//! verified.
+//! Answers of a subject, made comparable: checksums are verified, and what is chosen freely (identifications, times) is
+//! taken out.
 
 use super::craft::{ARP, FRAGMENT, HOP_BY_HOP, ICMP, ICMPV6, IPV4, IPV6, OPTIONS, ROUTING, UDP, checksum, pseudo};
 use std::fmt::{self, Write as _};
@@ -168,7 +168,8 @@ fn is_report(frame: &[u8]) -> bool {
     message.is_some_and(|m| m.first() == Some(&131) || m.first() == Some(&143) && matches!(m.get(8), Some(1 | 2)))
 }
 
-/// True for the talk of a link that no case causes: reports of groups, unless they are `asked` for, and router solicitations.
+/// True for the talk of a link that no case causes: router solicitations, and reports of groups unless they are `asked`
+/// for.
 pub(crate) fn is_background(frame: &[u8], asked: bool) -> bool {
     let Some(ip) = parse(frame).filter(|ip| ip.protocol == ICMPV6) else { return false };
     match frame.get(ip.payload) {

@@ -1,5 +1,5 @@
-//! The two hosts that are held beside each other, each at the far end of a link of its own: same addresses, same MAC address,
-//! same MTU, same routes.
+//! The hosts that are held beside each other, each at the far end of a link of its own: same addresses, same MAC
+//! address, same MTU, same routes.
 
 use super::stations::{ECHO, HOST_MAC, ROUTER4, ROUTER6};
 use super::tester::Tester;
@@ -123,26 +123,29 @@ fn echo(host: &Namespace, any: IpAddr) -> (SocketAddr, JoinHandle<()>) {
     (SocketAddr::new(loopback, ECHO), std::thread::spawn(serve))
 }
 
-/// linerate's host.
-pub(crate) fn ours() -> Option<Subject> {
+/// linerate's host, on a port of this kind.
+pub(crate) fn ours(kind: &str) -> Option<Subject> {
     let host = namespace()?;
     let pair = pair(&host, ["cla", "clb"]);
     let port = linerate_skip::permitted(host.run_in(|| open("packet:cla")).unwrap(), |e| e.cause == Cause::Capability)?;
     let mut command = Command::new(BINARY);
-    command.args(["stack", "up", "-i", "packet:clb", "--no-offload", "--wait", "sleep", "--seconds", LONGEST]);
+    command.args(["stack", "up", "-i", &format!("{kind}:clb"), "--no-offload", "--wait", "sleep"]);
+    command.args(["--seconds", LONGEST]);
     command.args(["--mac", &MacAddr(HOST_MAC).to_string()]);
     command.args(ADDRESSES.iter().flat_map(|address| ["--addr", address]));
     for (all, router) in [("0.0.0.0/0", IpAddr::from(ROUTER4)), ("::/0", ROUTER6.into())] {
         command.args(["--route", &format!("{all}={router}")]);
     }
+    let far = host.run_in(|| open(&format!("{kind}:clb"))).unwrap();
+    drop(linerate_skip::permitted(far, |e| e.cause == Cause::Capability)?);
     let process = host.run_in(|| Process::ready(command, "link up: ")).unwrap();
     let tester = Tester::new(port);
     Some(Subject { tester, alive: Alive::Ours(process), _pair: pair, host, _near: None })
 }
 
 impl Subject {
-    /// Ends the subject; linerate's counters, if it is linerate's.
-    pub(crate) fn end(self) -> Option<String> {
+    /// Ends the subject; returns what it printed.
+    pub(crate) fn end(self) -> String {
         match self.alive {
             Alive::Kernel(services) => {
                 for (at, service) in services {
@@ -151,9 +154,9 @@ impl Subject {
                     sender.send_to(END, at).unwrap();
                     service.join().unwrap();
                 }
-                None
+                String::new()
             }
-            Alive::Ours(process) => Some(process.stop()),
+            Alive::Ours(process) => process.stop(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The near end of a subject's link: sends a case's frames, answers the subject's questions for neighbours, and records what
-//! comes back, until a marker that was sent behind the case is answered.
+//! The near end of a subject's link: sends a case's frames, answers the subject's questions for neighbours, and records
+//! what comes back, until a marker that was sent behind the case is answered.
 //!
 //! Order is by construction, not by time. All that a case sets off stays on one processor, to which the tester and its
-//! subject are pinned, so that every frame waits in the same queues of the kernel behind those before it. The first markers
-//! are datagrams to the echo service, over both versions: it answers them after all datagrams before. The next is an echo
-//! request, whose answer stands behind the answers of the stack. If a neighbour was asked for meanwhile, there is another
-//! round, for the answer may have set off more.
+//! subject are pinned, so that every frame waits in the same queues of the kernel behind those before it. The first
+//! markers are datagrams to the echo service, over both versions: it answers them after all datagrams before. The next
+//! is an echo request, whose answer stands behind the answers of the stack. If a neighbour was asked for meanwhile,
+//! there is another round, for the answer may have set off more.
 
 use super::craft::{ARP, ICMP, ICMPV6, IPV4, IPV6, Mac, UDP, V4, V6, arp, ethernet, icmp, link_option, udp};
 use super::record::{Record, ethertype, is_background, parse};
@@ -20,8 +20,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Ports from which the markers come: one for each round, so that an old answer ends no later round.
 const MARKERS: u16 = 20_000;
 
-/// Time for answers that may come late: the queries ask for them within a millisecond, and linerate answers ten queries a
-/// second. A late answer that comes later still is missed; it never fails a case.
+/// Time for answers that may come late: the queries ask for them within a millisecond, and linerate answers ten queries
+/// a second. An answer that comes later still is missed; it never fails a case.
 const PATIENCE_NS: u64 = 300_000_000;
 
 /// Queues of the near end, and the frames that have come.

@@ -74,7 +74,9 @@ pub(crate) const CASES: &[Case] = &[
         ),
         |a| echo(a, OPTIONS, &[1, 5, 0, 0, 0, 0]),
     ),
-    case("router alert", "RFC 2711, section 2.1", "icmp6 129/0", Same, |a| echo(a, HOP_BY_HOP, &[5, 2, 0, 0, 1, 0])),
+    case("router alert of IPv6", "RFC 2711, section 2.1", "icmp6 129/0", Same, |a| {
+        echo(a, HOP_BY_HOP, &[5, 2, 0, 0, 1, 0])
+    }),
     // ---- unknown options ----
     case("hop-by-hop option to be skipped", ACTIONS, "icmp6 129/0", Same, |a| echo(a, HOP_BY_HOP, &unknown(0))),
     case("hop-by-hop option to be dropped for", ACTIONS, "nothing", Same, |a| echo(a, HOP_BY_HOP, &unknown(1))),

@@ -1,5 +1,5 @@
-//! Fragments of IPv4 (RFC 791, section 3.2; RFC 1122, section 3.3.2). Lost ones are not awaited: the errors about them come
-//! after half a minute.
+//! Fragments of IPv4 (RFC 791, section 3.2; RFC 1122, section 3.3.2). Lost ones are not awaited: the errors about
+//! them come after half a minute.
 
 use crate::conformance::craft::{ICMP, UDP, V4, bytes, udp};
 use crate::conformance::stations::{At, CLOSED, HOST4, OURS};
@@ -8,7 +8,7 @@ use crate::conformance::table::{Case, case};
 
 const WHOLE: &str = "RFC 1122, section 3.3.2";
 const BOUNDS: &str = "RFC 791, section 3.2";
-const OVERLAP: &str = "RFC 3128, section 2.1";
+const OVERLAP: &str = "RFC 1858, section 4";
 
 /// Fragments of an echo of so many bytes, of `size` bytes each.
 fn echo(a: At, len: usize, size: usize) -> Vec<Vec<u8>> {
@@ -171,7 +171,7 @@ pub(crate) const CASES: &[Case] = &[
         "congestion marked on one fragment",
         "RFC 3168, section 5.3",
         "icmp 0/0",
-        Differs("icmp 0/0", "answers carry no type of service; RFC 1349 is obsolete, and RFC 2474 asks for none"),
+        Differs("icmp 0/0", "answers have type of service 0 (RFC 1349, which asks for the request's, is obsolete)"),
         |a| congested(a, [2, 3]),
     ),
     case(

@@ -94,13 +94,10 @@ pub(crate) const CASES: &[Case] = &[
         "unicast echo in a group's frame",
         "RFC 1122, section 3.3.6",
         "icmp 0/0",
-        Differs(
-            "nothing",
-            "RFC 1122 has such packets dropped; Linux takes them by default (drop_unicast_in_l2_multicast)",
-        ),
+        Differs("nothing", "RFC 1122 has such packets dropped; Linux takes them, unless told otherwise"),
         |a| vec![ethernet([1, 0, 0x5e, 0, 0, 1], a.mac(1), IPV4, &a.ip4(ICMP).with(&a.echo4(b"loud")))],
     ),
-    case("query of IGMP", "RFC 3376, section 6", "nothing", Same, |a| {
+    case("query of IGMP", "RFC 3376, section 5", "nothing", Same, |a| {
         let ip = V4 { ttl: 1, options: vec![148, 4, 0, 0], to: ALL_HOSTS, ..a.ip4(2) };
         vec![a.group4(&ip.with(&icmp(0x11, 1, [0; 4], &[2, 125, 0, 0])), ALL_HOSTS)]
     })

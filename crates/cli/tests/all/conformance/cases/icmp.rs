@@ -39,7 +39,7 @@ pub(crate) const CASES: &[Case] = &[
         "echo with a type of service",
         "RFC 1349, section 5.1",
         "icmp 0/0",
-        Differs("icmp 0/0", "answers carry no type of service; RFC 1349 is obsolete, and RFC 2474 asks for none"),
+        Differs("icmp 0/0", "answers have type of service 0 (RFC 1349, which asks for the request's, is obsolete)"),
         |a| vec![a.frame4(&V4 { tos: 0xb8, ..a.ip4(ICMP) }.with(&a.echo4(b"urgent")))],
     ),
     case("echo that must not be fragmented", ECHO, "icmp 0/0", Same, |a| {
@@ -68,10 +68,7 @@ pub(crate) const CASES: &[Case] = &[
         "unicast echo in a broadcast frame",
         "RFC 1122, section 3.3.6",
         "icmp 0/0",
-        Differs(
-            "nothing",
-            "RFC 1122 has such packets dropped; Linux takes them by default (drop_unicast_in_l2_multicast)",
-        ),
+        Differs("nothing", "RFC 1122 has such packets dropped; Linux takes them, unless told otherwise"),
         |a| vec![ethernet(BROADCAST, a.mac(1), IPV4, &a.ip4(ICMP).with(&a.echo4(b"loud")))],
     ),
     // ---- other questions ----
@@ -79,10 +76,7 @@ pub(crate) const CASES: &[Case] = &[
         "timestamp request",
         "RFC 1122, section 3.2.2.8",
         "icmp 14/0",
-        Differs(
-            "nothing",
-            "a host may leave it out, and a clock is nobody's business (RFC 1122, section 3.2.2.8: MAY)",
-        ),
+        Differs("nothing", "not answered: a host may answer (RFC 1122, section 3.2.2.8), and need not"),
         |a| message(a, &icmp(13, 0, a.ident(), &[0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
     ),
     case("timestamp request cut short", "RFC 1122, section 3.2.2.8", "nothing", Same, |a| {
@@ -100,9 +94,9 @@ pub(crate) const CASES: &[Case] = &[
     case("extended echo request", "RFC 8335, section 4", "nothing", Same, |a| {
         message(a, &icmp(42, 0, [0x10, 1, 1, 1], &[0x20, 0, 0, 0, 0, 8, 3, 2, 0, 0, 0, 1]))
     }),
-    case("router solicitation", "RFC 1256, section 5.3", "nothing", Same, |a| message(a, &icmp(10, 0, [0; 4], &[]))),
+    case("router solicitation", "RFC 1256, section 5", "nothing", Same, |a| message(a, &icmp(10, 0, [0; 4], &[]))),
     case("message of an unknown type", SILENCE, "nothing", Same, |a| message(a, &icmp(200, 0, [1, 2, 3, 4], b"what"))),
-    case("domain name request", "RFC 6918, section 2.3", "nothing", Same, |a| message(a, &icmp(37, 0, a.ident(), &[]))),
+    case("domain name request", "RFC 6918, section 2", "nothing", Same, |a| message(a, &icmp(37, 0, a.ident(), &[]))),
     // ---- errors sent ----
     case("datagram for a closed port", "RFC 1122, section 4.1.3.1", "icmp 3/3", Same, |a| {
         vec![a.udp4(CLOSED, b"anybody")]
@@ -128,7 +122,7 @@ pub(crate) const CASES: &[Case] = &[
         "closed port, a type of service",
         "RFC 1349, section 5.1",
         "icmp 3/3",
-        Differs("icmp 3/3", "answers carry no type of service; RFC 1349 is obsolete, and RFC 2474 asks for none"),
+        Differs("icmp 3/3", "answers have type of service 0 (RFC 1349, which asks for the request's, is obsolete)"),
         |a| vec![a.frame4(&V4 { tos: 0x10, ..a.ip4(UDP) }.with(&a.datagram4(CLOSED, b"soon")))],
     ),
     case("unknown protocol", "RFC 1122, section 3.2.2.1", "icmp 3/2", Same, |a| {
@@ -193,7 +187,7 @@ pub(crate) const CASES: &[Case] = &[
         "2 x icmp 0/0",
         Differs(
             "2 x icmp 0/0",
-            "routes are configured and not changed by redirects, which anybody can forge (RFC 6274, section 4.3)",
+            "routes are configured, and redirects, which RFC 1122 has hosts follow, do not change them",
         ),
         |a| {
             let quoted = V4::new(HOST4, a.far4(1), ICMP).with(&icmp(0, 0, a.ident(), b"from afar"));

@@ -91,7 +91,7 @@ pub(crate) const CASES: &[Case] = &[
         vec![ethernet([0x33, 0x33, 0, 0, 0, 1], a.mac(1), IPV6, &a.ip6(ICMPV6).with(&a.echo6(b"loud")))]
     }),
     // ---- other questions ----
-    case("node information query", "RFC 4620, section 4", "nothing", Same, |a| {
+    case("node information query", "RFC 4620, section 5", "nothing", Same, |a| {
         message(a, 139, 0, [0, 2, 0, 0], &[0; 24])
     }),
     case("extended echo6 request", "RFC 8335, section 4", "nothing", Same, |a| {
@@ -100,7 +100,7 @@ pub(crate) const CASES: &[Case] = &[
     case("informational message of an unknown type", SILENCE, "nothing", Same, |a| {
         message(a, 200, 0, [1, 2, 3, 4], b"what")
     }),
-    case("router solicitation6", "RFC 4861, section 6.2.6", "nothing", Same, |a| {
+    case("router solicitation6", "RFC 4861, section 6.1.1", "nothing", Same, |a| {
         let to = group(2);
         vec![a.group6(&a.discovery(a.local(1), to, 133, [0; 4], &[]), to)]
     }),
@@ -180,7 +180,7 @@ pub(crate) const CASES: &[Case] = &[
     }),
     case("error of an unknown type", SILENCE, "nothing", Same, |a| message(a, 100, 0, [0; 4], &a.echoed6(b"x"))),
     case("time exceeded6", "RFC 4443, section 3.3", "nothing", Same, |a| message(a, 3, 0, [0; 4], &a.reply6(b"x"))),
-    case("redirect6 to a router of nobody's", "RFC 4861, section 8.1", "2 x icmp6 129/0", Same, |a| {
+    case("redirect6 from a global address", "RFC 4861, section 8.1", "2 x icmp6 129/0", Same, |a| {
         let body = [a.local(1).octets(), a.far6(1).octets()].concat();
         let redirect = a.discovery(ROUTER6, HOST6, 137, [0; 4], &body);
         let ping = far(a, ICMPV6, &icmp6(a.far6(1), HOST6, 128, 0, a.ident(), b"from afar"));

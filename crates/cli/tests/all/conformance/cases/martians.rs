@@ -41,7 +41,7 @@ pub(crate) const CASES: &[Case] = &[
         Differs("nothing", "RFC 1122 has such sources dropped; Linux answers to all"),
         |a| ping(a, DIRECTED, HOST4),
     ),
-    case("echo from our own address", "RFC 6274, section 3.14", "nothing", Same, |a| ping(a, HOST4, HOST4)),
+    case("echo from our own address", "RFC 1122, section 3.2.1.3", "nothing", Same, |a| ping(a, HOST4, HOST4)),
     case("datagram for a closed port from all", SOURCE, "nothing", Same, |a| closed(a, Ipv4Addr::BROADCAST)),
     case(
         "datagram for a closed port from the network's broadcast address",

@@ -129,10 +129,10 @@ pub(crate) const CASES: &[Case] = &[
         Differs("nothing", "only jumbograms have length 0 (RFC 2675, section 4); Linux takes the packet's"),
         |a| length6(a, 0, 40),
     ),
-    case("header cut short", FIELDS, "nothing", Same, |a| {
+    case("datagram header cut short", FIELDS, "nothing", Same, |a| {
         vec![a.frame4(&a.ip4(UDP).with(&a.datagram4(ECHO, b"")[..7]))]
     }),
-    case("header cut short, over IPv6", FIELDS, "nothing", Same, |a| {
+    case("datagram header cut short, over IPv6", FIELDS, "nothing", Same, |a| {
         vec![a.frame6(&a.ip6(UDP).with(&a.datagram6(ECHO, b"")[..7]))]
     }),
     // ---- ports ----
@@ -154,10 +154,7 @@ pub(crate) const CASES: &[Case] = &[
         "unicast datagram in a broadcast frame",
         "RFC 1122, section 3.3.6",
         "udp",
-        Differs(
-            "nothing",
-            "RFC 1122 has such packets dropped; Linux takes them by default (drop_unicast_in_l2_multicast)",
-        ),
+        Differs("nothing", "RFC 1122 has such packets dropped; Linux takes them, unless told otherwise"),
         |a| {
             let packet = a.ip4(UDP).with(&a.datagram4(ECHO, b"loud"));
             vec![crate::conformance::craft::ethernet([0xff; 6], a.mac(1), 0x0800, &packet)]
