@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Frames that a subject sent in a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// In their order; datagrams of the echo service, which may run beside the stack, behind the others.
+    /// Frames in their order; datagrams of the echo service, which may run beside the stack, behind the others.
     pub(crate) frames: Vec<Vec<u8>>,
     /// Identifications of fragments, in the order of their appearance.
     idents: Vec<u32>,

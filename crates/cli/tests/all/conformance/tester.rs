@@ -40,7 +40,7 @@ pub(crate) struct Tester {
     round: u16,
 }
 
-/// What the frames that come in a round are looked at for.
+/// Part of a case, and what was heard in it.
 struct Listening<'a> {
     at: At,
     case: Option<&'a Case>,

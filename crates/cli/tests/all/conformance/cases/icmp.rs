@@ -19,7 +19,7 @@ fn broadcast(a: At, protocol: u8, payload: &[u8], to: Ipv4Addr) -> Vec<Vec<u8>> 
     vec![a.group4(&V4 { to, ..a.ip4(protocol) }.with(payload), to)]
 }
 
-/// From behind the router.
+/// Frame from behind the router.
 fn far(a: At, protocol: u8, payload: &[u8]) -> Vec<u8> {
     ethernet(HOST_MAC, ROUTER_MAC, IPV4, &V4::new(a.far4(1), HOST4, protocol).with(payload))
 }

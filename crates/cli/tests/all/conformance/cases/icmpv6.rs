@@ -24,6 +24,7 @@ fn group(last: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, last)
 }
 
+/// Frame from behind the router.
 fn far(a: At, protocol: u8, payload: &[u8]) -> Vec<u8> {
     ethernet(HOST_MAC, ROUTER_MAC, IPV6, &V6::new(a.far6(1), HOST6, protocol).with(payload))
 }
