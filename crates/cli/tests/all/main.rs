@@ -2,6 +2,7 @@
 //! is linked and tests that wait let others run.
 
 mod bench;
+mod conformance;
 mod fcoe;
 mod fcoe_copy;
 mod fcoe_flushed;

@@ -19,7 +19,9 @@ impl Link {
         let packet = ArpPacket::new_checked(payload).map_err(|_| Discard::Malformed)?;
         let arp = ArpRepr::parse(&packet);
         let (ours, from) = (own.is_ours(arp.target_ip.into()), IpAddr::V4(arp.sender_ip));
-        if arp.sender_mac.is_multicast() || arp.sender_mac == MacAddr::UNSPECIFIED || arp.sender_ip.is_multicast() {
+        // RFC 1122, section 3.2.1.3: no station has such an address.
+        let nobody = arp.sender_ip.is_multicast() || arp.sender_ip.is_loopback() || own.is_broadcast(from);
+        if arp.sender_mac.is_multicast() || arp.sender_mac == MacAddr::UNSPECIFIED || nobody {
             return Err(Discard::BadAddress);
         }
         if own.is_ours(from) {

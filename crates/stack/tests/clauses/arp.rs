@@ -64,6 +64,16 @@ fn rfc826_senders_that_cannot_be_are_not_believed() {
 }
 
 #[test]
+fn rfc1122_3_2_1_3_addresses_of_no_station_are_not_answered() {
+    let mut world = World::alone();
+    for ip in [[127, 0, 0, 1], [255; 4], [10, 0, 0, 255]] {
+        let request = arp(1, (PEER, ip.into()), (MacAddr::UNSPECIFIED, US4), ALL);
+        world.drops(Discard::BadAddress, &request);
+    }
+    assert!(world.host.neighbours().is_empty());
+}
+
+#[test]
 fn rfc5227_a_probe_is_answered_and_not_learned() {
     let mut world = World::alone();
     let probe = arp(1, (PEER, Ipv4Addr::UNSPECIFIED), (MacAddr::UNSPECIFIED, US4), ALL);
