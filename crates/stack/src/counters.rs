@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! frames + looped = udp_received + echoes + errors_received + neighbours + fragments
-//!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + fragments discarded
+//!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + broadcast + fragments discarded
 //! ```
 //!
 //! The other discards are of packets sent, or of packets counted as a fragment when they arrived.
@@ -27,6 +27,10 @@ pub enum Discard {
     NoSocket,
     /// The socket's queue is full.
     QueueFull,
+    /// To a broadcast or a group, for a socket that takes none of these ([`Host::udp_refuse_broadcasts`]).
+    ///
+    /// [`Host::udp_refuse_broadcasts`]: crate::Host::udp_refuse_broadcasts
+    Broadcast,
     /// A fragment that is invalid, or contradicts others.
     Fragments,
     /// A datagram whose fragments did not all arrive in time.
@@ -39,13 +43,14 @@ pub enum Discard {
     NoRoute,
 }
 
-const REASONS: [(Discard, &str); 11] = [
+const REASONS: [(Discard, &str); 12] = [
     (Discard::NotForUs, "not_for_us"),
     (Discard::Malformed, "malformed"),
     (Discard::BadChecksum, "bad_checksum"),
     (Discard::BadAddress, "bad_address"),
     (Discard::NoSocket, "no_socket"),
     (Discard::QueueFull, "queue_full"),
+    (Discard::Broadcast, "broadcast"),
     (Discard::Fragments, "fragments"),
     (Discard::Late, "late"),
     (Discard::NoNeighbour, "no_neighbour"),

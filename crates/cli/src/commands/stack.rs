@@ -6,7 +6,7 @@ use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
-use linerate_rt::net::{NetError, Node, Options, Service, Serving};
+use linerate_rt::net::{DEFAULT_SERVICES, NetError, Node, Options, Service, Serving};
 use linerate_rt::{Stop, WaitMode, Waiter, run as run_machine};
 use linerate_stack::{Cidr, Counters, Route};
 use linerate_wire::{MacAddr, VlanTag};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("stack", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// An IP host on a port: ping, echo, discard, chargen.
+/// An IP host on a port: ping, echo, discard.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -24,8 +24,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7), discard (9)
-    /// and chargen (19) over UDP.
+    /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7) and discard (9)
+    /// over UDP.
     Up(Up),
 }
 
@@ -49,8 +49,9 @@ struct Up {
     /// The VLAN of all frames, 1 to 4094.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// Services to offer, separated by commas.
-    #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = ip::service())]
+    /// UDP services to offer, separated by commas: echo (7), discard (9), chargen (19); none: --services=. They answer
+    /// nothing that was sent to a broadcast or a group, or from a port below 1024.
+    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = ip::service())]
     services: Vec<&'static Service>,
     /// Compute and verify all checksums in software, even if the port can do it.
     #[arg(long)]
@@ -153,7 +154,7 @@ fn serve(all: &mut [Serving], wait: WaitMode, stop: &Stop) -> Result<(), Trouble
 fn figures(all: &[Serving]) -> Vec<(String, u64)> {
     let mut counters = Counters::default();
     all.iter().for_each(|shard| counters += *shard.node().ip.host.counters());
-    let services = all.iter().flat_map(|shard| shard.services().served());
+    let services = all.iter().flat_map(|shard| shard.served());
     let mut figures = ip::figures(&counters, services);
     figures.extend(ip::adapter_figures(all.iter().map(|shard| shard.node().line()), 0));
     figures

@@ -134,7 +134,7 @@ fn socket(ns: &Namespace, to: &str, port: u16) -> UdpSocket {
     socket
 }
 
-/// Echo in several sizes, a line of chargen, a port without a listener. Returns the number of datagrams echoed.
+/// Echo in several sizes, ports without a listener, of which chargen's is one unless it is asked for. Returns the number of datagrams echoed.
 fn datagrams(ns: &Namespace) -> u64 {
     let sizes = [0usize, 1, 22, 1400, 1452, 1453, 1472, 1473, 5000, 65_000];
     for to in [V4, V6] {
@@ -146,13 +146,11 @@ fn datagrams(ns: &Namespace) -> u64 {
             let n = echo.recv(&mut buffer).unwrap_or_else(|e| panic!("{size} to {to}: {e}"));
             assert_eq!((n, &buffer[..n]), (size, &datagram[..]), "{to}");
         }
-        let chargen = socket(ns, to, 19);
-        chargen.send(b"x").unwrap();
-        let mut line = [0; 100];
-        assert_eq!((chargen.recv(&mut line).unwrap(), &line[72..74]), (74, &b"\r\n"[..]));
-        let closed = socket(ns, to, 99);
-        closed.send(b"x").unwrap();
-        assert_eq!(closed.recv(&mut line).unwrap_err().kind(), ErrorKind::ConnectionRefused, "{to}");
+        for port in [19, 99] {
+            let closed = socket(ns, to, port);
+            closed.send(b"x").unwrap();
+            assert_eq!(closed.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::ConnectionRefused, "{to} {port}");
+        }
     }
     2 * sizes.len() as u64
 }

@@ -176,6 +176,18 @@ impl Host {
         self.udp.connect(id, remote)
     }
 
+    /// Makes a socket refuse datagrams to broadcasts and groups from now on: they are dropped, and counted by
+    /// [`Discard::Broadcast`](crate::Discard::Broadcast) and [`Host::udp_refused`]. False if it is closed.
+    pub fn udp_refuse_broadcasts(&mut self, id: UdpId) -> bool {
+        self.udp.refuse_broadcasts(id)
+    }
+
+    /// Number of datagrams to broadcasts and groups that a socket has refused.
+    #[must_use]
+    pub fn udp_refused(&self, id: UdpId) -> u64 {
+        self.udp.refused(id)
+    }
+
     /// Local address and peer of a socket; None if it is closed.
     #[must_use]
     pub fn udp_ends(&self, id: UdpId) -> Option<(SocketAddr, Option<SocketAddr>)> {
