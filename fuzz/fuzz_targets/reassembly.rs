@@ -40,7 +40,7 @@ fn push(to: &mut Reassembly, now: u64, bytes: &[u8]) -> Outcome {
 }
 
 fuzz_target!(|script: &[u8]| {
-    let config = ReassemblyConfig { bytes: 6000, datagrams: 6, fragments: 12, timeout_ns: 200 };
+    let config = ReassemblyConfig { bytes: 6000, datagrams: 6, timeout_ns: 200 };
     let mut to = Reassembly::new(config);
     let (mut now, mut rest) = (0, script);
     while let [who, offset, more, len, after @ ..] = rest {

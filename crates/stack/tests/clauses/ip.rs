@@ -142,6 +142,22 @@ fn rfc791_fragments_are_joined_in_any_order() {
     }
 }
 
+/// Linux takes it: small pieces come from a narrow link, or from who tests for what is dropped.
+#[test]
+fn rfc791_3_2_the_largest_datagram_is_joined_of_small_pieces_too() {
+    for (peer, us) in families() {
+        for room in [256, 8] {
+            let mut world = World::new();
+            let id = world.bind(us, 7);
+            let body = pattern(65_507);
+            let frames = fragments(peer, us, UDP, &udp((peer, 4000), (us, 7), &body), room);
+            frames.iter().for_each(|frame| assert!(world.take(frame).is_empty()));
+            let (came, _) = world.recv(id).unwrap_or_else(|| panic!("{room}: {:?}", world.host.counters()));
+            assert!(came == body, "{room}");
+        }
+    }
+}
+
 #[test]
 fn rfc1122_3_3_2_a_sender_is_told_that_fragments_were_late_if_the_first_came() {
     for (peer, us) in families() {
