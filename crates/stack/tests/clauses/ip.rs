@@ -209,6 +209,58 @@ fn rfc8200_4_5_fragments_that_cannot_be_are_parameter_problems() {
     world.drops(Discard::Fragments, &fragment(peer4(), us4(), UDP, (1, 65528, false), &[0; 9]));
 }
 
+/// Fragments of a ping, which do not show whether they belong to an error: they cannot, as errors are never so long.
+#[test]
+fn rfc8200_4_5_a_fragment_beyond_the_longest_packet_is_told_whatever_it_carries() {
+    for protocol in [UDP, ICMPV6, 132] {
+        let mut world = World::new();
+        let frame = fragment(peer6(), us6(), protocol, (1, 65_528, false), &[0; 16]);
+        let answer = world.answer(&frame);
+        assert_eq!(message(&answer), (4, 0, [0, 0, 0, 42], &frame[14..]), "it points to the fragment offset");
+        // Behind destination options, which count: the payload length would be 65536.
+        let behind = [&[44, 0, 1, 4, 0, 0, 0, 0, protocol, 0, 0xff, 0xf0, 0, 0, 0, 1][..], &[0; 8]].concat();
+        let answer = world.answer(&framed(&packet(peer6(), us6(), 60, &behind)));
+        assert_eq!(parts(&answer), (4, 0, [0, 0, 0, 50]), "{protocol}");
+        // RFC 4443, section 2.4 f: no more of them than of other errors.
+        let told: usize = (0..1000).map(|_| world.take(&frame).len()).sum();
+        assert_eq!((told, world.host.counters().discarded(Discard::NoRoom)), (48, 952));
+        assert_eq!(world.host.counters().discarded(Discard::Fragments), 1002);
+        // Nor is anybody told about what went to all.
+        let nodes = MacAddr([0x33, 0x33, 0, 0, 0, 1]);
+        world.now += SECOND;
+        world.drops(
+            Discard::Fragments,
+            &to(nodes, fragment(peer6(), ip("ff02::1"), protocol, (1, 65_528, false), &[0; 16])),
+        );
+    }
+}
+
+#[test]
+fn rfc7112_5_a_first_fragment_without_all_headers_is_told() {
+    let cut = |protocol: u8, piece: &[u8]| fragment(peer6(), us6(), protocol, (1, 0, true), piece);
+    // No ICMP type at all, half of a header, half of an extension header, an unknown protocol without a byte.
+    let (options, message) = ([ICMPV6, 1, 1, 12, 0, 0, 0, 0], icmp(peer6(), us6(), 128, 0, [0; 4], b""));
+    for (protocol, piece) in
+        [(ICMPV6, &[][..]), (ICMPV6, &message[..4]), (UDP, &[0; 7]), (6, &[0; 16]), (60, &options), (132, &[])]
+    {
+        let mut world = World::new();
+        let frame = cut(protocol, piece);
+        let answer = world.answer(&frame);
+        assert_eq!(crate::world::message(&answer), (4, 3, [0; 4], &frame[14..]), "{protocol} {piece:?}");
+        assert_eq!(world.host.counters().discarded(Discard::Malformed), 1);
+        let told: usize = (0..1000).map(|_| world.take(&frame).len()).sum();
+        assert_eq!((told, world.host.counters().discarded(Discard::NoRoom)), (49, 951));
+    }
+    let mut world = World::new();
+    // With its header it waits for the others, and a later fragment need not have one.
+    assert!(world.take(&cut(ICMPV6, &message)).is_empty());
+    assert!(world.take(&fragment(peer6(), us6(), UDP, (2, 8, true), &[0; 8])).is_empty());
+    // An error that shows what it is brings no other.
+    let error = icmp(peer6(), us6(), 1, 0, [0; 4], b"");
+    assert!(world.take(&cut(ICMPV6, &error[..4])).is_empty());
+    assert_eq!(world.host.counters().errors_sent, 0);
+}
+
 #[test]
 fn rfc5722_overlapping_fragments_are_given_up() {
     for (peer, us) in families() {
