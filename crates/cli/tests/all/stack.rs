@@ -123,6 +123,13 @@ fn pings(ns: &Namespace) {
             assert!(!text.contains("wrong data") && !text.contains("DUP"), "{text}");
         }
     }
+    // What ping has recorded: where it passed, and when.
+    for (option, shows) in [("-R", "RR: "), ("-T tsandaddr", "TS: ")] {
+        let said = run(ns, &format!("ping -n -c 1 -W 10 {option} {V4}"));
+        let text = String::from_utf8_lossy(&said.stdout);
+        let ours = text.split(shows).nth(1).is_some_and(|recorded| recorded.contains(V4));
+        assert!(said.status.success() && ours, "{option}: {text}");
+    }
 }
 
 fn socket(ns: &Namespace, to: &str, port: u16) -> UdpSocket {
@@ -296,6 +303,32 @@ fn the_kernel_talks_with_a_host_over_xdp() {
 #[test]
 fn the_kernel_talks_with_a_host_over_xdp_that_makes_all_checksums() {
     serves("xdp", "--no-offload", true);
+}
+
+/// Datagrams to all, and from the port of a service, are refused and counted; chargen answers when it is asked for.
+#[test]
+fn services_do_not_answer_what_could_make_a_flood() {
+    let Some(link) = link("packet", false) else { return };
+    let host = Host::start(&link, "--services echo,chargen");
+    let all = link.ns.run_in(|| UdpSocket::bind("10.9.0.1:0")).unwrap().unwrap();
+    all.set_broadcast(true).unwrap();
+    for to in ["255.255.255.255:7", "10.9.0.255:7", "10.9.0.255:19"] {
+        all.send_to(b"x", to).unwrap();
+    }
+    let service = link.ns.run_in(|| UdpSocket::bind("10.9.0.1:53")).unwrap().unwrap();
+    service.send_to(b"x", (V4, 7)).unwrap();
+    let mut line = [0; 100];
+    let chargen = socket(&link.ns, V4, 19);
+    chargen.send(b"x").unwrap();
+    assert_eq!((chargen.recv(&mut line).unwrap(), &line[72..74]), (74, &b"\r\n"[..]));
+    for silent in [&all, &service] {
+        // All that came before has been processed by now.
+        silent.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        assert_eq!(silent.recv(&mut line).unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+    let (_, counters) = host.stop();
+    let shown = ["echo.refused", "chargen.refused", "chargen.sent", "discarded.broadcast", "unexplained"];
+    assert_eq!(shown.map(|name| counter(&counters, name)), [3, 1, 1, 3, 0], "{counters}");
 }
 
 /// Regression: of a port with several queues only the first was read.

@@ -5,7 +5,7 @@ use super::shared::Ident;
 use super::{Ip, PayloadLen, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
-use linerate_wire::{IpProtocol, Ipv4Repr};
+use linerate_wire::{IpProtocol, Ipv4Packet, Ipv4Repr};
 use std::net::IpAddr;
 
 /// Next hop of a packet, source address and path MTU.
@@ -85,6 +85,41 @@ impl Ip {
         }
         sent
     }
+
+    /// Sends an ICMP message over IPv4 with options in its header. In fragments the first alone has them: those that hosts
+    /// send are not to be copied (RFC 791, section 3.1).
+    pub(super) fn send_with_options<T: Transmit>(
+        &mut self,
+        now: u64,
+        way: NextHop,
+        to: IpAddr,
+        (options, message): (&[u8], &[u8]),
+        hops: u8,
+        tx: &mut T,
+    ) -> bool {
+        let ident = self.shared.ident();
+        let fits = message.len() + options.len() + 20 <= usize::from(u16::MAX);
+        let fragments = Fragments::v4(message.len(), way.mtu.saturating_sub(options.len())).filter(|_| fits);
+        let Some(fragments) = fragments else { return false };
+        let mut sent = true;
+        for Fragment { offset, more, range } in fragments {
+            let options = if offset == 0 { options } else { &[] };
+            let body = [options, &message[range]].concat();
+            let packet = fragment((way.from, to), IpProtocol::ICMP, &body, ident, (offset, more), hops);
+            let packet = packet.map(|packet| with_options(packet, options.len()));
+            sent &= packet.is_some_and(|packet| self.link.send(now, way.hop, packet, &self.settings.own, tx));
+        }
+        sent
+    }
+}
+
+/// Makes the first `len` bytes of an IPv4 packet's payload options.
+fn with_options(mut packet: Vec<u8>, len: usize) -> Vec<u8> {
+    packet[0] += u8::try_from(len / 4).unwrap_or(0);
+    if let Ok(mut ip) = Ipv4Packet::new_checked(&mut packet[..]) {
+        ip.fill_checksum();
+    }
+    packet
 }
 
 /// Builds a packet with one fragment; None if no packet can carry it.

@@ -100,10 +100,92 @@ fn rfc1122_3_2_1_7_a_packet_at_its_end_is_still_for_us() {
 #[test]
 fn rfc1122_3_2_1_8_options_are_stepped_over() {
     let mut world = World::new();
-    for options in [&[1, 1, 1, 0][..], &[148, 4, 0, 0], &[7, 7, 4, 0, 0, 0, 0, 0], &[68, 8, 5, 0, 0, 0, 0, 0]] {
+    for options in [&[1, 1, 1, 0][..], &[148, 4, 0, 0]] {
         let answer = world.answer(&echo(options, |_| {}));
         assert_eq!(message(&answer), (0, 0, [1, 2, 3, 4], &b"body"[..]));
     }
+    // Whoever records is heard, whatever the packet carries.
+    let id = world.bind(us4(), 7);
+    for options in [&[7, 7, 4, 0, 0, 0, 0, 0][..], &[68, 8, 5, 0, 0, 0, 0, 0]] {
+        let datagram = udp((peer4(), 4000), (us4(), 7), b"x");
+        assert!(world.take(&framed(&v4_with(PEER4, US4, UDP, options, &datagram, |_| {}))).is_empty());
+        assert!(world.recv(id).is_some());
+    }
+}
+
+/// Header and message of an echo reply with options.
+fn reply(frame: &[u8]) -> (&[u8], &[u8]) {
+    let (header, message) = frame[14..].split_at(usize::from(frame[14] & 15) * 4);
+    assert_eq!((header[9], checksum(&[header])), (ICMP, 0));
+    (&header[20..], message)
+}
+
+#[test]
+fn rfc1122_3_2_2_6_a_recorded_route_comes_back_with_our_address() {
+    let mut world = World::new();
+    // As ping -R asks: room for nine, of which the sender has taken the first.
+    let mut options = vec![1, 7, 39, 8, 10, 0, 0, 2];
+    options.resize(40, 0);
+    let answer = world.answer(&echo(&options, |_| {}));
+    let (recorded, message) = reply(&answer);
+    assert_eq!(recorded[..11], [7, 39, 12, 10, 0, 0, 2, 10, 0, 0, 1]);
+    assert_eq!((recorded.len(), &recorded[11..]), (40, &[0; 29][..]), "not truncated, and padded");
+    assert_eq!((message[0], &message[8..]), (0, &b"body"[..]));
+    assert_eq!((ends(&answer), stations(&answer)), ((us4(), peer4()), (US, PEER)));
+}
+
+#[test]
+fn rfc791_3_1_a_timestamp_that_is_not_of_the_day_says_so() {
+    let mut world = World::new();
+    let answer = world.answer(&echo(&[68, 12, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0], |_| {}));
+    let (recorded, _) = reply(&answer);
+    let ms = u32::from_be_bytes(recorded[8..].try_into().unwrap());
+    assert_eq!((&recorded[..8], ms), (&[68, 12, 13, 1, 10, 0, 0, 1][..], 1_000_000 | 0x8000_0000));
+    world.now += 5_000_000;
+    let answer = world.answer(&echo(&[68, 8, 5, 0, 0, 0, 0, 0], |_| {}));
+    assert_eq!(reply(&answer).0[4..], (1_000_005_u32 | 0x8000_0000).to_be_bytes());
+}
+
+#[test]
+fn rfc791_3_1_what_was_recorded_is_in_the_first_fragment_of_a_reply() {
+    let mut world = World::new();
+    let message = icmp(peer4(), us4(), 8, 0, [1, 2, 3, 4], &pattern(1470));
+    let options = [7, 7, 4, 0, 0, 0, 0, 0];
+    let mut first = v4_with(PEER4, US4, ICMP, &options, &message[..1464], |header| header[6] = 0x20);
+    assert!(world.take(&framed(&first)).is_empty());
+    let last = v4_with(PEER4, US4, ICMP, &[], &message[1464..], |header| header[7] = 183);
+    let sent = world.take(&framed(&last));
+    assert_eq!(sent.len(), 2);
+    let ((recorded, begin), (none, end)) = (reply(&sent[0]), reply(&sent[1]));
+    assert_eq!((recorded, none), (&[7, 7, 8, 10, 0, 0, 1, 0][..], &[][..]));
+    assert_eq!([begin, end].concat()[8..], pattern(1470));
+    assert!(longest(&sent) <= 1500);
+    // One that fits the link with its options goes whole.
+    let message = icmp(peer4(), us4(), 8, 0, [1, 2, 3, 4], &pattern(1464));
+    first = v4_with(PEER4, US4, ICMP, &options, &message, |_| {});
+    assert_eq!((first.len(), world.answer(&framed(&first)).len()), (1500, 1514));
+}
+
+#[test]
+fn rfc1122_3_2_2_5_a_record_that_cannot_be_is_a_parameter_problem() {
+    let mut world = World::new();
+    for (options, pointer) in [
+        (&[7, 7, 3, 0, 0, 0, 0, 0][..], 22),
+        (&[7, 7, 6, 0, 0, 0, 0, 0], 22),
+        (&[7, 2, 0, 0], 21),
+        (&[68, 8, 9, 0xf0, 0, 0, 0, 0], 23),
+        (&[68, 8, 5, 1, 0, 0, 0, 0], 22),
+    ] {
+        let frame = echo(options, |_| {});
+        let answer = world.answer(&frame);
+        assert_eq!(message(&answer), (12, 0, [pointer, 0, 0, 0], &frame[14..]), "{options:?}");
+    }
+    assert_eq!(world.host.counters().discarded(Discard::Malformed), 5);
+}
+
+/// The longest IP packet among frames.
+fn longest(frames: &[Vec<u8>]) -> usize {
+    frames.iter().map(|frame| frame.len() - 14).max().unwrap()
 }
 
 #[test]
