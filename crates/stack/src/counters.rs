@@ -96,6 +96,8 @@ pub struct Counters {
     pub errors_sent: u64,
     /// ICMP errors received that concern a socket.
     pub errors_received: u64,
+    /// Claims of other stations to the host's addresses; each is among the discarded packets too.
+    pub conflicts: u64,
     discarded: [u64; REASONS.len()],
 }
 
@@ -113,6 +115,7 @@ impl AddAssign for Counters {
             echoes,
             errors_sent,
             errors_received,
+            conflicts,
             discarded,
         } = other;
         self.frames += frames;
@@ -126,6 +129,7 @@ impl AddAssign for Counters {
         self.echoes += echoes;
         self.errors_sent += errors_sent;
         self.errors_received += errors_received;
+        self.conflicts += conflicts;
         self.discarded.iter_mut().zip(discarded).for_each(|(sum, n)| *sum += n);
     }
 }
@@ -175,13 +179,15 @@ mod tests {
             echoes: 9,
             errors_sent: 10,
             errors_received: 11,
+            conflicts: 13,
             discarded: [12; REASONS.len()],
         };
         let mut sum = Counters::default();
         sum += one;
         assert_eq!(sum, one);
         sum += one;
-        assert_eq!((sum.frames, sum.errors_received, sum.discarded), (2, 22, [24; REASONS.len()]));
+        assert_eq!((sum.frames, sum.errors_received, sum.conflicts), (2, 22, 26));
+        assert_eq!(sum.discarded, [24; REASONS.len()]);
         let all = [sum.looped, sum.neighbours, sum.fragments, sum.udp_received, sum.udp_sent, sum.udp_fast];
         assert_eq!((all, sum.udp_flow, sum.echoes, sum.errors_sent), ([4, 6, 8, 10, 12, 14], 16, 18, 20));
     }

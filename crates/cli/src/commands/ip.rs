@@ -5,7 +5,7 @@ use crate::trouble::Trouble;
 use clap::Args;
 use linerate_rt::Line;
 use linerate_rt::net::{DEFAULT_SERVICES, Ip, SERVICES, Served, Service};
-use linerate_stack::{Cidr, Counters, Route};
+use linerate_stack::{Cidr, CidrError, Counters, Route};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -30,11 +30,34 @@ pub(super) fn service() -> impl clap::builder::TypedValueParser<Value = &'static
     one_of(SERVICES.iter().map(|row| (row.name, row)))
 }
 
+/// Address of a host as it is typed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Address {
+    /// Those that routers advertise.
+    Auto,
+    /// This one.
+    Given(Cidr),
+}
+
+impl Address {
+    pub(super) fn given(&self) -> Option<Cidr> {
+        match self {
+            Self::Auto => None,
+            Self::Given(cidr) => Some(*cidr),
+        }
+    }
+}
+
+/// Parses an address as it is typed.
+pub(super) fn address(text: &str) -> Result<Address, CidrError> {
+    if text == "auto" { Ok(Address::Auto) } else { text.parse().map(Address::Given) }
+}
+
 /// Parses a route as it is typed.
 pub(super) fn route(text: &str) -> Result<Route, String> {
     let (to, via) = text.split_once('=').ok_or("write it as 0.0.0.0/0=10.0.0.1")?;
     let via: IpAddr = via.parse().map_err(|_| format!("'{via}' is no IPv4 or IPv6 address"))?;
-    Ok(Route { to: to.parse().map_err(|e: linerate_stack::CidrError| e.to_string())?, via: Some(via) })
+    Ok(Route { to: to.parse().map_err(|e: CidrError| e.to_string())?, via: Some(via) })
 }
 
 /// Sets routes.
@@ -59,6 +82,7 @@ pub(super) fn figures(
         ("udp_sent_flow", counters.udp_flow),
         ("icmp_errors_sent", counters.errors_sent),
         ("icmp_errors_received", counters.errors_received),
+        ("address_conflicts", counters.conflicts),
         ("unexplained", counters.unexplained()),
     ]
     .map(|(name, n)| (name.to_owned(), n))

@@ -5,7 +5,7 @@ use super::node::Node;
 use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
-use linerate_stack::{BindError, Host, SendError, UdpId};
+use linerate_stack::{BindError, Event, Host, SendError, UdpId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::AddAssign;
 
@@ -155,6 +155,12 @@ impl Serving {
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// Takes an event of the host ([`Host::poll_event`]).
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.node.ip.host.poll_event()
     }
 
     /// Its services' counters, for each family.

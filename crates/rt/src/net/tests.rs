@@ -157,8 +157,8 @@ fn a_host_on_an_adapter_follows_its_settings() {
     let control = bench.client.line().control().clone();
     let sent = |what| control.counters(0).unwrap().iter().find(|(name, _)| *name == what).map_or(0, |(_, n)| n);
     assert_eq!(bench.client.ip.host.counters().udp_fast, 1, "the third by the kept header, through the adapter");
-    // A question for the neighbour, and three datagrams with their answers.
-    assert_eq!((sent("tx.frames"), sent("rx.csum_good")), (4, 3));
+    // A probe for its own address, a question for the neighbour, and three datagrams with their answers.
+    assert_eq!((sent("tx.frames"), sent("rx.csum_good")), (5, 3));
     let body = vec![7; 1400];
     control.set_parameter(0, "mtu", "600").unwrap();
     let before = sent("tx.frames");

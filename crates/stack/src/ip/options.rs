@@ -267,7 +267,7 @@ mod tests {
             let len = usize::from(word[4] % 11) * 4;
             if check(&options[..len]).is_ok() {
                 let reply = Reply::to(&options[..len], US, |a| a == US, NOW);
-                assert!(reply.bytes().len() <= len.next_multiple_of(4) && reply.bytes().len() % 4 == 0);
+                assert!(reply.bytes().len() <= len.next_multiple_of(4) && reply.bytes().len().is_multiple_of(4));
                 assert!(matches!(check(reply.bytes()), Ok(()) | Err(Problem::Parameter { .. })));
             }
         }

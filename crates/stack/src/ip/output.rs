@@ -33,18 +33,22 @@ impl Ip {
         self.settings.own.is_ours(from).then(|| NextHop {
             from,
             hop,
-            mtu: self.settings.pmtu.of(to, self.link.station.mtu, now),
+            mtu: self.settings.pmtu.of(to, self.settings.mtu(to), now),
         })
     }
 
     /// Source address: the destination itself if it is ours, one on the next hop's network, or the first of the family
-    /// whose scope is wide enough (RFC 6724, rules 1, 2 and 8).
+    /// whose scope is wide enough (RFC 6724, rules 1, 2 and 8); of all these one that is not deprecated, if there is one
+    /// (rule 3).
     fn source(&self, to: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if self.settings.own.is_ours(to) {
             return Some(to);
         }
         let near = |addr: &IpAddr| is_link_local(*addr) == (is_link_local(to) || is_link_multicast(to));
-        let family = || self.settings.own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
+        let own = &self.settings.own;
+        let old = |a: &Cidr| own.is_deprecated(a.addr()) && !is_link_local(a.addr());
+        let young = own.all().iter().any(|a| a.addr().is_ipv4() == to.is_ipv4() && near(&a.addr()) && !old(a));
+        let family = || own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4() && !(young && old(a)));
         let on_network = || family().filter(|a| a.contains(hop)).map(Cidr::addr);
         on_network()
             .find(near)

@@ -93,10 +93,7 @@ impl Ip {
             let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
             let station = packet.origin.stations.map(|(src, _)| src);
             let message = Message { from: src, to: dst, hops: packet.hops, station };
-            return self
-                .link
-                .take_ndp(now, message, NdpRepr::parse(&ndp), &self.settings.own, tx)
-                .map(|()| Taken::Done);
+            return self.take_ndp(now, message, NdpRepr::parse(&ndp), tx).map(|()| Taken::Done);
         }
         if icmp.kind() == mld::QUERY {
             return self.take_query(now, &packet).map(|()| Taken::Done);
@@ -126,6 +123,18 @@ impl Ip {
             }
             _ => Err(Discard::NotForUs),
         }
+    }
+
+    /// Processes a message of neighbour discovery: those of routers are IP's, others the link's.
+    fn take_ndp<T: Transmit>(&mut self, now: u64, message: Message, said: NdpRepr, tx: &mut T) -> Result<(), Discard> {
+        if let NdpRepr::RouterAdvertisement { router, source } = &said
+            && let Some(taken) = self.take_advertisement(now, message, router, *source, tx)
+        {
+            return taken;
+        }
+        let taken = self.link.take_ndp(now, message, said, &self.settings.own, tx);
+        self.judge(now, tx);
+        taken
     }
 
     /// Options of the reply to an echo request over IPv4.
