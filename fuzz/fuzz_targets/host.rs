@@ -54,7 +54,12 @@ fn right(frame: &[u8], filled_in: bool) {
         (ethertype, packet) = (tag.ethertype(), tag.payload());
     }
     match ethertype {
-        EtherType::ARP => drop(ArpPacket::new_checked(packet).unwrap()),
+        EtherType::ARP => {
+            let arp = ArpRepr::parse(&ArpPacket::new_checked(packet).unwrap());
+            // A probe (RFC 5227, section 2.1.1) is a question.
+            assert!(!arp.sender_ip.is_unspecified() || arp.operation == ArpOperation::REQUEST);
+            assert_eq!(arp.sender_mac, ethernet.src());
+        }
         EtherType::IPV4 => {
             let ip = Ipv4Packet::new_checked(packet).unwrap();
             assert!(ip.verify_checksum() && usize::from(ip.total_len()) == packet.len() && ip.ttl() > 0);
@@ -82,6 +87,13 @@ fn right(frame: &[u8], filled_in: bool) {
                 IpProtocol::ICMPV6 => {
                     let icmp = Icmpv6Packet::new_checked(body).unwrap();
                     assert!(icmp.verify_checksum(ip.src(), ip.dst()));
+                    // Discovery's messages come from the link itself; who asks whether it may have an address has none, and
+                    // says no other (RFC 4861, section 4.3).
+                    let discovery = (133..=137).contains(&icmp.kind());
+                    assert!(!discovery || ip.hop_limit() == 255 && NdpPacket::new_checked(body).is_ok());
+                    let nobody = ip.src().is_unspecified() && discovery;
+                    let named = NdpPacket::new_checked(body).is_ok_and(|ndp| ndp.options().count() > 0);
+                    assert!(!(nobody && named) && (!nobody || ip.dst().is_multicast()));
                     // Reports of groups, and nothing else, carry an option for routers (RFC 3810, section 5).
                     let reports = [131, 132, 143].contains(&icmp.kind());
                     assert_eq!(reports, chain.offset > 0);
@@ -179,7 +191,12 @@ fuzz_target!(|script: &[u8]| {
                 }
             }
             6 => set(&mut host, &sockets, bytes),
-            _ => host.announce(&mut ring),
+            _ => match operation >> 3 & 3 {
+                0 => host.announce(&mut ring),
+                1 => drop(host.set_carrier(false)),
+                2 => drop(host.set_carrier(true)),
+                _ => drop(host.set_auto(operation & 0x20 == 0)),
+            },
         }
         if host.poll_timeout().is_some_and(|at| at <= now) {
             host.poll(now, &mut ring);
@@ -188,6 +205,10 @@ fuzz_target!(|script: &[u8]| {
         if operation & 0x80 == 0 {
             leave(&mut ring);
         }
+        while let Some(event) = host.poll_event() {
+            assert!(!event.to_string().is_empty());
+        }
+        assert!(host.addresses().len() <= 64 && host.routes().count() <= 1024);
         assert_eq!(host.counters().unexplained(), 0);
         assert!(host.neighbours().len() <= 1024 && host.neighbours().held_bytes() <= 1_000_000);
         assert!(sockets.iter().all(|id| host.udp_waiting(*id) <= 4096 / 64));

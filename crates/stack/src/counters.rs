@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! frames + looped = udp_received + echoes + errors_received + neighbours + fragments
-//!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + fragments discarded
+//!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + broadcast + fragments discarded
 //! ```
 //!
 //! The other discards are of packets sent, or of packets counted as a fragment when they arrived.
@@ -27,6 +27,10 @@ pub enum Discard {
     NoSocket,
     /// The socket's queue is full.
     QueueFull,
+    /// To a broadcast or a group, for a socket that takes none of these ([`Host::udp_refuse_broadcasts`]).
+    ///
+    /// [`Host::udp_refuse_broadcasts`]: crate::Host::udp_refuse_broadcasts
+    Broadcast,
     /// A fragment that is invalid, or contradicts others.
     Fragments,
     /// A datagram whose fragments did not all arrive in time.
@@ -39,13 +43,14 @@ pub enum Discard {
     NoRoute,
 }
 
-const REASONS: [(Discard, &str); 11] = [
+const REASONS: [(Discard, &str); 12] = [
     (Discard::NotForUs, "not_for_us"),
     (Discard::Malformed, "malformed"),
     (Discard::BadChecksum, "bad_checksum"),
     (Discard::BadAddress, "bad_address"),
     (Discard::NoSocket, "no_socket"),
     (Discard::QueueFull, "queue_full"),
+    (Discard::Broadcast, "broadcast"),
     (Discard::Fragments, "fragments"),
     (Discard::Late, "late"),
     (Discard::NoNeighbour, "no_neighbour"),
@@ -91,6 +96,8 @@ pub struct Counters {
     pub errors_sent: u64,
     /// ICMP errors received that concern a socket.
     pub errors_received: u64,
+    /// Claims of other stations to the host's addresses; each is among the discarded packets too.
+    pub conflicts: u64,
     discarded: [u64; REASONS.len()],
 }
 
@@ -108,6 +115,7 @@ impl AddAssign for Counters {
             echoes,
             errors_sent,
             errors_received,
+            conflicts,
             discarded,
         } = other;
         self.frames += frames;
@@ -121,6 +129,7 @@ impl AddAssign for Counters {
         self.echoes += echoes;
         self.errors_sent += errors_sent;
         self.errors_received += errors_received;
+        self.conflicts += conflicts;
         self.discarded.iter_mut().zip(discarded).for_each(|(sum, n)| *sum += n);
     }
 }
@@ -170,13 +179,15 @@ mod tests {
             echoes: 9,
             errors_sent: 10,
             errors_received: 11,
+            conflicts: 13,
             discarded: [12; REASONS.len()],
         };
         let mut sum = Counters::default();
         sum += one;
         assert_eq!(sum, one);
         sum += one;
-        assert_eq!((sum.frames, sum.errors_received, sum.discarded), (2, 22, [24; REASONS.len()]));
+        assert_eq!((sum.frames, sum.errors_received, sum.conflicts), (2, 22, 26));
+        assert_eq!(sum.discarded, [24; REASONS.len()]);
         let all = [sum.looped, sum.neighbours, sum.fragments, sum.udp_received, sum.udp_sent, sum.udp_fast];
         assert_eq!((all, sum.udp_flow, sum.echoes, sum.errors_sent), ([4, 6, 8, 10, 12, 14], 16, 18, 20));
     }

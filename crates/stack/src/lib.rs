@@ -8,6 +8,7 @@
 
 mod address;
 mod counters;
+mod event;
 mod host;
 mod ip;
 mod link;
@@ -17,6 +18,7 @@ mod udp;
 
 pub use address::{Cidr, CidrError};
 pub use counters::{Counters, Discard};
+pub use event::{AddressState, Event};
 pub use host::{Config, Host};
 pub use ip::{
     ConfigError, Fragment, Fragments, Outcome, Reason as FragmentDrop, Reassembly, ReassemblyConfig,

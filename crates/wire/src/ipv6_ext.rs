@@ -152,12 +152,13 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
     Err(Ipv6Problem::Discard)
 }
 
-/// Least length of an upper layer's header in bytes.
+/// Least length of an upper layer's header in bytes: of one that is not known here, its first byte.
 const fn upper_header_len(protocol: IpProtocol) -> usize {
     match protocol {
+        IpProtocol::IPV6_NO_NEXT => 0,
         IpProtocol::TCP => 20,
         IpProtocol::UDP | IpProtocol::ICMPV6 => 8,
-        _ => 0,
+        _ => 1,
     }
 }
 

@@ -4,8 +4,8 @@ use super::shared::one_of;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_rt::Line;
-use linerate_rt::net::{Ip, SERVICES, Served, Service};
-use linerate_stack::{Cidr, Counters, Route};
+use linerate_rt::net::{DEFAULT_SERVICES, Ip, SERVICES, Served, Service};
+use linerate_stack::{Cidr, CidrError, Counters, Route};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -13,14 +13,15 @@ use std::net::IpAddr;
 #[derive(Args)]
 pub(super) struct IpArguments {
     /// Be an IP host too, on the same port and with the same MAC address: address and prefix length, such as
-    /// 10.0.0.2/24; it answers ping and UDP echo (port 7); may be given more than once.
+    /// 10.0.0.2/24; it answers ping, and serves UDP echo (port 7) and discard (9); may be given more than once.
     #[arg(long, value_name = "CIDR")]
     pub(super) addr: Vec<Cidr>,
     /// Route of the IP host, such as 0.0.0.0/0=10.0.0.1; may be given more than once.
     #[arg(long, value_name = "CIDR=ROUTER", value_parser = route, requires = "addr")]
     pub(super) route: Vec<Route>,
-    /// UDP services of the IP host, separated by commas: echo, discard, chargen; none: --services=.
-    #[arg(long, value_name = "NAMES", default_value = "echo", value_delimiter = ',', value_parser = service(), requires = "addr")]
+    /// UDP services of the IP host, separated by commas: echo, discard, chargen; none: --services=. They answer nothing
+    /// that was sent to a broadcast or a group, or from a port below 1024.
+    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = service(), requires = "addr")]
     pub(super) services: Vec<&'static Service>,
 }
 
@@ -29,11 +30,34 @@ pub(super) fn service() -> impl clap::builder::TypedValueParser<Value = &'static
     one_of(SERVICES.iter().map(|row| (row.name, row)))
 }
 
+/// Address of a host as it is typed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Address {
+    /// Those that routers advertise.
+    Auto,
+    /// This one.
+    Given(Cidr),
+}
+
+impl Address {
+    pub(super) fn given(&self) -> Option<Cidr> {
+        match self {
+            Self::Auto => None,
+            Self::Given(cidr) => Some(*cidr),
+        }
+    }
+}
+
+/// Parses an address as it is typed.
+pub(super) fn address(text: &str) -> Result<Address, CidrError> {
+    if text == "auto" { Ok(Address::Auto) } else { text.parse().map(Address::Given) }
+}
+
 /// Parses a route as it is typed.
 pub(super) fn route(text: &str) -> Result<Route, String> {
     let (to, via) = text.split_once('=').ok_or("write it as 0.0.0.0/0=10.0.0.1")?;
     let via: IpAddr = via.parse().map_err(|_| format!("'{via}' is no IPv4 or IPv6 address"))?;
-    Ok(Route { to: to.parse().map_err(|e: linerate_stack::CidrError| e.to_string())?, via: Some(via) })
+    Ok(Route { to: to.parse().map_err(|e: CidrError| e.to_string())?, via: Some(via) })
 }
 
 /// Sets routes.
@@ -58,6 +82,7 @@ pub(super) fn figures(
         ("udp_sent_flow", counters.udp_flow),
         ("icmp_errors_sent", counters.errors_sent),
         ("icmp_errors_received", counters.errors_received),
+        ("address_conflicts", counters.conflicts),
         ("unexplained", counters.unexplained()),
     ]
     .map(|(name, n)| (name.to_owned(), n))
@@ -69,8 +94,9 @@ pub(super) fn figures(
             of_services[at] += served;
         }
     }
-    for (service, served) in SERVICES.iter().zip(of_services).filter(|(_, served)| served.received > 0) {
+    for (service, served) in SERVICES.iter().zip(of_services).filter(|(_, served)| *served != Served::default()) {
         all.push((format!("{}.received", service.name), served.received));
+        all.push((format!("{}.refused", service.name), served.refused));
         all.push((format!("{}.sent", service.name), served.sent));
         all.push((format!("{}.unsent", service.name), served.unsent));
     }

@@ -1,21 +1,23 @@
 //! `linerate stack`.
 
+use super::ip::Address;
 use super::shared::{confine, ended, stop_after, stop_at_signals, wait};
 use super::{Command, ip, parsed};
+use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
-use linerate_rt::net::{NetError, Node, Options, Service, Serving};
-use linerate_rt::{Stop, WaitMode, Waiter, run as run_machine};
-use linerate_stack::{Cidr, Counters, Route};
+use linerate_rt::net::{DEFAULT_SERVICES, NetError, Node, Options, Service, Serving};
+use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run as run_machine};
+use linerate_stack::{Cidr, Counters, Event, Route};
 use linerate_wire::{MacAddr, VlanTag};
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("stack", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// An IP host on a port: ping, echo, discard, chargen.
+/// An IP host on a port: ping, echo, discard.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -24,8 +26,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7), discard (9)
-    /// and chargen (19) over UDP.
+    /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7) and discard (9)
+    /// over UDP.
     Up(Up),
 }
 
@@ -34,9 +36,10 @@ struct Up {
     /// The port (KIND:NAME; a bare name is xdp:NAME), such as tap:tap0.
     #[arg(short, value_name = "PORT")]
     i: String,
-    /// Address and prefix length, such as 10.0.0.2/24 or fd00::2/64; may be given more than once.
-    #[arg(long, value_name = "CIDR", required = true)]
-    addr: Vec<Cidr>,
+    /// Address and prefix length, such as 10.0.0.2/24 or fd00::2/64, or auto: IPv6 addresses, default route and MTU of the
+    /// link's router; may be given more than once. An address that another station has is not used.
+    #[arg(long, value_name = "CIDR|auto", required = true, value_parser = ip::address)]
+    addr: Vec<Address>,
     /// Route, such as 0.0.0.0/0=10.0.0.1; may be given more than once.
     #[arg(long, value_name = "CIDR=ROUTER", value_parser = ip::route)]
     route: Vec<Route>,
@@ -49,8 +52,9 @@ struct Up {
     /// The VLAN of all frames, 1 to 4094.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// Services to offer, separated by commas.
-    #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = ip::service())]
+    /// UDP services to offer, separated by commas: echo (7), discard (9), chargen (19); none: --services=. They answer
+    /// nothing that was sent to a broadcast or a group, or from a port below 1024.
+    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = ip::service())]
     services: Vec<&'static Service>,
     /// Compute and verify all checksums in software, even if the port can do it.
     #[arg(long)]
@@ -95,22 +99,31 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
 fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
     let (name, remark) = resolve(&arguments.i);
-    let options =
-        Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
+    let options = Options {
+        mac: arguments.mac,
+        mtu: arguments.mtu,
+        vlan: arguments.vlan,
+        software: arguments.no_offload,
+        auto: arguments.addr.iter().any(|addr| matches!(addr, Address::Auto)),
+    };
+    let given: Vec<Cidr> = arguments.addr.iter().filter_map(Address::given).collect();
     let words: Option<Vec<String>> = arguments.nic.map(|words| words.into_iter().filter(|w| !w.is_empty()).collect());
     let mut nodes = match super::nic::for_host(&name, words.as_deref())? {
-        Some(nic) => Node::shards(nic, &arguments.addr, &options)?,
-        None => Node::open_shards(&name, &arguments.addr, &options)?,
+        Some(nic) => Node::shards(nic, &given, &options)?,
+        None => Node::open_shards(&name, &given, &options)?,
     };
     confine(&[]);
     ip::set_routes(&mut nodes[0].ip, &arguments.route)?;
     nodes[0].announce(linerate_rt::monotonic_ns());
     let serving = nodes.into_iter().map(|node| Serving::new(node, &arguments.services));
+    let shard =
+        |serving| Shard { serving, given: given.clone(), auto: options.auto, json: arguments.json, bare: false };
     let mut all = serving
+        .map(|serving| serving.map(shard))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
-        let node = all[0].node();
+        let node = all[0].serving.node();
         let info = node.line().info();
         let addresses: Vec<String> = node.ip.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
@@ -130,42 +143,96 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     stop_after(&stop, arguments.seconds);
     serve(&mut all, arguments.wait, &stop)?;
     print(&if arguments.json { document(&all) } else { table(&all) });
+    if all.iter().any(|shard| shard.bare) {
+        return Err(Trouble::failed("other stations have all addresses of this host: nothing is left for it to do"));
+    }
     Ok(ended(&stop))
 }
 
-/// Runs each shard in a thread, the first one in this.
-fn serve(all: &mut [Serving], wait: WaitMode, stop: &Stop) -> Result<(), Trouble> {
+/// A shard that tells what becomes of the host's addresses, and is done when none of those that it was given is left.
+struct Shard {
+    serving: Serving,
+    given: Vec<Cidr>,
+    auto: bool,
+    json: bool,
+    bare: bool,
+}
+
+impl Shard {
+    #[cold]
+    fn tell(&mut self, event: Event) {
+        match event {
+            Event::AddressLost { .. } | Event::AddressContested { .. } => remark(&format!("linerate: {event}")),
+            _ if self.json => {}
+            _ => print(&format!("{event}\n")),
+        }
+        if let Event::AddressLost { .. } = event {
+            let has = |addr: &Cidr| self.serving.node().ip.host.addresses().contains(addr);
+            let left = self.given.iter().any(has) || self.auto && !self.serving.node().ip.host.addresses().is_empty();
+            self.bare |= !left;
+        }
+    }
+}
+
+impl Machine for Shard {
+    fn handle(&mut self, now: u64) -> Progress {
+        let progress = self.serving.handle(now);
+        while let Some(event) = self.serving.poll_event() {
+            self.tell(event);
+        }
+        if self.bare { Progress::Done } else { progress }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.serving.poll_timeout()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.serving.waits_for(visit);
+    }
+
+    fn stop(&mut self, now: u64) {
+        self.serving.stop(now);
+    }
+}
+
+/// Runs each shard in a thread, the first one in this. When one of them has come to its end, all have.
+fn serve(all: &mut [Shard], wait: WaitMode, stop: &Stop) -> Result<(), Trouble> {
     let Some((first, others)) = all.split_first_mut() else { return Ok(()) };
     std::thread::scope(|scope| {
         for shard in others {
             let thread = std::thread::Builder::new().name("queue".into());
-            let started = thread.spawn_scoped(scope, || run_machine(shard, &mut Waiter::new(wait), stop));
+            let started = thread.spawn_scoped(scope, || {
+                run_machine(shard, &mut Waiter::new(wait), stop);
+                stop.ask(0);
+            });
             if let Err(error) = started {
                 stop.ask(0);
                 return Err(Trouble::failed(format!("no thread for a queue: {error}")));
             }
         }
         run_machine(first, &mut Waiter::new(wait), stop);
+        stop.ask(0);
         Ok(())
     })
 }
 
-fn figures(all: &[Serving]) -> Vec<(String, u64)> {
+fn figures(all: &[Shard]) -> Vec<(String, u64)> {
     let mut counters = Counters::default();
-    all.iter().for_each(|shard| counters += *shard.node().ip.host.counters());
-    let services = all.iter().flat_map(|shard| shard.services().served());
+    all.iter().for_each(|shard| counters += *shard.serving.node().ip.host.counters());
+    let services = all.iter().flat_map(|shard| shard.serving.served());
     let mut figures = ip::figures(&counters, services);
-    figures.extend(ip::adapter_figures(all.iter().map(|shard| shard.node().line()), 0));
+    figures.extend(ip::adapter_figures(all.iter().map(|shard| shard.serving.node().line()), 0));
     figures
 }
 
-fn table(all: &[Serving]) -> String {
+fn table(all: &[Shard]) -> String {
     figures(all).iter().map(|(name, n)| format!("{name:28} {n}\n")).collect()
 }
 
-fn document(all: &[Serving]) -> String {
+fn document(all: &[Shard]) -> String {
     let counters: Map<String, Value> = figures(all).into_iter().map(|(name, n)| (name, json!(n))).collect();
-    let node = all[0].node();
+    let node = all[0].serving.node();
     let (info, host) = (node.line().info(), &node.ip.host);
     let document = json!({
         "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path, "queues": all.len(),

@@ -123,6 +123,13 @@ fn pings(ns: &Namespace) {
             assert!(!text.contains("wrong data") && !text.contains("DUP"), "{text}");
         }
     }
+    // What ping has recorded: where it passed, and when.
+    for (option, shows) in [("-R", "RR: "), ("-T tsandaddr", "TS: ")] {
+        let said = run(ns, &format!("ping -n -c 1 -W 10 {option} {V4}"));
+        let text = String::from_utf8_lossy(&said.stdout);
+        let ours = text.split(shows).nth(1).is_some_and(|recorded| recorded.contains(V4));
+        assert!(said.status.success() && ours, "{option}: {text}");
+    }
 }
 
 fn socket(ns: &Namespace, to: &str, port: u16) -> UdpSocket {
@@ -134,7 +141,7 @@ fn socket(ns: &Namespace, to: &str, port: u16) -> UdpSocket {
     socket
 }
 
-/// Echo in several sizes, a line of chargen, a port without a listener. Returns the number of datagrams echoed.
+/// Echo in several sizes, ports without a listener, of which chargen's is one unless it is asked for. Returns the number of datagrams echoed.
 fn datagrams(ns: &Namespace) -> u64 {
     let sizes = [0usize, 1, 22, 1400, 1452, 1453, 1472, 1473, 5000, 65_000];
     for to in [V4, V6] {
@@ -146,13 +153,11 @@ fn datagrams(ns: &Namespace) -> u64 {
             let n = echo.recv(&mut buffer).unwrap_or_else(|e| panic!("{size} to {to}: {e}"));
             assert_eq!((n, &buffer[..n]), (size, &datagram[..]), "{to}");
         }
-        let chargen = socket(ns, to, 19);
-        chargen.send(b"x").unwrap();
-        let mut line = [0; 100];
-        assert_eq!((chargen.recv(&mut line).unwrap(), &line[72..74]), (74, &b"\r\n"[..]));
-        let closed = socket(ns, to, 99);
-        closed.send(b"x").unwrap();
-        assert_eq!(closed.recv(&mut line).unwrap_err().kind(), ErrorKind::ConnectionRefused, "{to}");
+        for port in [19, 99] {
+            let closed = socket(ns, to, port);
+            closed.send(b"x").unwrap();
+            assert_eq!(closed.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::ConnectionRefused, "{to} {port}");
+        }
     }
     2 * sizes.len() as u64
 }
@@ -298,6 +303,32 @@ fn the_kernel_talks_with_a_host_over_xdp() {
 #[test]
 fn the_kernel_talks_with_a_host_over_xdp_that_makes_all_checksums() {
     serves("xdp", "--no-offload", true);
+}
+
+/// Datagrams to all, and from the port of a service, are refused and counted; chargen answers when it is asked for.
+#[test]
+fn services_do_not_answer_what_could_make_a_flood() {
+    let Some(link) = link("packet", false) else { return };
+    let host = Host::start(&link, "--services echo,chargen");
+    let all = link.ns.run_in(|| UdpSocket::bind("10.9.0.1:0")).unwrap().unwrap();
+    all.set_broadcast(true).unwrap();
+    for to in ["255.255.255.255:7", "10.9.0.255:7", "10.9.0.255:19"] {
+        all.send_to(b"x", to).unwrap();
+    }
+    let service = link.ns.run_in(|| UdpSocket::bind("10.9.0.1:53")).unwrap().unwrap();
+    service.send_to(b"x", (V4, 7)).unwrap();
+    let mut line = [0; 100];
+    let chargen = socket(&link.ns, V4, 19);
+    chargen.send(b"x").unwrap();
+    assert_eq!((chargen.recv(&mut line).unwrap(), &line[72..74]), (74, &b"\r\n"[..]));
+    for silent in [&all, &service] {
+        // All that came before has been processed by now.
+        silent.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        assert_eq!(silent.recv(&mut line).unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+    let (_, counters) = host.stop();
+    let shown = ["echo.refused", "chargen.refused", "chargen.sent", "discarded.broadcast", "unexplained"];
+    assert_eq!(shown.map(|name| counter(&counters, name)), [3, 1, 1, 3, 0], "{counters}");
 }
 
 /// Regression: of a port with several queues only the first was read.
@@ -471,6 +502,127 @@ fn talks_in_a_vlan() {
         assert_eq!((code, counter(&counters, "unexplained")), (Some(130), 0), "{counters}");
         println!("talked over {kind}");
     }
+}
+
+// ---- addresses ----
+
+/// Hardware address of the kernel's interface.
+fn kernels(ns: &Namespace) -> String {
+    let said = ip(ns, &format!("link show dev {KERNEL}")).unwrap();
+    said.split("link/ether ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned()
+}
+
+/// `linerate stack up` with these arguments, until it has printed its addresses.
+fn host(link: &Link, arguments: &str) -> Process {
+    let mut command = Command::new(BINARY);
+    command.args(["stack", "up", "-i", &link.port, "--mac", MAC]).args(arguments.split_whitespace());
+    let mut host = link.ns.run_in(|| Process::start(command)).unwrap();
+    host.until("link up: ");
+    host
+}
+
+/// The kernel has 10.9.0.1 and fd09::1, and answers who asks for them (RFC 5227, RFC 4862).
+#[test]
+fn an_address_that_the_kernel_has_is_not_taken_and_the_others_go_on() {
+    for (taken, free) in [("10.9.0.1/24", V4), ("fd09::1/64", V6)] {
+        let Some(link) = link("packet", false) else { return };
+        let net = if free == V4 { 24 } else { 64 };
+        let mut host = host(&link, &format!("--addr {taken} --addr {free}/{net}"));
+        let line = host.until("is not used any more");
+        let mac = kernels(&link.ns);
+        assert!(
+            line.starts_with(&format!("linerate: {taken} is not used any more: the station {mac} has it; ")),
+            "{line}"
+        );
+        let said = run(&link.ns, &format!("ping -n -c 2 -i 0.2 -W 10 {free}"));
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
+        let counters = host.stop();
+        assert_eq!([counter(&counters, "address_conflicts"), counter(&counters, "unexplained")], [1, 0], "{counters}");
+    }
+}
+
+#[test]
+fn a_host_that_is_left_without_an_address_ends_and_says_why() {
+    for (kind, taken) in [("packet", "10.9.0.1/24"), ("packet", "fd09::1/64"), ("tap", "10.9.0.1/24")] {
+        let Some(link) = link_of(kind, false, if kind == "tap" { 2 } else { 1 }) else { return };
+        let ended = host(&link, &format!("--addr {taken}")).end();
+        assert_eq!(ended.code, Some(1), "{}", ended.said());
+        let lines: Vec<&str> = ended.log.lines().collect();
+        let [lost, end] = lines[..] else { panic!("{}", ended.log) };
+        assert!(lost.contains(&format!("{taken} is not used any more")) && lost.contains(&kernels(&link.ns)), "{lost}");
+        assert!(end.contains("other stations have all addresses of this host"), "{end}");
+        assert_eq!(counter(&ended.out, "address_conflicts"), 1, "{}", ended.out);
+    }
+}
+
+/// The kernel's own check (RFC 4862, section 5.4) finds our address, and ours is not disturbed by it.
+#[test]
+fn the_kernel_does_not_take_an_address_of_ours() {
+    if !are_installed(&["tshark"]) {
+        return;
+    }
+    let Some(link) = link("packet", false) else { return };
+    // The end of our own check, in which none of two that want an address gets it, is an announcement.
+    let mut command = Command::new("tshark");
+    command.args(["-l", "-n", "-i", KERNEL, "-f", "icmp6", "-T", "fields", "-e", "icmpv6.nd.na.target_address"]);
+    let mut seen = link.ns.run_in(|| Process::ready(command, "Capturing on")).unwrap();
+    let host = Host::start(&link, "");
+    seen.until(V6);
+    ip(&link.ns, &format!("-6 addr add {V6}/64 dev {KERNEL}")).unwrap();
+    let deadline = Instant::now() + LIMIT;
+    while !ip(&link.ns, &format!("-6 addr show dev {KERNEL}")).unwrap().contains("dadfailed") {
+        assert!(Instant::now() < deadline, "the kernel has taken it");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    ip(&link.ns, &format!("-6 addr del {V6}/64 dev {KERNEL}")).unwrap();
+    pings(&link.ns);
+    let (code, counters) = host.stop();
+    assert_eq!((code, counter(&counters, "unexplained")), (Some(130), 0), "{counters}");
+}
+
+/// A router: it waits for a solicitation, and advertises a prefix and itself.
+const ROUTER: &str = "import socket,struct,sys,time
+index = socket.if_nametoindex(sys.argv[1])
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, 'ff02::2') + struct.pack('@I', index))
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+s.settimeout(50)
+print('listening', flush=True)
+while s.recv(2000)[0] != 133: pass
+prefix = struct.pack('!BBBBIII', 3, 4, 64, 0xc0, 7200, 3600, 0) + socket.inet_pton(socket.AF_INET6, 'fd0a::')
+s.sendto(struct.pack('!BBHBBHII', 134, 0, 0, 64, 0, 1800, 0, 0) + prefix + struct.pack('!BBHI', 5, 1, 0, 1400), ('ff02::1', 0, 0, index))
+print('advertised', flush=True)";
+
+#[test]
+fn a_host_takes_its_address_and_its_way_out_from_a_router() {
+    if !are_installed(&["python3"]) {
+        return;
+    }
+    let Some(link) = link("packet", false) else { return };
+    ip(&link.ns, "-6 addr add fd0a::1/64 dev va nodad").unwrap();
+    // What an advertisement comes from.
+    ip(&link.ns, "-6 addr add fe80::9/64 dev va nodad").unwrap();
+    let mut command = Command::new("python3");
+    command.args(["-c", ROUTER, KERNEL]);
+    let router = link.ns.run_in(|| Process::ready(command, "listening")).unwrap();
+    let mut host = host(&link, "--addr auto --addr 10.9.0.2/24");
+    let made = host.until("address ");
+    assert!(made.starts_with("address fd0a::ff:fe00:2/64, by the router fe80::9"), "{made}");
+    host.until("default route by fe80::9");
+    router.done();
+    for to in [V4, "fd0a::ff:fe00:2"] {
+        let said = run(&link.ns, &format!("ping -n -c 2 -i 0.2 -W 10 {to}"));
+        assert!(said.status.success(), "{to}: {}", String::from_utf8_lossy(&said.stdout));
+    }
+    // From beyond the router: the kernel has the other side's address, and answers are sent to it by the default route. They
+    // are as long as the link carries, by what the router said: 1400.
+    ip(&link.ns, "link set dev lo up").unwrap();
+    ip(&link.ns, "-6 addr add fd0b::1/128 dev lo nodad").unwrap();
+    let said = run(&link.ns, "ping -n -c 2 -i 0.2 -W 10 -s 1390 -I fd0b::1 fd0a::ff:fe00:2");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
+    let counters = host.stop();
+    assert_eq!([counter(&counters, "address_conflicts"), counter(&counters, "unexplained")], [0, 0], "{counters}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("ports --all", "linerate ports: --all: ", "linerate ports --help"),
     ("stack", "linerate stack: no subcommand", "give one of up"),
     ("stack down", "linerate stack: down: ", "give one of up"),
-    ("stack up", "linerate stack up: -i and --addr are missing", "give -i <PORT> --addr <CIDR>"),
+    ("stack up", "linerate stack up: -i and --addr are missing", "give -i <PORT> --addr <CIDR|auto>"),
     ("stack up -i null:", "linerate stack up: --addr is missing", "as 10.0.0.2/24"),
     ("stack up -i null: --addr 10", "linerate stack up: --addr 10: ", "write it as 10.0.0.2/24"),
     ("stack up --services ech", "linerate stack up: --services ech: ", "did you mean echo?"),

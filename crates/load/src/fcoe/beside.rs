@@ -34,7 +34,7 @@ pub(super) fn with_host(port: FcPort, target: bool) -> Result<FcPort, FcoeError>
 
 /// Number of datagrams that a host's services received.
 pub(super) fn received<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) -> u64 {
-    node.ip().map_or(0, |(_, services)| services.served().map(|(_, served)| served.received).sum())
+    node.ip().map_or(0, |(ip, services)| services.served(&ip.host).map(|(_, served)| served.received).sum())
 }
 
 /// Sender of the datagrams.

@@ -319,9 +319,12 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
 
     /// Runs a turn of the IP host; true if there was something to do.
     fn share(&mut self, now: u64) -> bool {
-        let Self { ip: Some((ip, services)), line, .. } = self else { return false };
+        let Self { ip: Some((ip, services)), line, watcher, .. } = self else { return false };
         let Line { tx, arrivals } = &mut *line;
         let worked = ip.poll(now, arrivals.control(), &mut IpTx::new(tx, IP));
+        while let Some(event) = ip.host.poll_event() {
+            watcher.note(&event.to_string());
+        }
         services.serve(now, ip, line) || worked
     }
 }

@@ -78,6 +78,9 @@ impl Ip {
         // Until its first turn tells it.
         host.set_carrier(false);
         addresses.iter().try_for_each(|address| host.add_address(*address))?;
+        if options.auto {
+            host.set_auto(true)?;
+        }
         let software = options.software;
         let mut ip = Self { host, interface, known: 0, software, merged: Vec::new() };
         ip.follow(control);

@@ -33,7 +33,7 @@ mod udp;
 pub use ip::{Ip, IpTx};
 pub use node::{NetError, Node, Options};
 pub use running::Net;
-pub use service::{SERVICES, Served, Service, Services, Serving};
+pub use service::{DEFAULT_SERVICES, SERVICES, Served, Service, Services, Serving};
 pub use udp::UdpSocket;
 
 #[cfg(test)]

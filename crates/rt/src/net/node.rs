@@ -22,6 +22,8 @@ pub struct Options {
     pub vlan: Option<VlanTag>,
     /// Checksums are always made and verified here, whatever the port could do.
     pub software: bool,
+    /// It gets IPv6 addresses, a default route and an MTU of routers ([`Host::set_auto`]).
+    pub auto: bool,
 }
 
 /// Why a host could not be set up.

@@ -286,8 +286,8 @@ mod tests {
         let (ip, line) = node.into_parts();
         let (queue, mut arrivals) = Queue::new(ip, line).unwrap();
         let mut calls = Vec::new();
-        // Both reports that follow the link's coming up, which are empty.
-        for second in 0..3 {
+        // Both reports that follow the link's coming up, which are empty, and the check of the address.
+        for second in 0..20 {
             queue.turn(second * 1_000_000_000, &mut arrivals, &mut calls);
         }
         assert_eq!(queue.poll_timeout(), None, "nothing is due");

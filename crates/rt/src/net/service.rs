@@ -5,7 +5,7 @@ use super::node::Node;
 use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
-use linerate_stack::{BindError, SendError, UdpId};
+use linerate_stack::{BindError, Event, Host, SendError, UdpId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::AddAssign;
 
@@ -38,11 +38,21 @@ pub const SERVICES: &[Service] = &[
     },
 ];
 
+/// Names of the services that a host offers unless others are asked for. chargen answers a datagram of no bytes with a line:
+/// who forges a source has others flooded with more than it sends.
+pub const DEFAULT_SERVICES: &str = "echo,discard";
+
+/// Ports below this are those of services (RFC 6335, section 6). A datagram from there may be the answer of one, and would
+/// be answered without end: inetd refuses the same.
+const SYSTEM_PORTS: u16 = 1024;
+
 /// Counters of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     /// Datagrams taken.
     pub received: u64,
+    /// Datagrams refused: sent to a broadcast or a group, from the port of a service, or from the host itself.
+    pub refused: u64,
     /// Answers sent.
     pub sent: u64,
     /// Answers that could not be sent.
@@ -52,6 +62,7 @@ pub struct Served {
 impl AddAssign for Served {
     fn add_assign(&mut self, other: Self) {
         self.received += other.received;
+        self.refused += other.refused;
         self.sent += other.sent;
         self.unsent += other.unsent;
     }
@@ -65,7 +76,7 @@ pub struct Services {
 
 /// A node with services: a machine for [`crate::run`].
 pub struct Serving {
-    node: Node,
+    pub(super) node: Node,
     services: Services,
     stopping: bool,
 }
@@ -77,6 +88,8 @@ impl Services {
         for service in services {
             for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
                 let id = ip.host.udp_bind(SocketAddr::new(any, service.port))?;
+                // Answers of all hosts to one datagram, whose source may be forged, are a flood (CERT CA-1996-01).
+                ip.host.udp_refuse_broadcasts(id);
                 open.push((*service, id, Served::default()));
             }
         }
@@ -84,8 +97,11 @@ impl Services {
     }
 
     /// Counters of each service, for each family.
-    pub fn served(&self) -> impl Iterator<Item = (&'static Service, Served)> {
-        self.open.iter().map(|(service, _, served)| (*service, *served))
+    pub fn served(&self, host: &Host) -> impl Iterator<Item = (&'static Service, Served)> {
+        let all = self.open.iter();
+        all.map(|(service, id, served)| {
+            (*service, Served { refused: served.refused + host.udp_refused(*id), ..*served })
+        })
     }
 
     /// Answers what the host has received; true if there was something.
@@ -94,13 +110,12 @@ impl Services {
         for (service, id, served) in &mut self.open {
             while let Some((n, _, from)) = host.udp_recv(*id, &mut self.buffer) {
                 worked = true;
-                served.received += 1;
-                let Some(n) = (service.answer)(&mut self.buffer, n) else { continue };
-                // Two services that answer each other never end, and one forged datagram would start them.
-                if SERVICES.iter().any(|service| service.port == from.port()) {
-                    served.unsent += 1;
+                if is_refused(host, from) {
+                    served.refused += 1;
                     continue;
                 }
+                served.received += 1;
+                let Some(n) = (service.answer)(&mut self.buffer, n) else { continue };
                 match host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx) {
                     Ok(()) => served.sent += 1,
                     Err(SendError::NoRoom) => {
@@ -121,6 +136,14 @@ impl Services {
     }
 }
 
+/// True if a datagram's source is nobody to be answered: two services that answer each other never end, and one forged
+/// datagram would start them. Broadcasts and groups as sources have been dropped by IP (RFC 1122, section 3.2.1.3).
+fn is_refused(host: &Host, from: SocketAddr) -> bool {
+    from.port() < SYSTEM_PORTS
+        || from.ip().is_unspecified()
+        || host.addresses().iter().any(|ours| ours.addr() == from.ip())
+}
+
 impl Serving {
     /// Opens these services for all of the node's addresses.
     pub fn new(mut node: Node, services: &[&'static Service]) -> Result<Self, BindError> {
@@ -134,10 +157,15 @@ impl Serving {
         &self.node
     }
 
-    /// Its services.
-    #[must_use]
-    pub fn services(&self) -> &Services {
-        &self.services
+    /// Takes an event of the host ([`Host::poll_event`]).
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.node.ip.host.poll_event()
+    }
+
+    /// Its services' counters, for each family.
+    pub fn served(&self) -> impl Iterator<Item = (&'static Service, Served)> {
+        self.services.served(&self.node.ip.host)
     }
 }
 

@@ -7,7 +7,7 @@ mod wake;
 use super::*;
 use crate::machine::Machine;
 use linerate_port::Link;
-use linerate_stack::{Cidr, UdpId};
+use linerate_stack::{Cidr, Discard, UdpId};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -68,11 +68,42 @@ fn services_answer_but_not_each_other() {
             assert_eq!(bench.answer(id, service, b"forged"), None, "from {port} to {service}");
         }
     }
-    let served: Vec<_> =
-        bench.server.services().served().filter(|(_, served)| served.received > 0).map(|(_, s)| s).collect();
-    assert_eq!(served[0], Served { received: 4, sent: 1, unsent: 3 });
-    assert_eq!(served[1], Served { received: 1, sent: 0, unsent: 0 });
+    let served: Vec<_> = bench.server.served().filter(|(_, served)| served.received > 0).map(|(_, s)| s).collect();
+    assert_eq!(served[0], Served { received: 1, refused: 3, sent: 1, unsent: 0 });
+    assert_eq!(served[1], Served { received: 1, refused: 0, sent: 0, unsent: 0 });
+    assert_eq!(served[2], Served { received: 1, refused: 3, sent: 1, unsent: 0 });
     assert_eq!(bench.server.node().ip.host.counters().unexplained(), 0);
+}
+
+/// CERT CA-1996-01: what all hosts answer is a flood to whom the source names, and another service answers without end.
+#[test]
+fn services_answer_nothing_that_was_sent_to_all_nor_another_service_nor_the_host_itself() {
+    let mut bench = Bench::new("toall", "");
+    let id = bench.client.ip.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    for service in [7, 9, 19] {
+        for all in ["255.255.255.255", "10.0.0.255", "224.0.0.1"] {
+            assert_eq!(bench.answer(id, &format!("{all}:{service}"), b"to all"), None, "{all}");
+        }
+    }
+    assert_eq!(bench.answer(id, "10.0.0.2:7", b"to one").as_deref(), Some(&b"to one"[..]));
+    // Ports of services that are not ours: daytime, time, the domain name system.
+    for port in [13, 37, 53, 1023, 1024] {
+        let id = bench.client.ip.host.udp_bind(SocketAddr::new([0; 4].into(), port)).unwrap();
+        let answer = bench.answer(id, "10.0.0.2:7", b"from a service");
+        assert_eq!(answer.is_some(), port == 1024, "{port}");
+    }
+    // From the host itself: by a socket of another port of its own.
+    let own = bench.server.node.ip.host.udp_bind(at("0.0.0.0:6000")).unwrap();
+    let (host, mut tx) = bench.server.node.parts();
+    host.udp_send(bench.now, own, Some(at("10.0.0.2:7")), b"to myself", &mut tx).unwrap();
+    assert_eq!(bench.answer(id, "10.0.0.2:9", b"discarded"), None);
+    let host = &bench.server.node().ip.host;
+    assert_eq!(host.udp_waiting(own), 0);
+    let served: Vec<_> = bench.server.served().filter(|(_, s)| *s != Served::default()).map(|(_, s)| s).collect();
+    assert_eq!(served[0], Served { received: 2, refused: 8, sent: 2, unsent: 0 });
+    assert_eq!(served[1], Served { received: 1, refused: 3, sent: 0, unsent: 0 });
+    assert_eq!(served[2], Served { received: 0, refused: 3, sent: 0, unsent: 0 });
+    assert_eq!((host.counters().discarded(Discard::Broadcast), host.counters().unexplained()), (9, 0));
 }
 
 #[test]
@@ -126,8 +157,8 @@ fn a_host_on_an_adapter_follows_its_settings() {
     let control = bench.client.line().control().clone();
     let sent = |what| control.counters(0).unwrap().iter().find(|(name, _)| *name == what).map_or(0, |(_, n)| n);
     assert_eq!(bench.client.ip.host.counters().udp_fast, 1, "the third by the kept header, through the adapter");
-    // A question for the neighbour, and three datagrams with their answers.
-    assert_eq!((sent("tx.frames"), sent("rx.csum_good")), (4, 3));
+    // A probe for its own address, a question for the neighbour, and three datagrams with their answers.
+    assert_eq!((sent("tx.frames"), sent("rx.csum_good")), (5, 3));
     let body = vec![7; 1400];
     control.set_parameter(0, "mtu", "600").unwrap();
     let before = sent("tx.frames");
@@ -166,7 +197,7 @@ fn what_was_sent_before_the_far_end_went_is_received() {
     for step in 1..10 {
         server.handle(now + step);
     }
-    let received: u64 = server.services().served().map(|(_, served)| served.received).sum();
+    let received: u64 = server.served().map(|(_, served)| served.received).sum();
     assert_eq!(received, 11, "{:?}", server.node().ip.host.counters());
 }
 

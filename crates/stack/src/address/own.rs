@@ -15,6 +15,10 @@ pub(crate) struct Own {
     all: Vec<Cidr>,
     /// The same addresses, in the form in which they are compared.
     keys: Vec<Key>,
+    /// Those of which it is not known yet whether another station has them.
+    checked: Vec<IpAddr>,
+    /// Those that are no source for something new.
+    deprecated: Vec<IpAddr>,
 }
 
 impl Own {
@@ -32,7 +36,33 @@ impl Own {
         let at = self.all.iter().position(|a| a.addr() == addr)?;
         let gone = self.all.remove(at);
         self.keys = self.all.iter().map(|a| Key::new(a.addr())).collect();
+        self.checked.retain(|checked| *checked != addr);
+        self.deprecated.retain(|deprecated| *deprecated != addr);
         Some(gone)
+    }
+
+    /// True if it is being asked whether another station has an address.
+    pub(crate) fn is_checked(&self, addr: IpAddr) -> bool {
+        self.checked.contains(&addr)
+    }
+
+    /// True if an address is no source for something new.
+    pub(crate) fn is_deprecated(&self, addr: IpAddr) -> bool {
+        self.deprecated.contains(&addr)
+    }
+
+    pub(crate) fn check_all(&mut self) {
+        self.checked = self.all.iter().map(Cidr::addr).collect();
+    }
+
+    pub(crate) fn set_checked(&mut self, addr: IpAddr, checked: bool) {
+        let marked = checked && self.is_ours(addr);
+        mark(&mut self.checked, addr, marked);
+    }
+
+    pub(crate) fn set_deprecated(&mut self, addr: IpAddr, deprecated: bool) {
+        let marked = deprecated && self.is_ours(addr);
+        mark(&mut self.deprecated, addr, marked);
     }
 
     /// True if an address is the host's.
@@ -74,5 +104,13 @@ impl Own {
             IpAddr::V4(_) => false,
         };
         group == ALL_NODES || self.all.iter().any(ours)
+    }
+}
+
+/// Adds an address to a list, once, or removes it.
+fn mark(list: &mut Vec<IpAddr>, addr: IpAddr, marked: bool) {
+    list.retain(|known| *known != addr);
+    if marked {
+        list.push(addr);
     }
 }

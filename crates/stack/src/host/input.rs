@@ -45,7 +45,7 @@ impl Host {
         match arrived.ethertype {
             EtherType::IPV4 => self.take_v4(now, arrived.payload, Origin::link(&arrived), tx),
             EtherType::IPV6 => self.take_v6(now, arrived.payload, Origin::link(&arrived), tx),
-            EtherType::ARP => self.ip.link.take_arp(now, arrived.payload, &self.ip.settings.own, tx),
+            EtherType::ARP => self.ip.take_arp(now, arrived.payload, tx),
             _ => Err(Discard::NotForUs),
         }
     }
@@ -64,7 +64,15 @@ impl Host {
     }
 
     fn take_v6<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
-        let packet = self.ip.open_v6(whole, origin)?;
+        let packet = match self.ip.open_v6(whole, origin) {
+            Ok(packet) => packet,
+            Err(why) => {
+                if why == Discard::BadAddress {
+                    self.ip.suspect(now, whole, origin, tx);
+                }
+                return Err(why);
+            }
+        };
         if self.ip.is_plain_v6(&packet, origin, IpProtocol::UDP) {
             let pseudo = || packet.pseudo_header(IpProtocol::UDP);
             let (pseudo, counters) = ((!origin.verified).then_some(pseudo), &mut self.ip.link.counters);

@@ -7,7 +7,10 @@ use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
 use crate::link::{Link, NeighbourTable, Station};
 use crate::udp::{self, OnIp, Udp};
-use crate::{BindError, Cidr, ConfigError, Fills, Inbox, Path, Prepared, Probe, Route, SendError, Transmit, UdpId};
+use crate::{
+    AddressState, BindError, Cidr, ConfigError, Event, Fills, Inbox, Path, Prepared, Probe, Route, SendError, Transmit,
+    UdpId,
+};
 pub use config::Config;
 use linerate_wire::{MacAddr, VlanTag};
 use std::net::{IpAddr, SocketAddr};
@@ -55,13 +58,41 @@ impl Host {
 
     /// Removes an address, and the route to its network unless another address is in it; false if it was not there.
     pub fn remove_address(&mut self, addr: IpAddr) -> bool {
-        self.ip.change(|settings| settings.remove_address(addr))
+        let removed = self.ip.change(|settings| settings.remove_address(addr));
+        self.ip.follow_claims();
+        removed
     }
 
     /// Addresses of the host.
     #[must_use]
     pub fn addresses(&self) -> &[Cidr] {
         self.ip.settings.own.all()
+    }
+
+    /// State of an address; None if it is not the host's. After another station turned out to have it, it is not
+    /// ([`Event::AddressLost`]).
+    #[must_use]
+    pub fn address_state(&self, addr: IpAddr) -> Option<AddressState> {
+        let own = &self.ip.settings.own;
+        own.is_ours(addr).then(|| match (own.is_checked(addr), own.is_deprecated(addr)) {
+            (true, _) => AddressState::Checking,
+            (false, true) => AddressState::Deprecated,
+            (false, false) => AddressState::Preferred,
+        })
+    }
+
+    /// Switches autoconfiguration over IPv6 on or off: the host has a link-local address, asks for routers when the link is up
+    /// (RFC 4861, section 6.3.7), and takes from their advertisements addresses (RFC 4862, section 5.5), default route and
+    /// MTU. Switched off, it takes no more; what it has ends with its lifetime.
+    pub fn set_auto(&mut self, on: bool) -> Result<(), ConfigError> {
+        self.ip.follow();
+        self.ip.set_auto(on)
+    }
+
+    /// Takes an event, if there is one: of all shards, each once. Calling it is optional.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.ip.event()
     }
 
     /// Adds or replaces a route. Its router must be on one of the host's networks.
@@ -120,12 +151,15 @@ impl Host {
     }
 
     /// Tells the host whether its link has a carrier; true if that is new. Without one it sends nothing, but takes what has
-    /// arrived before. When it comes, the next [`Host::poll`] reports the host's IPv6 groups (RFC 3810), and from then on
-    /// those of addresses that are added.
+    /// arrived before. When it comes, [`Host::poll`] reports the host's IPv6 groups (RFC 3810), asks whether other stations
+    /// have its addresses, announces them when none has (RFC 5227; RFC 4862, section 5.4), and does the same from then on
+    /// for addresses that are added. They are in use meanwhile; one that is another's is given up ([`Host::poll_event`]).
     pub fn set_carrier(&mut self, carrier: bool) -> bool {
         let new = self.ip.change(|settings| std::mem::replace(&mut settings.station.carrier, carrier) != carrier);
-        if new && carrier {
-            self.ip.report_groups();
+        match (new, carrier) {
+            (true, true) => self.ip.begin(),
+            (true, false) => self.ip.end(),
+            (false, _) => {}
         }
         new
     }
@@ -174,6 +208,18 @@ impl Host {
     /// closed.
     pub fn udp_connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
         self.udp.connect(id, remote)
+    }
+
+    /// Makes a socket refuse datagrams to broadcasts and groups from now on: they are dropped, and counted by
+    /// [`Discard::Broadcast`](crate::Discard::Broadcast) and [`Host::udp_refused`]. False if it is closed.
+    pub fn udp_refuse_broadcasts(&mut self, id: UdpId) -> bool {
+        self.udp.refuse_broadcasts(id)
+    }
+
+    /// Number of datagrams to broadcasts and groups that a socket has refused.
+    #[must_use]
+    pub fn udp_refused(&self, id: UdpId) -> u64 {
+        self.udp.refused(id)
     }
 
     /// Local address and peer of a socket; None if it is closed.
@@ -263,8 +309,9 @@ impl Host {
 
     // ---- time ----
 
-    /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
-    /// 5227, section 3; RFC 4861, section 7.2.6), and the groups as [`Host::set_carrier`] does.
+    /// Announces the host's addresses to all on the link: for use when an address moved here (RFC 5227, section 3; RFC 4861,
+    /// section 7.2.6), and the groups as [`Host::set_carrier`] does. Addresses that are still being checked are announced
+    /// after that.
     pub fn announce<T: Transmit>(&mut self, tx: &mut T) {
         self.ip.announce(tx);
     }

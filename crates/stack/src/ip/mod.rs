@@ -6,6 +6,8 @@
 //!
 //! Out of scope: it forwards nothing, and knows no sockets.
 
+mod auto;
+mod claims;
 mod header;
 mod icmp;
 mod looped;
@@ -21,8 +23,8 @@ mod shared;
 mod v4;
 mod v6;
 
-use crate::Transmit;
 use crate::link::{Generation, Link};
+use crate::{Event, Transmit};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
 pub(crate) use icmp::{Report, Told, Wrong};
 use looped::Looped;
@@ -83,27 +85,46 @@ impl Ip {
         ip
     }
 
-    /// Does the work that is due: requests to neighbours, and errors for fragments that never came.
+    /// Does the work that is due: requests to neighbours and routers, claims to addresses, and errors for fragments that
+    /// never came.
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         self.link.poll(now, &self.settings.own, tx);
         self.end_fragments(now, tx);
+        // Groups first: who does not receive them hears of no claim (RFC 4862, section 5.4.2).
         self.poll_listener(now, tx);
+        self.poll_claims(now, tx);
+        self.poll_auto(now, tx);
     }
 
     /// Announces the host's addresses, and the groups that it receives, to all on the link.
     pub(crate) fn announce<T: Transmit>(&mut self, tx: &mut T) {
         self.link.announce(&self.settings.own, tx);
-        self.report_groups();
-    }
-
-    /// Reports the groups that the host receives: the link came up.
-    pub(crate) fn report_groups(&self) {
         self.shared.listener.begin();
     }
 
-    /// Reports the groups that the host receives, for its addresses have changed.
-    pub(crate) fn addresses_changed(&self) {
+    /// The link came up: groups are reported, addresses checked, and routers asked for.
+    pub(crate) fn begin(&mut self) {
+        self.shared.listener.begin();
+        self.begin_claims();
+        self.shared.auto.begin();
+    }
+
+    /// The link went down: nothing is asked any more.
+    pub(crate) fn end(&self) {
+        self.end_claims();
+        self.shared.auto.end();
+    }
+
+    /// Reports the groups that the host receives, and checks its new addresses, for its addresses have changed.
+    pub(crate) fn addresses_changed(&mut self) {
         self.shared.listener.change();
+        self.follow_claims();
+    }
+
+    /// Takes an event, if there is one.
+    #[inline]
+    pub(crate) fn event(&self) -> Option<Event> {
+        self.shared.events.pop()
     }
 
     /// Time of the next call of [`Ip::poll`]; 0 if a packet from the host to itself is queued.
@@ -111,7 +132,9 @@ impl Ip {
         if !self.looped.is_empty() {
             return Some(0);
         }
-        let all = [self.link.poll_timeout(), self.reassembly.poll_timeout(), self.shared.listener.due()];
-        all.into_iter().flatten().min()
+        let Shared { listener, claims, auto, .. } = &*self.shared;
+        let own = [self.link.poll_timeout(), self.reassembly.poll_timeout()];
+        let common = [listener.due(), claims.due(), auto.due()];
+        own.into_iter().chain(common).flatten().min()
     }
 }

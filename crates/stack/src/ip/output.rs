@@ -5,7 +5,7 @@ use super::shared::Ident;
 use super::{Ip, PayloadLen, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
-use linerate_wire::{IpProtocol, Ipv4Repr};
+use linerate_wire::{IpProtocol, Ipv4Packet, Ipv4Repr};
 use std::net::IpAddr;
 
 /// Next hop of a packet, source address and path MTU.
@@ -33,18 +33,22 @@ impl Ip {
         self.settings.own.is_ours(from).then(|| NextHop {
             from,
             hop,
-            mtu: self.settings.pmtu.of(to, self.link.station.mtu, now),
+            mtu: self.settings.pmtu.of(to, self.settings.mtu(to), now),
         })
     }
 
     /// Source address: the destination itself if it is ours, one on the next hop's network, or the first of the family
-    /// whose scope is wide enough (RFC 6724, rules 1, 2 and 8).
+    /// whose scope is wide enough (RFC 6724, rules 1, 2 and 8); of all these one that is not deprecated, if there is one
+    /// (rule 3).
     fn source(&self, to: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if self.settings.own.is_ours(to) {
             return Some(to);
         }
         let near = |addr: &IpAddr| is_link_local(*addr) == (is_link_local(to) || is_link_multicast(to));
-        let family = || self.settings.own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
+        let own = &self.settings.own;
+        let old = |a: &Cidr| own.is_deprecated(a.addr()) && !is_link_local(a.addr());
+        let young = own.all().iter().any(|a| a.addr().is_ipv4() == to.is_ipv4() && near(&a.addr()) && !old(a));
+        let family = || own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4() && !(young && old(a)));
         let on_network = || family().filter(|a| a.contains(hop)).map(Cidr::addr);
         on_network()
             .find(near)
@@ -85,6 +89,41 @@ impl Ip {
         }
         sent
     }
+
+    /// Sends an ICMP message over IPv4 with options in its header. In fragments the first alone has them: those that hosts
+    /// send are not to be copied (RFC 791, section 3.1).
+    pub(super) fn send_with_options<T: Transmit>(
+        &mut self,
+        now: u64,
+        way: NextHop,
+        to: IpAddr,
+        (options, message): (&[u8], &[u8]),
+        hops: u8,
+        tx: &mut T,
+    ) -> bool {
+        let ident = self.shared.ident();
+        let fits = message.len() + options.len() + 20 <= usize::from(u16::MAX);
+        let fragments = Fragments::v4(message.len(), way.mtu.saturating_sub(options.len())).filter(|_| fits);
+        let Some(fragments) = fragments else { return false };
+        let mut sent = true;
+        for Fragment { offset, more, range } in fragments {
+            let options = if offset == 0 { options } else { &[] };
+            let body = [options, &message[range]].concat();
+            let packet = fragment((way.from, to), IpProtocol::ICMP, &body, ident, (offset, more), hops);
+            let packet = packet.map(|packet| with_options(packet, options.len()));
+            sent &= packet.is_some_and(|packet| self.link.send(now, way.hop, packet, &self.settings.own, tx));
+        }
+        sent
+    }
+}
+
+/// Makes the first `len` bytes of an IPv4 packet's payload options.
+fn with_options(mut packet: Vec<u8>, len: usize) -> Vec<u8> {
+    packet[0] += u8::try_from(len / 4).unwrap_or(0);
+    if let Ok(mut ip) = Ipv4Packet::new_checked(&mut packet[..]) {
+        ip.fill_checksum();
+    }
+    packet
 }
 
 /// Builds a packet with one fragment; None if no packet can carry it.

@@ -51,12 +51,21 @@ pub(crate) struct Settings {
     pub(crate) own: Own,
     pub(crate) routes: Routes,
     pub(crate) pmtu: Pmtu,
+    /// Longest IPv6 packet on the link, if a router has said so (RFC 4861, section 6.3.4).
+    pub(crate) mtu_v6: Option<usize>,
 }
 
 impl Settings {
     /// Settings without addresses and routes.
     pub(super) fn new(station: Station) -> Self {
-        Self { station, own: Own::default(), routes: Routes::default(), pmtu: Pmtu::default() }
+        Self { station, own: Own::default(), routes: Routes::default(), pmtu: Pmtu::default(), mtu_v6: None }
+    }
+
+    /// Longest packet on the link, by the family of an address.
+    #[inline]
+    pub(crate) fn mtu(&self, to: IpAddr) -> usize {
+        let v6 = self.mtu_v6.filter(|_| to.is_ipv6());
+        v6.map_or(self.station.mtu, |mtu| mtu.min(self.station.mtu))
     }
 
     /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.

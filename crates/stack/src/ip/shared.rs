@@ -1,9 +1,12 @@
 //! State of IP that the shards of a host share. A change is made to a copy, which then takes the place of the settings:
 //! each shard goes on with the settings that it knows until it sees that the generation is another one.
 
+use super::auto::Auto;
+use super::claims::Claims;
 use super::icmp::Allowance;
 use super::mld::Listener;
 use super::{Ip, Settings};
+use crate::event::Events;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +21,12 @@ pub(super) struct Shared {
     pub(super) allowance: Allowance,
     /// Reports of groups.
     pub(super) listener: Listener,
+    /// Claims to addresses.
+    pub(super) claims: Claims,
+    /// What routers advertise.
+    pub(super) auto: Auto,
+    /// Events that nobody has taken yet.
+    pub(super) events: Events,
 }
 
 /// Identification of a packet's fragments.
@@ -41,8 +50,15 @@ impl Shared {
     pub(super) fn new(settings: Arc<Settings>, seed: u64) -> Self {
         let [a, b, c, d, ..] = seed.to_be_bytes();
         let ident = AtomicU32::new(u32::from_be_bytes([a, b, c, d]));
-        let listener = Listener::new(seed);
-        Self { settings: Mutex::new(settings), ident, allowance: Allowance::default(), listener }
+        Self {
+            settings: Mutex::new(settings),
+            ident,
+            allowance: Allowance::default(),
+            listener: Listener::new(seed),
+            claims: Claims::new(seed),
+            auto: Auto::new(),
+            events: Events::default(),
+        }
     }
 
     fn settings(&self) -> MutexGuard<'_, Arc<Settings>> {

@@ -90,7 +90,7 @@ impl Ip {
         match options::check(&whole[20..ip.header_len()]) {
             Ok(()) => {}
             Err(options::Problem::SourceRoute) => return Err(Discard::BadAddress),
-            Err(options::Problem::Length { at }) => {
+            Err(options::Problem::Parameter { at }) => {
                 let pointer = u32::try_from(20 + at).unwrap_or(20);
                 self.send_error(now, packet, Wrong::Parameter { code: 0, pointer }, tx);
                 return Err(Discard::Malformed);

@@ -8,6 +8,9 @@ use crate::counters::Discard;
 use linerate_sum::Sum;
 use linerate_wire::{IpProtocol, Ipv6Chain, Ipv6Packet, Ipv6Problem, pseudo_header_v6};
 
+/// Code of a parameter problem: the first fragment does not have all headers (RFC 7112, section 6).
+const HEADERS_INCOMPLETE: u8 = 3;
+
 /// A packet with a valid source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct V6<'a> {
@@ -88,7 +91,11 @@ impl Ip {
             Err(Ipv6Problem::Discard) => return Err(Discard::Malformed),
             Err(Ipv6Problem::Parameter { code, pointer, multicast }) => {
                 packet.to_all &= !multicast;
-                self.send_error(now, packet, Wrong::Parameter { code, pointer }, tx);
+                let wrong = match code {
+                    HEADERS_INCOMPLETE => Wrong::Fragment { code, pointer },
+                    _ => Wrong::Parameter { code, pointer },
+                };
+                self.send_error(now, packet, wrong, tx);
                 return Err(Discard::Malformed);
             }
         };
@@ -110,7 +117,7 @@ impl Ip {
                     _ => None,
                 };
                 if let Some(pointer) = pointer {
-                    self.send_error(now, packet, Wrong::Parameter { code: 0, pointer }, tx);
+                    self.send_error(now, packet, Wrong::Fragment { code: 0, pointer }, tx);
                 }
                 Err(Discard::Fragments)
             }

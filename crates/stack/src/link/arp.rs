@@ -1,6 +1,6 @@
 //! ARP (RFC 826): requests for IPv4 neighbours, and answers to theirs.
 
-use super::{Heard, Link};
+use super::{Conflict, Heard, Link};
 use crate::Transmit;
 use crate::address::{Cidr, Own};
 use crate::counters::Discard;
@@ -24,8 +24,16 @@ impl Link {
         if arp.sender_mac.is_multicast() || arp.sender_mac == MacAddr::UNSPECIFIED || nobody {
             return Err(Discard::BadAddress);
         }
-        if own.is_ours(from) {
-            // Another station has our address, or our own frame came back: not learned.
+        if arp.sender_mac == self.station.mac {
+            // Our own frame came back.
+            return Err(Discard::BadAddress);
+        }
+        // RFC 5227, section 2.1.1: during the check another's probe for the address is a claim, too.
+        let probed = arp.operation == ArpOperation::REQUEST && arp.sender_ip.is_unspecified();
+        let contested = probed && own.is_checked(arp.target_ip.into());
+        if own.is_ours(from) || contested {
+            let address = if contested { arp.target_ip.into() } else { from };
+            self.conflict = Some(Conflict { address, mac: arp.sender_mac });
             return Err(Discard::BadAddress);
         }
         let how = match arp.operation {
@@ -73,6 +81,18 @@ impl Link {
             target_ip: ip,
         };
         self.send_arp(unicast.unwrap_or(MacAddr::BROADCAST), &arp, tx)
+    }
+
+    /// Asks whether another station has an address (RFC 5227, section 2.1.1).
+    pub(super) fn probe_v4<T: Transmit>(&self, ip: Ipv4Addr, tx: &mut T) -> Result<(), Discard> {
+        let arp = ArpRepr {
+            operation: ArpOperation::REQUEST,
+            sender_mac: self.station.mac,
+            sender_ip: Ipv4Addr::UNSPECIFIED,
+            target_mac: MacAddr::UNSPECIFIED,
+            target_ip: ip,
+        };
+        self.send_arp(MacAddr::BROADCAST, &arp, tx)
     }
 
     /// Announces an address to all on the link.

@@ -46,6 +46,13 @@ pub(crate) struct Station {
     pub(crate) carrier: bool,
 }
 
+/// Claim of another station to an address of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    pub(crate) address: IpAddr,
+    pub(crate) mac: MacAddr,
+}
+
 /// A station on a link, as one shard of the host sees it.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -54,6 +61,8 @@ pub(crate) struct Link {
     pub(crate) common: Arc<Common>,
     /// Packets for neighbours that never answered.
     failed: VecDeque<Vec<u8>>,
+    /// Claim of another station to an address of ours, of the last message: IP takes it.
+    pub(crate) conflict: Option<Conflict>,
     /// Counters of all layers, of this shard.
     pub(crate) counters: Counters,
 }
@@ -70,7 +79,7 @@ impl Link {
     }
 
     fn over(station: Station, common: Arc<Common>) -> Self {
-        Self { station, common, failed: VecDeque::new(), counters: Counters::default() }
+        Self { station, common, failed: VecDeque::new(), conflict: None, counters: Counters::default() }
     }
 
     /// MAC address of a next hop; None while it is being resolved.
@@ -136,19 +145,32 @@ impl Link {
     /// Announces the host's addresses to all on the link: for use when the link came up, or an address moved here (RFC
     /// 5227, section 3; RFC 4861, section 7.2.6).
     pub(crate) fn announce<T: Transmit>(&mut self, own: &Own, tx: &mut T) {
-        for cidr in own.all() {
-            let sent = match cidr.addr() {
-                IpAddr::V4(ip) => self.announce_v4(ip, tx),
-                IpAddr::V6(ip) => self.announce_v6(ip, tx),
-            };
-            if let Err(why) = sent {
+        // Others' caches stay as they are while it is not known whose an address is (RFC 4429, section 3.3).
+        for cidr in own.all().iter().filter(|cidr| !own.is_checked(cidr.addr())) {
+            if let Err(why) = self.announce_one(cidr.addr(), tx) {
                 self.counters.discard(why);
             }
         }
     }
 
+    /// Announces an address.
+    pub(crate) fn announce_one<T: Transmit>(&self, address: IpAddr, tx: &mut T) -> Result<(), Discard> {
+        match address {
+            IpAddr::V4(ip) => self.announce_v4(ip, tx),
+            IpAddr::V6(ip) => self.announce_v6(ip, tx),
+        }
+    }
+
+    /// Asks whether another station has an address.
+    pub(crate) fn probe<T: Transmit>(&self, address: IpAddr, tx: &mut T) -> Result<(), Discard> {
+        match address {
+            IpAddr::V4(ip) => self.probe_v4(ip, tx),
+            IpAddr::V6(ip) => self.probe_v6(ip, tx),
+        }
+    }
+
     /// Records a neighbour's MAC address, and sends the packets that waited for it.
-    fn learn<T: Transmit>(&mut self, now: u64, ip: IpAddr, mac: Option<MacAddr>, how: Heard, tx: &mut T) {
+    pub(crate) fn learn<T: Transmit>(&mut self, now: u64, ip: IpAddr, mac: Option<MacAddr>, how: Heard, tx: &mut T) {
         let held = self.common.neighbours().learn(now, ip, mac, how);
         let Some(mac) = mac else { return };
         for packet in held {

@@ -52,8 +52,11 @@ impl Udp {
         if !right {
             return Err(Discard::BadChecksum);
         }
-        let (from, to) = (Key::new(packet.from), Key::new(packet.to));
-        match self.sockets.push((to, udp.dst_port()), (from, udp.src_port()), udp.payload()) {
+        let (from, to) = ((Key::new(packet.from), udp.src_port()), (Key::new(packet.to), udp.dst_port()));
+        if packet.to_all && self.sockets.refuses(to, from) {
+            return Err(Discard::Broadcast);
+        }
+        match self.sockets.push(to, from, udp.payload()) {
             None => Err(Discard::NoSocket),
             Some(false) => Err(Discard::QueueFull),
             Some(true) => {

@@ -92,6 +92,14 @@ impl Udp {
         self.sockets.connect(id, remote)
     }
 
+    pub(crate) fn refuse_broadcasts(&mut self, id: UdpId) -> bool {
+        self.sockets.refuse_broadcasts(id)
+    }
+
+    pub(crate) fn refused(&self, id: UdpId) -> u64 {
+        self.sockets.refused(id)
+    }
+
     pub(crate) fn ends(&self, id: UdpId) -> Option<(SocketAddr, Option<SocketAddr>)> {
         self.sockets.get(id).map(|s| (s.local, s.remote))
     }

@@ -37,6 +37,9 @@ pub(crate) struct Socket {
     pub(crate) error: Option<SendError>,
     /// The socket is in the list of those with news.
     listed: bool,
+    /// It takes no datagrams to a broadcast or a group; the number of those refused.
+    refuses: bool,
+    refused: u64,
     /// Index of the next socket at this port, plus one; 0 for none.
     next: u16,
 }
@@ -77,8 +80,19 @@ impl Sockets {
         let next = std::mem::replace(first, id + 1);
         let inbox = Inbox::new(capacity);
         let here = Key::new(local.ip());
-        let (remote, there, template, error, listed) = (None, None, None, None, false);
-        self.slots[at] = Some(Socket { local, remote, here, there, inbox, template, error, listed, next });
+        self.slots[at] = Some(Socket {
+            local,
+            remote: None,
+            here,
+            there: None,
+            inbox,
+            template: None,
+            error: None,
+            listed: false,
+            refuses: false,
+            refused: 0,
+            next,
+        });
         Ok(UdpId(id))
     }
 
@@ -180,6 +194,24 @@ impl Sockets {
             self.news.push(id);
         }
         Some(room)
+    }
+
+    /// Makes a socket refuse datagrams to broadcasts and groups; false if there is no such socket.
+    pub(crate) fn refuse_broadcasts(&mut self, id: UdpId) -> bool {
+        let socket = self.get_mut(id);
+        socket.map(|socket| socket.refuses = true).is_some()
+    }
+
+    /// Number of datagrams that a socket has refused.
+    pub(crate) fn refused(&self, id: UdpId) -> u64 {
+        self.get(id).map_or(0, |socket| socket.refused)
+    }
+
+    /// True if the socket for a datagram to a broadcast or a group refuses it, which is counted.
+    pub(crate) fn refuses(&mut self, to: (Key, u16), from: (Key, u16)) -> bool {
+        let Some(socket) = self.find(to, from).and_then(|id| self.get_mut(id)) else { return false };
+        socket.refused += u64::from(socket.refuses);
+        socket.refuses
     }
 
     /// Stores an error for a socket.

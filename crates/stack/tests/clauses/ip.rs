@@ -100,10 +100,92 @@ fn rfc1122_3_2_1_7_a_packet_at_its_end_is_still_for_us() {
 #[test]
 fn rfc1122_3_2_1_8_options_are_stepped_over() {
     let mut world = World::new();
-    for options in [&[1, 1, 1, 0][..], &[148, 4, 0, 0], &[7, 7, 4, 0, 0, 0, 0, 0], &[68, 8, 5, 0, 0, 0, 0, 0]] {
+    for options in [&[1, 1, 1, 0][..], &[148, 4, 0, 0]] {
         let answer = world.answer(&echo(options, |_| {}));
         assert_eq!(message(&answer), (0, 0, [1, 2, 3, 4], &b"body"[..]));
     }
+    // Whoever records is heard, whatever the packet carries.
+    let id = world.bind(us4(), 7);
+    for options in [&[7, 7, 4, 0, 0, 0, 0, 0][..], &[68, 8, 5, 0, 0, 0, 0, 0]] {
+        let datagram = udp((peer4(), 4000), (us4(), 7), b"x");
+        assert!(world.take(&framed(&v4_with(PEER4, US4, UDP, options, &datagram, |_| {}))).is_empty());
+        assert!(world.recv(id).is_some());
+    }
+}
+
+/// Header and message of an echo reply with options.
+fn reply(frame: &[u8]) -> (&[u8], &[u8]) {
+    let (header, message) = frame[14..].split_at(usize::from(frame[14] & 15) * 4);
+    assert_eq!((header[9], checksum(&[header])), (ICMP, 0));
+    (&header[20..], message)
+}
+
+#[test]
+fn rfc1122_3_2_2_6_a_recorded_route_comes_back_with_our_address() {
+    let mut world = World::new();
+    // As ping -R asks: room for nine, of which the sender has taken the first.
+    let mut options = vec![1, 7, 39, 8, 10, 0, 0, 2];
+    options.resize(40, 0);
+    let answer = world.answer(&echo(&options, |_| {}));
+    let (recorded, message) = reply(&answer);
+    assert_eq!(recorded[..11], [7, 39, 12, 10, 0, 0, 2, 10, 0, 0, 1]);
+    assert_eq!((recorded.len(), &recorded[11..]), (40, &[0; 29][..]), "not truncated, and padded");
+    assert_eq!((message[0], &message[8..]), (0, &b"body"[..]));
+    assert_eq!((ends(&answer), stations(&answer)), ((us4(), peer4()), (US, PEER)));
+}
+
+#[test]
+fn rfc791_3_1_a_timestamp_that_is_not_of_the_day_says_so() {
+    let mut world = World::new();
+    let answer = world.answer(&echo(&[68, 12, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0], |_| {}));
+    let (recorded, _) = reply(&answer);
+    let ms = u32::from_be_bytes(recorded[8..].try_into().unwrap());
+    assert_eq!((&recorded[..8], ms), (&[68, 12, 13, 1, 10, 0, 0, 1][..], 1_000_000 | 0x8000_0000));
+    world.now += 5_000_000;
+    let answer = world.answer(&echo(&[68, 8, 5, 0, 0, 0, 0, 0], |_| {}));
+    assert_eq!(reply(&answer).0[4..], (1_000_005_u32 | 0x8000_0000).to_be_bytes());
+}
+
+#[test]
+fn rfc791_3_1_what_was_recorded_is_in_the_first_fragment_of_a_reply() {
+    let mut world = World::new();
+    let message = icmp(peer4(), us4(), 8, 0, [1, 2, 3, 4], &pattern(1470));
+    let options = [7, 7, 4, 0, 0, 0, 0, 0];
+    let mut first = v4_with(PEER4, US4, ICMP, &options, &message[..1464], |header| header[6] = 0x20);
+    assert!(world.take(&framed(&first)).is_empty());
+    let last = v4_with(PEER4, US4, ICMP, &[], &message[1464..], |header| header[7] = 183);
+    let sent = world.take(&framed(&last));
+    assert_eq!(sent.len(), 2);
+    let ((recorded, begin), (none, end)) = (reply(&sent[0]), reply(&sent[1]));
+    assert_eq!((recorded, none), (&[7, 7, 8, 10, 0, 0, 1, 0][..], &[][..]));
+    assert_eq!([begin, end].concat()[8..], pattern(1470));
+    assert!(longest(&sent) <= 1500);
+    // One that fits the link with its options goes whole.
+    let message = icmp(peer4(), us4(), 8, 0, [1, 2, 3, 4], &pattern(1464));
+    first = v4_with(PEER4, US4, ICMP, &options, &message, |_| {});
+    assert_eq!((first.len(), world.answer(&framed(&first)).len()), (1500, 1514));
+}
+
+#[test]
+fn rfc1122_3_2_2_5_a_record_that_cannot_be_is_a_parameter_problem() {
+    let mut world = World::new();
+    for (options, pointer) in [
+        (&[7, 7, 3, 0, 0, 0, 0, 0][..], 22),
+        (&[7, 7, 6, 0, 0, 0, 0, 0], 22),
+        (&[7, 2, 0, 0], 21),
+        (&[68, 8, 9, 0xf0, 0, 0, 0, 0], 23),
+        (&[68, 8, 5, 1, 0, 0, 0, 0], 22),
+    ] {
+        let frame = echo(options, |_| {});
+        let answer = world.answer(&frame);
+        assert_eq!(message(&answer), (12, 0, [pointer, 0, 0, 0], &frame[14..]), "{options:?}");
+    }
+    assert_eq!(world.host.counters().discarded(Discard::Malformed), 5);
+}
+
+/// The longest IP packet among frames.
+fn longest(frames: &[Vec<u8>]) -> usize {
+    frames.iter().map(|frame| frame.len() - 14).max().unwrap()
 }
 
 #[test]
@@ -139,6 +221,22 @@ fn rfc791_fragments_are_joined_in_any_order() {
         }
         assert_eq!(world.host.counters().fragments, 12);
         assert_eq!(world.host.counters().echoes, 3);
+    }
+}
+
+/// Linux takes it: small pieces come from a narrow link, or from who tests for what is dropped.
+#[test]
+fn rfc791_3_2_the_largest_datagram_is_joined_of_small_pieces_too() {
+    for (peer, us) in families() {
+        for room in [256, 8] {
+            let mut world = World::new();
+            let id = world.bind(us, 7);
+            let body = pattern(65_507);
+            let frames = fragments(peer, us, UDP, &udp((peer, 4000), (us, 7), &body), room);
+            frames.iter().for_each(|frame| assert!(world.take(frame).is_empty()));
+            let (came, _) = world.recv(id).unwrap_or_else(|| panic!("{room}: {:?}", world.host.counters()));
+            assert!(came == body, "{room}");
+        }
     }
 }
 
@@ -191,6 +289,58 @@ fn rfc8200_4_5_fragments_that_cannot_be_are_parameter_problems() {
     assert_eq!(problem(&mut world, &fragment(peer6(), us6(), UDP, (1, 65528, false), &[0; 9])), 42, "the offset");
     world.drops(Discard::Fragments, &fragment(peer4(), us4(), UDP, (1, 0, true), &[0; 9]));
     world.drops(Discard::Fragments, &fragment(peer4(), us4(), UDP, (1, 65528, false), &[0; 9]));
+}
+
+/// Fragments of a ping, which do not show whether they belong to an error: they cannot, as errors are never so long.
+#[test]
+fn rfc8200_4_5_a_fragment_beyond_the_longest_packet_is_told_whatever_it_carries() {
+    for protocol in [UDP, ICMPV6, 132] {
+        let mut world = World::new();
+        let frame = fragment(peer6(), us6(), protocol, (1, 65_528, false), &[0; 16]);
+        let answer = world.answer(&frame);
+        assert_eq!(message(&answer), (4, 0, [0, 0, 0, 42], &frame[14..]), "it points to the fragment offset");
+        // Behind destination options, which count: the payload length would be 65536.
+        let behind = [&[44, 0, 1, 4, 0, 0, 0, 0, protocol, 0, 0xff, 0xf0, 0, 0, 0, 1][..], &[0; 8]].concat();
+        let answer = world.answer(&framed(&packet(peer6(), us6(), 60, &behind)));
+        assert_eq!(parts(&answer), (4, 0, [0, 0, 0, 50]), "{protocol}");
+        // RFC 4443, section 2.4 f: no more of them than of other errors.
+        let told: usize = (0..1000).map(|_| world.take(&frame).len()).sum();
+        assert_eq!((told, world.host.counters().discarded(Discard::NoRoom)), (48, 952));
+        assert_eq!(world.host.counters().discarded(Discard::Fragments), 1002);
+        // Nor is anybody told about what went to all.
+        let nodes = MacAddr([0x33, 0x33, 0, 0, 0, 1]);
+        world.now += SECOND;
+        world.drops(
+            Discard::Fragments,
+            &to(nodes, fragment(peer6(), ip("ff02::1"), protocol, (1, 65_528, false), &[0; 16])),
+        );
+    }
+}
+
+#[test]
+fn rfc7112_5_a_first_fragment_without_all_headers_is_told() {
+    let cut = |protocol: u8, piece: &[u8]| fragment(peer6(), us6(), protocol, (1, 0, true), piece);
+    // No ICMP type at all, half of a header, half of an extension header, an unknown protocol without a byte.
+    let (options, message) = ([ICMPV6, 1, 1, 12, 0, 0, 0, 0], icmp(peer6(), us6(), 128, 0, [0; 4], b""));
+    for (protocol, piece) in
+        [(ICMPV6, &[][..]), (ICMPV6, &message[..4]), (UDP, &[0; 7]), (6, &[0; 16]), (60, &options), (132, &[])]
+    {
+        let mut world = World::new();
+        let frame = cut(protocol, piece);
+        let answer = world.answer(&frame);
+        assert_eq!(crate::world::message(&answer), (4, 3, [0; 4], &frame[14..]), "{protocol} {piece:?}");
+        assert_eq!(world.host.counters().discarded(Discard::Malformed), 1);
+        let told: usize = (0..1000).map(|_| world.take(&frame).len()).sum();
+        assert_eq!((told, world.host.counters().discarded(Discard::NoRoom)), (49, 951));
+    }
+    let mut world = World::new();
+    // With its header it waits for the others, and a later fragment need not have one.
+    assert!(world.take(&cut(ICMPV6, &message)).is_empty());
+    assert!(world.take(&fragment(peer6(), us6(), UDP, (2, 8, true), &[0; 8])).is_empty());
+    // An error that shows what it is brings no other.
+    let error = icmp(peer6(), us6(), 1, 0, [0; 4], b"");
+    assert!(world.take(&cut(ICMPV6, &error[..4])).is_empty());
+    assert_eq!(world.host.counters().errors_sent, 0);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod world;
 
 mod arp;
+mod auto;
+mod claims;
 mod discovery;
 mod icmp;
 mod ip;

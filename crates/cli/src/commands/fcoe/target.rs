@@ -136,7 +136,7 @@ fn figures(node: &Node) -> Vec<(String, u64)> {
     .into();
     all.extend(counters(node.node()));
     if let Some((ip, services)) = node.ip() {
-        let mut theirs = ip::figures(ip.host.counters(), services.served());
+        let mut theirs = ip::figures(ip.host.counters(), services.served(&ip.host));
         theirs.extend(ip::adapter_figures(once(node.line()), linerate_rt::fc::IP));
         all.extend(theirs.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (format!("ip.{name}"), n)));
     }

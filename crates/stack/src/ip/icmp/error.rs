@@ -40,6 +40,8 @@ pub(crate) enum Wrong {
     NoProtocol,
     /// A field is wrong.
     Parameter { code: u8, pointer: u32 },
+    /// A fragment over IPv6 is wrong by itself.
+    Fragment { code: u8, pointer: u32 },
     /// The fragments did not arrive in time.
     Reassembly,
 }
@@ -50,7 +52,10 @@ impl Ip {
     pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Wrong, tx: &mut T) {
         let nobody =
             packet.from.is_unspecified() || packet.from.is_multicast() || self.settings.own.is_broadcast(packet.from);
-        if packet.to_all || nobody || is_error(packet.whole) {
+        // Errors are at most 1280 bytes long (RFC 4443, section 2.4 c): no fragment of one is cut short, or ends beyond the
+        // longest packet. So of such a fragment, where the type cannot be seen, its sender is told.
+        let unseen = !matches!(error, Wrong::Fragment { .. });
+        if packet.to_all || nobody || is_error(packet.whole, unseen) {
             return;
         }
         if !self.shared.allowance.take(now) {
@@ -65,7 +70,7 @@ impl Ip {
             IpAddr::V4(_) => match error {
                 Wrong::NoPort => Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT, mtu: 0 },
                 Wrong::NoProtocol => Icmpv4Repr::Unreachable { code: Icmpv4Repr::PROTOCOL, mtu: 0 },
-                Wrong::Parameter { code, pointer } => {
+                Wrong::Parameter { code, pointer } | Wrong::Fragment { code, pointer } => {
                     Icmpv4Repr::ParameterProblem { code, pointer: u8::try_from(pointer).unwrap_or(0) }
                 }
                 Wrong::Reassembly => Icmpv4Repr::TimeExceeded { code: Icmpv4Repr::REASSEMBLY },
@@ -76,7 +81,9 @@ impl Ip {
                 Wrong::NoPort => Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT },
                 // RFC 8200, section 4: an unknown next header is a parameter problem, code 1, that points to it.
                 Wrong::NoProtocol => Icmpv6Repr::ParameterProblem { code: 1, pointer: packet.named_at },
-                Wrong::Parameter { code, pointer } => Icmpv6Repr::ParameterProblem { code, pointer },
+                Wrong::Parameter { code, pointer } | Wrong::Fragment { code, pointer } => {
+                    Icmpv6Repr::ParameterProblem { code, pointer }
+                }
                 Wrong::Reassembly => Icmpv6Repr::TimeExceeded { code: Icmpv6Repr::REASSEMBLY },
             }
             .emit(&mut message)
@@ -118,14 +125,14 @@ impl Ip {
     }
 }
 
-/// True if a packet is an ICMP error itself. It is assumed of a fragment that does not show it.
-fn is_error(whole: &[u8]) -> bool {
+/// True if a packet is an ICMP error itself; `unseen` of a fragment that does not show it.
+fn is_error(whole: &[u8], unseen: bool) -> bool {
     let byte = |at: usize| whole.get(at).copied();
     if byte(0).is_some_and(|b| b >> 4 == 4) {
         let header = byte(0).map_or(0, |b| usize::from(b & 15) * 4);
         let first = byte(6).is_some_and(|b| b & 0x1f == 0) && byte(7) == Some(0);
         let kind = byte(header).filter(|_| first);
-        return byte(9) == Some(IpProtocol::ICMP.0) && kind.is_none_or(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
+        return byte(9) == Some(IpProtocol::ICMP.0) && kind.map_or(unseen, |kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
     }
     let (mut next, mut at, mut first) = (byte(6), 40, true);
     while let Some(kind) = next {
@@ -137,7 +144,7 @@ fn is_error(whole: &[u8]) -> bool {
                 first = byte(at + 2) == Some(0) && byte(at + 3).is_none_or(|b| b < 8);
                 8
             }
-            IpProtocol::ICMPV6 => return byte(at).filter(|_| first).is_none_or(|kind| kind < 128 || kind == 137),
+            IpProtocol::ICMPV6 => return byte(at).filter(|_| first).map_or(unseen, |kind| kind < 128 || kind == 137),
             _ => return false,
         };
         next = byte(at).filter(|_| first || kind == IpProtocol::IPV6_FRAGMENT.0);
@@ -163,6 +170,7 @@ fn a_fragment_that_is_not_the_first_is_taken_for_an_error() {
         (whole[0], whole[6]) = (0x60, IpProtocol::IPV6_FRAGMENT.0);
         whole[40..44].copy_from_slice(&[IpProtocol::ICMPV6.0, 0, high, low]);
         whole[48] = 128;
-        assert_eq!(is_error(&whole), error, "{high:#x} {low:#x}");
+        assert_eq!(is_error(&whole, true), error, "{high:#x} {low:#x}");
+        assert!(!is_error(&whole, false), "{high:#x} {low:#x}");
     }
 }

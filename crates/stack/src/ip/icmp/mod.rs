@@ -3,7 +3,7 @@
 mod error;
 mod report;
 
-use super::{Ip, Packet, Taken, mld};
+use super::{Ip, Packet, Taken, mld, options};
 use crate::Transmit;
 use crate::counters::Discard;
 use crate::link::Message;
@@ -52,7 +52,9 @@ impl Ip {
                 let written = Icmpv4Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
                 debug_assert!(written);
                 self.link.counters.echoes += 1;
-                self.send_icmp(now, (packet.to, packet.from), &mut message, tx).map(|()| Taken::Done)
+                let options = self.reply_options(now, &packet);
+                let ends = (packet.to, packet.from);
+                self.send_icmp_with(now, ends, options.bytes(), &mut message, tx).map(|()| Taken::Done)
             }
             _ if repr.is_error() => {
                 let quote = Quote::parse_v4(icmp.payload()).map_err(|_| Discard::Malformed)?;
@@ -91,10 +93,7 @@ impl Ip {
             let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
             let station = packet.origin.stations.map(|(src, _)| src);
             let message = Message { from: src, to: dst, hops: packet.hops, station };
-            return self
-                .link
-                .take_ndp(now, message, NdpRepr::parse(&ndp), &self.settings.own, tx)
-                .map(|()| Taken::Done);
+            return self.take_ndp(now, message, NdpRepr::parse(&ndp), tx).map(|()| Taken::Done);
         }
         if icmp.kind() == mld::QUERY {
             return self.take_query(now, &packet).map(|()| Taken::Done);
@@ -126,11 +125,46 @@ impl Ip {
         }
     }
 
+    /// Processes a message of neighbour discovery: those of routers are IP's, others the link's.
+    fn take_ndp<T: Transmit>(&mut self, now: u64, message: Message, said: NdpRepr, tx: &mut T) -> Result<(), Discard> {
+        if let NdpRepr::RouterAdvertisement { router, source } = &said
+            && let Some(taken) = self.take_advertisement(now, message, router, *source, tx)
+        {
+            return taken;
+        }
+        let taken = self.link.take_ndp(now, message, said, &self.settings.own, tx);
+        self.judge(now, tx);
+        taken
+    }
+
+    /// Options of the reply to an echo request over IPv4.
+    fn reply_options(&self, now: u64, packet: &Packet<'_>) -> options::Reply {
+        let header = packet.whole.first().map_or(0, |byte| usize::from(byte & 15) * 4);
+        match (packet.whole.get(20..header), packet.to) {
+            (Some(options), IpAddr::V4(ours)) if !options.is_empty() => {
+                options::Reply::to(options, ours, |addr| self.settings.own.is_ours(addr.into()), now)
+            }
+            _ => options::Reply::NONE,
+        }
+    }
+
     /// Completes an ICMP message with its checksum and sends it.
     fn send_icmp<T: Transmit>(
         &mut self,
         now: u64,
+        ends: (IpAddr, IpAddr),
+        message: &mut [u8],
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        self.send_icmp_with(now, ends, &[], message, tx)
+    }
+
+    /// Like [`Ip::send_icmp`], with options in IPv4's header.
+    fn send_icmp_with<T: Transmit>(
+        &mut self,
+        now: u64,
         (from, to): (IpAddr, IpAddr),
+        options: &[u8],
         message: &mut [u8],
         tx: &mut T,
     ) -> Result<(), Discard> {
@@ -149,7 +183,12 @@ impl Ip {
                 IpProtocol::ICMP
             }
         };
-        if self.send(now, way, to, protocol, message, HOPS, tx) { Ok(()) } else { Err(Discard::NoRoom) }
+        let sent = if options.is_empty() {
+            self.send(now, way, to, protocol, message, HOPS, tx)
+        } else {
+            self.send_with_options(now, way, to, (options, message), HOPS, tx)
+        };
+        if sent { Ok(()) } else { Err(Discard::NoRoom) }
     }
 }
 

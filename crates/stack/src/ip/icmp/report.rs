@@ -68,8 +68,8 @@ impl Ip {
     fn narrow(&mut self, now: u64, to: IpAddr, mtu: usize) {
         let known = &self.settings;
         // Most reports say nothing new, and cost no copy of the settings.
-        if known.pmtu.narrowed(to, mtu, known.station.mtu, now).is_some() {
-            self.change(|settings| settings.pmtu.tell(to, mtu, settings.station.mtu, now));
+        if known.pmtu.narrowed(to, mtu, known.mtu(to), now).is_some() {
+            self.change(|settings| settings.pmtu.tell(to, mtu, settings.mtu(to), now));
         }
     }
 }

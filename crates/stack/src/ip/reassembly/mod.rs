@@ -2,7 +2,8 @@
 //! 6864) and IPv6 (RFC 8200, section 4.5; RFC 5722; RFC 6946). Fragmentation: [`Fragments`].
 //!
 //! All memory held is counted in bytes, bookkeeping included; when it exceeds the limit, or there are too many
-//! datagrams, the oldest is dropped. A datagram whose fragments contradict each other is given up, and its later
+//! datagrams, the oldest is dropped. Nothing else limits the fragments of a datagram: at 8 bytes each there can be 8192 of
+//! them. A fragment takes time in proportion to its own length, whatever came before. A datagram whose fragments contradict each other is given up, and its later
 //! fragments are dropped until its time is over.
 //!
 //! Out of scope: it sends no ICMP, but reports the errors that are due: [`Reason`], [`Reassembly::poll`].
@@ -20,8 +21,8 @@ use pieces::{Overlap, Pieces};
 
 /// Bookkeeping bytes for a datagram: two map entries, with a key in each.
 const DATAGRAM_COST: usize = 512;
-/// Bookkeeping bytes for a piece.
-const PIECE_COST: usize = 64;
+/// Bookkeeping bytes for a piece: its share of a map whose nodes are half full, and the allocator's for its bytes.
+const PIECE_COST: usize = 128;
 /// The most bytes that IP's length fields can state.
 const LARGEST: usize = 65535;
 /// Congestion experienced codepoint (RFC 3168, section 5), in the type of service and the traffic class.
@@ -36,17 +37,15 @@ pub struct Config {
     pub bytes: usize,
     /// Incomplete datagrams at a time; at least one.
     pub datagrams: usize,
-    /// Fragments of one datagram.
-    pub fragments: usize,
     /// Time from its first fragment in which a datagram must be complete, in nanoseconds.
     pub timeout_ns: u64,
 }
 
 impl Default for Config {
-    /// 60 seconds (RFC 1122, section 3.3.2; RFC 8200, section 4.5), 4 MB, 1024 datagrams, and 128 fragments each: enough
-    /// for the largest datagram over any MTU from 576.
+    /// 60 seconds (RFC 1122, section 3.3.2; RFC 8200, section 4.5), 1024 datagrams, and 4 MB: three of the largest
+    /// datagrams in pieces of 8 bytes, or sixty in pieces of 1480.
     fn default() -> Self {
-        Self { bytes: 4_000_000, datagrams: 1024, fragments: 128, timeout_ns: 60_000_000_000 }
+        Self { bytes: 4_000_000, datagrams: 1024, timeout_ns: 60_000_000_000 }
     }
 }
 
@@ -78,8 +77,6 @@ pub enum Reason {
     Overlap,
     /// It contradicts other fragments on the end of the datagram. The datagram is given up.
     Inconsistent,
-    /// The datagram has too many fragments and is given up.
-    TooMany,
     /// The datagram was given up before.
     GivenUp,
     /// There is no memory for it, even without all other datagrams.
@@ -272,7 +269,7 @@ impl Reassembly {
             Ok(None) => Outcome::Incomplete,
             Ok(Some(packet)) => Outcome::Complete(packet),
             Err(reason) => {
-                if matches!(reason, Reason::Overlap | Reason::Inconsistent | Reason::TooMany) {
+                if matches!(reason, Reason::Overlap | Reason::Inconsistent) {
                     self.give_up(&key);
                 }
                 Outcome::Dropped(reason)
@@ -288,9 +285,6 @@ impl Reassembly {
             None => &none,
         };
         let gaps = pieces.gaps(part.offset, part.more, part.payload, part.overlap)?;
-        if pieces.len() + gaps.len() > self.config.fragments {
-            return Err(Reason::TooMany);
-        }
         let header = if part.offset == 0 && pieces.first().is_none() { part.header } else { &[] };
         let bytes = gaps.iter().map(|(from, to)| to - from + PIECE_COST).sum::<usize>();
         self.make_room(now, key, bytes + header.len())?;

@@ -44,8 +44,7 @@ impl Pieces {
         }
         let mut gaps = Vec::new();
         let mut from = offset;
-        let before = self.by_offset.range(..offset).next_back();
-        for (&start, piece) in before.into_iter().chain(self.by_offset.range(offset..end)) {
+        for (start, piece) in self.near(offset, end) {
             let stop = start + piece.len();
             let (low, high) = (start.max(offset), stop.min(end));
             if low >= high {
@@ -67,6 +66,14 @@ impl Pieces {
         Ok(gaps)
     }
 
+    /// Pieces that may overlap a range: the last one that begins before it, and those that begin in it, of which there is
+    /// at most one for each 8 bytes of the range.
+    fn near(&self, offset: usize, end: usize) -> impl Iterator<Item = (usize, &[u8])> {
+        let before = self.by_offset.range(..offset).next_back();
+        let all = before.into_iter().chain(self.by_offset.range(offset..end));
+        all.map(|(start, piece)| (*start, &piece[..]))
+    }
+
     /// Fills one of the gaps that [`gaps`](Self::gaps) returned.
     pub(super) fn fill(&mut self, offset: usize, bytes: &[u8]) {
         self.received += bytes.len();
@@ -84,6 +91,7 @@ impl Pieces {
     }
 
     /// Number of pieces.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.by_offset.len()
     }
@@ -100,5 +108,24 @@ impl Pieces {
 
     fn end(&self) -> usize {
         self.by_offset.last_key_value().map_or(0, |(&offset, piece)| offset + piece.len())
+    }
+}
+
+/// Whatever pieces an attacker has sent before, and in whatever order, a fragment is compared with no more of them than its
+/// own length allows.
+#[test]
+fn a_fragment_is_compared_with_as_many_pieces_as_its_length_allows() {
+    let mut pieces = Pieces::default();
+    // Every second piece, from both ends to the middle: the most holes that there can be.
+    for at in (0..4096).map(|i| if i % 2 == 0 { i * 8 } else { 65_528 - i * 8 }) {
+        assert_eq!(pieces.gaps(at, true, &[1; 8], Overlap::Agreeing), Ok(vec![(at, at + 8)]));
+        pieces.fill(at, &[1; 8]);
+    }
+    assert_eq!(pieces.len(), 4096);
+    for len in [8, 64, 1480, 8192] {
+        for offset in (0..65_528 - len).step_by(8) {
+            let most = 1 + len / 8;
+            assert!(pieces.near(offset, offset + len).count() <= most, "{len} bytes at {offset}");
+        }
     }
 }

@@ -63,7 +63,9 @@ fn push(to: &mut Reassembly, now: u64, bytes: &[u8]) -> Outcome {
         return to.push_v4(now, &Ipv4Packet::new_checked(bytes).unwrap());
     }
     let packet = Ipv6Packet::new_checked(bytes).unwrap();
-    let fragment = Ipv6Chain::walk(&packet).unwrap().fragment.unwrap();
+    // A first fragment without a byte of the protocol ends here (RFC 7112).
+    let Ok(chain) = Ipv6Chain::walk(&packet) else { return DROPPED(Reason::Empty) };
+    let fragment = chain.fragment.unwrap();
     to.push_v6(now, &packet, &fragment)
 }
 
@@ -339,14 +341,34 @@ fn rfc792_without_the_first_fragment_no_time_exceeded() {
     assert_eq!((to.len(), to.counters().timed_out), (0, 1));
 }
 
+/// RFC 791, section 3.2: any link of 68 bytes and more may have cut it; the last piece has the rest.
 #[test]
-fn too_many_fragments_end_the_datagram() {
-    let mut to = Reassembly::new(Config { fragments: 4, ..Config::default() });
-    for at in 0..4 {
-        assert_eq!(Piece::new(false, at * 16, true, &[1; 8]).push(&mut to, 0), Outcome::Incomplete);
+fn rfc791_3_2_the_largest_datagram_in_the_smallest_pieces_is_joined() {
+    for (v6, len) in [(false, 65_515), (true, 65_535)] {
+        let whole = counted(len);
+        let mut to = reassembly();
+        let pieces = whole.chunks(8).enumerate().map(|(i, piece)| Piece::new(v6, i * 8, (i + 1) * 8 < len, piece));
+        let pieces: Vec<_> = pieces.collect();
+        // The odd ones backwards, then the even ones: the most holes that there can be.
+        let mut most = 0;
+        for piece in pieces.iter().skip(1).step_by(2).rev().chain(pieces.iter().skip(2).step_by(2)) {
+            assert_eq!(piece.push(&mut to, 0), Outcome::Incomplete);
+            most = to.bytes();
+        }
+        assert!(most > 8100 * (PIECE_COST + 8) && most < Config::default().bytes / 3, "each piece is charged: {most}");
+        assert_eq!(payload(&complete(pieces[0].push(&mut to, 0))), whole);
+        assert_eq!(to.bytes(), 0);
     }
-    assert_eq!(Piece::new(false, 100 * 8, true, &[1; 8]).push(&mut to, 0), DROPPED(Reason::TooMany));
-    assert_eq!(Piece::new(false, 8, true, &[1; 8]).push(&mut to, 0), DROPPED(Reason::GivenUp));
+}
+
+/// The bookkeeping of pieces is charged, so that tiny ones cannot take more memory than large ones.
+#[test]
+fn tiny_pieces_are_limited_by_their_memory() {
+    let config = Config { bytes: 50_000, ..Config::default() };
+    let mut to = Reassembly::new(config);
+    let kept = (0..4096).filter(|at| Piece::new(false, at * 16, true, &[1; 8]).push(&mut to, 0) == Outcome::Incomplete);
+    assert_eq!(kept.count(), (config.bytes - DATAGRAM_COST - 20) / (PIECE_COST + 8));
+    assert!(to.bytes() <= config.bytes);
 }
 
 #[test]
@@ -489,7 +511,7 @@ proptest! {
         let mtu = room + if v6 { 48 } else { 20 };
         let cuts = if v6 { Fragments::v6(len, mtu) } else { Fragments::v4(len, mtu) }.unwrap().collect::<Vec<_>>();
         prop_assume!(cuts.len() > 1);
-        let mut to = Reassembly::new(Config { fragments: 600, ..Config::default() });
+        let mut to = reassembly();
         let some = order.iter().map(|at| at.index(cuts.len()));
         let all = (0..cuts.len()).rev();
         let mut back = 0;
@@ -531,7 +553,7 @@ proptest! {
     /// Arbitrary bytes cause no panic, and never exceed the limits.
     #[test]
     fn within_its_limits(packets in vec((any::<bool>(), vec(any::<u8>(), 60..120)), 1..100)) {
-        let config = Config { bytes: 3000, datagrams: 4, fragments: 5, timeout_ns: 50 };
+        let config = Config { bytes: 3000, datagrams: 4, timeout_ns: 50 };
         let mut to = Reassembly::new(config);
         for (now, (v6, mut bytes)) in packets.into_iter().enumerate() {
             let len = u8::try_from(bytes.len()).unwrap();
@@ -559,7 +581,6 @@ proptest! {
             prop_assert!(to.bytes() <= config.bytes && to.len() <= config.datagrams);
             for datagram in to.datagrams.values() {
                 let Some(pieces) = &datagram.pieces else { continue };
-                prop_assert!(pieces.len() <= config.fragments);
                 let bytes = pieces.iter().map(<[u8]>::len).sum::<usize>() + datagram.header.len();
                 prop_assert_eq!(datagram.bytes, bytes + pieces.len() * PIECE_COST + DATAGRAM_COST);
             }
