@@ -114,11 +114,10 @@ impl Switch {
 
     /// The ports that get all groups because a router is there.
     pub fn routers(&self) -> impl Iterator<Item = RouterRow<'_>> {
-        let tick = tick_of(self.now);
         let snoop = self.own.snoop.iter();
         snoop.flat_map(move |snoop| {
             Family::ALL.into_iter().flat_map(move |family| {
-                let ports = snoop.routers(tick, family).iter();
+                let ports = snoop.routers(family).iter();
                 ports.map(move |port| RouterRow { port: self.name_of(port), v6: family == Family::V6 })
             })
         })

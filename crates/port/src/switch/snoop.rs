@@ -111,6 +111,9 @@ pub(super) struct Snoop {
     routers: [Box<[u32]>; 2],
     /// Last tick for which a port gets all groups because its reports found no place.
     beyond: Box<[u32]>,
+    /// The ports of `routers` and of `beyond` whose time is not over, as of the last round.
+    routing: [PortSet; 2],
+    overfull: PortSet,
     /// Ports that take part in forwarding.
     live: PortSet,
     pub(super) querier: Option<Querier>,
@@ -145,6 +148,8 @@ impl Snoop {
             vlans: HashMap::new(),
             routers: [all_ports(), all_ports()],
             beyond: all_ports(),
+            routing: [PortSet::default(); 2],
+            overfull: PortSet::default(),
             live: PortSet::default(),
             querier: None,
         }
@@ -174,11 +179,15 @@ impl Snoop {
         let place = usize::from(port) % MOST_PORTS;
         self.routers.iter_mut().for_each(|routers| routers[place] = 0);
         self.beyond[place] = 0;
+        self.routing.iter_mut().for_each(|routing| routing.remove(port));
+        self.overfull.remove(port);
     }
 
     /// Forgets what has not been heard of for long.
     pub(super) fn age(&mut self, tick: u32) {
         self.groups.age(tick);
+        self.routing = [0, 1].map(|family: usize| until(&self.routers[family], tick));
+        self.overfull = until(&self.beyond, tick);
     }
 
     /// True if groups are told apart in a VLAN.
@@ -191,11 +200,22 @@ impl Snoop {
     /// Ports that get all groups of a VLAN.
     fn unsure(&self, tick: u32, vid: u16, family: Family) -> PortSet {
         let settled = self.vlans.get(&vid).map(|asked| asked[family as usize].settled(tick)).unwrap_or_default();
-        self.routers(tick, family).or(&until(&self.beyond, tick)).or(&settled.others())
+        self.routing[family as usize].or(&self.overfull).or(&settled.others())
     }
 
-    pub(super) fn routers(&self, tick: u32, family: Family) -> PortSet {
-        until(&self.routers[family as usize], tick)
+    /// Ports that have routers.
+    pub(super) fn routers(&self, family: Family) -> PortSet {
+        self.routing[family as usize]
+    }
+
+    fn route(&mut self, tick: u32, family: Family, port: PortId) {
+        self.routers[family as usize][usize::from(port) % MOST_PORTS] = tick + ticks(PRESENT);
+        self.routing[family as usize].insert(port);
+    }
+
+    fn overfill(&mut self, tick: u32, port: PortId) {
+        self.beyond[usize::from(port) % MOST_PORTS] = tick + ticks(LASTS);
+        self.overfull.insert(port);
     }
 
     /// Takes note of a frame to a group's MAC address, and says where it goes.
@@ -221,19 +241,19 @@ impl Snoop {
                 self.groups.count.messages += 1;
                 for (n, record) in records.enumerate() {
                     if n == MOST_RECORDS {
-                        self.beyond[usize::from(from) % MOST_PORTS] = tick + ticks(LASTS);
+                        self.overfill(tick, from);
                         break;
                     }
                     self.hear_record(tick, (from, vid), record);
                 }
                 match self.is_asked(tick, vid, version) {
-                    true => Spread::Only(self.routers(tick, version)),
+                    true => Spread::Only(self.routers(version)),
                     false => Spread::All,
                 }
             }
             GroupPacket::Hello => {
                 self.groups.count.messages += 1;
-                self.routers[version as usize][usize::from(from) % MOST_PORTS] = tick + ticks(PRESENT);
+                self.route(tick, version, from);
                 Spread::All
             }
         }
@@ -244,7 +264,7 @@ impl Snoop {
         let family = Family::of(query.from);
         // Also of a querier without an address, unlike RFC 4541, section 2.1.1, rule 1: it is a bridge that needs the
         // reports.
-        self.routers[family as usize][usize::from(from) % MOST_PORTS] = tick + ticks(PRESENT);
+        self.route(tick, family, from);
         if guest || query.within_ms > MOST_WITHIN {
             return;
         }
@@ -275,7 +295,7 @@ impl Snoop {
         match record.listening {
             Listening::Begins => {
                 if !self.groups.join(key, from, tick + ticks(LASTS)) {
-                    self.beyond[usize::from(from) % MOST_PORTS] = tick + ticks(LASTS);
+                    self.overfill(tick, from);
                 }
             }
             Listening::Ends => {
