@@ -78,6 +78,22 @@ fn udp(bytes: &[u8], verify: impl FnOnce(&UdpDatagram<&[u8]>) -> bool) {
     again(&repr, 65600, |r, b| r.emit(b).is_ok(), |b| UdpDatagram::new_checked(b).ok().map(|d| UdpRepr::parse(&d)));
 }
 
+/// A packet to a group: reports have no more records than fit, and a query is written again as it was understood.
+fn groups(bytes: &[u8]) {
+    for ethertype in [EtherType::IPV4, EtherType::IPV6] {
+        match GroupPacket::parse(ethertype, bytes) {
+            Some(GroupPacket::Report(records)) => assert!(records.count() <= 1 + bytes.len() / 8),
+            Some(GroupPacket::Query(query)) if (1..=12).contains(&(query.within_ms / 1000)) => {
+                let query = GroupQuery { within_ms: query.within_ms / 1000 * 1000, ..query };
+                if let Some(packet) = query.packet(125) {
+                    assert_eq!(GroupPacket::parse(ethertype, &packet), Some(GroupPacket::Query(query)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let line = summary(bytes);
     assert!(!line.chars().any(char::is_control), "{line:?}");
@@ -89,6 +105,7 @@ fuzz_target!(|bytes: &[u8]| {
         arp(part);
         ipv4(part);
         ipv6(part);
+        groups(part);
         udp(part, |_| true);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {

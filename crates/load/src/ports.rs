@@ -1,5 +1,6 @@
 //! What users are told of ports: the path that each got, notes about it, and when its link comes and goes.
 
+use linerate_host::Rtnetlink;
 use linerate_port::{Link, OpenError, Port, Spec};
 
 /// Slots of a ring in which a TCP window has room: the largest of Linux by default (6 MiB, `net.ipv4.tcp_rmem`), in full
@@ -24,6 +25,17 @@ pub fn lines(port: &Port) -> Vec<String> {
     lines
 }
 
+/// True if two ports are the two ends of one veth pair in this namespace: what goes from one to the other comes back.
+#[must_use]
+pub fn are_one_link(ports: [&str; 2]) -> bool {
+    let interface = |port: &str| {
+        let spec = Spec::parse(port).ok().filter(|spec| matches!(spec.kind.name, "xdp" | "packet"))?;
+        Rtnetlink::open().and_then(|mut net| net.link(&spec.name)).ok()
+    };
+    let [Some(a), Some(b)] = ports.map(interface) else { return false };
+    a.kind == "veth" && a.peer == Some(b.index)
+}
+
 /// States of links as they were last told.
 #[derive(Debug, Default)]
 pub struct Links(Vec<(String, Link)>);
@@ -46,9 +58,41 @@ impl Links {
     }
 }
 
+/// Ports of a switch that were last told to be blocked, each with the port that it is joined to.
+#[derive(Debug, Default)]
+pub struct Loops(Vec<(String, String)>);
+
+impl Loops {
+    /// Takes note of the ports that are blocked now; lines for the user about what has changed.
+    pub fn change<'a>(&mut self, blocked: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+        let now: Vec<(String, String)> = blocked.map(|(port, other)| (port.to_owned(), other.to_owned())).collect();
+        let begun = now.iter().filter(|row| !self.0.contains(row));
+        let mut lines: Vec<String> = begun
+            .map(|(port, other)| {
+                format!("{port}: blocked: it is joined to {other} outside this switch (a loop); remove one link")
+            })
+            .collect();
+        let over = self.0.iter().filter(|(port, _)| !now.iter().any(|(still, _)| still == port));
+        lines.extend(over.map(|(port, other)| format!("{port}: open again: it is no longer joined to {other}")));
+        self.0 = now;
+        lines
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_is_told_once_and_its_end() {
+        let mut loops = Loops::default();
+        let told = "b: blocked: it is joined to a outside this switch (a loop); remove one link";
+        assert_eq!(loops.change([("b", "a")].into_iter()), [told]);
+        assert_eq!(loops.change([("b", "a")].into_iter()), [] as [&str; 0]);
+        let lines = loops.change([("c", "a"), ("b", "c")].into_iter());
+        assert!(lines.len() == 2 && lines[1].starts_with("b: blocked: it is joined to c"), "{lines:?}");
+        assert_eq!(loops.change([("c", "a")].into_iter()), ["b: open again: it is no longer joined to c"]);
+    }
 
     #[test]
     fn changes_alone_are_told() {

@@ -60,7 +60,8 @@ impl Machine for Running<'_> {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        Some(self.next.min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
+        let own = self.job.switch.due().unwrap_or(u64::MAX);
+        Some(self.next.min(own).min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

@@ -39,6 +39,10 @@ pub enum DropReason {
     Unfinished,
     /// The frame's destination is one of the sixteen addresses that no bridge forwards (IEEE 802.1Q-2022, table 8-1).
     Reserved,
+    /// The port that the frame came from is blocked: it is joined to another port outside of the switch.
+    Blocked,
+    /// The frame is a probe of the switch itself that came back.
+    Own,
 }
 
 /// All reasons in order, with their names.
@@ -60,6 +64,8 @@ const REASONS: [(DropReason, &str); linerate_ring::TOLD] = [
     (DropReason::Monitor, "monitor"),
     (DropReason::Unfinished, "unfinished"),
     (DropReason::Reserved, "reserved"),
+    (DropReason::Blocked, "blocked"),
+    (DropReason::Own, "own"),
 ];
 
 impl DropReason {

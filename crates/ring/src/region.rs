@@ -511,7 +511,7 @@ pub(crate) struct PipeLines {
 }
 
 /// Number of numbers that a producer can tell its consumer ([`crate::PipeTx::tell`]).
-pub const TOLD: usize = 17;
+pub const TOLD: usize = 19;
 
 /// Numbers that a producer tells its consumer beside the frames; their meaning is agreed between the two.
 #[repr(C, align(128))]

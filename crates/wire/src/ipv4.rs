@@ -175,6 +175,12 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
+    /// The options, padding included.
+    pub fn options(&self) -> &'a [u8] {
+        let bytes = self.buffer.as_ref();
+        bytes.get(Ipv4Packet::<&T>::MIN_HEADER_LEN..self.header_len()).unwrap_or_default()
+    }
+
     /// The bytes after header and options, padding excluded.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.payload_range()]

@@ -7,7 +7,7 @@ use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_load::bridge::{BridgeConfig, bridge};
 use linerate_load::pktgen::resolve;
-use linerate_load::ports::forwarded;
+use linerate_load::ports::{are_one_link, forwarded};
 use linerate_port::{Link, open_specs};
 use linerate_rt::{WaitMode, monotonic_ns, pause};
 use std::process::ExitCode;
@@ -41,6 +41,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
         return Err(Trouble::usage(format!("-i: {n} ports, a bridge has two; give -i A -i B")));
     };
     let named = [resolve(a), resolve(b)];
+    if are_one_link([&named[0].0, &named[1].0]) {
+        return Err(Trouble::usage(format!(
+            "-i {a} -i {b}: these are the two ends of one link, and each frame would go round for ever; bridge other ports"
+        )));
+    }
     let stop = stop_at_signals()?;
     let output = print::output(false, &stop);
     let ports = open_specs(&[forwarded(&named[0].0)?, forwarded(&named[1].0)?])?;

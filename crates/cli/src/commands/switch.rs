@@ -8,12 +8,13 @@ use crate::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_load::pktgen::resolve;
-use linerate_load::ports::{self, Links, forwarded};
+use linerate_load::ports::{self, Links, Loops, forwarded};
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
 use linerate_port::switch::{Direction, Door, Policy, Switch};
 use linerate_rt::WaitMode;
 use std::io::IsTerminal;
+use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("switch", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -60,6 +61,16 @@ struct Arguments {
     /// Forward 01:80:c2:00:00:00 to 0f too: spanning tree, PAUSE, LACP, 802.1X and LLDP, which bridges drop.
     #[arg(long)]
     forward_reserved: bool,
+    /// Send all groups of IP to all ports. Without this option the switch listens to IGMP and MLD, and where a querier is
+    /// about (a multicast router, or --querier), it sends a group to those ports alone that have listeners or routers.
+    #[arg(long, conflicts_with = "querier")]
+    no_snooping: bool,
+    /// Ask which groups hosts listen to while no other querier does, from this IPv4 address or from none (0.0.0.0).
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "0.0.0.0")]
+    querier: Option<Ipv4Addr>,
+    /// Send no probes: an attached port that is joined to another one outside the switch is not found, and not blocked.
+    #[arg(long)]
+    no_loop_check: bool,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -103,6 +114,12 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mut switch = Switch::new();
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
+    if !arguments.no_loop_check {
+        switch.find_loops();
+    }
+    if !arguments.no_snooping {
+        switch.snoop(arguments.querier);
+    }
     if !specs.is_empty() {
         for ((port, spec), policy) in open_specs(&specs)?.into_iter().zip(&specs).zip(policies) {
             ports::lines(&port).iter().for_each(|line| output.remark("main", 90, line));
@@ -117,10 +134,12 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mut job = SwitchJob { switch, door };
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut before = show::Before::default();
-    let mut links = Links::default();
+    let (mut links, mut loops) = (Links::default(), Loops::default());
     serve(&mut job, arguments.seconds, arguments.wait, &stop, &mut |job| {
         let changes = job.switch.links().filter_map(|(name, link)| links.change(name, link));
         changes.for_each(|line| output.remark("main", 110, &line));
+        let changes = loops.change(job.switch.blocked().map(|row| (row.port, row.joined_to)));
+        changes.iter().for_each(|line| output.remark("main", 120, line));
         if live {
             output.line(&show::table(&job.switch, Some(&mut before)));
         }

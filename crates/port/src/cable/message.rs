@@ -17,7 +17,7 @@ use linerate_ring::{RingPair, RingSpot};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
 /// Version of the protocol: changes whenever the messages or the layout of shared lines change.
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 /// Length in bytes of the longest message.
 pub(super) const LONGEST: usize = 8 * (12 + 2 * 128 * PAIR);
 const PAIR: usize = 6;

@@ -4,12 +4,13 @@
 //! and where both rings are in one region of this process, buffers are exchanged, not copied. All others (chains,
 //! metadata, several destinations, changes of tags) go frame by frame through a buffer.
 
-use super::Switch;
 use super::inlet::{Inlet, Part};
 use super::member::{Member, SourceState};
 use super::rewrite::{Whole, retag};
+use super::snoop::Spread;
 use super::table::{Key, PortId};
 use super::vlan::{Leave, TPID};
+use super::{Switch, probe};
 use crate::chain::{MAX_SLOTS, slots_for};
 use crate::counters::{DropReason, Drops};
 use crate::finish::Put;
@@ -23,16 +24,16 @@ const UNTAGGED: u64 = !0xffff;
 
 /// Addresses, Ethertype and tag from a frame's first 16 bytes.
 #[derive(Clone, Copy)]
-struct Head {
-    dst: u64,
-    src: u64,
-    tag: Option<u16>,
+pub(super) struct Head {
+    pub(super) dst: u64,
+    pub(super) src: u64,
+    pub(super) tag: Option<u16>,
 }
 
 impl Head {
     /// Parses the first 16 bytes, given as two numbers.
     #[inline]
-    fn new(first: u64, second: u64) -> Self {
+    pub(super) fn new(first: u64, second: u64) -> Self {
         let [.., t0, t1, c0, c1] = second.to_be_bytes();
         let tag = (u16::from_be_bytes([t0, t1]) == TPID).then(|| u16::from_be_bytes([c0, c1]));
         Self { dst: first >> 16, src: (first & 0xffff) << 32 | second >> 32, tag }
@@ -140,19 +141,19 @@ impl Switch {
     fn way(&mut self, from: PortId, head: Head) -> Option<Destination> {
         let source = self.members[usize::from(from)].as_ref()?;
         let vid = source.policy.vlans.enter(head.tag)?;
-        if source.monitor || !source.copy_in.is_empty() {
+        if source.apart || !source.copy_in.is_empty() {
             return None;
         }
         let held = !self.learn(from, head.src, vid);
         let known = match is_group(head.dst) {
-            true if is_reserved(head.dst) => return None,
+            true if is_reserved(head.dst) || self.own.looks_into(head.dst) => return None,
             true => None,
             false => self.table.find(Key::new(head.dst, vid)),
         };
         let to = known.or_else(|| self.only_other(from, vid, head.tag))?;
         let member = self.members[usize::from(to)].as_ref()?;
         let simple = to != from
-            && !member.monitor
+            && !member.apart
             && member.copy_out.is_empty()
             && member.policy.vlans.leave(vid, head.tag) == Leave::AsItCame;
         simple.then(|| Destination { to, priority: head.priority(), flooded: known.is_none(), held })
@@ -178,7 +179,7 @@ impl Switch {
     /// All ports that take part in forwarding, except one.
     fn others(&self, from: PortId) -> impl Iterator<Item = (PortId, &Member)> {
         let members = self.live.iter().filter_map(|port| Some((*port, self.members[usize::from(*port)].as_ref()?)));
-        members.filter(move |(port, member)| *port != from && !member.monitor)
+        members.filter(move |(port, member)| *port != from && !member.apart)
     }
 
     /// Carries frames from the `i`th on that have the same head; returns the number of slots consumed. If it is 0 and
@@ -293,42 +294,50 @@ impl Switch {
         came
     }
 
-    fn refuse(&mut self, from: PortId, reason: DropReason) {
+    /// Counts a frame that is not carried; true, for it is finished.
+    fn refuse(&mut self, from: PortId, reason: DropReason) -> bool {
         self.count_mut(from).refused.add(reason, 1);
+        true
     }
 
     /// Carries one gathered frame; false if it has to wait for room.
     fn carry(&mut self, from: PortId, state: &mut SourceState, whole: &mut Whole) -> bool {
         if whole.too_long {
-            self.refuse(from, DropReason::TooLong);
-            return true;
+            return self.refuse(from, DropReason::TooLong);
         }
         whole.tag_inside();
         let Some((first, second)) = whole.head() else {
-            self.refuse(from, DropReason::TooShort);
-            return true;
+            return self.refuse(from, DropReason::TooShort);
         };
         let head = Head::new(first, second);
-        let source = self.members[usize::from(from)].as_ref();
-        let Some((vid, monitor)) = source.map(|m| (m.policy.vlans.enter(head.tag), m.monitor)) else { return true };
-        let Some(vid) = vid.filter(|_| !monitor) else {
-            self.refuse(from, if monitor { DropReason::Monitor } else { DropReason::Vlan });
+        // Before all else: a probe of this switch is not the port's frame.
+        if head.dst == probe::GROUP && self.hear_probe(from, whole) {
             return true;
+        }
+        let Some(source) = self.members[usize::from(from)].as_ref() else { return true };
+        let vid = match (source.policy.vlans.enter(head.tag), source.apart) {
+            (Some(vid), false) => vid,
+            (_, true) if source.monitor => return self.refuse(from, DropReason::Monitor),
+            (_, true) => return self.refuse(from, DropReason::Blocked),
+            (None, _) => return self.refuse(from, DropReason::Vlan),
         };
         let held = !self.learn(from, head.src, vid);
         if is_reserved(head.dst) && !self.forwards_reserved {
             self.count_mut(from).held += u64::from(held);
-            self.refuse(from, DropReason::Reserved);
-            return true;
+            return self.refuse(from, DropReason::Reserved);
         }
         let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
         if known == Some(from) {
             self.count_mut(from).held += u64::from(held);
-            self.refuse(from, DropReason::SamePort);
-            return true;
+            return self.refuse(from, DropReason::SamePort);
         }
+        let spread = if self.own.looks_into(head.dst) { self.spread(from, vid, head, whole) } else { Spread::All };
         let mut targets = std::mem::take(&mut self.targets);
         self.collect(from, known, vid, head.tag, &mut targets);
+        if let Spread::Only(ports) = spread {
+            targets.retain(|target| ports.contains(target.to));
+        }
+        self.watch(from, &mut targets);
         let there = targets.iter().any(|target| !target.watches);
         let go = there && !self.must_wait(&targets, whole.len(), head.priority(), state);
         if !there {
@@ -339,7 +348,7 @@ impl Switch {
             count.received += 1;
             count.received_bytes += whole.len() as u64;
             count.copies += targets.len() as u64;
-            count.flooded += u64::from(known.is_none());
+            count.flooded += u64::from(known.is_none() && spread == Spread::All);
             for target in &targets {
                 let more = self.put(target, whole, head);
                 self.count_mut(from).copies += more;
@@ -361,6 +370,10 @@ impl Switch {
                 targets.push(Target { to, leave, watches: false });
             }
         }
+    }
+
+    /// Adds the monitors that see a frame of these receivers.
+    fn watch(&self, from: PortId, targets: &mut Vec<Target>) {
         let watchers = |targets: &mut Vec<Target>, list: &[PortId]| {
             targets.extend(list.iter().map(|to| Target { to: *to, leave: Leave::AsItCame, watches: true }));
         };
@@ -400,7 +413,7 @@ impl Switch {
 
     /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that there are to
     /// be besides, if it is a super-frame.
-    fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
+    pub(super) fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 0 };
         let priority = head.priority();
         let put = member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed);
@@ -444,8 +457,8 @@ impl Member {
 
 /// Receiver of a copy.
 pub(super) struct Target {
-    to: PortId,
-    leave: Leave,
+    pub(super) to: PortId,
+    pub(super) leave: Leave,
     /// The receiver is a monitor.
-    watches: bool,
+    pub(super) watches: bool,
 }

@@ -13,7 +13,7 @@ use super::vale::{fits, is_name};
 use crate::cable::{Shape, Words, bytes};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-vale\0");
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 /// Value of pause that asks for the grant.
 const AS_GRANTED: u64 = 256;
 

@@ -1,7 +1,7 @@
 //! Accounting of every frame, per port and in total.
 //!
 //! A received frame is refused (with a reason) or becomes one copy per destination; a copy gets into its port's ring or
-//! is dropped (with a reason); a copy in a ring is carried on, or lost with its receiver. Both sides of each step are
+//! is dropped (with a reason); so does a frame that the switch itself makes; a copy in a ring is carried on, or lost with its receiver. Both sides of each step are
 //! counted independently, so that unexplained frames are a finding and not a definition.
 
 use super::member::{Fate, Member, PortCounters};
@@ -19,6 +19,8 @@ pub struct PortReport {
     pub path: String,
     /// The port has gone.
     pub gone: bool,
+    /// Name of the port that this one is joined to outside of the switch, for which it is blocked.
+    pub blocked: Option<String>,
     /// Counters of the port.
     pub count: PortCounters,
     /// Fate of the copies put into its rings.
@@ -31,6 +33,7 @@ impl PortReport {
             name: member.name.clone(),
             path: member.path.clone(),
             gone: false,
+            blocked: member.blocked.clone(),
             count: member.counters(),
             fate: member.fate(),
         }
@@ -46,9 +49,11 @@ pub struct Ledger {
     pub refused: Drops,
     /// Copies to be made of the forwarded frames.
     pub copies: u64,
-    /// Copies that got into a ring.
+    /// Frames that the switch itself made: probes and queries.
+    pub own: u64,
+    /// Copies, and frames of its own, that got into a ring.
     pub sent: u64,
-    /// Copies that did not get into a ring.
+    /// Copies, and frames of its own, that did not get into a ring.
     pub dropped: Drops,
     /// Copies in rings whose receiver went before it took them.
     pub lost: u64,
@@ -65,6 +70,7 @@ impl Ledger {
             sum.received += count.received;
             sum.refused.merge(&count.refused);
             sum.copies += count.copies;
+            sum.own += count.own;
             sum.sent += count.sent;
             sum.dropped.merge(&count.dropped);
             sum.lost += fate.lost.of(DropReason::PeerDied);
@@ -72,7 +78,7 @@ impl Ledger {
             let by_priority: u64 = count.priorities.iter().map(|priority| priority.sent + priority.dropped).sum();
             sum.unexplained += by_priority.abs_diff(count.sent + count.dropped.total());
         }
-        sum.unexplained += sum.copies.abs_diff(sum.sent + sum.dropped.total());
+        sum.unexplained += (sum.copies + sum.own).abs_diff(sum.sent + sum.dropped.total());
         // A forwarded frame became one copy at least.
         sum.unexplained += sum.received.saturating_sub(sum.copies);
         sum
@@ -94,7 +100,7 @@ impl Retired {
         let left = report.count.sent.saturating_sub(known).min(report.fate.in_ring);
         report.fate.carried += left;
         report.fate.lost.add(DropReason::PeerDied, left);
-        (report.fate.in_ring, report.gone) = (0, true);
+        (report.fate.in_ring, report.gone, report.blocked) = (0, true, None);
         if self.ports.len() >= REMEMBERED && !self.ports.iter().any(|port| port.name == report.name) {
             (report.name, report.path) = ("others".into(), String::new());
         }
@@ -124,8 +130,14 @@ mod tests {
 
     /// Reports of ten frames from one port to another, as all parties should count them.
     fn ports() -> [PortReport; 2] {
-        let port =
-            |name: &str, count, fate| PortReport { name: name.into(), path: String::new(), gone: false, count, fate };
+        let port = |name: &str, count, fate| PortReport {
+            name: name.into(),
+            path: String::new(),
+            gone: false,
+            blocked: None,
+            count,
+            fate,
+        };
         let from = PortCounters { received: 10, copies: 10, ..PortCounters::default() };
         let mut to = PortCounters { sent: 10, ..PortCounters::default() };
         to.priorities[0] = PriorityCounters { sent: 10, ..PriorityCounters::default() };

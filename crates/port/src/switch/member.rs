@@ -58,6 +58,8 @@ pub struct PortCounters {
     pub held: u64,
     /// Copies to be made of them: one per destination, and one per monitor.
     pub copies: u64,
+    /// Frames that the switch itself made for the port: probes and queries.
+    pub own: u64,
     /// Frames from the port that were refused.
     pub refused: Drops,
     /// Copies put into the port's ring.
@@ -80,6 +82,7 @@ impl PortCounters {
         self.flooded += other.flooded;
         self.held += other.held;
         self.copies += other.copies;
+        self.own += other.own;
         self.sent += other.sent;
         self.sent_bytes += other.sent_bytes;
         self.refused.merge(&other.refused);
@@ -175,6 +178,12 @@ pub(super) struct Member {
     pub(super) outlets: Vec<Outlet>,
     /// The port is a monitor: it gets copies only, and sends nothing.
     pub(super) monitor: bool,
+    /// Name of the port that this one is joined to outside of the switch: it is blocked.
+    pub(super) blocked: Option<String>,
+    /// The port takes no part in forwarding: it is a monitor, or blocked.
+    pub(super) apart: bool,
+    /// The link was up at the last look.
+    pub(super) was_up: bool,
     /// Monitors that get a copy of frames from this port, and of frames to it.
     pub(super) copy_in: Vec<PortId>,
     pub(super) copy_out: Vec<PortId>,

@@ -10,25 +10,38 @@
 //!
 //! Each frame is accounted for: see [`Ledger`].
 //!
+//! A port that is joined to another one outside of the switch is blocked (`guard`), and groups of IP go to their listeners
+//! (`snoop`), where that is asked for.
+//!
 //! Out of scope: spanning tree and clocks. A buffer is never lent from one port to another: a port that gets one gives
 //! another for it at once.
 
 mod door;
 mod forward;
 mod grant;
+mod groups;
+mod guard;
 mod hello;
 mod inlet;
 mod ledger;
 mod member;
+mod own;
+mod portset;
+mod probe;
+mod querier;
 mod rewrite;
+mod show;
+mod snoop;
 mod table;
 mod vale;
 mod vlan;
 mod within;
 
 pub use door::{Door, DoorCounters};
+pub use groups::GroupCounters;
 pub use ledger::{Ledger, PortReport};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
+pub use show::{AddressRow, BlockedRow, GroupRow, QuerierRow, RouterRow};
 pub use table::{MOST_PORTS, TableCounters};
 pub(crate) use vale::{KIND, meets_within};
 pub use vlan::Vlans;
@@ -45,6 +58,7 @@ use forward::{Passed, Target};
 use inlet::Received;
 use ledger::Retired;
 use member::{Member, Outlet, Source};
+use own::Own;
 use rewrite::Whole;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -95,6 +109,9 @@ pub struct Switch {
     mirrors: Vec<Mirror>,
     forwards_reserved: bool,
     retired: Retired,
+    own: Own,
+    /// Address of the switch's own frames.
+    mac: [u8; 6],
     /// Time of the last call, in ns.
     now: u64,
     whole: Whole,
@@ -134,6 +151,8 @@ impl Switch {
             mirrors: Vec::new(),
             forwards_reserved: false,
             retired: Retired::default(),
+            own: Own::default(),
+            mac: [0; 6],
             now: 0,
             whole: Whole::default(),
             changed: Vec::new(),
@@ -171,6 +190,7 @@ impl Switch {
             self.members.push(None);
         }
         self.members[place] = Some(Member {
+            was_up: plug.rx.first().is_some_and(|rx| rx.link() == Link::Up),
             name: plug.name,
             path: plug.path,
             policy: plug.policy,
@@ -179,6 +199,8 @@ impl Switch {
             sources: plug.rx.into_iter().map(Source::new).collect(),
             outlets: plug.tx.into_iter().map(Outlet::new).collect(),
             monitor: false,
+            blocked: None,
+            apart: false,
             copy_in: Vec::new(),
             copy_out: Vec::new(),
             count: PortCounters::default(),
@@ -186,6 +208,7 @@ impl Switch {
             life: plug.life,
             _keep: plug.keep,
         });
+        self.own.changed(id, false);
         self.rewire();
         Ok(id)
     }
@@ -214,6 +237,7 @@ impl Switch {
         member.outlets.iter_mut().for_each(|outlet| outlet.tx.sync());
         self.retired.add(&member);
         self.table.flush(id);
+        self.own.changed(id, true);
         self.rewire();
     }
 
@@ -247,12 +271,18 @@ impl Switch {
             let (copy_in, copy_out) = (watchers(|d| d != Direction::Out), watchers(|d| d != Direction::In));
             (member.copy_in, member.copy_out) = (copy_in, copy_out);
             member.monitor = mirrors.iter().any(|mirror| mirror.to == member.name);
+            member.apart = member.monitor || member.blocked.is_some();
+        }
+        if let Some(snoop) = &mut self.own.snoop {
+            let takes_part = |id: &PortId| self.members[usize::from(*id)].as_ref().is_some_and(|member| !member.apart);
+            snoop.live(self.live.iter().copied().filter(takes_part).collect());
         }
     }
 
     /// Forwards the frames that have arrived, queue by queue; true if there were any. `now`: monotonic, in ns.
     pub fn poll(&mut self, now: u64) -> bool {
         self.begin(now);
+        self.tend();
         let mut worked = false;
         for at in 0..self.live.len() {
             let from = self.live[at];

@@ -10,6 +10,8 @@
 //! moves only when the port that it was learned at has sent nothing from it for that long, or is gone: one frame with
 //! another station's address does not divert the traffic of a station that sends.
 
+use linerate_wire::MacAddr;
+
 /// Entries of a bucket.
 const WAYS: usize = 4;
 /// Ticks after which an address that is not seen again is forgotten (802.1Q's default is 300 s).
@@ -34,6 +36,11 @@ impl Key {
     #[inline]
     pub(super) fn new(mac: u64, vid: u16) -> Self {
         Self((mac & 0xffff_ffff_ffff) << 12 | u64::from(vid & 0xfff))
+    }
+
+    fn parts(self) -> (MacAddr, u16) {
+        let [_, _, a, b, c, d, e, f] = (self.0 >> 12).to_be_bytes();
+        (MacAddr([a, b, c, d, e, f]), u16::try_from(self.0 & 0xfff).unwrap_or(0))
     }
 }
 
@@ -204,6 +211,16 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// The addresses: address, VLAN, port, ticks since it was seen.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (MacAddr, u16, PortId, u32)> + '_ {
+        let entries = self.buckets.iter().flat_map(|bucket| &bucket.0);
+        let entries = entries.map(|entry| (entry, self.tick.wrapping_sub(entry.seen)));
+        entries.filter(|(entry, age)| entry.key != 0 && *age <= AGE).map(|(entry, age)| {
+            let (mac, vid) = Key(entry.key).parts();
+            (mac, vid, entry.port, age)
+        })
     }
 
     /// Forgets all addresses of a port.

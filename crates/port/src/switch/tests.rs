@@ -1,5 +1,7 @@
 //! The switch with its ports in one process: destinations of frames, and the accounting of each.
 
+mod groups;
+mod loops;
 mod slots;
 
 use super::*;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 7;
+pub(crate) const VERSION: u64 = 8;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {

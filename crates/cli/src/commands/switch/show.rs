@@ -2,6 +2,7 @@
 
 use linerate_load::switch::SwitchJob;
 use linerate_port::switch::{Ledger, PortReport, Switch};
+use linerate_wire::MacAddr;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -63,20 +64,22 @@ fn not_carried(port: &PortReport) -> String {
     } else {
         format!("; finished: {}", reasons(finished.iter()))
     };
-    format!("in: {}; out: {}{finished}", reasons(refused.iter()), reasons(dropped.iter()))
+    let blocked = port.blocked.as_ref().map(|other| format!("; blocked: joined to {other}")).unwrap_or_default();
+    format!("in: {}; out: {}{finished}{blocked}", reasons(refused.iter()), reasons(dropped.iter()))
 }
 
 /// Ledger of all frames and address table, in a few lines.
 pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
     let (table, door) = (job.switch.table(), job.door.counters());
     format!(
-        "Ledger: in {} refused {} ({}); copies {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
+        "Ledger: in {} refused {} ({}); copies {} + own {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
          unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} held, {} evicted, {} not learned. \
          Ports: {} admitted, {} refused, {} disconnected for protocol violations.",
         ledger.received,
         ledger.refused.total(),
         reasons(ledger.refused.iter()),
         ledger.copies,
+        ledger.own,
         ledger.sent,
         ledger.dropped.total(),
         reasons(ledger.dropped.iter()),
@@ -98,7 +101,34 @@ fn map<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> Value {
     drops.map(|(reason, n)| (reason.to_owned(), Value::from(n))).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// All counters.
+/// Addresses, groups, routers, queriers and blocked ports, as rows in order.
+fn known(switch: &Switch) -> [(&'static str, Value); 5] {
+    let mut addresses: Vec<_> = switch.addresses().collect();
+    addresses.sort_by_key(|row| (row.vlan, row.mac.0));
+    let mut groups: Vec<_> = switch.groups().collect();
+    groups.sort_by_key(|row| (row.vlan, row.group));
+    let mut queriers: Vec<_> = switch.queriers().collect();
+    queriers.sort_by_key(|row| (row.vlan, row.address));
+    let of = |ports: &[(&str, u64)]| -> Vec<Value> {
+        ports.iter().map(|(port, left)| json!({"port": port, "left_s": left})).collect()
+    };
+    let mac = |mac: MacAddr| mac.to_string();
+    let addresses =
+        addresses.iter().map(|row| json!({"mac": mac(row.mac), "vlan": row.vlan, "port": row.port, "age_s": row.age}));
+    let groups = groups.iter().map(|row| json!({"group": row.group, "vlan": row.vlan, "ports": of(&row.ports)}));
+    let queriers = queriers.iter().map(|row| json!({"address": row.address, "vlan": row.vlan, "port": row.port}));
+    let routers = switch.routers().map(|row| json!({"port": row.port, "ip": if row.v6 { 6 } else { 4 }}));
+    let blocked = switch.blocked().map(|row| json!({"port": row.port, "joined_to": row.joined_to}));
+    [
+        ("addresses", addresses.collect()),
+        ("groups", groups.collect()),
+        ("queriers", queriers.collect()),
+        ("routers", routers.collect()),
+        ("blocked", blocked.collect()),
+    ]
+}
+
+/// All counters, and what the switch knows.
 pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
     let ports = job.switch.ports();
     let (ledger, table, door) = (Ledger::of(&ports), job.switch.table(), job.door.counters());
@@ -106,20 +136,21 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
         let count = &port.count;
         let priority = |count: &linerate_port::switch::PriorityCounters| json!({"sent": count.sent, "dropped": count.dropped, "waits": count.waits});
         json!({
-            "name": port.name, "path": port.path, "gone": port.gone,
+            "name": port.name, "path": port.path, "gone": port.gone, "blocked": port.blocked,
             "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
-            "copies": count.copies, "refused": map(count.refused.iter()),
+            "copies": count.copies, "own": count.own, "refused": map(count.refused.iter()),
             "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
             "finished": map(count.finished.iter()),
             "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
             "priorities": count.priorities.iter().map(priority).collect::<Vec<_>>(),
         })
     };
-    json!({
+    let mut document = json!({
         "schema": "linerate.switch", "version": 1, "switch": name,
         "ports": ports.iter().map(port).collect::<Vec<_>>(),
         "ledger": {
             "received": ledger.received, "refused": map(ledger.refused.iter()), "copies": ledger.copies,
+            "own": ledger.own,
             "sent": ledger.sent, "dropped": map(ledger.dropped.iter()), "lost": ledger.lost,
             "unexplained": ledger.unexplained,
         },
@@ -128,7 +159,19 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
             "refused": table.refused,
         },
         "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
-    })
+    });
+    if let Some(object) = document.as_object_mut() {
+        object.extend(known(&job.switch).map(|(name, rows)| (name.to_owned(), rows)));
+        let groups = job.switch.group_counters();
+        let groups = groups.map(|groups| {
+            json!({
+                "known": groups.known, "entered": groups.entered, "refused": groups.refused,
+                "messages": groups.messages,
+            })
+        });
+        object.insert("group_table".into(), groups.into());
+    }
+    document
 }
 
 #[cfg(test)]

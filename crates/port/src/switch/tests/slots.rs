@@ -5,7 +5,7 @@ use crate::kinds::packet::tests::{OPEN, sum, tcp};
 use linerate_ring::Meta;
 
 /// Sends a frame in parts of so many bytes at most, with what its first slot says.
-fn send_parts(b: &mut Bench, name: &str, bytes: &[u8], part: usize, meta: Option<Meta>) {
+pub(super) fn send_parts(b: &mut Bench, name: &str, bytes: &[u8], part: usize, meta: Option<Meta>) {
     let end = b.end(name);
     end.tx.sync();
     let parts: Vec<_> = bytes.chunks(part).collect();
