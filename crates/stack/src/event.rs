@@ -19,7 +19,7 @@ pub enum Event {
         mac: MacAddr,
     },
     /// Another station claims this address, and the host goes on using it: over IPv4 it has said so to all, once (RFC 5227,
-    /// section 2.4 b); over IPv6 nothing can be done (RFC 4862, section 5.4.4).
+    /// section 2.4 c); over IPv6 nothing can be done (RFC 4862, section 5.4.4).
     AddressContested {
         /// The address.
         address: Cidr,

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
 pub(crate) const VERSION: u64 = 8;
+/// The same for switches.
+const SWITCH_VERSION: u64 = 5;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {
@@ -47,7 +49,7 @@ pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
 
 /// First message to a switch that asks for a pause and VLANs.
 pub(crate) fn switch_wish(port: &str, slots: u64, buf_size: u64, pause: u64, vlans: &str) -> Vec<u8> {
-    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 4, 1, slots, 1500, buf_size, pause]);
+    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), SWITCH_VERSION, 1, slots, 1500, buf_size, pause]);
     message.extend(format!("{port},{vlans}").bytes());
     message
 }

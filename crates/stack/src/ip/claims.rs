@@ -106,24 +106,16 @@ impl Claim {
     }
 
     /// Consequence of another station's claim to an address that is being checked, or is in use.
+    ///
+    /// An address in use is not given up, since it was given to this host (RFC 5227, section 2.4 c) and one forged packet
+    /// would take it away. Claims in succession, each within so long of the one before, are answered once, or two hosts
+    /// would answer each other for ever.
     fn contest(&mut self, now: u64, checking: bool) -> Verdict {
         let before = self.contested.replace(now);
         let lately = before.is_some_and(|before| now.saturating_sub(before) < DEFEND_INTERVAL);
-        match (checking, self.cidr.addr().is_ipv4()) {
+        match (checking, lately) {
             (true, _) => Verdict::GiveUp,
-            // RFC 5227, section 2.4 b.
-            (false, true) => {
-                if lately {
-                    Verdict::GiveUp
-                } else {
-                    Verdict::Defend
-                }
-            }
-            (false, false) if lately => {
-                // One event in so long a time.
-                self.contested = before;
-                Verdict::Nothing
-            }
+            (false, true) => Verdict::Nothing,
             (false, false) => Verdict::Defend,
         }
     }
