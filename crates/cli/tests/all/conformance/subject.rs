@@ -139,7 +139,8 @@ pub(crate) fn ours(kind: &str) -> Option<Subject> {
     let far = host.run_in(|| open(&format!("{kind}:clb"))).unwrap();
     drop(linerate_skip::permitted(far, |e| e.cause == Cause::Capability)?);
     let process = host.run_in(|| Process::ready(command, "link up: ")).unwrap();
-    let tester = Tester::new(port);
+    let mut tester = Tester::new(port);
+    tester.wait_for_announcements();
     Some(Subject { tester, alive: Alive::Ours(process), _pair: pair, host, _near: None })
 }
 

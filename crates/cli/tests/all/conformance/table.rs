@@ -29,7 +29,7 @@ pub(crate) struct Case {
 pub(crate) enum Expected {
     /// Byte for byte the same, after normalisation.
     Same,
-    /// Others: linerate's in words, and the reason. One that begins with `pending: ` is a gap that is to be closed.
+    /// Others: linerate's in words, and the reason.
     Differs(&'static str, &'static str),
 }
 

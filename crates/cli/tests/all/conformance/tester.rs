@@ -92,6 +92,20 @@ impl Tester {
         tester
     }
 
+    /// Waits for the end of the subject's check of its addresses, which it announces twice (RFC 5227, section 2.3): until
+    /// then a claim to one is believed.
+    pub(crate) fn wait_for_announcements(&mut self) {
+        let mut listening = Listening { at: At(0), case: None, record: Record::default(), asked: false };
+        let mut left = 2;
+        while left > 0 {
+            let frame = self.next("no announcement of the subject's address");
+            let announces = frame.len() >= 42 && frame[28..32] == HOST4.octets() && frame[38..42] == HOST4.octets();
+            left -= u32::from(announces && ethertype(&frame) == ARP && frame[6..12] == HOST_MAC);
+            self.hear(&frame, &mut listening);
+        }
+        self.settle(&mut listening);
+    }
+
     /// Plays a case; returns the subject's answers.
     pub(crate) fn play(&mut self, at: At, case: &Case) -> Record {
         let mut meeting = Listening { at, case: None, record: Record::default(), asked: false };

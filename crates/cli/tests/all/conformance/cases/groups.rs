@@ -64,10 +64,16 @@ pub(crate) const CASES: &[Case] = &[
     case("echo6 to all nodes in another station's frame", "RFC 2464, section 6", "nothing", Same, |a| {
         vec![ethernet(a.mac(9), a.mac(1), IPV6, &ping(a, ALL_NODES))]
     }),
-    case("datagram6 to all nodes for the echo service", "RFC 862", "udp6", Same, |a| {
-        let datagram = udp((a.v6(1).into(), OURS), (ALL_NODES.into(), ECHO), b"all");
-        vec![a.group6(&V6 { to: ALL_NODES, ..a.ip6(UDP) }.with(&datagram), ALL_NODES)]
-    }),
+    case(
+        "datagram6 to all nodes for the echo service",
+        "RFC 862",
+        "udp6",
+        Differs("nothing", "services answer no group: one forged datagram would have all hosts answer"),
+        |a| {
+            let datagram = udp((a.v6(1).into(), OURS), (ALL_NODES.into(), ECHO), b"all");
+            vec![a.group6(&V6 { to: ALL_NODES, ..a.ip6(UDP) }.with(&datagram), ALL_NODES)]
+        },
+    ),
     case("datagram6 to another group for the echo service", SCOPES, "nothing", Same, |a| {
         let to = group(2, 0x1234);
         let datagram = udp((a.v6(1).into(), OURS), (to.into(), ECHO), b"all");
@@ -86,10 +92,16 @@ pub(crate) const CASES: &[Case] = &[
         let datagram = udp((a.v4(1).into(), OURS), (to.into(), ECHO), b"all");
         vec![a.group4(&V4 { to, ..a.ip4(UDP) }.with(&datagram), to)]
     }),
-    case("datagram to all hosts for the echo service", "RFC 862", "udp", Same, |a| {
-        let datagram = udp((a.v4(1).into(), OURS), (ALL_HOSTS.into(), ECHO), b"all");
-        vec![a.group4(&V4 { to: ALL_HOSTS, ..a.ip4(UDP) }.with(&datagram), ALL_HOSTS)]
-    }),
+    case(
+        "datagram to all hosts for the echo service",
+        "RFC 862",
+        "udp",
+        Differs("nothing", "services answer no group: one forged datagram would have all hosts answer"),
+        |a| {
+            let datagram = udp((a.v4(1).into(), OURS), (ALL_HOSTS.into(), ECHO), b"all");
+            vec![a.group4(&V4 { to: ALL_HOSTS, ..a.ip4(UDP) }.with(&datagram), ALL_HOSTS)]
+        },
+    ),
     case(
         "unicast echo in a group's frame",
         "RFC 1122, section 3.3.6",
