@@ -10,7 +10,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Most groups at a time.
-pub(super) const GROUPS: usize = 2048;
+const PLACES: u16 = 2048;
+/// The same, as a length.
+pub(super) const GROUPS: usize = PLACES as usize;
 
 /// A group with its listeners.
 #[derive(Clone, Copy)]
@@ -56,11 +58,10 @@ fn at(place: u16, port: PortId) -> usize {
 
 impl Groups {
     pub(super) fn new() -> Self {
-        let most = u16::try_from(GROUPS).unwrap_or(u16::MAX);
         Self {
             index: HashMap::with_capacity(GROUPS),
             places: vec![Place { key: None, ports: PortSet::default(), left: PortSet::default() }; GROUPS].into(),
-            free: (0..most).rev().collect(),
+            free: (0..PLACES).rev().collect(),
             until: vec![0; GROUPS * MOST_PORTS].into(),
             joined: vec![0; MOST_PORTS].into(),
             sharers: 1,
@@ -132,7 +133,7 @@ impl Groups {
 
     /// Forgets the listeners whose time is over.
     pub(super) fn age(&mut self, tick: u32) {
-        for place in 0..u16::try_from(GROUPS).unwrap_or(u16::MAX) {
+        for place in 0..PLACES {
             if self.places[usize::from(place)].key.is_some() {
                 let over: PortSet = self.ports_of(place).filter(|port| self.until[at(place, *port)] < tick).collect();
                 over.iter().for_each(|port| self.remove(place, port));
@@ -142,7 +143,7 @@ impl Groups {
 
     /// Forgets all listeners at a port.
     pub(super) fn forget(&mut self, port: PortId) {
-        (0..u16::try_from(GROUPS).unwrap_or(u16::MAX)).for_each(|place| self.remove(place, port));
+        (0..PLACES).for_each(|place| self.remove(place, port));
     }
 
     fn ports_of(&self, place: u16) -> impl Iterator<Item = PortId> + use<> {

@@ -46,8 +46,7 @@ impl PortSet {
     }
 
     pub(super) fn iter(self) -> impl Iterator<Item = PortId> {
-        let most = PortId::try_from(MOST_PORTS).unwrap_or(PortId::MAX);
-        (0..most).filter(move |port| self.contains(*port))
+        (0..PortId::MAX).take(MOST_PORTS).filter(move |port| self.contains(*port))
     }
 }
 

@@ -130,7 +130,7 @@ fn is_flooded(group: IpAddr) -> bool {
 
 /// Seconds, rounded up; more than [`LASTS`] is as good as that.
 fn seconds_of(ms: u64) -> u32 {
-    u32::try_from(ms.div_ceil(1000)).unwrap_or(u32::MAX).min(LASTS)
+    u32::try_from(ms.div_ceil(1000).min(LASTS.into())).unwrap_or(LASTS)
 }
 
 fn all_ports() -> Box<[u32]> {

@@ -63,15 +63,15 @@ fn queues(spec: &Spec) -> Result<u32, OpenError> {
 }
 
 /// How frames are received.
-enum Way {
+enum Reception {
     Recv,
     Ring,
 }
 
-fn way(spec: &Spec) -> Result<Way, OpenError> {
+fn reception(spec: &Spec) -> Result<Reception, OpenError> {
     match spec.option("rx") {
-        None | Some("recv") => Ok(Way::Recv),
-        Some("ring") => Ok(Way::Ring),
+        None | Some("recv") => Ok(Reception::Recv),
+        Some("ring") => Ok(Reception::Ring),
         Some(_) => Err(spec.oops("there is no such way to receive", "give rx=recv or rx=ring")),
     }
 }
@@ -87,13 +87,13 @@ fn fanout(spec: &Spec) -> Result<Fanout, OpenError> {
 
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     fanout(spec)?;
-    way(spec)?;
+    reception(spec)?;
     let queues = queues(spec)?;
     Ok(Demand::rings(queues, queues, spec.slots()?, spec.buf_size()?))
 }
 
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
-    let (queues, slots, fanout, way) = (queues(spec)?, spec.slots()?, fanout(spec)?, way(spec)?);
+    let (queues, slots, fanout, reception) = (queues(spec)?, spec.slots()?, fanout(spec)?, reception(spec)?);
     let oops = |e: io::Error| trouble(spec, &e);
     let mut links = Rtnetlink::open().map_err(|e| OpenError::below(spec, e))?;
     let link = find(spec, &mut links)?;
@@ -105,8 +105,8 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
     let control = Arc::new(Control::open(&link.name, link.index).map_err(oops)?);
     let mut notes = Vec::new();
-    let engines: Vec<Box<dyn RxEngine + Send>> = match way {
-        Way::Recv => {
+    let engines: Vec<Box<dyn RxEngine + Send>> = match reception {
+        Reception::Recv => {
             let sockets = (0..queues).map(|_| Receiver::new(slots)).collect::<io::Result<Vec<_>>>().map_err(oops)?;
             if !sockets.iter().try_fold(true, |all, socket| Ok(all && socket.has_room()?)).map_err(oops)? {
                 let few =
@@ -117,7 +117,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
             let longest = most_slots(SUPER, context.region.usable()).min(slots - 1);
             sockets.into_iter().map(|socket| Box::new(RecvRx::new(socket, &control, longest)) as _).collect()
         }
-        Way::Ring => {
+        Reception::Ring => {
             let blocks = (u64::from(slots) * u64::from(spec.buf_size()?) / u64::from(BLOCK)).clamp(16, 512);
             let blocks = u32::try_from(blocks).unwrap_or(16);
             let rings = (0..queues).map(|_| BlockRing::new(blocks)).collect::<io::Result<Vec<_>>>().map_err(oops)?;
@@ -138,9 +138,9 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         notes.push(format!("the kernel joins received frames: ethtool -K {} gro off keeps them apart", link.name));
     }
     let spread = if queues > 1 { format!(", {queues} queues by fanout") } else { String::new() };
-    let received = match way {
-        Way::Recv => "recvmmsg",
-        Way::Ring => "TPACKET_V3 ring",
+    let received = match reception {
+        Reception::Recv => "recvmmsg",
+        Reception::Ring => "TPACKET_V3 ring",
     };
     let info = Info {
         name: spec.to_string(),
