@@ -1,8 +1,11 @@
 //! The switch with its ports in one process: destinations of frames, and the accounting of each.
 
+mod flood;
+mod parked;
 mod slots;
 
 use super::*;
+use crate::counters::DropReason;
 use crate::open::open_all;
 use linerate_ring::flags;
 
