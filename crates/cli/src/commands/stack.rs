@@ -95,8 +95,13 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
 fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
     let (name, remark) = resolve(&arguments.i);
-    let options =
-        Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
+    let options = Options {
+        mac: arguments.mac,
+        mtu: arguments.mtu,
+        vlan: arguments.vlan,
+        software: arguments.no_offload,
+        ..Options::default()
+    };
     let words: Option<Vec<String>> = arguments.nic.map(|words| words.into_iter().filter(|w| !w.is_empty()).collect());
     let mut nodes = match super::nic::for_host(&name, words.as_deref())? {
         Some(nic) => Node::shards(nic, &arguments.addr, &options)?,

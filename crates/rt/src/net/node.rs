@@ -22,6 +22,8 @@ pub struct Options {
     pub vlan: Option<VlanTag>,
     /// Checksums are always made and verified here, whatever the port could do.
     pub software: bool,
+    /// Most neighbours at a time; 1024 if nothing is said.
+    pub neighbours: Option<usize>,
 }
 
 /// Why a host could not be set up.
