@@ -55,7 +55,7 @@ fn commands_give_up_their_privileges_once_their_ports_are_open() {
     for arguments in [
         &["pkt-gen", "-i", "xdp:va,queues=2", "-f", "rx", "-p", "2"][..],
         &["pkt-gen", "-i", "packet:va", "-f", "tx", "-R", "1000"],
-        &["bridge", "-i", "xdp:va@0", "-i", "packet:vb", "-w", "0"],
+        &["bridge", "-i", "xdp:va@0", "-i", "tap:tap2", "-w", "0"],
         &["switch", &switch, "--attach", "packet:va", "--host", "tap0"],
         &["stack", "up", "-i", "tap:tap1", "--addr", "10.9.0.2/24"],
         &["fcoe", "target", "-i", "xdp:va", "--lun", ram],

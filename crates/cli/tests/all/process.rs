@@ -81,6 +81,12 @@ impl Process {
         }
     }
 
+    /// Returns the line with these words, which may have come already: lines of the two outputs overtake each other.
+    pub(crate) fn line_with(&mut self, words: &str) -> String {
+        let before = self.out.lines().chain(self.log.lines()).find(|line| line.contains(words)).map(str::to_owned);
+        before.unwrap_or_else(|| self.until(words))
+    }
+
     /// Process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()

@@ -528,7 +528,7 @@ fn an_address_that_the_kernel_has_is_not_taken_and_the_others_go_on() {
         let Some(link) = link("packet", false) else { return };
         let net = if free == V4 { 24 } else { 64 };
         let mut host = host(&link, &format!("--addr {taken} --addr {free}/{net}"));
-        let line = host.until("is not used any more");
+        let line = host.line_with("is not used any more");
         let mac = kernels(&link.ns);
         assert!(
             line.starts_with(&format!("linerate: {taken} is not used any more: the station {mac} has it; ")),
