@@ -54,7 +54,7 @@ pub enum Listening {
 pub struct GroupRecord {
     /// The group.
     pub group: IpAddr,
-    /// What the host does.
+    /// Actions of the host.
     pub listening: Listening,
 }
 

@@ -1,4 +1,4 @@
-//! What the switch does of its own accord, about once a second: probes for loops (`guard`), queries (`querier`), ageing.
+//! Work of the switch of its own accord, about once a second: probes for loops (`guard`), queries (`querier`), ageing.
 //!
 //! Frames that it makes are copies without a received frame: each port counts those made for it (`own`), and they are in
 //! the ledger beside the copies of what was received. Monitors do not get them. The switch's own probes go no further

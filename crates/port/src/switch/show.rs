@@ -1,4 +1,4 @@
-//! What the switch knows, as rows: addresses, groups, routers, queriers, blocked ports.
+//! Knowledge of the switch, as rows: addresses, groups, routers, queriers, blocked ports.
 
 use super::groups::GroupCounters;
 use super::snoop::Family;

@@ -52,7 +52,7 @@ impl Family {
     }
 }
 
-/// What a VLAN knows of one family's queriers.
+/// Knowledge of a VLAN about one family's queriers.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Asked {
     /// Another querier: its address, its port, and the last tick at which its query counts.

@@ -182,7 +182,7 @@ impl Receiver {
         }
     }
 
-    /// What of the `i`th frame did not fit its slots: `len` bytes.
+    /// The part of the `i`th frame that did not fit its slots: `len` bytes.
     pub(crate) fn spilled(&self, i: u32, len: usize) -> &[u8] {
         let at = i as usize * SPILL;
         &self.spill[at..at + len.min(SPILL)]

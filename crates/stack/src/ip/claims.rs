@@ -65,7 +65,7 @@ struct Claim {
     contested: Option<u64>,
 }
 
-/// What is done for an address now.
+/// The step that is taken for an address now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Probe,

@@ -23,7 +23,7 @@ pub(super) struct Shared {
     pub(super) listener: Listener,
     /// Claims to addresses.
     pub(super) claims: Claims,
-    /// What routers advertise.
+    /// Advertisements of routers.
     pub(super) auto: Auto,
     /// Events that nobody has taken yet.
     pub(super) events: Events,

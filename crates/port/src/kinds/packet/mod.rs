@@ -62,7 +62,7 @@ fn queues(spec: &Spec) -> Result<u32, OpenError> {
     spec.number("queues", 1, 1, 64)
 }
 
-/// How frames are received.
+/// Ways to receive frames.
 enum Reception {
     Recv,
     Ring,

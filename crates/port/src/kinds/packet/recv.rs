@@ -28,7 +28,7 @@ pub(super) struct RecvRx {
     late: VecDeque<(Vec<u8>, Option<Meta>)>,
     /// Memory of earlier ones, to be used again.
     spare: Vec<Vec<u8>>,
-    /// What stands behind a frame's tag.
+    /// Bytes behind a frame's tag.
     untagged: Vec<u8>,
     /// Full batches in succession.
     run: u32,

@@ -1,4 +1,4 @@
-//! What routers have advertised, and for how long: default routers, prefixes on the link, addresses made of prefixes.
+//! Advertisements of routers, with their lifetimes: default routers, prefixes on the link, addresses made of prefixes.
 
 use super::{NEVER, default};
 use crate::address::{Cidr, is_link_local, link_local};
