@@ -60,6 +60,9 @@ pub enum Missing {
     /// A requirement is not met here; this is no failure.
     #[error("skipped: {0}")]
     Skipped(String),
+    /// The machine was busy or changed its state meanwhile; this is no failure, and does not count.
+    #[error("discarded: {0}")]
+    Discarded(String),
     /// The measurement ran and gave a wrong result.
     #[error("{0}")]
     Failed(String),

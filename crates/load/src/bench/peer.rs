@@ -68,8 +68,8 @@ impl Variant {
     }
 }
 
-/// Best of the variants, which share the time of a measurement. If one gives a wrong result, all fail; one that this
-/// machine does not support is left out.
+/// Best of the variants, which share the time of a measurement. If one gives a wrong result, all fail; if one is
+/// discarded, all are; one that this machine does not support is left out.
 fn best(variants: &[Variant], setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
     let share = setting.time.div_f64(variants.len().max(1) as f64);
     let setting = Setting { time: share.max(LEAST), ..setting.clone() };
@@ -79,10 +79,11 @@ fn best(variants: &[Variant], setting: &Setting, more_is_better: bool) -> Result
         let value = match variant.measure(&setting) {
             Ok(value) => value,
             Err(Missing::Failed(why)) => return Err(Missing::Failed(format!("{}: {why}", variant.name))),
-            Err(why) => {
-                skipped = why;
+            Err(Missing::Skipped(why)) => {
+                skipped = Missing::Skipped(why);
                 continue;
             }
+            Err(why @ Missing::Discarded(_)) => return Err(why),
         };
         let better = best.as_ref().is_none_or(|best| (value > best.value) == more_is_better);
         if better {
@@ -116,7 +117,7 @@ fn script(setting: &Setting, arguments: &[&str]) -> Result<f64, Missing> {
         text.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
     match said["value"].as_f64() {
         Some(value) if said["valid"] != false => Ok(value),
-        Some(_) => Err(Missing::Failed("the peer's own figure is not valid: the cores changed state".into())),
+        Some(_) => Err(Missing::Discarded("the peer's own figure is not valid: the cores changed state".into())),
         None => Err(Missing::Failed(format!("the peer gave no figure: {last}"))),
     }
 }
@@ -164,5 +165,7 @@ mod tests {
         assert_eq!(best(&all[1..], &setting(), true), Err(Missing::Skipped("no such unit".into())));
         all.push(Variant::new("c", |_: &Setting| Err(Missing::Failed("wrong".into()))));
         assert_eq!(best(&all, &setting(), true), Err(Missing::Failed("c: wrong".into())));
+        all.push(Variant::new("d", |_: &Setting| Err(Missing::Discarded("busy".into()))));
+        assert_eq!(best(&all[3..], &setting(), true), Err(Missing::Discarded("busy".into())));
     }
 }

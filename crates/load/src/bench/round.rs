@@ -41,15 +41,14 @@ pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl
         progress(&format!("{}: round {}", bench.name, round + 1));
         let began = monotonic_ns();
         let measured = figure(bench, setting, stop, bench.run);
-        if stop.asked() && !matches!(measured, Ok(Some(_))) {
+        if stop.asked() && measured.is_err() {
             break;
         }
         let seconds = Number::new((monotonic_ns() - began) as f64 / 1e9);
         let (value, trips) = match measured {
-            Ok(Some(own)) => own,
-            Ok(None) => {
-                let why_invalid = Some("the cores changed state".to_owned());
-                test.repeats.push(Repeat { seconds, why_invalid, ..Repeat::default() });
+            Ok(own) => own,
+            Err(Missing::Discarded(why)) => {
+                test.repeats.push(Repeat { seconds, why_invalid: Some(why), ..Repeat::default() });
                 continue;
             }
             Err(Missing::Skipped(why)) => {
@@ -73,12 +72,12 @@ pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl
             }
             beside.made += usize::from(!matches!(measured, Err(Missing::Skipped(_))));
             match measured {
-                Ok(Some((theirs, theirs_trips))) if one_state(trips, theirs_trips) => {
+                Ok((theirs, theirs_trips)) if one_state(trips, theirs_trips) => {
                     beside.rounds.push((value.into(), theirs.value.into()));
                     beside.variants.extend(theirs.variant);
                     beside.missing = None;
                 }
-                Ok(_) => test.counters.add(None, "discarded", 1),
+                Ok(_) | Err(Missing::Discarded(_)) => test.counters.add(None, "discarded", 1),
                 Err(why) => beside.missing = Some(why),
             }
         }
@@ -143,26 +142,29 @@ impl Beside {
     }
 }
 
-/// Makes one measurement, with the round trips before and after; `None` if the cores changed state meanwhile, or a stop
-/// was requested.
+/// Makes one measurement, with the round trips before and after; discarded if the cores changed state meanwhile, or a
+/// stop was requested.
 fn figure<T: Send + 'static>(
     bench: &Bench,
     setting: &Setting,
     stop: &Stop,
     measure: impl FnOnce(&Setting) -> Result<T, Missing> + Send + 'static,
-) -> Result<Option<(T, Trips)>, Missing> {
+) -> Result<(T, Trips), Missing> {
     let (two_cores, own) = (bench.two_cores, setting.clone());
     let measure = move || {
         if !two_cores {
-            return Ok(Some((measure(&own)?, None)));
+            return Ok((measure(&own)?, None));
         }
         let probe = || round_trip(own.cores).ok_or_else(|| Missing::Skipped("two cores are needed".into()));
         let before = probe()?;
         let value = measure(&own)?;
         let round_trips = [before, probe()?];
-        Ok(same_state(&round_trips).then_some((value, Some(round_trips))))
+        if !same_state(&round_trips) {
+            return Err(Missing::Discarded("the cores changed state".into()));
+        }
+        Ok((value, Some(round_trips)))
     };
-    unless_stopped(stop, measure).unwrap_or(Ok(None))
+    unless_stopped(stop, measure).unwrap_or_else(|| Err(Missing::Discarded("a stop was requested".into())))
 }
 
 /// Runs a measurement on a thread of its own. When a stop is requested, the thread is left to end with the process:
@@ -269,6 +271,22 @@ mod tests {
         assert!(scripted.missing.as_ref().unwrap().starts_with("skipped: "), "{scripted:?}");
         assert_eq!((broken.missing.as_deref(), &all.test.failures[..]), (Some("no"), &["broken: no".to_owned()][..]));
         assert_eq!(all.test.counted().counted, 3);
+    }
+
+    /// Regression: a busy machine on which the paced datagrams came to 0.963 of a million a second failed a bench.
+    #[test]
+    fn what_is_discarded_does_not_count_and_fails_nothing() {
+        fn busy(_: &Setting) -> Result<f64, Missing> {
+            Err(Missing::Discarded("busy".into()))
+        }
+        const PEERS: &[Peer] = &[Peer { name: "p", how: How::Own(busy), wanted: None }];
+        let stop = Stop::new().unwrap();
+        let own = compare(&Bench { run: busy, ..bench(Unit::Pps, &[]) }, &setting(), &stop, |_| ()).test;
+        let whys: Vec<_> = own.repeats.iter().map(|repeat| (repeat.valid, repeat.why_invalid.as_deref())).collect();
+        assert_eq!((&whys[..], own.counted().counted), (&[(false, Some("busy")); 6][..], 0));
+        let beside = compare(&bench(Unit::Pps, PEERS), &setting(), &stop, |_| ());
+        assert!(own.failures.is_empty() && beside.test.failures.is_empty(), "{own:?} {beside:?}");
+        assert_eq!(beside.comparisons[0].rounds().unwrap().to_string(), "0 of 3");
     }
 
     #[test]
