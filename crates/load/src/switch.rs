@@ -1,10 +1,9 @@
 //! Runs a switch that other processes attach to: one thread, which forwards, admits new ports, and sleeps while there
 //! is nothing to do.
 
+use linerate_port::Sleeper;
 use linerate_port::switch::{Door, Switch};
-use linerate_port::{Interest, Sleep, Sleeper};
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
-use std::os::fd::AsFd;
 
 /// Time limit for published frames to be forwarded when the switch is told to stop, nanoseconds.
 const FLUSH_NS: u64 = 200_000_000;
@@ -65,20 +64,11 @@ impl Machine for Running<'_> {
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(&mut Knocks(&self.job.door));
+        visit(&mut &self.job.door);
         self.job.switch.waits_for(visit);
     }
 
     fn stop(&mut self, now: u64) {
         self.patience.get_or_insert(now + FLUSH_NS);
-    }
-}
-
-/// The door, as an object to sleep on.
-struct Knocks<'a>(&'a Door);
-
-impl Sleeper for Knocks<'_> {
-    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        self.0.is_quiet().then(|| Sleep::on(self.0.as_fd(), Interest::Readable))
     }
 }

@@ -1,6 +1,7 @@
 //! Conditions that end a thread's sleep.
 
-use std::os::fd::BorrowedFd;
+use linerate_ring::Bell;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
 /// Event to wait for on a descriptor.
@@ -17,6 +18,10 @@ pub enum Interest {
 pub struct Sleep<'a> {
     /// A descriptor to sleep on.
     pub on: Option<(BorrowedFd<'a>, Interest)>,
+    /// Number of the open file behind the descriptor ([`linerate_ring::next_id`]). Whoever gives one promises that the
+    /// descriptor and the number, both the same as before, are the same open file, never closed in between: then what a
+    /// thread has told the kernel of it still holds. A descriptor alone says nothing: closed, it is given again.
+    pub file: Option<u64>,
     /// Time at which there is work even without an event (a wire's rate, a delay, a capture's pace).
     pub until: Option<Instant>,
 }
@@ -25,7 +30,13 @@ impl<'a> Sleep<'a> {
     /// Sleep until a descriptor is ready.
     #[must_use]
     pub fn on(fd: BorrowedFd<'a>, interest: Interest) -> Self {
-        Self { on: Some((fd, interest)), until: None }
+        Self { on: Some((fd, interest)), ..Self::default() }
+    }
+
+    /// Sleep until a bell is rung.
+    #[must_use]
+    pub fn on_bell(bell: &'a Bell) -> Self {
+        Self { file: Some(bell.id()), ..Self::on(bell.as_fd(), Interest::Readable) }
     }
 
     /// Limits the sleep to this time, if there is one.

@@ -4,6 +4,7 @@
 //! fences, then looks at `asleep`. Both fences are sequentially consistent, so at least one of the two sees the
 //! other's store, and no wake-up is lost (Dekker's argument; the loom test explores it).
 
+use crate::claim::next_id;
 use crate::cursor::Counter;
 use crate::sys::closing::Foreign;
 use crate::sys::{self, doorbell};
@@ -14,7 +15,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Wakes one sleeper; cheap to clone. Ringing and clearing never block, whatever another process does to its end.
 #[derive(Clone, Debug)]
-pub struct Bell(Arc<Kind>);
+pub struct Bell(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: u64,
+    kind: Kind,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -27,14 +34,25 @@ enum Kind {
 }
 
 impl Bell {
+    fn of(kind: Kind) -> Self {
+        Self(Arc::new(Inner { id: next_id(), kind }))
+    }
+
+    /// Number of the bell's descriptor, of no other in this process, before or after it: while the number is the same, so
+    /// is the open file behind the descriptor.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
     /// Makes a bell for a sleeper that only this process wakes.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(Arc::new(Kind::Within(sys::event()?))))
+        Ok(Self::of(Kind::Within(sys::event()?)))
     }
 
     /// Makes a bell for a sleeper that another process may wake, too.
     pub fn between() -> io::Result<Self> {
-        Ok(Self(Arc::new(Kind::Near(doorbell::Inbox::new()?))))
+        Ok(Self::of(Kind::Near(doorbell::Inbox::new()?)))
     }
 
     /// A descriptor with which another process rings from now on; a descriptor handed over before rings no more.
@@ -42,7 +60,7 @@ impl Bell {
     /// # Errors
     /// Errors of the kernel; `Unsupported` for a bell not made by [`Bell::between`].
     pub fn hand_over(&self) -> io::Result<OwnedFd> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Near(inbox) => inbox.hand_over(),
             Kind::Within(_) | Kind::Far(_) => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -54,7 +72,7 @@ impl Bell {
     /// Errors of the kernel.
     pub fn apart() -> io::Result<(Self, OwnedFd)> {
         let (far, near) = doorbell::pair()?;
-        Ok((Self(Arc::new(Kind::Far(far))), near))
+        Ok((Self::of(Kind::Far(far)), near))
     }
 
     /// Lets another process ring by the other end of this descriptor, which it made; a descriptor used before rings no
@@ -64,7 +82,7 @@ impl Bell {
     /// Errors of the kernel; `InvalidData` for a descriptor of another kind; `Unsupported` for a bell not made by
     /// [`Bell::between`].
     pub fn take_over(&self, fd: Foreign) -> io::Result<()> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Near(inbox) => inbox.take_over(fd),
             Kind::Within(_) | Kind::Far(_) => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -72,7 +90,7 @@ impl Bell {
 
     /// Lets no other process wake this sleeper, until the next [`Bell::hand_over`] or [`Bell::take_over`].
     pub fn detach(&self) {
-        if let Kind::Near(inbox) = &*self.0 {
+        if let Kind::Near(inbox) = &self.0.kind {
             inbox.detach();
         }
     }
@@ -83,12 +101,12 @@ impl Bell {
     /// `InvalidData` for a descriptor of another kind: ringing it could block.
     pub fn from_fd(fd: Foreign) -> io::Result<Self> {
         doorbell::check_handed(&fd)?;
-        Ok(Self(Arc::new(Kind::Far(fd))))
+        Ok(Self::of(Kind::Far(fd)))
     }
 
     /// Wakes the sleeper, now or when it goes to sleep.
     pub fn ring(&self) {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Within(event) => sys::signal(event),
             Kind::Near(inbox) => inbox.ring(),
             Kind::Far(socket) => doorbell::ring(socket),
@@ -97,7 +115,7 @@ impl Bell {
 
     /// Discards wake-ups that were delivered.
     pub fn clear(&self) {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Within(event) => sys::clear(event),
             Kind::Near(inbox) => inbox.clear(),
             // No sleeper in this process.
@@ -108,7 +126,7 @@ impl Bell {
 
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Within(event) => event.as_fd(),
             Kind::Near(inbox) => inbox.as_fd(),
             Kind::Far(socket) => socket.as_fd(),

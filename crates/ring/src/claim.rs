@@ -39,8 +39,9 @@ impl Drop for Claim {
     }
 }
 
-/// Identifier not used before in this process; never 0.
-pub(crate) fn next_id() -> u64 {
+/// Number that no other call returns in this process; never 0.
+#[must_use]
+pub fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Relaxed)
 }

@@ -35,6 +35,7 @@ mod tx;
 
 pub use bell::Bell;
 pub use cell::{Meta, SlotCell, SlotWord};
+pub use claim::next_id;
 pub use error::{BadSlot, RegionError};
 pub use frame::Frame;
 pub use gather::Gathered;

@@ -1,6 +1,7 @@
 //! Requests to stop, by a signal or by another thread.
 
 use crate::sys::{signal, time};
+use linerate_port::Sleep;
 use linerate_ring::Bell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -44,6 +45,13 @@ impl Stop {
     #[must_use]
     pub fn signal(&self) -> Option<u8> {
         self.0.why.load(Acquire).checked_sub(1).filter(|signal| *signal > 0)
+    }
+}
+
+impl Stop {
+    /// Condition of a sleep that the stop ends.
+    pub(crate) fn sleep(&self) -> Sleep<'_> {
+        Sleep::on_bell(&self.0.bell)
     }
 }
 

@@ -8,9 +8,8 @@
 use crate::clock::Clock;
 use crate::machine::Machine;
 use crate::signal::Stop;
-use crate::sys::poll::PollSet;
+use crate::sys::poll::{PollSet, readable};
 use crate::thread::cpus;
-use linerate_port::Interest;
 use linerate_port::saturating_ns;
 use std::fmt;
 use std::os::fd::AsFd;
@@ -58,7 +57,7 @@ const SPIN_NS: u64 = 50_000;
 /// Lateness of a sleep's end by default (timer slack), in ns; a thread that may spin wakes so much earlier and spins
 /// the rest.
 const SLACK_NS: u64 = 60_000;
-/// Poll interval of a queue that has no descriptor to sleep on, in ns.
+/// Poll interval of a queue that has no descriptor to sleep on, or one that the system refuses to watch, in ns.
 const BLIND_NS: u64 = 100_000;
 /// Empty polls after which a spinning thread yields its core, if there are as many spinning threads as cores.
 const YIELD_EVERY: u32 = 64;
@@ -134,21 +133,22 @@ impl Waiter {
     }
 
     fn sleep<M: Machine + ?Sized>(&mut self, machine: &mut M, now: u64, deadline: Option<u64>, stop: Option<&Stop>) {
-        self.set.clear();
-        if let Some(stop) = stop {
-            self.set.add(stop.as_fd(), Interest::Readable);
-        }
         let set = &mut self.set;
+        set.begin();
+        if let Some(stop) = stop {
+            set.add(&stop.sleep());
+        }
         let (mut nothing, mut blind, mut due) = (true, false, None);
         machine.waits_for(&mut |queue| match queue.fall_asleep() {
             Some(sleep) => {
-                let watched = sleep.on.is_some_and(|(fd, interest)| set.add(fd, interest));
-                blind |= !watched && sleep.until.is_none();
+                blind |= !set.add(&sleep) && sleep.until.is_none();
                 due = [due, sleep.until].into_iter().flatten().min();
             }
             None => nothing = false,
         });
         if nothing {
+            // What the system refuses to watch is looked at now and then.
+            blind |= !self.set.watch();
             let early = if self.mode == WaitMode::Adaptive { SLACK_NS } else { 0 };
             let due = due.map(|at| now + saturating_ns(at.saturating_duration_since(Instant::now())));
             let blind = blind.then_some(now + BLIND_NS);
@@ -170,17 +170,13 @@ impl Drop for Waiter {
 
 /// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but at most until one of the stops is requested.
 pub fn pause(stops: &[&Stop], until: Option<u64>) {
-    let mut set = PollSet::new();
+    let fds: Vec<_> = stops.iter().map(|stop| stop.as_fd()).collect();
     while !stops.iter().any(|stop| stop.asked()) {
         let now = crate::monotonic_ns();
         if until.is_some_and(|at| at <= now) {
             return;
         }
-        set.clear();
-        for stop in stops {
-            set.add(stop.as_fd(), Interest::Readable);
-        }
-        set.sleep(until.map(|at| Duration::from_nanos(at - now)));
+        readable(&fds, until.map(|at| Duration::from_nanos(at - now)));
     }
 }
 

@@ -12,7 +12,7 @@ use linerate_load::ports::{self, Links, Loops, forwarded};
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
 use linerate_port::switch::{Direction, Door, Policy, Switch};
-use linerate_rt::WaitMode;
+use linerate_rt::{WaitMode, raise_descriptors};
 use std::io::IsTerminal;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
@@ -110,6 +110,8 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);
+    // If that fails, the limit is what it was, and guests beyond it are told.
+    let _ = raise_descriptors();
     let door = Door::open(&arguments.name, guests)?;
     let mut switch = Switch::new();
     switch.hold_addresses(hold);

@@ -6,9 +6,8 @@ use super::wire::Wire;
 use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
 use crate::queue::{RxEngine, TxEngine};
-use crate::sleep::{Interest, Sleep, Sleeper};
+use crate::sleep::{Sleep, Sleeper};
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -140,7 +139,7 @@ impl Sleeper for CableTx {
         self.near.clear();
         let sleeps = self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep());
         let until = self.hold.due().or_else(|| self.wire.as_ref().map(Wire::free));
-        sleeps.then(|| Sleep::on(self.near.as_fd(), Interest::Readable).until(until))
+        sleeps.then(|| Sleep::on_bell(&self.near).until(until))
     }
 
     fn wake_up(&mut self) {
@@ -311,7 +310,7 @@ impl Sleeper for CableRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.near.clear();
         let sleeps = self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep());
-        sleeps.then(|| Sleep::on(self.near.as_fd(), Interest::Readable))
+        sleeps.then(|| Sleep::on_bell(&self.near))
     }
 
     fn wake_up(&mut self) {

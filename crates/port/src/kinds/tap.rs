@@ -286,7 +286,7 @@ impl TxEngine for TapTx {
 impl Sleeper for TapTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let on = self.again.is_none().then(|| (self.queue.as_fd(), Interest::Writable));
-        Some(Sleep { on, until: self.again })
+        Some(Sleep { on, until: self.again, ..Sleep::default() })
     }
 }
 

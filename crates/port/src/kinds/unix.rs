@@ -289,7 +289,7 @@ impl Sleeper for UnixTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let on = self.again.is_none().then(|| (self.end.socket.as_fd(), Interest::Writable));
         let until = self.again.or_else(|| (self.end.link() == Link::Down).then(|| self.end.due()));
-        Some(Sleep { on, until })
+        Some(Sleep { on, until, ..Sleep::default() })
     }
 }
 

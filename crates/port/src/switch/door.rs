@@ -16,10 +16,11 @@ use crate::cable::{
 use crate::class::priorities_of;
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
+use crate::sleep::{Sleep, Sleeper};
 use crate::sys::seqpacket as socket;
 use linerate_ring::{Bell, Foreign};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -159,12 +160,6 @@ impl Door {
         any
     }
 
-    /// Checks before a sleep: false if a port has arrived meanwhile.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        !self.shared.any.load(Acquire)
-    }
-
     /// Counters of connection attempts.
     #[must_use]
     pub fn counters(&self) -> DoorCounters {
@@ -177,10 +172,13 @@ impl Door {
     }
 }
 
-/// Readable when a port has arrived.
-impl AsFd for Door {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.shared.arrivals.as_fd()
+/// Ends a sleep when a port has arrived.
+impl Sleeper for &Door {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        // Cleared before the look: a ring that came late for a port already taken over would end every further sleep.
+        // The acquire pairs with the release in `pair`, which rings after it: the port is seen, or its ring ends the sleep.
+        self.shared.arrivals.clear();
+        (!self.shared.any.load(Acquire)).then(|| Sleep::on_bell(&self.shared.arrivals))
     }
 }
 

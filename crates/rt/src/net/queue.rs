@@ -9,11 +9,10 @@ use super::mailbox::Mailbox;
 use crate::line::{Arrivals, Line};
 use crate::machine::Sleeper;
 use linerate_nic::{Control, NicTx};
-use linerate_port::{Interest, Link, Sleep};
+use linerate_port::{Link, Sleep};
 use linerate_ring::{Bell, Frame, Meta};
 use linerate_stack::{BindError, Transmit, UdpId};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A queue of a running host, shared by its thread and the host's users.
@@ -263,7 +262,7 @@ struct Wake<'a>(&'a Bell);
 
 impl Sleeper for Wake<'_> {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        Some(Sleep::on(self.0.as_fd(), Interest::Readable))
+        Some(Sleep::on_bell(self.0))
     }
 
     fn wake_up(&mut self) {
@@ -294,7 +293,9 @@ mod tests {
         queue.bell.clear();
         let rung = || {
             let (mut set, limit, began) = (PollSet::new(), Duration::from_millis(200), Instant::now());
-            set.add(queue.bell.as_fd(), Interest::Readable);
+            set.begin();
+            set.add(&Sleep::on_bell(&queue.bell));
+            assert!(set.watch());
             set.sleep(Some(limit));
             began.elapsed() < limit
         };

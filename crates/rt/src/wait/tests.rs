@@ -123,3 +123,5 @@ fn a_pause_ends_at_its_time_or_when_asked() {
     stop.ask(0);
     pause(&[&Stop::new().unwrap(), &stop], None);
 }
+
+mod many;

@@ -5,8 +5,8 @@ mod node;
 use super::{Ended, Engine, Failure, Opened, Request, Shape};
 use crate::xdd::sys;
 use linerate_block::{BackendError, Buffer, Operation, Tag};
+use linerate_port::Sleep;
 use linerate_port::path::from_text;
-use linerate_port::{Interest, Sleep};
 use linerate_ring::Bell;
 use linerate_rt::Sleeper;
 use linerate_wire::scsi::{Sense, SenseKey};
@@ -14,7 +14,6 @@ pub use node::Generic;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -212,7 +211,7 @@ impl Sleeper for Sg {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         // Cleared before the last check: an operation that ends after the check rings again.
         self.common.bell.clear();
-        (self.common.ended.load(Acquire) == 0).then(|| Sleep::on(self.common.bell.as_fd(), Interest::Readable))
+        (self.common.ended.load(Acquire) == 0).then(|| Sleep::on_bell(&self.common.bell))
     }
 }
 

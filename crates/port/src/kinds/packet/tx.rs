@@ -101,6 +101,6 @@ impl Sleeper for PacketTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let socket = if self.asked { &self.asking } else { &self.plain };
         let on = self.again.is_none().then(|| (socket.as_fd(), Interest::Writable));
-        Some(Sleep { on, until: self.again })
+        Some(Sleep { on, until: self.again, ..Sleep::default() })
     }
 }

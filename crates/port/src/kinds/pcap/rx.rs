@@ -128,6 +128,10 @@ impl Sleeper for PcapRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let State { due: until, dry, over, .. } = self.state;
         let on = dry.then(|| (self.reader.source().as_fd(), Interest::Readable));
-        (over || dry || until.is_some_and(|due| due > Instant::now())).then_some(Sleep { on, until })
+        (over || dry || until.is_some_and(|due| due > Instant::now())).then_some(Sleep {
+            on,
+            until,
+            ..Sleep::default()
+        })
     }
 }

@@ -74,6 +74,6 @@ impl TxEngine for PcapTx {
 impl Sleeper for PcapTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let on = self.writer.out.has_waiting().then(|| (self.writer.as_fd(), Interest::Writable));
-        Some(Sleep { on, until: None })
+        Some(Sleep { on, until: None, ..Sleep::default() })
     }
 }

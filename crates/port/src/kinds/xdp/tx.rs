@@ -358,6 +358,6 @@ impl Sleeper for XdpTx {
         // The kernel reports the socket writable when it has read half of the ring, and does not report completions.
         let half = u32::try_from(self.state.len() / 2).unwrap_or(0);
         let on = (self.tx.unread() > half).then(|| (self.socket.xsk.as_fd(), Interest::Writable));
-        Some(Sleep { on, until: (self.done != self.taken).then(|| Instant::now() + LOOK_AGAIN) })
+        Some(Sleep { on, until: (self.done != self.taken).then(|| Instant::now() + LOOK_AGAIN), ..Sleep::default() })
     }
 }
