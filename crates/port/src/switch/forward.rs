@@ -4,6 +4,7 @@
 //! and where both rings are in one region of this process, buffers are exchanged, not copied. All others (chains,
 //! metadata, several destinations, changes of tags) go frame by frame through a buffer.
 
+use super::flood::{Flooded, is_flood};
 use super::inlet::{Inlet, Part};
 use super::member::{Member, SourceState};
 use super::rewrite::{Whole, retag};
@@ -16,11 +17,12 @@ use crate::counters::{DropReason, Drops};
 use crate::finish::Put;
 use linerate_ring::{Alike, flags};
 use linerate_wire::{Priority, VlanTag};
+use std::time::Instant;
 
 /// Longest frame: a super-frame of 64 KiB with its headers and tags.
-const LONGEST: usize = 65_536 + 64;
+pub(super) const LONGEST: usize = 65_536 + 64;
 /// Every bit of the first 16 bytes' second word but the two bytes behind the Ethertype.
-const UNTAGGED: u64 = !0xffff;
+pub(super) const UNTAGGED: u64 = !0xffff;
 
 /// Addresses, Ethertype and tag from a frame's first 16 bytes.
 #[derive(Clone, Copy)]
@@ -40,27 +42,27 @@ impl Head {
     }
 
     #[inline]
-    fn priority(self) -> Priority {
+    pub(super) fn priority(self) -> Priority {
         VlanTag(self.tag.unwrap_or(0)).priority()
     }
 }
 
 /// Bytes of the two numbers.
 #[inline]
-fn sixteen(first: u64, second: u64) -> [u8; 16] {
+pub(super) fn sixteen(first: u64, second: u64) -> [u8; 16] {
     (u128::from(first) << 64 | u128::from(second)).to_be_bytes()
 }
 
 /// True if an address is a group address.
 #[inline]
-fn is_group(mac: u64) -> bool {
+pub(super) fn is_group(mac: u64) -> bool {
     mac >> 40 & 1 == 1
 }
 
 /// True if an address is one of 01-80-C2-00-00-00 to 0F, which are for the neighbour on the link: spanning tree, PAUSE,
 /// LACP, 802.1X, LLDP (IEEE 802.1Q-2022, table 8-1).
 #[inline]
-fn is_reserved(mac: u64) -> bool {
+pub(super) fn is_reserved(mac: u64) -> bool {
     mac >> 4 == 0x0180_c200_0000 >> 4
 }
 
@@ -98,7 +100,7 @@ impl Switch {
         let n = inlet.len();
         let before = *self.count_mut(from);
         let mut i = 0;
-        state.waits_for = None;
+        (state.waits_for, state.deferred) = (None, false);
         while i < n {
             let (first, second, slot) = match inlet.part(i) {
                 Part::Frame(frame, slot) => (frame.read_u64(0), frame.read_u64(8), slot),
@@ -115,15 +117,24 @@ impl Switch {
             }
             if slot & (flags::MOREFRAG | flags::META) == 0
                 && let (Some(first), Some(second)) = (first, second)
-                && let Some(way) = self.way(from, Head::new(first, second))
             {
-                let done = self.run(from, state, inlet, i, &way, (first, second));
-                if done > 0 {
-                    i += done;
-                    continue;
+                if let Some(way) = self.way(from, Head::new(first, second)) {
+                    let done = self.run(from, state, inlet, i, &way, (first, second));
+                    if done > 0 {
+                        i += done;
+                        continue;
+                    }
+                    if state.waits_for.is_some() {
+                        break;
+                    }
                 }
-                if state.waits_for.is_some() {
-                    break;
+                match self.flood(from, state, inlet, i, (first, second)) {
+                    Flooded::Done(slots) => {
+                        i += slots;
+                        continue;
+                    }
+                    Flooded::Later => break,
+                    Flooded::No => {}
                 }
             }
             match self.single(from, state, inlet, i) {
@@ -161,7 +172,7 @@ impl Switch {
 
     /// Learns the port of a frame's source address, if it has one; false if that is held at another port.
     #[inline]
-    fn learn(&mut self, from: PortId, mac: u64, vid: u16) -> bool {
+    pub(super) fn learn(&mut self, from: PortId, mac: u64, vid: u16) -> bool {
         is_group(mac) || mac == 0 || self.table.learn(Key::new(mac, vid), from)
     }
 
@@ -194,6 +205,7 @@ impl Switch {
         (first, second): (u64, u64),
     ) -> u32 {
         let n = inlet.len() - i;
+        self.touch(way.to);
         let Some(member) = self.members[usize::from(way.to)].as_mut() else { return 0 };
         let (queue, pauses, keep) =
             (member.queue_of(way.priority), member.pauses(way.priority), member.keeps_room(way.priority));
@@ -339,7 +351,9 @@ impl Switch {
         }
         self.watch(from, &mut targets);
         let there = targets.iter().any(|target| !target.watches);
-        let go = there && !self.must_wait(&targets, whole.len(), head.priority(), state);
+        let floods = is_flood(&targets);
+        state.deferred = floods && !self.share.admits(from, self.now);
+        let go = there && !state.deferred && !self.must_wait(&targets, whole.len(), head.priority(), state);
         if !there {
             self.refuse(from, DropReason::NoReceiver);
         }
@@ -349,9 +363,13 @@ impl Switch {
             count.received_bytes += whole.len() as u64;
             count.copies += targets.len() as u64;
             count.flooded += u64::from(known.is_none() && spread == Spread::All);
+            let began = floods.then(Instant::now);
             for target in &targets {
                 let more = self.put(target, whole, head);
                 self.count_mut(from).copies += more;
+            }
+            if let Some(began) = began {
+                self.share.flooded(1, began);
             }
         }
         self.targets = targets;
@@ -361,7 +379,14 @@ impl Switch {
     }
 
     /// Collects the receivers of a frame, and the form in which each gets it.
-    fn collect(&self, from: PortId, known: Option<PortId>, vid: u16, tag: Option<u16>, targets: &mut Vec<Target>) {
+    pub(super) fn collect(
+        &self,
+        from: PortId,
+        known: Option<PortId>,
+        vid: u16,
+        tag: Option<u16>,
+        targets: &mut Vec<Target>,
+    ) {
         targets.clear();
         let leave = |member: &Member| member.policy.vlans.leave(vid, tag);
         for (to, member) in self.others(from) {
@@ -373,7 +398,7 @@ impl Switch {
     }
 
     /// Adds the monitors that see a frame of these receivers.
-    fn watch(&self, from: PortId, targets: &mut Vec<Target>) {
+    pub(super) fn watch(&self, from: PortId, targets: &mut Vec<Target>) {
         let watchers = |targets: &mut Vec<Target>, list: &[PortId]| {
             targets.extend(list.iter().map(|to| Target { to: *to, leave: Leave::AsItCame, watches: true }));
         };
@@ -394,6 +419,7 @@ impl Switch {
         let mut real = targets.iter().filter(|target| !target.watches);
         let (Some(one), None) = (real.next(), real.next()) else { return false };
         let now = self.now;
+        self.touch(one.to);
         let Some(member) = self.members[usize::from(one.to)].as_mut() else { return false };
         if !member.pauses(priority) {
             return false;
@@ -414,6 +440,7 @@ impl Switch {
     /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that there are to
     /// be besides, if it is a super-frame.
     pub(super) fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
+        self.touch(target.to);
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 0 };
         let priority = head.priority();
         let put = member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed);

@@ -10,6 +10,7 @@ use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
 use linerate_wire::Priority;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 
 /// Capabilities of a program's port: between programs, what a frame's metadata asks for stays asked.
@@ -106,6 +107,10 @@ impl PortCounters {
 pub(super) struct Source {
     pub(super) rx: RxQueue,
     pub(super) state: SourceState,
+    /// Its descriptor, if it is parked.
+    pub(super) parked: Option<RawFd>,
+    /// Time in ns since which it is idle.
+    pub(super) since: u64,
 }
 
 /// State of a receive queue between batches.
@@ -115,6 +120,8 @@ pub(super) struct SourceState {
     pub(super) refusing: bool,
     /// The port and queue in which its next frame waits for room.
     pub(super) waits_for: Option<(PortId, usize)>,
+    /// Its next frame is for several ports, and waits for its share of the switch's time.
+    pub(super) deferred: bool,
 }
 
 /// One transmit queue: the output queue of one or more priorities.
@@ -192,6 +199,10 @@ pub(super) struct Member {
     pub(super) life: Option<Arc<Side>>,
     /// Number of drops that have been reported to its user.
     pub(super) told: u64,
+    /// Turns visit it.
+    pub(super) awake: bool,
+    /// Something was put into its rings since the last flush.
+    pub(super) touched: bool,
     /// Port that has to live as long as its queues.
     pub(super) _keep: Option<Port>,
 }
@@ -217,7 +228,7 @@ impl Member {
     /// True if the other end is gone and all frames that it had sent are read.
     pub(super) fn is_gone(&self) -> bool {
         self.life.as_ref().is_some_and(|side| side.link() == Link::Down)
-            && self.sources.iter().all(|source| source.rx.ring.available() == 0)
+            && self.sources.iter().all(|source| source.parked.is_none() && source.rx.ring.available() == 0)
     }
 
     /// Reports to its user, through its first queue, the drops on the way to it.
@@ -287,7 +298,7 @@ impl Outlet {
 }
 
 impl Source {
-    pub(super) fn new(rx: RxQueue) -> Self {
-        Self { rx, state: SourceState::default() }
+    pub(super) fn new(rx: RxQueue, now: u64) -> Self {
+        Self { rx, state: SourceState::default(), parked: None, since: now }
     }
 }

@@ -17,6 +17,7 @@
 //! another for it at once.
 
 mod door;
+mod flood;
 mod forward;
 mod grant;
 mod groups;
@@ -26,6 +27,7 @@ mod inlet;
 mod ledger;
 mod member;
 mod own;
+mod parked;
 mod portset;
 mod probe;
 mod querier;
@@ -33,6 +35,7 @@ mod rewrite;
 mod show;
 mod snoop;
 mod table;
+mod turn;
 mod vale;
 mod vlan;
 mod within;
@@ -47,18 +50,17 @@ pub(crate) use vale::{KIND, meets_within};
 pub use vlan::Vlans;
 
 use crate::cable::Side;
-use crate::counters::DropReason;
 use crate::error::{Cause, OpenError};
 use crate::finish::Finisher;
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
-use crate::sleep::Sleeper;
+use flood::{Flock, Share};
 use forward::{Passed, Target};
-use inlet::Received;
 use ledger::Retired;
 use member::{Member, Outlet, Source};
 use own::Own;
+use parked::Parked;
 use rewrite::Whole;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -105,6 +107,17 @@ pub struct Switch {
     members: Vec<Option<Member>>,
     /// Attached ports, in order.
     live: Vec<PortId>,
+    /// Those of them that turns visit, in order: those with a queue that is not parked, or without queues.
+    awake: Vec<PortId>,
+    parked: Parked,
+    /// A port has left the awake ones in this turn.
+    parks: bool,
+    /// The last turn forwarded frames.
+    worked: bool,
+    /// Ports into whose rings something was put since the last flush.
+    touched: Vec<PortId>,
+    share: Share,
+    flock: Flock,
     table: Table,
     mirrors: Vec<Mirror>,
     forwards_reserved: bool,
@@ -147,6 +160,13 @@ impl Switch {
         Self {
             members: Vec::new(),
             live: Vec::new(),
+            awake: Vec::new(),
+            parked: Parked::default(),
+            parks: false,
+            worked: false,
+            touched: Vec::new(),
+            share: Share::default(),
+            flock: Flock::default(),
             table: Table::new(ADDRESSES, [secret(), secret()]),
             mirrors: Vec::new(),
             forwards_reserved: false,
@@ -196,7 +216,7 @@ impl Switch {
             policy: plug.policy,
             finisher: Finisher::new(plug.caps, plug.largest),
             largest: plug.largest,
-            sources: plug.rx.into_iter().map(Source::new).collect(),
+            sources: plug.rx.into_iter().map(|rx| Source::new(rx, self.now)).collect(),
             outlets: plug.tx.into_iter().map(Outlet::new).collect(),
             monitor: false,
             blocked: None,
@@ -205,10 +225,14 @@ impl Switch {
             copy_out: Vec::new(),
             count: PortCounters::default(),
             told: 0,
+            awake: true,
+            touched: false,
             life: plug.life,
             _keep: plug.keep,
         });
         self.own.changed(id, false);
+        let at = self.awake.partition_point(|awake| *awake < id);
+        self.awake.insert(at, id);
         self.rewire();
         Ok(id)
     }
@@ -233,6 +257,11 @@ impl Switch {
 
     fn remove(&mut self, id: PortId) {
         let Some(mut member) = self.members[usize::from(id)].take() else { return };
+        // While their descriptors are open.
+        member.sources.iter_mut().for_each(|source| self.parked.wake(source, self.now));
+        self.awake.retain(|awake| *awake != id);
+        self.touched.retain(|touched| *touched != id);
+        self.share.forget(id);
         // The last sync counts the frames that the other end took.
         member.outlets.iter_mut().for_each(|outlet| outlet.tx.sync());
         self.retired.add(&member);
@@ -279,84 +308,9 @@ impl Switch {
         }
     }
 
-    /// Forwards the frames that have arrived, queue by queue; true if there were any. `now`: monotonic, in ns.
-    pub fn poll(&mut self, now: u64) -> bool {
-        self.begin(now);
-        self.tend();
-        let mut worked = false;
-        for at in 0..self.live.len() {
-            let from = self.live[at];
-            let Some(member) = self.members[usize::from(from)].as_mut() else { continue };
-            let mut sources = std::mem::take(&mut member.sources);
-            let parted = member.life.as_ref().is_some_and(|side| side.link() == Link::Down);
-            for Source { rx, state } in &mut sources {
-                rx.sync();
-                if rx.ring.available() == 0 {
-                    continue;
-                }
-                let most = rx.ring.slots() - 1;
-                let mut inlet = Received { batch: rx.ring.batch(BURST), most };
-                let slots = self.pass(from, state, &mut inlet).slots;
-                // A frame whose end will never come.
-                let rest = parted && slots == 0 && state.waits_for.is_none();
-                let done = if rest { inlet.batch.len() } else { slots };
-                inlet.batch.release(done);
-                if rest {
-                    self.count_mut(from).refused.add(DropReason::PeerDied, 1);
-                }
-                worked |= done > 0;
-            }
-            if let Some(member) = self.members[usize::from(from)].as_mut() {
-                member.sources = sources;
-            }
-        }
-        self.flush();
-        worked | self.reap()
-    }
-
     fn begin(&mut self, now: u64) {
         self.now = now;
         self.table.tick(tick_of(now));
-    }
-
-    /// Sends the frames put into transmit rings.
-    fn flush(&mut self) {
-        for id in &self.live {
-            let Some(member) = self.members[usize::from(*id)].as_mut() else { continue };
-            member.outlets.iter_mut().for_each(Outlet::flush);
-            member.tell_dropped();
-        }
-    }
-
-    /// Removes ports whose other end is gone; true if there were any.
-    fn reap(&mut self) -> bool {
-        let gone = |id: &PortId| self.members[usize::from(*id)].as_ref().is_some_and(Member::is_gone);
-        let Some(id) = self.live.iter().copied().find(gone) else { return false };
-        self.remove(id);
-        true
-    }
-
-    /// Visits all queues to wait for: instead of a queue whose next frame waits for room elsewhere, the queue without
-    /// room.
-    pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        let mut full = Vec::new();
-        for member in self.members.iter_mut().flatten() {
-            for Source { rx, state } in &mut member.sources {
-                match state.waits_for {
-                    None => visit(rx),
-                    Some(place) if !full.contains(&place) => full.push(place),
-                    Some(_) => {}
-                }
-            }
-        }
-        for (id, member) in self.members.iter_mut().enumerate() {
-            for (queue, outlet) in member.iter_mut().flat_map(|member| &mut member.outlets).enumerate() {
-                let waited_for = full.iter().any(|(port, q)| usize::from(*port) == id && *q == queue);
-                if waited_for || outlet.tx.ring.pending() > 0 {
-                    visit(&mut outlet.tx);
-                }
-            }
-        }
     }
 
     /// Names of the attached ports, and the states of their links; not of those that other processes have taken, which go

@@ -148,6 +148,8 @@ impl Switch {
             if !guard.wants(id) {
                 continue;
             }
+            // Its ring is asked for room, and so has to be flushed.
+            self.touch(id);
             let room = self.members[usize::from(id)].as_mut().and_then(|member| {
                 let queue = member.queue_of(linerate_wire::Priority::default());
                 Some(member.outlets.get_mut(queue)?.room(1, false))

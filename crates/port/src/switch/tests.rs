@@ -1,10 +1,13 @@
 //! The switch with its ports in one process: destinations of frames, and the accounting of each.
 
+mod flood;
 mod groups;
 mod loops;
+mod parked;
 mod slots;
 
 use super::*;
+use crate::counters::DropReason;
 use crate::open::open_all;
 use linerate_ring::flags;
 

@@ -4,6 +4,7 @@
 pub(crate) mod block_ring;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
+pub(crate) mod ready;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;
