@@ -3,7 +3,7 @@
 use std::io;
 
 /// Raises the number of descriptors that this process may have to the most that it may take by itself; returns that
-/// number. A usual default is 1024, of which a switch takes nine for each port of another process; the low default is for
+/// number. A usual default is 1024, of which a switch takes eleven for each port of another process; the low default is for
 /// programs that wait with `select`, which nothing here does.
 ///
 /// # Errors

@@ -120,3 +120,45 @@ impl ReadySet {
         got
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ring::Bell;
+
+    #[test]
+    fn a_descriptor_reports_once_whenever_it_became_readable() {
+        let (set, bell, mut tokens) = (ReadySet::new().unwrap(), Bell::new().unwrap(), [0; REPORTS]);
+        let fd = set.arm(bell.as_fd(), 7).unwrap();
+        assert!(set.take(&mut tokens) == 0 && set.arm(bell.as_fd(), 8).is_err(), "it is in the set");
+        bell.ring();
+        assert_eq!((set.take(&mut tokens), tokens[0], set.take(&mut tokens)), (1, 7, 0));
+        set.disarm(fd);
+        // Rung before.
+        set.arm(bell.as_fd(), 9).unwrap();
+        assert_eq!((set.take(&mut tokens), tokens[0]), (1, 9));
+        set.disarm(fd);
+        bell.clear();
+        set.arm(bell.as_fd(), 10).unwrap();
+        assert_eq!(set.take(&mut tokens), 0);
+        set.disarm(fd);
+        bell.ring();
+        assert_eq!(set.take(&mut tokens), 0, "it is not in the set");
+    }
+
+    /// Bells of other processes are sets themselves, and a thread's set watches this one: Linux allows 500 ways of two
+    /// steps from one file to its sleepers, and 100 of three.
+    #[test]
+    fn a_set_of_many_bells_of_other_processes_can_be_slept_on() {
+        let (set, outer, mut tokens) = (ReadySet::new().unwrap(), ReadySet::new().unwrap(), [0; REPORTS]);
+        let bells: Vec<Bell> = (0..150).map(|_| Bell::between().unwrap()).collect();
+        for (bell, token) in bells.iter().zip(0..) {
+            set.arm(bell.as_fd(), token).unwrap();
+        }
+        outer.arm(set.as_fd(), 1).unwrap();
+        assert_eq!(outer.take(&mut tokens), 0);
+        bells[149].ring();
+        assert_eq!((outer.take(&mut tokens), tokens[0]), (1, 1));
+        assert_eq!((set.take(&mut tokens), tokens[0]), (1, 149));
+    }
+}

@@ -150,34 +150,27 @@ fn a_doorbell_is_rung_again_for_want_of_memory_alone() {
 mod set {
     use super::*;
     use std::os::fd::{AsRawFd, FromRawFd, RawFd};
-    use std::sync::OnceLock;
-
-    /// An eventfd of this process that is always readable, so that a set that watches it is readable too.
-    static LIT: OnceLock<OwnedFd> = OnceLock::new();
-
-    fn lit() -> io::Result<RawFd> {
-        if let Some(lit) = LIT.get() {
-            return Ok(lit.as_raw_fd());
-        }
-        // SAFETY: no pointers; the descriptor that comes back is new and ours.
-        let new = unsafe { OwnedFd::from_raw_fd(check(libc::eventfd(1, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?) };
-        Ok(LIT.get_or_init(|| new).as_raw_fd())
-    }
 
     /// An epoll instance: its own descriptor is readable while one of its members is.
+    ///
+    /// Of these members one is an eventfd that is always readable, which this process has the set watch or not. Each set
+    /// has one of its own: the kernel counts the ways from a file through sets that watch sets to those who sleep, and
+    /// allows 100 of three steps. One eventfd for all would be at the end of as many as there are bells.
     #[derive(Debug)]
     pub(super) struct Set {
         epoll: OwnedFd,
-        lit: RawFd,
+        lit: OwnedFd,
     }
 
     impl Set {
         pub(super) fn new() -> io::Result<Self> {
             // SAFETY: no pointers; the descriptor that comes back is new and ours.
             let epoll = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-            let set = Self { epoll, lit: lit()? };
+            // SAFETY: as above.
+            let lit = unsafe { OwnedFd::from_raw_fd(check(libc::eventfd(1, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?) };
+            let set = Self { epoll, lit };
             // Added at the start: adding needs kernel memory, which is limited for each user, and may fail.
-            set.control(libc::EPOLL_CTL_ADD, set.lit, 0)?;
+            set.control(libc::EPOLL_CTL_ADD, set.lit.as_raw_fd(), 0)?;
             Ok(set)
         }
 
@@ -197,12 +190,12 @@ mod set {
 
         /// Makes the set readable. Cannot fail: it changes an existing entry.
         pub(super) fn light(&self) {
-            let _ = self.control(libc::EPOLL_CTL_MOD, self.lit, libc::EPOLLIN);
+            let _ = self.control(libc::EPOLL_CTL_MOD, self.lit.as_raw_fd(), libc::EPOLLIN);
         }
 
         /// Makes the set unreadable. Cannot fail either.
         pub(super) fn quench(&self) {
-            let _ = self.control(libc::EPOLL_CTL_MOD, self.lit, 0);
+            let _ = self.control(libc::EPOLL_CTL_MOD, self.lit.as_raw_fd(), 0);
         }
     }
 
