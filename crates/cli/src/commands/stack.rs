@@ -105,6 +105,7 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         vlan: arguments.vlan,
         software: arguments.no_offload,
         auto: arguments.addr.iter().any(|addr| matches!(addr, Address::Auto)),
+        ..Options::default()
     };
     let given: Vec<Cidr> = arguments.addr.iter().filter_map(Address::given).collect();
     let words: Option<Vec<String>> = arguments.nic.map(|words| words.into_iter().filter(|w| !w.is_empty()).collect());

@@ -74,6 +74,7 @@ impl Ip {
         let mut config = Config::new(MacAddr(settings.mac), random());
         config.mtu = settings.mtu;
         config.vlan = options.vlan;
+        config.neighbours = options.neighbours.unwrap_or(config.neighbours);
         let mut host = Host::new(&config)?;
         // Until its first turn tells it.
         host.set_carrier(false);

@@ -24,6 +24,8 @@ pub struct Options {
     pub software: bool,
     /// It gets IPv6 addresses, a default route and an MTU of routers ([`Host::set_auto`]).
     pub auto: bool,
+    /// Most neighbours at a time; 1024 if nothing is said.
+    pub neighbours: Option<usize>,
 }
 
 /// Why a host could not be set up.

@@ -35,6 +35,12 @@ impl Key {
         self.0 >> 32 == 0xffff
     }
 
+    /// The address as a number.
+    #[inline]
+    pub(crate) const fn bits(self) -> u128 {
+        self.0
+    }
+
     /// Key of a socket bound to all addresses of this one's family.
     #[inline]
     pub(crate) const fn any(self) -> Self {

@@ -16,14 +16,16 @@ pub struct Config {
     pub fills: Fills,
     /// Capacity of a socket's queue, in bytes.
     pub inbox: usize,
+    /// Most neighbours at a time; their table is made at the start.
+    pub neighbours: usize,
     /// Seed of all values that must not be predictable: ports, identifications, hashes.
     pub seed: u64,
 }
 
 impl Config {
-    /// Makes a configuration with an MTU of 1500, no tag, no offloads, and 208 KiB a socket.
+    /// Makes a configuration with an MTU of 1500, no tag, no offloads, 208 KiB a socket, and 1024 neighbours.
     #[must_use]
     pub fn new(mac: MacAddr, seed: u64) -> Self {
-        Self { mac, mtu: 1500, vlan: None, fills: Fills::default(), inbox: 212_992, seed }
+        Self { mac, mtu: 1500, vlan: None, fills: Fills::default(), inbox: 212_992, neighbours: 1024, seed }
     }
 }

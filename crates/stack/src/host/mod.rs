@@ -35,7 +35,7 @@ impl Host {
             return Err(ConfigError::Mac(config.mac));
         }
         let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true, carrier: true };
-        let link = Link::new(station, config.seed);
+        let link = Link::new(station, config.neighbours, config.seed);
         let udp = Udp::new(config.inbox, config.fills, config.seed);
         Ok(Self { ip: Ip::new(link, config.seed), udp, seed: config.seed })
     }

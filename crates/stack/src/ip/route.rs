@@ -1,10 +1,12 @@
 //! Routes: longest prefix match.
 
-use crate::address::Cidr;
+use crate::address::{Cidr, Key};
 use std::net::IpAddr;
 
-/// Most routes; a host has a handful.
-const MOST: usize = 1024;
+/// Most routes.
+const MOST: usize = 16_384;
+/// No route.
+const NONE: u32 = u32::MAX;
 
 /// A route to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,38 +17,87 @@ pub struct Route {
     pub via: Option<IpAddr>,
 }
 
-/// All routes, longest prefix first.
+/// All routes, in the order of their networks: IPv4 and IPv6 apart, by first address, an enclosing network before those
+/// that it encloses.
+///
+/// Two networks are apart or one is inside the other. So of all networks that hold an address, the longest prefix is
+/// found from the last one that begins at or before the address: that one, or the nearest that encloses it and holds the
+/// address. A search costs the logarithm of the number of routes, and the depth to which they are nested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Routes(Vec<Route>);
+pub(crate) struct Routes {
+    all: Vec<Route>,
+    /// Place of the nearest enclosing network, for each route.
+    within: Vec<u32>,
+}
+
+/// Place of a network in the order.
+fn order(to: &Cidr) -> (bool, u128, u8) {
+    (to.addr().is_ipv6(), Key::new(to.addr()).bits(), to.prefix())
+}
 
 impl Routes {
     /// Adds a route or replaces the one to the same network; false if there are too many.
     pub(crate) fn set(&mut self, route: Route) -> bool {
         let route = Route { to: route.to.network(), ..route };
-        self.remove(route.to);
-        if self.0.len() >= MOST {
-            return false;
+        match self.place(&route.to) {
+            Ok(at) => self.all[at] = route,
+            Err(_) if self.all.len() >= MOST => return false,
+            Err(at) => {
+                self.all.insert(at, route);
+                self.nest();
+            }
         }
-        let at = self.0.partition_point(|r| r.to.prefix() > route.to.prefix());
-        self.0.insert(at, route);
         true
     }
 
     /// Removes the route to a network; false if there was none.
     pub(crate) fn remove(&mut self, to: Cidr) -> bool {
-        let before = self.0.len();
-        self.0.retain(|r| r.to != to.network());
-        self.0.len() != before
+        let Ok(at) = self.place(&to.network()) else { return false };
+        self.all.remove(at);
+        self.nest();
+        true
+    }
+
+    fn place(&self, to: &Cidr) -> Result<usize, usize> {
+        self.all.binary_search_by_key(&order(to), |route| order(&route.to))
+    }
+
+    /// Finds for each route the nearest that encloses it.
+    fn nest(&mut self) {
+        self.within.clear();
+        let mut open = NONE;
+        for (at, route) in (0u32..).zip(&self.all) {
+            // The networks that enclose the one before, from inside: the first that encloses this one, too.
+            while let Some(outer) = self.all.get(open as usize)
+                && !outer.to.contains(route.to.addr())
+            {
+                open = self.within[open as usize];
+            }
+            self.within.push(open);
+            open = at;
+        }
     }
 
     /// The next hop towards an address.
     pub(crate) fn next_hop(&self, to: IpAddr) -> Option<IpAddr> {
-        let route = self.0.iter().find(|route| route.to.contains(to))?;
-        Some(route.via.unwrap_or(to))
+        let family = (to.is_ipv6(), Key::new(to).bits());
+        let after = self.all.partition_point(|route| {
+            let (v6, first, _) = order(&route.to);
+            (v6, first) <= family
+        });
+        let mut at = after.checked_sub(1)?;
+        while !self.all[at].to.contains(to) {
+            // The outermost network's place is none, which is beyond all of them.
+            at = self.within[at] as usize;
+            if at >= self.all.len() {
+                return None;
+            }
+        }
+        Some(self.all[at].via.unwrap_or(to))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
-        self.0.iter()
+        self.all.iter()
     }
 }
 
@@ -85,10 +136,51 @@ mod tests {
         assert_eq!(routes.next_hop([10, 9, 9, 9].into()), None);
     }
 
+    /// A scan of all routes is the model: networks nested in each other at random, of both versions, come and go.
+    #[test]
+    fn a_search_finds_what_a_scan_of_all_finds() {
+        let mut random = linerate_sum::SplitMix64::new(5);
+        let mut address = |v6: bool| -> IpAddr {
+            // Few different bits, at places all over the address, so that networks meet.
+            let bits = random.next_u64() & random.next_u64();
+            let wide = u128::from(bits) | u128::from(bits.rotate_left(17) & 0x8000_0011) << 96;
+            if v6 { IpAddr::V6(wide.into()) } else { IpAddr::V4(u32::try_from(bits >> 32).unwrap().into()) }
+        };
+        let (mut routes, mut model, mut draw) = (Routes::default(), Vec::<Route>::new(), 1u32);
+        for step in 0..4000 {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let v6 = draw >> 31 == 1;
+            let prefix = u8::try_from((draw >> 8) % if v6 { 129 } else { 33 }).unwrap();
+            let to = Cidr::new(address(v6), prefix).unwrap().network();
+            let known = model.iter().position(|route| route.to == to);
+            if step % 3 == 2 && !model.is_empty() {
+                let gone = model.swap_remove(draw as usize % model.len());
+                assert!(routes.remove(gone.to));
+            } else {
+                let route = Route { to, via: Some(address(v6)) };
+                assert!(routes.set(route));
+                match known {
+                    Some(at) => model[at] = route,
+                    None => model.push(route),
+                }
+            }
+            for v6 in [false, true] {
+                let to = address(v6);
+                let longest = model.iter().filter(|route| route.to.contains(to)).max_by_key(|route| route.to.prefix());
+                assert_eq!(routes.next_hop(to), longest.and_then(|route| route.via), "step {step}: {to}");
+            }
+        }
+        assert!(model.len() > 500);
+    }
+
     #[test]
     fn routes_are_bounded() {
         let mut routes = Routes::default();
-        let added = (0..2000u32).filter(|i| routes.set(Route { to: Cidr::host(IpAddr::V4((*i).into())), via: None }));
-        assert_eq!(added.count(), MOST);
+        let host = |i: u32| Route { to: Cidr::host(IpAddr::V4(i.into())), via: None };
+        let most = u32::try_from(MOST).unwrap();
+        routes.all = (0..most).map(host).collect();
+        routes.nest();
+        assert!(!routes.set(host(most)) && routes.set(host(7)) && routes.remove(host(3).to) && routes.set(host(most)));
+        assert_eq!(routes.next_hop([0, 0, 0, 3].into()), None);
     }
 }

@@ -68,8 +68,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(station: Station, seed: u64) -> Self {
-        let config = NeighbourConfig { queue: HELD, seed, ..NeighbourConfig::default() };
+    pub(crate) fn new(station: Station, neighbours: usize, seed: u64) -> Self {
+        let config = NeighbourConfig { capacity: neighbours.max(1), queue: HELD, seed, ..NeighbourConfig::default() };
         Self::over(station, Arc::new(Common::new(config)))
     }
 

@@ -19,7 +19,7 @@ impl UdpId {
 }
 
 /// Most sockets of a host.
-pub(super) const MOST: u16 = 4096;
+pub(super) const MOST: u16 = 16_384;
 /// Ports for sockets bound to port 0 (RFC 6335, section 6).
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
 
@@ -48,6 +48,8 @@ pub(crate) struct Socket {
 #[derive(Debug)]
 pub(crate) struct Sockets {
     slots: Vec<Option<Socket>>,
+    /// Places of closed sockets.
+    free: Vec<u16>,
     /// Index of the first socket at each port, plus one; 0 for none.
     at: Box<[u16]>,
     /// Port at which the search for a free one begins.
@@ -59,7 +61,7 @@ pub(crate) struct Sockets {
 impl Sockets {
     pub(crate) fn new(seed: u64) -> Self {
         let seek = u16::try_from(seed & 0x3fff).unwrap_or(0);
-        Self { slots: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new() }
     }
 
     pub(crate) fn bind(&mut self, local: SocketAddr, capacity: usize) -> Result<UdpId, BindError> {
@@ -67,15 +69,13 @@ impl Sockets {
         if self.taken(local) {
             return Err(BindError::InUse(local));
         }
-        let free = self.slots.iter().position(Option::is_none);
-        let at = free.unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() - 1
-        });
-        let Some(id) = u16::try_from(at).ok().filter(|id| *id < MOST) else {
-            self.slots.truncate(MOST.into());
-            return Err(BindError::Full);
-        };
+        let new = || u16::try_from(self.slots.len()).ok().filter(|id| *id < MOST);
+        let Some(id) = self.free.last().copied().or_else(new) else { return Err(BindError::Full) };
+        let at = usize::from(id);
+        match self.free.pop() {
+            None => self.slots.push(None),
+            Some(_) => debug_assert!(self.slots[at].is_none()),
+        }
         let first = &mut self.at[usize::from(local.port())];
         let next = std::mem::replace(first, id + 1);
         let inbox = Inbox::new(capacity);
@@ -131,14 +131,19 @@ impl Sockets {
         if socket.listed {
             self.news.retain(|other| *other != id);
         }
+        self.free.push(id.0);
         let port = usize::from(socket.local.port());
-        if self.at[port] == id.0 + 1 {
+        let mut before = self.at[port];
+        if before == id.0 + 1 {
             self.at[port] = socket.next;
-        } else {
-            for other in self.slots.iter_mut().flatten() {
-                if other.local.port() == socket.local.port() && other.next == id.0 + 1 {
-                    other.next = socket.next;
-                }
+            return true;
+        }
+        // The sockets of its port, up to the one before it.
+        while let Some(other) = before.checked_sub(1).and_then(|at| self.slots[usize::from(at)].as_mut()) {
+            before = other.next;
+            if before == id.0 + 1 {
+                other.next = socket.next;
+                break;
             }
         }
         true
