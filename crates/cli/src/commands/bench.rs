@@ -12,7 +12,7 @@ use linerate_lab::environment;
 use linerate_lab::history::{History, HistoryError};
 use linerate_lab::progress::{Step, Steps};
 use linerate_lab::run::{run_id, seconds};
-use linerate_load::bench::{BENCHES, Bench, Setting, compare, conclude};
+use linerate_load::bench::{BENCHES, Bench, GROUPS, Setting, compare, conclude};
 use linerate_result::{RunResult, Timestamp};
 use linerate_rt::{cpus, monotonic_ns};
 use std::cell::RefCell;
@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command =
                         ended early by signal n"
 )]
 struct Arguments {
-    /// Benches to run; `linerate bench list` lists them.
+    /// Benches to run; `linerate bench list` lists them. `scale` runs all that begin so.
     #[arg(value_name = "NAME", value_parser = known())]
     names: Vec<String>,
     /// Milliseconds that each measurement of linerate takes, 50 to 60000.
@@ -55,14 +55,15 @@ struct Arguments {
     history: Option<PathBuf>,
 }
 
-/// Parser of the names of all benches, and `list`.
+/// Parser of the names of all benches and groups of them, and `list`.
 fn known() -> PossibleValuesParser {
-    PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name).chain(["list"]))
+    let benches = BENCHES.iter().map(|bench| bench.name);
+    PossibleValuesParser::new(benches.chain(GROUPS.iter().copied()).chain(["list"]))
 }
 
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     if parsed.names.iter().any(|name| name == "list") {
-        print(&BENCHES.iter().map(|b| format!("{:12} {}\n", b.name, b.about)).collect::<String>());
+        print(&BENCHES.iter().map(|b| format!("{:16} {}\n", b.name, b.about)).collect::<String>());
         return Ok(ExitCode::SUCCESS);
     }
     let mut history = parsed.history.as_deref().map(History::open).transpose()?;
@@ -70,7 +71,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let beside = PathBuf::from("bench/peers");
     let peers = parsed.peers.or_else(|| beside.join("peer").exists().then_some(beside));
     let setting = Setting { cores, time: Duration::from_millis(parsed.time), rounds: parsed.rounds.into(), peers };
-    let wanted = |bench: &&Bench| parsed.names.is_empty() || parsed.names.iter().any(|name| name == bench.name);
+    let wanted = |bench: &&Bench| parsed.names.is_empty() || parsed.names.iter().any(|name| bench.is_called(name));
     let benches: Vec<&Bench> = BENCHES.iter().filter(wanted).collect();
     let stop = stop_at_signals()?;
     let progress = RefCell::new(Progress::new());

@@ -16,6 +16,7 @@ mod peer;
 pub mod probe;
 pub mod roof;
 mod round;
+mod scale;
 mod switch;
 mod sys;
 mod tcp;
@@ -107,6 +108,16 @@ pub const BENCHES: &[Bench] = &[
     vi::BENCH,
     switch::WITHIN,
     switch::BETWEEN,
+    scale::FLOW,
+    scale::IDLE,
+    scale::WAKE,
+    scale::FLOOD,
+    scale::BESIDE,
+    scale::SOCKETS,
+    scale::SENDERS,
+    scale::BIND,
+    scale::ROUTES,
+    scale::NEIGHBOURS,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
@@ -116,6 +127,18 @@ pub const BENCHES: &[Bench] = &[
     #[cfg(target_os = "linux")]
     cable::MEMORY,
 ];
+
+/// Names that stand for all benches whose names begin so.
+pub const GROUPS: &[&str] = &["scale"];
+
+impl Bench {
+    /// True if a name is the bench's, or that of its group.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        let of_group = |rest: &str| rest.starts_with('-');
+        self.name == name || (GROUPS.contains(&name) && self.name.strip_prefix(name).is_some_and(of_group))
+    }
+}
 
 /// Makes a [`Missing::Failed`].
 fn failed(why: impl std::fmt::Display) -> Missing {
