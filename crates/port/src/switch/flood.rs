@@ -140,8 +140,8 @@ pub(super) struct Flock {
 }
 
 impl Flock {
-    /// Gathers frames from the `i`th on whose first 16 bytes equal `head` under the mask.
-    fn gather<I: Inlet>(&mut self, inlet: &mut I, i: u32, most: u32, (head, mask): (u128, u128)) {
+    /// Takes the frames from the `i`th on whose first 16 bytes equal `head` under the mask.
+    fn fill<I: Inlet>(&mut self, inlet: &mut I, i: u32, most: u32, (head, mask): (u128, u128)) {
         self.bytes.clear();
         self.ends.clear();
         self.longest = 0;
@@ -209,7 +209,7 @@ impl Switch {
             let alike = (u128::from_be_bytes(sixteen(first, second)), u128::from_be_bytes(sixteen(u64::MAX, mask)));
             let most = u32::try_from(COPIES / targets.len()).unwrap_or(FRAMES).clamp(1, FRAMES);
             let mut flock = std::mem::take(&mut self.flock);
-            flock.gather(inlet, i, most, alike);
+            flock.fill(inlet, i, most, alike);
             let held = !self.learn(from, head.src, vid);
             let n = self.scatter(from, &flock, &targets, head, held);
             self.flock = flock;
