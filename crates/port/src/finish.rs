@@ -110,6 +110,19 @@ impl Finisher {
         }
     }
 
+    /// True if [`Finisher::put`] puts a frame, whose first bytes are `head`, without a change to it.
+    pub(crate) fn passes(&self, head: &[u8], len: usize, meta: Option<Meta>) -> bool {
+        let Some(meta) = meta else { return len <= self.largest };
+        if !self.caps.checksum || !self.takes(&meta) {
+            return false;
+        }
+        match header_len(head) {
+            _ if meta.gso_type & !GSO_ECN == 0 => len <= self.largest,
+            Ok(headers) => headers + usize::from(meta.gso_size).min(len.saturating_sub(headers)) <= self.largest,
+            Err(_) => false,
+        }
+    }
+
     /// Number of frames that a frame becomes, from its length alone: what [`Finisher::put`] makes is compared with it.
     pub(crate) fn frames(&self, frame: &[u8], meta: Option<Meta>) -> u64 {
         match (meta.filter(|meta| !self.segments(meta.gso_type)), header_len(frame)) {

@@ -1,7 +1,7 @@
 //! Moving runs of frames from slots to slots: the fast path of a switch.
 
 use crate::copy::{copy, put_u64, take_u64};
-use crate::layout::flags;
+use crate::layout::{MAX_FRAGS, flags};
 use crate::region::BUFFERS_RESERVED;
 use crate::ring::Raw;
 use crate::{RxBatch, SlotWord, TxBatch, TxRing};
@@ -87,6 +87,54 @@ impl RxBatch<'_> {
         }
         self.ring.swapped |= done > 0;
         (done, bytes)
+    }
+}
+
+/// Frames of any kind, one by one.
+impl RxBatch<'_> {
+    /// True if [`RxBatch::move_chain`] into that ring exchanges buffers.
+    #[inline]
+    #[must_use]
+    pub fn exchanges_with(&self, to: &TxRing) -> bool {
+        // Between processes the sender could write to a frame after it was looked at.
+        self.ring.swaps_with(to) && !self.ring.raw.shared
+    }
+
+    /// Slots and bytes of the frame that begins at the `i`th slot. None if its end is not in the batch, or one of its slots is
+    /// void or bad, which is not counted here.
+    #[must_use]
+    pub fn chain(&self, i: u32) -> Option<(u32, usize)> {
+        let raw = &self.ring.raw;
+        let mut bytes = 0;
+        for slots in (0..self.len().saturating_sub(i)).take(MAX_FRAGS) {
+            let cursor = self.ring.head.wrapping_add(i + slots);
+            let (word, mine) = (raw.slot(cursor).word(), raw.buf(cursor));
+            let more = word.has(flags::MOREFRAG);
+            let void = word.is_empty() && !more;
+            if void || word.len() > raw.usable || mine < BUFFERS_RESERVED || word.buf_idx() != mine {
+                return None;
+            }
+            bytes += usize::from(word.len());
+            if !more {
+                return Some((slots + 1, bytes));
+            }
+        }
+        None
+    }
+
+    /// Moves the frame that begins at the `i`th slot into slots of a transmit batch from `to`'s `at`th on, with its metadata,
+    /// by exchanging buffers; returns the number of slots. None, with nothing done, if these rings do not exchange buffers, the
+    /// frame is not whole, or there is no room. Moved slots must be released.
+    pub fn move_chain(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32) -> Option<u32> {
+        let (slots, _) = self.chain(i).filter(|_| self.exchanges_with(to.ring))?;
+        if to.len().saturating_sub(at) < slots {
+            return None;
+        }
+        for k in 0..slots {
+            let word = self.ring.raw.slot(self.ring.head.wrapping_add(i + k)).word();
+            self.exchange(i + k, word, to, at + k);
+        }
+        Some(slots)
     }
 }
 
@@ -285,6 +333,67 @@ mod tests {
             all.sort_unstable();
             all.dedup();
             assert!(!one || all.len() == 128, "no two slots hold one buffer");
+        }
+    }
+
+    /// A chain goes whole or not at all: with its metadata, between rings of one region, past nothing that is bad.
+    #[test]
+    fn a_chain_is_moved_whole_or_not_at_all() {
+        let region = || {
+            let ring_bytes = 4 * Region::ring_room(128);
+            let config =
+                RegionConfig { buf_size: 512, buffers: 256, ring_bytes, sharing: Sharing::Private, huge: false };
+            Region::new(&config).unwrap()
+        };
+        let meta = Meta { hash: 7, ..Meta::default() };
+        for odd in
+            ["void", "long", "index", "unfinished", "no room", "another region", "65 slots", "nothing", "empty part"]
+        {
+            let (mut from, mut to) = {
+                let region = region();
+                (RxRing::new(&region, 0, 128).unwrap(), TxRing::new(&region, 1, 128).unwrap())
+            };
+            let n = if odd == "65 slots" { 65 } else { 5 };
+            let mut own = from.own().unwrap();
+            for i in 0..n {
+                assert!(own.free_frame(i).unwrap().write(0, &[u8::try_from(i).unwrap(); 60]));
+                own.set_free(i, 60, if i + 1 < n { flags::MOREFRAG } else { 0 }, (i == 0).then_some(meta));
+            }
+            own.deliver(n);
+            let third = from.raw.slot(2).word();
+            match odd {
+                "void" => from.raw.slot(4).set(SlotWord::new(from.slot_word(4).buf_idx(), 0, 0)),
+                "long" => from.raw.slot(2).set(SlotWord::new(third.buf_idx(), 513, flags::MOREFRAG)),
+                "index" => from.raw.slot(2).set(third.with_buf(from.slot_word(30).buf_idx())),
+                "empty part" => from.raw.slot(2).set(SlotWord::new(third.buf_idx(), 0, flags::MOREFRAG)),
+                _ => {}
+            }
+            let mut strange = TxRing::new(&region(), 1, 128).unwrap();
+            let target = if odd == "another region" { &mut strange } else { &mut to };
+            let lent: Vec<u32> = (0..n).map(|k| from.slot_word(k).buf_idx()).collect();
+            let mut batch = from.batch(if odd == "unfinished" { 4 } else { 128 });
+            let mut free = target.reserve(if odd == "no room" { 5 } else { 128 });
+            let moved = batch.move_chain(0, &mut free, 1);
+            let goes = odd == "nothing" || odd == "empty part";
+            assert_eq!(moved, goes.then_some(5), "{odd}");
+            if !goes {
+                assert!(
+                    (0..n).all(|k| batch.ring.slot_word(k).buf_idx() == lent[k as usize] || odd == "index"),
+                    "{odd}"
+                );
+                let wanted = if odd == "another region" || odd == "no room" { Some((5, 300)) } else { None };
+                assert_eq!(batch.chain(0), wanted, "{odd}");
+                assert_eq!((from.stats.bad_index, from.stats.bad_length), (0, 0), "nothing is counted twice: {odd}");
+                continue;
+            }
+            free.commit(6);
+            batch.release(5);
+            assert_eq!(to.raw.meta(1), meta);
+            for k in 0..5_u32 {
+                let word = to.slot_word(k + 1);
+                assert_eq!((word.buf_idx(), word.has(flags::MOREFRAG)), (lent[k as usize], k < 4), "{odd}");
+                assert_eq!(usize::from(word.len()), if k == 2 && odd == "empty part" { 0 } else { 60 });
+            }
         }
     }
 

@@ -264,6 +264,22 @@ impl RxBatch<'_> {
         self.ring.swapped = true;
     }
 
+    /// Exchanges the buffer of the `i`th slot, whose word was checked, with that of `to`'s `at`th, which gets the word's length
+    /// and flags, and the metadata. The rings must exchange buffers ([`RxRing::swaps_with`]).
+    #[inline]
+    pub(crate) fn exchange(&mut self, i: u32, word: SlotWord, to: &mut TxBatch<'_>, at: u32) {
+        let (from, to_slot) = (self.ring.head.wrapping_add(i), to.ring.head.wrapping_add(at));
+        let spare = to.ring.raw.buf(to_slot);
+        to.ring.raw.set_buf(to_slot, word.buf_idx());
+        to.ring.raw.set_word(to_slot, word.with_flags(word.flags() | flags::BUF_CHANGED));
+        if word.has(flags::META) {
+            to.ring.raw.set_meta(to_slot, self.ring.raw.meta(from));
+        }
+        self.ring.raw.set_buf(from, spare);
+        self.ring.raw.slot(from).set(SlotWord::new(spare, 0, flags::BUF_CHANGED));
+        self.ring.swapped = true;
+    }
+
     /// Gives the first `n` slots back to the port, which gets them with the next sync.
     #[inline]
     pub fn release(self, n: u32) {
@@ -291,22 +307,13 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32, takes: impl Fn(
             break;
         }
         // The slot that ended the run: not a plain one, or one of the rings ended here.
-        let from = rx.ring.head.wrapping_add(i);
         if rx.meta(i).is_some_and(|meta| !takes(&meta)) {
             break;
         }
         let word = rx.checked(i);
         i += 1;
         let Ok(word) = word else { continue };
-        let to = tx.ring.head.wrapping_add(sent);
-        let spare = tx.ring.raw.buf(to);
-        tx.ring.raw.set_buf(to, word.buf_idx());
-        tx.ring.raw.set_word(to, word.with_flags(word.flags() | flags::BUF_CHANGED));
-        if word.has(flags::META) {
-            tx.ring.raw.set_meta(to, rx.ring.raw.meta(from));
-        }
-        rx.ring.raw.set_buf(from, spare);
-        rx.ring.raw.slot(from).set(SlotWord::new(spare, 0, flags::BUF_CHANGED));
+        rx.exchange(i - 1, word, &mut tx, sent);
         sent += 1;
     }
     rx.ring.swapped |= sent > 0;

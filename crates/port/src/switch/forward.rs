@@ -1,8 +1,9 @@
 //! Forwarding: from one port's slots into other ports' rings.
 //!
 //! Successive frames with the same destination are carried as a run: one decision, one reservation, one publication,
-//! and where both rings are in one region of this process, buffers are exchanged, not copied. All others (chains,
-//! metadata, several destinations, changes of tags) go frame by frame through a buffer.
+//! and where both rings are in one region of this process, buffers are exchanged, not copied. All others go frame by
+//! frame: chains and frames with metadata, super-frames among them, by exchange too where their receiver takes them as they
+//! are; those for several ports, or with a tag or a checksum to be changed, through a buffer.
 
 use super::flood::{Flooded, is_flood};
 use super::inlet::{Inlet, Part};
@@ -21,6 +22,8 @@ use std::time::Instant;
 
 /// Longest frame: a super-frame of 64 KiB with its headers and tags.
 pub(super) const LONGEST: usize = 65_536 + 64;
+/// Most bytes of headers: Ethernet, two tags, IPv4 and TCP with options; IPv6 with extensions.
+const HEADERS: usize = 256;
 /// Every bit of the first 16 bytes' second word but the two bytes behind the Ethertype.
 pub(super) const UNTAGGED: u64 = !0xffff;
 
@@ -268,6 +271,9 @@ impl Switch {
     /// Carries one frame of one or more slots, of any kind.
     #[cold]
     fn single<I: Inlet>(&mut self, from: PortId, state: &mut SourceState, inlet: &mut I, i: u32) -> Came {
+        if let Some(slots) = self.exchange(from, inlet, i) {
+            return Came::Done(slots);
+        }
         let n = inlet.len() - i;
         let mut whole = std::mem::take(&mut self.whole);
         whole.clear();
@@ -304,6 +310,43 @@ impl Switch {
         });
         self.whole = whole;
         came
+    }
+
+    /// Carries one frame of any kind by exchanging its buffers, if it is for one port that takes it as it is, and there is room;
+    /// returns the number of its slots. None, with nothing done: it has to be gathered.
+    fn exchange<I: Inlet>(&mut self, from: PortId, inlet: &mut I, i: u32) -> Option<u32> {
+        let meta = inlet.meta(i);
+        let Part::Frame(frame, _) = inlet.part(i) else { return None };
+        let (first, second) = (frame.read_u64(0)?, frame.read_u64(8)?);
+        let mut head = [0; HEADERS];
+        let head = &mut head[..frame.len().min(HEADERS)];
+        if !frame.read(0, head) {
+            return None;
+        }
+        let way = self.way(from, Head::new(first, second))?;
+        self.touch(way.to);
+        let member = self.members[usize::from(way.to)].as_mut()?;
+        let (queue, keep) = (member.queue_of(way.priority), member.keeps_room(way.priority));
+        let outlet = member.outlets.get_mut(queue)?;
+        let (slots, bytes) = inlet.chain_for(i, &outlet.tx.ring)?;
+        if bytes > LONGEST || !member.finisher.passes(head, bytes, meta) || outlet.room(slots, keep) < slots {
+            return None;
+        }
+        let mut batch = outlet.tx.ring.reserve(slots);
+        inlet.move_chain(i, &mut batch, 0)?;
+        batch.commit(slots);
+        outlet.moved();
+        let count = &mut member.count;
+        count.sent += 1;
+        count.sent_bytes += bytes as u64;
+        count.priorities[way.priority.index()].sent += 1;
+        let count = self.count_mut(from);
+        count.received += 1;
+        count.received_bytes += bytes as u64;
+        count.copies += 1;
+        count.flooded += u64::from(way.flooded);
+        count.held += u64::from(way.held);
+        Some(slots)
     }
 
     /// Counts a frame that is not carried; true, for it is finished.

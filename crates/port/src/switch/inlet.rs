@@ -1,6 +1,6 @@
 //! Sources of frames: received slots of a port's queue, or a sender's own committed slots.
 
-use linerate_ring::{Alike, BadSlot, Frame, Meta, OwnTx, RxBatch, TxBatch};
+use linerate_ring::{Alike, BadSlot, Frame, Meta, OwnTx, RxBatch, TxBatch, TxRing};
 
 /// Content of one slot.
 pub(super) enum Part<'a> {
@@ -25,6 +25,13 @@ pub(super) trait Inlet {
 
     /// Metadata of the `i`th slot.
     fn meta(&mut self, i: u32) -> Option<Meta>;
+
+    /// Slots and bytes of the frame that begins at the `i`th slot, if its buffers can be exchanged with those of a ring; see
+    /// [`RxBatch::chain`].
+    fn chain_for(&self, i: u32, to: &TxRing) -> Option<(u32, usize)>;
+
+    /// Moves a frame of any kind by exchanging buffers; see [`RxBatch::move_chain`].
+    fn move_chain(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32) -> Option<u32>;
 
     /// Moves a run of similar frames; see [`RxBatch::move_run`].
     fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64);
@@ -59,6 +66,14 @@ impl Inlet for Received<'_> {
         self.batch.meta(i)
     }
 
+    fn chain_for(&self, i: u32, to: &TxRing) -> Option<(u32, usize)> {
+        self.batch.exchanges_with(to).then(|| self.batch.chain(i))?
+    }
+
+    fn move_chain(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32) -> Option<u32> {
+        self.batch.move_chain(i, to, at)
+    }
+
     #[inline]
     fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
         self.batch.move_run(i, to, at, alike)
@@ -85,6 +100,15 @@ impl Inlet for Committed<'_, '_> {
 
     fn meta(&mut self, i: u32) -> Option<Meta> {
         self.0.pending_meta(i)
+    }
+
+    /// The sender's slots are its own, and copied.
+    fn chain_for(&self, _: u32, _: &TxRing) -> Option<(u32, usize)> {
+        None
+    }
+
+    fn move_chain(&mut self, _: u32, _: &mut TxBatch<'_>, _: u32) -> Option<u32> {
+        None
     }
 
     #[inline]

@@ -84,6 +84,72 @@ fn open_checksums_are_filled_in_on_the_way_out_and_nothing_else_is_changed() {
     b.ledger();
 }
 
+/// What is exchanged keeps the slots that it came in, what is copied is put into as few as it takes. All else is alike: the
+/// bytes, the metadata, the counts.
+#[test]
+fn chains_are_exchanged_within_a_region_if_their_receiver_takes_them_as_they_are() {
+    let bytes = tcp(246);
+    let gso = Meta { gso_type: linerate_offload::GSO_TCPV4, gso_size: 123, ..OPEN };
+    let part = 100;
+    let (off, on) = (Caps::default(), Caps { checksum: true, gso: true, uso: true, ..Caps::default() });
+    let cases = [
+        // One region, what the receiver does, its longest frame, metadata; slots that arrive, and frames.
+        (true, on, 1514, None, (3, 1)),
+        (true, on, 1514, Some(OPEN), (3, 1)),
+        (true, on, 1514, Some(gso), (3, 1)),
+        (true, off, 1514, None, (3, 1)),
+        (true, off, 1514, Some(OPEN), (1, 1)),
+        (true, off, 1514, Some(gso), (2, 2)),
+        (false, on, 1514, Some(gso), (1, 1)),
+        // Longer than a frame of the receiver's link, whole or in segments.
+        (true, on, 299, None, (0, 0)),
+        (true, on, 176, Some(gso), (0, 0)),
+        (true, on, 177, Some(gso), (3, 1)),
+        // A tag beside the frame goes inside.
+        (true, on, 1514, Some(Meta { vlan_tci: 10, ..OPEN }), (1, 1)),
+    ];
+    for (one_region, caps, largest, meta, wanted) in cases {
+        let ports = [("a", Policy::default()), ("b", Policy::default())];
+        let mut b = if one_region { Bench::together(&ports) } else { Bench::new(&ports) };
+        b.switch.members[1].as_mut().unwrap().finisher = Finisher::new(caps, largest);
+        let what = format!("one region {one_region}, {caps:?}, {largest}, {meta:?}");
+        send_parts(&mut b, "a", &bytes, part, meta);
+        let end = b.end("b");
+        end.rx.sync();
+        let (slots, said) = {
+            let batch = end.rx.ring.batch(u32::MAX);
+            (batch.len(), (!batch.is_empty()).then(|| batch.meta(0)).flatten())
+        };
+        let came = b.receive("b");
+        assert_eq!((slots, came.len()), wanted, "{what}");
+        if slots == 3 {
+            assert_eq!((&came[0], said), (&bytes, meta), "{what}");
+        }
+        let (from, to) = (b.count("a"), b.count("b"));
+        let tag = if meta.is_some_and(|meta| meta.vlan_tci > 0) { 4 } else { 0 };
+        assert_eq!((from.received, from.received_bytes, from.flooded), (1, 300 + tag, 1), "{what}");
+        assert_eq!(to.sent_bytes, came.iter().map(|frame| frame.len() as u64).sum::<u64>(), "{what}");
+        assert_eq!((to.sent, to.priorities[0].sent), (came.len() as u64, came.len() as u64), "{what}");
+        b.ledger();
+    }
+}
+
+/// Without room for all of it a chain is dropped whole, in exchange as by copy.
+#[test]
+fn a_chain_that_does_not_fit_is_dropped_whole() {
+    let mut b = Bench::together(&[("a", Policy::default()), ("b", Policy::default())]);
+    let (bytes, mut sent) = (tcp(246), 0);
+    while b.count("b").dropped.total() == 0 {
+        send_parts(&mut b, "a", &bytes, 50, None);
+        sent += 1;
+    }
+    assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 1);
+    assert_eq!(b.receive("b"), vec![bytes.clone(); sent - 1]);
+    send_parts(&mut b, "a", &bytes, 50, None);
+    assert_eq!(b.receive("b"), [bytes]);
+    b.ledger();
+}
+
 #[test]
 fn bytes_of_chains_and_of_frames_with_metadata_are_counted() {
     let mut b = Bench::plain(&["a", "b"]);
