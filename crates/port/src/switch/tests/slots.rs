@@ -99,6 +99,8 @@ fn chains_are_exchanged_within_a_region_if_their_receiver_takes_them_as_they_are
         (true, on, 1514, Some(gso), (3, 1)),
         (true, off, 1514, None, (3, 1)),
         (true, off, 1514, Some(OPEN), (1, 1)),
+        // Of what it does not know, nothing is told.
+        (true, off, 1514, Some(Meta { flags: Meta::DATA_VALID, ..Meta::default() }), (1, 1)),
         (true, off, 1514, Some(gso), (2, 2)),
         (false, on, 1514, Some(gso), (1, 1)),
         // Longer than a frame of the receiver's link, whole or in segments.
@@ -137,14 +139,18 @@ fn chains_are_exchanged_within_a_region_if_their_receiver_takes_them_as_they_are
 /// Without room for all of it a chain is dropped whole, in exchange as by copy.
 #[test]
 fn a_chain_that_does_not_fit_is_dropped_whole() {
-    let mut b = Bench::together(&[("a", Policy::default()), ("b", Policy::default())]);
+    let mut b = Bench::together(&[("a", Policy::default()), ("b", pausing(1 << 3))]);
     let (bytes, mut sent) = (tcp(246), 0);
     while b.count("b").dropped.total() == 0 {
         send_parts(&mut b, "a", &bytes, 50, None);
         sent += 1;
     }
     assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 1);
-    assert_eq!(b.receive("b"), vec![bytes.clone(); sent - 1]);
+    // There is room that is kept for the class that waits.
+    let waits = [&bytes[..12], &[0x81, 0, 0x60, 0], &bytes[12..]].concat();
+    b.burst("a", &vec![waits.clone(); 16]);
+    assert_eq!(b.count("b").dropped.total(), 1);
+    assert!(b.receive("b") == [vec![bytes.clone(); sent - 1], vec![waits; 16]].concat());
     send_parts(&mut b, "a", &bytes, 50, None);
     assert_eq!(b.receive("b"), [bytes]);
     b.ledger();
