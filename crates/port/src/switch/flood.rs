@@ -173,7 +173,9 @@ impl Flock {
 }
 
 impl Switch {
-    /// Carries frames from the `i`th on that have the same head and are for several ports.
+    /// Carries frames from the `i`th on that have the same head and are for several ports. Never inlined: the loop beside it, of
+    /// frames for one port, would lose its registers to it.
+    #[inline(never)]
     pub(super) fn flood<I: Inlet>(
         &mut self,
         from: PortId,
