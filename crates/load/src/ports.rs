@@ -54,7 +54,12 @@ impl Links {
                 }
             }
         }
-        Some(format!("{name}: link {}", if link == Link::Up { "up" } else { "down" }))
+        let now = match link {
+            Link::Up => "link up",
+            Link::Down => "link down",
+            Link::Gone => "the interface is gone; start again once there is a new one",
+        };
+        Some(format!("{name}: {now}"))
     }
 }
 
@@ -103,5 +108,7 @@ mod tests {
         assert_eq!(links.change("a", Link::Down).as_deref(), Some("a: link down"));
         assert_eq!(links.change("b", Link::Up).as_deref(), Some("b: link up"));
         assert_eq!((links.change("a", Link::Down), links.change("b", Link::Up)), (None, None));
+        let gone = links.change("a", Link::Gone).unwrap();
+        assert!(gone.starts_with("a: the interface is gone"), "{gone}");
     }
 }

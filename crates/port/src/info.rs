@@ -37,6 +37,8 @@ pub enum Link {
     Up,
     /// Frames cannot pass: no peer, no carrier, or the end of a file.
     Down,
+    /// The interface does not exist any more. A new one of its name is another one: the port has to be opened again.
+    Gone,
 }
 
 /// Description of an open port.

@@ -1,8 +1,10 @@
 //! Interfaces of the system that ports name, as the kernel describes them.
 
 use crate::error::{Cause, OpenError};
+use crate::info::Link;
 use crate::kind::Spec;
-use linerate_host::{LinkState, Rtnetlink};
+use linerate_host::{Control, LinkState, Rtnetlink};
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 /// The interface that a port names.
@@ -12,6 +14,15 @@ pub(crate) fn find(spec: &Spec, links: &mut Rtnetlink) -> Result<LinkState, Open
         linerate_host::Cause::Missing => missing(),
         _ => OpenError::below(spec, e),
     })
+}
+
+/// State of an interface's link.
+pub(crate) fn link(control: &Control) -> Link {
+    match control.running() {
+        Ok(true) => Link::Up,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Link::Gone,
+        Ok(false) | Err(_) => Link::Down,
+    }
 }
 
 /// Kernel counters of an interface; empty if it is gone.

@@ -25,7 +25,6 @@ pub enum Membership {
 #[derive(Debug)]
 pub struct Control {
     fd: OwnedFd,
-    name: [u8; libc::IFNAMSIZ],
     index: u32,
 }
 
@@ -34,8 +33,8 @@ fn check(result: libc::c_int) -> io::Result<()> {
 }
 
 impl Control {
-    /// Opens a socket for an interface of the calling thread's network namespace. Needs CAP_NET_RAW.
-    pub fn open(interface: &str, index: u32) -> io::Result<Self> {
+    /// Opens a socket for an interface of the calling thread's network namespace, by its index. Needs CAP_NET_RAW.
+    pub fn open(index: u32) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
         let fd = unsafe {
             match libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) {
@@ -43,31 +42,41 @@ impl Control {
                 fd => OwnedFd::from_raw_fd(fd),
             }
         };
-        let mut name = [0; libc::IFNAMSIZ];
-        for (to, from) in name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
-            *to = from;
-        }
-        Ok(Self { fd, name, index })
+        Ok(Self { fd, index })
     }
 
     /// Makes a socket without an interface: every call on it fails. For simulations of the kernel.
     pub fn nowhere() -> io::Result<Self> {
-        Ok(Self { fd: std::fs::File::open("/dev/null")?.into(), name: [0; libc::IFNAMSIZ], index: 0 })
+        Ok(Self { fd: std::fs::File::open("/dev/null")?.into(), index: 0 })
     }
 
-    /// True if the interface is up and has a carrier.
+    /// True if the interface is up and has a carrier; an error of `NotFound` if it is gone, whatever has its name now.
     pub fn running(&self) -> io::Result<bool> {
+        /// `struct ifreq` with one number.
         #[repr(C)]
         struct Request {
             name: [u8; libc::IFNAMSIZ],
-            flags: i16,
-            rest: [u8; 22],
+            number: i32,
+            rest: [u8; 20],
         }
-        let mut request = Request { name: self.name, flags: 0, rest: [0; 22] };
-        // SAFETY: the request is as large as an `ifreq` (40 bytes).
-        check(unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) })?;
-        let wanted = libc::IFF_UP | libc::IFF_RUNNING;
-        Ok(i32::from(request.flags) & wanted == wanted)
+        let number = i32::try_from(self.index).unwrap_or(0);
+        let mut request = Request { name: [0; libc::IFNAMSIZ], number, rest: [0; 20] };
+        let ask = |what: libc::c_ulong, request: &mut Request| {
+            // SAFETY: the request is as large as an `ifreq` (40 bytes), with room for a whole name.
+            check(unsafe { libc::ioctl(self.fd.as_raw_fd(), what as _, std::ptr::from_mut(request)) })
+        };
+        // By its index: the name may have been changed, or been given to another interface.
+        ask(libc::SIOCGIFNAME as _, &mut request)
+            .and_then(|()| {
+                request.number = 0;
+                ask(libc::SIOCGIFFLAGS as _, &mut request)
+            })
+            .map_err(|e| match e.raw_os_error() {
+                Some(libc::ENODEV) => io::ErrorKind::NotFound.into(),
+                _ => e,
+            })?;
+        let (wanted, [a, b, ..]) = (libc::IFF_UP | libc::IFF_RUNNING, request.number.to_ne_bytes());
+        Ok(i32::from(i16::from_ne_bytes([a, b])) & wanted == wanted)
     }
 
     /// Adds a membership, until [`Control::leave`] or the end of this socket.
@@ -103,5 +112,33 @@ impl Control {
         let at = (&raw const request).cast();
         // SAFETY: the request is readable for its size.
         check(unsafe { libc::setsockopt(self.fd.as_raw_fd(), libc::SOL_PACKET, option, at, len) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cause, Namespace, Rtnetlink, VethPair};
+
+    /// An interface is what it is under any name, and is not the one that has its name afterwards.
+    #[test]
+    fn an_interface_is_known_by_its_index() {
+        let made = linerate_skip::permitted(Namespace::quiet(), |e| e.cause == Cause::Capability);
+        let Some(ns) = made else { return };
+        ns.run_in(|| {
+            let index = |name| Rtnetlink::open().unwrap().link(name).unwrap().index;
+            let pair = VethPair::new(["ca", "cb"], 1, 1500).unwrap();
+            let control = Control::open(index("ca")).unwrap();
+            assert!(control.running().unwrap());
+            pair.set_up("cb", false).unwrap();
+            assert!(!control.running().unwrap());
+            drop(pair);
+            let gone = |control: &Control| control.running().is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
+            assert!(gone(&control));
+            let _other = VethPair::new(["ca", "cb"], 1, 1500).unwrap();
+            assert!(gone(&control) && Control::open(index("ca")).unwrap().running().unwrap());
+            assert!(Control::nowhere().unwrap().running().is_err_and(|e| e.kind() != io::ErrorKind::NotFound));
+        })
+        .unwrap();
     }
 }

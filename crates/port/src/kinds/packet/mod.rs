@@ -20,7 +20,7 @@ use crate::chain::most_slots;
 use crate::error::{Cause, OpenError};
 use crate::frames::SUPER;
 use crate::info::{Caps, Filter, Info, Link};
-use crate::interface::{find, raw_counters};
+use crate::interface::{find, link, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::memberships::Memberships;
 use crate::port::{Device, Parts};
@@ -103,7 +103,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     }
     let mtu = mtu(spec, &link)?;
     let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
-    let control = Arc::new(Control::open(&link.name, link.index).map_err(oops)?);
+    let control = Arc::new(Control::open(link.index).map_err(oops)?);
     let mut notes = Vec::new();
     let engines: Vec<Box<dyn RxEngine + Send>> = match reception {
         Reception::Recv => {
@@ -202,11 +202,6 @@ struct Packet {
     memberships: Memberships,
     name: String,
     links: Mutex<Rtnetlink>,
-}
-
-/// Link state; an interface that cannot be queried is gone.
-fn link(control: &Control) -> Link {
-    if control.running().unwrap_or(false) { Link::Up } else { Link::Down }
 }
 
 impl Device for Packet {

@@ -1,9 +1,9 @@
 //! Reception by recvmmsg (`rx=recv`): frames are read straight into slots.
 
-use super::link;
 use crate::chain::set_frame;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
+use crate::interface::link;
 use crate::queue::RxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::packet::{Arrived, Receiver};

@@ -1,9 +1,9 @@
 //! Reception by a mapped ring of blocks (`rx=ring`): the kernel delivers a block when it is full, or a millisecond after its
 //! first frame.
 
-use super::link;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
+use crate::interface::link;
 use crate::queue::RxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::block_ring::BlockRing;

@@ -1,9 +1,9 @@
 //! The engine of a packet port's transmit queues.
 
-use super::link;
 use crate::counters::{DropReason, TxCounters};
 use crate::frames::{Outgoing, SendPlan};
 use crate::info::Link;
+use crate::interface::link;
 use crate::queue::TxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::{MOST, Messages};

@@ -1,23 +1,28 @@
 //! State shared by the queues of an `xdp:` port, and the port's link state, filter and counters.
 
 use crate::info::{Filter, Link};
+use crate::interface::link;
 use crate::memberships::Memberships;
 use crate::port::Device;
 use crate::saturating_ns;
 use crate::sys::xsk::Xsk;
 use linerate_host::{Control, LinkState, Rtnetlink};
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Longest time, in ns, for which a link state read from the kernel is reused.
 const FRESH_NS: u64 = 20_000_000;
 
+/// The link states, in the order of the enumeration.
+const STATES: [Link; 3] = [Link::Up, Link::Down, Link::Gone];
+
 /// The interface, as long as the port or one of its queues lives.
 pub(super) struct Interface {
     control: Control,
-    down: AtomicBool,
+    /// The last link state known, by its place in [`STATES`].
+    state: AtomicU8,
     made: Instant,
     /// Time of the last look, in units of [`FRESH_NS`] since it was made.
     looked: AtomicU64,
@@ -31,9 +36,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Interface {
     pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
-        let down = AtomicBool::new(!control.running().unwrap_or(false));
         let (made, looked) = (Instant::now(), AtomicU64::new(0));
-        Self { control, down, made, looked, _attachment: attachment }
+        let interface = Self { control, state: AtomicU8::new(0), made, looked, _attachment: attachment };
+        interface.look();
+        interface
     }
 
     /// Link state, read from the kernel at most every [`FRESH_NS`]: queues ask often.
@@ -42,21 +48,22 @@ impl Interface {
         if self.looked.swap(moment, Relaxed) != moment {
             return self.look();
         }
-        if self.down.load(Relaxed) { Link::Down } else { Link::Up }
+        STATES[usize::from(self.state.load(Relaxed))]
     }
 
-    pub(super) fn set_down(&self, down: bool) {
+    pub(super) fn set(&self, link: Link) {
+        let state = link as u8;
         // The cache line stays shared as long as nothing changes.
-        if self.down.load(Relaxed) != down {
-            self.down.store(down, Relaxed);
+        if self.state.load(Relaxed) != state {
+            self.state.store(state, Relaxed);
         }
     }
 
     /// Reads the link state from the kernel.
     pub(super) fn look(&self) -> Link {
-        let running = self.control.running().unwrap_or(false);
-        self.set_down(!running);
-        if running { Link::Up } else { Link::Down }
+        let link = link(&self.control);
+        self.set(link);
+        link
     }
 }
 

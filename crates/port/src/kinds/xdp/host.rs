@@ -37,7 +37,7 @@ impl Host {
                 "see the names in 'ip link' (each network namespace has its own)",
             )
         })?;
-        let control = Control::open(name, link.index).map_err(|e| match e.raw_os_error() {
+        let control = Control::open(link.index).map_err(|e| match e.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => denied(spec),
             _ => system(e),
         })?;

@@ -288,8 +288,8 @@ impl XdpTx {
             let sent = self.socket.xsk.kick_tx();
             match sent.as_ref().map_err(std::io::Error::raw_os_error) {
                 // EAGAIN, EBUSY, ENOBUFS: enough for now. Other errors leave entries unread.
-                Ok(()) => self.socket.interface.set_down(false),
-                Err(Some(libc::ENETDOWN | libc::ENXIO)) => return self.socket.interface.set_down(true),
+                Ok(()) => self.socket.interface.set(Link::Up),
+                Err(Some(libc::ENETDOWN | libc::ENXIO)) => return self.socket.interface.set(Link::Down),
                 Err(_) => {}
             }
             let left = self.tx.unread();
