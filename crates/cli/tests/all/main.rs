@@ -3,6 +3,7 @@
 
 mod bench;
 mod conformance;
+mod control;
 mod fcoe;
 mod fcoe_copy;
 mod fcoe_flushed;
