@@ -4,6 +4,7 @@ use linerate_load::switch::SwitchJob;
 use linerate_port::switch::{DoorCounters, GroupCounters, Ledger, PortReport, PriorityCounters, Switch, TableCounters};
 use linerate_wire::MacAddr;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Ports with listeners, and the seconds for which they count.
@@ -15,7 +16,9 @@ pub(super) struct Snapshot {
     table: TableCounters,
     door: DoorCounters,
     group_table: Option<GroupCounters>,
-    addresses: Vec<(u16, MacAddr, String, u64)>,
+    /// There may be thousands, so they have the number of their port, and each name is copied once.
+    addresses: Vec<(u16, MacAddr, u16, u64)>,
+    names: BTreeMap<u16, String>,
     groups: Vec<(u16, IpAddr, Listeners)>,
     queriers: Vec<(u16, IpAddr, Option<String>)>,
     routers: Vec<(String, bool)>,
@@ -26,13 +29,23 @@ impl Snapshot {
     /// Copies the state of a switch.
     pub(super) fn of(job: &SwitchJob) -> Self {
         let switch: &Switch = &job.switch;
+        let mut names = BTreeMap::new();
+        let mut addresses = Vec::with_capacity(usize::try_from(switch.table().known).unwrap_or(0));
+        let mut last = None;
+        for row in switch.addresses() {
+            if last.replace(row.number) != Some(row.number) {
+                names.entry(row.number).or_insert_with(|| row.port.to_owned());
+            }
+            addresses.push((row.vlan, row.mac, row.number, row.age));
+        }
         let of = |ports: Vec<(&str, u64)>| ports.into_iter().map(|(port, left)| (port.to_owned(), left)).collect();
         Self {
             ports: switch.ports(),
             table: switch.table(),
             door: job.door.counters(),
             group_table: switch.group_counters(),
-            addresses: switch.addresses().map(|row| (row.vlan, row.mac, row.port.to_owned(), row.age)).collect(),
+            addresses,
+            names,
             groups: switch.groups().map(|row| (row.vlan, row.group, of(row.ports))).collect(),
             queriers: switch.queriers().map(|row| (row.vlan, row.address, row.port.map(str::to_owned))).collect(),
             routers: switch.routers().map(|row| (row.port.to_owned(), row.v6)).collect(),
@@ -69,7 +82,9 @@ impl Snapshot {
             },
             "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
             "addresses": addresses
-                .map(|(vlan, mac, port, age)| json!({"mac": mac.to_string(), "vlan": vlan, "port": port, "age_s": age}))
+                .map(|(vlan, mac, port, age)| {
+                    json!({"mac": mac.to_string(), "vlan": vlan, "port": self.names.get(port), "age_s": age})
+                })
                 .collect::<Vec<_>>(),
             "groups": groups.collect::<Vec<_>>(),
             "queriers": queriers
