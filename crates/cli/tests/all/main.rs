@@ -29,6 +29,7 @@ mod switch_groups;
 mod switch_loops;
 mod switch_rig;
 mod terminal;
+mod trials;
 mod unwritten;
 mod walls;
 mod wrong;
