@@ -93,7 +93,9 @@ impl Wrong<'_> {
 
     fn conflict(&self) -> String {
         let (argument, prior) = (self.text(ContextKind::InvalidArg), self.list(ContextKind::PriorArg));
-        let argument = name(&argument);
+        // A subcommand behind arguments has another place in clap's error.
+        let subcommand = self.text(ContextKind::InvalidSubcommand);
+        let argument = name(if argument.is_empty() { &subcommand } else { &argument });
         let others: Vec<&str> = prior.iter().map(|other| name(other)).collect();
         match &others[..] {
             [] => format!("{argument}: not together with the others; leave it out{}", self.or_help()),

@@ -3,6 +3,7 @@
 
 use linerate_port::Sleeper;
 use linerate_port::switch::{Door, Switch};
+use linerate_rt::control::Callee;
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 
 /// Time limit for published frames to be forwarded when the switch is told to stop, nanoseconds.
@@ -19,6 +20,7 @@ pub struct SwitchJob {
 
 struct Running<'a> {
     job: &'a mut SwitchJob,
+    calls: &'a Callee<SwitchJob>,
     each_second: &'a mut dyn FnMut(&SwitchJob),
     next: u64,
     /// Time limit after a stop, whatever is still in transit.
@@ -26,9 +28,11 @@ struct Running<'a> {
     end: Option<u64>,
 }
 
-/// Runs until it is told to stop, or for `seconds` seconds; calls `each_second` about once a second.
+/// Runs until it is told to stop, or for `seconds` seconds; calls `each_second` about once a second, and serves calls from
+/// other threads.
 pub fn serve(
     job: &mut SwitchJob,
+    calls: &Callee<SwitchJob>,
     seconds: Option<u64>,
     wait: WaitMode,
     stop: &Stop,
@@ -36,14 +40,14 @@ pub fn serve(
 ) {
     let now = linerate_rt::monotonic_ns();
     let end = seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(SECOND_NS)));
-    let mut running = Running { job, each_second, next: now + SECOND_NS, patience: None, end };
+    let mut running = Running { job, calls, each_second, next: now + SECOND_NS, patience: None, end };
     run(&mut running, &mut Waiter::new(wait), stop);
 }
 
 impl Machine for Running<'_> {
     fn handle(&mut self, now: u64) -> Progress {
         let came = self.job.door.admit(&mut self.job.switch);
-        let worked = self.job.switch.poll(now) | came;
+        let worked = self.job.switch.poll(now) | came | self.calls.serve(self.job);
         if now >= self.next {
             self.next = now + SECOND_NS;
             (self.each_second)(self.job);
@@ -65,6 +69,7 @@ impl Machine for Running<'_> {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(&mut &self.job.door);
+        visit(&mut self.calls.sleep());
         self.job.switch.waits_for(visit);
     }
 

@@ -71,5 +71,6 @@ pub use port::Port;
 pub use queue::{RxEngine, RxQueue, TxEngine, TxQueue};
 pub use saturating::{saturating_ns, saturating_u64};
 pub use sleep::{Interest, Sleep, Sleeper};
+pub use sys::seqpacket::{DirLock, runtime_dir};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};
 pub use write::SlotWriter;

@@ -7,6 +7,7 @@
 
 pub mod block;
 mod clock;
+pub mod control;
 mod cpu;
 mod event;
 pub mod fc;

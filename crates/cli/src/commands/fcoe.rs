@@ -8,7 +8,7 @@ mod list;
 mod target;
 mod which;
 
-use super::{Command, parsed};
+use super::{Command, control, parsed};
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser, Subcommand};
 use linerate_load::fcoe::CopyDirection;
@@ -27,6 +27,8 @@ struct Arguments {
 enum What {
     /// Be a storage target until Ctrl-C: disks in memory, in files or behind NBD, for initiators on the same network.
     Target(target::Arguments),
+    /// Show a target that runs: LUNs, initiators that are logged in and what they do, counters.
+    Show(control::Show),
     /// List the VN_Ports on a network.
     Discover(discover::Arguments),
     /// Use the LUNs of targets until Ctrl-C: serve them over NBD.
@@ -44,6 +46,7 @@ enum What {
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Target(arguments) => target::run(arguments),
+        What::Show(arguments) => target::show(&arguments),
         What::Discover(arguments) => discover::run(&arguments),
         What::Initiator(arguments) => initiator::run(&arguments),
         What::Ls(arguments) => list::run(&arguments, false),

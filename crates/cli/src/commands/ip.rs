@@ -3,7 +3,8 @@
 use super::shared::one_of;
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_rt::Line;
+use linerate_nic::Control;
+use linerate_port::Drops;
 use linerate_rt::net::{DEFAULT_SERVICES, Ip, SERVICES, Served, Service};
 use linerate_stack::{Cidr, CidrError, Counters, Route};
 use std::collections::BTreeMap;
@@ -103,18 +104,13 @@ pub(super) fn figures(
     all
 }
 
-/// Drops of the port and counters of an adapter's interface, by name, without zeros.
-pub(super) fn adapter_figures<'a>(lines: impl Iterator<Item = &'a Line>, interface: usize) -> Vec<(String, u64)> {
+/// Drops of the ports' queues and counters of an adapter's interface, by name, without zeros.
+pub(super) fn adapter_figures(control: &Control, drops: &[Drops], interface: usize) -> Vec<(String, u64)> {
     let mut dropped = BTreeMap::new();
-    let mut control = None;
-    for line in lines {
-        let of_queue = line.tx_counters().dropped;
+    for of_queue in drops {
         of_queue.iter().for_each(|(name, n)| *dropped.entry(format!("tx_dropped.{name}")).or_insert(0) += n);
-        // The adapter's own counters are those of all its queues.
-        control = Some(line.control());
     }
     let mut all: Vec<_> = dropped.into_iter().collect();
-    let Some(control) = control else { return all };
     if let Ok(counters) = control.counters(interface) {
         all.extend(counters.iter().map(|(name, n)| (format!("nic.{name}"), n)));
     }

@@ -3,6 +3,7 @@
 mod bench;
 mod bridge;
 mod completions;
+mod control;
 mod fcoe;
 mod ip;
 mod man;

@@ -4,6 +4,7 @@ use crate::print::{self, print};
 use crate::trouble::Trouble;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use linerate_lab::store::{self, Place, StoreError};
+use linerate_load::pktgen::resolve;
 use linerate_port::path::from_text;
 use linerate_result::RunResult;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
@@ -22,6 +23,12 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     let rows: Vec<_> = rows.into_iter().collect();
     let names = PossibleValuesParser::new(rows.iter().map(|(name, _)| *name));
     names.try_map(move |typed| rows.iter().find(|(name, _)| *name == typed).map(|(_, row)| *row).ok_or("give another"))
+}
+
+/// Name of a port without its options, as in control sockets.
+pub(super) fn port_name(typed: &str) -> String {
+    let (name, _) = resolve(typed);
+    name.split(',').next().unwrap_or_default().to_owned()
 }
 
 /// Path of the file or directory that a word names; the bytes of the name are arbitrary.

@@ -1,18 +1,23 @@
 //! `linerate stack`.
 
+mod asked;
+mod document;
+
 use super::ip::Address;
-use super::shared::{confine, ended, stop_after, stop_at_signals, wait};
-use super::{Command, ip, parsed};
+use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};
+use super::{Command, control, ip, parsed};
 use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use document::{Common, Part};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
+use linerate_rt::control::{CallError, Callee, Caller, callee};
 use linerate_rt::net::{DEFAULT_SERVICES, NetError, Node, Options, Service, Serving};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run as run_machine};
-use linerate_stack::{Cidr, Counters, Event, Route};
+use linerate_stack::{Cidr, Event, Route};
 use linerate_wire::{MacAddr, VlanTag};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("stack", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -29,6 +34,8 @@ enum What {
     /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7) and discard (9)
     /// over UDP.
     Up(Up),
+    /// Show a host that runs: addresses and their state, routes, neighbours, services, counters.
+    Show(control::Show),
 }
 
 #[derive(Args)]
@@ -93,6 +100,7 @@ impl From<NetError> for Trouble {
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Up(arguments) => up(arguments),
+        What::Show(arguments) => control::show(&asked::KIND, &arguments),
     }
 }
 
@@ -113,14 +121,25 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         Some(nic) => Node::shards(nic, &given, &options)?,
         None => Node::open_shards(&name, &given, &options)?,
     };
+    let calls = nodes.iter().map(|_| callee()).collect::<Result<Vec<Callee<Serving>>, _>>();
+    let calls = calls.map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
+    let callers: Vec<_> = calls.iter().map(Callee::caller).collect();
+    let control = control::serve(&asked::KIND, &port_name(&arguments.i), asked_by(callers));
     confine(&[]);
     ip::set_routes(&mut nodes[0].ip, &arguments.route)?;
     nodes[0].announce(linerate_rt::monotonic_ns());
     let serving = nodes.into_iter().map(|node| Serving::new(node, &arguments.services));
-    let shard =
-        |serving| Shard { serving, given: given.clone(), auto: options.auto, json: arguments.json, bare: false };
+    let shard = |(serving, calls)| Shard {
+        serving,
+        calls,
+        given: given.clone(),
+        auto: options.auto,
+        json: arguments.json,
+        bare: false,
+    };
     let mut all = serving
-        .map(|serving| serving.map(shard))
+        .zip(calls)
+        .map(|(serving, calls)| serving.map(|serving| shard((serving, calls))))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
@@ -143,7 +162,15 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     }
     stop_after(&stop, arguments.seconds);
     serve(&mut all, arguments.wait, &stop)?;
-    print(&if arguments.json { document(&all) } else { table(&all) });
+    // Nobody is answered any more: what follows is the end.
+    drop(control);
+    let parts: Vec<Part> = all.iter().map(|shard| Part::of(&shard.serving)).collect();
+    let common = Common::of(&mut all[0].serving);
+    print(&if arguments.json {
+        format!("{}\n", document::document(&common, &parts))
+    } else {
+        document::table(&common, &parts)
+    });
     if all.iter().any(|shard| shard.bare) {
         return Err(Trouble::failed("other stations have all addresses of this host: nothing is left for it to do"));
     }
@@ -153,6 +180,7 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
 /// A shard that tells what becomes of the host's addresses, and is done when none of those that it was given is left.
 struct Shard {
     serving: Serving,
+    calls: Callee<Serving>,
     given: Vec<Cidr>,
     auto: bool,
     json: bool,
@@ -181,7 +209,12 @@ impl Machine for Shard {
         while let Some(event) = self.serving.poll_event() {
             self.tell(event);
         }
-        if self.bare { Progress::Done } else { progress }
+        let called = self.calls.serve(&mut self.serving);
+        match progress {
+            _ if self.bare => Progress::Done,
+            Progress::Idle if called => Progress::Worked,
+            other => other,
+        }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -190,6 +223,7 @@ impl Machine for Shard {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         self.serving.waits_for(visit);
+        visit(&mut self.calls.sleep());
     }
 
     fn stop(&mut self, now: u64) {
@@ -218,27 +252,12 @@ fn serve(all: &mut [Shard], wait: WaitMode, stop: &Stop) -> Result<(), Trouble> 
     })
 }
 
-fn figures(all: &[Shard]) -> Vec<(String, u64)> {
-    let mut counters = Counters::default();
-    all.iter().for_each(|shard| counters += *shard.serving.node().ip.host.counters());
-    let services = all.iter().flat_map(|shard| shard.serving.served());
-    let mut figures = ip::figures(&counters, services);
-    figures.extend(ip::adapter_figures(all.iter().map(|shard| shard.serving.node().line()), 0));
-    figures
-}
-
-fn table(all: &[Shard]) -> String {
-    figures(all).iter().map(|(name, n)| format!("{name:28} {n}\n")).collect()
-}
-
-fn document(all: &[Shard]) -> String {
-    let counters: Map<String, Value> = figures(all).into_iter().map(|(name, n)| (name, json!(n))).collect();
-    let node = all[0].serving.node();
-    let (info, host) = (node.line().info(), &node.ip.host);
-    let document = json!({
-        "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path, "queues": all.len(),
-        "addresses": host.addresses().iter().map(Cidr::to_string).collect::<Vec<_>>(),
-        "mac": host.mac().to_string(), "mtu": host.mtu(), "counters": counters,
-    });
-    format!("{document}\n")
+/// State of the host, of which each shard is asked in turn.
+fn asked_by(mut callers: Vec<Caller<Serving>>) -> impl FnMut() -> Result<Value, CallError> + Send {
+    move || {
+        let parts = callers.iter_mut().map(|caller| caller.call(|serving| Part::of(serving)));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let common = callers[0].call(Common::of)?;
+        Ok(document::known(&common, &parts))
+    }
 }

@@ -1,17 +1,22 @@
 //! `linerate switch`.
 
+mod asked;
+mod document;
 mod show;
 
+use super::control;
 use super::shared::{confine, ended, stop_at_signals, wait};
 use super::{Command, parsed};
 use crate::print;
 use crate::trouble::Trouble;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, Subcommand};
+use document::Snapshot;
 use linerate_load::pktgen::resolve;
 use linerate_load::ports::{self, Links, Loops, forwarded};
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
 use linerate_port::switch::{Direction, Door, Policy, Switch};
+use linerate_rt::control::callee;
 use linerate_rt::{WaitMode, raise_descriptors};
 use std::io::IsTerminal;
 use std::net::Ipv4Addr;
@@ -25,11 +30,13 @@ pub(super) const COMMAND: Command = Command::by_clap("switch", Arguments::comman
 /// sender that is faster than its receiver loses most of them. The last lines say for each port what became of all
 /// frames.
 #[derive(Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
     /// The switch's name, 1 to 48 letters, digits and ._-+
-    #[arg(value_name = "SW")]
-    name: String,
+    #[arg(value_name = "SW", required = true)]
+    name: Option<String>,
     /// Names of the ports that other programs may take, separated by commas, each with what is granted to it. Without
     /// --ports any name is accepted, with all VLANs and no pause.
     ///
@@ -82,6 +89,12 @@ struct Arguments {
     json: bool,
 }
 
+#[derive(Subcommand)]
+enum What {
+    /// Show a switch that runs: ports, counters, drops by reason, addresses with their age, groups, queriers, routers.
+    Show(control::Show),
+}
+
 /// Default time that an address is held when ports are named (--ports), seconds.
 const HOLD: u32 = 30;
 
@@ -96,9 +109,19 @@ Examples:
   eth0, the kernel, and any program:
     linerate switch lab --attach xdp:eth0 --host tap0
   Copy what a sends to port watch:
-    linerate switch lab --ports a,b,watch --mirror a:watch:in";
+    linerate switch lab --ports a,b,watch --mirror a:watch:in
+  What it does and knows, from another shell:
+    linerate switch show lab";
 
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
+    match (&arguments.what, arguments.name.clone()) {
+        (Some(What::Show(show)), _) => control::show(&asked::KIND, show),
+        (None, Some(name)) => forward(&name, arguments),
+        (None, None) => Err(Trouble::usage("SW is missing; give the switch's name")),
+    }
+}
+
+fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mirrors = arguments.mirror.iter().map(|text| mirror(text)).collect::<Result<Vec<_>, _>>()?;
     let guests = arguments.ports.as_deref().map(|ports| granted("ports", ports)).transpose()?;
     let hosts = granted("host", &arguments.host)?;
@@ -112,7 +135,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let output = print::output(arguments.json, &stop);
     // If that fails, the limit is what it was, and guests beyond it are told.
     let _ = raise_descriptors();
-    let door = Door::open(&arguments.name, guests)?;
+    let door = Door::open(name, guests)?;
     let mut switch = Switch::new();
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
@@ -129,15 +152,19 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
             door.reserve(&spec.name);
         }
     }
+    let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
+    let (mut caller, named) = (calls.caller(), name.to_owned());
+    let control = control::serve(&asked::KIND, name, move || {
+        Ok(caller.call(|job: &mut SwitchJob| Snapshot::of(job))?.document(&named))
+    });
     confine(&[]);
     mirrors.iter().for_each(|(of, to, direction)| switch.mirror(of, to, *direction));
-    let name = &arguments.name;
     output.remark("main", 100, &format!("switch {name} runs; attach to it as vale:{name}:PORT"));
     let mut job = SwitchJob { switch, door };
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut before = show::Before::default();
     let (mut links, mut loops) = (Links::default(), Loops::default());
-    serve(&mut job, arguments.seconds, arguments.wait, &stop, &mut |job| {
+    serve(&mut job, &calls, arguments.seconds, arguments.wait, &stop, &mut |job| {
         let changes = job.switch.links().filter_map(|(name, link)| links.change(name, link));
         changes.for_each(|line| output.remark("main", 110, &line));
         let changes = loops.change(job.switch.blocked().map(|row| (row.port, row.joined_to)));
@@ -146,11 +173,13 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
             output.line(&show::table(&job.switch, Some(&mut before)));
         }
     });
+    // Nobody is answered any more: what follows is the end.
+    drop((control, calls));
     output.line(&show::table(&job.switch, None));
     let ledger = show::ledger(&job.switch);
     output.line(&show::ledger_line(&ledger, &job));
     if arguments.json {
-        output.document(&show::document(name, &job).to_string());
+        output.document(&Snapshot::of(&job).document(name).to_string());
     }
     if ledger.unexplained > 0 {
         return Err(Trouble::failed(format!(

@@ -3,6 +3,7 @@
 
 mod bench;
 mod conformance;
+mod control;
 mod fcoe;
 mod fcoe_copy;
 mod fcoe_flushed;
@@ -28,6 +29,7 @@ mod switch_groups;
 mod switch_loops;
 mod switch_rig;
 mod terminal;
+mod trials;
 mod unwritten;
 mod walls;
 mod wrong;

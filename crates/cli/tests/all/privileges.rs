@@ -66,9 +66,24 @@ fn commands_give_up_their_privileges_once_their_ports_are_open() {
         let command = start(&ns, arguments);
         println!("{arguments:?}");
         gives_up(command.id(), NONE);
+        // Its control socket needs none either.
+        if let Some(show) = shown(arguments) {
+            let shown = Command::new(BINARY).args(show).output().unwrap();
+            assert!(shown.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&shown.stderr));
+        }
         command.signal("TERM");
         let ended = command.end();
         assert_eq!(ended.code, Some(143), "{arguments:?}: {ended:?}");
+    }
+}
+
+/// Words that show a command from another shell, if it has a control socket.
+fn shown<'a>(arguments: &[&'a str]) -> Option<[&'a str; 3]> {
+    match arguments {
+        ["switch", name, ..] => Some(["switch", "show", name]),
+        ["stack", "up", "-i", port, ..] => Some(["stack", "show", port]),
+        ["fcoe", "target", "-i", port, ..] => Some(["fcoe", "show", port]),
+        _ => None,
     }
 }
 

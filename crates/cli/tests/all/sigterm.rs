@@ -62,6 +62,7 @@ fn sigterm_ends_every_command() {
     // Connections are accepted but not answered.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = silent.local_addr().unwrap();
+    let shown = Process::linerate(&["switch", &format!("term-shown-{id}")], "runs");
     let lonely = |n: u32| format!("cable:term-{id}-{n}{{1");
     let cases = [
         // Commands that wait for a link, a peer, a login, a target.
@@ -72,6 +73,7 @@ fn sigterm_ends_every_command() {
         case(&format!("bridge -i {} -i {} -w 3600", lonely(5), lonely(6)), "", "Forwarded"),
         case(&format!("bridge -i {} -i {} -w 0", lonely(7), lonely(8)), "", "Forwarded"),
         case(&format!("switch term-{id}"), "runs", "Ledger"),
+        case(&format!("switch show term-shown-{id} --watch"), "nothing moved", ""),
         case(&format!("stack up -i {} --addr 10.9.0.2/24", lonely(9)), "link down", "frames"),
         case(&format!("fcoe target -i {} --lun 0=ram:1M", lonely(10)), "LUN 0", "commands"),
         case(&format!("fcoe target -i {} --lun 0=ram:1M --status 1", lonely(11)), "exchanges", "commands"),
@@ -109,6 +111,7 @@ fn sigterm_ends_every_command() {
             scope.spawn(|| half.iter().for_each(ends));
         }
     });
+    shown.stop();
 }
 
 /// Standard output is a full pipe that nobody reads, and the command still writes: it can only end.

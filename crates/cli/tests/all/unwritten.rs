@@ -24,6 +24,7 @@ const COMMANDS: &[&[&str]] = &[
     &["bridge", "-i", "cable:NAME{1", "-i", "cable:NAME}1", "-w", "0", "-T", "10"],
     &["switch", "NAME", "--seconds", "1"],
     &["switch", "NAME", "--seconds", "1", "--json"],
+    &["switch", "show", "-h"],
     &["ports"],
     &["stack", "up", "-i", "cable:NAME{1", "--addr", "10.0.0.2/24", "--seconds", "1"],
     &["stack", "up", "-i", "cable:NAME{1", "--addr", "10.0.0.2/24", "--seconds", "1", "--json"],
@@ -251,7 +252,7 @@ fn without_a_home_a_directory_is_asked_for_before_anything_is_measured() {
 
 /// A shell in which DIR is a file system of that size; `None`, with a skip reported, where that is not possible.
 #[cfg(target_os = "linux")]
-fn on_tmpfs(options: &str, script: &str) -> Option<(tempfile::TempDir, Command)> {
+pub(crate) fn on_tmpfs(options: &str, script: &str) -> Option<(tempfile::TempDir, Command)> {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-ec"]);

@@ -16,6 +16,8 @@ pub struct AddressRow<'a> {
     pub vlan: u16,
     /// Name of the port behind which it is.
     pub port: &'a str,
+    /// Number of that port, the same for all its rows.
+    pub number: u16,
     /// Seconds, about, since a frame came from it.
     pub age: u64,
 }
@@ -76,6 +78,7 @@ impl Switch {
             mac,
             vlan,
             port: self.name_of(port),
+            number: port,
             age: seconds(age),
         })
     }

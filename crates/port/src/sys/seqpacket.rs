@@ -22,8 +22,12 @@ pub(crate) fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// A directory accessible to this user alone, made if need be: `$XDG_RUNTIME_DIR/linerate`, or `/tmp/linerate-UID`.
-pub(crate) fn runtime_dir() -> io::Result<PathBuf> {
+/// Directory of this user's sockets, accessible to this user alone, made if need be: `$XDG_RUNTIME_DIR/linerate`, or
+/// `/run/linerate` of root, or `/tmp/linerate-UID`.
+///
+/// # Errors
+/// It cannot be made, or it is another user's.
+pub fn runtime_dir() -> io::Result<PathBuf> {
     let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|d| Path::new(d).is_absolute()) {
         Some(runtime) => PathBuf::from(runtime).join("linerate"),
         None if user() == 0 && Path::new("/run").is_dir() => PathBuf::from("/run/linerate"),
@@ -42,13 +46,15 @@ pub(crate) fn runtime_dir() -> io::Result<PathBuf> {
     Ok(dir)
 }
 
-/// Holds a directory's lock until dropped.
-pub(crate) struct DirLock(#[expect(dead_code, reason = "closing it unlocks")] File);
+/// Holds a directory's lock until dropped. Whoever replaces a socket of a dead process has it meanwhile.
+pub struct DirLock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
 impl DirLock {
-    /// Takes the lock; `WouldBlock` if another process has it. Holders keep it for a few system calls that do not
-    /// block.
-    pub(crate) fn take(dir: &Path) -> io::Result<Self> {
+    /// Takes the lock. Holders keep it for a few system calls that do not block.
+    ///
+    /// # Errors
+    /// `WouldBlock` if another process has it.
+    pub fn take(dir: &Path) -> io::Result<Self> {
         let dir = File::open(dir)?;
         // SAFETY: integer arguments on a descriptor of ours.
         check(unsafe { libc::flock(dir.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })?;

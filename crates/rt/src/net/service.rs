@@ -157,6 +157,11 @@ impl Serving {
         &self.node
     }
 
+    /// The host, to be looked at or changed.
+    pub fn host(&mut self) -> &mut Host {
+        &mut self.node.ip.host
+    }
+
     /// Takes an event of the host ([`Host::poll_event`]).
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {

@@ -1,21 +1,23 @@
 //! `linerate fcoe target`.
 
+mod asked;
 mod config;
+mod document;
 mod events;
 mod status;
 
-use super::common::{NodeArguments, counters, introduce, route, stopper, with_ip};
-use crate::commands::ip::{self, IpArguments};
-use crate::commands::shared::{confine, ended};
+use super::common::{NodeArguments, introduce, route, stopper, with_ip};
+use crate::commands::control;
+use crate::commands::ip::IpArguments;
+use crate::commands::shared::{confine, ended, port_name};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use config::{Allow, LunSpec};
 use events::Events;
-use linerate_fcoe::{Disks, NodeConfig, TargetConfig, TargetDrop};
+use linerate_fcoe::{Disks, NodeConfig, TargetConfig};
+use linerate_rt::control::callee;
 use linerate_rt::{Capability, Waiter, run as run_machine};
-use serde_json::{Map, json};
 use status::Shown;
-use std::iter::once;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -52,6 +54,11 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// Shows targets that run.
+pub(super) fn show(arguments: &control::Show) -> Result<ExitCode, Trouble> {
+    control::show(&asked::KIND, arguments)
+}
+
 const EXAMPLE: &str = "fcoe target -i xdp:eth1 --lun 0=ram:64M";
 
 pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
@@ -83,6 +90,13 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let events = Events { silent: arguments.json, waits: opened.waits };
     let mut node = with_ip(port, &arguments.ip).node(&config, opened.disks, events)?;
     route(&mut node, &arguments.ip)?;
+    let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
+    let (mut caller, luns) = (calls.caller(), document::luns(&opened.lines));
+    let control = control::serve(&asked::KIND, &port_name(&arguments.node.i), move || {
+        let mut document = caller.call(|node: &mut Node| document::known(node))?;
+        document["luns"] = luns.clone();
+        Ok(document)
+    });
     // A lost NBD server is connected to again, and its socket may be another user's.
     confine(if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] });
     if !arguments.json {
@@ -94,67 +108,19 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
             );
         }
     }
-    let mut shown = Shown::new(node, arguments.status, arguments.json);
+    let mut shown = Shown::new(node, calls, arguments.status, arguments.json);
     run_machine(&mut shown, &mut Waiter::new(arguments.node.wait), &stop);
-    let node = shown.node;
-    let figures = figures(&node);
+    let node = shown.end();
+    // Nobody is answered any more: what follows is the end.
+    drop(control);
     if arguments.json {
-        // IPv4 and IPv6 counters of a service are added up.
-        let mut counters = Map::new();
-        for (name, n) in figures {
-            let before = counters.get(&name).and_then(serde_json::Value::as_u64).unwrap_or(0);
-            counters.insert(name, json!(before + n));
-        }
-        let config = node.config();
-        let document = json!({
-            "schema": "linerate.fcoe.target", "version": 1, "port": node.line().info().name, "path": node.line().info().path,
-            "wwpn": config.wwpn.to_string(), "wwnn": config.wwnn.to_string(), "mac": config.mac.to_string(),
-            "luns": opened.lines.iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect::<Vec<_>>(),
-            "counters": counters,
-        });
+        let mut document = document::document(&node);
+        document["luns"] = document::luns(&opened.lines);
         print(&format!("{document}\n"));
     } else {
-        print(&figures.iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
+        print(&document::figures(&node).iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
     }
     Ok(ended(&stop))
 }
 
 type Node = linerate_rt::fc::FcNode<Disks, Events>;
-
-fn figures(node: &Node) -> Vec<(String, u64)> {
-    let (tx, rx) = node.lines();
-    let (sent, received) = (tx.counters(), rx.counters());
-    let mut all: Vec<(String, u64)> = [
-        ("frames_sent", sent.frames),
-        ("frames_refused", sent.refused),
-        ("frames_received", received.frames),
-        ("frames_bad_crc", received.bad_crc),
-        ("frames_too_long", received.too_long),
-        ("frames_spoiled", node.line().control().ledger().spoiled),
-    ]
-    .map(|(name, n)| (name.to_owned(), n))
-    .into();
-    all.extend(counters(node.node()));
-    if let Some((ip, services)) = node.ip() {
-        let mut theirs = ip::figures(ip.host.counters(), services.served(&ip.host));
-        theirs.extend(ip::adapter_figures(once(node.line()), linerate_rt::fc::IP));
-        all.extend(theirs.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (format!("ip.{name}"), n)));
-    }
-    if let Some(target) = node.node().target() {
-        let counters = target.counters();
-        all.extend(
-            [
-                ("commands", counters.commands),
-                ("bytes_sent", counters.bytes_sent),
-                ("bytes_received", counters.bytes_received),
-                ("exchanges_aborted", counters.aborted),
-                ("exchanges_expired", counters.expired),
-            ]
-            .map(|(name, n)| (name.to_owned(), n)),
-        );
-        let drops =
-            TargetDrop::ALL.map(|reason| (format!("target_dropped.{}", reason.name()), counters.dropped(reason)));
-        all.extend(drops.into_iter().filter(|(_, n)| *n > 0));
-    }
-    all
-}

@@ -1,9 +1,7 @@
-//! A switch's counters as a table and as a document.
+//! A switch's counters as a table.
 
 use linerate_load::switch::SwitchJob;
 use linerate_port::switch::{Ledger, PortReport, Switch};
-use linerate_wire::MacAddr;
-use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::time::Instant;
@@ -95,83 +93,6 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
         door.refused,
         door.violations,
     )
-}
-
-fn map<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> Value {
-    drops.map(|(reason, n)| (reason.to_owned(), Value::from(n))).collect::<serde_json::Map<_, _>>().into()
-}
-
-/// Addresses, groups, routers, queriers and blocked ports, as rows in order.
-fn known(switch: &Switch) -> [(&'static str, Value); 5] {
-    let mut addresses: Vec<_> = switch.addresses().collect();
-    addresses.sort_by_key(|row| (row.vlan, row.mac.0));
-    let mut groups: Vec<_> = switch.groups().collect();
-    groups.sort_by_key(|row| (row.vlan, row.group));
-    let mut queriers: Vec<_> = switch.queriers().collect();
-    queriers.sort_by_key(|row| (row.vlan, row.address));
-    let of = |ports: &[(&str, u64)]| -> Vec<Value> {
-        ports.iter().map(|(port, left)| json!({"port": port, "left_s": left})).collect()
-    };
-    let mac = |mac: MacAddr| mac.to_string();
-    let addresses =
-        addresses.iter().map(|row| json!({"mac": mac(row.mac), "vlan": row.vlan, "port": row.port, "age_s": row.age}));
-    let groups = groups.iter().map(|row| json!({"group": row.group, "vlan": row.vlan, "ports": of(&row.ports)}));
-    let queriers = queriers.iter().map(|row| json!({"address": row.address, "vlan": row.vlan, "port": row.port}));
-    let routers = switch.routers().map(|row| json!({"port": row.port, "ip": if row.v6 { 6 } else { 4 }}));
-    let blocked = switch.blocked().map(|row| json!({"port": row.port, "joined_to": row.joined_to}));
-    [
-        ("addresses", addresses.collect()),
-        ("groups", groups.collect()),
-        ("queriers", queriers.collect()),
-        ("routers", routers.collect()),
-        ("blocked", blocked.collect()),
-    ]
-}
-
-/// All counters, and what the switch knows.
-pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
-    let ports = job.switch.ports();
-    let (ledger, table, door) = (Ledger::of(&ports), job.switch.table(), job.door.counters());
-    let port = |port: &PortReport| {
-        let count = &port.count;
-        let priority = |count: &linerate_port::switch::PriorityCounters| json!({"sent": count.sent, "dropped": count.dropped, "waits": count.waits});
-        json!({
-            "name": port.name, "path": port.path, "gone": port.gone, "blocked": port.blocked,
-            "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
-            "copies": count.copies, "own": count.own, "refused": map(count.refused.iter()),
-            "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
-            "finished": map(count.finished.iter()),
-            "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
-            "priorities": count.priorities.iter().map(priority).collect::<Vec<_>>(),
-        })
-    };
-    let mut document = json!({
-        "schema": "linerate.switch", "version": 1, "switch": name,
-        "ports": ports.iter().map(port).collect::<Vec<_>>(),
-        "ledger": {
-            "received": ledger.received, "refused": map(ledger.refused.iter()), "copies": ledger.copies,
-            "own": ledger.own,
-            "sent": ledger.sent, "dropped": map(ledger.dropped.iter()), "lost": ledger.lost,
-            "unexplained": ledger.unexplained,
-        },
-        "table": {
-            "known": table.known, "learned": table.learned, "moved": table.moved, "evicted": table.evicted,
-            "refused": table.refused,
-        },
-        "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
-    });
-    if let Some(object) = document.as_object_mut() {
-        object.extend(known(&job.switch).map(|(name, rows)| (name.to_owned(), rows)));
-        let groups = job.switch.group_counters();
-        let groups = groups.map(|groups| {
-            json!({
-                "known": groups.known, "entered": groups.entered, "refused": groups.refused,
-                "messages": groups.messages,
-            })
-        });
-        object.insert("group_table".into(), groups.into());
-    }
-    document
 }
 
 #[cfg(test)]

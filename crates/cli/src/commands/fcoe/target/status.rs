@@ -3,15 +3,17 @@
 use super::Node;
 use crate::trouble::print;
 use linerate_fcoe::PeerId;
+use linerate_rt::control::Callee;
 use linerate_rt::{Machine, Progress, Sleeper};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A target that prints its status.
+/// A target that prints its status, and is looked at by calls.
 pub(super) struct Shown {
-    pub(super) node: Node,
+    node: Node,
+    calls: Callee<Node>,
     /// Time between two views, nanoseconds.
     every: Option<u64>,
     json: bool,
@@ -42,9 +44,14 @@ struct View {
 
 impl Shown {
     /// Makes a target that prints a view every so many seconds.
-    pub(super) fn new(node: Node, seconds: Option<u64>, json: bool) -> Self {
+    pub(super) fn new(node: Node, calls: Callee<Node>, seconds: Option<u64>, json: bool) -> Self {
         let every = seconds.map(|s| s.saturating_mul(SECOND));
-        Self { node, every, json, last: None, before: HashMap::new() }
+        Self { node, calls, every, json, last: None, before: HashMap::new() }
+    }
+
+    /// The target, which is called no more.
+    pub(super) fn end(self) -> Node {
+        self.node
     }
 
     /// View of the activity in the last `ns` nanoseconds.
@@ -116,7 +123,8 @@ impl Machine for Shown {
                 }
             }
         }
-        progress
+        let called = self.calls.serve(&mut self.node);
+        if called && progress == Progress::Idle { Progress::Worked } else { progress }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -126,6 +134,7 @@ impl Machine for Shown {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         self.node.waits_for(visit);
+        visit(&mut self.calls.sleep());
     }
 
     fn stop(&mut self, now: u64) {

@@ -1,0 +1,118 @@
+//! A host's counters, and what it knows, as a table and as a document.
+
+use crate::commands::ip;
+use linerate_port::{Drops, Link};
+use linerate_rt::net::{Served, Service, Serving};
+use linerate_stack::{AddressState, Cidr, Counters, Neighbour, NeighbourState, Route};
+use serde_json::{Map, Value, json};
+
+/// What one shard has counted.
+pub(super) struct Part {
+    counters: Counters,
+    served: Vec<(&'static Service, Served)>,
+    dropped: Drops,
+}
+
+impl Part {
+    /// Copies the counters of a shard.
+    pub(super) fn of(serving: &Serving) -> Self {
+        let node = serving.node();
+        Self {
+            counters: *node.ip.host.counters(),
+            served: serving.served().collect(),
+            dropped: node.line().tx_counters().dropped,
+        }
+    }
+}
+
+/// What the shards have in common.
+pub(super) struct Common {
+    control: linerate_nic::Control,
+    addresses: Vec<(Cidr, Option<AddressState>)>,
+    mac: String,
+    mtu: usize,
+    link: Link,
+    routes: Vec<Route>,
+    neighbours: Vec<Neighbour>,
+}
+
+impl Common {
+    /// Copies what a shard has in common with the others.
+    pub(super) fn of(serving: &mut Serving) -> Self {
+        let (control, link) = (serving.node().line().control().clone(), serving.node().line().link());
+        let host = serving.host();
+        let addresses = host.addresses().iter().map(|cidr| (*cidr, host.address_state(cidr.addr()))).collect();
+        Self {
+            control,
+            addresses,
+            mac: host.mac().to_string(),
+            mtu: host.mtu(),
+            link,
+            routes: host.routes().copied().collect(),
+            neighbours: host.neighbours().iter().collect(),
+        }
+    }
+}
+
+/// All counters of all shards, by name.
+fn figures(common: &Common, parts: &[Part]) -> Vec<(String, u64)> {
+    let mut counters = Counters::default();
+    parts.iter().for_each(|part| counters += part.counters);
+    let mut figures = ip::figures(&counters, parts.iter().flat_map(|part| part.served.iter().copied()));
+    let drops: Vec<Drops> = parts.iter().map(|part| part.dropped).collect();
+    figures.extend(ip::adapter_figures(&common.control, &drops, 0));
+    figures
+}
+
+/// Counters as a table, a line each.
+pub(super) fn table(common: &Common, parts: &[Part]) -> String {
+    figures(common, parts).iter().map(|(name, n)| format!("{name:28} {n}\n")).collect()
+}
+
+/// Counters and addresses as a document.
+pub(super) fn document(common: &Common, parts: &[Part]) -> Value {
+    let counters: Map<String, Value> = figures(common, parts).into_iter().map(|(name, n)| (name, json!(n))).collect();
+    let info = common.control.port();
+    json!({
+        "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path, "queues": parts.len(),
+        "addresses": common.addresses.iter().map(|(cidr, _)| cidr.to_string()).collect::<Vec<_>>(),
+        "mac": common.mac, "mtu": common.mtu, "counters": counters,
+    })
+}
+
+/// The same, and what the host knows now.
+pub(super) fn known(common: &Common, parts: &[Part]) -> Value {
+    let mut document = document(common, parts);
+    let states = common.addresses.iter().map(|(cidr, state)| {
+        let state = match state {
+            Some(AddressState::Checking) => "checking",
+            Some(AddressState::Deprecated) => "deprecated",
+            Some(AddressState::Preferred) => "preferred",
+            None => "gone",
+        };
+        json!({"address": cidr.to_string(), "state": state})
+    });
+    document["address_states"] = states.collect();
+    document["link"] = if common.link == Link::Up { "up" } else { "down" }.into();
+    document["routes"] =
+        common.routes.iter().map(|route| json!({"to": route.to.to_string(), "via": route.via})).collect();
+    document["neighbours"] = common.neighbours.iter().map(neighbour).collect();
+    let mut services: Vec<&str> = parts.iter().flat_map(|part| &part.served).map(|(service, _)| service.name).collect();
+    services.sort_unstable();
+    services.dedup();
+    document["services"] = json!(services);
+    document
+}
+
+fn neighbour(row: &Neighbour) -> Value {
+    let state = match row.state {
+        NeighbourState::Incomplete => "incomplete",
+        NeighbourState::Reachable => "reachable",
+        NeighbourState::Stale => "stale",
+        NeighbourState::Delay => "delay",
+        NeighbourState::Probe => "probe",
+        NeighbourState::Permanent => "permanent",
+    };
+    let mac = row.mac.map(|mac| mac.to_string());
+    json!({"address": row.ip, "mac": mac, "state": state, "router": row.router, "held": row.held})
+}
