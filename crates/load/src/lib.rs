@@ -10,6 +10,7 @@ pub mod pktgen;
 pub mod ports;
 pub mod profile;
 pub mod switch;
+pub mod vis;
 pub mod xdd;
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub use segment::{
     GSO_ECN, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, MAX_HEADER, MAX_PAYLOAD, Prepared, SegmentError, Segments, header_len,
 };
 pub use sink::{Frames, Sink};
-pub use steer::{Action, FlowKey, Match, Rule, SteerError, Steering};
+pub use steer::{Action, FlowKey, Match, Prefix, PrefixError, Rule, SteerError, Steering};
 pub use vlan::{
     TAG_LEN, VlanError, VlanFilter, insert_tag, outer_tag, strip_tag, tag_inserted, tag_stripped, tagged_front,
 };

@@ -6,8 +6,10 @@
 //! packet costs one lookup for each group, however many rules there are.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 use linerate_wire::{EtherType, IpProtocol, MacAddr};
 
@@ -16,6 +18,8 @@ use super::headers::{Headers, Ip, Version, u16_at};
 /// Fields of a received frame that rules can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowKey {
+    /// Source MAC address.
+    pub src_mac: MacAddr,
     /// Destination MAC address.
     pub dst_mac: MacAddr,
     /// VLAN of the outermost tag, stripped or not; 0 without one.
@@ -42,6 +46,7 @@ impl FlowKey {
         let addresses = ip.and_then(|ip| addresses(head, headers.network, &ip));
         let ports = ip.filter(|ip| has_ports(ip.protocol) && !ip.fragment && ip.transport + 4 <= ip.end);
         Self {
+            src_mac: MacAddr(head.get(6..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()),
             dst_mac: MacAddr(head.first_chunk().copied().unwrap_or_default()),
             vlan: tag & 0xfff,
             ethertype: headers.ethertype,
@@ -56,22 +61,99 @@ impl FlowKey {
 /// Fields that a rule matches; `None` is any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Match {
+    /// Source MAC address.
+    pub src_mac: Option<MacAddr>,
     /// Destination MAC address.
     pub dst_mac: Option<MacAddr>,
     /// VLAN, 0 for untagged.
     pub vlan: Option<u16>,
     /// EtherType after all tags.
     pub ethertype: Option<EtherType>,
-    /// Source IP address.
-    pub src: Option<IpAddr>,
-    /// Destination IP address.
-    pub dst: Option<IpAddr>,
+    /// Network of the source IP address.
+    pub src: Option<Prefix>,
+    /// Network of the destination IP address.
+    pub dst: Option<Prefix>,
     /// Protocol above IP.
     pub protocol: Option<IpProtocol>,
     /// Source port.
     pub src_port: Option<u16>,
     /// Destination port.
     pub dst_port: Option<u16>,
+}
+
+/// A network: the first bits of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Prefix {
+    address: IpAddr,
+    len: u8,
+}
+
+/// Error of a text that is no network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give an address, or a network as 10.0.0.0/8 or fd00::/16")]
+pub struct PrefixError;
+
+impl Prefix {
+    /// The network of the first `len` bits of an address; None if it has fewer.
+    #[must_use]
+    pub fn new(address: IpAddr, len: u8) -> Option<Self> {
+        let masked = match address {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX.checked_shl(32_u32.checked_sub(len.into())?).unwrap_or(0);
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+            }
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX.checked_shl(128_u32.checked_sub(len.into())?).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+            }
+        };
+        Some(Self { address: masked, len })
+    }
+
+    /// Its first address.
+    #[must_use]
+    pub fn address(self) -> IpAddr {
+        self.address
+    }
+
+    /// The network of the same size that an address of the same family is in.
+    #[inline]
+    fn around(self, address: IpAddr) -> Option<Self> {
+        if self.address.is_ipv4() == address.is_ipv4() { Self::new(address, self.len) } else { None }
+    }
+
+    /// A number that is the same for networks of one family and size, and not 0.
+    fn size(self) -> u8 {
+        if self.address.is_ipv4() { 1 + self.len } else { 64 + self.len }
+    }
+}
+
+impl<A: Into<IpAddr>> From<A> for Prefix {
+    /// An address alone.
+    fn from(address: A) -> Self {
+        let address = address.into();
+        Self { address, len: if address.is_ipv4() { 32 } else { 128 } }
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        let (address, len) = text.split_once('/').map_or((text, None), |(address, len)| (address, Some(len)));
+        let address: IpAddr = address.parse().map_err(|_| PrefixError)?;
+        let Some(len) = len else { return Ok(address.into()) };
+        len.parse().ok().and_then(|len| Self::new(address, len)).ok_or(PrefixError)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::from(self.address) {
+            return self.address.fmt(f);
+        }
+        write!(f, "{}/{}", self.address, self.len)
+    }
 }
 
 /// Action on a packet that a rule matches.
@@ -81,6 +163,10 @@ pub enum Action {
     Queue(u16),
     /// Drop.
     Drop,
+    /// Deliver to this interface alone, whatever its address; to one of its queues, or as its own settings say.
+    Interface(u16, Option<u16>),
+    /// Deliver as without the rule, and a copy to this interface.
+    Mirror(u16),
 }
 
 /// A receive filter.
@@ -108,6 +194,14 @@ pub enum SteerError {
         /// Number of queues.
         queues: u16,
     },
+    /// The interface does not exist.
+    #[error("filter: there is no interface {interface}: name 0 to {last}", last = interfaces.saturating_sub(1))]
+    Interface {
+        /// Interface of the rule.
+        interface: u16,
+        /// Number of interfaces.
+        interfaces: u16,
+    },
     /// There is no rule at this location.
     #[error("filter: no rule at location {0}: see the list for those there are")]
     NoRule(u16),
@@ -120,6 +214,8 @@ pub enum SteerError {
 #[derive(Debug, Clone)]
 pub struct Steering {
     queues: u16,
+    /// Interfaces that rules can name; none in the table of a single one.
+    interfaces: u16,
     /// Rules in order of location.
     rules: Vec<Rule>,
     /// Groups in order of their lowest location.
@@ -143,7 +239,13 @@ impl Steering {
     /// An empty table, for an adapter of `queues` queues.
     #[must_use]
     pub const fn new(queues: u16) -> Self {
-        Self { queues, rules: Vec::new(), groups: Vec::new() }
+        Self { queues, interfaces: 0, rules: Vec::new(), groups: Vec::new() }
+    }
+
+    /// An empty table for an adapter of so many interfaces, each of `queues` queues.
+    #[must_use]
+    pub const fn of_interfaces(interfaces: u16, queues: u16) -> Self {
+        Self { queues, interfaces, rules: Vec::new(), groups: Vec::new() }
     }
 
     /// Adds a rule, replacing one at the same location.
@@ -152,10 +254,18 @@ impl Steering {
     ///
     /// [`SteerError`]; the table is unchanged then.
     pub fn insert(&mut self, rule: Rule) -> Result<(), SteerError> {
-        if let Action::Queue(queue) = rule.action
-            && queue >= self.queues
-        {
-            return Err(SteerError::Queue { queue, queues: self.queues });
+        let (interface, queue) = match rule.action {
+            Action::Queue(queue) => (None, Some(queue)),
+            Action::Drop => (None, None),
+            Action::Interface(interface, queue) => (Some(interface), queue),
+            Action::Mirror(interface) => (Some(interface), None),
+        };
+        let (queues, interfaces) = (self.queues, self.interfaces);
+        if let Some(interface) = interface.filter(|interface| *interface >= interfaces) {
+            return Err(SteerError::Interface { interface, interfaces });
+        }
+        if let Some(queue) = queue.filter(|queue| *queue >= queues) {
+            return Err(SteerError::Queue { queue, queues });
         }
         rule.fields.check()?;
         match self.rules.binary_search_by_key(&rule.location, |rule| rule.location) {
@@ -227,17 +337,18 @@ impl Steering {
 }
 
 impl Match {
-    /// Flags of the fields that are given.
-    fn names(&self) -> [bool; 8] {
+    /// The fields that are given, and how much of each.
+    fn names(&self) -> [u8; 9] {
         [
-            self.dst_mac.is_some(),
-            self.vlan.is_some(),
-            self.ethertype.is_some(),
-            self.src.is_some(),
-            self.dst.is_some(),
-            self.protocol.is_some(),
-            self.src_port.is_some(),
-            self.dst_port.is_some(),
+            self.src_mac.is_some().into(),
+            self.dst_mac.is_some().into(),
+            self.vlan.is_some().into(),
+            self.ethertype.is_some().into(),
+            self.src.map_or(0, Prefix::size),
+            self.dst.map_or(0, Prefix::size),
+            self.protocol.is_some().into(),
+            self.src_port.is_some().into(),
+            self.dst_port.is_some().into(),
         ]
     }
 
@@ -245,11 +356,12 @@ impl Match {
     #[inline]
     fn of(&self, key: &FlowKey) -> Self {
         Self {
+            src_mac: self.src_mac.and(Some(key.src_mac)),
             dst_mac: self.dst_mac.and(Some(key.dst_mac)),
             vlan: self.vlan.and(Some(key.vlan)),
             ethertype: self.ethertype.and(Some(key.ethertype)),
-            src: self.src.and(key.src),
-            dst: self.dst.and(key.dst),
+            src: self.src.and_then(|net| net.around(key.src?)),
+            dst: self.dst.and_then(|net| net.around(key.dst?)),
             protocol: self.protocol.and(key.protocol),
             src_port: self.src_port.and(key.ports.map(|(src, _)| src)),
             dst_port: self.dst_port.and(key.ports.map(|(_, dst)| dst)),
@@ -258,7 +370,7 @@ impl Match {
 
     /// Checks that some packet can match.
     fn check(&self) -> Result<(), SteerError> {
-        let family = |address: IpAddr| if address.is_ipv4() { EtherType::IPV4 } else { EtherType::IPV6 };
+        let family = |net: Prefix| if net.address.is_ipv4() { EtherType::IPV4 } else { EtherType::IPV6 };
         if self.vlan.is_some_and(|vlan| vlan > 4095) {
             return Err(SteerError::Impossible("a VLAN beyond 4095"));
         }

@@ -5,6 +5,8 @@
 //!   kind   = a name of KINDS
 //!   name   = what the kind wants: an interface, a file, two socket paths, NAME{ID or NAME}ID, SW:PORT
 //! ```
+//! A kind and name with `/vi` and a number behind them are that virtual interface of the adapter that runs on the port;
+//! this is a kind of its own, without a word for it before the colon.
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).
 //! The keys are those of the kind's row, of [`COMMON`] and of [`WRAPPERS`]: see [`option_rows`].
 
@@ -12,6 +14,7 @@ use crate::error::{OpenError, tidy};
 use crate::hint;
 use crate::kind::{Kind, OptionRow, Spec};
 use crate::kinds::KINDS;
+use crate::switch::INTERFACE;
 use crate::wrap::WRAPPERS;
 use std::collections::BTreeMap;
 
@@ -43,18 +46,26 @@ impl Spec {
             return Err(oops("the name is too long or has a NUL".into(), "give KIND:NAME".into()));
         }
         let hint = |otherwise: String| hint::of(text, kind_names()).unwrap_or(otherwise);
+        if let Some(head) = interface(text) {
+            return Self::options(&INTERFACE, head, None, text);
+        }
         let Some((kind_name, rest)) = text.split_once(':') else {
             let mend = hint(format!("give KIND:NAME, KIND being one of {}", all_kinds()));
             return Err(oops("no kind".into(), mend));
         };
+        if kind_name == INTERFACE.name {
+            return Err(oops(
+                "a virtual interface is named behind its port".into(),
+                format!("write it as {}", INTERFACE.example),
+            ));
+        }
         let Some(kind) = KINDS.iter().find(|k| k.name == kind_name) else {
             return Err(oops(
                 format!("no kind of port is called '{}'", tidy(kind_name)),
                 hint(format!("there are {}", all_kinds())),
             ));
         };
-        let mut parts = rest.split(',');
-        let head = parts.next().unwrap_or_default();
+        let head = rest.split(',').next().unwrap_or_default();
         let (name, queue) = match head.rsplit_once('@') {
             Some((name, digits)) if kind.queue_suffix => match digits.parse::<u16>() {
                 Ok(queue) => (name, Some(queue)),
@@ -65,8 +76,15 @@ impl Spec {
         if name.is_empty() && kind.needs_name {
             return Err(oops("nothing after the colon".into(), format!("write it as {}", kind.example)));
         }
+        Self::options(kind, name, queue, text)
+    }
+
+    /// The spec of a kind and name, with the options of the text.
+    fn options(kind: &'static Kind, name: &str, queue: Option<u16>, text: &str) -> Result<Self, OpenError> {
+        let shown: String = text.chars().take(80).filter(|c| !c.is_control()).collect();
+        let oops = |what: String, mend: String| OpenError::usage(format!("port '{shown}'"), what, mend);
         let mut options = BTreeMap::new();
-        for part in parts {
+        for part in text.split(',').skip(1) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let Some(row) = option_rows(kind).find(|row| row.key == key) else {
                 let keys: Vec<_> = option_rows(kind).map(|row| row.key).collect();
@@ -86,8 +104,17 @@ impl Spec {
     }
 }
 
+/// The kind and name in a port's text, with `/viN` behind them; None if it names no virtual interface.
+fn interface(text: &str) -> Option<&str> {
+    let head = text.split(',').next()?;
+    let (port, number) = head.rsplit_once("/vi")?;
+    let kind = KINDS.iter().find(|kind| Some(kind.name) == port.split_once(':').map(|(kind, _)| kind))?;
+    let is_number = (1..=3).contains(&number.len()) && number.bytes().all(|digit| digit.is_ascii_digit());
+    (is_number && !kind.is_path && kind.name != INTERFACE.name).then_some(head)
+}
+
 fn kind_names() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().map(|kind| kind.name)
+    KINDS.iter().map(|kind| kind.name).filter(|name| *name != INTERFACE.name)
 }
 
 fn all_kinds() -> String {
@@ -110,6 +137,27 @@ mod tests {
         let wanting = |name| Spec::parse(name).unwrap().wanting_mtu(2180);
         assert_eq!(["null:", "null:,mtu=1500"].map(|name| wanting(name).mtu().unwrap()), [2180, 1500]);
         assert_eq!(wanting("null:").buf_size().unwrap(), 4096);
+    }
+
+    #[test]
+    fn a_virtual_interface_is_named_behind_its_port() {
+        for (text, port, number) in [
+            ("xdp:eth0/vi5", "xdp:eth0", 5),
+            ("packet:veth-1/vi127,queues=2", "packet:veth-1", 127),
+            ("cable:lab{1/vi0", "cable:lab{1", 0),
+            ("vale:lab:a/vi3", "vale:lab:a", 3),
+        ] {
+            let spec = Spec::parse(text).unwrap();
+            assert_eq!((spec.kind.name, spec.interface()), ("vi", Some((port, number))), "{text}");
+        }
+        for text in ["pcap:dir/vi5", "unix:/a/b:/c/vi1", "xdp:eth0", "xdp:eth0/vi", "xdp:eth0/vi1234", "xdp:eth0/vi5x"]
+        {
+            assert_eq!(Spec::parse(text).unwrap().interface(), None, "{text}");
+        }
+        for text in ["vi:xdp:eth0", "vi:5", "vi:xdp:eth0/vi5"] {
+            let line = Spec::parse(text).unwrap_err().to_string();
+            assert!(line.contains("write it as PORT/viN"), "{text}: {line}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::{cable, switch};
 pub static KINDS: &[Kind] = &[
     cable::KIND,
     switch::KIND,
+    switch::INTERFACE,
     #[cfg(target_os = "linux")]
     packet::KIND,
     #[cfg(target_os = "linux")]

@@ -37,6 +37,7 @@ pub fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
         let apart = match spec.kind.name {
             "cable" => !cable::both_ends_in(spec, specs),
             "vale" => !switch::meets_within(spec, specs),
+            "vi" => true,
             _ => false,
         };
         // The end of a cable that comes first makes both directions, by its own options.

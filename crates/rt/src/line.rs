@@ -68,7 +68,10 @@ impl Line {
     /// is asked for no offload.
     pub(crate) fn adapter(port: Port, interfaces: usize, mac: MacAddr, software: bool) -> Result<Nic, NicError> {
         let mac = Some(mac.0);
-        Nic::new(port, &NicConfig { interfaces, mac, capabilities: QUIET, hand_down: !software, verify: false })
+        Nic::new(
+            port,
+            &NicConfig { interfaces, up: true, mac, capabilities: QUIET, hand_down: !software, verify: false },
+        )
     }
 
     /// Reads and changes the adapter's settings.

@@ -1,6 +1,11 @@
 //! `linerate nic`.
 
+mod asked;
+mod filter;
+mod guests;
 mod show;
+mod up;
+mod vi;
 
 use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
@@ -29,6 +34,25 @@ enum What {
     /// Change the flags and parameters of an adapter over a port (`-tso lro mtu=9000`), and save them for all adapters
     /// that are made over that port from then on.
     Set(Set),
+    /// Run the adapter of a port until Ctrl-C, so that other programs of this user can open its virtual interfaces, as
+    /// PORT/viN.
+    ///
+    /// A program at an interface sends from its address alone, in its VLANs, with its cap and its share of the link; it
+    /// gets what is for that address, and groups. Frames between two interfaces do not leave the adapter. The last lines
+    /// say for each interface what became of all frames.
+    Up(up::Up),
+    /// Virtual interfaces of a port's adapter: add, change, remove and list them.
+    ///
+    /// Changes are made at the adapter, if one runs on the port (`linerate nic up`), and saved for the next one.
+    #[command(subcommand)]
+    Vi(vi::Vi),
+    /// Receive filters of a port's adapter: add, remove and list them, with their hits.
+    ///
+    /// They look at frames before addresses choose an interface; of those that match a frame the one with the lowest
+    /// location counts. Changes are made at the adapter, if one runs on the port (`linerate nic up`), and saved for the
+    /// next one.
+    #[command(subcommand)]
+    Filter(filter::Filter),
 }
 
 #[derive(Args)]
@@ -70,6 +94,9 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
             let remark = remark.filter(|_| !json).map(|said| said + "\n").unwrap_or_default();
             print(&(remark + &text));
         }
+        What::Up(arguments) => return up::run(&arguments),
+        What::Vi(what) => print(&vi::run(what)?),
+        What::Filter(what) => print(&filter::run(what)?),
         What::Set(Set { i, words }) => print(&set(&resolve(&i).0, &words)?),
     }
     Ok(ExitCode::SUCCESS)

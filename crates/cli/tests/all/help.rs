@@ -67,7 +67,9 @@ fn commands() -> Vec<Vec<String>> {
 #[test]
 fn help_and_version_are_there_at_every_command_and_subcommand() {
     let all = commands();
-    for path in ["fcoe target", "stack up", "nic set", "profile tx", "pkt-gen", "xdd", "bench"] {
+    for path in
+        ["fcoe target", "stack up", "nic set", "nic vi add", "nic filter del", "profile tx", "pkt-gen", "xdd", "bench"]
+    {
         assert!(all.iter().any(|known| known.join(" ") == path), "{path}: {all:?}");
     }
     for path in all {

@@ -30,6 +30,8 @@ fn bash_completes_commands_subcommands_options_and_values() {
     for (typed, wanted) in [
         ("linerate fc", "fcoe"),
         ("linerate fcoe ta", "target"),
+        ("linerate nic fi", "filter"),
+        ("linerate nic vi se", "set"),
         ("linerate fcoe target --lu", "--lun"),
         ("linerate stack up --wait ada", "adaptive"),
         ("linerate bench chec", "checksum"),

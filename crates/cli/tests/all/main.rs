@@ -17,6 +17,8 @@ mod interrupted;
 mod made;
 mod names;
 mod nic;
+mod nic_vis;
+mod nic_vis_rig;
 mod pkt_gen;
 mod privileges;
 mod process;

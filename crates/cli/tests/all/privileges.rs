@@ -57,6 +57,7 @@ fn commands_give_up_their_privileges_once_their_ports_are_open() {
         &["pkt-gen", "-i", "packet:va", "-f", "tx", "-R", "1000"],
         &["bridge", "-i", "xdp:va@0", "-i", "tap:tap2", "-w", "0"],
         &["switch", &switch, "--attach", "packet:va", "--host", "tap0"],
+        &["nic", "up", "-i", "packet:va", "--vis", "2"],
         &["stack", "up", "-i", "tap:tap1", "--addr", "10.9.0.2/24"],
         &["fcoe", "target", "-i", "xdp:va", "--lun", ram],
         &["fcoe", "initiator", "-i", "packet:va", "--nbd", &nbd],

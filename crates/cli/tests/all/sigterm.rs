@@ -74,6 +74,7 @@ fn sigterm_ends_every_command() {
         case(&format!("bridge -i {} -i {} -w 0", lonely(7), lonely(8)), "", "Forwarded"),
         case(&format!("switch term-{id}"), "runs", "Ledger"),
         case(&format!("switch show term-shown-{id} --watch"), "nothing moved", ""),
+        case(&format!("nic up -i {} --vis 3", lonely(18)), "adapter runs", "Ledger"),
         case(&format!("stack up -i {} --addr 10.9.0.2/24", lonely(9)), "link down", "frames"),
         case(&format!("fcoe target -i {} --lun 0=ram:1M", lonely(10)), "LUN 0", "commands"),
         case(&format!("fcoe target -i {} --lun 0=ram:1M --status 1", lonely(11)), "exchanges", "commands"),

@@ -29,7 +29,7 @@ fn is_vale(switch: &str) -> bool {
 
 /// True if a port has a link that needs time to come up.
 pub(super) fn is_physical(port: &str) -> bool {
-    ["xdp:", "packet:", "netmap:", "tap:"].iter().any(|kind| port.starts_with(kind))
+    Spec::parse(port).is_ok_and(|spec| matches!(spec.kind.name, "xdp" | "packet" | "tap"))
 }
 
 /// A line about a port whose link is down: the cable has no peer, or the interface no carrier.
@@ -62,7 +62,8 @@ pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal>
         && port.starts_with("pcap:")
         && ![",mode=", ",out="].iter().any(|key| port.contains(key));
     // A receiver of streams has time: frames that come by the millisecond cost it less.
-    let patient = config.mode.receives() && port.starts_with("packet:") && !port.contains(",rx=");
+    let is_packet = || Spec::parse(port).is_ok_and(|spec| spec.kind.name == "packet");
+    let patient = config.mode.receives() && is_packet() && !port.contains(",rx=");
     let port = &match (reads, patient) {
         (true, _) => format!("{port},mode=r"),
         (_, true) => format!("{port},rx=ring"),

@@ -36,6 +36,8 @@ pub(super) struct Entry {
     pub(super) skip: u16,
     /// True if the port gave metadata.
     pub(super) told: bool,
+    /// One more than the queue that a filter of the adapter sends it to; 0: none does.
+    pub(super) to: u8,
 }
 
 impl Entry {
@@ -170,7 +172,7 @@ impl Batch {
         let bytes = frame.bytes().filter(|_| word & flags::MOREFRAG == 0)?;
         let key = Key::of(bytes, types)?;
         let (len, told) = (u32::try_from(bytes.len()).unwrap_or(0), word & flags::META != 0);
-        Some((Entry { slot, copy: END, len, next: END, skip: 0, told }, key))
+        Some((Entry { slot, copy: END, len, next: END, skip: 0, told, to: 0 }, key))
     }
 
     /// Returns the contents of a slot of the ring. Frames of several slots, and those that another process may write, are copied.
@@ -183,7 +185,7 @@ impl Batch {
         let len = frame.len();
         let Some(key) = Key::of_any(frame.bytes().unwrap_or_default(), types) else { return Found::Short { slots: 1 } };
         let (len, told) = (u32::try_from(len).unwrap_or(0), word & flags::META != 0);
-        Found::Frame { entry: Entry { slot, copy: END, len, next: END, skip: 0, told }, key, slots: 1 }
+        Found::Frame { entry: Entry { slot, copy: END, len, next: END, skip: 0, told, to: 0 }, key, slots: 1 }
     }
 
     fn copy(&mut self, ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Found {
@@ -202,7 +204,7 @@ impl Batch {
         };
         let len = u32::try_from(self.copies.len() - start).unwrap_or(0);
         let copy = u32::try_from(start).unwrap_or(END);
-        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, key, slots }
+        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told, to: 0 }, key, slots }
     }
 }
 

@@ -33,6 +33,13 @@ impl Cap {
         cap
     }
 
+    /// How long one may be late, in nanoseconds, and still lose nothing when it comes a little later than that: a quarter
+    /// of what may leave at once, or all but 10 ms, and at most 50 ms.
+    pub(crate) fn slack(self) -> u64 {
+        let burst = self.burst / 1000;
+        (burst / 4).max(burst.saturating_sub(10_000_000)).min(50_000_000)
+    }
+
     /// Picoseconds that bytes on the wire take, rounded up, so that the cap is never exceeded.
     fn cost(self, bytes: u64) -> u64 {
         let bits = u128::from(bytes) * 8 * 1_000_000_000_000;

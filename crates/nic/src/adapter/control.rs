@@ -7,6 +7,7 @@ use super::settings::{Shared, ViSettings};
 use super::tx::Down;
 use super::{MAX_MTU, MIN_MTU};
 use crate::flags::{FlagError, Flags};
+use linerate_offload::SteerError;
 use linerate_port::{Filter, Info, Link, Port};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -65,6 +66,9 @@ pub enum NicError {
     /// The port does not take the addresses.
     #[error("{0}")]
     Filter(String),
+    /// A receive filter that cannot be.
+    #[error(transparent)]
+    Steer(#[from] SteerError),
     /// A flag that cannot be so.
     #[error(transparent)]
     Flag(#[from] FlagError),
@@ -83,7 +87,7 @@ fn colons(mac: [u8; 6]) -> String {
 /// Reads and changes an adapter's settings and reads its counters, from any thread.
 #[derive(Clone)]
 pub struct Control {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     under: Arc<Mutex<Under>>,
     info: Arc<Info>,
     down: Down,

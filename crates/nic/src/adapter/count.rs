@@ -126,7 +126,7 @@ impl ViCounters {
 }
 
 /// Counters of what a port queue received. `frames + copies` is what arrived for all interfaces ([`ViCounters::arrived`]) and the
-/// other three.
+/// other four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxLedger {
     /// Frames that the port's ring delivered.
@@ -139,6 +139,8 @@ pub struct RxLedger {
     pub too_short: u64,
     /// Frames whose slots another process spoiled, or that were longer than can be kept.
     pub spoiled: u64,
+    /// Frames that a filter of the adapter dropped.
+    pub filtered: u64,
 }
 
 impl RxLedger {
@@ -148,6 +150,7 @@ impl RxLedger {
         self.no_interface += other.no_interface;
         self.too_short += other.too_short;
         self.spoiled += other.spoiled;
+        self.filtered += other.filtered;
     }
 }
 
@@ -171,17 +174,19 @@ impl ViCells {
 
 /// A queue's [`RxLedger`], written by its receiving thread.
 #[derive(Default)]
-pub(crate) struct LedgerCells([AtomicU64; 5]);
+pub(crate) struct LedgerCells([AtomicU64; 6]);
 
 impl LedgerCells {
     pub(crate) fn write(&self, ledger: &RxLedger) {
-        let values = [ledger.frames, ledger.copies, ledger.no_interface, ledger.too_short, ledger.spoiled];
+        let RxLedger { frames, copies, no_interface, too_short, spoiled, filtered } = *ledger;
+        let values = [frames, copies, no_interface, too_short, spoiled, filtered];
         self.0.iter().zip(values).for_each(|(cell, value)| cell.store(value, Relaxed));
     }
 
     pub(crate) fn read(&self) -> RxLedger {
-        let [frames, copies, no_interface, too_short, spoiled] = self.0.each_ref().map(|cell| cell.load(Relaxed));
-        RxLedger { frames, copies, no_interface, too_short, spoiled }
+        let [frames, copies, no_interface, too_short, spoiled, filtered] =
+            self.0.each_ref().map(|cell| cell.load(Relaxed));
+        RxLedger { frames, copies, no_interface, too_short, spoiled, filtered }
     }
 }
 

@@ -195,6 +195,16 @@ impl Demux {
         self.sets[at] |= bit;
     }
 
+    /// The interface as a set, if it is up.
+    pub(crate) fn up(&self, vi: u16) -> ViSet {
+        1_u128.checked_shl(vi.into()).unwrap_or(0) & self.up
+    }
+
+    /// The interfaces whose own a frame's unicast address is; none of a group's.
+    pub(crate) fn owners(&self, key: Key) -> ViSet {
+        if key.to & GROUP == 0 { self.sets[self.find(key.to)] } else { 0 }
+    }
+
     /// The interfaces that take a frame's address and EtherType, and those of them that take its VLAN.
     pub(crate) fn choose(&self, key: Key) -> (ViSet, ViSet) {
         let mut set = self.promiscuous;

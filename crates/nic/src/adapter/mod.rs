@@ -10,6 +10,7 @@ mod classes;
 mod control;
 mod count;
 mod demux;
+mod filters;
 mod frame;
 mod parameters;
 mod request;
@@ -23,9 +24,10 @@ pub use cap::{FRAMING, on_the_wire};
 pub use classes::{ClassWeights, ClassWeightsError};
 pub use control::{Control, NicError};
 pub use count::{Count, RxLedger, ViCounters};
+pub use filters::FilterHits;
 pub use frame::{RxFrame, RxMeta};
 pub use parameters::{PARAMETERS, Parameter};
-pub use rx::NicRx;
+pub use rx::{Inside, NicRx};
 pub use settings::ViSettings;
 pub use tx::NicTx;
 
@@ -47,6 +49,8 @@ pub const MIN_MTU: usize = 68;
 pub struct NicConfig {
     /// Virtual interfaces, the physical function (number 0) included: 1 to 128.
     pub interfaces: usize,
+    /// True if the interfaces take part from the start; otherwise each does from when it is set up ([`ViSettings::up`]).
+    pub up: bool,
     /// Address of interface 0; the others count up from it. None: the port's, or a local one made of the port's name.
     pub mac: Option<[u8; 6]>,
     /// Capabilities of the interfaces, all on at first.
@@ -60,7 +64,7 @@ pub struct NicConfig {
 
 impl Default for NicConfig {
     fn default() -> Self {
-        Self { interfaces: 1, mac: None, capabilities: PUBLISHED, hand_down: true, verify: true }
+        Self { interfaces: 1, up: true, mac: None, capabilities: PUBLISHED, hand_down: true, verify: true }
     }
 }
 
@@ -91,7 +95,8 @@ impl Nic {
         let info = port.info().clone();
         let down = tx::Down::of(&info, config.hand_down);
         let mac = config.mac.or(info.mac).unwrap_or_else(|| made_of(&info.name));
-        let vis = (0..).take(config.interfaces).map(|k| interface(mac, k, &info, config.capabilities)).collect();
+        let one = |k| ViSettings { up: config.up, ..interface(mac, k, &info, config.capabilities) };
+        let vis = (0..).take(config.interfaces).map(one).collect();
         let queues = info.tx_queues.max(info.rx_queues);
         let shared = Arc::new(Shared::new(vis, queues));
         let tx = (0..info.tx_queues)

@@ -4,11 +4,11 @@
 
 use super::batch::{Batch, END, SLOTS, with};
 use super::count::{Count, RxLedger};
-use super::demux::{Cache, Key, NO_ADDRESS, destination, each};
+use super::demux::{Cache, Key, NO_ADDRESS, ViSet, destination, each};
 use super::frame::{RxFrame, RxMeta};
 use super::settings::{Compiled, Shared};
 use super::work::{FRONT, Tally, Work};
-use linerate_offload::{Lro, LroConfig, Merged, Pushed, Received};
+use linerate_offload::{Action, Lro, LroConfig, Merged, Pushed, Received};
 use linerate_port::{Link, RxQueue};
 use linerate_ring::flags;
 use std::sync::Arc;
@@ -43,6 +43,32 @@ pub struct NicRx {
     now: u64,
     /// Scratch: the front of a frame that is offered for merging.
     front: [u8; FRONT],
+}
+
+/// Interfaces that a frame of another one is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    takers: ViSet,
+    owners: ViSet,
+    queue: u16,
+}
+
+impl Inside {
+    /// Interfaces that take the frame.
+    pub fn takers(self) -> impl Iterator<Item = usize> {
+        each(self.takers)
+    }
+
+    /// Those that have its unicast address: it is for nobody else.
+    pub fn owners(self) -> impl Iterator<Item = usize> {
+        each(self.owners)
+    }
+
+    /// Queue of theirs that a filter sends it to.
+    #[must_use]
+    pub fn queue(self) -> u16 {
+        self.queue
+    }
 }
 
 impl NicRx {
@@ -98,7 +124,7 @@ impl NicRx {
             self.seen = self.shared.generation();
             self.settings = self.shared.now();
             self.works = self.settings.vis.iter().map(|vi| Work::new(vi, self.verify)).collect();
-            self.idle = self.works.iter().all(Work::is_idle);
+            self.idle = self.works.iter().all(Work::is_idle) && self.settings.filters.is_none();
             self.direct = self.idle && self.works.len() == 1;
             self.cache = Cache::new();
             self.last = NO_ADDRESS;
@@ -121,6 +147,28 @@ impl NicRx {
             return self.receive_direct::<true>(most, reader);
         }
         self.ready().map(|vi| self.receive_divided(vi, most, |frame| reader(vi, frame))).sum()
+    }
+
+    /// The interfaces of this adapter that a frame is for which another one of them sends, the receive filters included;
+    /// None of what is no frame.
+    #[must_use]
+    pub fn inside(&self, from: usize, frame: &[u8]) -> Option<Inside> {
+        let demux = &self.settings.demux;
+        let key = Key::of_any(frame, demux.types())?;
+        let taken = demux.choose(key).1;
+        let owners = demux.owners(key) & taken;
+        let mut inside = Inside { takers: taken & !(1 << from), owners, queue: 0 };
+        let filters = self.settings.filters.as_deref().filter(|_| inside.takers != 0);
+        match filters.and_then(|filters| filters.judge(frame)) {
+            None => {}
+            Some(Action::Queue(queue)) => inside.queue = queue,
+            Some(Action::Drop) => inside.takers = 0,
+            Some(Action::Interface(vi, queue)) => {
+                (inside.takers, inside.queue) = (demux.up(vi), queue.unwrap_or(0));
+            }
+            Some(Action::Mirror(vi)) => inside.takers |= demux.up(vi),
+        }
+        Some(inside)
     }
 
     /// True if all frames of the last poll were read.
@@ -167,15 +215,35 @@ impl NicRx {
         // What a pass without lists has copied last is no part of this batch's share.
         batch.forget_copies();
         let mut ring = port.ring.batch(SLOTS);
-        let types = settings.demux.types();
+        let (types, filters) = (settings.demux.types(), settings.filters.as_deref());
         let mut at = 0;
-        while let Some((entry, key)) = batch.next(&mut ring, &mut at, types, ledger) {
-            if let Some(vi) = cache.find(key) {
+        while let Some((mut entry, key)) = batch.next(&mut ring, &mut at, types, ledger) {
+            let mut mirror = 0;
+            if let Some(filters) = filters {
+                let said = with(&mut ring, &mut batch.copies, &entry, |bytes| filters.judge(bytes)).flatten();
+                match said {
+                    None => {}
+                    Some(Action::Queue(queue)) => entry.to = place_of(queue),
+                    Some(Action::Mirror(vi)) => mirror = settings.demux.up(vi),
+                    Some(Action::Drop) => {
+                        ledger.filtered += 1;
+                        continue;
+                    }
+                    Some(Action::Interface(vi, queue)) => {
+                        entry.to = queue.map_or(0, place_of);
+                        let to = settings.demux.up(vi);
+                        ledger.no_interface += u64::from(to == 0);
+                        batch.add(to, entry);
+                        continue;
+                    }
+                }
+            } else if let Some(vi) = cache.find(key) {
                 batch.add_one(vi, entry);
                 continue;
             }
             let (addressed, taken) = settings.demux.choose(key);
-            if addressed == taken && taken.count_ones() == 1 {
+            let (addressed, taken) = (addressed | mirror, taken | mirror);
+            if filters.is_none() && addressed == taken && taken.count_ones() == 1 {
                 cache.keep(key, taken.trailing_zeros());
             }
             if addressed == 0 {
@@ -265,7 +333,8 @@ impl NicRx {
                 let mut about = RxMeta { request: entry.meta(&ring), ..RxMeta::default() };
                 let offer = with(&mut ring, &mut batch.copies, &entry, |bytes| {
                     if entry.told {
-                        return works[vi].look(bytes, &mut about, front, &mut tally, &mut |frame| reader(vi, frame));
+                        return works[vi]
+                            .look(bytes, &mut about, None, front, &mut tally, &mut |frame| reader(vi, frame));
                     }
                     (tally.frames, tally.bytes) = (1, bytes.len() as u64);
                     reader(vi, RxFrame::plain(bytes));
@@ -297,7 +366,8 @@ impl NicRx {
             let entry = frames[at as usize];
             (at, n) = (entry.next, n + 1);
             let mut about = RxMeta { request: entry.meta(&ring), ..RxMeta::default() };
-            let look = |bytes: &mut [u8]| work.look(bytes, &mut about, front, &mut tally, &mut reader);
+            let to = u16::from(entry.to).checked_sub(1);
+            let look = |bytes: &mut [u8]| work.look(bytes, &mut about, to, front, &mut tally, &mut reader);
             let Some(Some(offer)) = with(&mut ring, copies, &entry, look) else { continue };
             frames[index as usize].skip = offer.skip;
             let received = Received {
@@ -321,6 +391,11 @@ impl NicRx {
         tally.count(&shared.cells[*queue].vis[vi]);
         n
     }
+}
+
+/// A queue as a frame's entry has it.
+fn place_of(queue: u16) -> u8 {
+    u8::try_from(queue).unwrap_or(u8::MAX - 1).saturating_add(1)
 }
 
 #[cfg(test)]

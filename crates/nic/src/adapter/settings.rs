@@ -5,6 +5,7 @@ use super::cap::Bucket;
 use super::classes::ClassWeights;
 use super::count::{LedgerCells, ViCells};
 use super::demux::Demux;
+use super::filters::{Filters, in_force};
 use super::share::Part;
 use crate::flags::{AdapterFlags, Flags};
 use linerate_offload::{Rss, Steering};
@@ -67,11 +68,13 @@ pub(crate) struct Compiled {
     pub(crate) vis: Vec<ViSettings>,
     pub(crate) classes: ClassWeights,
     pub(crate) demux: Demux,
+    /// Receive filters of the adapter; None: there are none.
+    pub(crate) filters: Option<Arc<Filters>>,
 }
 
 impl Compiled {
-    pub(crate) fn new(vis: Vec<ViSettings>, classes: ClassWeights) -> Self {
-        Self { demux: Demux::new(&vis), vis, classes }
+    pub(crate) fn new(vis: Vec<ViSettings>, classes: ClassWeights, filters: Option<Arc<Filters>>) -> Self {
+        Self { demux: Demux::new(&vis), vis, classes, filters }
     }
 
     /// Each interface's part of the link.
@@ -106,7 +109,7 @@ impl Shared {
             cells: (0..queues).map(cells).collect(),
             buckets: vis.iter().map(|_| Bucket::default()).collect(),
             generation: AtomicU64::new(1),
-            compiled: Mutex::new(Arc::new(Compiled::new(vis, ClassWeights::default()))),
+            compiled: Mutex::new(Arc::new(Compiled::new(vis, ClassWeights::default(), None))),
         }
     }
 
@@ -126,7 +129,7 @@ impl Shared {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let mut vis = compiled.vis.clone();
         let done = change(&mut vis)?;
-        *compiled = Arc::new(Compiled::new(vis, compiled.classes.clone()));
+        *compiled = Arc::new(Compiled::new(vis, compiled.classes.clone(), compiled.filters.clone()));
         self.generation.fetch_add(1, Ordering::Release);
         Ok(done)
     }
@@ -134,7 +137,18 @@ impl Shared {
     /// Puts other weights of the traffic classes in force.
     pub(crate) fn replace_classes(&self, classes: ClassWeights) {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        *compiled = Arc::new(Compiled::new(compiled.vis.clone(), classes));
+        *compiled = Arc::new(Compiled::new(compiled.vis.clone(), classes, compiled.filters.clone()));
         self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Puts other receive filters in force, made of those that are; an error leaves all as it was.
+    pub(crate) fn replace_filters<T, E>(&self, change: impl FnOnce(&mut Filters) -> Result<T, E>) -> Result<T, E> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut filters = compiled.filters.as_deref().cloned().unwrap_or_default();
+        let done = change(&mut filters)?;
+        let (vis, classes) = (compiled.vis.clone(), compiled.classes.clone());
+        *compiled = Arc::new(Compiled::new(vis, classes, in_force(filters)));
+        self.generation.fetch_add(1, Ordering::Release);
+        Ok(done)
     }
 }

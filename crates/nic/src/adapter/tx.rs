@@ -126,6 +126,31 @@ impl NicTx {
         (due > self.now).then_some(due)
     }
 
+    /// Nanoseconds for which an interface whose rate is capped may put off sending and lose nothing: its frames may then
+    /// leave together.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use]
+    pub fn slack(&self, vi: usize) -> u64 {
+        self.vis[vi].cap.map_or(0, Cap::slack)
+    }
+
+    /// Takes so many bytes of a frame that does not go to the port from an interface's rate; false, and counted, if the
+    /// rate does not allow them now.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use = "false means that the frame has to wait"]
+    pub fn spend(&mut self, vi: usize, len: usize) -> bool {
+        let Some(cap) = self.vis[vi].cap else { return true };
+        let may = self.shared.buckets[vi].take(cap, self.now, on_the_wire(len));
+        if !may {
+            self.cells(vi).add(Count::TxCapped, 1);
+        }
+        may
+    }
+
     /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {

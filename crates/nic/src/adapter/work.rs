@@ -101,18 +101,20 @@ impl Work {
     }
 
     /// Does the work on a frame and shows it to the reader, unless it may be merged: then copies its front and gives it
-    /// back as an offer. `about` comes with what the port said.
+    /// back as an offer. `about` comes with what the port said; `to` is the queue that a filter of the adapter sends it to.
     #[inline]
     pub(super) fn look(
         &self,
         bytes: &mut [u8],
         about: &mut RxMeta,
+        to: Option<u16>,
         front: &mut [u8; FRONT],
         tally: &mut Tally,
         reader: &mut impl FnMut(RxFrame<'_>),
     ) -> Option<Offer> {
         (tally.frames, tally.bytes) = (tally.frames + 1, tally.bytes + bytes.len() as u64);
         if self.idle && about.request == Meta::default() {
+            about.queue = to.unwrap_or(0);
             reader(RxFrame::whole(bytes, about));
             return None;
         }
@@ -130,6 +132,9 @@ impl Work {
         if !self.judge(view, about, tally) {
             let len = view.len() as u64 + u64::from(skip);
             (tally.frames, tally.bytes, tally.filtered) = (tally.frames - 1, tally.bytes - len, tally.filtered + 1);
+        } else if let Some(queue) = to {
+            about.queue = queue;
+            show(view, about, self.opens(about), reader);
         } else if self.lro && about.request.gso_type == 0 && is_tcp(view) {
             let n = view.len().min(FRONT);
             front[..n].copy_from_slice(&view[..n]);
@@ -174,7 +179,8 @@ impl Work {
             match steering.classify(&key).map(|rule| rule.action) {
                 Some(Action::Queue(queue)) => meta.queue = queue,
                 Some(Action::Drop) => return false,
-                None => {}
+                // A single interface's table has no others.
+                Some(Action::Interface(..) | Action::Mirror(_)) | None => {}
             }
         }
         true

@@ -376,7 +376,7 @@ fn an_interface_that_needs_several_slots_gets_its_turn() {
             bytes += 400;
         }
     }
-    assert!(bytes < 16 * 1024 + 400, "{bytes}: the other one waits, and has credit left");
+    assert!(bytes < 4 * 1024 + 400, "{bytes}: the other one waits, and has credit left");
     assert!(a.tx.send_all(0, &mut long).unwrap() > 0);
 }
 

@@ -82,7 +82,8 @@ fn rules_that_cannot_be_are_refused() {
 
 /// Fields that often match the shapes of `shapes_of_few`.
 fn fields() -> impl Strategy<Value = Match> {
-    let src = option::of(prop_oneof![Just([10, 0, 0, 1].into()), Just("fd00::1".parse::<IpAddr>().unwrap())]);
+    let nets = ["10.0.0.1", "fd00::1", "10.0.0.0/8", "11.0.0.0/8", "fd00::/15", "0.0.0.0/0"];
+    let src = option::of((0..nets.len()).prop_map(move |at| nets[at].parse().unwrap()));
     let vlan = option::of(prop_oneof![Just(0), Just(100)]);
     let protocol = option::of(prop_oneof![Just(IpProtocol::TCP), Just(IpProtocol::UDP)]);
     (src, vlan, protocol, option::of(0..3_u16), option::of(0..3_u16)).prop_map(
@@ -101,14 +102,54 @@ fn shapes_of_few() -> impl Strategy<Value = Shape> {
     (shapes(0..1), 0..3_u16, 0..3_u16).prop_map(|(shape, src, dst)| Shape { ports: (src, dst), ..shape })
 }
 
+/// True if an address is in a network, bit by bit.
+fn holds(net: Prefix, address: IpAddr) -> bool {
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(v4) => (v4.octets().to_vec(), true),
+        IpAddr::V6(v6) => (v6.octets().to_vec(), false),
+    };
+    let ((own, four), (first, of_four)) = (bits(address), bits(net.address));
+    let bit = |bytes: &[u8], at: usize| bytes[at / 8] >> (7 - at % 8) & 1;
+    four == of_four && (0..usize::from(net.len)).all(|at| bit(&own, at) == bit(&first, at))
+}
+
+#[test]
+fn networks_are_read_as_they_are_written() {
+    for text in ["10.0.0.1", "10.0.0.0/8", "0.0.0.0/0", "fd00::1", "fd00::/16", "::/0"] {
+        assert_eq!(text.parse::<Prefix>().unwrap().to_string(), text);
+    }
+    assert_eq!("10.1.2.3/8".parse::<Prefix>().unwrap().to_string(), "10.0.0.0/8");
+    for text in ["", "10", "10.0.0.0/33", "fd00::/129", "10.0.0.0/", "10.0.0.0/-1", "eth0"] {
+        assert_eq!(text.parse::<Prefix>(), Err(PrefixError), "{text}");
+    }
+}
+
+#[test]
+fn interfaces_are_named_in_an_adapters_table_alone() {
+    let rule = |action| Rule { location: 0, fields: Match::default(), action };
+    for action in [Action::Interface(0, None), Action::Mirror(0)] {
+        assert!(matches!(Steering::new(4).insert(rule(action)), Err(SteerError::Interface { .. })));
+        assert_eq!(Steering::of_interfaces(1, 4).insert(rule(action)), Ok(()));
+    }
+    let mut table = Steering::of_interfaces(2, 4);
+    assert!(matches!(
+        table.insert(rule(Action::Mirror(2))),
+        Err(SteerError::Interface { interface: 2, interfaces: 2 })
+    ));
+    assert_eq!(table.insert(rule(Action::Interface(1, Some(4)))), Err(SteerError::Queue { queue: 4, queues: 4 }));
+    let mac = Match { src_mac: Some("02:00:00:00:00:01".parse().unwrap()), ..Match::default() };
+    table.insert(Rule { fields: mac, ..rule(Action::Drop) }).unwrap();
+    assert_eq!(table.classify(&key_of(&Shape::default())).map(|rule| rule.action), Some(Action::Drop));
+}
+
 /// Classifies rule by rule, as specified.
 fn naive<'a>(rules: &'a [Rule], key: &FlowKey) -> Option<&'a Rule> {
     let fits = |fields: &Match| {
         fields.dst_mac.is_none_or(|mac| mac == key.dst_mac)
             && fields.vlan.is_none_or(|vlan| vlan == key.vlan)
             && fields.ethertype.is_none_or(|ethertype| ethertype == key.ethertype)
-            && fields.src.is_none_or(|src| Some(src) == key.src)
-            && fields.dst.is_none_or(|dst| Some(dst) == key.dst)
+            && fields.src.is_none_or(|src| key.src.is_some_and(|own| holds(src, own)))
+            && fields.dst.is_none_or(|dst| key.dst.is_some_and(|own| holds(dst, own)))
             && fields.protocol.is_none_or(|protocol| Some(protocol) == key.protocol)
             && fields.src_port.is_none_or(|port| key.ports.is_some_and(|(src, _)| port == src))
             && fields.dst_port.is_none_or(|port| key.ports.is_some_and(|(_, dst)| port == dst))

@@ -40,6 +40,8 @@ pub(super) struct Joined {
     pub(super) peer: Foreign,
     pub(super) memory: Memory,
     pub(super) shape: Shape,
+    /// Address that this end is to send from, if the maker says one.
+    mac: Option<[u8; 6]>,
     /// Bells of the other end: of its transmit queues, then of its receive queues.
     pub(super) far: Vec<Bell>,
 }
@@ -90,11 +92,12 @@ fn system(spec: &Spec, e: &dyn std::fmt::Display) -> OpenError {
 impl Joined {
     /// Makes the port of an end that has joined.
     fn start(self, spec: &Spec, meeting: Meeting, side: &Arc<Side>, path: String) -> Result<Parts, OpenError> {
-        let Self { peer, memory, shape, far } = self;
+        let Self { peer, memory, shape, mac, far } = self;
         let ends = memory.ends(meeting.end.left).map_err(|e| system(spec, &e))?;
         let ready = ends.ready(side, shape.rate, &far);
         side.up();
-        let parts = ready.parts(spec, &shape, path);
+        let mut parts = ready.parts(spec, &shape, path);
+        parts.info.mac = mac;
         Watcher::start(side, meeting, shape, None, Some(peer)).map_err(|e| system(spec, &e))?;
         Ok(parts)
     }
@@ -122,6 +125,26 @@ impl Trouble {
     pub(crate) fn named(self, spec: &Spec) -> OpenError {
         let new = |cause, what: String, mend: &str| OpenError::new(spec, cause, what, mend);
         match self {
+            Self::Nobody | Self::Refused(Refusal::Taken | Refusal::Unknown) if spec.interface().is_some() => {
+                let (port, vi) = spec.interface().unwrap_or_default();
+                match self {
+                    Self::Nobody => new(
+                        Cause::Missing,
+                        format!("no adapter runs on {port} as this user"),
+                        &format!("start: linerate nic up -i {port}"),
+                    ),
+                    Self::Refused(Refusal::Unknown) => new(
+                        Cause::Peer,
+                        format!("the adapter on {port} has no virtual interface {vi}"),
+                        &format!("add it: linerate nic vi add -i {port} {vi}"),
+                    ),
+                    _ => new(
+                        Cause::Busy,
+                        format!("virtual interface {vi} of {port} is open in another program"),
+                        "use another one, or close that program",
+                    ),
+                }
+            }
             Self::Again => new(Cause::Busy, "the other end does not answer".into(), "stop the program that holds it"),
             Self::Nobody => new(
                 Cause::Missing,
@@ -318,7 +341,7 @@ impl Meeting {
         own.iter().zip(fds).try_for_each(|(bell, fd)| bell.take_over(fd))?;
         socket::refuse_descriptors(&peer);
         let memory = Memory { pipe: Pipe::Joiner, region, pairs };
-        Ok(Met::Joined(Joined { peer, memory, shape: offer.shape, far }))
+        Ok(Met::Joined(Joined { peer, memory, shape: offer.shape, mac: offer.mac, far }))
     }
 }
 

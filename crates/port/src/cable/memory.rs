@@ -65,10 +65,11 @@ impl Memory {
         Ok(Ends { tx: tx.collect::<Result<_, _>>()?, rx: rx.collect::<Result<_, _>>()? })
     }
 
-    /// Sends the offer of this region.
-    pub(crate) fn offer(&self, peer: &Foreign, shape: &Shape) -> io::Result<()> {
+    /// Sends the offer of this region, and the address that the joiner is to send from.
+    pub(crate) fn offer(&self, peer: &Foreign, shape: &Shape, mac: Option<[u8; 6]>) -> io::Result<()> {
         let offer = Offer {
             shape: *shape,
+            mac,
             buf_area: self.region.buf_area(),
             buffers: self.region.buffers(),
             right: self.pairs.right.clone(),

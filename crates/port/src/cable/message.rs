@@ -17,9 +17,9 @@ use linerate_ring::{RingPair, RingSpot};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
 /// Version of the protocol: changes whenever the messages or the layout of shared lines change.
-const VERSION: u64 = 8;
+const VERSION: u64 = 9;
 /// Length in bytes of the longest message.
-pub(super) const LONGEST: usize = 8 * (12 + 2 * 128 * PAIR);
+pub(super) const LONGEST: usize = 8 * (13 + 2 * 128 * PAIR);
 const PAIR: usize = 6;
 
 /// Reason that the maker sends no offer.
@@ -49,6 +49,8 @@ pub(crate) enum Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(super) shape: Shape,
+    /// Address that the joiner is to send from, if the maker says one: an adapter does.
+    pub(super) mac: Option<[u8; 6]>,
     pub(super) buf_area: u64,
     pub(super) buffers: u32,
     /// Ring pairs from the left end to the right one.
@@ -104,6 +106,7 @@ impl Offer {
             words.extend([pair.tx.ring, pair.tx.meta, pair.rx.ring, pair.rx.meta, pair.lines]);
             words.push(pair.first_buf.into());
         }
+        words.push(self.mac.map_or(0, mac_word));
         bytes(&words)
     }
 
@@ -143,7 +146,24 @@ impl Offer {
             (0..queues).map(|_| pair()).collect()
         };
         let (right, left) = (pairs()?, pairs()?);
-        words.0.is_empty().then_some(Ok(Self { shape, buf_area, buffers, right, left }))
+        let mac = match words.next()? {
+            0 => None,
+            word => Some(word_mac(word)?),
+        };
+        words.0.is_empty().then_some(Ok(Self { shape, mac, buf_area, buffers, right, left }))
+    }
+}
+
+/// An address as a word, which is never 0.
+fn mac_word(mac: [u8; 6]) -> u64 {
+    mac.iter().fold(1, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// The address that a word stands for.
+fn word_mac(word: u64) -> Option<[u8; 6]> {
+    match word.to_be_bytes() {
+        [0, 1, mac @ ..] => Some(mac),
+        _ => None,
     }
 }
 
@@ -157,7 +177,14 @@ mod tests {
         let spot = |ring| RingSpot { ring, meta: ring + 4096, slots: 64 };
         let pair = |n| RingPair { tx: spot(n), rx: spot(n + 128), lines: n + 256, first_buf: 7 };
         let some = |from: u64| (0..u64::from(queues)).map(|q| pair(from + 1024 * q)).collect();
-        Offer { shape, buf_area: 2 << 20, buffers: 1000, right: some(128), left: some(65536) }
+        Offer {
+            shape,
+            mac: Some([2, 0, 0, 0, 0, 7]),
+            buf_area: 2 << 20,
+            buffers: 1000,
+            right: some(128),
+            left: some(65536),
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "a virtual cable between two programs, or two ports of one (netmap's pipe)",
     example: "cable:NAME{ID and cable:NAME}ID",
     needs_name: true,
+    is_path: false,
     queue_suffix: false,
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 128 (1)" },

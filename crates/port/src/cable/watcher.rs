@@ -144,7 +144,7 @@ impl Watcher {
             return Err(Refusal::SameEnd);
         }
         let memory = Memory::make(&self.meeting.end, &self.shape).map_err(|_| Refusal::Memory)?;
-        memory.offer(peer, &self.shape).map_err(|_| Refusal::Version)?;
+        memory.offer(peer, &self.shape, None).map_err(|_| Refusal::Version)?;
         Ok(memory)
     }
 
@@ -194,7 +194,7 @@ impl Watcher {
                     side.listens_at(Some(&self.meeting.path));
                     self.listener = Some(listener);
                 }
-                Ok(Met::Joined(Joined { peer, memory, shape, far })) => {
+                Ok(Met::Joined(Joined { peer, memory, shape, far, .. })) => {
                     if let Ok(ends) = memory.ends(self.meeting.end.left) {
                         (self.peer, self.paired) = (Some(peer), Instant::now());
                         lay_out(&side, ends, shape.rate, &far);

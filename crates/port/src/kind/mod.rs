@@ -35,6 +35,8 @@ pub struct Kind {
     pub example: &'static str,
     /// A name must follow the colon.
     pub needs_name: bool,
+    /// The name is a path, or has paths in it, so that a `/` in it says nothing else.
+    pub is_path: bool,
     /// `@N` chooses one queue.
     pub queue_suffix: bool,
     /// Options of the kind besides the common ones.

@@ -61,6 +61,19 @@ impl Spec {
         self
     }
 
+    /// Kind and name, without queue and options: what a virtual interface of an adapter on this port has before its `/viN`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        if self.interface().is_some() { self.name.clone() } else { format!("{}:{}", self.kind.name, self.name) }
+    }
+
+    /// The port and the number of the virtual interface that this is; None if it is another kind of port.
+    #[must_use]
+    pub fn interface(&self) -> Option<(&str, usize)> {
+        let (port, number) = self.name.rsplit_once("/vi").filter(|_| self.kind.name == "vi")?;
+        Some((port, number.parse().ok()?))
+    }
+
     /// Value of an option as typed.
     #[must_use]
     pub fn option(&self, key: &str) -> Option<&str> {

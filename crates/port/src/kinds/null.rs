@@ -14,6 +14,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "a sink and source, to measure linerate's own overhead",
     example: "null:",
     needs_name: false,
+    is_path: false,
     queue_suffix: false,
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 128 (1)" },

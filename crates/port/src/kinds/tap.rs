@@ -33,6 +33,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "the far end of a TAP interface, which is made if there is none (needs CAP_NET_ADMIN, or to own it)",
     example: "tap:tap0",
     needs_name: true,
+    is_path: false,
     queue_suffix: false,
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 64 (1)" },

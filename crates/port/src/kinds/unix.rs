@@ -34,6 +34,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "one Ethernet frame per UNIX datagram, compatible with QEMU's dgram netdev; no privileges",
     example: "unix:LOCAL:REMOTE (two socket paths)",
     needs_name: true,
+    is_path: true,
     queue_suffix: false,
     options: &[OptionRow {
         key: "sndbuf",

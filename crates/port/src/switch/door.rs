@@ -6,9 +6,11 @@
 //! message makes anybody wait. A process that goes, or violates the protocol, is disconnected; the switch then reads
 //! the frames that it had published, and removes the port.
 
+use super::guest::Guest;
 use super::hello::{Hello, Wrong};
 use super::member::{PROGRAM, Policy};
 use super::vale::{is_name, socket_name};
+use super::vi;
 use super::{MOST_PORTS, Plug, Switch};
 use crate::cable::{
     End, Memory, Ready, Refusal, Shape, Side, Trouble, Visitor, Visitors, Wish, check_user, knock, send_bells,
@@ -16,6 +18,7 @@ use crate::cable::{
 use crate::class::priorities_of;
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
+use crate::kind::Spec;
 use crate::sleep::{Sleep, Sleeper};
 use crate::sys::seqpacket as socket;
 use linerate_ring::{Bell, Foreign};
@@ -35,6 +38,33 @@ const GOING: u32 = 100;
 pub struct Door {
     shared: Arc<Shared>,
     path: PathBuf,
+}
+
+/// What the program that takes a port is granted, and told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grant {
+    /// Policy of the port.
+    pub policy: Policy,
+    /// Address that it is to send from.
+    pub mac: Option<[u8; 6]>,
+    /// Largest payload of its frames; None: what the program asks for.
+    pub mtu: Option<usize>,
+}
+
+impl From<Policy> for Grant {
+    fn from(policy: Policy) -> Self {
+        Self { policy, ..Self::default() }
+    }
+}
+
+/// Names that may be taken.
+enum Grants {
+    /// Any, with the default policy.
+    Any,
+    /// Nobody has said yet: who comes tries again.
+    Later,
+    /// These, with what is granted to each.
+    These(Vec<(String, Grant)>),
 }
 
 /// Counters of connection attempts.
@@ -60,6 +90,8 @@ struct Shared {
     arrived: Mutex<Vec<Plug>>,
     /// Names of ports that other processes cannot take.
     reserved: Mutex<Vec<String>>,
+    /// Names of ports that other processes can take.
+    grants: Mutex<Grants>,
     any: AtomicBool,
     /// Rung for the switch: a port has arrived.
     arrivals: Bell,
@@ -72,6 +104,10 @@ struct Shared {
 impl Shared {
     fn arrived(&self) -> MutexGuard<'_, Vec<Plug>> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn grants(&self) -> MutexGuard<'_, Grants> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,9 +133,34 @@ impl Door {
         if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
             return Err(new(Cause::Usage, &format!("it has two ports '{}'", two[0]), "name each once"));
         }
+        let grants = guests.map_or(Grants::Any, |guests| {
+            Grants::These(guests.into_iter().map(|(name, policy)| (name, policy.into())).collect())
+        });
+        Self::at(&format!("switch '{name}'"), &socket_name(name), grants)
+    }
+
+    /// Opens the door of an adapter over a port, through which its virtual interfaces can be taken once they
+    /// are granted ([`Door::grant`]).
+    ///
+    /// # Errors
+    /// When a port of this kind or name has no interfaces that can be named, or another process of this user runs an
+    /// adapter over it.
+    pub fn of_adapter(port: &Spec) -> Result<Self, OpenError> {
+        let key = port.key();
+        let name = format!("adapter on {key}");
+        let socket = vi::socket_name(&key).filter(|_| !port.kind.is_path).ok_or_else(|| {
+            let what = "its name is a path, or too long for one: no PORT/viN can be written behind it";
+            OpenError::new(&name, Cause::Usage, what, "use another kind of port, or a shorter name")
+        })?;
+        Self::at(&name, &socket, Grants::Later)
+    }
+
+    /// Opens a door at a socket; errors name it as `what`.
+    fn at(name: &str, socket: &str, grants: Grants) -> Result<Self, OpenError> {
+        let new = |cause, what: &dyn std::fmt::Display, mend: &str| OpenError::new(name, cause, what, mend);
         let system = |e: io::Error| new(Cause::System, &e, "check $XDG_RUNTIME_DIR and free descriptors");
         let dir = socket::runtime_dir().map_err(system)?;
-        let path = dir.join(format!("{}.sock", socket_name(name)));
+        let path = dir.join(format!("{socket}.sock"));
         let deadline = Instant::now() + PATIENCE;
         let listener = loop {
             match knock(&dir, &path, true) {
@@ -118,6 +179,7 @@ impl Door {
         let shared = Arc::new(Shared {
             arrived: Mutex::new(Vec::new()),
             reserved: Mutex::default(),
+            grants: Mutex::new(grants),
             any: AtomicBool::new(false),
             arrivals: Bell::new().map_err(system)?,
             closing: Bell::new().map_err(system)?,
@@ -125,7 +187,7 @@ impl Door {
             counts: Counts::default(),
         });
         let (visitors, residents) = (Visitors::default(), Vec::new());
-        let porter = Porter { shared: shared.clone(), listener, guests, visitors, residents };
+        let porter = Porter { shared: shared.clone(), listener, visitors, residents };
         std::thread::Builder::new().name("switch-door".into()).spawn(move || porter.run()).map_err(system)?;
         Ok(Self { shared, path })
     }
@@ -135,14 +197,31 @@ impl Door {
         self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
     }
 
-    /// Attaches the ports that have arrived since the last call to the switch; true if there was one.
-    pub fn admit(&self, switch: &mut Switch) -> bool {
+    /// Replaces the names that may be taken. Who has one that is not among them keeps it until it goes.
+    pub fn grant(&self, grants: Vec<(String, Grant)>) {
+        *self.shared.grants() = Grants::These(grants);
+    }
+
+    /// Programs that have arrived since the last call; for an adapter, which is no [`Switch`].
+    pub fn guests(&self) -> Vec<Guest> {
+        let arrived = self.arrivals();
+        self.shared.counts.admitted.fetch_add(arrived.len() as u64, Relaxed);
+        arrived.into_iter().filter_map(Guest::new).collect()
+    }
+
+    /// Takes the ports that have arrived since the last call.
+    fn arrivals(&self) -> Vec<Plug> {
         if !self.shared.any.load(Acquire) {
-            return false;
+            return Vec::new();
         }
         self.shared.arrivals.clear();
         self.shared.any.store(false, Relaxed);
-        let arrived = std::mem::take(&mut *self.shared.arrived());
+        std::mem::take(&mut *self.shared.arrived())
+    }
+
+    /// Attaches the ports that have arrived since the last call to the switch; true if there was one.
+    pub fn admit(&self, switch: &mut Switch) -> bool {
+        let arrived = self.arrivals();
         let any = !arrived.is_empty();
         for plug in arrived {
             let side = plug.life.clone();
@@ -214,7 +293,6 @@ struct Resident {
 struct Porter {
     shared: Arc<Shared>,
     listener: OwnedFd,
-    guests: Option<Vec<(String, Policy)>>,
     visitors: Visitors<Offered>,
     residents: Vec<Resident>,
 }
@@ -335,24 +413,26 @@ impl Porter {
             Wrong::Malformed => Refusal::Version,
             Wrong::Memory => Refusal::Memory,
         })?;
-        let policy = match &self.guests {
-            None => wish.granted(&Policy::default())?,
-            Some(guests) => {
-                let grant = guests.iter().find(|(name, _)| *name == hello.port);
-                wish.granted(&grant.ok_or(Refusal::Unknown)?.1)?
+        let grant = match &*self.shared.grants() {
+            Grants::Any => Grant::default(),
+            Grants::Later => return Err(Refusal::Busy),
+            Grants::These(grants) => {
+                let grant = grants.iter().find(|(name, _)| *name == hello.port);
+                grant.ok_or(Refusal::Unknown)?.1.clone()
             }
         };
+        let policy = wish.granted(&grant.policy)?;
         if self.is_taken(&hello.port) {
             return Err(Refusal::Taken);
         }
         if self.residents.len() >= MOST_PORTS {
             return Err(Refusal::Full);
         }
-        let shape = hello.shape;
+        let shape = hello.shape.granted(grant.mtu);
         let side = Side::between(shape.queues as usize, true).map_err(|_| Refusal::Memory)?;
         let end = end(&hello.port);
         let memory = Memory::make(&end, &shape).map_err(|_| Refusal::Memory)?;
-        memory.offer(peer, &shape).map_err(|_| Refusal::Version)?;
+        memory.offer(peer, &shape, grant.mac).map_err(|_| Refusal::Version)?;
         Ok(Offered { name: hello.port, policy, shape, memory, side: Arc::new(side) })
     }
 

@@ -6,7 +6,8 @@
 //! in a table of fixed size (`table`), knows VLANs (`vlan`), and drops frames without room, as VALE does, or lets their
 //! sender wait, priority by priority ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this
 //! process: then each sender forwards its own frames within its sync (`within`). Otherwise they are ports of a switch
-//! in another process, which admits them at its [`Door`].
+//! in another process, which admits them at its [`Door`]. An adapter's virtual interfaces are taken at such a door too
+//! (`vi`): whoever runs the adapter gets each program as a [`Guest`].
 //!
 //! Each frame is accounted for: see [`Ledger`].
 //!
@@ -22,6 +23,7 @@ mod forward;
 mod grant;
 mod groups;
 mod guard;
+mod guest;
 mod hello;
 mod inlet;
 mod ledger;
@@ -37,17 +39,21 @@ mod snoop;
 mod table;
 mod turn;
 mod vale;
+mod vi;
 mod vlan;
 mod within;
 
-pub use door::{Door, DoorCounters};
+pub use door::{Door, DoorCounters, Grant};
 pub use groups::GroupCounters;
+pub use guest::Guest;
 pub use ledger::{Ledger, PortReport};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
+pub use rewrite::retag;
 pub use show::{AddressRow, BlockedRow, GroupRow, QuerierRow, RouterRow};
 pub use table::{MOST_PORTS, TableCounters};
 pub(crate) use vale::{KIND, meets_within};
-pub use vlan::Vlans;
+pub(crate) use vi::KIND as INTERFACE;
+pub use vlan::{Leave, Vlans};
 
 use crate::cable::Side;
 use crate::error::{Cause, OpenError};

@@ -70,7 +70,7 @@ fn insert(bytes: &mut Vec<u8>, tci: u16) {
 }
 
 /// Writes a frame in its outgoing form. `tagged`: it has a tag.
-pub(super) fn retag(into: &mut Vec<u8>, bytes: &[u8], meta: &mut Option<Meta>, leave: Leave, tagged: bool) {
+pub fn retag(into: &mut Vec<u8>, bytes: &[u8], meta: &mut Option<Meta>, leave: Leave, tagged: bool) {
     into.clear();
     into.extend_from_slice(bytes);
     match leave {

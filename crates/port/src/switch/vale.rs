@@ -9,12 +9,14 @@ use crate::cable::{self, Shape};
 use crate::error::OpenError;
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::Parts;
+use linerate_ring::HEADROOM;
 
 pub(crate) const KIND: Kind = Kind {
     name: "vale",
     about: "a port of a learning switch, in this process or in `linerate switch SW`",
     example: "vale:SW:PORT",
     needs_name: true,
+    is_path: false,
     queue_suffix: false,
     options: &[
         OptionRow {
@@ -114,6 +116,17 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let hello = Hello { shape, pause: wish.pause, port: address.port.to_owned(), vlans };
     let path = format!("port of switch {} in another process, over memory between the two", address.switch);
     cable::join(spec, &socket_name(address.switch), hello.write(), &shape, path)
+}
+
+impl Shape {
+    /// The shape with the largest payload that is granted, in buffers that hold it as those asked for hold theirs.
+    pub(super) fn granted(self, mtu: Option<usize>) -> Self {
+        let Some(mtu) = mtu.filter(|mtu| *mtu != self.mtu) else { return self };
+        let frame = HEADROOM + mtu + 22;
+        let needed = u32::try_from(frame.next_power_of_two()).unwrap_or(65536).min(65536);
+        let buf_size = if mtu > self.mtu { self.buf_size.max(needed) } else { self.buf_size };
+        Self { mtu, buf_size, ..self }
+    }
 }
 
 /// File name of a switch's socket, without its ending.

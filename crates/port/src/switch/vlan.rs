@@ -1,6 +1,8 @@
 //! VLAN membership of a port, and the tagging of frames that enter and leave there (IEEE 802.1Q-2018 clauses 6.9, 8.6,
 //! 8.8). Only the outer C-tag counts; a frame with an outer S-tag is untagged here.
 
+use std::fmt;
+
 /// Default VLAN of untagged frames.
 const DEFAULT: u16 = 1;
 /// Ethertype of a C-tag.
@@ -15,9 +17,23 @@ pub struct Vlans {
     tagged: Option<Box<[u64; 64]>>,
 }
 
+impl fmt::Display for Vlans {
+    /// The notation of [`Vlans::parse`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(bits) = &self.tagged else { return f.write_str("all") };
+        let has = |vid: u16| (1..=4094).contains(&vid) && bits[usize::from(vid) / 64] >> (vid % 64) & 1 == 1;
+        let mut parts: Vec<String> = self.untagged.iter().map(u16::to_string).collect();
+        for first in (1..=4094).filter(|vid| has(*vid) && !has(vid - 1)) {
+            let last = (first..=4094).take_while(|vid| has(*vid)).last().unwrap_or(first);
+            parts.push(if last == first { format!("t{first}") } else { format!("t{first}-{last}") });
+        }
+        f.write_str(&parts.join("+"))
+    }
+}
+
 /// Form in which a frame leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
+pub enum Leave {
     /// Not at all: the port is no member.
     Not,
     /// Unchanged.
@@ -40,6 +56,12 @@ impl Vlans {
     #[must_use]
     pub fn access(vid: u16) -> Self {
         Self { untagged: Some(vid), tagged: Some(Box::new([0; 64])) }
+    }
+
+    /// True if it is a member of all VLANs, with tags unchanged.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.tagged.is_none()
     }
 
     /// Parses parts joined by `+`: `10` is the VLAN of untagged frames, frames of `t20` and `t30-39` enter and leave
@@ -87,7 +109,8 @@ impl Vlans {
 
     /// VLAN of a frame that enters with this tag; None: it is not admitted.
     #[inline]
-    pub(super) fn enter(&self, tag: Option<u16>) -> Option<u16> {
+    #[must_use]
+    pub fn enter(&self, tag: Option<u16>) -> Option<u16> {
         match tag.map_or(0, |tci| tci & 0xfff) {
             0 => self.untagged,
             0xfff => None,
@@ -97,7 +120,8 @@ impl Vlans {
 
     /// Form in which a frame of a VLAN leaves that entered with this tag.
     #[inline]
-    pub(super) fn leave(&self, vid: u16, tag: Option<u16>) -> Leave {
+    #[must_use]
+    pub fn leave(&self, vid: u16, tag: Option<u16>) -> Leave {
         if Some(vid) == self.untagged {
             // A member of all is not the edge of a VLAN: tags pass through it.
             return if tag.is_none() || self.tagged.is_none() { Leave::AsItCame } else { Leave::Bare };
@@ -143,6 +167,13 @@ mod tests {
             assert_eq!(all.leave(vid, tag), Leave::AsItCame, "{tag:?}");
         }
         assert_eq!(all.leave(7, None), Leave::Tagged(7), "from an access port of VLAN 7");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in ["all", "7", "t7", "5+t10+t20-22", "1+t1-4094", "t4094", "9+t63-65"] {
+            assert_eq!(Vlans::parse(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

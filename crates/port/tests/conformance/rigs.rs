@@ -1,7 +1,12 @@
 //! Setup of each kind of port for the suite. A new kind is one function and one row of [`RIGS`].
 
-use linerate_port::{Cause, OpenError, Port, RxQueue, TxQueue, open_all};
+use linerate_port::switch::{Door, Grant, Policy, Switch};
+use linerate_port::{Cause, OpenError, Port, RxQueue, Spec, TxQueue, open_all};
 use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Options for opening the ports of a rig.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +78,7 @@ pub(crate) static RIGS: &[(&str, Setup)] = &[
     ("null", null),
     ("pcap", pcap),
     ("vale", vale),
+    ("vi", vi),
     #[cfg(target_os = "linux")]
     ("packet", packet),
     #[cfg(target_os = "linux")]
@@ -131,6 +137,61 @@ fn vale(shape: &Shape) -> Result<Rig, Skipped> {
     let open = move || open_all(&[&names[0], &names[0]]);
     let again = Some(Again { open: Box::new(open), must_fail: true });
     Ok(Rig { ways, again, keep: vec![Box::new((a, b))], ..Rig::default() })
+}
+
+/// Two interfaces at an adapter's door, with a switch behind it that makes senders wait.
+fn vi(shape: &Shape) -> Result<Rig, Skipped> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let port = format!("cable:conf{}-{}{{1", std::process::id(), NEXT.fetch_add(1, Relaxed));
+    let door = Door::of_adapter(&Spec::parse(&port).unwrap()).map_err(skip_or_panic)?;
+    let grant = || Grant { policy: Policy { pause: 0xff, ..Policy::default() }, ..Grant::default() };
+    door.grant(vec![("vi1".into(), grant()), ("vi2".into(), grant())]);
+    let behind = Behind::start(door);
+    let names = ["1", "2"].map(|vi| format!("{port}/vi{vi}{}", shape.options()));
+    let [mut a, mut b] = both(names.clone())?;
+    let until = Instant::now() + Duration::from_secs(60);
+    while behind.admitted.load(Relaxed) < 2 {
+        assert!(Instant::now() < until, "the door lets nobody in");
+        std::thread::yield_now();
+    }
+    let mut ways = ways(&mut a, &mut b, [true; 2]);
+    // A pause reaches the switch, which has room of its own for what comes meanwhile.
+    ways.iter_mut().for_each(|way| way.pauses = false);
+    let open = move || open_all(&[&names[0]]);
+    let again = Some(Again { open: Box::new(open), must_fail: true });
+    Ok(Rig { ways, again, keep: vec![Box::new((a, b)), Box::new(behind)], ..Rig::default() })
+}
+
+/// A switch behind a door, in a thread of its own.
+struct Behind {
+    stop: Arc<AtomicBool>,
+    admitted: Arc<AtomicU32>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Behind {
+    fn start(door: Door) -> Self {
+        let (stop, admitted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let (ended, count) = (stop.clone(), admitted.clone());
+        let thread = std::thread::spawn(move || {
+            let (mut switch, origin) = (Switch::new(), Instant::now());
+            while !ended.load(Relaxed) {
+                door.admit(&mut switch);
+                count.store(u32::try_from(switch.ports().len()).unwrap(), Relaxed);
+                if !switch.poll(linerate_port::saturating_ns(origin.elapsed())) {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        Self { stop, admitted, thread: Some(thread) }
+    }
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        let _ = self.thread.take().unwrap().join();
+    }
 }
 
 /// Written first, read when it is closed.

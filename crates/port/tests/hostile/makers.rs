@@ -13,6 +13,8 @@ fn offer() -> Vec<u64> {
     for (at, first) in [(1 << 12, 2), (1 << 15, 66)] {
         words.extend([at, at + 2048, at + 4096, at + 6144, at + 8192, first]);
     }
+    // No address.
+    words.push(0);
     words
 }
 
@@ -168,6 +170,7 @@ fn that_offer_invalid_regions_are_refused_in_one_line() {
                 words[3] = queues;
                 if queues == 1 {
                     words[3] = 2;
+                    words.pop();
                     words.extend_from_slice(&offer()[10..]);
                 }
                 send(peer, &stranger::words(&words), &[memory(LEN, SEALS).as_fd()]);

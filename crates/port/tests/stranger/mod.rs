@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 8;
+pub(crate) const VERSION: u64 = 9;
 /// The same for switches.
 const SWITCH_VERSION: u64 = 5;
 
@@ -393,7 +393,7 @@ pub(crate) fn offered(path: &Path, hello: &[u8]) -> Option<(OwnedFd, Vec<u64>, O
     send(&socket, hello, &[]);
     let (offer, mut fds) = receive(&socket);
     let offer: Vec<u64> = offer.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
-    (offer.len() == 10 + 12).then_some(())?;
+    (offer.len() == 10 + 12 + 1).then_some(())?;
     Some((socket, offer, fds.pop()?))
 }
 

@@ -30,7 +30,7 @@ fn interface_flags(settings: &ViSettings, link: Link) -> String {
     format!("{bits:x}<{}>", rows.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(","))
 }
 
-fn colons(mac: [u8; 6]) -> String {
+pub(super) fn colons(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 

@@ -41,6 +41,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "an interface of the system, by packet sockets (any driver; needs CAP_NET_RAW)",
     example: "packet:eth0",
     needs_name: true,
+    is_path: false,
     queue_suffix: false,
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 64 (1)" },

@@ -29,6 +29,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "a capture file: read if it exists, else written",
     example: "pcap:FILE",
     needs_name: true,
+    is_path: true,
     queue_suffix: false,
     options: &[
         OptionRow { key: "mode", value: "r|w", about: "r reads FILE, w writes it over (r if it exists, else w)" },

@@ -55,6 +55,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "a Linux interface by AF_XDP: zero-copy, copy or generic, and it says which",
     example: "xdp:eth0",
     needs_name: true,
+    is_path: false,
     queue_suffix: true,
     options: &[
         OptionRow { key: "queues", value: "N", about: "the first N queues (all that receive and transmit)" },

@@ -1,0 +1,99 @@
+//! `linerate nic up`.
+
+use super::super::shared::{confine, ended, stop_at_signals, wait};
+use super::{asked, guests};
+use crate::print;
+use crate::trouble::Trouble;
+use clap::Args;
+use linerate_load::pktgen::resolve;
+use linerate_load::ports::{Links, forwarded, lines};
+use linerate_load::vis::{AdapterJob, serve};
+use linerate_nic::{ClassWeights, GuestLedger, MAX_INTERFACES, Saved, adapter_for_guests};
+use linerate_port::switch::Door;
+use linerate_rt::control::{Server, callee};
+use linerate_rt::{WaitMode, raise_descriptors};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(super) struct Up {
+    /// The port (KIND:NAME; a bare name is xdp:NAME).
+    #[arg(short, value_name = "PORT")]
+    i: String,
+    /// Virtual interfaces 0 to N-1, besides those that are saved (`linerate nic vi add`).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_INTERFACES as u64))]
+    vis: Option<u64>,
+    /// Weights of the traffic classes, the first for class 0: 1 to 8 numbers of 1 to 1000, with commas between. An
+    /// interface's tx.priority chooses its class; shares are within a class.
+    #[arg(long, value_name = "WEIGHTS")]
+    class_weights: Option<ClassWeights>,
+    /// Stop after so many seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    seconds: Option<u64>,
+    /// Wait mode of the thread.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
+    wait: WaitMode,
+    /// Print the final counters as a JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
+    let (name, remark) = resolve(&arguments.i);
+    let spec = forwarded(&name)?;
+    let key = spec.key();
+    let stop = stop_at_signals()?;
+    let output = print::output(arguments.json, &stop);
+    // If that fails, the limit is what it was, and programs beyond it are told.
+    let _ = raise_descriptors();
+    // The door first: who runs an adapter here already is told before the port is opened a second time.
+    let door = Door::of_adapter(&spec)?;
+    let port = spec.open()?;
+    remark.iter().for_each(|line| output.remark("main", 90, line));
+    lines(&port).iter().for_each(|line| output.remark("main", 90, line));
+    let mut nic = adapter_for_guests(port)?;
+    let control = nic.control();
+    arguments.class_weights.iter().for_each(|weights| control.set_class_weights(weights.clone()));
+    let mut guests = asked::guests(&mut nic)?;
+    asked::apply_saved(&mut guests, &Saved::load()?, &key)?;
+    let several = usize::try_from(arguments.vis.unwrap_or(0)).unwrap_or(0);
+    for vi in 0..several {
+        if !guests.exists(vi) {
+            guests.add(vi, &[])?;
+        }
+    }
+    let callee = callee().map_err(|e| Trouble::failed(format!("{key}: {e}; free some descriptors")))?;
+    let mut caller = callee.caller();
+    let listens = Server::listen("nic", &key, move |words| asked::answer(&control, &mut caller, words));
+    if let Err(e) = &listens {
+        output.remark("main", 90, &format!("linerate nic vi and filter cannot reach this adapter: {e}"));
+    }
+    confine(&[]);
+    let mut job = AdapterJob { guests, door };
+    job.change(|_| ());
+    output.remark("main", 100, &format!("adapter runs on {key}; open its interfaces as {key}/viN"));
+    let live = std::io::stdout().is_terminal() && !arguments.json;
+    let mut links = Links::default();
+    serve(&mut job, Some(&callee), arguments.seconds, arguments.wait, &stop, &mut |job| {
+        if let Some(line) = links.change(&key, job.guests.link()) {
+            output.remark("main", 110, &line);
+        }
+        if live {
+            output.line(&guests::table(&job.guests.reports()));
+        }
+    });
+    let (reports, uplink) = (job.guests.reports(), job.guests.uplink());
+    let ledger = GuestLedger::of(&reports, &uplink);
+    output.line(&guests::table(&reports));
+    output.line(&guests::ledger_line(&ledger, &uplink, job.door.counters()));
+    if arguments.json {
+        output.document(&guests::document(&key, &job.guests, &reports, &uplink, job.door.counters()).to_string());
+    }
+    if ledger.unexplained > 0 {
+        return Err(Trouble::failed(format!(
+            "{} frames are unexplained; report this with the table",
+            ledger.unexplained
+        )));
+    }
+    Ok(ended(&stop))
+}
