@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub const FRAMING: u64 = 24;
 /// The shortest frame on the wire, without FCS.
 const SHORTEST: u64 = 60;
-/// How much may leave at once after a pause, in picoseconds of the cap's own time (500 us), and at least two large frames:
-/// a thread that is kept from running for so long does not lose its rate.
-const BURST: u64 = 500_000_000;
+/// How much may leave at once after a pause, in picoseconds of the cap's own time (10 ms), but of at most so many bytes, unless
+/// that is less than a time (500 us) or two large frames: a thread that is kept from running for so long does not lose its rate.
+const BURST: u64 = 10_000_000_000;
+const BURST_BYTES: u64 = 256 << 10;
+const LEAST: u64 = 500_000_000;
 
 /// Bytes that a frame takes on the wire.
 #[inline]
@@ -29,7 +31,8 @@ impl Cap {
     /// `rate` in bit/s, at least 1; `largest`: bytes of the largest frame.
     pub(crate) fn new(rate: u64, largest: usize) -> Self {
         let mut cap = Self { rate: rate.max(1), burst: 0 };
-        cap.burst = BURST.max(2 * cap.cost(on_the_wire(largest)));
+        let large = 2 * cap.cost(on_the_wire(largest));
+        cap.burst = BURST.min(cap.cost(BURST_BYTES)).max(LEAST).max(large);
         cap
     }
 
