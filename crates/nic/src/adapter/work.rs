@@ -174,16 +174,7 @@ impl Work {
         {
             (meta.hash, meta.queue) = (Some(hash), rss.queue(hash));
         }
-        if let Some(steering) = &self.steering {
-            let key = FlowKey::new(&headers, view, meta.vlan.unwrap_or(0));
-            match steering.classify(&key).map(|rule| rule.action) {
-                Some(Action::Queue(queue)) => meta.queue = queue,
-                Some(Action::Drop) => return false,
-                // A single interface's table has no others.
-                Some(Action::Interface(..) | Action::Mirror(_)) | None => {}
-            }
-        }
-        true
+        self.steering.as_ref().is_none_or(|steering| steer(steering, &headers, view, meta))
     }
 
     /// True if a checksum that is not filled in must be, because nobody vouches for the frame.
@@ -238,6 +229,19 @@ impl Work {
             _ => by_hash,
         }
     }
+}
+
+/// Sets the queue that a filter sends a frame to; false if one drops it. Never inlined: interfaces without filters would pay for it.
+#[inline(never)]
+fn steer(steering: &Steering, headers: &Headers, view: &[u8], meta: &mut RxMeta) -> bool {
+    let key = FlowKey::new(headers, view, meta.vlan.unwrap_or(0));
+    match steering.classify(&key).map(|rule| rule.action) {
+        Some(Action::Queue(queue)) => meta.queue = queue,
+        Some(Action::Drop) => return false,
+        // A single interface's table has no others.
+        Some(Action::Interface(..) | Action::Mirror(_)) | None => {}
+    }
+    true
 }
 
 /// Metadata that the port gave of a frame, for the frame without the bytes that are passed over.
