@@ -85,13 +85,18 @@ pub fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
         sum.add_bytes(part.get(start..).unwrap_or_default());
         start = start.saturating_sub(part.len());
     }
-    closed(sum)
+    closed(sum, meta.csum_offset)
 }
 
-/// The value of a requested checksum field, for `sum` over all covered bytes.
+/// Offset of the checksum field in UDP's header.
+const UDP_FIELD: usize = 6;
+
+/// The value of a requested checksum field at `csum_offset`, for `sum` over all covered bytes. Zero is a value like others but
+/// in UDP, which is known by its offset: TCP's receivers take all ones too, but some analysers do not (RFC 9293, 3.1).
 #[inline]
-pub fn closed(sum: Sum) -> [u8; 2] {
-    never_zero(sum.finish()).to_be_bytes()
+pub fn closed(sum: Sum, csum_offset: u16) -> [u8; 2] {
+    let sum = sum.finish();
+    (if usize::from(csum_offset) == UDP_FIELD { never_zero(sum) } else { sum }).to_be_bytes()
 }
 
 /// Writes all checksums of a frame, found by parsing: IPv4's header checksum and TCP's or UDP's, whatever the fields
@@ -221,7 +226,7 @@ fn add_words<const N: usize>(sum: &mut Sum, bytes: &[u8; N]) {
 fn field(ip: &Ip) -> Option<usize> {
     match ip.protocol {
         IpProtocol::TCP => Some(16),
-        IpProtocol::UDP => Some(6),
+        IpProtocol::UDP => Some(UDP_FIELD),
         _ => None,
     }
 }

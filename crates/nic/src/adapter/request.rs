@@ -208,7 +208,7 @@ impl<'a> Request<'a> {
                 at += piece.len();
             }
             let field = self.field();
-            to[field..field + 2].copy_from_slice(&closed(sum));
+            to[field..field + 2].copy_from_slice(&closed(sum, self.meta.csum_offset));
         });
         written.is_some()
     }

@@ -98,11 +98,34 @@ proptest! {
         prop_assert_eq!(complete_checksum(&mut head, &rest, &meta), Ok(()));
         let completed = [&head[..], &rest.concat()].concat();
         prop_assert_eq!(verify_checksums(&completed, &[]), Verdict::Good);
-        // All ones is equivalent to zero; etherparse writes zero for TCP.
-        let field = ip.transport + offset;
-        if right[field..field + 2] != [0, 0] {
-            prop_assert_eq!(completed, right);
-        }
+        prop_assert_eq!(completed, right);
+    }
+
+    /// Regression: TCP's was all ones too, which receivers take, and tshark calls bad.
+    #[test]
+    fn a_checksum_of_zero_is_all_ones_in_udp_alone(shape in shapes(2..300)) {
+        let mut frame = shape.frame();
+        let start = shape.transport_at();
+        let field = start + if shape.udp { 6 } else { 16 };
+        // The last two bytes, where there is a pair, make up for the rest.
+        prop_assume!((frame.len() - start) % 2 == 0);
+        let last = frame.len() - 2;
+        frame[last..].fill(0);
+        prop_assert_eq!(fill_checksums(&mut frame, &[]), Ok(()));
+        let checksum: [u8; 2] = frame[field..field + 2].try_into().unwrap();
+        frame[last..].copy_from_slice(&checksum);
+        let headers = Headers::parse(&frame, frame.len()).unwrap();
+        let len = u32::try_from(frame.len() - start).unwrap();
+        let pseudo = pseudo_header(&headers, &headers.ip.unwrap(), &frame, len).fold();
+        frame[field..field + 2].copy_from_slice(&pseudo.to_be_bytes());
+        let meta = Meta {
+            flags: Meta::NEEDS_CSUM,
+            csum_start: u16::try_from(start).unwrap(),
+            csum_offset: u16::try_from(field - start).unwrap(),
+            ..Meta::default()
+        };
+        prop_assert_eq!(complete_checksum(&mut frame, &[], &meta), Ok(()));
+        prop_assert_eq!(&frame[field..field + 2], if shape.udp { &[0xff, 0xff] } else { &[0, 0] });
     }
 
     #[test]
