@@ -180,7 +180,7 @@ impl Sockets {
             next = socket.next;
             let here = socket.here == to.0;
             let meant = socket.there.is_none_or(|there| there == from);
-            let rank = 1 + u8::from(here) + 2 * u8::from(socket.there.is_some());
+            let rank = u8::from(here) + 2 * u8::from(socket.there.is_some());
             if (here || socket.here == to.0.any()) && meant && best.is_none_or(|(_, r)| rank > r) {
                 best = Some((id, rank));
             }

@@ -73,6 +73,16 @@ fn rfc1122_3_2_1_3_addresses_of_no_station_are_not_answered() {
     assert!(world.host.neighbours().is_empty());
 }
 
+/// Whoever says that it is somewhere else is answered, and has no place among the neighbours.
+#[test]
+fn rfc826_addresses_of_other_networks_are_not_learned() {
+    let mut world = World::alone();
+    let elsewhere = Ipv4Addr::new(192, 0, 2, 9);
+    let answer = world.answer(&arp(1, (PEER, elsewhere), (MacAddr::UNSPECIFIED, US4), ALL));
+    assert_eq!(answer, arp(2, (US, US4), (PEER, elsewhere), PEER));
+    assert!(world.host.neighbours().is_empty());
+}
+
 #[test]
 fn rfc5227_a_probe_is_answered_and_not_learned() {
     let mut world = World::alone();

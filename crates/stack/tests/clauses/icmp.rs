@@ -274,6 +274,19 @@ fn rfc8201_5_2_an_echo_that_was_too_long_comes_in_fragments_the_next_time() {
     assert!(sent.len() == 2 && longest(&sent) <= 1280);
 }
 
+/// Errors about other messages than echo replies: nobody here sends any that a path could be too narrow for.
+#[test]
+fn rfc8201_4_an_error_about_what_was_not_sent_narrows_no_path() {
+    for kind in [128, 1] {
+        let mut world = World::new();
+        let asked = ping(peer6(), us6(), &pattern(1400));
+        let mut quoted = world.answer(&asked);
+        quoted[54] = kind;
+        assert!(world.take(&icmp_frame(peer6(), us6(), 2, 0, [0, 0, 5, 0], &quoted[14..1200])).is_empty());
+        assert_eq!(longest(&world.take(&asked)), 1448, "type {kind}");
+    }
+}
+
 #[test]
 fn rfc791_an_echo_may_be_cut_on_its_way() {
     let mut world = World::new();

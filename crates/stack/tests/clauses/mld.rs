@@ -71,6 +71,7 @@ fn rfc3810_6_1_groups_are_reported_when_the_link_comes_up_and_once_more() {
         assert_eq!(records(&sent[0]), ours().map(|group| (4, group)));
     }
     assert_eq!((world.later(10 * SECOND), world.host.poll_timeout()), (vec![], None));
+    assert_eq!(world.host.counters().discarded(Discard::NoRoom), 0, "all found room");
     // An address that is added later.
     world.host.add_address("fd00::77/64".parse().unwrap()).unwrap();
     let sent = world.later(0);
