@@ -152,7 +152,7 @@ fn a_sleeper_wakes_and_the_link_is_told() {
     put(&mut tx, &frame(2, 60), 60);
     tx.sync();
     rx.sync();
-    until("the interfaces are gone", || [tx.link(), rx.link(), ports[1].link()] == [Link::Down; 3]);
+    until("the interfaces are gone", || [tx.link(), rx.link(), ports[1].link()] == [Link::Gone; 3]);
 }
 
 #[test]
