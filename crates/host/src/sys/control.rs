@@ -119,6 +119,7 @@ impl Control {
 mod tests {
     use super::*;
     use crate::{Cause, Namespace, Rtnetlink, VethPair};
+    use std::time::{Duration, Instant};
 
     /// An interface is what it is under any name, and is not the one that has its name afterwards.
     #[test]
@@ -128,15 +129,24 @@ mod tests {
         ns.run_in(|| {
             let index = |name| Rtnetlink::open().unwrap().link(name).unwrap().index;
             let pair = VethPair::new(["ca", "cb"], 1, 1500).unwrap();
+            // The kernel tells of carriers a little later.
+            let until = |control: &Control, wanted: bool| {
+                let deadline = Instant::now() + Duration::from_secs(10);
+                while control.running().unwrap() != wanted {
+                    assert!(Instant::now() < deadline, "it stays {}", !wanted);
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            };
             let control = Control::open(index("ca")).unwrap();
-            assert!(control.running().unwrap());
+            until(&control, true);
             pair.set_up("cb", false).unwrap();
-            assert!(!control.running().unwrap());
+            until(&control, false);
             drop(pair);
             let gone = |control: &Control| control.running().is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
             assert!(gone(&control));
             let _other = VethPair::new(["ca", "cb"], 1, 1500).unwrap();
-            assert!(gone(&control) && Control::open(index("ca")).unwrap().running().unwrap());
+            until(&Control::open(index("ca")).unwrap(), true);
+            assert!(gone(&control));
             assert!(Control::nowhere().unwrap().running().is_err_and(|e| e.kind() != io::ErrorKind::NotFound));
         })
         .unwrap();
