@@ -30,14 +30,14 @@ pub(super) struct Kind {
     pub(super) resolve: fn(&str) -> String,
     /// Text of a document, several lines.
     pub(super) text: fn(&Value) -> String,
-    /// What moved between two documents, so many seconds apart, in one line.
+    /// Difference between two documents, so many seconds apart, in one line.
     pub(super) moved: fn(&Value, &Value, f64) -> String,
 }
 
 /// Arguments of all `show`.
 #[derive(Args)]
 pub(super) struct Show {
-    /// Which one, by its name or port; needless if only one runs.
+    /// Name or port of the one to show; needless if only one runs.
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Print one JSON document, with the keys of the command's own final document, or one a line with --watch.

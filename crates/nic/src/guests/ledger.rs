@@ -179,7 +179,7 @@ pub struct UplinkReport {
     pub sent: TxCounters,
     /// Frames that its receive queues did not deliver.
     pub missed: Drops,
-    /// What became of the received frames.
+    /// Fate of the received frames.
     pub given_out: RxLedger,
     /// Slots of its transmit queue that are not given back yet.
     pub in_ring: u64,

@@ -102,7 +102,7 @@ impl Guests {
         &self.control
     }
 
-    /// What the program at an interface may do.
+    /// Rights of the program at an interface.
     #[must_use]
     pub fn policy(&self, interface: usize) -> GuestPolicy {
         self.desk.places.get(interface).map(|place| place.policy.clone()).unwrap_or_default()
@@ -201,7 +201,7 @@ impl Guests {
         !gone.is_empty()
     }
 
-    /// When a program whose interface has a cap may send again, in nanoseconds; None if none waits for that.
+    /// Time at which a program whose interface has a cap may send again, in nanoseconds; None if none waits for that.
     #[must_use]
     pub fn due(&self) -> Option<u64> {
         let seats = self.live.iter().filter_map(|vi| self.desk.places[*vi].seat.as_ref());
@@ -279,7 +279,7 @@ struct Seat {
     guest: Guest,
     /// Its next frame waits for room at the port, for its turn, or for its cap.
     blocked: bool,
-    /// When its cap lets it go on, in nanoseconds; in the past if it does not wait for that. Some frames later than the
+    /// Time at which its cap lets it go on, in nanoseconds; in the past if it does not wait for that. Some frames later than the
     /// next one is due, so that a program with a small cap is not woken for each.
     rests: u64,
     /// Something was put into its rings since the last flush.

@@ -1,8 +1,8 @@
-//! What the program behind a virtual interface may send, and gets: its VLANs, and its own address alone.
+//! Rights of the program behind a virtual interface: its VLANs, and its own address alone.
 
 use linerate_port::switch::{Leave, Vlans};
 
-/// What the program at an interface may do.
+/// Rights of the program at an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestPolicy {
     /// Its VLANs, as a switch's ports have them. The port itself is a member of all, and tags are unchanged there: a frame

@@ -40,7 +40,7 @@ pub struct Door {
     path: PathBuf,
 }
 
-/// What the program that takes a port is granted, and told.
+/// Rights granted to the program that takes a port, and what it is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
     /// Policy of the port.

@@ -39,7 +39,7 @@ pub(super) enum Named {
     Cut,
 }
 
-/// What a file of the directory stands for, if it is a socket of this kind.
+/// Name that a file of the directory stands for, if it is a socket of this kind.
 pub(super) fn of_file(kind: &str, file: &str) -> Option<Named> {
     let name = file.strip_prefix(&prefix(kind))?.strip_suffix(END)?;
     if name.contains('~') { Some(Named::Cut) } else { decoded(name).map(Named::As) }

@@ -22,7 +22,7 @@ pub(super) struct Session {
 }
 
 enum State {
-    /// What has come of its request.
+    /// The part of its request that has come.
     Asks(Vec<u8>),
     /// The answer, and how much of it was sent.
     Reads(Vec<u8>, usize),

@@ -22,7 +22,7 @@ pub(super) fn running(port: &str, request: &str) -> Result<Option<String>, Troub
     }
 }
 
-/// What an adapter that runs on no port at the moment would be: a port is opened for it.
+/// An adapter as it would be on a port that has none at the moment: a port is opened for it.
 pub(super) fn at_rest(port: &str, saved: &Saved) -> Result<Guests, Trouble> {
     let mut nic = adapter_for_guests(open(port)?)?;
     let mut guests = guests(&mut nic)?;

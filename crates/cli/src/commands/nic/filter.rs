@@ -40,7 +40,7 @@ pub(super) struct Add {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
     #[arg(short, value_name = "PORT")]
     i: String,
-    /// What is matched, and what is done.
+    /// Match and action.
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }

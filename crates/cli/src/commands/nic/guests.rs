@@ -11,7 +11,7 @@ fn reasons<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> String {
     if list.is_empty() { "-".into() } else { list.join(", ") }
 }
 
-/// What was not carried at an interface: by the adapter's programs, and by its queues.
+/// Frames not carried at an interface: by the adapter's programs, and by its queues.
 fn drops(report: &InterfaceReport) -> impl Iterator<Item = (&'static str, u64)> + '_ {
     let of_nic = report.nic.iter().filter(|(name, n)| name.contains(".drop.") && *n > 0);
     let lost = Some(("rx.lost", report.fate.lost)).filter(|(_, n)| *n > 0);

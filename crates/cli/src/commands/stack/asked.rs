@@ -4,7 +4,7 @@ use crate::commands::control::{Kind, moved, rows, table, word};
 use crate::commands::shared::port_name;
 use serde_json::Value;
 
-/// How hosts are asked.
+/// Requests to hosts.
 pub(super) const KIND: Kind = Kind {
     name: "stack",
     many: "hosts",

@@ -6,7 +6,7 @@ use linerate_rt::net::{Served, Service, Serving};
 use linerate_stack::{AddressState, Cidr, Counters, Neighbour, NeighbourState, Route};
 use serde_json::{Map, Value, json};
 
-/// What one shard has counted.
+/// Counts of one shard.
 pub(super) struct Part {
     counters: Counters,
     served: Vec<(&'static Service, Served)>,
@@ -25,7 +25,7 @@ impl Part {
     }
 }
 
-/// What the shards have in common.
+/// State that the shards have in common.
 pub(super) struct Common {
     control: linerate_nic::Control,
     addresses: Vec<(Cidr, Option<AddressState>)>,

@@ -3,7 +3,7 @@
 use crate::commands::control::{Kind, reasons, rows, table, word};
 use serde_json::Value;
 
-/// How switches are asked.
+/// Requests to switches.
 pub(super) const KIND: Kind = Kind {
     name: "switch",
     many: "switches",

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// Ports with listeners, and the seconds for which they count.
 type Listeners = Vec<(String, u64)>;
 
-/// What a document is made of, copied from a switch: its thread has other things to do than to make a text of it.
+/// Content of a document, copied from a switch: its thread has other things to do than to make a text of it.
 pub(super) struct Snapshot {
     ports: Vec<PortReport>,
     table: TableCounters,

@@ -84,7 +84,7 @@ fn open_checksums_are_filled_in_on_the_way_out_and_nothing_else_is_changed() {
     b.ledger();
 }
 
-/// What is exchanged keeps the slots that it came in, what is copied is put into as few as it takes. All else is alike: the
+/// A frame that is exchanged keeps the slots that it came in, what is copied is put into as few as it takes. All else is alike: the
 /// bytes, the metadata, the counts.
 #[test]
 fn chains_are_exchanged_within_a_region_if_their_receiver_takes_them_as_they_are() {

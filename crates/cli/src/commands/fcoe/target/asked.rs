@@ -4,7 +4,7 @@ use crate::commands::control::{Kind, rows, table, word};
 use crate::commands::shared::port_name;
 use serde_json::Value;
 
-/// How targets are asked.
+/// Requests to targets.
 pub(super) const KIND: Kind = Kind {
     name: "target",
     many: "targets",
@@ -43,7 +43,7 @@ fn text(document: &Value) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// What all initiators together have done, and what went wrong.
+/// Sum of all initiators' work and errors.
 fn moved(before: &Value, now: &Value, seconds: f64) -> String {
     let (before, counters) = (&before["counters"], &now["counters"]);
     let more = |name: &str| counters[name].as_u64().unwrap_or(0).saturating_sub(before[name].as_u64().unwrap_or(0));
