@@ -80,7 +80,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("nic vi add -i null:", "linerate nic vi add: ID is missing", "give <ID>: number of the interface"),
     ("nic vi del -i null: 128", "linerate nic vi del: ID 128: ", "give a number from 0 to 127"),
     ("nic filter", "linerate nic filter: no subcommand", "give one of add, del, list"),
-    ("nic filter add -i null:", "linerate nic filter add: WORD is missing", "give <WORD>...: what is matched"),
+    ("nic filter add -i null:", "linerate nic filter add: WORD is missing", "give <WORD>...: match and action"),
     ("nic filter del -i null:", "linerate nic filter del: LOC is missing", "give <LOC>: location"),
     ("nic list x", "linerate nic list: x: ", "leave it out"),
     ("profile", "linerate profile: no subcommand", "give one of tx, rx"),
