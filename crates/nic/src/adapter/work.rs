@@ -47,20 +47,27 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    #[inline]
     pub(super) fn count(&self, cells: &ViCells) {
-        for (count, n) in [
-            (Count::RxFrames, self.frames),
-            (Count::RxBytes, self.bytes),
-            (Count::RxCsumGood, self.good),
-            (Count::RxCsumBad, self.bad),
-            (Count::RxMerged, self.merged),
-            (Count::RxUntagged, self.untagged),
-            (Count::RxFiltered, self.filtered),
-        ] {
-            if n > 0 {
-                cells.add(count, n);
-            }
+        let Self { frames, bytes, good, .. } = *self;
+        if frames > 0 {
+            cells.add(Count::RxFrames, frames);
+            cells.add(Count::RxBytes, bytes);
         }
+        if good > 0 {
+            cells.add(Count::RxCsumGood, good);
+        }
+        if self.bad | self.merged | self.untagged | self.filtered > 0 {
+            self.count_rare(cells);
+        }
+    }
+
+    #[cold]
+    fn count_rare(&self, cells: &ViCells) {
+        cells.add(Count::RxCsumBad, self.bad);
+        cells.add(Count::RxMerged, self.merged);
+        cells.add(Count::RxUntagged, self.untagged);
+        cells.add(Count::RxFiltered, self.filtered);
     }
 }
 
