@@ -6,6 +6,7 @@ mod completions;
 mod control;
 mod fcoe;
 mod ip;
+mod link;
 mod man;
 mod nic;
 mod pkt_gen;

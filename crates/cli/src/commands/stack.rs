@@ -4,6 +4,7 @@ mod asked;
 mod document;
 
 use super::ip::Address;
+use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};
 use super::{Command, control, ip, parsed};
 use crate::print::remark;
@@ -246,7 +247,9 @@ fn serve(all: &mut [Shard], wait: WaitMode, stop: &Stop) -> Result<(), Trouble> 
                 return Err(Trouble::failed(format!("no thread for a queue: {error}")));
             }
         }
-        run_machine(first, &mut Waiter::new(wait), stop);
+        let name = first.serving.node().line().info().name.clone();
+        let mut first = Watched::new(first, &name, |shard| shard.serving.node().line().link());
+        run_machine(&mut first, &mut Waiter::new(wait), stop);
         stop.ask(0);
         Ok(())
     })

@@ -151,3 +151,55 @@ fn paths_are_printed_and_links_that_go_and_come() {
         assert_eq!(changes, (1, 0, 1), "each change once: {said}");
     }
 }
+
+/// Processor time of a process in ticks (proc(5): `utime` and `stime`).
+fn ticks(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    let fields = stat.rsplit(") ").next().unwrap().split(' ').skip(11).take(2);
+    fields.map(|field| field.parse::<u64>().unwrap()).sum()
+}
+
+/// Regressions: hosts and targets did not tell it, and whoever ran on a deleted TAP interface, whose descriptor is always
+/// ready, took a whole processor from then on.
+#[test]
+fn a_deleted_interface_is_told_by_all_and_costs_nothing() {
+    let made = linerate_skip::permitted(Namespace::quiet(), |e| e.cause == Cause::Capability);
+    let Some(ns) = made else { return };
+    let switch = format!("gone-{}", std::process::id());
+    let mut all = Vec::new();
+    for (kind, k) in [("packet", 'p'), ("tap", 't')] {
+        for (what, ready, words) in [
+            ("stack", "link up: ", format!("up -i {kind}:{k}0 --addr 10.3.0.1/24")),
+            ("fcoe", "LUN 0", format!("target -i {kind}:{k}1 --lun 0=ram:1M")),
+            ("bridge", " -> ", format!("-i {kind}:{k}2 -i cable:{switch}{k}{{1")),
+            ("switch", "attach to it", format!("{switch}{k} --attach {kind}:{k}3")),
+        ] {
+            let name = format!("{k}{}", all.len() % 4);
+            if kind == "packet" {
+                // The interface outlives its owner here.
+                std::mem::forget(ns.run_in(|| VethPair::new([&name, &format!("{name}f")], 1, 1500)).unwrap().unwrap());
+            }
+            let mut program = Command::new(BINARY);
+            program.arg(what).args(words.split(' '));
+            let mut running = ns.run_in(|| Process::start(program)).unwrap();
+            running.until(ready);
+            all.push((name, running));
+        }
+    }
+    for (name, _) in &all {
+        let mut delete = Command::new("ip");
+        delete.args(["link", "del", name]);
+        assert!(ns.run_in(move || delete.status().unwrap()).unwrap().success());
+    }
+    for (name, running) in &mut all {
+        running.line_with(&format!("{name}: the interface is gone"));
+    }
+    let before: Vec<u64> = all.iter().map(|(_, running)| ticks(running.id())).collect();
+    std::thread::sleep(Duration::from_secs(1));
+    for ((name, running), before) in all.into_iter().zip(before) {
+        // A hundred are all of one processor.
+        let used = ticks(running.id()) - before;
+        assert!(used < 25, "{name}: {used} ticks in a second");
+        running.stop();
+    }
+}

@@ -13,19 +13,19 @@ use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{SUPER, SendPlan};
 use crate::info::{Caps, Info, Link};
-use crate::interface::{find, raw_counters};
+use crate::interface::{find, link, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::{Device, Parts};
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::MOST;
-use crate::sys::tap::TapQueue;
+use crate::sys::tap::{self, TapQueue};
 use crate::vnet::segments_udp;
-use linerate_host::{LinkState, Rtnetlink};
+use linerate_host::{Control, LinkState, Rtnetlink};
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
 use std::io;
-use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub(crate) const KIND: Kind = Kind {
@@ -85,17 +85,21 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         queue.set_offloads(gso).map_err(oops)?;
     }
     let mut notes = Vec::new();
-    let (link, path) = finish(spec, &mut links, there, &mut notes)?;
-    let mtu = link.mtu as usize;
+    let (state, path) = finish(spec, &mut links, there, &mut notes)?;
+    let mtu = state.mtu as usize;
     let per_frame = most_slots(if gso { SUPER } else { mtu + 22 }, context.region.usable());
     let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
-    let watch = Arc::new(Watch { name: link.name, links: Mutex::new(links) });
+    let Some(first) = attached.first() else { return Err(spec.oops("no queues", "give queues=1")) };
+    let (control, queue) =
+        (Control::open(state.index).map_err(oops)?, first.as_fd().try_clone_to_owned().map_err(oops)?);
+    let watch = Arc::new(Watch { name: state.name, links: Mutex::new(links), control, queue });
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
     for (id, queue) in (0..).zip(attached) {
         let plan = SendPlan::new(mtu + 22, true);
-        let engine = TapTx { queue: queue.another().map_err(oops)?, plan, again: None, watch: watch.clone() };
+        let engine =
+            TapTx { queue: queue.another().map_err(oops)?, plan, again: None, gone: false, watch: watch.clone() };
         tx.push(TxQueue::new(TxRing::new(context.region, id, slots).map_err(memory)?, Box::new(engine)));
-        let engine = TapRx { queue, per_frame, watch: watch.clone() };
+        let engine = TapRx { queue, per_frame, gone: false, watch: watch.clone() };
         rx.push(RxQueue::new(RxRing::new(context.region, id, slots).map_err(memory)?, Box::new(engine)));
     }
     let info = Info {
@@ -210,12 +214,18 @@ fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
 struct Watch {
     name: String,
     links: Mutex<Rtnetlink>,
+    control: Control,
+    /// A queue's descriptor.
+    queue: OwnedFd,
 }
 
 impl Watch {
     fn link(&self) -> Link {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        if links.link(&self.name).is_ok_and(|link| link.running) { Link::Up } else { Link::Down }
+        match link(&self.control) {
+            // Deleted, or moved to another network namespace, as for a container: the descriptor knows which.
+            Link::Gone => tap::link(self.queue.as_fd()),
+            state => state,
+        }
     }
 }
 
@@ -237,6 +247,8 @@ struct TapTx {
     queue: TapQueue,
     plan: SendPlan,
     again: Option<Instant>,
+    /// The interface was deleted.
+    gone: bool,
     watch: Arc<Watch>,
 }
 
@@ -272,7 +284,10 @@ impl TxEngine for TapTx {
                     break;
                 }
                 // The interface was switched off, or deleted.
-                Some(libc::EIO | libc::EBADFD) => self.plan.drop_all(ring, count, DropReason::NoReceiver),
+                Some(code @ (libc::EIO | libc::EBADFD)) => {
+                    self.gone = code == libc::EBADFD;
+                    self.plan.drop_all(ring, count, DropReason::NoReceiver);
+                }
                 _ => self.plan.drop_first(ring, count, DropReason::Refused),
             }
         }
@@ -286,6 +301,9 @@ impl TxEngine for TapTx {
 
 impl Sleeper for TapTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        if self.gone {
+            return Some(forever());
+        }
         let on = self.again.is_none().then(|| (self.queue.as_fd(), Interest::Writable));
         Some(Sleep { on, until: self.again, ..Sleep::default() })
     }
@@ -295,6 +313,8 @@ struct TapRx {
     queue: TapQueue,
     /// Slots for the longest frame.
     per_frame: u32,
+    /// The interface was deleted.
+    gone: bool,
     watch: Arc<Watch>,
 }
 
@@ -306,7 +326,13 @@ impl RxEngine for TapRx {
                 break;
             }
             count.syscalls += 1;
-            let Ok(frame) = self.queue.read(ring, self.per_frame) else { break };
+            let frame = match self.queue.read(ring, self.per_frame) {
+                Ok(frame) => frame,
+                Err(e) => {
+                    self.gone = e.raw_os_error() == Some(libc::EBADFD);
+                    break;
+                }
+            };
             if frame.truncated {
                 count.dropped.add(DropReason::Truncated, 1);
                 continue;
@@ -325,8 +351,13 @@ impl RxEngine for TapRx {
 
 impl Sleeper for TapRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        Some(Sleep::on(self.queue.as_fd(), Interest::Readable))
+        Some(if self.gone { forever() } else { Sleep::on(self.queue.as_fd(), Interest::Readable) })
     }
+}
+
+/// The sleep of a queue to which nothing will happen any more: a descriptor of a deleted interface is always ready.
+fn forever() -> Sleep<'static> {
+    Sleep::default().until(Some(Instant::now() + Duration::from_secs(1)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::socket::{gather, scatter};
 use crate::frames::Outgoing;
+use crate::info::Link;
 use crate::vnet;
 use linerate_ring::{Meta, OwnRx, OwnTx};
 use std::fs::File;
@@ -18,6 +19,18 @@ pub(crate) struct TapQueue {
 
 // SAFETY: the pointers in the list are made and used within one call; between calls they are dead values.
 unsafe impl Send for TapQueue {}
+
+/// State of the interface as the descriptor of one of its queues tells it, in whichever namespace the interface is; its carrier is not seen.
+pub(crate) fn link(queue: BorrowedFd<'_>) -> Link {
+    let mut entry = libc::pollfd { fd: queue.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one entry.
+    match unsafe { libc::poll(&raw mut entry, 1, 0) } {
+        1 if entry.revents & libc::POLLERR != 0 => Link::Gone,
+        // A TAP can be written to while it is switched on: its send buffer has no limit that is reached.
+        1 if entry.revents & libc::POLLOUT != 0 => Link::Up,
+        _ => Link::Down,
+    }
+}
 
 /// A frame that was read.
 pub(crate) struct Read {

@@ -2,6 +2,7 @@
 
 use super::common::{NO_ADDRESS, NodeArguments, introduce, over, route, with_ip};
 use crate::commands::ip::IpArguments;
+use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -174,7 +175,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     introduce(&node);
     print(&serves);
     stop_after(&stop, arguments.seconds);
-    run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
+    let name = node.line().info().name.clone();
+    let mut watched = Watched::new(&mut node, &name, |node| node.line().link());
+    run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
     let (serving, _) = node.watcher();
     serving.server.stop();
     Ok(ended(&stop))

@@ -9,6 +9,7 @@ mod status;
 use super::common::{NodeArguments, introduce, route, stopper, with_ip};
 use crate::commands::control;
 use crate::commands::ip::IpArguments;
+use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, port_name};
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -109,7 +110,9 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         }
     }
     let mut shown = Shown::new(node, calls, arguments.status, arguments.json);
-    run_machine(&mut shown, &mut Waiter::new(arguments.node.wait), &stop);
+    let name = shown.node().line().info().name.clone();
+    let mut watched = Watched::new(&mut shown, &name, |shown| shown.node().line().link());
+    run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
     let node = shown.end();
     // Nobody is answered any more: what follows is the end.
     drop(control);

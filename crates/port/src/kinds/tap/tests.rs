@@ -108,6 +108,30 @@ fn what_cannot_be_carried_is_counted() {
     drop(near.take_rx(0));
 }
 
+/// As one gives an interface to a container: its descriptor still tells whether it is switched on, and when it is deleted.
+#[test]
+fn an_interface_in_another_namespace_has_a_link_and_carries_frames() {
+    let (Some(ns), Some(other)) = (namespace(), namespace()) else { return };
+    let mut tap = port(&ns, "tap:t0");
+    let (mut tx, mut rx) = (tap.take_tx(0).unwrap(), tap.take_rx(0).unwrap());
+    link_is(&tap, Link::Up);
+    ns.run_in(|| Rtnetlink::open().unwrap().move_to("t0", &other).unwrap()).unwrap();
+    // It is switched off by being moved.
+    link_is(&tap, Link::Down);
+    other.run_in(|| Rtnetlink::open().unwrap().set_up("t0", true).unwrap()).unwrap();
+    link_is(&tap, Link::Up);
+    let mut far = port(&other, "packet:t0");
+    let (mut far_tx, mut far_rx) = (far.take_tx(0).unwrap(), far.take_rx(0).unwrap());
+    send(&mut tx, &frame([0x88, 0xb5], 60), None);
+    assert_eq!(receive(&mut far_rx).0, frame([0x88, 0xb5], 60));
+    send(&mut far_tx, &frame([0x88, 0xb5], 61), None);
+    assert_eq!(receive(&mut rx).0, frame([0x88, 0xb5], 61));
+    // A namespace ends, and its TAP interfaces with it.
+    drop((far_tx, far_rx, far));
+    drop(other);
+    link_is(&tap, Link::Gone);
+}
+
 #[test]
 fn wrong_names_and_options_are_named() {
     let Some(ns) = namespace() else { return };

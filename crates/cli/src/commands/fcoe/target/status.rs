@@ -49,6 +49,11 @@ impl Shown {
         Self { node, calls, every, json, last: None, before: HashMap::new() }
     }
 
+    /// The target.
+    pub(super) fn node(&self) -> &Node {
+        &self.node
+    }
+
     /// The target, which is called no more.
     pub(super) fn end(self) -> Node {
         self.node
