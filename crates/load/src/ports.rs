@@ -7,13 +7,27 @@ use linerate_port::{Link, OpenError, Port, Spec};
 /// frames. A sender that is a kernel waits for nothing else, and AF_XDP drops what finds no room.
 const WINDOW: &str = "4096";
 
-/// A port to forward between, from its name.
+/// Rings for frames of up to 64 KiB: what waits for a turn waits in the kernel, so the rings are as small as a core's
+/// cache, and a frame has few parts, each of which costs the kernel a check.
+const SUPER: [(&str, &str); 2] = [("slots", "128"), ("buf", "16384")];
+
+/// Ports to forward between, from their names: with rings that suit this where the name says nothing of them.
 ///
 /// # Errors
 /// As [`Spec::parse`] has them.
-pub fn forwarded(name: &str) -> Result<Spec, OpenError> {
-    let spec = Spec::parse(name)?;
-    Ok(if spec.kind.name == "xdp" { spec.preferring("slots", WINDOW) } else { spec })
+pub fn forwarded<S: AsRef<str>>(names: &[S]) -> Result<Vec<Spec>, OpenError> {
+    let mut specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    // Ports that share a region have buffers of one length, and AF_XDP has none so long.
+    let all = specs.iter().all(|spec| matches!(spec.kind.name, "packet" | "tap"));
+    for spec in &mut specs {
+        let given = SUPER.iter().any(|(key, _)| spec.option(key).is_some());
+        *spec = match spec.kind.name {
+            "xdp" => spec.clone().preferring("slots", WINDOW),
+            _ if all && !given => SUPER.iter().fold(spec.clone(), |spec, (key, value)| spec.preferring(key, value)),
+            _ => continue,
+        };
+    }
+    Ok(specs)
 }
 
 /// A port's path, and the notes about it, a line each.
@@ -87,6 +101,21 @@ impl Loops {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rings_suit_forwarding_where_the_name_says_nothing_of_them() {
+        let rings = |names: &[&str]| -> Vec<_> {
+            let specs = forwarded(names).unwrap();
+            specs.iter().map(|spec| ["slots", "buf"].map(|key| spec.option(key).map(str::to_owned))).collect()
+        };
+        let set = |slots: &str, buf: &str| [slots, buf].map(|n| (!n.is_empty()).then(|| n.to_owned()));
+        assert_eq!(rings(&["packet:a", "tap:b,gso=on"]), [set("128", "16384"), set("128", "16384")]);
+        assert_eq!(rings(&["packet:a,slots=512", "tap:b,buf=4096"]), [set("512", ""), set("", "4096")]);
+        // Its buffers are a page at most, and all of a region are alike.
+        assert_eq!(rings(&["packet:a", "xdp:b"]), [set("", ""), set("4096", "")]);
+        assert_eq!(rings(&["xdp:a,slots=64"]), [set("64", "")]);
+        assert!(forwarded(&["packet:a", "paket:b"]).is_err());
+    }
 
     #[test]
     fn a_block_is_told_once_and_its_end() {

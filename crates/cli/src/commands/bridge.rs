@@ -48,7 +48,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     }
     let stop = stop_at_signals()?;
     let output = print::output(false, &stop);
-    let ports = open_specs(&[forwarded(&named[0].0)?, forwarded(&named[1].0)?])?;
+    let ports = open_specs(&forwarded(&[&named[0].0, &named[1].0])?)?;
     let mut ports: [_; 2] = ports.try_into().map_err(|_| Trouble::failed("a port is missing; open it again"))?;
     confine(&[]);
     named.iter().filter_map(|(_, said)| said.as_ref()).for_each(|said| output.remark("main", 100, said));

@@ -129,7 +129,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
         hosts.into_iter().map(|(tap, policy)| (if tap.contains(':') { tap } else { format!("tap:{tap}") }, policy));
     let attached = granted("attach", &arguments.attach)?.into_iter().map(|(port, policy)| (resolve(&port).0, policy));
     let (names, policies): (Vec<String>, Vec<Policy>) = hosts.chain(attached).unzip();
-    let specs = names.iter().map(|name| forwarded(name)).collect::<Result<Vec<_>, _>>()?;
+    let specs = forwarded(&names)?;
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);

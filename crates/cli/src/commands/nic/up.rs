@@ -40,14 +40,14 @@ pub(super) struct Up {
 
 pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     let (name, remark) = resolve(&arguments.i);
-    let spec = forwarded(&name)?;
+    let [spec] = &forwarded(&[name])?[..] else { return Err(Trouble::usage("-i: no port; give one")) };
     let key = spec.key();
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);
     // If that fails, the limit is what it was, and programs beyond it are told.
     let _ = raise_descriptors();
     // The door first: who runs an adapter here already is told before the port is opened a second time.
-    let door = Door::of_adapter(&spec)?;
+    let door = Door::of_adapter(spec)?;
     let port = spec.open()?;
     remark.iter().for_each(|line| output.remark("main", 90, line));
     lines(&port).iter().for_each(|line| output.remark("main", 90, line));
