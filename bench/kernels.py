@@ -1,6 +1,6 @@
 """Linux kernels in two network namespaces, A and B, with a linerate program in a third one, M, between them: for the soak
 scripts beside this file. All is undone at exit, and by the next run after a SIGKILL."""
-import atexit, os, re, signal, subprocess, sys, tempfile, time
+import atexit, hashlib, os, re, signal, socket, subprocess, sys, tempfile, time
 
 sys.dont_write_bytecode = True
 A, B, M = os.environ["LRK"].split(",") if "LRK" in os.environ else (f"lrk{os.getpid()}{n}" for n in "abm")
@@ -131,6 +131,36 @@ def end(programs, out):
     return wrong
 
 
+def file_send(path):
+    with socket.create_connection((ADDRESS[B], 7002), LIMIT) as s, open(path, "rb") as f:
+        s.sendfile(f)
+        s.shutdown(socket.SHUT_WR)
+        s.settimeout(60)
+        s.recv(1)
+
+
+def file_receive():
+    listener = socket.create_server(("", 7002))
+    listener.settimeout(LIMIT)
+    print("ready", flush=True)
+    s, _ = listener.accept()
+    s.settimeout(LIMIT)
+    total = hashlib.sha256()
+    while block := s.recv(1 << 20):
+        total.update(block)
+    print(total.hexdigest())
+
+
+def carry(path):
+    """Sends a file from A to B by TCP; returns the sha256 of what arrived."""
+    receiver = me("file-receive", ns=B, stdout=subprocess.PIPE)
+    receiver.stdout.readline()
+    sender = me("file-send", path, ns=A, stderr=subprocess.DEVNULL)
+    got = receiver.communicate(timeout=300)[0].strip()
+    sender.wait(LIMIT)
+    return got
+
+
 def options(about, *known):
     """The binary and the options of the command line."""
     words = sys.argv[1:]
@@ -163,7 +193,7 @@ def cases(all, only, try_one):
 def script(main, roles):
     """Runs a soak script: `main` with a folder for its files, or, within a namespace, what its first word asks for."""
     if "LRK" in os.environ:
-        return roles[sys.argv[1]](*sys.argv[2:])
+        return {**roles, "file-send": file_send, "file-receive": file_receive}[sys.argv[1]](*sys.argv[2:])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     atexit.register(clean)
     recover()
