@@ -67,9 +67,13 @@ fn of_segments(meta: Meta, v6: bool, udp: bool, gso_size: u16) -> Meta {
 }
 
 fn ring(slots: u32) -> (TxQueue, RxQueue) {
+    ring_of(slots, "")
+}
+
+fn ring_of(slots: u32, more: &str) -> (TxQueue, RxQueue) {
     static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let n = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let names = ["{1", "}1"].map(|end| format!("cable:finish{}-{n}{end},slots={slots}", std::process::id()));
+    let names = ["{1", "}1"].map(|end| format!("cable:finish{}-{n}{end},slots={slots}{more}", std::process::id()));
     let mut ends = open_all(&names).unwrap();
     (ends[0].take_tx(0).unwrap(), ends[1].take_rx(0).unwrap())
 }
@@ -173,4 +177,19 @@ fn segments_beyond_the_room_are_counted_and_longer_ones_than_the_link_carries_re
     // Found by the fuzzer: a slot without bytes is no frame.
     assert_eq!(finisher.put(&mut tx.ring, 63, &[], Some(open)).dropped, Some((DropReason::TooShort, 1)));
     assert_eq!((finisher.put(&mut tx.ring, 63, &[], None).frames, received(&mut tx, &mut rx).len()), (0, 0));
+}
+
+/// Segments that fill several slots each: as many as there are slots for.
+#[test]
+fn segments_of_several_slots_are_whole_and_counted() {
+    let (mut tx, mut rx) = ring_of(64, ",buf=512");
+    let (bytes, open) = frame(false, false, false, BODY);
+    let meta = of_segments(open, false, false, 500);
+    let mut finisher = Finisher::new(Caps::default(), 1514);
+    let each = SlotWriter::slots(&tx.ring, 500 + 54).unwrap();
+    assert!(each > 1);
+    assert_eq!((finisher.put(&mut tx.ring, 63, &bytes, Some(meta)).frames, received(&mut tx, &mut rx).len()), (10, 10));
+    let put = finisher.put(&mut tx.ring, 4 * each + 1, &bytes, Some(meta));
+    assert_eq!((put.frames, put.dropped), (4, Some((DropReason::NoRoom, 6))));
+    assert!(received(&mut tx, &mut rx).iter().all(|(segment, _)| segment.len() == 554));
 }

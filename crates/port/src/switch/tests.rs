@@ -9,7 +9,9 @@ mod slots;
 use super::*;
 use crate::counters::DropReason;
 use crate::open::open_all;
+use crate::sleep::Sleeper;
 use linerate_ring::flags;
+use std::time::{Duration, Instant};
 
 /// A switch, and the far ends of its ports, which a program holds.
 struct Bench {
@@ -339,6 +341,27 @@ fn there_is_a_most_of_ports() {
     let line =
         b.switch.attach("more", crate::open("null:,slots=64").unwrap(), Policy::default()).unwrap_err().to_string();
     assert!(line.contains(&format!("has {MOST_PORTS} ports")), "{line}");
+}
+
+/// A switch without visitors sleeps, and one at whose door a program has arrived does not.
+#[test]
+fn a_door_ends_a_sleep_when_a_program_has_arrived() {
+    let name = format!("doorsleep{}", std::process::id());
+    let door = Door::open(&name, None).unwrap();
+    assert!((&door).fall_asleep().is_some_and(|sleep| sleep.on.is_some()));
+    let visitor = std::thread::spawn({
+        let name = name.clone();
+        move || crate::open(&format!("vale:{name}:a")).map(drop).map_err(|e| e.to_string())
+    });
+    let mut switch = Switch::new();
+    let until = Instant::now() + Duration::from_secs(20);
+    while (&door).fall_asleep().is_some() {
+        assert!(Instant::now() < until, "nothing ended the sleep");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(door.admit(&mut switch));
+    assert_eq!(visitor.join().unwrap(), Ok(()));
+    assert_eq!(door.counters().admitted, 1);
 }
 
 #[test]

@@ -157,6 +157,29 @@ fn a_chain_that_does_not_fit_is_dropped_whole() {
 }
 
 #[test]
+fn a_chain_waits_for_a_port_that_pauses() {
+    let mut b = Bench::plain(&["a"]);
+    b.add("b", pausing(0xff), 1, 1500);
+    b.send("b", &frame(ALL, mac(2)));
+    b.arrived(["a"]);
+    let bytes = frame(mac(2), mac(1));
+    for _ in 0..70 {
+        send_parts(&mut b, "a", &bytes, 25, None);
+    }
+    assert!(b.switch.has_waiting());
+    assert_eq!((b.count("b").sent, b.count("b").dropped.total()), (63, 0));
+    let mut came = 0;
+    while came < 70 {
+        let now = b.receive("b");
+        assert!(!now.is_empty() && now.iter().all(|frame| *frame == bytes), "{came} came");
+        came += now.len();
+        b.poll();
+    }
+    assert!(b.count("b").priorities[0].waits > 0 && !b.switch.has_waiting());
+    b.ledger();
+}
+
+#[test]
 fn bytes_of_chains_and_of_frames_with_metadata_are_counted() {
     let mut b = Bench::plain(&["a", "b"]);
     let bytes = tcp(246);
