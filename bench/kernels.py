@@ -117,8 +117,8 @@ def join(linerate, forwarder, kinds, work, tx_off=False):
     return programs, out, ends
 
 
-def end(programs, out):
-    """Ends programs by SIGINT; returns what is wrong with their ends."""
+def end(programs, out, ledger=False):
+    """Ends programs by SIGINT; returns what is wrong with their ends. `ledger`: they print one."""
     wrong = []
     for process, o in zip(programs, out):
         process.send_signal(signal.SIGINT)
@@ -126,8 +126,9 @@ def end(programs, out):
         text = open(o.name).read()
         if process.returncode not in (0, 130):
             wrong.append(f"the program ended with {process.returncode}: {text.strip()[-200:]}")
-        if (left := re.search(r"unexplained (\d+)", text)) and int(left[1]):
-            wrong.append(left[0])
+        left = re.search(r"unexplained\s+(\d+)", text)
+        if left and int(left[1]) or ledger and not left:
+            wrong.append(left[0] if left else "no ledger")
     return wrong
 
 

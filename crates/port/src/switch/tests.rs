@@ -343,6 +343,16 @@ fn there_is_a_most_of_ports() {
     assert!(line.contains(&format!("has {MOST_PORTS} ports")), "{line}");
 }
 
+/// A port that frames wait for stays in the list of those to be synced when another one is removed.
+#[test]
+fn a_port_that_goes_takes_no_other_off_the_list_of_those_written_to() {
+    let mut b = Bench::plain(&["a", "b", "c"]);
+    let ids = ["a", "b", "c"].map(|name| b.switch.find(name).unwrap());
+    b.switch.touched = ids.to_vec();
+    assert!(b.switch.detach("b"));
+    assert_eq!(b.switch.touched, [ids[0], ids[2]]);
+}
+
 /// A switch without visitors sleeps, and one at whose door a program has arrived does not.
 #[test]
 fn a_door_ends_a_sleep_when_a_program_has_arrived() {
