@@ -60,6 +60,9 @@ pub enum BackendError {
     /// The device is gone: no operation works any more.
     #[error("the device is gone")]
     Gone,
+    /// The device cannot be reached at present; operations may work again later.
+    #[error("the device cannot be reached at present")]
+    NotReady,
     /// The device does not support the operation.
     #[error("the device does not do that")]
     Unsupported,

@@ -135,7 +135,7 @@ impl Line {
 }
 
 /// A locally administered address for one station (IEEE 802, section 8.4).
-pub(crate) fn random_mac(seed: u64) -> MacAddr {
+pub(crate) fn local_mac(seed: u64) -> MacAddr {
     let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
     MacAddr([a & 0xfc | 2, b, c, d, e, f])
 }

@@ -31,7 +31,7 @@ impl Disks {
             }
             _ => (Err(Response::check(&none)), 0),
         };
-        match done.and_then(|()| self.answer(allocation)) {
+        match done.and_then(|()| self.answer(allocation, task.data_out)) {
             Ok(step) => step,
             Err(response) => Step::End(response),
         }
@@ -177,15 +177,19 @@ impl Disks {
             }
             Cdb::Read(_) | Cdb::Write(_) => return self.execute(tag, cdb),
         };
-        self.answer(allocation)
+        let data_out = self.tasks[tag].data_out;
+        self.answer(allocation, data_out)
     }
 
-    /// Sends the data in the scratch buffer, up to the allocation length.
-    fn answer(&mut self, allocation: u32) -> Result<Step, Response> {
+    /// Sends the data in the scratch buffer, up to the allocation length, unless the initiator wants to send some itself.
+    fn answer(&mut self, allocation: u32, data_out: u32) -> Result<Step, Response> {
         let len = self.scratch.len().min(allocation as usize);
         let then = Response::good(len as u64);
         if len == 0 {
             return Ok(Step::End(then));
+        }
+        if data_out > 0 {
+            return Err(Response::illegal(asc::INFORMATION_UNIT));
         }
         let mut buffer = self.pool.take(len).ok_or(Response::status(Response::TASK_SET_FULL))?;
         buffer.bytes_mut().copy_from_slice(&self.scratch[..len]);

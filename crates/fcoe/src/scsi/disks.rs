@@ -5,7 +5,7 @@ use super::nexus::{Mask, Nexus, Nexuses};
 use super::task::{Operations, Stage, Tasks};
 use super::unit::{NO_UNIT, Unit, UnitCounters, UnitIndex};
 use super::work::Work;
-use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute, UnitName};
 use crate::indexed::Indexed;
 use crate::indexed::TableIndex;
 use crate::{PeerId, ProtectionType};
@@ -38,6 +38,15 @@ pub enum DisksError {
     /// The geometry of its back end is impossible.
     #[error("LUN {0}: {1}")]
     Geometry(u16, GeometryError),
+}
+
+/// Properties of a disk that its back end does not give.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UnitOptions {
+    /// Type of protection information, if the back end keeps any; by default type 1.
+    pub protection: Option<ProtectionType>,
+    /// Its names; by default made from the geometry's serial number.
+    pub name: Option<UnitName>,
 }
 
 /// Status of a disk.
@@ -113,20 +122,15 @@ impl Disks {
     ///
     /// [`DisksError`]; nothing is added then.
     pub fn add(&mut self, lun: u16, backend: Box<dyn Backend>) -> Result<(), DisksError> {
-        self.add_protected(lun, backend, ProtectionType::Type1)
+        self.add_with(lun, backend, UnitOptions::default())
     }
 
-    /// Adds a disk; a back end that keeps protection information uses this type.
+    /// Adds a disk with these properties.
     ///
     /// # Errors
     ///
     /// [`DisksError`]; nothing is added then.
-    pub fn add_protected(
-        &mut self,
-        lun: u16,
-        backend: Box<dyn Backend>,
-        kind: ProtectionType,
-    ) -> Result<(), DisksError> {
+    pub fn add_with(&mut self, lun: u16, backend: Box<dyn Backend>, options: UnitOptions) -> Result<(), DisksError> {
         if lun >= 0x4000 {
             return Err(DisksError::Lun(lun));
         }
@@ -141,7 +145,7 @@ impl Disks {
             self.luns.resize(number + 1, NO_UNIT);
         }
         // There are no more units than LUNs, which are fewer than 16384.
-        self.luns[number] = self.units.push(Unit::new(lun, backend, kind)).unwrap_or(NO_UNIT);
+        self.luns[number] = self.units.push(Unit::new(lun, backend, options)).unwrap_or(NO_UNIT);
         self.see_anew();
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::Response;
 use super::disks::DisksConfig;
 use super::unit::{MAX_COMPARE, MAX_RANGES, MAX_SPAN, MAX_TRANSFER, Unit};
 use crate::ProtectionType;
+use linerate_wire::Wwn;
 use linerate_wire::scsi::{
     BlockCharacteristics, BlockLimits, BlockProvisioning, Designator, ExtendedInquiry, Inquiry, Qualifier, VpdPage, vpd,
 };
@@ -44,7 +45,7 @@ pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &
     };
     let body: &dyn Fn(&mut Vec<u8>) = match page {
         VpdPage::SUPPORTED => &|to| to.extend(PAGES),
-        VpdPage::SERIAL => &|to| to.extend(serial(unit).bytes()),
+        VpdPage::SERIAL => &|to| to.extend(unit.name.serial().bytes()),
         VpdPage::DESIGNATORS => &|to| designators(unit, config, to),
         VpdPage::EXTENDED => &|to| to.extend(extended(unit).bytes()),
         VpdPage::LIMITS => &|to| to.extend(limits(unit).bytes()),
@@ -83,24 +84,26 @@ fn padded<const N: usize>(text: &str) -> [u8; N] {
     bytes
 }
 
-fn serial(unit: &Unit) -> String {
-    format!("{:016x}", unit.geometry.serial)
-}
-
-/// Page 83h (SPC-4, clause 7.8.5): the unit by its vendor's name and by a local NAA name, the port and the node by
-/// theirs.
+/// Page 83h (SPC-4, clause 7.8.5): the unit by its vendor's name and by its NAA name, the port and the node by theirs.
 fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
     let mut name = VENDOR.to_vec();
-    name.extend(format!("{:<16}{}", unit.geometry.product, serial(unit)).bytes());
+    name.extend(format!("{:<16}{}", unit.geometry.product, unit.name.serial()).bytes());
     Designator { code_set: 2, kind: 1, association: 0, protocol: None, identifier: &name }.put(to);
-    // NAA 3: a locally assigned name (SPC-4, clause 7.8.5.6.4).
-    let local = (unit.geometry.serial & u64::MAX >> 4 | 3 << 60).to_be_bytes();
-    Designator::naa(0, &local).put(to);
-    let (port, node) = (config.wwpn.0.to_be_bytes(), config.wwnn.0.to_be_bytes());
+    Designator::naa(0, unit.name.naa().bytes()).put(to);
+    let (port, node) = (allowed(config.wwpn), allowed(config.wwnn));
     Designator { protocol: Some(0), ..Designator::naa(1, &port) }.put(to);
     let relative = Designator { code_set: 1, kind: 4, association: 1, protocol: Some(0), identifier: &[0, 0, 0, 1] };
     relative.put(to);
     Designator { protocol: Some(0), ..Designator::naa(2, &node) }.put(to);
+}
+
+/// The name in a format that a designator may have (SPC-4, clause 7.8.5.6): Fibre Channel's names of nodes are often of NAA
+/// 1, a MAC address behind 10:00, which becomes a locally assigned name.
+fn allowed(name: Wwn) -> [u8; 8] {
+    match name.0 >> 60 {
+        2 | 3 | 5 => name.0.to_be_bytes(),
+        _ => (name.0 & u64::MAX >> 4 | 3 << 60).to_be_bytes(),
+    }
 }
 
 fn extended(unit: &Unit) -> ExtendedInquiry {

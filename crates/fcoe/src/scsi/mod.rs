@@ -8,6 +8,7 @@ mod hold;
 mod inquiry;
 mod manage;
 mod mode;
+mod name;
 mod nexus;
 mod opcodes;
 mod order;
@@ -20,7 +21,8 @@ mod transfer;
 mod unit;
 mod work;
 
-pub use disks::{DiskStatus, Disks, DisksConfig, DisksError};
+pub use disks::{DiskStatus, Disks, DisksConfig, DisksError, UnitOptions};
+pub use name::{Naa, NaaError, UnitName};
 pub use server::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use unit::UnitCounters;
 

@@ -64,6 +64,8 @@ pub(super) fn failure(error: BackendError, writing: bool, lba: u64) -> Response 
         BackendError::Medium => Sense::new(SenseKey::MEDIUM_ERROR, asc::READ_ERROR).at(lba),
         BackendError::NoSpace => Sense::new(SenseKey::DATA_PROTECT, asc::NO_SPACE),
         BackendError::Gone => Sense::new(SenseKey::HARDWARE_ERROR, asc::UNIT_FAILURE),
+        // Initiators retry it for as long as it lasts.
+        BackendError::NotReady => Sense::new(SenseKey::NOT_READY, asc::BECOMING_READY),
         BackendError::Unsupported => Sense::new(SenseKey::HARDWARE_ERROR, asc::TARGET_FAILURE),
         BackendError::ReadOnly => Sense::new(SenseKey::DATA_PROTECT, asc::WRITE_PROTECTED),
     };

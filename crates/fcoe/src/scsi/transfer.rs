@@ -16,6 +16,10 @@ impl Disks {
         let unit = &mut self.units[slot.unit];
         let guarded = medium(unit, transfer)?;
         let (offset, len) = unit.span(transfer)?;
+        // GOOD without the data would be believed.
+        if slot.data_out > 0 && len > 0 {
+            return Err(Response::illegal(asc::INFORMATION_UNIT));
+        }
         unit.counters.reads += 1;
         unit.counters.bytes_read += u64::from(len);
         slot.wanted = u64::from(moved(unit, transfer.blocks, guarded.as_ref()));

@@ -1,9 +1,10 @@
 //! A logical unit: a device, its state, and its tasks' order.
 
-use super::Response;
+use super::disks::UnitOptions;
 use super::hold::Holds;
 use super::order::Order;
 use super::reserve::Reservations;
+use super::{Response, UnitName};
 use crate::indexed::table_index;
 use crate::{Guard, Protection, ProtectionType};
 use linerate_block::{Backend, Geometry};
@@ -46,6 +47,7 @@ pub struct UnitCounters {
 /// A logical unit.
 pub(super) struct Unit {
     pub(super) lun: u16,
+    pub(super) name: UnitName,
     pub(super) backend: Box<dyn Backend>,
     pub(super) geometry: Geometry,
     /// The back end is memory: it completes operations at once.
@@ -65,13 +67,16 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub(super) fn new(lun: u16, mut backend: Box<dyn Backend>, kind: ProtectionType) -> Self {
+    pub(super) fn new(lun: u16, mut backend: Box<dyn Backend>, options: UnitOptions) -> Self {
         let geometry = backend.geometry().clone();
         let in_memory = backend.memory().is_some();
         let block = usize::try_from(geometry.block_size).unwrap_or(0);
+        let kind = options.protection.unwrap_or(ProtectionType::Type1);
+        let name = options.name.unwrap_or_else(|| UnitName::of_number(geometry.serial));
         let protection = geometry.protection.then_some(Protection { kind, guard: Guard::Crc16, block });
         Self {
             lun,
+            name,
             backend,
             geometry,
             in_memory,

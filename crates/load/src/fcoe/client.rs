@@ -69,8 +69,8 @@ struct Client<'a> {
 }
 
 impl Watcher<Disks> for Client<'_> {
-    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
-        self.remote.event(event);
+    fn event(&mut self, now: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+        self.remote.event(now, event);
     }
 
     fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
@@ -112,7 +112,7 @@ impl Visit<'_> {
         let port = self.port;
         let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
         let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-        let client = Client { remote: Remote::new(self.target), work, until: None, done: false };
+        let client = Client { remote: Remote::new(self.target, 0), work, until: None, done: false };
         let mut node = port.node(&config, disks, client)?;
         (self.opened)();
         run_machine(&mut node, &mut Waiter::new(self.wait), self.stop);

@@ -29,12 +29,16 @@ pub(super) struct Job {
     /// Error number of the first error chunk, and the number of error chunks.
     error: u32,
     errors: u32,
+    /// Time at which the server was first lost during the operation.
+    pub(super) lost: Option<Instant>,
+    /// Number of changes that its FLUSH covers: those completed before it began.
+    pub(super) covers: u64,
 }
 
 impl Job {
     pub(super) fn new(tag: Tag, plan: RequestPlan, buffer: Option<Buffer>) -> Self {
         let part = plan.part();
-        Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0, errors: 0 }
+        Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0, errors: 0, lost: None, covers: 0 }
     }
 
     /// Ends the operation with this result.
@@ -113,6 +117,11 @@ impl Link {
 
     fn is_idle(&self) -> bool {
         self.free.len() == self.jobs.len()
+    }
+
+    /// Time since when the server has been lost, if it is now: since it was last heard, if it owes a reply.
+    pub(super) fn lost_since(&self, now: Instant) -> Instant {
+        if self.is_idle() { now } else { self.heard }
     }
 
     /// Takes all operations out.

@@ -1,16 +1,21 @@
 //! The client of an export: operations in, requests out, replies in, completions out. The owner of the connection moves
 //! the bytes.
 //!
-//! When the server is lost, or breaks the protocol, all operations end with [`BackendError::Gone`], and so do new ones
-//! until it is back; the size of the export must be unchanged. A server that is silent for [`ClientOptions::timeout`]
-//! while it owes a reply is lost, and so is one that has not completed a request within [`ClientOptions::patience`],
-//! even if it sends other data meanwhile.
+//! When the server is lost, or breaks the protocol, operations are held until it is back, and sent again from the request
+//! on that had no reply: requests read and write fixed places, so that one that is done twice does no harm. Only an export
+//! of the same size and flags is taken back. What has been held for [`ClientOptions::hold`] ends with
+//! [`BackendError::NotReady`], and so do new operations from then on until the server is back. A server that is silent for
+//! [`ClientOptions::timeout`] while it owes a reply is lost, and so is one that has not completed a request within
+//! [`ClientOptions::patience`], even if it sends other data meanwhile.
+//!
+//! What a server had completed but was not asked to flush is its own to keep: a server that loses that when it dies loses
+//! it here too. [`Client::renew`] tells how many operations that may concern.
 
 mod link;
 
 use crate::negotiation::Agreed;
 use crate::plan::{Next, RequestPlan, Start};
-use crate::wire::export;
+use crate::wire::{command, error, export};
 use linerate_block::{BackendError, Completion, Geometry, Operation, Tag};
 use link::{Job, Link};
 use std::collections::VecDeque;
@@ -25,12 +30,14 @@ pub struct ClientOptions {
     pub timeout: Duration,
     /// Time that one request may take from its start to the end of its reply.
     pub patience: Duration,
+    /// Time that an operation is held while the server is lost. Zero: operations end as soon as it is lost.
+    pub hold: Duration,
 }
 
 impl Default for ClientOptions {
-    /// Defaults: 10 seconds, and a minute.
+    /// Defaults: 10 seconds, a minute, and nothing is held.
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(10), patience: Duration::from_secs(60) }
+        Self { timeout: Duration::from_secs(10), patience: Duration::from_secs(60), hold: Duration::ZERO }
     }
 }
 
@@ -63,11 +70,24 @@ pub struct Client {
     options: ClientOptions,
     geometry: Geometry,
     agreed: Agreed,
-    /// None while the server is lost.
-    link: Option<Link>,
-    /// Operations that wait for a free place among the requests under way.
+    server: Server,
+    /// Operations that wait for a free place among the requests under way, or for the server.
     waiting: VecDeque<Job>,
     done: VecDeque<Completion>,
+    /// Number of changes that the server has completed, and of the first of them that it has flushed.
+    changed: u64,
+    flushed: u64,
+}
+
+/// State of the server.
+#[derive(Debug)]
+enum Server {
+    Up(Box<Link>),
+    Lost {
+        since: Instant,
+        /// Operations are held.
+        holds: bool,
+    },
 }
 
 impl Client {
@@ -85,7 +105,16 @@ impl Client {
             return Err(Unfit::Empty);
         }
         let (waiting, done) = (VecDeque::new(), VecDeque::new());
-        Ok(Self { options, geometry, agreed, link: Some(Link::new(now)), waiting, done })
+        Ok(Self {
+            options,
+            geometry,
+            agreed,
+            server: Server::Up(Box::new(Link::new(now))),
+            waiting,
+            done,
+            changed: 0,
+            flushed: 0,
+        })
     }
 
     /// Geometry of the device.
@@ -103,33 +132,79 @@ impl Client {
     /// True if the server is connected.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.link.is_some()
+        matches!(self.server, Server::Up(_))
     }
 
-    /// Takes note that the server is lost: all operations end.
-    pub fn lose(&mut self) {
-        let Some(mut link) = self.link.take() else { return };
-        let all = link.abandon().chain(self.waiting.drain(..));
-        self.done.extend(all.map(|job| job.end(Err(BackendError::Gone))));
-    }
-
-    /// Uses a new connection to a server; false if its export differs from the lost one.
-    pub fn renew(&mut self, agreed: Agreed, now: Instant) -> bool {
-        let same = agreed.info == self.agreed.info && agreed.sizes.least <= self.geometry.block_size;
-        if same {
-            (self.agreed, self.link) = (agreed, Some(Link::new(now)));
+    /// Takes note that the server is lost: operations are held, or end.
+    pub fn lose(&mut self, now: Instant) {
+        let Server::Up(link) = &mut self.server else { return };
+        let since = link.lost_since(now);
+        // Those under way were begun before all that wait.
+        for job in link.abandon().collect::<Vec<_>>().into_iter().rev() {
+            self.waiting.push_front(job);
         }
-        same
+        self.waiting.iter_mut().for_each(|job| _ = job.lost.get_or_insert(since));
+        self.server = Server::Lost { since, holds: true };
+        self.expire(now);
+    }
+
+    /// Ends operations that were held for too long, counted from the first loss during each: one that makes every server
+    /// die ends too. To be called while the server is lost.
+    pub fn expire(&mut self, now: Instant) {
+        let Server::Lost { since, holds } = &mut self.server else { return };
+        *holds = now < *since + self.options.hold;
+        let late = |job: &Job| job.lost.is_some_and(|lost| now >= lost + self.options.hold);
+        for _ in 0..self.waiting.len() {
+            let Some(job) = self.waiting.pop_front() else { break };
+            if late(&job) {
+                self.done.push_back(job.end(Err(BackendError::NotReady)));
+            } else {
+                self.waiting.push_back(job);
+            }
+        }
+    }
+
+    /// Uses a new connection to a server, and begins the held operations again. None if its export differs from the lost
+    /// one; otherwise the number of changes that the lost server had completed and not been asked to flush.
+    pub fn renew(&mut self, agreed: Agreed, now: Instant) -> Option<u64> {
+        let same = agreed.info == self.agreed.info
+            && agreed.sizes.least <= self.geometry.block_size
+            // Held operations were cut into requests of this length.
+            && agreed.sizes.most >= self.agreed.sizes.most;
+        same.then(|| {
+            (self.agreed, self.server) = (agreed, Server::Up(Box::new(Link::new(now))));
+            let unflushed = self.changed - self.flushed;
+            self.flushed = self.changed;
+            unflushed
+        })
+    }
+
+    fn link(&self) -> Option<&Link> {
+        match &self.server {
+            Server::Up(link) => Some(link),
+            Server::Lost { .. } => None,
+        }
+    }
+
+    fn link_mut(&mut self) -> Option<&mut Link> {
+        match &mut self.server {
+            Server::Up(link) => Some(link),
+            Server::Lost { .. } => None,
+        }
     }
 
     /// Takes an operation. Its first request is sent after the next [`Client::begin`].
     pub fn submit(&mut self, tag: Tag, operation: Operation) {
         let (result, buffer) = match RequestPlan::start(operation, self.geometry.block_size, &self.agreed) {
-            Start::RequestPlan(plan, buffer) if self.is_up() => {
-                self.waiting.push_back(Job::new(tag, plan, buffer));
-                return;
+            Start::RequestPlan(plan, buffer) => {
+                let mut job = Job::new(tag, plan, buffer);
+                match self.server {
+                    Server::Up(_) => {}
+                    Server::Lost { since, holds: true } => job.lost = Some(since),
+                    Server::Lost { .. } => return self.done.push_back(job.end(Err(BackendError::NotReady))),
+                }
+                return self.waiting.push_back(job);
             }
-            Start::RequestPlan(plan, buffer) => (Err(BackendError::Gone), buffer.filter(|_| plan.is_transfer())),
             Start::End(end, buffer) => (end, buffer),
         };
         self.done.push_back(Completion { tag, buffer, result });
@@ -149,14 +224,15 @@ impl Client {
     /// True if [`Client::begin`] can start a request.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty() && self.link.as_ref().is_some_and(Link::has_room)
+        !self.waiting.is_empty() && self.link().is_some_and(Link::has_room)
     }
 
     /// Starts as many requests as there is room for.
     pub fn begin(&mut self, now: Instant) {
-        let Some(link) = &mut self.link else { return };
+        let Server::Up(link) = &mut self.server else { return };
         while link.has_room() {
-            let Some(job) = self.waiting.pop_front() else { break };
+            let Some(mut job) = self.waiting.pop_front() else { break };
+            job.covers = self.changed;
             link.begin(job, now);
         }
     }
@@ -164,17 +240,17 @@ impl Client {
     /// True if there are bytes to send.
     #[must_use]
     pub fn has_output(&self) -> bool {
-        self.link.as_ref().is_some_and(Link::has_output)
+        self.link().is_some_and(Link::has_output)
     }
 
     /// Shows the bytes to send next, a WRITE's data in its own buffer; returns the number of slices.
     pub fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
-        self.link.as_ref().map_or(0, |link| link.output(slices))
+        self.link().map_or(0, |link| link.output(slices))
     }
 
     /// Takes note that so many of the bytes that [`Client::output`] showed have been sent.
     pub fn sent(&mut self, count: usize) {
-        if let Some(link) = &mut self.link {
+        if let Some(link) = self.link_mut() {
             link.sent(count);
         }
     }
@@ -184,7 +260,7 @@ impl Client {
     /// # Errors
     /// A request has taken too long.
     pub fn expects(&mut self, now: Instant) -> Result<bool, Lost> {
-        let Some(link) = &mut self.link else { return Ok(false) };
+        let Server::Up(link) = &mut self.server else { return Ok(false) };
         if link.expects_nothing() {
             return Ok(false);
         }
@@ -193,7 +269,7 @@ impl Client {
 
     /// Has the connection checked although no reply is due: the server may have hung up.
     pub fn look(&mut self) {
-        if let Some(link) = &mut self.link {
+        if let Some(link) = self.link_mut() {
             link.look();
         }
     }
@@ -201,10 +277,24 @@ impl Client {
     /// Processes received bytes, up to the end of a reply; true if a reply has ended.
     ///
     /// # Errors
-    /// The server broke the protocol.
+    /// The server broke the protocol, or shuts down.
     pub fn advance(&mut self) -> Result<bool, Lost> {
-        let Some(link) = &mut self.link else { return Ok(false) };
+        let Server::Up(link) = &mut self.server else { return Ok(false) };
         let Some((mut job, number)) = link.next()? else { return Ok(false) };
+        match (job.part.kind, number) {
+            // It is about to end: another one may do the request.
+            (_, error::ESHUTDOWN) => {
+                self.waiting.push_front(job);
+                return Err(Lost);
+            }
+            (command::FLUSH, 0) => self.flushed = self.flushed.max(job.covers),
+            (command::WRITE | command::TRIM | command::WRITE_ZEROES, 0)
+                if self.geometry.volatile && job.part.flags & command::FLAG_FUA == 0 =>
+            {
+                self.changed += 1;
+            }
+            _ => {}
+        }
         match job.plan.advance(number) {
             Next::Part(part) => {
                 job.part = part;
@@ -219,12 +309,12 @@ impl Client {
     /// Place for the next bytes received: a READ's data in its buffer, all else in a buffer of the client's. There is
     /// room after [`Client::advance`] has returned false.
     pub fn room(&mut self) -> &mut [u8] {
-        self.link.as_mut().map_or(&mut [], Link::room)
+        self.link_mut().map_or(&mut [], Link::room)
     }
 
     /// Takes the first `count` bytes of [`Client::room`], which have been received.
     pub fn received(&mut self, count: usize, now: Instant) {
-        if let Some(link) = &mut self.link {
+        if let Some(link) = self.link_mut() {
             link.received(count, now);
         }
     }
@@ -234,14 +324,21 @@ impl Client {
     /// # Errors
     /// The server has been silent for too long.
     pub fn nothing_came(&mut self, now: Instant) -> Result<(), Lost> {
-        let silent = self.link.as_mut().is_some_and(|link| link.is_silent(&self.options, now));
+        let silent = match &mut self.server {
+            Server::Up(link) => link.is_silent(&self.options, now),
+            Server::Lost { .. } => false,
+        };
         if silent { Err(Lost) } else { Ok(()) }
     }
 
-    /// Time at which the server's silence becomes too long, or a request may become late.
+    /// Time at which the server's silence becomes too long, or a request may become late; while it is lost, time at which
+    /// an operation may have been held for too long.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
-        self.link.as_ref()?.due(&self.options)
+        match &self.server {
+            Server::Up(link) => link.due(&self.options),
+            Server::Lost { .. } => Some(self.waiting.iter().filter_map(|job| job.lost).min()? + self.options.hold),
+        }
     }
 }
 

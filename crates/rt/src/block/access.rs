@@ -1,5 +1,7 @@
 //! Mode of access to a device, beyond the options in its text.
 
+use std::time::Duration;
+
 /// Requirements of the user of a device. By default: to read and write, bypassing the page cache if possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -9,6 +11,11 @@ pub struct Access {
     pub cache: Cache,
     /// Most bytes of memory that the device may use.
     pub memory: u64,
+    /// Everything is checked, and nothing is made.
+    pub checks: bool,
+    /// Time that operations are held while the device cannot be reached, for devices that come back; see
+    /// [`ClientOptions::hold`](linerate_nbd::ClientOptions::hold).
+    pub hold: Duration,
 }
 
 /// Use of the page cache, for devices that have one.
@@ -24,6 +31,6 @@ pub enum Cache {
 
 impl Default for Access {
     fn default() -> Self {
-        Self { read_only: false, cache: Cache::Avoided, memory: u64::MAX }
+        Self { read_only: false, cache: Cache::Avoided, memory: u64::MAX, checks: false, hold: Duration::ZERO }
     }
 }

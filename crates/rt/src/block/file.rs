@@ -38,6 +38,8 @@ pub struct FileBackend {
     done: VecDeque<Completion>,
     /// Written data was lost: stable storage cannot be guaranteed any more.
     lost: bool,
+    /// What its path says at the end.
+    note: &'static str,
 }
 
 /// An operation and its progress.
@@ -51,6 +53,12 @@ impl FileBackend {
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.direct
+    }
+
+    /// The same, with this at the end of its path.
+    #[must_use]
+    pub(super) fn noting(self, note: &'static str) -> Self {
+        Self { note, ..self }
     }
 
     fn begin(&mut self, job: Job, buffer: Option<Buffer>) {
@@ -141,7 +149,8 @@ impl Backend for FileBackend {
 
 impl Device for FileBackend {
     fn path(&self) -> String {
-        if self.direct { "io_uring, O_DIRECT" } else { "io_uring, page cache" }.into()
+        let path = if self.direct { "io_uring, O_DIRECT" } else { "io_uring, page cache" };
+        format!("{path}{}", self.note)
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

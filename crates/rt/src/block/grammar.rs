@@ -8,12 +8,15 @@
 //! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 bytes. A URI has no options.
 
 use super::access::Access;
-use super::kinds::{KINDS, Kind, Naming};
+use super::kinds::{KINDS, Kind, NAA, Naming, SERIAL};
 use super::shared::{Waits, share};
-use super::{Device, DeviceError, serial};
+use super::{Device, DeviceError};
+use crate::identity::hash;
 use linerate_block::Backend;
+use linerate_fcoe::{Naa, UnitName};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 /// Longest text accepted, in bytes.
 const LONGEST: usize = 8192;
@@ -39,6 +42,23 @@ pub struct Opened {
     pub path: String,
     /// Type of protection information that was requested (SBC-3, clause 4.22.2): 1, 2 or 3; 0 for none.
     pub protection: u8,
+    /// Name of the unit.
+    pub name: UnitName,
+}
+
+/// What a LUN has besides its device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LunOptions {
+    /// Name of a device that has none of its own, such as memory: unique, such as one made from a WWPN and a LUN.
+    pub seed: u64,
+    /// Time for which operations are held while the device is out of reach.
+    pub hold: Duration,
+    /// Everything is checked, and nothing is made.
+    pub checks: bool,
+    /// Serial number, unless the device's text has one.
+    pub serial: Option<String>,
+    /// World-wide name, unless the device's text has one.
+    pub naa: Option<Naa>,
 }
 
 impl fmt::Debug for DeviceSpec {
@@ -104,6 +124,7 @@ impl DeviceSpec {
         }
         let spec = Self { kind, name: name.to_owned(), text: text.to_owned(), options };
         (kind.check)(&spec)?;
+        spec.check_name()?;
         Ok(spec)
     }
 
@@ -124,23 +145,53 @@ impl DeviceSpec {
     /// # Errors
     /// It does not exist, is not permitted, in use, or not what the text says.
     pub fn device(&self, access: &Access) -> Result<Box<dyn Device>, DeviceError> {
-        (self.kind.open)(self, access, serial(self.text.as_bytes()))
+        for key in [SERIAL.key, NAA.key] {
+            if self.flag(key) {
+                return Err(self.oops(format!("only a LUN has {key}="), "leave it out"));
+            }
+        }
+        (self.kind.open)(self, access, 0)
     }
 
-    /// Opens the device as a LUN. Devices with different seeds have different serial numbers even if their texts are
-    /// equal: use a unique seed, such as one made from a WWPN and a LUN.
+    /// Opens the device as a LUN. Its name stays the same for as long as the device does, however it is spelled and
+    /// opened, unless the options give it another.
     ///
     /// # Errors
     /// It does not exist, is not permitted, in use, or not what the text says.
-    pub fn open(&self, seed: u64) -> Result<Opened, DeviceError> {
-        let serial = serial(&[&seed.to_be_bytes()[..], self.text.as_bytes()].concat());
-        let mut device = (self.kind.open)(self, &Access::default(), serial)?;
+    pub fn open(&self, lun: &LunOptions) -> Result<Opened, DeviceError> {
+        let access = Access { hold: lun.hold, checks: lun.checks, ..Access::default() };
+        let mut device = (self.kind.open)(self, &access, hash(&lun.seed.to_be_bytes()))?;
+        let serial = self.options.get(SERIAL.key).or(lun.serial.as_ref());
+        let mut name = match serial {
+            // The same text gives the same name wherever the unit is served.
+            Some(text) => UnitName::of_text(text, hash(text.as_bytes()))
+                .ok_or_else(|| self.oops(wrong_serial(text), SERIAL_MEND))?,
+            None => UnitName::of_number(device.geometry().serial),
+        };
+        if let Some(naa) = self.naa()?.or_else(|| lun.naa.clone()) {
+            name = name.with(naa);
+        }
         let (path, protection) = (device.path(), self.protection()?);
         if device.memory().is_some() {
-            return Ok(Opened { backend: device, waits: None, path, protection });
+            return Ok(Opened { backend: device, waits: None, path, protection, name });
         }
-        let (backend, waits) = share(device, serial);
-        Ok(Opened { backend: Box::new(backend), waits: Some(waits), path, protection })
+        let (backend, waits) = share(device);
+        Ok(Opened { backend: Box::new(backend), waits: Some(waits), path, protection, name })
+    }
+
+    /// World-wide name: `naa=`.
+    fn naa(&self) -> Result<Option<Naa>, DeviceError> {
+        let Some(text) = self.options.get(NAA.key) else { return Ok(None) };
+        let mend = "give 16 hexadecimal digits that begin with 2, 3 or 5, or 32 that begin with 6";
+        text.parse().map(Some).map_err(|_| self.oops(format!("naa={text} is no NAA name"), mend))
+    }
+
+    /// Checks the name that the text gives a LUN.
+    pub(super) fn check_name(&self) -> Result<(), DeviceError> {
+        if let Some(text) = self.options.get(SERIAL.key).filter(|text| UnitName::of_text(text, 0).is_none()) {
+            return Err(self.oops(wrong_serial(text), SERIAL_MEND));
+        }
+        self.naa().map(drop)
     }
 
     /// True if a flag was given.
@@ -200,6 +251,12 @@ pub fn size(text: &str) -> Option<u64> {
     }
     digits.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
 }
+
+fn wrong_serial(text: &str) -> String {
+    format!("serial={text} will not do")
+}
+
+const SERIAL_MEND: &str = "give 1 to 64 letters, digits, '-', '_' and '.'";
 
 fn kind_names() -> String {
     KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")

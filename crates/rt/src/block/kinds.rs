@@ -55,6 +55,11 @@ impl Kind {
 const READ_ONLY: OptionRow = OptionRow { key: "ro", value: "", about: "nothing can be written" };
 const BLOCK: OptionRow = OptionRow { key: "block", value: "512|4096", about: "bytes of a logical block (512)" };
 
+pub(super) const SERIAL: OptionRow =
+    OptionRow { key: "serial", value: "TEXT", about: "serial number of a LUN (goes with the device)" };
+pub(super) const NAA: OptionRow =
+    OptionRow { key: "naa", value: "HEX", about: "world-wide name of a LUN (goes with the device)" };
+
 /// All kinds.
 pub static KINDS: &[Kind] = &[ram::KIND, null::KIND, file::KIND, nbd::TCP, nbd::UNIX];
 

@@ -17,9 +17,9 @@ mod shared;
 pub use access::{Access, Cache};
 pub use error::{DeviceError, Want};
 pub use file::{FileBackend, FileOptions};
-pub use grammar::{DeviceSpec, Opened, size};
+pub use grammar::{DeviceSpec, LunOptions, Opened, size};
 pub use kinds::{KINDS, Kind, Naming};
-pub use protected::Protected;
+pub use protected::{Protected, ProtectedOptions};
 pub use shared::Waits;
 
 use crate::machine::Sleeper;
@@ -30,11 +30,11 @@ pub trait Device: Backend + Send {
     /// Access path to its blocks, for display: "io_uring, O_DIRECT".
     fn path(&self) -> String;
 
+    /// Takes a sentence about what has become of the device since the last call: "the server is lost".
+    fn news(&mut self) -> Option<String> {
+        None
+    }
+
     /// Visits the sleepers to wait for until an operation completes; none if operations complete as they are submitted.
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper));
-}
-
-/// FNV-1a hash of a name (IETF draft-eastlake-fnv): a serial number that stays the same as long as the name does.
-fn serial(name: &[u8]) -> u64 {
-    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }

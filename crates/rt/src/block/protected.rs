@@ -1,18 +1,31 @@
 //! Protection information (T10 DIF) in a file beside a device: 8 bytes for each block, not interpreted here.
 //!
 //! Buffers have each block's bytes followed by its 8 bytes of protection information, as [`Geometry::protection`] says.
-//! In the side file these are in the order of blocks, each byte inverted, so that a hole reads as all ones: blocks that
+//! In the side file these are behind a header, in the order of blocks, each byte inverted, so that a hole reads as all ones: blocks that
 //! were never written or were discarded are not checked (SBC-3, clause 4.22.2).
 //!
 //! Data and side file are written together, but not atomically: after a crash, a block whose write was never
 //! acknowledged may fail its check. One that was acknowledged and flushed does not.
 
+mod side;
+
 use super::{Device, DeviceError, FileBackend, FileOptions};
 use crate::machine::Sleeper;
 use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Pool, Tag};
+use side::{HEADER, Header, Mode};
 use std::collections::{HashMap, VecDeque};
-use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+
+/// Options for the side file of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProtectedOptions {
+    /// Type of protection information, 1 to 3 (SBC-3, clause 4.22.2).
+    pub kind: u8,
+    /// Make a side file if there is none.
+    pub makes: bool,
+    /// Take a side file that was made for another file, or for another number of blocks.
+    pub adopts: bool,
+}
 
 /// Bytes of protection information for a block.
 const TUPLE: usize = 8;
@@ -24,6 +37,8 @@ pub struct Protected<D> {
     geometry: Geometry,
     data: D,
     side: FileBackend,
+    /// The side file was made by this start.
+    is_new: bool,
     /// Operations of which one half has not completed.
     halves: HashMap<Tag, Halves>,
     done: VecDeque<Completion>,
@@ -42,28 +57,25 @@ struct Halves {
 }
 
 impl<D: Device> Protected<D> {
-    /// Opens the side file at this path for a device; it is created, or extended, if needed.
+    /// Opens the side file of the device whose file is at this path.
     ///
     /// # Errors
-    /// The side file cannot be created, opened or locked.
-    pub fn open(data: D, path: &Path) -> Result<Self, DeviceError> {
+    /// The side file does not belong to the device, or cannot be created, opened or locked.
+    pub fn open(data: D, path: &Path, options: &ProtectedOptions) -> Result<Self, DeviceError> {
         let geometry = Geometry { protection: true, ..data.geometry().clone() };
         let read_only = geometry.read_only;
-        let oops = |e| DeviceError::new(path.display(), e, "let its directory be written, or leave out 'pi='");
-        if !read_only {
-            let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(oops)?;
-            let size = geometry.blocks.saturating_mul(8);
-            if file.metadata().map_err(oops)?.len() < size {
-                file.set_len(size).map_err(oops)?;
-            }
-        }
-        let side = FileBackend::open(path, &FileOptions { read_only, block_size: 8, direct: false })?;
-        if side.geometry().blocks < geometry.blocks {
-            let what = "it has less than 8 bytes for each block";
-            return Err(DeviceError::new(path.display(), what, "open it once without ',ro'"));
-        }
+        let header = Header::of(path, &geometry, options.kind)
+            .map_err(|e| DeviceError::new(path.display(), e, "let it be read, or leave out 'pi='"))?;
+        let mode = match (read_only || !options.makes, options.adopts) {
+            (true, _) => Mode::Fits,
+            (false, false) => Mode::Makes,
+            (false, true) => Mode::Adopts,
+        };
+        let side = Self::side_of(path);
+        let is_new = header.ensure(&side, mode)?;
+        let side = FileBackend::open(&side, &FileOptions { read_only, block_size: 8, direct: false })?;
         let (halves, done) = (HashMap::new(), VecDeque::new());
-        Ok(Self { geometry, data, side, halves, done, pool: Pool::new(MEMORY) })
+        Ok(Self { geometry, data, side, is_new, halves, done, pool: Pool::new(MEMORY) })
     }
 
     /// Path of the side file of a file: PATH.pi.
@@ -112,6 +124,20 @@ impl<D: Device> Protected<D> {
     }
 }
 
+/// The operation, moved behind the header.
+fn behind_header(operation: Operation) -> Operation {
+    const BEHIND: u64 = HEADER / TUPLE as u64;
+    match operation {
+        Operation::Read { lba, buffer } => Operation::Read { lba: lba.saturating_add(BEHIND), buffer },
+        Operation::Write { lba, buffer, fua } => Operation::Write { lba: lba.saturating_add(BEHIND), buffer, fua },
+        Operation::Discard { lba, blocks } => Operation::Discard { lba: lba.saturating_add(BEHIND), blocks },
+        Operation::WriteZeroes { lba, blocks, discard, fua } => {
+            Operation::WriteZeroes { lba: lba.saturating_add(BEHIND), blocks, discard, fua }
+        }
+        Operation::Flush => Operation::Flush,
+    }
+}
+
 impl<D: Device> Backend for Protected<D> {
     fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -146,6 +172,7 @@ impl<D: Device> Backend for Protected<D> {
                 (zeroes(discard), zeroes(true))
             }
         };
+        let side = behind_header(side);
         let halves = Halves { whole: kept, is_read, left: 2, data: None, side: None, result: Ok(()) };
         self.halves.insert(tag, halves);
         self.data.submit(tag, data);
@@ -172,7 +199,9 @@ impl<D: Device> Backend for Protected<D> {
 
 impl<D: Device> Device for Protected<D> {
     fn path(&self) -> String {
-        format!("{}, protection information in a side file", self.data.path())
+        let side =
+            if self.is_new { "a new side file: nothing that is there already is protected" } else { "a side file" };
+        format!("{}, protection information in {side}", self.data.path())
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

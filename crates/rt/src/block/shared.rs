@@ -18,9 +18,9 @@ pub(super) struct Shared {
 #[derive(Clone)]
 pub struct Waits(Arc<Mutex<Box<dyn Device>>>);
 
-/// Shares a device, identified by this serial number.
-pub(super) fn share(device: Box<dyn Device>, serial: u64) -> (Shared, Waits) {
-    let geometry = Geometry { serial, ..device.geometry().clone() };
+/// Shares a device.
+pub(super) fn share(device: Box<dyn Device>) -> (Shared, Waits) {
+    let geometry = device.geometry().clone();
     let device = Arc::new(Mutex::new(device));
     (Shared { geometry, device: device.clone() }, Waits(device))
 }
@@ -33,6 +33,12 @@ impl Waits {
     /// Visits the sleepers to wait for until an operation completes: see [`Device::waits_for`].
     pub fn waits_for(&self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         lock(&self.0).waits_for(visit);
+    }
+
+    /// Takes what has become of the device since the last call: see [`Device::news`].
+    #[must_use]
+    pub fn news(&self) -> Option<String> {
+        lock(&self.0).news()
     }
 
     /// Present access path to its blocks, for display.

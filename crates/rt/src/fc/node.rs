@@ -1,7 +1,8 @@
 //! A Fibre Channel node on a port, in one thread.
 
 use super::{FcRx, FcTx};
-use crate::line::{Line, random_mac};
+use crate::identity::host_hash;
+use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use crate::net::{self, Ip, IpTx, NetError, Service, Services};
@@ -35,7 +36,7 @@ const IP_MTU: usize = 1500;
 /// Options for setting up a node.
 #[derive(Clone, Debug, Default)]
 pub struct FcOptions {
-    /// MAC address of the ENode; by default the port's own, or a random one.
+    /// MAC address of the ENode; by default the port's own, or one that goes with the port's name on this host.
     pub mac: Option<MacAddr>,
     /// Port name; by default made from the MAC address, as Linux does.
     pub wwpn: Option<Wwn>,
@@ -148,7 +149,7 @@ impl FcPort {
             return Err(FcError::Mtu(mtu, info.name, info.mtu));
         }
         let seed = random();
-        let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
+        let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| local_mac(host_hash(info.name.as_bytes())));
         if mac.is_multicast() {
             return Err(FcError::Group(mac));
         }

@@ -1,5 +1,6 @@
 //! Disks of remote targets, as block devices: found when a target logs in, unreachable when it logs out, the same again
-//! when it comes back.
+//! when it comes back. Operations on an unreachable disk are held for a while (Linux calls that time
+//! `fast_io_fail_tmo` or `dev_loss_tmo`), and begun again if the same disk is back: of the same name and size.
 
 mod job;
 
@@ -18,6 +19,8 @@ pub struct RemoteUnit {
     pub lun: FoundLun,
     /// Session by which it is reached, while there is one.
     pub peer: Option<PeerId>,
+    /// Time at which it became unreachable, while it is.
+    lost: Option<u64>,
 }
 
 /// A completed operation.
@@ -47,21 +50,41 @@ pub struct Remote {
     free: Vec<u32>,
     /// Jobs whose next command has not been accepted yet.
     waiting: VecDeque<u32>,
+    /// Jobs whose disk is unreachable.
+    held: Vec<u32>,
+    /// Longest time that they are held, in ns.
+    hold: u64,
+    /// Time of the last turn.
+    now: u64,
     done: VecDeque<RemoteCompletion>,
     failures: Vec<(Wwn, ScanError)>,
     /// Number of targets that were scanned, successfully or not.
     scanned: usize,
+    /// Sentences for the user.
+    news: Vec<String>,
 }
 
 /// Flag in the tags of scans; the tags of jobs lack it.
 const SCAN: u32 = 1 << 31;
+/// Why a held job ends.
+const NOBODY: &str = "the target did not come back in time";
 /// Time limit of each command, in ns.
 const TIMEOUT: u64 = 30_000_000_000;
 
+/// True if both are the same disk: of the same name, or of the same make if it has none, and of the same size.
+fn is_same(one: &FoundLun, other: &FoundLun) -> bool {
+    let identity = |lun: &FoundLun| {
+        let make = (lun.vendor.clone(), lun.product.clone(), lun.serial.clone());
+        (lun.designator.clone(), lun.designator.is_empty().then_some(make), lun.block_size, lun.blocks)
+    };
+    identity(one) == identity(other)
+}
+
 impl Remote {
-    /// Starts without disks; finds those of the target with this name, or of all targets.
+    /// Starts without disks; finds those of the target with this name, or of all targets. Operations on an unreachable
+    /// disk are held for `hold` nanoseconds.
     #[must_use]
-    pub fn new(only: Option<Wwn>) -> Self {
+    pub fn new(only: Option<Wwn>, hold: u64) -> Self {
         Self {
             only,
             known: Vec::new(),
@@ -69,9 +92,13 @@ impl Remote {
             jobs: Vec::new(),
             free: Vec::new(),
             waiting: VecDeque::new(),
+            held: Vec::new(),
+            hold,
+            now: 0,
             done: VecDeque::new(),
             failures: Vec::new(),
             scanned: 0,
+            news: Vec::new(),
         }
     }
 
@@ -87,6 +114,11 @@ impl Remote {
         &self.failures
     }
 
+    /// Takes what the user should know of the disks, a sentence each.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+
     /// Number of targets that were scanned; None while a scan is under way.
     #[must_use]
     pub fn scanned(&self) -> Option<usize> {
@@ -100,7 +132,7 @@ impl Remote {
     }
 
     /// To be called with every event of the node.
-    pub fn event(&mut self, event: &NodeEvent) {
+    pub fn event(&mut self, now: u64, event: &NodeEvent) {
         match event {
             NodeEvent::Up(peer) if peer.role.target && self.only.is_none_or(|only| only == peer.wwpn) => {
                 self.known.retain(|known| known.peer.wwpn != peer.wwpn);
@@ -110,7 +142,7 @@ impl Remote {
             NodeEvent::Down(peer, _) => {
                 self.known.retain(|known| known.peer.id != peer.id);
                 for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(peer.id)) {
-                    unit.peer = None;
+                    (unit.peer, unit.lost) = (None, Some(now));
                 }
             }
             _ => {}
@@ -144,11 +176,13 @@ impl Remote {
     /// do.
     pub fn turn(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
         let mut worked = false;
+        self.now = now;
         while let Some(completed) = initiator.poll_completion() {
             worked = true;
             self.completed(now, completed);
         }
         worked |= self.scan(now, initiator, logins);
+        worked |= self.look_after_held(now);
         for _ in 0..self.waiting.len() {
             let Some(at) = self.waiting.pop_front() else { break };
             if !self.start(now, at, initiator, logins) {
@@ -163,7 +197,40 @@ impl Remote {
     /// Time of the next [`turn`](Self::turn) even if nothing happens.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.known.iter().filter_map(|known| known.scan.as_ref()?.poll_timeout()).min()
+        let scans = self.known.iter().filter_map(|known| known.scan.as_ref()?.poll_timeout());
+        scans.chain(self.held.iter().filter_map(|at| self.held_until(*at))).min()
+    }
+
+    /// Time until which a job is held; None if its disk is reachable by another session than the one that was lost.
+    fn held_until(&self, at: u32) -> Option<u64> {
+        let job = self.jobs.get(at as usize)?.as_ref()?;
+        let (since, session) = job.lost()?;
+        let begins = self.units[job.unit()].peer.is_some_and(|peer| Some(peer) != session);
+        (!begins).then(|| since.saturating_add(self.hold))
+    }
+
+    /// Begins held jobs again whose disk is back, and ends those that were held for too long. True if there were any.
+    fn look_after_held(&mut self, now: u64) -> bool {
+        let before = self.held.len();
+        for at in std::mem::take(&mut self.held) {
+            match self.held_until(at) {
+                None => self.waiting.push_back(at),
+                Some(until) if now < until => self.held.push(at),
+                Some(_) => {
+                    let about = self.jobs[at as usize].as_ref().map_or(String::new(), Job::about);
+                    self.end(at, Err(BackendError::NotReady), Some(format!("{about}: {NOBODY}")));
+                }
+            }
+        }
+        self.held.len() < before
+    }
+
+    /// Keeps a job until its disk is reachable by another session than this one, in which a command may still be under
+    /// way at the target: a new session ends all commands of the one before.
+    fn hold(&mut self, at: u32, session: Option<PeerId>) {
+        let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::as_mut) else { return };
+        job.lose(self.units[job.unit()].lost.unwrap_or(self.now), session);
+        self.held.push(at);
     }
 
     /// Continues the scans.
@@ -187,10 +254,15 @@ impl Remote {
             match result {
                 Ok(luns) => {
                     for lun in luns {
-                        let same = |unit: &&mut RemoteUnit| unit.wwpn == peer.wwpn && unit.lun.lun == lun.lun;
-                        match self.units.iter_mut().find(same) {
-                            Some(unit) => *unit = RemoteUnit { wwpn: peer.wwpn, lun, peer: Some(peer.id) },
-                            None => self.units.push(RemoteUnit { wwpn: peer.wwpn, lun, peer: Some(peer.id) }),
+                        let found = RemoteUnit { wwpn: peer.wwpn, lun, peer: Some(peer.id), lost: None };
+                        let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
+                        match self.units.iter_mut().find(known) {
+                            Some(unit) if is_same(&unit.lun, &found.lun) => *unit = found,
+                            Some(unit) => self.news.push(format!(
+                                "{}, {}: it is another disk than before, and is not used: its name or its size differs",
+                                peer.wwpn, unit.lun.product
+                            )),
+                            None => self.units.push(found),
                         }
                     }
                 }
@@ -205,7 +277,11 @@ impl Remote {
         let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::as_mut) else { return true };
         let unit = &self.units[job.unit()];
         let Some(peer) = unit.peer.and_then(|id| logins.peer(id)) else {
-            self.end(at, Err(BackendError::Gone), None);
+            if self.hold > 0 {
+                self.hold(at, unit.peer);
+            } else {
+                self.end(at, Err(BackendError::Gone), None);
+            }
             return true;
         };
         match job.next(Tag(at), &unit.lun, TIMEOUT) {
@@ -247,6 +323,10 @@ impl Remote {
                 self.waiting.push_back(tag);
             }
             Err(job::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
+            Err(job::Failed::Lost) if self.hold > 0 => {
+                job.again(completed.buffer);
+                self.hold(tag, Some(completed.peer));
+            }
             Err(failed) => {
                 let trouble = format!("{}: {}", job.about(), job::why(&completed));
                 job.again(completed.buffer);

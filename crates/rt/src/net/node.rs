@@ -1,7 +1,7 @@
 //! A host on a port of its own, in one thread, or in one for each queue.
 
 use super::ip::{Ip, IpTx};
-use crate::line::{Line, random_mac};
+use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
 use crate::random::random;
 use linerate_nic::{Nic, NicError};
@@ -87,7 +87,7 @@ impl Node {
         if let Some(mtu) = options.mtu.filter(|mtu| *mtu > info.mtu) {
             return Err(NetError::Mtu(mtu, info.name.clone(), info.mtu));
         }
-        let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| random_mac(random()));
+        let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| local_mac(random()));
         Ok(Line::adapter(port, 1, mac, options.software)?)
     }
 

@@ -2,7 +2,7 @@
 
 use super::model::{against_model, one, read, wait, write};
 use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
-use linerate_rt::block::{Device, FileBackend, FileOptions, Protected};
+use linerate_rt::block::{Device, FileBackend, FileOptions, Protected, ProtectedOptions};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -39,8 +39,9 @@ fn protection_information_stays_with_its_block() {
     for block_size in [512, 4096] {
         let file = file(1 << 20);
         let side = Protected::<FileBackend>::side_of(file.path());
-        let mut device = Protected::open(open(file.path(), block_size, true), &side).unwrap();
-        assert!(device.geometry().protection && device.path().contains("side file"));
+        let options = ProtectedOptions { kind: 1, makes: true, adopts: false };
+        let mut device = Protected::open(open(file.path(), block_size, true), file.path(), &options).unwrap();
+        assert!(device.geometry().protection && device.path().contains("a new side file"));
         let stride = usize::try_from(block_size).unwrap() + 8;
         let fresh = read(&mut device, 3, 2 * stride);
         assert_eq!(fresh[stride - 8..stride], [0xff; 8], "what was never written is not checked");
@@ -48,14 +49,14 @@ fn protection_information_stays_with_its_block() {
         let before = read(&mut device, 0, 10 * stride);
         assert_eq!(one(&mut device, Operation::Flush).result, Ok(()));
         drop(device);
-        let options = FileOptions { read_only: true, block_size, direct: true };
-        let reopened = FileBackend::open(file.path(), &options).unwrap();
-        let mut device = Protected::open(reopened, &side).unwrap();
+        let read_only = FileOptions { read_only: true, block_size, direct: true };
+        let reopened = FileBackend::open(file.path(), &read_only).unwrap();
+        let mut device = Protected::open(reopened, file.path(), &options).unwrap();
         assert!(read(&mut device, 0, 10 * stride) == before, "it outlives the program");
         drop(device);
         std::fs::remove_file(&side).unwrap();
-        let reopened = FileBackend::open(file.path(), &options).unwrap();
-        let line = Protected::open(reopened, &side).err().unwrap().to_string();
+        let reopened = FileBackend::open(file.path(), &read_only).unwrap();
+        let line = Protected::open(reopened, file.path(), &options).err().unwrap().to_string();
         assert!(line.contains("; "), "{line}");
     }
 }

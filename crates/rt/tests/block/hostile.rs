@@ -29,10 +29,10 @@ fn server(script: impl FnOnce(&mut UnixStream) + Send + 'static) -> (tempfile::T
 }
 
 /// For servers whose fault is their silence; with all others the client has its default of 10 seconds.
-const SHORT: ClientOptions = ClientOptions { timeout: Duration::from_secs(2), patience: BOUND };
+const SHORT: ClientOptions = ClientOptions { timeout: Duration::from_secs(2), patience: BOUND, hold: Duration::ZERO };
 /// For servers that send false answers: a client that accepts them waits until the test fails.
 const ENDLESS: ClientOptions =
-    ClientOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(3600) };
+    ClientOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(3600), hold: Duration::ZERO };
 
 const UNREACHABLE: &str = "cannot be reached";
 
@@ -215,7 +215,7 @@ fn replies_that_cannot_be_lose_the_server() {
         for end in &ends {
             // Only the first of two replies is valid.
             let believed = *what == "the same reply twice" && end.tag == Tag(1);
-            assert_eq!(end.result, if believed { Ok(()) } else { Err(BackendError::Gone) }, "{what}: {ends:?}");
+            assert_eq!(end.result, if believed { Ok(()) } else { Err(BackendError::NotReady) }, "{what}: {ends:?}");
         }
         assert!(ends.iter().all(|end| end.buffer.is_some()) && !client.is_up(), "{what}");
     }
@@ -235,7 +235,7 @@ fn a_reply_before_the_request_is_there_loses_the_server() {
     });
     let mut client = NbdBackend::open(&uri, ENDLESS).unwrap();
     let write = Operation::Write { lba: 0, buffer: Buffer::new(1 << 20), fua: false };
-    assert_eq!(super::model::one(&mut client, write).result, Err(BackendError::Gone));
+    assert_eq!(super::model::one(&mut client, write).result, Err(BackendError::NotReady));
 }
 
 /// A byte now and then shows that the server lives; a request has a time limit all the same.
@@ -249,10 +249,10 @@ fn a_reply_that_drips_ends_after_the_time_of_one_request() {
             std::thread::sleep(Duration::from_millis(100));
         }
     });
-    let options = ClientOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(2) };
+    let options = ClientOptions { patience: Duration::from_secs(2), ..ENDLESS };
     let mut client = NbdBackend::open(&uri, options).unwrap();
     let read = Operation::Read { lba: 0, buffer: Buffer::new(4096) };
-    assert_eq!(super::model::one(&mut client, read).result, Err(BackendError::Gone));
+    assert_eq!(super::model::one(&mut client, read).result, Err(BackendError::NotReady));
 }
 
 #[test]

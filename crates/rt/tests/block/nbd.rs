@@ -165,7 +165,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     let mut gone = Vec::new();
     while gone.len() < 300 {
         if let Some(completion) = client.complete() {
-            assert_eq!(completion.result, Err(BackendError::Gone));
+            assert_eq!(completion.result, Err(BackendError::NotReady));
             assert!(completion.buffer.is_some(), "the buffer comes back");
             gone.push(completion.tag.0);
         }
@@ -174,7 +174,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     gone.sort_unstable();
     assert!(gone.into_iter().eq(0..300));
     assert!(!client.is_up());
-    assert_eq!(one(&mut client, Operation::Flush).result, Err(BackendError::Gone), "nothing waits for it");
+    assert_eq!(one(&mut client, Operation::Flush).result, Err(BackendError::NotReady), "nothing waits for it");
     let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     // No operation is under way, so that only the end of a sleep advances it.
     while !client.is_up() {
@@ -213,6 +213,51 @@ fn a_lost_server_ends_all_and_comes_back() {
         assert!(Instant::now() < until);
     };
     assert_eq!(completion.result, Ok(()));
+}
+
+/// The same with time to wait: nobody notices but by the clock.
+#[test]
+fn operations_wait_for_a_lost_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = Address::Unix(dir.path().join("s"));
+    let file = file(1 << 20);
+    let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
+    let mut service = Exported::new("x", open(file.path(), 512, true));
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
+    let options = ClientOptions { hold: BOUND, ..ClientOptions::default() };
+    let opening = std::thread::spawn(move || NbdBackend::open(&uri, options).unwrap());
+    let until = Instant::now() + BOUND;
+    while !opening.is_finished() {
+        server.handle(&mut service);
+        assert!(Instant::now() < until);
+    }
+    let mut client = opening.join().unwrap();
+    for i in 0..300_u32 {
+        let mut buffer = Buffer::new(512);
+        buffer.bytes_mut().fill(i.to_le_bytes()[0]);
+        client.submit(Tag(i), Operation::Write { lba: u64::from(i), buffer, fua: false });
+    }
+    client.flush();
+    drop(server);
+    while client.is_up() {
+        assert!(client.complete().is_none() && Instant::now() < until);
+    }
+    client.submit(Tag(300), Operation::Flush);
+    assert!(client.news().is_some_and(|news| news.contains("lost") && news.contains("wait")));
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
+    let mut ended = 0;
+    while ended < 301 {
+        server.handle(&mut service);
+        client.wake_up();
+        while let Some(completion) = client.complete() {
+            assert_eq!(completion.result, Ok(()));
+            ended += 1;
+        }
+        assert!(Instant::now() < until);
+    }
+    assert!(client.news().is_some_and(|news| news.contains("back")));
+    let bytes = std::fs::read(file.path()).unwrap();
+    assert!(bytes.iter().take(300 * 512).enumerate().all(|(at, byte)| *byte == (at / 512).to_le_bytes()[0]));
 }
 
 #[test]

@@ -280,6 +280,6 @@ fn a_server_that_dies_under_load_ends_all() {
     client.flush();
     drop(server);
     for _ in 0..200 {
-        assert_eq!(super::model::wait(&mut client).result, Err(BackendError::Gone));
+        assert_eq!(super::model::wait(&mut client).result, Err(BackendError::NotReady));
     }
 }

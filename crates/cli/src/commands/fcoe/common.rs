@@ -18,7 +18,7 @@ pub(super) struct NodeArguments {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
     #[arg(short, value_name = "PORT", default_value = "", hide_default_value = true)]
     pub(super) i: String,
-    /// The ENode's MAC address; otherwise the port's own, or a random one.
+    /// The ENode's MAC address; otherwise the port's own, or one that goes with the port's name on this host.
     #[arg(long, value_name = "MAC")]
     mac: Option<MacAddr>,
     /// The port's name; otherwise 20:00: and the MAC address.

@@ -34,6 +34,9 @@ pub(super) struct Arguments {
     /// Serve at addresses that other hosts reach. NBD has no authentication: whoever connects reads and writes.
     #[arg(long)]
     insecure: bool,
+    /// Hold requests to a LUN whose target is lost for up to N seconds: after that they fail until it is back.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=3600))]
+    hold: u64,
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
@@ -105,7 +108,7 @@ struct Serving {
 }
 
 impl Watcher<Disks> for Serving {
-    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+    fn event(&mut self, now: u64, event: &NodeEvent, _: &mut Node<Disks>) {
         match event {
             NodeEvent::Address(id) => print(&format!("address {id}\n")),
             NodeEvent::NoAddress => print(NO_ADDRESS),
@@ -113,12 +116,15 @@ impl Watcher<Disks> for Serving {
             NodeEvent::Down(peer, why) => print(&over(peer, *why)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
-        self.luns.remote.event(event);
+        self.luns.remote.event(now, event);
     }
 
     fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
         let Some((initiator, logins)) = node.initiator_mut() else { return false };
         let moved = self.luns.remote.turn(now, initiator, logins);
+        for news in self.luns.remote.take_news() {
+            print(&format!("{news}\n"));
+        }
         if self.luns.remote.units().len() > self.luns.exports.len() {
             self.luns.offer();
         }
@@ -168,7 +174,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
         server.addresses().iter().map(|at| format!("serves NBD at {}{}\n", at.uri(), open_to(at))).collect();
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-    let luns = Luns { remote: Remote::new(arguments.target), exports: Vec::new() };
+    let luns = Luns { remote: Remote::new(arguments.target, arguments.hold * 1_000_000_000), exports: Vec::new() };
     let mut node = with_ip(port, &arguments.ip).node(&config, disks, Serving { server, luns })?;
     route(&mut node, &arguments.ip)?;
     confine(&[]);

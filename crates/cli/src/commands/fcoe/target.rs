@@ -21,6 +21,7 @@ use linerate_rt::{Capability, Waiter, run as run_machine};
 use status::Shown;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -41,6 +42,10 @@ pub(super) struct Arguments {
     /// Read port, LUNs and permissions from a TOML file; options on the command line take precedence.
     #[arg(long, value_name = "FILE", value_parser = crate::commands::shared::file)]
     config: Option<PathBuf>,
+    /// Hold commands to a LUN whose NBD server is lost for up to N seconds (20): after that they end with NOT READY until
+    /// it is back. Less than the initiators' own time-out: Linux's is 30.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=config::LONGEST_HOLD))]
+    hold: Option<u64>,
     /// Check all arguments, devices included, and end.
     #[arg(long)]
     check: bool,
@@ -60,6 +65,9 @@ pub(super) fn show(arguments: &control::Show) -> Result<ExitCode, Trouble> {
     control::show(&asked::KIND, arguments)
 }
 
+/// Seconds for which commands are held unless told otherwise.
+const HOLD: u64 = 20;
+
 const EXAMPLE: &str = "fcoe target -i xdp:eth1 --lun 0=ram:64M";
 
 pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
@@ -68,6 +76,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         if arguments.node.i.is_empty() {
             arguments.node.i = file.port.unwrap_or_default();
         }
+        arguments.hold = arguments.hold.or(file.hold);
         if arguments.lun.is_empty() {
             arguments.lun = file.luns;
         }
@@ -80,7 +89,8 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     }
     let port = arguments.node.port(EXAMPLE)?;
     let config = port.config();
-    let opened = config::open(&arguments.lun, &arguments.allow, (config.wwpn, config.wwnn))?;
+    let hold = Duration::from_secs(arguments.hold.unwrap_or(HOLD));
+    let opened = config::open(&arguments.lun, &arguments.allow, (config.wwpn, config.wwnn), (hold, arguments.check))?;
     let devices: String = opened.lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
         print(&devices);
@@ -88,7 +98,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     }
     let stop = stopper(arguments.seconds)?;
     let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
-    let events = Events { silent: arguments.json, waits: opened.waits };
+    let events = Events::new(arguments.json, opened.waits);
     let mut node = with_ip(port, &arguments.ip).node(&config, opened.disks, events)?;
     route(&mut node, &arguments.ip)?;
     let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;

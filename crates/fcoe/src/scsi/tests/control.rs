@@ -37,7 +37,7 @@ fn vital_product_data_tells_what_the_back_end_is() {
     assert_eq!(all[0].identifier, b"LINERATEslow            0000000000000009");
     assert_eq!((all[1].kind, all[1].identifier), (3, &[0x30, 0, 0, 0, 0, 0, 0, 9][..]));
     assert_eq!((all[2].association, all[2].identifier), (1, &CONFIG.wwpn.0.to_be_bytes()[..]));
-    assert_eq!((all[4].association, all[4].identifier), (2, &CONFIG.wwnn.0.to_be_bytes()[..]));
+    assert_eq!((all[4].association, all[4].identifier), (2, &[0x30, 0, 2, 0, 0, 0, 0, 0xff][..]), "no NAA 1");
     let limits = BlockLimits::parse(&page(&mut bench, VpdPage::LIMITS)[4..]).unwrap();
     assert_eq!((limits.granularity, limits.transfer, limits.write_same), (8, 16384, 131072));
     assert_eq!((limits.unmap_blocks, limits.unmap_ranges, limits.unmap_granularity), (131072, 256, 8));

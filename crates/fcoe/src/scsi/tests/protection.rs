@@ -11,9 +11,13 @@ fn bench(kind: ProtectionType) -> Bench {
     sized(kind, 1 << 20)
 }
 
+fn of_type(kind: ProtectionType) -> UnitOptions {
+    UnitOptions { protection: Some(kind), name: None }
+}
+
 fn sized(kind: ProtectionType, bytes: u64) -> Bench {
     let mut disks = Disks::new(&CONFIG);
-    disks.add_protected(0, Box::new(Ram::new(bytes, 512, true, 1).unwrap()), kind).unwrap();
+    disks.add_with(0, Box::new(Ram::new(bytes, 512, true, 1).unwrap()), of_type(kind)).unwrap();
     let mut bench = Bench { disks, next: 0 };
     bench.disks.nexus(ALICE, wwpn(ALICE));
     assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
@@ -245,7 +249,7 @@ fn verify_makes_of_one_block_what_write_same_makes_of_it() {
     let block = |tuple: ProtectionTuple| [&data[..], &tuple.bytes()].concat();
     for (kind, reference) in [(ProtectionType::Type1, 0), (ProtectionType::Type3, 77)] {
         let mut disks = Disks::new(&CONFIG);
-        disks.add_protected(0, Box::new(Ram::new(2 << 20, 512, true, 1).unwrap()), kind).unwrap();
+        disks.add_with(0, Box::new(Ram::new(2 << 20, 512, true, 1).unwrap()), of_type(kind)).unwrap();
         disks.nexus(ALICE, wwpn(ALICE));
         let mut bench = Bench { disks, next: 0 };
         assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));

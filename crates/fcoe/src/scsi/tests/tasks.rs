@@ -109,7 +109,7 @@ fn an_ordered_task_waits_until_the_memory_before_it_is_read() {
     let out = Cdb::Write(Transfer::new(0, 1)).bytes().unwrap();
     let ask = |bench: &mut Bench, attribute, write: bool| {
         let cdb = if write { &out } else { &cdb };
-        let task = Task { attribute, ..bench.task(ALICE, lun(0), cdb, 512, 512) };
+        let task = Task { attribute, ..bench.task(ALICE, lun(0), cdb, if write { 512 } else { 0 }, 512) };
         (task.tag, bench.disks.command(0, &task))
     };
     let (read, step) = ask(&mut bench, Simple, false);

@@ -172,3 +172,17 @@ fn without_a_buffer_the_task_set_is_full() {
     assert_eq!(bench.finish(tag, step, &[], 512).good(), blocks(1, 0));
     assert_eq!(bench.send(&Cdb::Inquiry { page: None, allocation: 36 }, &[]).good().len(), 36);
 }
+
+/// Regression: a READ whose FCP_CMND had WRDATA ended GOOD, and its data went nowhere.
+#[test]
+fn what_reads_is_refused_to_who_wants_to_write() {
+    let read = [0x28, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+    let inquiry = [0x12, 0, 0, 0, 96, 0];
+    for mut bench in [Bench::ram(), Bench::new(Slow::new(4096, |_| {}).0)] {
+        for cdb in [&read[..], &inquiry] {
+            assert_eq!(bench.raw(ALICE, lun(0), cdb, &[0; 512], 0).why(), (5, asc::INFORMATION_UNIT), "{cdb:x?}");
+        }
+        assert_eq!(bench.raw(ALICE, lun(9), &inquiry, &[0; 96], 0).why(), (5, asc::INFORMATION_UNIT), "no such LUN");
+        assert_eq!(bench.raw(ALICE, lun(0), &read, &[], 512).good().len(), 512);
+    }
+}

@@ -39,7 +39,7 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
         Naming::Path | Naming::Uri => {}
     }
     let cache = if target.direct { Cache::Bypassed } else { Cache::Used };
-    let access = Access { read_only: !target.writes(), cache, memory: MEMORY };
+    let access = Access { read_only: !target.writes(), cache, memory: MEMORY, ..Access::default() };
     let spec = DeviceSpec::new(kind, name).map_err(told)?;
     let mut device = spec.device(&access).map_err(told)?;
     let (path, is_memory) = (device.path(), device.memory().is_some());

@@ -136,6 +136,7 @@ mod tests {
             (Failure::Transport(1, 0), "DID_NO_CONNECT: the device is not reached, or gave no answer"),
             (Failure::Short(512), "512 bytes of it were not transferred"),
             (BackendError::Gone.into(), "the device is gone"),
+            (BackendError::NotReady.into(), "the device cannot be reached at present"),
             (
                 Failure::System(io::Error::from_raw_os_error(libc::ENOMEM)),
                 "SG_IO: Cannot allocate memory (os error 12); a smaller -reqsize may do",

@@ -22,7 +22,7 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     let port = FcPort::open(port, &FcOptions::default()).map_err(|error| error.to_string())?;
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-    let node = port.node(&config, none, Client(Remote::new(wwpn))).map_err(|error| error.to_string())?;
+    let node = port.node(&config, none, Client(Remote::new(wwpn, 0))).map_err(|error| error.to_string())?;
     let mut driver =
         Driver { node, clock: Clock::new(), running: Vec::new(), tags: 0, free: Vec::new(), ended: Vec::new() };
     let units = driver.find(request.units)?;
@@ -42,8 +42,8 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
 struct Client(Remote);
 
 impl Watcher<Disks> for Client {
-    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
-        self.0.event(event);
+    fn event(&mut self, now: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+        self.0.event(now, event);
     }
 
     fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {

@@ -1,8 +1,9 @@
 //! Opening a file: its size, its ability to bypass the page cache, and its locking.
 
 use super::{DEPTH, FileBackend};
+use crate::block::DeviceError;
 use crate::block::error::Want;
-use crate::block::{DeviceError, serial};
+use crate::identity::{hash, host_hash};
 use crate::sys::uring::Ring;
 use linerate_block::{Buffer, Geometry};
 use std::collections::VecDeque;
@@ -65,7 +66,7 @@ impl FileBackend {
         let ring = Ring::new(file, DEPTH)
             .map_err(|e| oops(&format!("there is no io_uring ({e})"), "allow it: sysctl kernel.io_uring_disabled=0"))?;
         let done = VecDeque::with_capacity(DEPTH as usize);
-        Ok(Self { geometry, direct: is_direct, ring, waiting: VecDeque::new(), done, lost: false })
+        Ok(Self { geometry, direct: is_direct, ring, waiting: VecDeque::new(), done, lost: false, note: "" })
     }
 }
 
@@ -103,8 +104,6 @@ fn geometry(path: &Path, metadata: &Metadata, size: u64, options: &FileOptions) 
     let block = u64::from(options.block_size);
     let physical = metadata.blksize().clamp(block.min(PHYSICAL), PHYSICAL);
     let exponent = (physical / block.max(1)).max(1).ilog2();
-    // The canonical path rather than the one that was given.
-    let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     Geometry {
         block_size: options.block_size,
         blocks: size / block.max(1),
@@ -115,8 +114,31 @@ fn geometry(path: &Path, metadata: &Metadata, size: u64, options: &FileOptions) 
         discard_zeroes: true,
         protection: false,
         product: "file",
-        serial: serial(name.as_os_str().as_bytes()),
+        serial: identity(path, metadata),
     }
+}
+
+/// Serial number: of a block device by the name that its maker gave it, which is the same on all hosts that reach it; of
+/// anything else by its path on this host.
+fn identity(path: &Path, metadata: &Metadata) -> u64 {
+    // The canonical path rather than the one that was given.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match world_wide_name(metadata) {
+        Some(name) => hash(name.as_bytes()),
+        None => host_hash(path.as_os_str().as_bytes()),
+    }
+}
+
+/// World-wide name of a block device: the kernel shows that of an NVMe namespace beside the device, of a SCSI disk beneath
+/// it. A partition has none of its own.
+fn world_wide_name(metadata: &Metadata) -> Option<String> {
+    if !metadata.file_type().is_block_device() {
+        return None;
+    }
+    let (major, minor) = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+    let read = |name: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{name}")).ok();
+    let name = read("wwid").or_else(|| read("device/wwid"))?.trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }
 
 /// True if blocks of this size can be read bypassing the page cache. A file system may refuse when the file is opened,

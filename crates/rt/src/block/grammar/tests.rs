@@ -56,7 +56,12 @@ fn sizes_are_binary() {
 
 #[test]
 fn memory_is_as_large_as_it_says_and_waits_for_nothing() {
-    let open = |text: &str| DeviceSpec::parse(text).unwrap().open(7).unwrap_or_else(|e| panic!("{e}"));
+    let open = |text: &str| {
+        DeviceSpec::parse(text)
+            .unwrap()
+            .open(&LunOptions { seed: 7, ..LunOptions::default() })
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
     for (text, block_size, blocks, product) in [
         ("ram:64K", 512, 128, "ram"),
         ("ram:64K,block=4096,ro,pi=3", 4096, 16, "ram"),
@@ -69,7 +74,12 @@ fn memory_is_as_large_as_it_says_and_waits_for_nothing() {
         assert_eq!(opened.protection, if text.contains("pi") { 3 } else { 0 });
         assert!(opened.waits.is_none() && opened.backend.memory().is_some());
     }
-    let line = DeviceSpec::parse("ram:9999999T").unwrap().open(7).err().unwrap().to_string();
+    let line = DeviceSpec::parse("ram:9999999T")
+        .unwrap()
+        .open(&LunOptions { seed: 7, ..LunOptions::default() })
+        .err()
+        .unwrap()
+        .to_string();
     assert!(line.contains("not so much memory"), "{line}");
 }
 
@@ -81,19 +91,84 @@ fn a_file_is_opened_as_its_text_says() {
     let open = |options: &str, seed| {
         DeviceSpec::parse(&format!("file:{}{options}", path.display()))
             .unwrap()
-            .open(seed)
+            .open(&LunOptions { seed, ..LunOptions::default() })
             .unwrap_or_else(|e| panic!("{e}"))
     };
     let plain = open(",block=4096", 1);
     let geometry = plain.backend.geometry();
     assert_eq!((geometry.block_size, geometry.blocks, geometry.read_only, plain.protection), (4096, 256, false, 0));
     assert!(plain.path.contains("io_uring") && plain.waits.is_some());
-    let serial = geometry.serial;
     drop(plain);
-    assert_eq!(open(",block=4096", 1).backend.geometry().serial, serial, "the same as ever");
-    assert_ne!(open(",block=4096", 2).backend.geometry().serial, serial, "another LUN");
     let protected = open(",pi=1", 1);
     assert!(protected.backend.geometry().protection && protected.protection == 1);
     drop(protected);
     assert!(open(",ro", 1).backend.geometry().read_only);
+}
+
+/// Regression: the name of a disk changed with the spelling of its path, with `,ro`, and with the target's MAC address.
+#[test]
+fn a_disk_has_one_name_however_it_is_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("disk"), dir.path().join("other"));
+    for path in [&path, &other] {
+        std::fs::File::create(path).unwrap().set_len(1 << 20).unwrap();
+    }
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let name = |text: String, lun: &LunOptions| {
+        DeviceSpec::parse(&text).unwrap().open(lun).unwrap_or_else(|e| panic!("{e}")).name
+    };
+    let (first, second) =
+        (LunOptions { seed: 1, ..LunOptions::default() }, LunOptions { seed: 2, ..LunOptions::default() });
+    let known = name(format!("file:{}", path.display()), &first);
+    let around = format!("file:{}/../{}/disk", dir.path().display(), dir.path().file_name().unwrap().display());
+    for text in [around, format!("file:{}", link.display()), format!("file:{},ro,block=4096", path.display())] {
+        assert_eq!(name(text.clone(), &second), known, "{text}");
+    }
+    assert_ne!(name(format!("file:{}", other.display()), &first), known, "another disk");
+    // Memory has no name of its own.
+    let ram = |lun| name("ram:64K".into(), lun);
+    assert_eq!((ram(&first) == ram(&first), ram(&first) == ram(&second)), (true, false));
+    // Names that were given.
+    let given = name("ram:64K,serial=A-1".into(), &first);
+    assert_eq!((given.serial(), given == name("null:64K,serial=A-1".into(), &second)), ("A-1", true));
+    let naa = "ram:64K,naa=5001405012345678";
+    assert_eq!(name(naa.into(), &first).naa().to_string(), "5001405012345678");
+    assert_eq!(name(naa.into(), &first).serial(), ram(&first).serial());
+    let options = LunOptions { serial: Some("B".into()), naa: "5001405012345679".parse().ok(), ..first.clone() };
+    let (text, plain) = (name("ram:64K,serial=A-1".into(), &options), ram(&options));
+    assert_eq!((text.serial(), plain.serial()), ("A-1", "B"), "the text goes first");
+    assert_eq!(plain.naa().to_string(), "5001405012345679");
+    for wrong in ["ram:64K,serial=a b", "ram:64K,naa=1000525400000001", "null:1M,naa=50"] {
+        let line = DeviceSpec::parse(wrong).err().unwrap().to_string();
+        assert!(line.contains("; give ") && !line.contains('\n'), "{line}");
+    }
+    let line = DeviceSpec::parse("ram:64K,serial=A-1").unwrap().device(&Access::default()).err().unwrap().to_string();
+    assert!(line.contains("only a LUN has serial="), "{line}");
+}
+
+/// Regressions: a check made a side file, one of type 1 was taken for type 3, and one beside an unprotected disk was spoilt
+/// without a word.
+#[test]
+fn a_side_file_is_what_its_header_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    std::fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let side = dir.path().join("disk.pi");
+    let open = |options: &str, checks| {
+        let spec = DeviceSpec::parse(&format!("file:{}{options}", path.display())).unwrap();
+        spec.open(&LunOptions { checks, ..LunOptions::default() }).map(|opened| opened.path).map_err(|e| e.to_string())
+    };
+    assert!(open(",pi=1", true).unwrap().contains("will be made") && open(",pi=1,ro", true).is_err());
+    assert!(!side.exists(), "a check makes nothing");
+    assert!(open(",pi=1", false).unwrap().contains("nothing that is there already is protected"));
+    assert!(!open(",pi=1", true).unwrap().contains("already"));
+    assert!(open(",pi=3", false).unwrap_err().contains("type 1"));
+    assert!(open("", false).unwrap().contains("side file") && !open(",ro", false).unwrap().contains("side file"));
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(2 << 20).unwrap();
+    assert!(open(",pi=1", false).unwrap_err().contains("pi-adopt"));
+    assert!(open(",pi=1,pi-adopt", true).unwrap_err().contains("pi-adopt"), "a check changes nothing");
+    open(",pi=1,pi-adopt", false).unwrap();
+    open(",pi=1", false).unwrap();
+    assert!(DeviceSpec::parse("file:disk,pi-adopt").is_err());
 }

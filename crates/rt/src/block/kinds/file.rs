@@ -1,10 +1,11 @@
 //! `file:PATH`: a regular file or a block device of the kernel.
 
-use super::{BLOCK, Kind, Naming, READ_ONLY};
+use super::{BLOCK, Kind, NAA, Naming, READ_ONLY, SERIAL};
 use crate::block::access::{Access, Cache};
 use crate::block::error::Want;
 use crate::block::grammar::DeviceSpec;
-use crate::block::{Device, DeviceError, FileBackend, FileOptions, Protected};
+use crate::block::{Device, DeviceError, FileBackend, FileOptions, Protected, ProtectedOptions};
+use linerate_block::Backend;
 use linerate_port::OptionRow;
 use linerate_port::path::from_text;
 use std::os::unix::fs::FileTypeExt;
@@ -15,20 +16,33 @@ const PROTECTION: OptionRow = OptionRow {
     value: "1|2|3",
     about: "protection information of this type, kept in PATH.pi; a file must be regular for it (none)",
 };
+const ADOPT: OptionRow = OptionRow {
+    key: "pi-adopt",
+    value: "",
+    about: "PATH.pi is taken although it was made for another file or size: after both were copied, or the file grew",
+};
+
+/// Notes behind the path of a file.
+const MADE: &str = "; its side file will be made: nothing that is there already is protected";
+const SPOILT: &str =
+    "; its side file with protection information is not used: what is written now fails its checks later";
 
 pub(super) const KIND: Kind = Kind {
     name: "file",
     about: "a regular file or block device, through io_uring, past the page cache where it can",
     example: "file:disk.img",
     naming: Naming::Path,
-    options: &[READ_ONLY, BLOCK, PROTECTION],
+    options: &[READ_ONLY, BLOCK, PROTECTION, ADOPT, SERIAL, NAA],
     check,
     open,
 };
 
 fn check(spec: &DeviceSpec) -> Result<(), DeviceError> {
     spec.block_size()?;
-    spec.protection().map(drop)
+    if spec.protection()? == 0 && spec.flag("pi-adopt") {
+        return Err(spec.oops("without 'pi=' there is no protection information", "leave out 'pi-adopt', or add 'pi='"));
+    }
+    Ok(())
 }
 
 fn open(spec: &DeviceSpec, access: &Access, _: u64) -> Result<Box<dyn Device>, DeviceError> {
@@ -38,10 +52,19 @@ fn open(spec: &DeviceSpec, access: &Access, _: u64) -> Result<Box<dyn Device>, D
         return Err(spec.oops("a block device has no place beside it for protection information", mend));
     }
     let file = opened(spec, access, &path)?;
-    Ok(match protection {
-        0 => Box::new(file),
-        _ => Box::new(Protected::open(file, &Protected::<FileBackend>::side_of(&path))?),
-    })
+    let (writes, has_side) = (!file.geometry().read_only, Protected::<FileBackend>::side_of(&path).exists());
+    if protection > 0 && access.checks && writes && !has_side {
+        return Ok(Box::new(file.noting(MADE)));
+    }
+    if protection > 0 {
+        let options = ProtectedOptions {
+            kind: protection,
+            makes: !access.checks,
+            adopts: spec.flag("pi-adopt") && !access.checks,
+        };
+        return Ok(Box::new(Protected::open(file, &path, &options)?));
+    }
+    Ok(Box::new(if writes && has_side { file.noting(SPOILT) } else { file }))
 }
 
 fn opened(spec: &DeviceSpec, access: &Access, path: &Path) -> Result<FileBackend, DeviceError> {

@@ -29,7 +29,7 @@ fn check(spec: &DeviceSpec) -> Result<(), DeviceError> {
 }
 
 /// Opens the export; the server determines if it can be written.
-fn open(spec: &DeviceSpec, _: &Access, _: u64) -> Result<Box<dyn Device>, DeviceError> {
+fn open(spec: &DeviceSpec, access: &Access, _: u64) -> Result<Box<dyn Device>, DeviceError> {
     let uri = NbdUri::parse(&spec.to_string())?;
-    Ok(Box::new(NbdBackend::open(&uri, ClientOptions::default())?))
+    Ok(Box::new(NbdBackend::open(&uri, ClientOptions { hold: access.hold, ..ClientOptions::default() })?))
 }

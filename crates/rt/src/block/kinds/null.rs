@@ -1,6 +1,6 @@
 //! `null:SIZE`: a device that stores no data.
 
-use super::{BLOCK, Kind, Naming, wrong};
+use super::{BLOCK, Kind, NAA, Naming, SERIAL, wrong};
 use crate::block::access::Access;
 use crate::block::grammar::DeviceSpec;
 use crate::block::{Device, DeviceError};
@@ -12,7 +12,7 @@ pub(super) const KIND: Kind = Kind {
     about: "nothing: reads as zeros, forgets what is written",
     example: "null:1G",
     naming: Naming::Size,
-    options: &[BLOCK],
+    options: &[BLOCK, SERIAL, NAA],
     check,
     open,
 };

@@ -1,6 +1,6 @@
 //! `ram:SIZE`: memory of this process.
 
-use super::{BLOCK, Kind, Naming, READ_ONLY, wrong};
+use super::{BLOCK, Kind, NAA, Naming, READ_ONLY, SERIAL, wrong};
 use crate::block::access::Access;
 use crate::block::grammar::DeviceSpec;
 use crate::block::{Device, DeviceError};
@@ -16,7 +16,7 @@ pub(super) const KIND: Kind = Kind {
     about: "memory, zeros at first",
     example: "ram:64M",
     naming: Naming::Size,
-    options: &[READ_ONLY, BLOCK, PROTECTION],
+    options: &[READ_ONLY, BLOCK, PROTECTION, SERIAL, NAA],
     check,
     open,
 };

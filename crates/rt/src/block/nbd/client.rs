@@ -1,19 +1,24 @@
 //! The NBD client: a remote export as a back end.
 //!
 //! Requests of a batch are sent in one system call, replies are read directly into their buffers. A lost server is
-//! reconnected.
+//! connected to again; what becomes of operations meanwhile: [`ClientOptions::hold`].
 
-use super::super::{Device, DeviceError, serial};
+use super::super::{Device, DeviceError};
 use super::connect::{ConnectError, Reconnect, connect};
 use super::stream::Stream;
 use super::uri::NbdUri;
+use crate::identity::host_hash;
 use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Lost, NegotiateError, Unfit};
 use linerate_port::{Interest, Sleep};
+use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Most news that are kept for the user.
+const NEWS: usize = 16;
 
 /// An export on an NBD server.
 pub struct NbdBackend {
@@ -21,12 +26,13 @@ pub struct NbdBackend {
     options: ClientOptions,
     client: Client,
     server: Server,
+    news: VecDeque<String>,
 }
 
 /// State of the connection.
 enum Server {
     Up(Stream),
-    Lost(Reconnect),
+    Lost { since: Instant, reconnect: Reconnect },
 }
 
 impl NbdBackend {
@@ -36,7 +42,7 @@ impl NbdBackend {
     /// There is no server or no such export, or it is empty or requires requests larger than 4096 bytes.
     pub fn open(uri: &NbdUri, options: ClientOptions) -> Result<Self, DeviceError> {
         let (stream, agreed) = connect(uri, options.timeout).map_err(|e| trouble(uri, &e))?;
-        let serial = serial(uri.as_str().as_bytes());
+        let serial = host_hash(format!("{:?} {}", uri.address, uri.export).as_bytes());
         let client = Client::new(agreed, options, serial, Instant::now()).map_err(|e| {
             let mend = match e {
                 Unfit::BlockSize(_) => "give an export with less",
@@ -44,7 +50,7 @@ impl NbdBackend {
             };
             DeviceError::new(uri.as_str(), e, mend)
         })?;
-        Ok(Self { uri: uri.clone(), options, client, server: Server::Up(stream) })
+        Ok(Self { uri: uri.clone(), options, client, server: Server::Up(stream), news: VecDeque::new() })
     }
 
     /// True if the server is connected.
@@ -54,8 +60,21 @@ impl NbdBackend {
     }
 
     fn lose(&mut self, now: Instant) {
-        self.client.lose();
-        self.server = Server::Lost(Reconnect::new(now));
+        self.client.lose(now);
+        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now) };
+        let becomes = match self.options.hold {
+            Duration::ZERO => "commands fail until it is back".to_owned(),
+            hold => format!("commands wait for it for up to {} s", hold.as_secs_f64()),
+        };
+        self.tell(format!("the server is lost; {becomes}"));
+    }
+
+    /// Takes note of something that the user should know; the oldest goes if nobody asks.
+    fn tell(&mut self, news: String) {
+        if self.news.len() == NEWS {
+            self.news.pop_front();
+        }
+        self.news.push_back(news);
     }
 
     /// Sends the requests that are waiting.
@@ -77,13 +96,20 @@ impl NbdBackend {
                 self.lose(now);
                 true
             }),
-            Server::Lost(reconnect) => {
+            Server::Lost { since, reconnect } => {
+                self.client.expire(now);
                 let Some((stream, agreed)) = reconnect.poll(now, &self.uri, self.options.timeout) else { return false };
-                if self.client.renew(agreed, now) {
-                    self.server = Server::Up(stream);
-                } else {
+                let Some(unflushed) = self.client.renew(agreed, now) else {
                     reconnect.failed(now);
+                    return false;
+                };
+                let mut news = format!("the server is back after {:.1} s", (now - *since).as_secs_f64());
+                if unflushed > 0 {
+                    news += &format!("; {unflushed} changes were not flushed: if it lost its memory, they are lost");
                 }
+                self.server = Server::Up(stream);
+                self.tell(news);
+                self.push();
                 false
             }
         }
@@ -167,6 +193,10 @@ impl Device for NbdBackend {
         format!("NBD, {replies} replies")
     }
 
+    fn news(&mut self) -> Option<String> {
+        self.news.pop_front()
+    }
+
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(self);
         if let Server::Up(stream) = &self.server
@@ -183,7 +213,10 @@ impl Sleeper for NbdBackend {
         self.push();
         (!self.client.has_ended()).then(|| match &self.server {
             Server::Up(stream) => Sleep::on(stream.as_fd(), Interest::Readable).until(self.client.due()),
-            Server::Lost(reconnect) => Sleep::default().until(Some(reconnect.due(Instant::now()))),
+            Server::Lost { reconnect, .. } => {
+                let due = reconnect.due(Instant::now());
+                Sleep::default().until(Some(self.client.due().map_or(due, |end| due.min(end))))
+            }
         })
     }
 

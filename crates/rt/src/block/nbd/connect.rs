@@ -12,7 +12,7 @@ use thiserror::Error;
 /// Time between the first two attempts, doubled each time.
 const FIRST: Duration = Duration::from_millis(100);
 /// Longest time between attempts.
-const LAST: Duration = Duration::from_secs(5);
+const LAST: Duration = Duration::from_secs(1);
 /// Interval of checks for the end of an attempt.
 const LOOK: Duration = Duration::from_millis(20);
 

@@ -1,7 +1,7 @@
 //! An operation on a remote disk: one SCSI command, or several in a row.
 
 use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
-use linerate_fcoe::{Command, Completed, Data, FoundLun, Outcome, PeerId};
+use linerate_fcoe::{Command, Completed, Data, FoundLun, Outcome, PeerId, TransportError};
 use linerate_wire::scsi::{Sense, SenseKey};
 
 /// Most tries of a command that the target refuses temporarily.
@@ -26,12 +26,15 @@ pub(super) enum Failed {
     Again,
     /// Permanent, with this error.
     For(BackendError),
+    /// The session is lost, or the target no longer answers.
+    Lost,
 }
 
 impl Failed {
     pub(super) fn error(self) -> BackendError {
         match self {
             Self::Again => BackendError::Medium,
+            Self::Lost => BackendError::Gone,
             Self::For(error) => error,
         }
     }
@@ -68,6 +71,8 @@ pub(super) struct Job {
     buffer: Option<Buffer>,
     /// Offset in the buffer of the piece that the command under way transfers; None if it has the whole buffer.
     at: Option<usize>,
+    /// Time at which the disk became unreachable during the operation, and the session that its command was sent in.
+    lost: Option<(u64, Option<PeerId>)>,
 }
 
 /// Completion of an operation that was not begun.
@@ -97,7 +102,7 @@ pub(super) fn busy(tag: Tag, peer: PeerId) -> Completed {
 pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
     match completed.outcome {
         Outcome::Response => answered(completed),
-        Outcome::LinkLost => Err(Failed::For(BackendError::Gone)),
+        Outcome::LinkLost | Outcome::Transport(TransportError::AbortUnanswered) => Err(Failed::Lost),
         _ => Err(Failed::For(BackendError::Medium)),
     }
 }
@@ -153,7 +158,7 @@ impl Job {
                 (What::Zero(discard && lun.zeroes), lba, blocks, fua, None)
             }
         };
-        Ok(Self { unit, tag, what, lba, left, piece: 0, fua, tries: 0, block, buffer, at: None })
+        Ok(Self { unit, tag, what, lba, left, piece: 0, fua, tries: 0, block, buffer, at: None, lost: None })
     }
 
     pub(super) fn unit(&self) -> usize {
@@ -232,6 +237,16 @@ impl Job {
         }
     }
 
+    /// Records that the disk is unreachable.
+    pub(super) fn lose(&mut self, since: u64, session: Option<PeerId>) {
+        self.lost = Some((self.lost.map_or(since, |(before, _)| before.min(since)), session));
+    }
+
+    /// Time since when the disk has been unreachable, and the last session that a command was sent in.
+    pub(super) fn lost(&self) -> Option<(u64, Option<PeerId>)> {
+        self.lost
+    }
+
     /// Counts a try; true if the command may be retried.
     pub(super) fn may_try_again(&mut self) -> bool {
         self.tries += 1;
@@ -253,7 +268,7 @@ impl Job {
 
     /// Records a command that succeeded.
     pub(super) fn done(&mut self, buffer: Option<Buffer>) {
-        self.tries = 0;
+        (self.tries, self.lost) = (0, None);
         match (self.what, self.at.take(), buffer) {
             (What::Read, Some(at), Some(piece)) => {
                 if let Some(whole) = &mut self.buffer

@@ -1,12 +1,13 @@
 //! Configuration of a target: LUNs and the initiators that may see them, from the command line or a file.
 
 use crate::trouble::Trouble;
-use linerate_fcoe::{Disks, DisksConfig, ProtectionType};
-use linerate_rt::block::{DeviceSpec, Waits};
+use linerate_fcoe::{Disks, DisksConfig, Naa, NaaError, ProtectionType, UnitOptions};
+use linerate_rt::block::{DeviceSpec, LunOptions, Waits};
 use linerate_wire::Wwn;
 use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Greatest LUN that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
 const MOST: u16 = 16383;
@@ -16,6 +17,9 @@ const MOST: u16 = 16383;
 pub(super) struct LunSpec {
     number: u16,
     device: DeviceSpec,
+    /// Names from a file, for devices whose text has none.
+    serial: Option<String>,
+    naa: Option<Naa>,
 }
 
 impl LunSpec {
@@ -36,7 +40,7 @@ impl FromStr for LunSpec {
     fn from_str(text: &str) -> Result<Self, String> {
         let (lun, device) = text.split_once('=').ok_or("write it as 0=ram:64M")?;
         let device = DeviceSpec::parse(device).map_err(|e| e.to_string())?;
-        Ok(Self { number: number(lun)?, device })
+        Ok(Self { number: number(lun)?, device, serial: None, naa: None })
     }
 }
 
@@ -62,6 +66,7 @@ impl FromStr for Allow {
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) port: Option<String>,
+    pub(super) hold: Option<u64>,
     pub(super) luns: Vec<LunSpec>,
     pub(super) allow: Vec<Allow>,
 }
@@ -71,6 +76,7 @@ pub(super) struct File {
 #[serde(deny_unknown_fields)]
 struct Written {
     port: Option<String>,
+    hold: Option<u64>,
     #[serde(default)]
     lun: Vec<WrittenLun>,
     #[serde(default)]
@@ -82,6 +88,8 @@ struct Written {
 struct WrittenLun {
     lun: u16,
     device: String,
+    serial: Option<String>,
+    naa: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -99,8 +107,12 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
         let line = e.span().map_or(0, |span| text[..span.start].lines().count().max(1));
         wrong(format!("line {line}: {}; see linerate fcoe target --help", e.message()))
     })?;
-    let lun =
-        |WrittenLun { lun, device }| format!("{lun}={device}").parse().map_err(|e| wrong(format!("lun {lun}: {e}")));
+    let lun = |WrittenLun { lun, device, serial, naa }| {
+        let oops = |e: String| wrong(format!("lun {lun}: {e}"));
+        let spec: LunSpec = format!("{lun}={device}").parse().map_err(oops)?;
+        let naa = naa.map(|text| text.parse().map_err(|e: NaaError| oops(format!("naa '{text}': {e}")))).transpose()?;
+        Ok::<_, Trouble>(LunSpec { serial, naa, ..spec })
+    };
     let allow = |WrittenAllow { wwpn, luns }: WrittenAllow| {
         let named: Wwn = wwpn.parse().map_err(|e| wrong(format!("allow '{wwpn}': {e}")))?;
         match luns.iter().find(|lun| **lun > MOST) {
@@ -108,8 +120,12 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
             None => Ok(Allow { wwpn: named, luns }),
         }
     };
+    if written.hold.is_some_and(|seconds| seconds > LONGEST_HOLD) {
+        return Err(wrong(format!("hold: give at most {LONGEST_HOLD} seconds")));
+    }
     Ok(File {
         port: written.port,
+        hold: written.hold,
         luns: written.lun.into_iter().map(lun).collect::<Result<_, _>>()?,
         allow: written.allow.into_iter().map(allow).collect::<Result<_, _>>()?,
     })
@@ -119,32 +135,39 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
 pub(super) struct Opened {
     pub(super) disks: Disks,
     /// Objects to sleep on while devices work.
-    pub(super) waits: Vec<Waits>,
+    pub(super) waits: Vec<(u16, Waits)>,
     /// Number of each LUN, and a description of its device and path.
     pub(super) lines: Vec<(u16, String)>,
 }
 
+/// Longest time for which commands can be held, in seconds.
+pub(super) const LONGEST_HOLD: u64 = 3600;
 /// Bytes of buffers, shared by all commands on devices that are not memory.
 const BUFFERS: usize = 256 << 20;
 
-/// Opens all devices for a port with these names.
-pub(super) fn open(luns: &[LunSpec], allow: &[Allow], (wwpn, wwnn): (Wwn, Wwn)) -> Result<Opened, Trouble> {
+/// Opens all devices for a port with these names; commands to one that is out of reach are held for as long as `hold`. If
+/// it only `checks`, nothing is made.
+pub(super) fn open(
+    luns: &[LunSpec],
+    allow: &[Allow],
+    (wwpn, wwnn): (Wwn, Wwn),
+    (hold, checks): (Duration, bool),
+) -> Result<Opened, Trouble> {
     let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
     let (mut waits, mut lines) = (Vec::new(), Vec::new());
-    for LunSpec { number, device } in luns {
+    for LunSpec { number, device, serial, naa } in luns {
         let seed = wwpn.0.rotate_left(16) ^ u64::from(*number);
-        let opened = device.open(seed).map_err(|e| Trouble::usage(format!("LUN {number}: {e}")))?;
+        let options = LunOptions { seed, hold, checks, serial: serial.clone(), naa: naa.clone() };
+        let opened = device.open(&options).map_err(|e| Trouble::usage(format!("LUN {number}: {e}")))?;
         let geometry = opened.backend.geometry();
         let size = u128::from(geometry.blocks) * u128::from(geometry.block_size);
         let ro = if geometry.read_only { ", read-only" } else { "" };
         lines.push((*number, format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path)));
-        waits.extend(opened.waits);
+        waits.extend(opened.waits.map(|waits| (*number, waits)));
         let kinds = [ProtectionType::Type1, ProtectionType::Type2, ProtectionType::Type3];
-        let added = match kinds.into_iter().find(|kind| kind.code() == opened.protection) {
-            Some(kind) => disks.add_protected(*number, opened.backend, kind),
-            None => disks.add(*number, opened.backend),
-        };
-        added.map_err(|e| Trouble::usage(e.to_string()))?;
+        let protection = kinds.into_iter().find(|kind| kind.code() == opened.protection);
+        let options = UnitOptions { protection, name: Some(opened.name) };
+        disks.add_with(*number, opened.backend, options).map_err(|e| Trouble::usage(e.to_string()))?;
     }
     for Allow { wwpn, luns: seen } in allow {
         if let Some(unknown) = seen.iter().find(|lun| !luns.iter().any(|known| known.number == **lun)) {

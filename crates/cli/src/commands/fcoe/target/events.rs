@@ -1,4 +1,4 @@
-//! Events of a target as they happen: initiators that log in and out.
+//! Events of a target as they happen: initiators that log in and out, devices that are lost and come back.
 
 use crate::commands::fcoe::common::{NO_ADDRESS, over, role};
 use crate::trouble::print;
@@ -9,8 +9,19 @@ use linerate_rt::fc::Watcher;
 
 /// Prints events, and wakes the node when its devices have made progress.
 pub(super) struct Events {
-    pub(super) silent: bool,
-    pub(super) waits: Vec<Waits>,
+    silent: bool,
+    /// Devices that are not memory, with their LUNs.
+    waits: Vec<(u16, Waits)>,
+    /// Time at which they are asked for news again.
+    due: u64,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+impl Events {
+    pub(super) fn new(silent: bool, waits: Vec<(u16, Waits)>) -> Self {
+        Self { silent, waits, due: 0 }
+    }
 }
 
 impl Watcher<Disks> for Events {
@@ -29,16 +40,26 @@ impl Watcher<Disks> for Events {
         }
     }
 
-    fn turn(&mut self, _: u64, _: &mut Node<Disks>) -> bool {
+    fn turn(&mut self, now: u64, _: &mut Node<Disks>) -> bool {
+        if now >= self.due {
+            self.due = now + SECOND;
+            for (lun, waits) in &self.waits {
+                while let Some(news) = waits.news() {
+                    if !self.silent {
+                        print(&format!("LUN {lun}: {news}\n"));
+                    }
+                }
+            }
+        }
         false
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        None
+        (!self.waits.is_empty()).then_some(self.due)
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.waits.iter().for_each(|waits| waits.waits_for(visit));
+        self.waits.iter().for_each(|(_, waits)| waits.waits_for(visit));
     }
 
     fn is_done(&self) -> bool {
