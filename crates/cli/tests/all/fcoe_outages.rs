@@ -1,0 +1,159 @@
+//! Tests of `linerate fcoe` with outages: a back end or a target that is killed and comes back costs time and no I/O.
+#![cfg(target_os = "linux")]
+
+use crate::process::Process;
+use crate::rig;
+use std::process::Command;
+use std::time::Duration;
+
+/// A directory with a disk of zeros.
+fn place(mib: u64) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = dir.path().join("disk");
+    std::fs::File::create(&disk).unwrap().set_len(mib << 20).unwrap();
+    (dir, disk.to_str().unwrap().to_owned())
+}
+
+/// Runs another program to its end.
+fn run(program: &str, arguments: &[&str]) {
+    let output = Command::new("timeout").args(["100", program]).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What a client of our initiator writes while there is no target waits for it: all of it is there in the end.
+#[test]
+fn what_is_written_while_the_target_is_away_is_written_when_it_is_back() {
+    let (dir, disk) = place(16);
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let name = format!("out{}", std::process::id());
+    let ours = |arguments: &[&str], words: &str| Process::linerate(&[&["fcoe"], arguments].concat(), words);
+    let (end, lun) = (format!("cable:{name}{{1"), format!("0=file:{disk}"));
+    let start = || ours(&["target", "-i", &end, "--lun", &lun, "--wait", "sleep"], "LUN 0");
+    let target = start();
+    let nbd = path("nbd");
+    let (far, address) = (format!("cable:{name}}}1"), format!("unix:{nbd}"));
+    let mut initiator = ours(&["initiator", "-i", &far, "--nbd", &address, "--wait", "sleep"], "export");
+    target.kill();
+    initiator.until("session is over");
+    let written: Vec<u8> = (0..4_u32 << 18).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+    std::fs::write(path("image"), &written).unwrap();
+    let uri = format!("nbd+unix:///?socket={nbd}");
+    let mut copy = Command::new("timeout");
+    copy.args(["100", "qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", &path("image"), &uri]);
+    let mut copy = Process::start(copy);
+    assert!(!copy.ends_within(Duration::from_secs(1)), "nobody can have done it");
+    let target = start();
+    let copied = copy.end();
+    assert_eq!(copied.code, Some(0), "{}", copied.said());
+    assert!(std::fs::read(&disk).unwrap()[..written.len()] == written);
+    run("qemu-img", &["compare", "-f", "raw", "-F", "raw", &path("image"), &uri]);
+    initiator.stop();
+    target.stop();
+}
+
+/// Another disk in the place of one that was away gets nothing of what was meant for that.
+#[test]
+fn another_disk_in_its_place_gets_nothing() {
+    let (dir, disk) = place(16);
+    let (other, second) = place(16);
+    let name = format!("oth{}", std::process::id());
+    let ours = |arguments: &[&str], words: &str| Process::linerate(&[&["fcoe"], arguments].concat(), words);
+    let end = format!("cable:{name}{{1");
+    let start =
+        |disk: &str| ours(&["target", "-i", &end, "--lun", &format!("0=file:{disk}"), "--wait", "sleep"], "LUN 0");
+    let target = start(&disk);
+    let nbd = dir.path().join("nbd").to_str().unwrap().to_owned();
+    let (far, address) = (format!("cable:{name}}}1"), format!("unix:{nbd}"));
+    let mut initiator = ours(&["initiator", "-i", &far, "--nbd", &address, "--hold", "5", "--wait", "sleep"], "export");
+    target.kill();
+    initiator.until("session is over");
+    let mut write = Command::new("timeout");
+    write.args(["100", "qemu-io", "-f", "raw", "-c", "write -P 7 0 64k", &format!("nbd+unix:///?socket={nbd}")]);
+    let write = Process::start(write);
+    let target = start(&second);
+    initiator.until("another disk");
+    let written = write.end();
+    assert!(written.said().contains("write failed"), "{}", written.said());
+    assert!(std::fs::read(&second).unwrap().iter().all(|byte| *byte == 0));
+    initiator.stop();
+    target.stop();
+    drop(other);
+}
+
+/// What the kernel's initiator does in the guest: 12 files one after the other, each on the disk before the next; then
+/// the file system is checked, mounted again, and each file is compared with its sum.
+const FILES: &str = "set -e; modprobe ext4; /usr/bin/mke2fs -q -t ext4 $DISK; mount -t ext4 $DISK /mnt; \
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do dd if=/dev/urandom of=/mnt/$i bs=128k count=4 2>/dev/null; sync; \
+    sha256sum /mnt/$i >> /tmp/sums; echo FILE-$i; usleep 300000; done; echo then > /mnt/then; sync; \
+    grep /mnt /proc/mounts; umount /mnt; /usr/bin/e2fsck -fn $DISK; echo 3 > /proc/sys/vm/drop_caches; \
+    mount -t ext4 $DISK /mnt; sha256sum -c /tmp/sums; umount /mnt; echo ALL-DONE";
+
+fn all_is_well(said: &str) {
+    assert!(said.contains("ALL-DONE") && said.matches(": OK").count() == 12, "{said}");
+    for bad in ["I/O error", "Remounting filesystem read-only", "EXT4-fs error"] {
+        assert!(!said.contains(bad), "{said}");
+    }
+}
+
+/// nbdkit is killed under ext4 and is back after 10 s.
+#[test]
+#[ignore = "it takes minutes: ./soak outages"]
+fn a_killed_back_end_leaves_the_kernels_file_system_writable() {
+    if !rig::is_there() {
+        return;
+    }
+    let (dir, disk) = place(64);
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let socket = path("nbd");
+    let serve = || {
+        let _ = std::fs::remove_file(&socket);
+        let mut nbdkit = Command::new("nbdkit");
+        let server = {
+            nbdkit.args(["-f", "--exit-with-parent", "-U", &socket, "file", &disk]);
+            Process::start(nbdkit)
+        };
+        while !std::path::Path::new(&socket).exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server
+    };
+    let server = serve();
+    let port = format!("unix:{}:{},mtu=2500", path("us"), path("vm"));
+    let lun = format!("0=nbd+unix:///?socket={socket}");
+    let node = ["fcoe", "target", "-i", &port, "--mac", "02:00:00:fc:00:02", "--lun", &lun];
+    let mut target = Process::linerate(&node, "LUN 0");
+    let mut machine = rig::initiator(&format!("{}:{}", path("vm"), path("us")), &["--cmd", FILES]);
+    machine.until("FILE-3");
+    server.kill();
+    target.until("LUN 0: the server is lost; commands wait for it for up to 20 s");
+    std::thread::sleep(Duration::from_secs(10));
+    let server = serve();
+    target.until("LUN 0: the server is back after 1");
+    all_is_well(&machine.done());
+    target.stop();
+    server.kill();
+}
+
+/// The target itself is killed under ext4 and is back after 20 s.
+#[test]
+#[ignore = "it takes minutes: ./soak outages"]
+fn a_killed_target_leaves_the_kernels_file_system_writable() {
+    if !rig::is_there() {
+        return;
+    }
+    let (dir, disk) = place(64);
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let port = format!("unix:{}:{},mtu=2500", path("us"), path("vm"));
+    let lun = format!("0=file:{disk}");
+    // Not by `timeout`, which would be killed in its place.
+    let start =
+        || Process::linerate(&["fcoe", "target", "-i", &port, "--mac", "02:00:00:fc:00:02", "--lun", &lun], "LUN 0");
+    let target = start();
+    let mut machine = rig::initiator(&format!("{}:{}", path("vm"), path("us")), &["--cmd", FILES]);
+    machine.until("FILE-3");
+    target.kill();
+    std::thread::sleep(Duration::from_secs(20));
+    let target = start();
+    all_is_well(&machine.done());
+    target.stop();
+}
