@@ -118,6 +118,24 @@ impl Disks {
                 self.scratch.extend(self.units[index].capacity().bytes_16());
                 allocation
             }
+            Cdb::GetLbaStatus { lba, allocation } => {
+                self.ready(index)?;
+                let unit = &self.units[index];
+                unit.has(lba, 1)?;
+                // SBC-3, clause 5.4.2: one descriptor for all blocks from there on. State 0 is "mapped or unknown": back
+                // ends do not tell.
+                let left = u32::try_from(unit.geometry.blocks - lba).unwrap_or(u32::MAX);
+                self.scratch.extend(20_u32.to_be_bytes());
+                self.scratch.extend([0; 4]);
+                self.scratch.extend(lba.to_be_bytes());
+                self.scratch.extend(left.to_be_bytes());
+                self.scratch.extend([0; 4]);
+                allocation
+            }
+            Cdb::ReportTargetPortGroups { format, allocation } => {
+                inquiry::port_groups(format, &mut self.scratch)?;
+                allocation
+            }
             Cdb::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation } => {
                 opcodes::report(&self.units[index], timeouts, options, opcode, action, &mut self.scratch)?;
                 allocation

@@ -6,7 +6,8 @@ use super::unit::{MAX_COMPARE, MAX_RANGES, MAX_SPAN, MAX_TRANSFER, Unit};
 use crate::ProtectionType;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{
-    BlockCharacteristics, BlockLimits, BlockProvisioning, Designator, ExtendedInquiry, Inquiry, Qualifier, VpdPage, vpd,
+    BlockCharacteristics, BlockLimits, BlockProvisioning, Designator, ExtendedInquiry, Inquiry, Qualifier, VpdPage,
+    put_list_len, vpd,
 };
 
 const VENDOR: &[u8; 8] = b"LINERATE";
@@ -40,7 +41,8 @@ pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response>
 pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let Some(page) = page else {
         let disk = standard(Qualifier::CONNECTED, DISK, unit.geometry.product);
-        to.extend(Inquiry { protect: unit.protection.is_some(), ..disk }.bytes());
+        // One group, whose state never changes (SPC-4, clause 5.15.2).
+        to.extend(Inquiry { protect: unit.protection.is_some(), port_groups: 1, ..disk }.bytes());
         return Ok(());
     };
     let body: &dyn Fn(&mut Vec<u8>) = match page {
@@ -67,6 +69,7 @@ fn standard(qualifier: Qualifier, device_type: u8, product: &str) -> Inquiry {
         version: 6,
         hierarchical: true,
         protect: false,
+        port_groups: 0,
         multi_port: false,
         queues: true,
         vendor: *VENDOR,
@@ -94,7 +97,28 @@ fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
     Designator { protocol: Some(0), ..Designator::naa(1, &port) }.put(to);
     let relative = Designator { code_set: 1, kind: 4, association: 1, protocol: Some(0), identifier: &[0, 0, 0, 1] };
     relative.put(to);
+    Designator { kind: 5, identifier: &[0, 0, 0, GROUP], ..relative }.put(to);
     Designator { protocol: Some(0), ..Designator::naa(2, &node) }.put(to);
+}
+
+/// Identifier of the one target port group.
+const GROUP: u8 = 1;
+
+/// Data of REPORT TARGET PORT GROUPS (SPC-4, clause 6.37): one group of one port, active and optimized.
+pub(super) fn port_groups(format: u8, to: &mut Vec<u8>) -> Result<(), Response> {
+    let at = to.len();
+    to.extend([0; 4]);
+    match format {
+        0 => {}
+        // The extended header: no implicit transition takes time.
+        1 => to.extend([1 << 4, 0, 0, 0]),
+        _ => return Err(Response::invalid_field(1, Some(7))),
+    }
+    // State 0; T_SUP and the rest of the states are not supported but AO_SUP; changed by no command; one port, the first.
+    to.extend([0, 1, 0, GROUP, 0, 0, 0, 1]);
+    to.extend([0, 0, 0, 1]);
+    put_list_len(to, at, at + 4);
+    Ok(())
 }
 
 /// The name in a format that a designator may have (SPC-4, clause 7.8.5.6): Fibre Channel's names of nodes are often of NAA
@@ -135,7 +159,7 @@ fn limits(unit: &Unit) -> BlockLimits {
         transfer: unit.blocks_in(MAX_TRANSFER),
         optimal: unit.blocks_in(1 << 20),
         prefetch: 0,
-        unmap_blocks: if discards { unit.blocks_in(MAX_SPAN) } else { 0 },
+        unmap_blocks: if discards { unit.unmap_blocks() } else { 0 },
         unmap_ranges: if discards { u32::from(MAX_RANGES) } else { 0 },
         unmap_granularity: u32::from(physical),
         unmap_alignment: None,

@@ -53,6 +53,7 @@ impl Disks {
                 geometry: &unit.geometry,
                 protection: unit.protection.as_ref(),
                 pool: &mut self.pool,
+                unmap_blocks: unit.unmap_blocks(),
                 wanted: slot.wanted,
             };
             match slot.work.next(&mut tools, outcome) {

@@ -46,6 +46,8 @@ pub(super) struct Tools<'a> {
     /// Protection of the back end's blocks: if set, blocks in its buffers have protection information behind them.
     pub(super) protection: Option<&'a Protection>,
     pub(super) pool: &'a mut Pool,
+    /// Most blocks covered by one UNMAP.
+    pub(super) unmap_blocks: u32,
     /// Bytes of data that the command wanted to move.
     pub(super) wanted: u64,
 }

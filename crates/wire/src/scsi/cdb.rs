@@ -204,6 +204,20 @@ pub enum Cdb {
         /// Allocation length in bytes.
         allocation: u32,
     },
+    /// GET LBA STATUS (SBC-3, clause 5.4).
+    GetLbaStatus {
+        /// The first logical block.
+        lba: u64,
+        /// Allocation length in bytes.
+        allocation: u32,
+    },
+    /// REPORT TARGET PORT GROUPS (SPC-4, clause 6.37).
+    ReportTargetPortGroups {
+        /// PARAMETER DATA FORMAT: 0 for a header of the length only, 1 for the extended one.
+        format: u8,
+        /// Allocation length in bytes.
+        allocation: u32,
+    },
     /// READ (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 bytes).
     Read(Transfer),
     /// WRITE (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 bytes).
@@ -337,6 +351,7 @@ impl Cdb {
             | Self::TestUnitReady
             | Self::ReadCapacity10
             | Self::ReadCapacity16 { .. }
+            | Self::ReportTargetPortGroups { .. }
             | Self::PersistentReserveIn { .. }
             // PERSISTENT RESERVE OUT has rules of its own.
             | Self::PersistentReserveOut { .. }
@@ -344,6 +359,7 @@ impl Cdb {
             Self::Read(_)
             | Self::Verify { .. }
             | Self::PreFetch { .. }
+            | Self::GetLbaStatus { .. }
             | Self::ReportSupportedOperationCodes { .. } => Access::Reads,
             Self::Write(_)
             | Self::WriteAndVerify { .. }

@@ -95,10 +95,14 @@ pub const FORMS: &[CdbForm] = &[
     form("SYNCHRONIZE CACHE (16)", &[SYNCHRONIZE_CACHE_16, 2, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
     form("WRITE SAME (16)", &[WRITE_SAME_16, 0xff, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
     action("READ CAPACITY (16)", 0x10, &[SERVICE_ACTION_IN_16, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, A, A, A, A, 0, C]),
+    action("GET LBA STATUS", 0x12, &[SERVICE_ACTION_IN_16, 0x12, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
     form("REPORT LUNS", &[REPORT_LUNS, 0, A, 0, 0, 0, A, A, A, A, 0, C]),
     action("REPORT SUPPORTED OPERATION CODES", 0x0c, &[MAINTENANCE_IN, 0x0c, 0x87, A, A, A, A, A, A, A, 0, C]),
+    action("REPORT TARGET PORT GROUPS", 0x0a, &[MAINTENANCE_IN, 0xea, 0, 0, 0, 0, A, A, A, A, 0, C]),
     form("READ (12)", &[READ_12, T, A, A, A, A, A, A, A, A, 0, C]),
     form("WRITE (12)", &[WRITE_12, T, A, A, A, A, A, A, A, A, 0, C]),
+    form("WRITE AND VERIFY (12)", &[WRITE_AND_VERIFY_12, V, A, A, A, A, A, A, A, A, 0, C]),
+    form("VERIFY (12)", &[VERIFY_12, V, A, A, A, A, A, A, A, A, 0, C]),
 ];
 
 /// A command of 32 bytes: CONTROL comes second, the service action in bytes 8 and 9.
@@ -199,14 +203,18 @@ pub mod opcode {
     pub const SYNCHRONIZE_CACHE_16: u8 = 0x91;
     /// WRITE SAME (16).
     pub const WRITE_SAME_16: u8 = 0x93;
-    /// SERVICE ACTION IN (16), of which READ CAPACITY (16) is action 0x10.
+    /// SERVICE ACTION IN (16), of which READ CAPACITY (16) is action 0x10 and GET LBA STATUS action 0x12.
     pub const SERVICE_ACTION_IN_16: u8 = 0x9e;
     /// REPORT LUNS.
     pub const REPORT_LUNS: u8 = 0xa0;
-    /// MAINTENANCE IN, of which REPORT SUPPORTED OPERATION CODES is action 0x0c.
+    /// MAINTENANCE IN, of which REPORT TARGET PORT GROUPS is action 0x0a and REPORT SUPPORTED OPERATION CODES action 0x0c.
     pub const MAINTENANCE_IN: u8 = 0xa3;
     /// READ (12).
     pub const READ_12: u8 = 0xa8;
     /// WRITE (12).
     pub const WRITE_12: u8 = 0xaa;
+    /// WRITE AND VERIFY (12).
+    pub const WRITE_AND_VERIFY_12: u8 = 0xae;
+    /// VERIFY (12).
+    pub const VERIFY_12: u8 = 0xaf;
 }

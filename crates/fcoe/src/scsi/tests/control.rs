@@ -37,10 +37,11 @@ fn vital_product_data_tells_what_the_back_end_is() {
     assert_eq!(all[0].identifier, b"LINERATEslow            0000000000000009");
     assert_eq!((all[1].kind, all[1].identifier), (3, &[0x30, 0, 0, 0, 0, 0, 0, 9][..]));
     assert_eq!((all[2].association, all[2].identifier), (1, &CONFIG.wwpn.0.to_be_bytes()[..]));
-    assert_eq!((all[4].association, all[4].identifier), (2, &[0x30, 0, 2, 0, 0, 0, 0, 0xff][..]), "no NAA 1");
+    assert_eq!((all[4].kind, all[4].identifier), (5, &[0, 0, 0, 1][..]), "the port's group");
+    assert_eq!((all[5].association, all[5].identifier), (2, &[0x30, 0, 2, 0, 0, 0, 0, 0xff][..]), "no NAA 1");
     let limits = BlockLimits::parse(&page(&mut bench, VpdPage::LIMITS)[4..]).unwrap();
     assert_eq!((limits.granularity, limits.transfer, limits.write_same), (8, 16384, 131072));
-    assert_eq!((limits.unmap_blocks, limits.unmap_ranges, limits.unmap_granularity), (131072, 256, 8));
+    assert_eq!((limits.unmap_blocks, limits.unmap_ranges, limits.unmap_granularity), (1 << 21, 256, 8));
     let extended = ExtendedInquiry::parse(&page(&mut bench, VpdPage::EXTENDED)[4..]).unwrap();
     assert!(extended.volatile && extended.attributes && extended.nexus_attentions && !extended.guard);
     assert_eq!((limits.compare_and_write, limits.write_same_non_zero), (255, true));
@@ -359,4 +360,26 @@ fn a_unit_attention_is_told_once_and_not_by_commands_that_ask_what_the_unit_is()
     assert_eq!((sense[2], sense[12], sense[13]), (6, 0x29, 0), "REQUEST SENSE tells it as data");
     bench.send(&Cdb::TestUnitReady, &[]).good();
     bench.by(BOB, &Cdb::TestUnitReady, &[]).good();
+}
+
+#[test]
+fn the_one_port_group_is_active_and_the_blocks_are_there() {
+    // SPC-4, clause 6.37: groups, with either header.
+    let mut bench = Bench::ram();
+    let group = [0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
+    let ask = |format| Cdb::ReportTargetPortGroups { format, allocation: 64 };
+    assert_eq!(bench.send(&ask(0), &[]).good(), [&[0, 0, 0, 12][..], &group].concat());
+    assert_eq!(bench.send(&ask(1), &[]).good(), [&[0, 0, 0, 16, 0x10, 0, 0, 0][..], &group].concat());
+    assert_eq!(bench.send(&ask(2), &[]).why(), (5, asc::FIELD_IN_CDB));
+    let standard = Inquiry::parse(&bench.send(&Cdb::Inquiry { page: None, allocation: 96 }, &[]).good()).unwrap();
+    assert_eq!(standard.port_groups, 1, "changed by no command");
+    // SBC-3, clause 5.4: one descriptor to the end.
+    let blocks = Capacity::parse_10(&bench.send(&Cdb::ReadCapacity10, &[]).good()).unwrap().unwrap().last + 1;
+    let status = |bench: &mut Bench, lba| bench.send(&Cdb::GetLbaStatus { lba, allocation: 64 }, &[]);
+    let left = u32::try_from(blocks - 3).unwrap().to_be_bytes();
+    let wanted = [&[0, 0, 0, 20, 0, 0, 0, 0][..], &3_u64.to_be_bytes(), &left, &[0; 4]].concat();
+    assert_eq!(status(&mut bench, 3).good(), wanted);
+    assert_eq!(status(&mut bench, blocks).why(), (5, asc::LBA_OUT_OF_RANGE));
+    let mut large = Bench::new(Null::new(1 << 50, 512, 1).unwrap());
+    assert_eq!(status(&mut large, 0).good()[16..20], [0xff; 4]);
 }

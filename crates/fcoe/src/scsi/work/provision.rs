@@ -4,7 +4,7 @@ use super::{Guarded, Next, Outcome, Tools};
 use crate::ProtectionTuple;
 use crate::scsi::Response;
 use crate::scsi::response::failure;
-use crate::scsi::unit::{MAX_RANGES, MAX_SPAN};
+use crate::scsi::unit::MAX_RANGES;
 use linerate_block::{BackendError, Buffer, Operation};
 use linerate_wire::scsi::{Sense, asc, parse_unmap};
 
@@ -176,7 +176,7 @@ impl Unmap {
                 if i >= MAX_RANGES {
                     return Err(Response::check(&Sense::invalid_parameter(2, None)));
                 }
-                if all > u64::from(MAX_SPAN) / tools.block() {
+                if all > tools.unmap_blocks.into() {
                     return Err(Response::check(&Sense::invalid_parameter(8 + 16 * i + 8, None)));
                 }
             }

@@ -86,10 +86,19 @@ impl Cdb {
             },
             READ_CAPACITY_10 => Self::ReadCapacity10,
             SERVICE_ACTION_IN_16 if action == 0x10 => Self::ReadCapacity16 { allocation: u32_at(cdb, sixteen::LENGTH) },
-            WRITE_AND_VERIFY_10 | WRITE_AND_VERIFY_16 => {
+            SERVICE_ACTION_IN_16 if action == 0x12 => Self::GetLbaStatus {
+                lba: u64::from_be_bytes(array_at(cdb, sixteen::LBA)),
+                allocation: u32_at(cdb, sixteen::LENGTH),
+            },
+            MAINTENANCE_IN if action == 0x0a => {
+                Self::ReportTargetPortGroups { format: cdb[at::OPTIONS] >> 5, allocation: u32_at(cdb, twelve::LENGTH) }
+            }
+            WRITE_AND_VERIFY_10 | WRITE_AND_VERIFY_12 | WRITE_AND_VERIFY_16 => {
                 Self::WriteAndVerify { transfer: verify(opcode, cdb), compare: cdb[at::OPTIONS] >> 1 & 3 }
             }
-            VERIFY_10 | VERIFY_16 => Self::Verify { transfer: verify(opcode, cdb), compare: cdb[at::OPTIONS] >> 1 & 3 },
+            VERIFY_10 | VERIFY_12 | VERIFY_16 => {
+                Self::Verify { transfer: verify(opcode, cdb), compare: cdb[at::OPTIONS] >> 1 & 3 }
+            }
             PRE_FETCH_10 | PRE_FETCH_16 => {
                 let Transfer { width, lba, blocks, .. } = transfer(opcode, cdb);
                 Self::PreFetch { width, immediate: cdb[at::OPTIONS] & 2 != 0, lba, blocks }
@@ -268,6 +277,17 @@ impl Cdb {
                 put(&mut to, sixteen::LENGTH, &allocation.to_be_bytes());
                 SERVICE_ACTION_IN_16
             }
+            Self::GetLbaStatus { lba, allocation } => {
+                to[at::OPTIONS] = 0x12;
+                put(&mut to, sixteen::LBA, &lba.to_be_bytes());
+                put(&mut to, sixteen::LENGTH, &allocation.to_be_bytes());
+                SERVICE_ACTION_IN_16
+            }
+            Self::ReportTargetPortGroups { format, allocation } => {
+                to[at::OPTIONS] = format << 5 | 0x0a;
+                put(&mut to, twelve::LENGTH, &allocation.to_be_bytes());
+                MAINTENANCE_IN
+            }
             Self::Read(transfer) => {
                 put_transfer(&mut to, &transfer, [Some(READ_6), Some(READ_10), Some(READ_12), Some(READ_16)], 9, 0)?
             }
@@ -279,11 +299,12 @@ impl Cdb {
                 0,
             )?,
             Self::WriteAndVerify { transfer, compare } => {
-                let opcodes = [None, Some(WRITE_AND_VERIFY_10), None, Some(WRITE_AND_VERIFY_16)];
+                let opcodes = [None, Some(WRITE_AND_VERIFY_10), Some(WRITE_AND_VERIFY_12), Some(WRITE_AND_VERIFY_16)];
                 put_verify(&mut to, &transfer, opcodes, 12, compare)?
             }
             Self::Verify { transfer, compare } => {
-                put_verify(&mut to, &transfer, [None, Some(VERIFY_10), None, Some(VERIFY_16)], 10, compare)?
+                let opcodes = [None, Some(VERIFY_10), Some(VERIFY_12), Some(VERIFY_16)];
+                put_verify(&mut to, &transfer, opcodes, 10, compare)?
             }
             Self::PreFetch { width, immediate, lba, blocks } => {
                 let opcodes = [None, Some(PRE_FETCH_10), None, Some(PRE_FETCH_16)];

@@ -137,7 +137,7 @@ fn values_that_do_not_fit_a_form_are_refused() {
         Cdb::Read(Transfer { fua: true, ..six }),
         Cdb::Read(Transfer { width: Width::Ten, ..Transfer::new(1 << 32, 1) }),
         Cdb::Read(Transfer { width: Width::Ten, ..Transfer::new(0, 65536) }),
-        Cdb::Verify { transfer: Transfer { width: Width::Twelve, ..six }, compare: 0 },
+        Cdb::Verify { transfer: Transfer { width: Width::Six, ..six }, compare: 0 },
         Cdb::Verify { transfer: Transfer { fua: true, width: Width::Ten, ..six }, compare: 0 },
         Cdb::PreFetch { width: Width::ThirtyTwo(ProtectionTags::default()), immediate: false, lba: 0, blocks: 0 },
         Cdb::WriteSame { width: Width::Ten, lba: 0, blocks: 0, protect: 0, anchor: false, unmap: false, no_data: true },
