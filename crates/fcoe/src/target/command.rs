@@ -1,5 +1,6 @@
 //! FCP_CMND, and the steps of the device server for it.
 
+use super::early::Early;
 use super::exchange::{Answering, ExchangeIndex, Place, Receiving, Said, State, Which};
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step, Task, TaskAttribute};
@@ -173,9 +174,18 @@ impl<S: DeviceServer> Target<S> {
             if len > 0 {
                 exchange.deadline = now.saturating_add(self.config.patience);
                 let burst_end = len.min(self.config.burst);
-                let receiving =
-                    Receiving { into, len, received: 0, burst_end, asked: false, sequence: None, polled: 0 };
-                exchange.state = State::Receiving(receiving);
+                exchange.state = State::Receiving(Receiving {
+                    into,
+                    len,
+                    received: 0,
+                    burst_end,
+                    asked: false,
+                    sequence: None,
+                    size: 0,
+                    before: None,
+                    early: Early::default(),
+                    polled: 0,
+                });
                 return self.table.append(Which::Ready, place);
             }
             exchange.state = State::Working;

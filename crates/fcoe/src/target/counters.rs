@@ -14,7 +14,7 @@ pub enum TargetDrop {
     Unexpected,
     /// FCP_CMND of a peer that is no initiator.
     NotInitiator,
-    /// Duplicate FCP_CMND.
+    /// Duplicate FCP_CMND, or data that has come before.
     Duplicate,
     /// FCP_CMND with the OX_ID of an exchange that is open, or was aborted: one of them is late.
     Late,
@@ -26,9 +26,9 @@ pub enum TargetDrop {
     NoOffset,
     /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
     OutOfSequence,
-    /// Data that begins before the next expected byte.
+    /// Data that begins before the next expected byte, and ends after it.
     Overlap,
-    /// Data that begins after the next expected byte: a frame is missing.
+    /// Data that begins after the next expected byte, and is not certain to belong there, or too far ahead.
     Gap,
     /// Data beyond the requested range.
     Beyond,
@@ -98,6 +98,8 @@ pub struct TargetCounters {
     pub bytes_sent: u64,
     /// Bytes of data out that were stored.
     pub bytes_received: u64,
+    /// Frames of data out that were stored although one before them was missing.
+    pub early: u64,
     /// FCP_XFER_RDY frames sent.
     pub transfer_readies: u64,
     /// Commands answered with TASK SET FULL or BUSY.

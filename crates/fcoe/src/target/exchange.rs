@@ -1,5 +1,6 @@
 //! An FCP exchange from its responder's side.
 
+use super::early::Early;
 use crate::indexed::table_index;
 use crate::{Lun, PeerId, Response};
 use linerate_block::{Buffer, Tag};
@@ -112,6 +113,12 @@ pub(super) struct Receiving {
     pub(super) asked: bool,
     /// SEQ_ID of the sequence that carries the burst, once it has begun, and the next SEQ_CNT in it.
     pub(super) sequence: Option<(u8, u16)>,
+    /// Bytes in the last frame of that sequence that came in its turn.
+    pub(super) size: u32,
+    /// SEQ_ID of the sequence before, whose late frames must not be taken for those of this one.
+    pub(super) before: Option<u8>,
+    /// Frames of the burst that are stored although one before them is missing.
+    pub(super) early: Early,
     /// Time at which the initiator was last polled with REC about the exchange.
     pub(super) polled: u64,
 }

@@ -5,6 +5,7 @@
 
 mod command;
 mod counters;
+mod early;
 mod exchange;
 mod rec;
 mod receive;

@@ -1,14 +1,16 @@
 //! FCP_DATA from the initiator: each byte goes from the frame to the device server's memory or buffer, or is dropped.
 
+use super::early::Early;
 use super::exchange::{ExchangeIndex, Place, Receiving, State, Which};
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Peer};
+use linerate_block::Tag;
 use linerate_wire::{FcoeFrame, RxId, Sof, f_ctl};
 
 impl<S: DeviceServer> Target<S> {
-    /// Processes a frame of data out (FCP-4, clause 9.4). It is accepted only when it is the next one of the requested
-    /// burst: then its bytes are stored. After a missing frame none is accepted, the command does not complete, and the
-    /// initiator finds that out (FCP-4, clause 12.4: REC, then SRR or ABTS).
+    /// Processes a frame of data out (FCP-4, clause 9.4). The next one of the requested burst is stored; one that comes
+    /// early is, too, if it is certain where it belongs (see `early`). A missing frame keeps the command from completing,
+    /// and the initiator finds that out (FCP-4, clause 12.4: REC, then SRR or ABTS).
     pub(super) fn data(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
         // FCP_XFER_RDY has given our RX_ID: without it, or with another, the data belongs to another exchange.
@@ -17,40 +19,45 @@ impl<S: DeviceServer> Target<S> {
         let place = place.ok_or(TargetDrop::UnknownExchange)?;
         let exchange = self.table.at_mut(place);
         let State::Receiving(receiving) = &mut exchange.state else { return Err(TargetDrop::UnaskedData) };
-        let end = receiving.next(frame)?;
-        match &mut receiving.into {
-            Place::Buffer(buffer) => {
-                let bytes = buffer.bytes_mut().get_mut(receiving.received as usize..end as usize);
-                bytes.ok_or(TargetDrop::Beyond)?.copy_from_slice(payload);
-            }
-            Place::Memory(offset) => {
-                let offset = offset.saturating_add(u64::from(receiving.received));
-                match self.device.memory(place.tag()) {
-                    Some(memory) => memory.write(offset, payload),
-                    None => {
-                        self.device.abort(place.tag(), None);
-                        self.fail(place);
-                        return Ok(());
-                    }
-                }
-            }
-            Place::Nowhere => {}
+        let end = match receiving.next(frame) {
+            Ok(end) => end,
+            Err(reason) => return self.not_next(peer, place, frame, reason),
+        };
+        if !receiving.into.store(&mut self.device, place.tag(), receiving.received, payload)? {
+            self.without_memory(place);
+            return Ok(());
         }
+        receiving.size = end - receiving.received;
         receiving.received = end;
         receiving.sequence = Some((header.seq_id, header.seq_cnt.wrapping_add(1)));
+        if !receiving.early.is_empty() {
+            receiving.catch_up(frame);
+        }
+        let end = receiving.received;
         exchange.moved = exchange.moved.max(end);
         exchange.deadline = now.saturating_add(self.config.patience);
         let (all, burst) = (end == receiving.len, end == receiving.burst_end);
-        self.counters.bytes_received += payload.len() as u64;
-        if let Some(known) = self.peer_mut(peer.id) {
-            known.bytes_received += payload.len() as u64;
-        }
+        self.count_received(peer, payload);
         if all {
             self.received(now, place);
         } else if burst {
             self.next_burst(place);
         }
         Ok(())
+    }
+
+    pub(super) fn count_received(&mut self, peer: &Peer, payload: &[u8]) {
+        self.counters.bytes_received += payload.len() as u64;
+        if let Some(known) = self.peer_mut(peer.id) {
+            known.bytes_received += payload.len() as u64;
+        }
+    }
+
+    /// Ends a command whose memory the device server does not have any more.
+    #[cold]
+    pub(super) fn without_memory(&mut self, place: ExchangeIndex) {
+        self.device.abort(place.tag(), None);
+        self.fail(place);
     }
 
     fn received(&mut self, now: u64, place: ExchangeIndex) {
@@ -71,12 +78,46 @@ impl<S: DeviceServer> Target<S> {
     }
 }
 
+impl Place {
+    /// Stores a frame's payload at this offset in a command's data. False when the unit's memory is gone.
+    #[inline]
+    pub(super) fn store<S: DeviceServer>(
+        &mut self,
+        device: &mut S,
+        tag: Tag,
+        offset: u32,
+        payload: &[u8],
+    ) -> Result<bool, TargetDrop> {
+        match self {
+            Self::Buffer(buffer) => {
+                let bytes =
+                    buffer.bytes_mut().get_mut(offset as usize..).and_then(|rest| rest.get_mut(..payload.len()));
+                bytes.ok_or(TargetDrop::Beyond)?.copy_from_slice(payload);
+            }
+            Self::Memory(start) => match device.memory(tag) {
+                Some(memory) => memory.write(start.saturating_add(u64::from(offset)), payload),
+                None => return Ok(false),
+            },
+            Self::Nowhere => {}
+        }
+        Ok(true)
+    }
+}
+
 impl Receiving {
     /// Prepares to ask for a burst from this byte on.
     pub(super) fn ask(&mut self, from: u32, burst: u32) {
         self.received = from;
         self.burst_end = from.saturating_add(burst).min(self.len);
-        (self.asked, self.sequence) = (false, None);
+        self.asked = false;
+        self.begin();
+    }
+
+    /// Prepares for the sequence that answers FCP_XFER_RDY.
+    pub(super) fn begin(&mut self) {
+        let seq_id = self.sequence.take().map(|(seq_id, _)| seq_id);
+        self.before = seq_id.or(self.early.seq_id()).or(self.before);
+        self.early = Early::default();
     }
 
     /// End of the data in this frame, if it is the next one.

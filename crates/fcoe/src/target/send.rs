@@ -187,7 +187,7 @@ impl<S: DeviceServer> Target<S> {
         if !send_frame(peer, FcHeader { f_ctl, seq_id, ..base }, &ready.bytes(), out) {
             return Turn::Blocked { sent: false };
         }
-        (receiving.asked, receiving.sequence) = (true, None);
+        receiving.asked = true;
         exchange.seq_id = seq_id;
         exchange.deadline = now.saturating_add(self.config.patience);
         self.counters.transfer_readies += 1;

@@ -180,7 +180,7 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
         (wrong(first, Sof::I3, Eof::A, 2048), TargetDrop::Void),
     ];
     let bad_next = [
-        (wrong(first, Sof::I3, Eof::N, 2048), TargetDrop::Overlap),
+        (wrong(first, Sof::I3, Eof::N, 2048), TargetDrop::Duplicate),
         (wrong(FcHeader { parameter: 2044, ..last }, Sof::N3, Eof::T, 2052), TargetDrop::Overlap),
         (wrong(FcHeader { parameter: 2052, ..last }, Sof::N3, Eof::T, 2044), TargetDrop::Gap),
         (wrong(last, Sof::I3, Eof::T, 2048), TargetDrop::OutOfSequence),

@@ -3,6 +3,7 @@
 pub(crate) mod capture;
 mod chance;
 mod data;
+mod early;
 mod golden;
 mod late;
 mod mock;

@@ -76,6 +76,7 @@ pub(super) fn figures(node: &Node) -> Vec<(String, u64)> {
                 ("commands", counters.commands),
                 ("bytes_sent", counters.bytes_sent),
                 ("bytes_received", counters.bytes_received),
+                ("frames_early", counters.early),
                 ("exchanges_aborted", counters.aborted),
                 ("exchanges_expired", counters.expired),
             ]
