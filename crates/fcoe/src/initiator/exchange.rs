@@ -270,16 +270,32 @@ impl Continuity {
             }
         }
         // Another sequence, perhaps with the same SEQ_ID. Its first frame shows where it begins; without that, only the
-        // exchange's first sequence is known to begin at offset zero.
-        let begins = sof == Sof::I3;
-        let first = !self.open && !last && u64::from(offset) == u64::from(header.seq_cnt) * u64::from(len);
-        if begins || first {
+        // first sequence of the exchange, or after SRR, is known to begin at an offset, with SEQ_CNT zero.
+        let size = if sof == Sof::I3 { len } else { self.size_of_first(header, len) };
+        if size > 0 {
             self.open = true;
             self.seq_id = header.seq_id;
-            self.size = len;
+            self.size = size;
             self.expect(header, offset, len);
         }
-        begins || first
+        size > 0
+    }
+
+    /// Bytes of full frames of the first sequence, according to a frame that has overtaken its first one; zero when the
+    /// frame is not of that sequence.
+    fn size_of_first(&self, header: &FcHeader, len: u32) -> u32 {
+        let count = u32::from(header.seq_cnt);
+        let Some(ahead) = header.parameter.checked_sub(self.offset).filter(|_| !self.open) else { return 0 };
+        // The last frame may be shorter than the others.
+        let last = header.has(f_ctl::END_SEQUENCE);
+        let size = if last { ahead.checked_div(count).unwrap_or(0) } else { len };
+        let fits = u64::from(size) * u64::from(count) == u64::from(ahead) && len <= size;
+        if fits { size } else { 0 }
+    }
+
+    /// Expects a sequence that begins at this offset.
+    pub(super) fn begin(&mut self, offset: u32) {
+        *self = Self { offset, ..Self::default() };
     }
 
     /// Sets the position expected after this frame. Nothing follows the last one, which may be shorter: other frames

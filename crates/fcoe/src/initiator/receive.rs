@@ -93,6 +93,17 @@ impl Initiator {
             self.count(peer.id).beyond += 1;
             return;
         };
+        let retransmission = exchange.retransmission;
+        if exchange.phase == Phase::Requesting
+            && exchange.wants & want::SRR == 0
+            && (retransmission.r_ctl, retransmission.offset) == (r_ctl::DATA_DESCRIPTOR, ready.offset)
+        {
+            // What SRR has asked for has overtaken the reply to it.
+            self.services.release(exchange.service);
+            exchange.service = OxId::UNASSIGNED;
+            exchange.phase = Phase::Running;
+            exchange.ranges.truncate(ready.offset);
+        }
         match exchange.ranges.insert(ready.offset, end) {
             Piece::New => {}
             Piece::Known | Piece::Overlap => {

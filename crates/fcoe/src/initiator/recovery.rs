@@ -185,6 +185,11 @@ impl Initiator {
         exchange.phase = Phase::Requesting;
         exchange.retransmission = super::exchange::Retransmission { offset, r_ctl };
         exchange.held = None;
+        if r_ctl == r_ctl::DATA {
+            // What comes from now on counts: data that is sent again may overtake the reply.
+            exchange.ranges.truncate(offset);
+            exchange.continuity.begin(offset);
+        }
         exchange.wants |= want::SRR;
         exchange.asked = self.now;
         self.queue(at);
@@ -410,7 +415,7 @@ impl Initiator {
             Ok(FcpSrrReply::Accept) => {
                 exchange.phase = Phase::Running;
                 exchange.progress = self.now;
-                if exchange.retransmission.r_ctl != r_ctl::STATUS {
+                if exchange.retransmission.r_ctl == r_ctl::DATA_DESCRIPTOR {
                     exchange.ranges.truncate(exchange.retransmission.offset);
                 }
             }

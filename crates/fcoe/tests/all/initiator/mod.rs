@@ -2,6 +2,7 @@
 
 mod belief;
 mod command;
+mod early;
 mod golden;
 mod loss;
 mod model;
