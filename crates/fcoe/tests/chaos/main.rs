@@ -76,6 +76,25 @@ fn no_schedule_of_faults_makes_a_wrong_byte_or_leaves_anything_behind() {
     sum.assert_all_happened();
 }
 
+/// What comes twice, or is overtaken within a tenth of a millisecond, is not lost: nothing is sent again. Commands fail only
+/// on a medium that takes longer than they may.
+#[test]
+fn frames_that_overtake_each_other_cost_no_recovery() {
+    let mut sum = Tally::default();
+    for seed in 0..number("LINERATE_SCHEDULES").unwrap_or(100) {
+        let _seed = Seed(seed);
+        let world = World::that_reorders(seed);
+        let initiators = world.initiators();
+        let tally = world.run();
+        // A login that comes twice ends the session that it has begun, and what was sent in it is lost.
+        assert!(tally.recovered == 0 || tally.logins > initiators, "{tally}");
+        sum.add(&tally);
+    }
+    eprintln!("{sum}");
+    let [_, doubled, late, _] = sum.faults;
+    assert!(sum.early > 100 && doubled > 100 && late > 100, "{sum}");
+}
+
 #[test]
 fn a_schedule_happens_again_from_its_seed() {
     assert_eq!(run(1), run(1));

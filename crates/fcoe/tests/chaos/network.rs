@@ -8,6 +8,10 @@ const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
 /// Longest delay of a frame: less than a restarting station needs to log in, as FC-FS-3 requires of R_A_TOV.
 pub(crate) const LONGEST: u64 = 800 * MILLISECOND;
+/// Time that a frame takes.
+const USUAL: u64 = 20 * MICROSECOND;
+/// What a late frame takes in addition, at most.
+const DELAYS: [u64; 4] = [10 * MICROSECOND, 100 * MICROSECOND, 20 * MILLISECOND, LONGEST - USUAL];
 
 /// Output of a node, as long as there is room: whole Ethernet frames, without a valid CRC.
 #[derive(Debug, Default)]
@@ -78,6 +82,8 @@ pub(crate) struct Network {
     pub(crate) doubled: u64,
     pub(crate) late: u64,
     pub(crate) corrupt: u64,
+    /// Longest delays of late frames.
+    delays: &'static [u64],
     pub(crate) counts: [u64; 4],
 }
 
@@ -85,7 +91,13 @@ impl Network {
     pub(crate) fn new(chance: &mut Chance) -> Self {
         let rates = [0, 0, 2, 10, 40, 120];
         let [lost, doubled, late, corrupt] = [(); 4].map(|()| chance.of(&rates));
-        Self { lost, doubled, late, corrupt, counts: [0; 4] }
+        Self { lost, doubled, late, corrupt, delays: &DELAYS, counts: [0; 4] }
+    }
+
+    /// Loses nothing: of a hundred frames three come twice, and three are overtaken by those of the next tenth of a
+    /// millisecond.
+    pub(crate) fn that_reorders() -> Self {
+        Self { lost: 0, doubled: 30, late: 30, corrupt: 0, delays: &DELAYS[..2], counts: [0; 4] }
     }
 
     /// From now on all frames arrive as they were sent.
@@ -116,12 +128,11 @@ impl Network {
 
     /// Nearly all frames take the same time, so that they stay in order; a late one is overtaken by few or by many.
     fn delay(&mut self, chance: &mut Chance) -> u64 {
-        let usual = 20 * MICROSECOND;
         if !chance.often(self.late) {
-            return usual;
+            return USUAL;
         }
         self.counts[2] += 1;
-        let most = chance.of(&[10 * MICROSECOND, 100 * MICROSECOND, 20 * MILLISECOND, LONGEST - usual]);
-        usual + chance.below(most)
+        let most = chance.of(self.delays);
+        USUAL + chance.below(most)
     }
 }

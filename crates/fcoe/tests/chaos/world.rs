@@ -68,20 +68,37 @@ pub(crate) struct World {
     model: Model,
     pending: Vec<Option<Pending>>,
     resets: Vec<(usize, u32, u64)>,
+    /// Time within which commands are submitted and stations fail.
+    length: u64,
     tally: Tally,
 }
 
 impl World {
+    /// Everything may fail.
     pub(crate) fn new(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let network = Network::new(&mut chance);
+        let mut world = Self::on(network, chance);
+        world.plan_work();
+        world.plan_failures();
+        world
+    }
+
+    /// Frames are doubled and overtake each other; nothing else fails.
+    pub(crate) fn that_reorders(seed: u64) -> Self {
+        let mut world = Self::on(Network::that_reorders(), Chance::new(seed));
+        world.plan_work();
+        world
+    }
+
+    fn on(network: Network, mut chance: Chance) -> Self {
         let initiators = 1 + chance.index(3);
         let mut stations: Vec<_> = (0..=initiators).map(|i| Station::new(i, i == TARGET, &mut chance)).collect();
         let pace = chance.of(&[(1_000, 50_000), (100_000, SECOND), (20_000, 8 * SECOND)]);
         let medium = Rc::new(RefCell::new(Medium::new(BLOCKS, chance.next(), pace)));
         stations[TARGET].plug(&[0; BLOCKS * BLOCK], &medium);
         let deaf = vec![false; stations.len()];
-        let mut world = Self {
+        Self {
             chance,
             now: 0,
             count: 0,
@@ -93,25 +110,30 @@ impl World {
             model: Model::new(),
             pending: Vec::new(),
             resets: Vec::new(),
+            length: 0,
             tally: Tally::default(),
-        };
-        world.plan();
-        world
+        }
     }
 
-    /// Everything that happens by chance, and when.
-    fn plan(&mut self) {
+    /// The links come up, and commands are submitted, when it happens.
+    fn plan_work(&mut self) {
         for i in 0..self.stations.len() {
             let at = self.chance.below(SECOND);
             self.at(at, Event::Link(i, true));
         }
         let length = self.chance.of(&[3, 10, 30]) * SECOND;
+        self.length = length;
         for _ in 0..20 + self.chance.below(60) {
             let who = 1 + self.chance.index(self.stations.len() - 1);
             // In bursts, so that commands meet.
             let at = self.chance.below(8) * length / 8 + self.chance.below(3_000_000);
             self.at(2 * SECOND + at, Event::Submit(who));
         }
+    }
+
+    /// Units are reset, stations restart, leave, lose their links or hear nothing for a while.
+    fn plan_failures(&mut self) {
+        let length = self.length;
         for _ in 0..self.chance.of(&[0, 0, 1, 3]) {
             let (who, at) = (1 + self.chance.index(self.stations.len() - 1), self.chance.below(length));
             self.at(2 * SECOND + at, Event::Reset(who));
@@ -138,6 +160,11 @@ impl World {
         }
     }
 
+    /// Number of initiators.
+    pub(crate) fn initiators(&self) -> u64 {
+        self.stations.len() as u64 - 1
+    }
+
     fn at(&mut self, at: u64, event: Event) {
         self.count += 1;
         self.events.push(Reverse((at, self.count, event)));
@@ -161,6 +188,7 @@ impl World {
         }
         self.pass(self.now + 40 * SECOND);
         self.nothing_is_left();
+        self.count_recoveries();
         (self.tally.schedules, self.tally.faults) = (1, self.network.counts);
         self.tally
     }
@@ -197,6 +225,17 @@ impl World {
         assert_eq!(target.device().lent(), 0, "buffers are lost");
         assert!(target.device().status().all(|disk| disk.in_flight == 0));
         assert_eq!(self.medium.borrow().open(), 0);
+    }
+
+    /// Counts frames that came early, and commands for which something was sent again.
+    fn count_recoveries(&mut self) {
+        self.tally.early = self.stations[TARGET].node.target().unwrap().counters().early;
+        for station in &self.stations[1..] {
+            let Some((peer, initiator)) = station.session().zip(station.node.initiator()) else { continue };
+            let counters = initiator.counters(peer.id);
+            self.tally.early += counters.out_of_order;
+            self.tally.recovered += counters.resent + counters.srr;
+        }
     }
 
     fn until(&mut self, what: &str, within: u64, done: impl Fn(&Self) -> bool) {
@@ -440,6 +479,10 @@ pub(crate) struct Tally {
     pub(crate) restarts: u64,
     pub(crate) links: u64,
     pub(crate) faults: [u64; 4],
+    /// Frames of data that were stored before those that precede them.
+    pub(crate) early: u64,
+    /// Commands, or parts of their data, that were sent again in the last sessions.
+    pub(crate) recovered: u64,
 }
 
 impl Tally {
@@ -451,26 +494,29 @@ impl Tally {
         self.resets += other.resets;
         self.restarts += other.restarts;
         self.links += other.links;
+        self.early += other.early;
+        self.recovered += other.recovered;
         let pairs = self.ends.iter_mut().zip(other.ends).chain(self.faults.iter_mut().zip(other.faults));
         pairs.for_each(|(sum, count)| *sum += count);
     }
 
     /// Every kind of fault and of end has happened: schedules that do nothing prove nothing.
     pub(crate) fn assert_all_happened(&self) {
-        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults } = self;
-        let counts = [schedules, commands, good, logins, resets, restarts, links];
+        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults, early, recovered } = self;
+        let counts = [schedules, commands, good, logins, resets, restarts, links, early, recovered];
         assert!(counts.into_iter().chain(ends).chain(faults).all(|count| *count > 0), "{self:?}");
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults } = self;
+        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults, early, recovered } = self;
         let ([_, differ, refused, failed, gone], [lost, doubled, late, corrupt]) = (ends, faults);
         write!(
             f,
             "{schedules} schedules, {logins} logins, {restarts} restarts, {links} links down, {resets} units reset\n\
-             frames: {lost} lost, {doubled} doubled, {late} late, {corrupt} corrupt\n\
+             frames: {lost} lost, {doubled} doubled, {late} late, {corrupt} corrupt; {early} of data early, \
+             {recovered} recoveries\n\
              commands: {commands}, {good} good, {differ} found a difference, {refused} refused, {failed} failed, \
              {gone} lost with their session"
         )

@@ -74,6 +74,9 @@ impl Transmit for Line {
     }
 }
 
+/// Nanoseconds between two rounds.
+const ROUND: u64 = 1_000_000;
+
 struct World {
     now: u64,
     initiator: Initiator,
@@ -133,8 +136,16 @@ impl World {
         assert!(self.initiator.submit(self.now, &self.ends[1], command).is_ok());
     }
 
+    /// In every fifth round, what is under way comes in reverse order.
+    fn reorder(&mut self, line: usize) {
+        if (self.now / ROUND).is_multiple_of(5) {
+            self.lines[line].0.make_contiguous().reverse();
+        }
+    }
+
     fn run_target(&mut self) {
         self.initiator.poll(self.now, &mut self.lines[0]);
+        self.reorder(0);
         while let Some((frame, len)) = self.lines[0].0.pop_front() {
             let frame = FcoeFrame::new_checked(&frame[..len]).unwrap();
             self.target.handle(self.now, &self.ends[0], &frame, &mut self.lines[1]);
@@ -143,6 +154,7 @@ impl World {
     }
 
     fn run_initiator(&mut self) {
+        self.reorder(1);
         while let Some((frame, len)) = self.lines[1].0.pop_front() {
             let frame = FcoeFrame::new_checked(&frame[..len]).unwrap();
             self.initiator.handle(self.now, &self.ends[1], &frame, &mut self.lines[0]);
@@ -172,7 +184,7 @@ fn no_command_of_an_initiator_allocates() {
             }
             world.run_target();
             world.run_initiator();
-            world.now += 1_000_000;
+            world.now += ROUND;
             while let Some(completed) = world.initiator.poll_completion() {
                 assert!(completed.is_good(), "{completed:?}");
                 good += 1;
@@ -182,6 +194,7 @@ fn no_command_of_an_initiator_allocates() {
         assert!(good > 10_000, "{good}");
         let counters = world.initiator.counters(world.ends[1].id);
         assert_eq!((counters.resent, counters.unexpected, world.target.counters().drops()), (0, 0, 0));
+        assert!(counters.out_of_order > 1000 && world.target.counters().early > 1000, "{counters:?}");
         assert_eq!(held(), warm.unwrap(), "nothing was allocated since the first thousand rounds");
     }
 }
