@@ -96,6 +96,29 @@ fn a_disk_over_ethernet_between_two_shells() {
     }
 }
 
+/// Of a hundred frames three are overtaken by the next one and three come twice, both ways: no command is given up or sent
+/// again for that, and every byte is right.
+#[test]
+fn frames_that_overtake_each_other_cost_no_command() {
+    let name = format!("early-{}", std::process::id());
+    let theirs = format!("cable:{name}{{1,mtu=2180,faults=reorder:0.03/dup:0.03/seed:1");
+    let ours = format!("cable:{name}}}1,faults=reorder:0.03/dup:0.03/seed:2");
+    let dir = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..8 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let input = path(dir.path(), "in");
+    std::fs::write(&input, &bytes).unwrap();
+    let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:16M"], "LUN 0");
+    let wrote = fcoe(&["write", "-i", &ours, &input]);
+    assert!(wrote.status.success() && said(&wrote).contains("8388608 bytes\n"), "{}", said(&wrote));
+    let read = fcoe(&["read", "-i", &ours, "--bytes", "8M", "-"]);
+    assert!(read.status.success() && read.stdout == bytes, "{}", String::from_utf8_lossy(&read.stderr));
+    let counters = target.stop();
+    assert!(counter(&counters, "frames_early") > 0, "{counters}");
+    for nothing in ["exchanges_aborted", "exchanges_expired", "frames_bad_crc"] {
+        assert_eq!(counter(&counters, nothing), 0, "{counters}");
+    }
+}
+
 /// `linerate fcoe …` with a directory of its own for the sockets of cables.
 fn in_place(place: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
