@@ -15,6 +15,9 @@ const INTERFACE: libc::c_int = 0x53;
 const DXFER_NONE: libc::c_int = -1;
 const DXFER_TO_DEV: libc::c_int = -2;
 const DXFER_FROM_DEV: libc::c_int = -3;
+/// Queue the command behind those that wait. Without it sg puts each command at the head of the device's queue: once
+/// more commands wait than the device takes at once, the last comes first, and the oldest starve.
+const FLAG_Q_AT_TAIL: u32 = 0x10;
 
 /// sg_io_hdr_t, field for field.
 #[repr(C)]
@@ -43,14 +46,8 @@ struct Header {
     info: u32,
 }
 
-/// Executes `command` (6 to 16 bytes) and waits until it has ended, at most for about `timeout_ms`.
-pub(crate) fn execute(
-    device: BorrowedFd<'_>,
-    command: &[u8],
-    transfer: Transfer<'_>,
-    sense: &mut [u8; 32],
-    timeout_ms: u32,
-) -> io::Result<Outcome> {
+/// Header of a command; it holds the addresses of all three, for a call of SG_IO while they are borrowed.
+fn header(command: &[u8], transfer: Transfer<'_>, sense: &mut [u8; 32], timeout_ms: u32) -> io::Result<Header> {
     let short = |_| io::Error::from(io::ErrorKind::InvalidInput);
     let (direction, at, len) = match transfer {
         Transfer::Nothing => (DXFER_NONE, ptr::null_mut(), 0),
@@ -58,7 +55,7 @@ pub(crate) fn execute(
         Transfer::Out(data) => (DXFER_TO_DEV, data.as_ptr().cast_mut().cast(), data.len()),
         Transfer::In(data) => (DXFER_FROM_DEV, data.as_mut_ptr().cast(), data.len()),
     };
-    let mut header = Header {
+    Ok(Header {
         interface_id: INTERFACE,
         dxfer_direction: direction,
         cmd_len: u8::try_from(command.len()).map_err(short)?,
@@ -69,7 +66,7 @@ pub(crate) fn execute(
         cmdp: command.as_ptr(),
         sbp: sense.as_mut_ptr(),
         timeout: timeout_ms,
-        flags: 0,
+        flags: FLAG_Q_AT_TAIL,
         pack_id: 0,
         usr_ptr: ptr::null_mut(),
         status: 0,
@@ -81,7 +78,18 @@ pub(crate) fn execute(
         resid: 0,
         duration: 0,
         info: 0,
-    };
+    })
+}
+
+/// Executes `command` (6 to 16 bytes) and waits until it has ended, at most for about `timeout_ms`.
+pub(crate) fn execute(
+    device: BorrowedFd<'_>,
+    command: &[u8],
+    transfer: Transfer<'_>,
+    sense: &mut [u8; 32],
+    timeout_ms: u32,
+) -> io::Result<Outcome> {
+    let mut header = header(command, transfer, sense, timeout_ms)?;
     // SAFETY: the header is as the ioctl wants it; command, sense and data live until it returns, are as long as the
     // header says, and the data is written only where the caller gave it to be written. Nothing is written after it has
     // returned, even in vain: sg has its own memory, from which it copies in the call; a block device waits for the
@@ -117,6 +125,24 @@ mod tests {
     fn the_header_lies_as_the_kernel_has_it() {
         assert_eq!((size_of::<Header>(), offset_of!(Header, dxferp), offset_of!(Header, status)), (88, 16, 64));
         assert_eq!((offset_of!(Header, resid), offset_of!(Header, info)), (72, 80));
+    }
+
+    /// Regression: at the head of the queue, a target whose commands waited longest got none of the device's places.
+    #[test]
+    fn each_command_is_queued_at_the_tail() {
+        let (mut data, mut sense) = ([0u8; 512], [0; 32]);
+        for transfer in [Transfer::Nothing, Transfer::Out(&[0; 512]), Transfer::In(&mut data)] {
+            let header = header(&[0x28; 10], transfer, &mut sense, 30_000).unwrap();
+            let bytes = |at: usize| -> [u8; 4] {
+                // SAFETY: at these offsets, which are inside the header, four bytes of one field lie, without padding.
+                unsafe { (&raw const header).cast::<u8>().add(at).cast::<[u8; 4]>().read() }
+            };
+            assert_eq!(i32::from_ne_bytes(bytes(offset_of!(Header, interface_id))), i32::from(b'S'));
+            let flags = offset_of!(Header, flags);
+            assert_eq!(u32::from_ne_bytes(bytes(flags)), 0x10, "SG_FLAG_Q_AT_TAIL, and no other flag");
+            #[cfg(target_pointer_width = "64")]
+            assert_eq!(flags, 44);
+        }
     }
 
     #[test]
