@@ -33,6 +33,8 @@ const NO_MEMORY: Duration = Duration::from_millis(1);
 pub struct FileBackend {
     geometry: Geometry,
     direct: bool,
+    /// Bytes of a block device after its last whole block.
+    beyond: u64,
     ring: Ring<Job>,
     waiting: VecDeque<(Job, Option<Buffer>)>,
     done: VecDeque<Completion>,
@@ -150,7 +152,11 @@ impl Backend for FileBackend {
 impl Device for FileBackend {
     fn path(&self) -> String {
         let path = if self.direct { "io_uring, O_DIRECT" } else { "io_uring, page cache" };
-        format!("{path}{}", self.note)
+        let beyond = match self.beyond {
+            0 => String::new(),
+            bytes => format!(", without its last {bytes} bytes"),
+        };
+        format!("{path}{beyond}{}", self.note)
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

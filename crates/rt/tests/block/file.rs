@@ -220,6 +220,33 @@ fn what_cannot_be_opened_is_named_with_its_mend() {
     assert_eq!(open(busy.path(), 512, true).geometry().blocks, 8);
 }
 
+/// Regression: up to a block less a byte at a file's end was left out of its LUN, and nothing said so.
+#[test]
+fn a_file_that_is_no_number_of_blocks_is_refused_and_a_device_says_what_is_left_out() {
+    let odd = file(4096 * 2 + 3584);
+    let named = odd.path().display();
+    for read_only in [false, true] {
+        let options = FileOptions { read_only, block_size: 4096, direct: true };
+        let line = FileBackend::open(odd.path(), &options).err().expect("3584 bytes are beyond the last block");
+        let expected = format!(
+            "{named}: its size, 11776 bytes, is no number of blocks of 4096; make it larger: truncate -s 12288 {named}"
+        );
+        assert_eq!(line.to_string(), expected);
+    }
+    assert_eq!(open(odd.path(), 512, true).geometry().blocks, 23, "of smaller blocks it is a number");
+    // The mend, as it is printed.
+    odd.as_file().set_len(12288).unwrap();
+    assert_eq!(open(odd.path(), 4096, true).geometry().blocks, 3);
+
+    odd.as_file().set_len(11776).unwrap();
+    let Some(device) = Loop::over(odd.path(), 512) else { return };
+    let device = open(Path::new(&device.0), 4096, false);
+    assert_eq!(
+        (device.geometry().blocks, device.path().as_str()),
+        (2, "io_uring, page cache, without its last 3584 bytes")
+    );
+}
+
 /// Writes one block after the other to stable storage, in a thread that sleeps in between.
 struct Writer {
     backend: FileBackend,

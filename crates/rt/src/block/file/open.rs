@@ -36,15 +36,16 @@ impl Default for FileOptions {
 const PHYSICAL: u64 = 4096;
 
 impl FileBackend {
-    /// Opens a regular file or a block device. Bytes after the last whole block are not accessed.
+    /// Opens a regular file, which must be whole blocks, or a block device, whose bytes after the last whole block are
+    /// not accessed.
     ///
     /// A file opened for writing is locked (flock(2)), a block device is opened exclusively: one that is mounted, or
     /// served by another process, is refused. A killed process holds its files until the kernel has completed its
     /// writes, so that none of them follows those of the next process; `open` waits for that.
     ///
     /// # Errors
-    /// An error if it does not exist, is not permitted, in use, empty, no regular file or block device, or if there is
-    /// no io_uring.
+    /// An error if it does not exist, is not permitted, in use, empty, no whole number of blocks, no regular file or
+    /// block device, or if there is no io_uring.
     pub fn open(path: &Path, options: &FileOptions) -> Result<Self, DeviceError> {
         let oops = |what: &dyn std::fmt::Display, mend: &str| DeviceError::new(path.display(), what, mend);
         let metadata = std::fs::metadata(path).map_err(|e| trouble(path, &e, options))?;
@@ -63,10 +64,19 @@ impl FileBackend {
                 &format!("make it larger: truncate -s 64M {}", path.display()),
             ));
         }
+        // They would be missing from what is read and copied, and nobody would be told. A device's size is as it is.
+        let block = u64::from(options.block_size.max(1));
+        let beyond = size % block;
+        if beyond > 0 && !is_block {
+            return Err(oops(
+                &format!("its size, {size} bytes, is no number of blocks of {block}"),
+                &format!("make it larger: truncate -s {} {}", size.next_multiple_of(block), path.display()),
+            ));
+        }
         let ring = Ring::new(file, DEPTH)
             .map_err(|e| oops(&format!("there is no io_uring ({e})"), "allow it: sysctl kernel.io_uring_disabled=0"))?;
         let done = VecDeque::with_capacity(DEPTH as usize);
-        Ok(Self { geometry, direct: is_direct, ring, waiting: VecDeque::new(), done, lost: false, note: "" })
+        Ok(Self { geometry, direct: is_direct, beyond, ring, waiting: VecDeque::new(), done, lost: false, note: "" })
     }
 }
 
