@@ -6,6 +6,7 @@
 
 mod config;
 mod crew;
+mod crews;
 mod document;
 pub mod engine;
 mod fio;
@@ -18,6 +19,7 @@ mod streams;
 mod sys;
 mod table;
 mod tally;
+mod watch;
 mod workload;
 
 pub use config::{AccessOrder, Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE};

@@ -1,22 +1,18 @@
 //! A run: opens the targets, does the passes, adds up.
 
-use super::config::{Config, Target, WHOLE};
-use super::crew::{Device, Orders, Pass, Report, work};
+use super::config::{Config, WHOLE};
+use super::crew::{Device, Pass};
+use super::crews::Crews;
 use super::engine::{Open, path_of};
-use super::lane::{Live, Shared};
 use super::streams::Streams;
 use super::table::{CSV_HEADER, HEADER, Row, percentiles};
 use super::tally::{Account, float};
+use super::watch::Watch;
 use super::{document, fio, sys};
-use crate::sampler::Sampler;
-use crate::team::{Member, Team};
 use linerate_port::saturating_ns;
 use linerate_result::{RunResult, Sample, Timestamp};
-use linerate_rt::{Stop, cpus, monotonic_ns, pause};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use linerate_rt::{Stop, monotonic_ns, pause};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -76,11 +72,6 @@ impl Facts<'_> {
         percent(self.cpu.0 + self.cpu.1, self.all.elapsed_ns)
     }
 }
-
-/// Interval at which a thread that waits for others polls.
-const LOOK: Duration = Duration::from_millis(50);
-/// Interval of samples.
-const SAMPLE: Duration = Duration::from_secs(1);
 
 /// Runs a configuration to its end. `open` opens targets, on the threads that will drive them.
 ///
@@ -174,7 +165,7 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
     streams.csv(CSV_HEADER);
     let began = monotonic_ns();
     let end = config.runtime.map_or(u64::MAX, |runtime| began.saturating_add(saturating_ns(runtime)));
-    let mut watch = Watch { began, sampler: Sampler::new(began), beat: began };
+    let mut watch = Watch::new(began);
     for pass in 0.. {
         let from = monotonic_ns();
         let enough = config.runtime.map_or(pass >= config.passes, |_| from >= end);
@@ -206,7 +197,7 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
             pause(&[stop], Some(monotonic_ns().saturating_add(saturating_ns(config.pass_delay)).min(end)));
         }
     }
-    facts.samples = watch.sampler.into_samples();
+    facts.samples = watch.into_samples();
 }
 
 /// Prints the lines at the end.
@@ -254,150 +245,4 @@ fn share(spent: Duration, account: &Account, all: &Account) -> f64 {
 
 fn percent(spent: Duration, ns: u64) -> f64 {
     if ns == 0 { 0.0 } else { spent.as_secs_f64() * 100.0 / (float(ns) / 1e9) }
-}
-
-/// Threads of a run, each with its channel of passes and its channel of reports.
-struct Crews {
-    team: Team<()>,
-    ends: Vec<(Sender<Pass>, Receiver<Report>)>,
-    shared: Arc<Shared>,
-}
-
-impl Crews {
-    fn start(config: &Config, open: Open, stop: &Stop) -> Result<Self, Refusal> {
-        let enough = if config.stop_on_error { 1 } else { config.max_errors.unwrap_or(u64::MAX) };
-        let live = config.targets.iter().map(|_| Live::default()).collect();
-        let shared = Arc::new(Shared { errors: AtomicU64::new(0), enough, over: AtomicBool::new(false), live });
-        let system = |source| Refusal::System { what: "a thread", source };
-        let (mut team, mut ends) = (Team::new().map_err(system)?, Vec::new());
-        for (n, (cpu, targets)) in crews(&config.targets).into_iter().enumerate() {
-            let orders = Orders {
-                targets,
-                cpu,
-                priority: config.priority,
-                open,
-                shared: shared.clone(),
-                errors_told: config.errors_told,
-                stop: stop.clone(),
-            };
-            let (pass, passes) = channel();
-            let (report, reports) = channel();
-            let body = move |member: &mut Member| work(orders, member, &passes, &report);
-            team.add(&format!("xdd {n}"), &[], body).map_err(system)?;
-            ends.push((pass, reports));
-        }
-        Ok(Self { team, ends, shared })
-    }
-
-    /// Waits until all targets are open; returns them in order, and remarks. Threads that still wait for a server or a
-    /// login when a stop is requested are left to the end of the process.
-    fn ready(&self, stop: &Stop) -> Result<(Vec<Device>, Vec<String>), Refusal> {
-        let (mut devices, mut notes, mut refused) = (Vec::new(), Vec::new(), None);
-        for (_, reports) in &self.ends {
-            let report = loop {
-                match reports.recv_timeout(LOOK) {
-                    Err(RecvTimeoutError::Timeout) if stop.asked() => return Err(Refusal::Stopped),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    report => break report,
-                }
-            };
-            match report {
-                Ok(Report::Ready(list, more)) => {
-                    devices.extend(list);
-                    notes.extend(more);
-                }
-                Ok(Report::Refused(line)) => refused = refused.or(Some(line)),
-                Ok(Report::Done(_)) | Err(_) => refused = refused.or(Some("a thread ended too early".into())),
-            }
-        }
-        match refused {
-            None => {
-                devices.sort_by_key(|device| device.number);
-                Ok((devices, notes))
-            }
-            Some(line) => Err(Refusal::Usage(line)),
-        }
-    }
-
-    /// Runs a pass; returns each target's account. `look` is called now and then.
-    fn pass(&self, pass: Pass, mut look: impl FnMut()) -> BTreeMap<usize, Account> {
-        for (passes, _) in &self.ends {
-            // A thread that has ended is noticed when its report is missing.
-            let _ = passes.send(pass);
-        }
-        let mut done = BTreeMap::new();
-        for (_, reports) in &self.ends {
-            loop {
-                match reports.recv_timeout(LOOK) {
-                    Ok(Report::Done(list)) => {
-                        done.extend(list);
-                        break;
-                    }
-                    Err(RecvTimeoutError::Timeout) => look(),
-                    Ok(_) | Err(RecvTimeoutError::Disconnected) => {
-                        self.shared.over.store(true, Relaxed);
-                        break;
-                    }
-                }
-            }
-        }
-        done
-    }
-
-    /// Lets all threads end, and waits for them.
-    fn end(self) {
-        drop(self.ends);
-        self.team.join();
-    }
-}
-
-/// Targets that a thread drives, with their numbers.
-type Numbered = Vec<(usize, Target)>;
-
-/// Distribution of targets to threads: the units of one device have one thread; otherwise targets are spread over as
-/// many threads as there are processors, unless they are assigned one.
-fn crews(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
-    let mut devices: Vec<Numbered> = Vec::new();
-    for (number, target) in targets.iter().enumerate() {
-        let further = |device: &&mut Numbered| target.unit > 0 && device[0].1.name == target.name;
-        match devices.last_mut().filter(further) {
-            Some(device) => device.push((number, target.clone())),
-            None => devices.push(vec![(number, target.clone())]),
-        }
-    }
-    let free = devices.iter().filter(|device| device[0].1.cpu.is_none()).count();
-    let threads = free.min(cpus().len()).max(1);
-    let mut crews: BTreeMap<(Option<usize>, usize), Numbered> = BTreeMap::new();
-    let mut turn = 0..;
-    for device in devices {
-        let cpu = device[0].1.cpu;
-        let place = if cpu.is_some() { 0 } else { turn.next().unwrap_or(0) % threads };
-        crews.entry((cpu, place)).or_default().extend(device);
-    }
-    crews.into_iter().map(|((cpu, _), targets)| (cpu, targets)).collect()
-}
-
-/// Observes a pass while it lasts.
-struct Watch {
-    began: u64,
-    /// Sampler of requests.
-    sampler: Sampler,
-    beat: u64,
-}
-
-impl Watch {
-    fn look(&mut self, config: &Config, shared: &Shared, streams: &mut Streams) {
-        let now = monotonic_ns();
-        let sum = |of: fn(&Live) -> &AtomicU64| shared.live.iter().map(|live| of(live).load(Relaxed)).sum::<u64>();
-        if self.sampler.since(now) >= saturating_ns(SAMPLE) {
-            self.sampler.take(now, sum(|live| &live.ops));
-        }
-        let Some(every) = config.heartbeat else { return };
-        if now - self.beat >= saturating_ns(every) {
-            self.beat = now;
-            let (ops, bytes, seconds) = (sum(|live| &live.ops), sum(|live| &live.bytes), float(now - self.began) / 1e9);
-            let (rate, iops) = (float(bytes) / 1e6 / seconds, float(ops) / seconds);
-            streams.remark(&format!("{seconds:.1} s: {ops} ops, {bytes} bytes, {rate:.3} MB/s, {iops:.0} IOPS"));
-        }
-    }
 }
