@@ -90,6 +90,12 @@ const LINES: &[(&str, &str, &str)] = &[
     ("profile flood here", "linerate profile flood: ADDR:PORT here: ", "as 10.0.0.1:9"),
     ("xdd", "linerate xdd: no target", "give -targets 1 NAME"),
     ("xdd -bogus", "linerate xdd: -bogus: ", "-h lists"),
+    (
+        "xdd -targets 2 -qd 4 null:",
+        "linerate xdd: -targets 2 null:: 2 names are wanted",
+        "give -targets 1, or more names",
+    ),
+    ("xdd -targets 1 -qd 4 null: y", "linerate xdd: y: no flag, and -targets 1", "give -targets 2, or leave it out"),
     ("sweep", "linerate sweep: PRESET is missing", "t5-fcoe"),
     ("sweep t5-fco", "linerate sweep: PRESET t5-fco: ", "did you mean t5-fcoe?"),
     ("sweep t5-fcoe --quick --full", "linerate sweep: --quick: not together with --full", "give one of them"),

@@ -4,12 +4,17 @@ use super::{Flag, Program, Words, tidy};
 use linerate_port::nearest;
 
 impl<S, A> Program<S, A> {
-    /// Error line for a word that is no flag, with the flag that may be meant.
-    pub(super) fn unknown(&self, word: &str) -> String {
+    /// The flag that may be meant by a word that is none.
+    pub(crate) fn meant(&self, word: &str) -> Option<&'static str> {
         let bare = |name: &'static str| name.trim_start_matches('-');
         let names = || self.shown().flat_map(Flag::names);
-        let meant = nearest(word.trim_start_matches('-'), names().map(bare));
-        let why = match meant.and_then(|meant| names().find(|name| bare(name) == meant)) {
+        let meant = nearest(word.trim_start_matches('-'), names().map(bare))?;
+        names().find(|name| bare(name) == meant)
+    }
+
+    /// Error line for a word that is no flag, with the flag that may be meant.
+    pub(crate) fn unknown(&self, word: &str) -> String {
+        let why = match self.meant(word) {
             Some(meant) => format!("no such flag; did you mean {meant}?"),
             None if word.starts_with('-') => "no such flag; -h lists them".to_owned(),
             None => "not a flag; flags begin with a dash, -h lists them".to_owned(),

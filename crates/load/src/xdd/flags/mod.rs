@@ -12,7 +12,7 @@ mod value;
 
 use super::config::Config;
 use super::engine::examples;
-use crate::flags::{self, Dialect, Does, Program, Words, number};
+use crate::flags::{self, Dialect, Does, Flag, Program, Words, number};
 use state::{Scope, State};
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ impl Config {
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let (mut state, mut said) = (State::default(), Vec::new());
         let mut words = Words::new(arguments);
-        while let Some(flag) = PROGRAM.find(&mut words)? {
+        while let Some(flag) = next(&mut words, &mut state)? {
             if let Does::Print(text) = flag.does {
                 return Ok(Command::Print(text()));
             }
@@ -57,6 +57,19 @@ impl Config {
         config.check()?;
         Ok(Command::Run(Box::new(config)))
     }
+}
+
+/// Next flag; words before it are names that a `-targets` lacks.
+fn next(words: &mut Words, state: &mut State) -> Result<Option<&'static Flag<State, Scope>>, String> {
+    while let Some(word) = words.take_if(|word| !word.starts_with('-')) {
+        match state.named.unnamed() {
+            Some(group) => group.take(word),
+            // A flag without its dash rather than a name.
+            None if PROGRAM.meant(&word).is_some() => return Err(PROGRAM.unknown(&word)),
+            None => return Err(state.named.too_many(&word).unwrap_or_else(|| PROGRAM.unknown(&word))),
+        }
+    }
+    PROGRAM.find(words)
 }
 
 /// The text of `-h`.

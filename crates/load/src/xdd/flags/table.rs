@@ -4,7 +4,7 @@ use super::check::REQUEST;
 use super::setup::setup;
 use super::state::Scope::{self, Run, Target};
 use super::state::State;
-use super::targets::TARGETS;
+use super::targets::{Group, TARGETS};
 use super::value::{PATTERNS, SEEKS, byte, bytes, decimal, percent, seconds, targets, throttle};
 use super::{PROGRAM, help};
 use crate::flags::Does::Set;
@@ -28,13 +28,13 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     values(
         "-targets N NAME...",
         Run,
-        "N targets by name; a negative N: one name for that many targets; of a device with several units (fcoe:) one \
-         name stands for its first N",
-        |s, v| targets(&mut s.named.targets, v),
+        "N targets by name; names may stand behind later flags; a negative N: one name for that many targets; of a device \
+         with several units (fcoe:) one name stands for its first N",
+        |s, v| targets(&mut s.named, v),
     ),
     value("-target NAME", Run, "one more target", |s, v| {
-        s.named.targets.push((v.to_owned(), 0));
-        if s.named.targets.len() > TARGETS { Err(format!("there are {TARGETS} targets at most")) } else { Ok(()) }
+        s.named.groups.push(Group::one(v));
+        if s.named.count() > TARGETS { Err(format!("there are {TARGETS} targets at most")) } else { Ok(()) }
     }),
     value("-targetdir -td DIR", Run, "directory of targets that are named as files", |s, v| {
         s.named.directory = Some(from_text(v));

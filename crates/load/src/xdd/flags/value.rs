@@ -1,11 +1,10 @@
 //! Values of flags.
 
 use super::state::State;
-use super::targets::TARGETS;
+use super::targets::{Group, Named, TARGETS};
 use crate::flags::Does::{Refused, Set, Value};
 use crate::flags::{Choices, Words, number};
 use crate::xdd::config::{AccessOrder, Amount, Throttle, WHOLE};
-use crate::xdd::engine::kind_of;
 use crate::xdd::pattern::{Base, Prefix};
 use std::time::Duration;
 
@@ -68,26 +67,22 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
     data.ok_or_else(|| "hex: give pairs of hexadecimal digits, as 00ff".into())
 }
 
-/// Parses the values of `-targets`: a number, and names.
-pub(super) fn targets(targets: &mut Vec<(String, usize)>, words: &mut Words) -> Result<(), String> {
+/// Parses the values of `-targets`: a number, and the names that follow at once. Names that are missing may follow
+/// later.
+pub(super) fn targets(named: &mut Named, words: &mut Words) -> Result<(), String> {
     let number = words.value()?;
     let (repeated, digits) = number.strip_prefix('-').map_or((false, number.as_str()), |digits| (true, digits));
     let good = digits.bytes().all(|b| b.is_ascii_digit());
-    let n = digits.parse::<usize>().ok().filter(|n| good && (1..=TARGETS - targets.len().min(TARGETS)).contains(n));
+    let room = TARGETS.saturating_sub(named.count());
+    let n = digits.parse::<usize>().ok().filter(|n| good && (1..=room).contains(n));
     let n = n.ok_or_else(|| format!("give how many, {TARGETS} at most in all, and their names"))?;
-    let first = words.value()?;
-    if kind_of(&first, false).several {
-        targets.extend((0..n).map(|unit| (first.clone(), unit)));
-    } else if repeated {
-        targets.extend((0..n).map(|_| (first.clone(), 0)));
-    } else {
-        targets.push((first, 0));
-        for k in 1..n {
-            let next = words.take_if(|word| !word.starts_with('-'));
-            let next = next.ok_or_else(|| format!("{n} names are wanted, there are {k}; give -targets {k}"))?;
-            targets.push((next, 0));
-        }
+    let mut group = Group::several(&number, n, repeated);
+    while !group.is_named()
+        && let Some(name) = words.take_if(|word| !word.starts_with('-'))
+    {
+        group.take(name);
     }
+    named.groups.push(group);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod fcoe;
 mod flags;
 mod running;
+mod words;
 
 use super::engine::{Blocks, Engine, Request};
 use super::*;
