@@ -36,4 +36,5 @@ mod trials;
 mod unwritten;
 mod walls;
 mod wrong;
+mod xdd;
 mod xdd_kernel;

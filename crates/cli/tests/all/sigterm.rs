@@ -90,13 +90,13 @@ fn sigterm_ends_every_command() {
         case("pkt-gen -i null: -f tx --json", "", "\"signal\": 15"),
         case(
             &format!("xdd -op read -targets 1 {place}/file -reqsize 8 -numreqs 8 -passes 1000000000"),
-            "OP_Type",
-            "Combined",
+            "Op_Type",
+            "COMBINED",
         ),
         case(
             &format!("xdd -op read -targets 1 {place}/file -reqsize 8 -numreqs 8 -passes 9 -passdelay 3600"),
-            "OP_Type",
-            "Combined",
+            "Op_Type",
+            "COMBINED",
         ),
         case(&format!("sweep t5-fcoe --full --out {place}/sweep"), "", "Result"),
         case(&format!("qualify --time 600000 --out {place}/qualify"), "", "Result"),

@@ -96,6 +96,8 @@ const LINES: &[(&str, &str, &str)] = &[
         "give -targets 1, or more names",
     ),
     ("xdd -targets 1 -qd 4 null: y", "linerate xdd: y: no flag, and -targets 1", "give -targets 2, or leave it out"),
+    ("xdd -ofmt add +LATENSY", "linerate xdd: -ofmt add +LATENSY: ", "did you mean +LATENCY?"),
+    ("xdd -interactive", "linerate xdd: -interactive: a run begins at once", "leave it out"),
     ("sweep", "linerate sweep: PRESET is missing", "t5-fcoe"),
     ("sweep t5-fco", "linerate sweep: PRESET t5-fco: ", "did you mean t5-fcoe?"),
     ("sweep t5-fcoe --quick --full", "linerate sweep: --quick: not together with --full", "give one of them"),

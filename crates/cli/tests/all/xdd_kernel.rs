@@ -24,9 +24,9 @@ fn part<'a>(said: &'a str, name: &str) -> (i32, &'a str) {
 
 /// Bytes and operations of the row of all targets.
 fn combined(text: &str) -> (u64, u64) {
-    let row = text.lines().find(|line| line.contains("Combined")).unwrap_or_else(|| panic!("no row in:\n{text}"));
+    let row = text.lines().find(|line| line.starts_with(" COMBINED")).unwrap_or_else(|| panic!("no row in:\n{text}"));
     let words: Vec<&str> = row.split_whitespace().collect();
-    (words[3].parse().unwrap(), words[4].parse().unwrap())
+    (words[4].parse().unwrap(), words[5].parse().unwrap())
 }
 
 /// Makes a file of so many MiB of zeros; returns the target's device.
@@ -72,7 +72,7 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
         x direct-read -op read -dio -targets 1 $(sd 1) $b -reqsize 8 -mbytes 2 -queuedepth 16 $seq -verify contents
         x back -sgio -op read -targets 1 $(sd 0) $b -reqsize 64 -mbytes 1 -queuedepth 8 -startoffset 8192 $seq $inv \
           -verify contents
-        x published -sgio -op read -targets 4 $(sg 0) $(sg 1) $(sg 2) $(sg 3) -rwratio 100 -queuedepth 16 -reqsize 1 \
+        x published -sgio -op read -targets 4 -rwratio 100 $(sg 0) $(sg 1) $(sg 2) $(sg 3) -queuedepth 16 -reqsize 1 \
           -blocksize 512 -numreqs 100 -runtime 1 -datapattern sequenced -maxall
         x deep -sgio -op read -targets 1 $(sg 1) $b -reqsize 8 -mbytes 2 -queuedepth 64 $seq -verify contents
         x twice -sgio -op write -targets 2 $(sg 1) $(sd 1) $b -reqsize 8 -mbytes 2 -queuedepth 4 $seq

@@ -1,5 +1,6 @@
 //! Configuration of an xdd run.
 
+use super::columns;
 use super::pattern::Pattern;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,14 @@ pub struct Config {
     pub id: Option<String>,
     /// True for a line per target and pass.
     pub verbose: bool,
+    /// Columns of the table, by their names for `-outputformat`.
+    pub columns: Vec<&'static str>,
+    /// True for percentages of all processor time instead of the time measured.
+    pub relative: bool,
+    /// True for a line about the clock.
+    pub timer: bool,
+    /// Number of requests that all targets begin before any begins the next.
+    pub step: Option<u64>,
     /// True for lines of latency percentiles.
     pub percentiles: bool,
     /// Time between two signs of life.
@@ -81,6 +90,10 @@ pub struct Target {
     pub depth: u32,
     /// Positions of the requests.
     pub seek: Seek,
+    /// True if random positions differ from pass to pass.
+    pub randomize: bool,
+    /// True if a request begins only when the one before it has ended.
+    pub serial: bool,
     /// Number of blocks before the first request.
     pub start: u64,
     /// Number of blocks by which each pass begins later than the one before.
@@ -99,6 +112,14 @@ pub struct Target {
     pub flush_every: Option<u64>,
     /// Limit of the speed.
     pub throttle: Option<Throttle>,
+    /// Time between a request and the next.
+    pub delay: Duration,
+    /// Number of times that a failed request is repeated.
+    pub retries: u32,
+    /// Time beyond which a request gets a line.
+    pub threshold: Option<Duration>,
+    /// Length in bytes that its file is given before it is written.
+    pub truncate: Option<u64>,
     /// Processor of its thread.
     pub cpu: Option<usize>,
     /// Time before the first pass.
@@ -175,6 +196,10 @@ impl Default for Config {
             lock: false,
             id: None,
             verbose: false,
+            columns: columns::default(),
+            relative: false,
+            timer: false,
+            step: None,
             percentiles: false,
             heartbeat: None,
             dry: false,
@@ -210,6 +235,8 @@ impl Target {
             amount: Amount::Whole,
             depth: 1,
             seek: Seek { way: AccessOrder::Sequential, range: None, seed: 72_058_327 },
+            randomize: false,
+            serial: false,
             start: 0,
             pass_offset: 0,
             pattern: Pattern::default(),
@@ -219,6 +246,10 @@ impl Target {
             sync_write: false,
             flush_every: None,
             throttle: None,
+            delay: Duration::ZERO,
+            retries: 0,
+            threshold: None,
+            truncate: None,
             cpu: None,
             start_delay: Duration::ZERO,
             time_limit: None,

@@ -28,7 +28,13 @@ impl Crews {
     pub(super) fn start(config: &Config, open: Open, stop: &Stop) -> Result<Self, Refusal> {
         let enough = if config.stop_on_error { 1 } else { config.max_errors.unwrap_or(u64::MAX) };
         let live = config.targets.iter().map(|_| Live::default()).collect();
-        let shared = Arc::new(Shared { errors: AtomicU64::new(0), enough, over: AtomicBool::new(false), live });
+        let shared = Arc::new(Shared {
+            errors: AtomicU64::new(0),
+            enough,
+            over: AtomicBool::new(false),
+            step: config.step,
+            live,
+        });
         let system = |source| Refusal::System { what: "a thread", source };
         let (mut team, mut ends) = (Team::new().map_err(system)?, Vec::new());
         for (n, (cpu, targets)) in crews(&config.targets).into_iter().enumerate() {

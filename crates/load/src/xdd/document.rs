@@ -1,6 +1,6 @@
 //! The result document of a run.
 
-use super::run::{Facts, combined};
+use super::run::Facts;
 use super::tally::{Account, float};
 use linerate_result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Unit, parameters};
 use linerate_rt::random;
@@ -25,12 +25,12 @@ pub(super) fn of(facts: &Facts<'_>) -> RunResult {
 
 /// Test of all targets together.
 fn whole(facts: &Facts<'_>) -> Test {
-    let row = combined(facts);
+    let depth: u64 = facts.config.targets.iter().map(|target| u64::from(target.depth)).sum();
     let mut test = test(facts, &facts.all, "xdd".into());
-    test.title = format!("{} targets, {} under way at once", row.target, row.depth);
+    test.title = format!("{} targets, {depth} under way at once", facts.config.targets.len());
     test.ports = (0..facts.config.targets.len()).map(|number| port(facts, number)).collect();
     if facts.all.elapsed_ns > 0 {
-        test.further.insert("cpu".into(), Summary::once(row.cpu, Unit::PerCent));
+        test.further.insert("cpu".into(), Summary::once(facts.cpu_percent(), Unit::PerCent));
     }
     test.cpu.push(Cpu {
         thread: "process".into(),

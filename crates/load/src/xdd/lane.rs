@@ -1,15 +1,15 @@
 //! Load on one target: keeps its queue full, counts and checks completions.
 
-use super::config::{Target, Throttle, Verify};
+use super::config::{Target, Verify};
 use super::engine::{Ended, Engine};
 use super::order::{Order, Request};
-use super::tally::{Account, float};
+use super::pace::Pace;
+use super::tally::Account;
 use linerate_block::{Buffer, Operation, Tag};
 use linerate_port::saturating_ns;
-use linerate_rt::{Clock, Progress, Sleeper};
+use linerate_rt::{Clock, Progress, Sleeper, monotonic_ns};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
 /// Time limit for requests in flight when a pass is to end: as long as Linux gives a SCSI command.
 const DRAIN_NS: u64 = 30_000_000_000;
@@ -23,6 +23,8 @@ pub(super) struct Shared {
     pub(super) enough: u64,
     /// True if the run is to end.
     pub(super) over: AtomicBool,
+    /// Number of requests that all targets begin before any begins the next.
+    pub(super) step: Option<u64>,
     /// Counters of each target so far.
     pub(super) live: Vec<Live>,
 }
@@ -32,12 +34,16 @@ pub(super) struct Shared {
 pub(super) struct Live {
     pub(super) ops: AtomicU64,
     pub(super) bytes: AtomicU64,
+    /// How far it is, for targets that wait for each other.
+    pub(super) step: AtomicU64,
 }
 
 /// A place in the queue for a request.
 struct Slot {
     request: Request,
     begun: u64,
+    /// Number of times that the request was repeated.
+    retries: u32,
     /// Present while the request is not in flight.
     buffer: Option<Buffer>,
     /// True if it holds the pattern, which is the same everywhere.
@@ -63,13 +69,19 @@ pub(super) struct Lane {
     shared: Arc<Shared>,
     /// Requests and bytes of all passes so far.
     sum: (u64, u64),
-    /// Number of errors that still get a line.
+    /// Number of errors, and of late requests, that still get a line.
     tell: u64,
+    tell_late: u64,
+    /// Time beyond which a request is late, ns.
+    threshold: u64,
     /// Begin of the pass, and its latest end.
     from: u64,
     until: u64,
-    /// Number of requests of the pass so far, for the throttle.
-    submitted: u64,
+    pace: Pace,
+    /// Begin of the pass's first request.
+    first: u64,
+    /// True if a request was repeated and not passed on yet.
+    repeated: bool,
     /// Time of the last completion in the present pass.
     last: u64,
     /// Time limit for requests in flight, once no more are submitted.
@@ -102,7 +114,7 @@ impl Lane {
             target.pattern.fill(0, buffer.bytes_mut());
             Some(buffer)
         };
-        let slot = || Slot { request: Request::default(), begun: 0, buffer: buffer(), filled: false };
+        let slot = || Slot { request: Request::default(), begun: 0, retries: 0, buffer: buffer(), filled: false };
         Ok(Self {
             number,
             account: Account::default(),
@@ -114,12 +126,16 @@ impl Lane {
             under_way: 0,
             flushing: false,
             writes: 0,
+            pace: Pace::new(&target, shared.step),
             shared,
             sum: (0, 0),
             tell,
+            tell_late: tell,
+            threshold: target.threshold.map_or(u64::MAX, saturating_ns),
             from: 0,
             until: u64::MAX,
-            submitted: 0,
+            first: 0,
+            repeated: false,
             last: 0,
             drain: None,
             done: true,
@@ -134,7 +150,8 @@ impl Lane {
         let from = if pass == 0 { from.saturating_add(saturating_ns(self.target.start_delay)) } else { from };
         self.from = from;
         self.until = self.target.time_limit.map_or(until, |limit| until.min(from.saturating_add(saturating_ns(limit))));
-        (self.submitted, self.last, self.drain, self.done) = (0, from, None, false);
+        self.pace.begin(pass, from);
+        (self.first, self.last, self.drain, self.done) = (from, from, None, false);
     }
 
     /// Stops submitting requests.
@@ -162,6 +179,9 @@ impl Lane {
             let live = &self.shared.live[self.number];
             live.ops.store(self.sum.0, Relaxed);
             live.bytes.store(self.sum.1, Relaxed);
+            if std::mem::take(&mut self.repeated) {
+                self.engine.flush();
+            }
         }
         if now >= self.until || self.shared.over.load(Relaxed) {
             self.stop(now);
@@ -191,7 +211,10 @@ impl Lane {
         let before = self.under_way;
         while let Some(&place) = self.free.last() {
             let begun = clock.now();
-            if self.not_before() > begun {
+            if self.target.serial && self.under_way > 0
+                || self.pace.not_before() > begun
+                || !self.pace.in_step(&self.shared.live)
+            {
                 break;
             }
             let Some(request) = self.order.next() else { break };
@@ -215,8 +238,22 @@ impl Lane {
 
     #[inline]
     fn begin_request(&mut self, place: u32, request: Request, begun: u64) {
+        if self.pace.is_first() {
+            self.first = begun;
+        }
+        self.pace.begun(begun, &self.shared.live[self.number]);
         let slot = &mut self.slots[place as usize];
+        (slot.request, slot.begun, slot.retries) = (request, begun, 0);
+        self.issue(place);
+    }
+
+    /// Submits the request of a place.
+    #[inline]
+    fn issue(&mut self, place: u32) {
+        let slot = &mut self.slots[place as usize];
+        let request = slot.request;
         // An engine that kept a failed request's buffer gets another.
+        slot.filled &= slot.buffer.is_some();
         let mut buffer = slot.buffer.take().unwrap_or_else(|| Buffer::new(self.order.longest()));
         buffer.resize(request.len);
         let lba = request.offset / self.block;
@@ -229,9 +266,7 @@ impl Lane {
             Operation::Read { lba, buffer }
         };
         slot.filled = request.write && request.len == self.order.longest();
-        (slot.request, slot.begun) = (request, begun);
         self.under_way += 1;
-        self.submitted += 1;
         self.engine.submit(Tag(place), operation);
     }
 
@@ -249,7 +284,18 @@ impl Lane {
         };
         let (request, ns) = (slot.request, now.saturating_sub(slot.begun));
         slot.buffer = completion.buffer;
+        let again = completion.result.is_err() && slot.retries < self.target.retries && self.drain.is_none();
+        if again && !self.shared.over.load(Relaxed) {
+            slot.retries += 1;
+            self.account.retries += 1;
+            self.repeated = true;
+            return self.issue(place);
+        }
         self.free.push(place);
+        self.pace.ended(now);
+        if ns > self.threshold {
+            self.late(request, ns);
+        }
         let tally = if request.write { &mut self.account.writes } else { &mut self.account.reads };
         match completion.result {
             Ok(()) => {
@@ -290,6 +336,21 @@ impl Lane {
     }
 
     #[cold]
+    fn late(&mut self, request: Request, ns: u64) {
+        self.account.late += 1;
+        if self.tell_late > 0 {
+            self.tell_late -= 1;
+            let (what, lba) = (if request.write { "write" } else { "read" }, request.offset / self.block);
+            let (name, us, most) = (&self.target.name, ns / 1000, self.threshold / 1000);
+            let line = format!(
+                "target {} ({name}): {what} of {} bytes at {} (LBA {lba}) took {us} us, the threshold is {most} us",
+                self.number, request.len, request.offset
+            );
+            self.account.late_told.push(line);
+        }
+    }
+
+    #[cold]
     fn failed(&mut self, line: String) {
         self.tell(line);
         let errors = self.shared.errors.fetch_add(1, Relaxed) + 1;
@@ -305,25 +366,19 @@ impl Lane {
         }
     }
 
-    /// Time at which the next request may be submitted.
-    #[inline]
-    fn not_before(&self) -> u64 {
-        let Some(throttle) = self.target.throttle else { return 0 };
-        let seconds = match throttle {
-            Throttle::Requests(rate) => float(self.submitted) / rate,
-            Throttle::Bytes(rate) => float(self.submitted) * float(self.target.request_bytes()) / rate,
-        };
-        self.from.saturating_add(saturating_ns(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
-    }
-
     /// Time at which it must be polled again even without a completion.
     pub(super) fn timeout(&self) -> Option<u64> {
         if self.done {
             return None;
         }
         let end = self.drain.unwrap_or(self.until);
-        let ready = self.drain.is_none() && !self.free.is_empty() && !self.order.ended();
-        let next = if ready { self.from.max(self.not_before()) } else { u64::MAX };
+        let full = self.free.is_empty() || self.target.serial && self.under_way > 0;
+        let next = match self.drain.is_none() && !full && !self.order.ended() {
+            true if self.pace.in_step(&self.shared.live) => self.from.max(self.pace.not_before()),
+            // No event tells when the others have caught up.
+            true => Pace::look_again(monotonic_ns()),
+            false => u64::MAX,
+        };
         Some(end.min(next)).filter(|at| *at < u64::MAX)
     }
 
@@ -336,6 +391,8 @@ impl Lane {
 
     fn finish(&mut self) {
         self.done = true;
+        self.pace.end(&self.shared.live[self.number]);
         self.account.elapsed_ns = self.last.saturating_sub(self.from);
+        self.account.from_first_ns = self.last.saturating_sub(self.first);
     }
 }

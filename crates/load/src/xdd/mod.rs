@@ -4,6 +4,7 @@
 //! the thread that drives it, and is an [`Engine`](engine::Engine) from then on. Memory is allocated before a pass
 //! begins; a request allocates none.
 
+mod columns;
 mod config;
 mod crew;
 mod crews;
@@ -13,12 +14,14 @@ mod fio;
 mod flags;
 mod lane;
 mod order;
+mod pace;
 mod pattern;
 mod run;
 mod streams;
 mod sys;
 mod table;
 mod tally;
+mod timer;
 mod watch;
 mod workload;
 

@@ -14,7 +14,8 @@ pub(super) struct Request {
     pub(super) write: bool,
 }
 
-/// Requests of a pass, one after the other. The same target has the same order each time.
+/// Requests of a pass, one after the other. The same target has the same order each time, and in each pass unless it
+/// is randomized.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     way: AccessOrder,
@@ -27,6 +28,8 @@ pub(super) struct Order {
     end: u64,
     requests: u64,
     reads: u32,
+    /// Seed that every pass begins with, unless each has positions of its own.
+    again: Option<u64>,
     seed: u64,
     left: u64,
     at: u64,
@@ -84,6 +87,7 @@ impl Order {
             end: start + range,
             requests,
             reads: target.reads,
+            again: (!target.randomize).then_some(target.seek.seed),
             seed: target.seek.seed,
             left: 0,
             at: start,
@@ -103,6 +107,7 @@ impl Order {
         let shift = self.pass_offset.wrapping_mul(pass) % places;
         self.at = self.start + shift;
         self.left = self.requests;
+        self.seed = self.again.unwrap_or(self.seed);
         self.owed = WHOLE / 2;
     }
 

@@ -5,10 +5,10 @@ use super::crew::{Device, Pass};
 use super::crews::Crews;
 use super::engine::{Open, path_of};
 use super::streams::Streams;
-use super::table::{CSV_HEADER, HEADER, Row, percentiles};
+use super::table::{self, Row, percentiles};
 use super::tally::{Account, float};
 use super::watch::Watch;
-use super::{document, fio, sys};
+use super::{document, fio, sys, timer};
 use linerate_port::saturating_ns;
 use linerate_result::{RunResult, Sample, Timestamp};
 use linerate_rt::{Stop, monotonic_ns, pause};
@@ -107,6 +107,9 @@ pub fn run(
     for Device { number, path } in &devices {
         streams.line(&format!("Target {number}, opened by {path}"));
     }
+    if config.timer {
+        streams.line(&timer::line());
+    }
     let mut facts = Facts {
         config,
         command,
@@ -161,8 +164,7 @@ fn introduce(config: &Config, streams: &mut Streams) {
 /// Runs all passes.
 fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Streams) {
     let config = facts.config;
-    streams.line(HEADER);
-    streams.csv(CSV_HEADER);
+    table::head(config, streams);
     let began = monotonic_ns();
     let end = config.runtime.map_or(u64::MAX, |runtime| began.saturating_add(saturating_ns(runtime)));
     let mut watch = Watch::new(began);
@@ -182,12 +184,11 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
         done.values().for_each(|account| all.beside(account));
         for (number, account) in &done {
             account.told.iter().for_each(|line| streams.error(line));
+            account.late_told.iter().for_each(|line| streams.line(line));
             if config.verbose {
-                let cpu = share(spent.0 + spent.1, account, &all);
-                let (depth, what) = (config.targets[*number].depth, format!("TARGET   PASS{:04}", pass + 1));
-                let row = Row::of(what, *number, depth.into(), account, cpu);
-                streams.line(&row.line());
-                streams.csv(&row.csv());
+                let target = (*number, &config.targets[*number]);
+                let row = Row::of(("TARGET_PASS", pass + 1), target, (account, &all), spent, config.relative);
+                table::write(config, &row, streams);
             }
             facts.accounts[*number].follow(account);
         }
@@ -206,17 +207,17 @@ fn conclude(facts: &Facts<'_>, streams: &mut Streams) {
     if config.dry {
         return;
     }
-    let spent = facts.cpu.0 + facts.cpu.1;
-    for (number, account) in facts.accounts.iter().enumerate() {
-        let (depth, cpu) = (config.targets[number].depth, share(spent, account, &facts.all));
-        let row = Row::of("TARGET   Average".into(), number, depth.into(), account, cpu);
-        streams.line(&row.line());
-        streams.csv(&row.csv());
+    if config.verbose {
+        for (number, account) in facts.accounts.iter().enumerate() {
+            let target = (number, &config.targets[number]);
+            let accounts = (account, &facts.all);
+            let row = Row::of(("TARGET_AVERAGE", facts.passes), target, accounts, facts.cpu, config.relative);
+            table::write(config, &row, streams);
+        }
     }
-    let row = combined(facts);
-    streams.line(&row.line());
-    streams.csv(&row.csv());
-    streams.combined(&row.line());
+    let row = Row::combined(config, facts.passes, &facts.all, facts.cpu);
+    let separated = table::write(config, &row, streams);
+    streams.combined(&separated);
     if config.percentiles {
         for (what, tally) in [("reads", &facts.all.reads), ("writes", &facts.all.writes)] {
             if let Some(line) = percentiles(what, &tally.latency) {
@@ -225,22 +226,16 @@ fn conclude(facts: &Facts<'_>, streams: &mut Streams) {
         }
     }
     let all = &facts.all;
+    if all.late > 0 {
+        streams.line(&format!("Threshold exceeded, {} requests", all.late));
+    }
+    if all.retries > 0 {
+        streams.line(&format!("Retries, {}", all.retries));
+    }
     if all.errors() > 0 {
         let (failed, lost) = (all.reads.errors + all.writes.errors, all.lost);
         streams.line(&format!("Errors, {failed} failed, {} miscompared, {lost} did not end", all.miscompares));
     }
-}
-
-/// Row of all targets.
-pub(super) fn combined(facts: &Facts<'_>) -> Row {
-    let depth = facts.config.targets.iter().map(|target| u64::from(target.depth)).sum();
-    Row::of("         Combined".into(), facts.config.targets.len(), depth, &facts.all, facts.cpu_percent())
-}
-
-/// Share of a target in the process's time, by requests, in per cent of one processor.
-fn share(spent: Duration, account: &Account, all: &Account) -> f64 {
-    spent.as_secs_f64() * float(account.ops()) / float(all.ops().max(1)) * 100.0
-        / (float(account.elapsed_ns.max(1)) / 1e9)
 }
 
 fn percent(spent: Duration, ns: u64) -> f64 {

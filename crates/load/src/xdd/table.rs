@@ -1,81 +1,148 @@
-//! Lines that xdd prints: a row per target and pass, each target's average, and all together.
+//! Rows that xdd prints: a target's pass, its average, and all targets together; and lines about latencies.
 
+use super::columns::{self, Line};
+use super::config::{Config, Target, WHOLE};
+use super::streams::Streams;
 use super::tally::{Account, float};
 use hdrhistogram::Histogram;
-
-/// Heading of the rows.
-pub(super) const HEADER: &str =
-    "                     T  Q       Bytes      Ops    Time      Rate      IOPS   Latency     %CPU  OP_Type    ReqSize";
-
-/// Heading for a file of comma-separated values.
-pub(super) const CSV_HEADER: &str = ",Target,Q,Bytes,Ops,Time,Avg Rate,IOPS,Latency,Percent CPU,OP_Type,ReqSize";
+use std::time::Duration;
 
 /// A row before it is written.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    /// Label of the row, 17 characters.
-    pub(super) what: String,
+pub(super) struct Row<'a> {
+    /// Label.
+    pub(super) what: &'static str,
+    /// Number of the pass, or of passes so far, from 1.
+    pub(super) pass: u64,
     /// Number of the target, or number of targets.
     pub(super) target: usize,
-    /// Number of requests in flight.
-    pub(super) depth: u64,
-    bytes: u64,
-    ops: u64,
-    /// Duration, seconds.
-    seconds: f64,
-    /// Megabytes (10^6 bytes) per second.
-    pub(super) rate: f64,
-    /// Requests per second.
-    pub(super) iops: f64,
-    /// Mean time per request, milliseconds.
-    latency: f64,
-    /// Processor time in per cent of one processor.
-    pub(super) cpu: f64,
-    operation: &'static str,
-    /// Mean bytes per request.
-    size: u64,
+    /// Requests in flight on each target; none if they differ.
+    pub(super) depth: Option<u64>,
+    /// What was counted.
+    pub(super) account: &'a Account,
+    /// Bytes of a request, and of a block; none if the targets differ.
+    pub(super) size: Option<u64>,
+    pub(super) block: Option<u64>,
+    pub(super) operation: &'static str,
+    /// Processor time, seconds: user and system.
+    pub(super) cpu: (f64, f64),
+    /// True for percentages of all processor time.
+    pub(super) relative: bool,
 }
 
-impl Row {
-    /// Makes the row of an account. Values that were not measured are -1, as in xdd.
-    pub(super) fn of(what: String, target: usize, depth: u64, account: &Account, cpu: f64) -> Self {
-        let (ops, bytes, seconds) = (account.ops(), account.bytes(), float(account.elapsed_ns) / 1e9);
-        let any = ops > 0 && account.elapsed_ns > 0;
-        let per_second = |n: f64| if any { n / seconds } else { -1.0 };
-        let ns = float(account.reads.total_ns + account.writes.total_ns) / float(ops.max(1));
+impl<'a> Row<'a> {
+    /// Makes the row of one target. Its processor time is the share of its requests in the process's.
+    pub(super) fn of(
+        (what, pass): (&'static str, u64),
+        (number, target): (usize, &Target),
+        (account, all): (&'a Account, &Account),
+        spent: (Duration, Duration),
+        relative: bool,
+    ) -> Self {
+        let share = float(account.ops()) / float(all.ops().max(1));
         Self {
             what,
-            target,
-            depth,
-            bytes,
-            ops,
-            seconds,
-            rate: per_second(float(bytes) / 1e6),
-            iops: per_second(float(ops)),
-            latency: if any { ns / 1e6 } else { -1.0 },
-            cpu,
-            operation: account.operation(),
-            size: bytes / ops.max(1),
+            pass,
+            target: number,
+            depth: Some(target.depth.into()),
+            account,
+            size: Some(target.request_bytes()),
+            block: Some(target.block_size),
+            operation: operation(target),
+            cpu: (spent.0.as_secs_f64() * share, spent.1.as_secs_f64() * share),
+            relative,
         }
     }
 
-    /// The row as it is printed.
-    pub(super) fn line(&self) -> String {
-        let Self { what, target, depth, bytes, ops, seconds, rate, iops, latency, cpu, operation, size } = self;
-        format!(
-            "{what:17} {target:4} {depth:2}  {bytes:12}   {ops:6}   {seconds:7.3}   {rate:7.3}     {iops:6.2}   {latency:7.4}    \
-             {cpu:5.2}   {operation}  {size:10}"
-        )
+    /// Makes the row of all targets.
+    pub(super) fn combined(config: &Config, passes: u64, account: &'a Account, spent: (Duration, Duration)) -> Self {
+        let targets = &config.targets;
+        Self {
+            what: "COMBINED",
+            pass: passes,
+            target: targets.len(),
+            depth: alike(targets, |target| target.depth.into()),
+            account,
+            size: alike(targets, Target::request_bytes),
+            block: alike(targets, |target| target.block_size),
+            operation: alike(targets, operation).unwrap_or("mixed"),
+            cpu: (spent.0.as_secs_f64(), spent.1.as_secs_f64()),
+            relative: config.relative,
+        }
     }
 
-    /// The row separated by commas.
-    pub(super) fn csv(&self) -> String {
-        let Self { what, target, depth, bytes, ops, seconds, rate, iops, latency, cpu, operation, size } = self;
-        format!(
-            "{},{target},{depth},{bytes},{ops},{seconds:.3},{rate:.3},{iops:.2},{latency:.4},{cpu:.2},{operation},{size}",
-            what.trim()
-        )
+    /// Duration in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        float(self.account.elapsed_ns) / 1e9
     }
+
+    /// Time from the begin of the first request to the end of the last one, milliseconds.
+    pub(super) fn since_first_ms(&self) -> f64 {
+        float(self.account.from_first_ns) / 1e6
+    }
+
+    /// A number per second.
+    pub(super) fn per_second(&self, n: u64) -> f64 {
+        if self.account.elapsed_ns > 0 { float(n) / self.seconds() } else { -1.0 }
+    }
+
+    /// Megabytes (10^6 bytes) per second.
+    pub(super) fn megabytes(&self, bytes: u64) -> f64 {
+        if self.account.elapsed_ns > 0 { float(bytes) / 1e6 / self.seconds() } else { -1.0 }
+    }
+
+    /// Mean time of a request, milliseconds.
+    pub(super) fn latency(&self) -> f64 {
+        let ns = self.account.reads.total_ns + self.account.writes.total_ns;
+        float(ns) / float(self.account.ops().max(1)) / 1e6
+    }
+
+    /// Processor time in per cent of one processor, or of all processor time.
+    pub(super) fn percent(&self, seconds: f64) -> f64 {
+        let of = if self.relative { self.cpu.0 + self.cpu.1 } else { self.seconds() };
+        if of > 0.0 { seconds * 100.0 / of } else { -1.0 }
+    }
+
+    /// Bytes of a request, in units of `unit` bytes.
+    pub(super) fn size(&self, unit: u64) -> f64 {
+        self.size.map_or(-1.0, |size| float(size) / float(unit))
+    }
+
+    /// Blocks of a request.
+    pub(super) fn blocks(&self) -> f64 {
+        self.block.map_or(-1.0, |block| self.size(block))
+    }
+}
+
+/// xdd's name for the operations of a target.
+fn operation(target: &Target) -> &'static str {
+    match target.reads {
+        WHOLE => "read",
+        0 => "write",
+        _ => "mixed",
+    }
+}
+
+/// What all targets have alike.
+fn alike<T: PartialEq>(targets: &[Target], of: impl Fn(&Target) -> T) -> Option<T> {
+    let first = of(targets.first()?);
+    targets.iter().all(|target| of(target) == first).then_some(first)
+}
+
+/// Writes the lines above the table.
+pub(super) fn head(config: &Config, streams: &mut Streams) {
+    for line in [Line::Headings, Line::Units] {
+        streams.line(&columns::line(&config.columns, line, ' '));
+        streams.csv(&columns::line(&config.columns, line, ','));
+    }
+}
+
+/// Writes a row; returns it as it is in a file of comma-separated values.
+pub(super) fn write(config: &Config, row: &Row<'_>, streams: &mut Streams) -> String {
+    streams.line(&columns::line(&config.columns, Line::Row(row), ' '));
+    let separated = columns::line(&config.columns, Line::Row(row), ',');
+    streams.csv(&separated);
+    separated
 }
 
 /// Line of quantiles of a distribution, in microseconds.
@@ -100,27 +167,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_where_xdd_has_them() {
-        let mut account = Account { elapsed_ns: 2_000_000_000, ..Account::default() };
-        for _ in 0..1000 {
-            account.reads.done(512, 1_000_000);
-            account.writes.done(512, 3_000_000);
-        }
-        let row = Row::of("TARGET   PASS0001".into(), 3, 16, &account, 12.25);
-        assert_eq!(
-            row.line(),
-            "TARGET   PASS0001    3 16       1024000     2000     2.000     0.512     1000.00    2.0000    12.25   mixed         512"
-        );
-        assert_eq!(row.csv(), "TARGET   PASS0001,3,16,1024000,2000,2.000,0.512,1000.00,2.0000,12.25,mixed,512");
-        let columns = HEADER.split_whitespace().count();
-        assert_eq!((columns, CSV_HEADER.split(',').count()), (11, 12));
-        assert_eq!(row.line().split_whitespace().count(), columns + 2, "with the two words in front");
-    }
-
-    #[test]
-    fn of_nothing_there_is_no_rate() {
-        let row = Row::of("x".into(), 0, 1, &Account::default(), 0.0).csv();
-        assert_eq!(row, "x,0,1,0,0,0.000,-1.000,-1.00,-1.0000,0.00,read,0");
-        assert!(percentiles("reads", &Account::default().latency()).is_none());
+    fn a_row_of_all_targets_says_what_they_have_alike() {
+        let account = Account::default();
+        let target = |depth, reads| Target { depth, reads, ..Target::new("t") };
+        let of = |targets: Vec<Target>| {
+            let config = Config { targets, ..Config::default() };
+            let row = Row::combined(&config, 1, &account, Default::default());
+            (row.target, row.depth, row.size, row.operation)
+        };
+        assert_eq!(of(vec![target(16, WHOLE); 3]), (3, Some(16), Some(131_072), "read"));
+        assert_eq!(of(vec![target(16, WHOLE), target(8, 0)]), (2, None, Some(131_072), "mixed"));
+        assert!(percentiles("reads", &account.latency()).is_none(), "of nothing");
     }
 }

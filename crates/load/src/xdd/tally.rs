@@ -62,8 +62,16 @@ pub struct Account {
     pub writes: Tally,
     /// Number of reads whose contents were not as expected.
     pub miscompares: u64,
-    /// Time from the first submission to the last completion, ns.
+    /// Time from the begin of a pass to the last completion, ns.
     pub elapsed_ns: u64,
+    /// Time from the first submission to the last completion, ns.
+    pub from_first_ns: u64,
+    /// Number of times that a failed request was repeated.
+    pub retries: u64,
+    /// Number of requests that took longer than their threshold.
+    pub late: u64,
+    /// First of these requests in this pass, one per line.
+    pub late_told: Vec<String>,
     /// Number of requests that had not ended at the time limit.
     pub lost: u64,
     /// First errors, one per line.
@@ -112,12 +120,14 @@ impl Account {
     pub(super) fn follow(&mut self, next: &Self) {
         self.add(next);
         self.elapsed_ns += next.elapsed_ns;
+        self.from_first_ns += next.from_first_ns;
     }
 
     /// Adds the account of another target of the same time: the longest time counts.
     pub(super) fn beside(&mut self, other: &Self) {
         self.add(other);
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+        self.from_first_ns = self.from_first_ns.max(other.from_first_ns);
     }
 
     fn add(&mut self, other: &Self) {
@@ -125,6 +135,8 @@ impl Account {
         self.writes.add(&other.writes);
         self.miscompares += other.miscompares;
         self.lost += other.lost;
+        self.retries += other.retries;
+        self.late += other.late;
         self.told.extend_from_slice(&other.told);
     }
 
@@ -132,8 +144,10 @@ impl Account {
     pub(super) fn clear(&mut self) {
         self.reads.clear();
         self.writes.clear();
-        (self.miscompares, self.elapsed_ns, self.lost) = (0, 0, 0);
+        (self.miscompares, self.elapsed_ns, self.from_first_ns, self.lost) = (0, 0, 0, 0);
+        (self.retries, self.late) = (0, 0);
         self.told.clear();
+        self.late_told.clear();
     }
 }
 

@@ -13,6 +13,8 @@ const BARE: &str = "file";
 pub(super) const EXAMPLE: &str = "PATH";
 pub(super) const ABOUT: &str = "a file or block device by io_uring; with -dio past the page cache";
 
+/// Block of a file, bytes.
+const BLOCK: u64 = 512;
 /// Largest size in a name, bytes.
 const LARGEST: u64 = 1 << 50;
 /// Largest memory device, bytes.
@@ -65,15 +67,30 @@ fn checked(name: &str) -> Result<(), String> {
     if good { Ok(()) } else { Err("no size; give one up to 1024T, as null:1G".into()) }
 }
 
-/// Makes a file that is to be written, as large as a pass needs it; xdd's grows by its writes.
+/// Makes a file that is to be written: as long as `-pretruncate` says, then as large as a pass needs it, in whole
+/// blocks; xdd's grows by its writes.
 fn make(path: &Path, target: &Target) -> Result<(), String> {
-    let Some(span) = target.span() else { return Ok(()) };
-    let grow = |file: File| {
-        let metadata = file.metadata()?;
-        if metadata.is_file() && metadata.len() < span { file.set_len(span) } else { Ok(()) }
+    let span = target.span().map(|span| span.checked_next_multiple_of(BLOCK).unwrap_or(span));
+    if span.is_none() && target.truncate.is_none() {
+        return Ok(());
+    }
+    let shape = |file: File| {
+        if !file.metadata()?.is_file() {
+            return Ok(target.truncate.is_none());
+        }
+        if let Some(bytes) = target.truncate {
+            file.set_len(bytes)?;
+        }
+        if let Some(span) = span.filter(|span| file.metadata().is_ok_and(|metadata| metadata.len() < *span)) {
+            file.set_len(span)?;
+        }
+        Ok(true)
     };
-    let made = OpenOptions::new().write(true).create(true).truncate(false).open(path).and_then(grow);
-    made.map_err(|e| format!("{e}; give a file or device that can be written, or -op read"))
+    match OpenOptions::new().write(true).create(true).truncate(false).open(path).and_then(shape) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("-pretruncate: it is no regular file; leave it out".into()),
+        Err(e) => Err(format!("{e}; give a file or device that can be written, or -op read")),
+    }
 }
 
 /// Error text without the device's name, which the caller adds; the mend is in xdd's words.

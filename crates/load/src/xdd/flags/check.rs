@@ -36,6 +36,12 @@ impl Config {
             if (target.sync_write || target.flush_every.is_some()) && !target.writes() {
                 return trouble("-syncwrite and -flushwrite: nothing is written; leave them out");
             }
+            if target.truncate.is_some() && !(target.writes() && is_file(target)) {
+                return trouble("-pretruncate: it is no file that is written; leave it out");
+            }
+            if target.randomize && target.seek.way != AccessOrder::Random {
+                return trouble("-randomize: places are not random; give -seek random too");
+            }
             if target.pattern.replicate && !matches!(target.pattern.base, Base::Text(_)) {
                 return trouble("-datapattern replicate: there is no text; give ascii TEXT or hex HEX too");
             }
@@ -54,6 +60,9 @@ impl Config {
         }
         if buffers > BUFFERS {
             return Err("-queuedepth, -reqsize and -targets: buffers of more than 4 GiB in all; give less".into());
+        }
+        if self.step.is_some() && self.targets.len() == 1 {
+            return Err("-syncio: there is one target, which waits for no other; leave it out".into());
         }
         if self.pass_delay > std::time::Duration::ZERO && self.passes == 1 && self.runtime.is_none() {
             return Err("-passdelay: there is one pass; give -passes, or leave it out".into());

@@ -10,6 +10,7 @@ mod table;
 mod targets;
 mod value;
 
+use super::columns;
 use super::config::Config;
 use super::engine::examples;
 use crate::flags::{self, Dialect, Does, Flag, Program, Words, number};
@@ -79,6 +80,10 @@ pub fn help() -> String {
     text.push_str("\nTargets\n");
     for (example, about) in examples() {
         let _ = writeln!(text, "  {example:24} {about}");
+    }
+    text.push_str("\nColumns of -outputformat\n");
+    for names in columns::names().collect::<Vec<_>>().chunks(5) {
+        let _ = writeln!(text, "  {}", names.join(" "));
     }
     text.push_str(
         "\nExit codes: 0 done, 1 a request failed or a file of results could not be written, 2 wrong on the command line, \

@@ -5,9 +5,9 @@ use super::setup::setup;
 use super::state::Scope::{self, Run, Target};
 use super::state::State;
 use super::targets::{Group, TARGETS};
-use super::value::{PATTERNS, SEEKS, byte, bytes, decimal, percent, seconds, targets, throttle};
+use super::value::{PATTERNS, SEEKS, byte, bytes, decimal, format, percent, seconds, targets, throttle};
 use super::{PROGRAM, help};
-use crate::flags::Does::Set;
+use crate::flags::Does::{Refused, Set};
 use crate::flags::{Flag, number, one_of, print, refused, set, value, values};
 use crate::xdd::config::{Amount, Document, Verify, WHOLE};
 use linerate_port::path::from_text;
@@ -46,7 +46,7 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     value("-targetstartdelay -tsd S", Run, "seconds between the starts of successive targets (0)", |s, v| {
         decimal(v, 0.0, 1e4).map(|n| s.named.delay = n)
     }),
-    values("-processor -pt TARGET CPU", Run, "run a target's thread on this processor", |s, v| {
+    values("-processor -pr TARGET CPU", Run, "run a target's thread on this processor", |s, v| {
         s.named.cpus.push((number(&v.value()?, 0..=TARGETS)?, number(&v.value()?, 0..=4095)?));
         Ok(())
     }),
@@ -63,7 +63,11 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         "-operation -op read|write",
         Target,
         "operation of all requests; a later -rwratio replaces it (read)",
-        &[("read", Set(|s| s.target.reads = WHOLE)), ("write", Set(|s| s.target.reads = 0))],
+        &[
+            ("read", Set(|s| s.target.reads = WHOLE)),
+            ("write", Set(|s| s.target.reads = 0)),
+            ("noop", Refused("there are no requests without data here; give read, and null:1G for no device")),
+        ],
         |_, _| Err("give read or write".into()),
     ),
     value(
@@ -97,6 +101,11 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         SEEKS,
         |_, _| Err("there is no such way; give sequential, random, none, range N or seed N".into()),
     ),
+    set("-randomize -rand", Target, "random positions differ from pass to pass; otherwise they are the same", |s| {
+        s.target.randomize = true
+    }),
+    set("-serialordering -so", Target, "begin a request when the one before it has ended", |s| s.target.serial = true),
+    set("-noordering -no", Target, "requests end in any order: undo -serialordering", |s| s.target.serial = false),
     value("-startoffset -sto BLOCKS", Target, "position of the first request (0)", |s, v| {
         number(v, 0..=BLOCKS).map(|n| s.target.start = n)
     }),
@@ -129,14 +138,32 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     value("-flushwrite -fw N", Target, "flush after every N writes", |s, v| {
         number(v, 1..=u64::MAX).map(|n| s.target.flush_every = Some(n))
     }),
-    values("-throttle -throt ops N|bw MB", Target, "limit of requests, or of 10^6 bytes, per second", |s, v| {
-        throttle(v).map(|n| s.target.throttle = Some(n))
+    values(
+        "-throttle -throt ops N|bw MB|delay S",
+        Target,
+        "limit of requests, or of 10^6 bytes, per second; delay: as -operationdelay",
+        |s, v| throttle(&mut s.target, v),
+    ),
+    value(
+        "-operationdelay -opdelay S",
+        Target,
+        "seconds between the end, or the begin, of a request and the begin of the next (0)",
+        |s, v| seconds(v).map(|n| s.target.delay = n),
+    ),
+    value("-retry -ret N", Target, "repeat a request that failed, up to N times (0)", |s, v| {
+        number(v, 1..=1_000_000).map(|n| s.target.retries = n)
+    }),
+    value("-reportthreshold -rept S", Target, "print each request that takes longer than S seconds", |s, v| {
+        decimal(v, 0.0, 1e6).map(|n| s.target.threshold = Some(Duration::from_secs_f64(n)))
     }),
     value("-startdelay -sd S", Target, "seconds before the first pass (0)", |s, v| {
         seconds(v).map(|n| s.target.start_delay = n)
     }),
     value("-timelimit -tl S", Target, "longest time of a pass, seconds", |s, v| {
         seconds(v).map(|n| s.target.time_limit = Some(n))
+    }),
+    value("-pretruncate -pt BYTES", Target, "make the file this long before it is written", |s, v| {
+        number(v, 1..=1 << 60).map(|n| s.target.truncate = Some(n))
     }),
     set("-deletefile -del", Target, "delete the file at the end", |s| s.target.delete = true),
     value("-passes -p N", Run, "number of passes (1)", |s, v| number(v, 1..=u64::MAX).map(|n| s.config.passes = n)),
@@ -145,6 +172,9 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     }),
     value("-runtime -rt S", Run, "repeat passes until S seconds are over, whatever -passes says", |s, v| {
         decimal(v, 0.001, 1e7).map(|n| s.config.runtime = Some(Duration::from_secs_f64(n)))
+    }),
+    value("-syncio -sio N", Run, "targets wait for each other before every Nth request", |s, v| {
+        number(v, 1..=u64::MAX).map(|n| s.config.step = Some(n))
     }),
     set("-maxall", Run, "-maximumpriority and -processlock", |s| (s.config.priority, s.config.lock) = (true, true)),
     set("-maximumpriority -maxpri", Run, "run threads at the highest priority (nice -20)", |s| {
@@ -171,8 +201,26 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         Ok(())
     }),
     set("-dryrun -dry", Run, "print what would be done, and do nothing", |s| s.config.dry = true),
-    set("-verbose", Run, "print a line for each target and pass", |s| s.config.verbose = true),
+    set("-verbose", Run, "print a line for each target and pass, and for each target's average", |s| {
+        s.config.verbose = true
+    }),
     set("-unverbose -unv", Run, "undo -verbose", |s| s.config.verbose = false),
+    values(
+        "-outputformat -ofmt add|new COLUMNS",
+        Run,
+        "columns of the table, as +PASS+OPS+LATENCY: after the present ones, or instead of them; -1 is what was not measured",
+        |s, v| format(&mut s.config.columns, v),
+    ),
+    one_of(
+        "-percentcpu -pcpu absolute|relative",
+        Run,
+        "processor time in per cent of the time measured, or of all processor time (absolute)",
+        &[("absolute", Set(|s| s.config.relative = false)), ("relative", Set(|s| s.config.relative = true))],
+        |_, _| Err("give absolute or relative".into()),
+    ),
+    set("-timerinfo -ti", Run, "print how long it takes to read the clock, and its smallest step", |s| {
+        s.config.timer = true
+    }),
     set("-extendedstats -extstats", Run, "print latency percentiles", |s| s.config.percentiles = true),
     value("-output -o FILE", Run, "write lines to this file", |s, v| file(&mut s.config.output, v)),
     value("-errout -eo FILE", Run, "write errors to this file", |s, v| file(&mut s.config.errors, v)),
@@ -187,7 +235,8 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         s.config.document = Document::Fio
     }),
     refused(
-        "-endtoend -e2e -targetin -targetout -restart -rst -readafterwrite -writeafterread",
+        "-endtoend -e2e -targetin -tin -targetout -tout -restart -rst -readafterwrite -raw -writeafterread -war -xni \
+         -ibdevice -cookie -congestion",
         Run,
         "",
         "no copies between machines are made here; leave it out",
@@ -195,12 +244,31 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     refused("-timestamps -ts", Run, "", "no request gets a line; -extstats shows percentiles, --json all figures"),
     refused("-lockstep -ls -starttrigger -stoptrigger -st -et", Run, "", "targets run freely; leave it out"),
     refused(
-        "-looseordering -lo -serialordering -so -ordering -or",
+        "-looseordering -lo -ordering -or",
         Run,
         "",
-        "requests of a target complete in any order; leave it out, or give -queuedepth 1",
+        "requests of a target begin in order and end in any; leave it out, or give -serialordering",
     ),
-    refused("-timeserver -tsvr -starttime -stime", Run, "", "a run begins at once; leave it out"),
+    refused(
+        "-timeserver -tsvr -starttime -stime -interactive -inter",
+        Run,
+        "",
+        "a run begins at once, and takes no commands; leave it out",
+    ),
+    refused(
+        "-nobarrier -nb",
+        Run,
+        "",
+        "all targets begin a pass together; leave it out, or run a program for each target",
+    ),
+    refused("-multipath -mp", Run, "", "a target has one path; leave it out, or give each path as a target of its own"),
+    refused(
+        "-debug -reallyverbose -rv",
+        Run,
+        "",
+        "there is nothing more to print; -verbose shows each pass, --json all figures",
+    ),
+    refused("-devicefile -devf", Run, "", "it is for Windows, and a device is known by its name here; leave it out"),
     refused(
         "-preallocate -pa -createnewfiles -cnf -recreatefiles -recreate -reopen -reop",
         Run,

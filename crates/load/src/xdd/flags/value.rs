@@ -4,7 +4,8 @@ use super::state::State;
 use super::targets::{Group, Named, TARGETS};
 use crate::flags::Does::{Refused, Set, Value};
 use crate::flags::{Choices, Words, number};
-use crate::xdd::config::{AccessOrder, Amount, Throttle, WHOLE};
+use crate::xdd::columns;
+use crate::xdd::config::{AccessOrder, Amount, Target, Throttle, WHOLE};
 use crate::xdd::pattern::{Base, Prefix};
 use std::time::Duration;
 
@@ -113,10 +114,26 @@ pub(super) fn percent(text: &str) -> Result<u32, String> {
 }
 
 /// Parses the values of `-throttle`.
-pub(super) fn throttle(words: &mut Words) -> Result<Throttle, String> {
+pub(super) fn throttle(target: &mut Target, words: &mut Words) -> Result<(), String> {
     match words.value()?.as_str() {
-        "ops" => decimal(&words.value()?, 0.001, 1e9).map(Throttle::Requests),
-        "bw" => decimal(&words.value()?, 0.001, 1e6).map(|megabytes| Throttle::Bytes(megabytes * 1e6)),
-        _ => Err("give ops N, or bw MB, both a second".into()),
+        "ops" => target.throttle = Some(Throttle::Requests(decimal(&words.value()?, 0.001, 1e9)?)),
+        "bw" => target.throttle = Some(Throttle::Bytes(decimal(&words.value()?, 0.001, 1e6)? * 1e6)),
+        "delay" => target.delay = seconds(&words.value()?)?,
+        _ => return Err("give ops N or bw MB, both a second, or delay S".into()),
     }
+    Ok(())
+}
+
+/// Parses the values of `-outputformat`.
+pub(super) fn format(shown: &mut Vec<&'static str>, words: &mut Words) -> Result<(), String> {
+    let what = words.value()?;
+    if !matches!(what.as_str(), "add" | "new") {
+        return Err("give add or new, and columns, as add +READOPS+WRITEOPS".into());
+    }
+    let columns = columns::parse(&words.value()?)?;
+    if what == "new" {
+        shown.clear();
+    }
+    shown.extend(columns);
+    Ok(())
 }

@@ -6,16 +6,16 @@ use crate::xdd::flags::{FLAGS, PROGRAM};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-type Case = (&'static str, fn());
+pub(super) type Case = (&'static str, fn());
 
-fn file(name: &str) -> (tempfile::TempDir, String) {
+pub(super) fn file(name: &str) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name).to_str().unwrap().to_owned();
     (dir, path)
 }
 
 /// Checks that a run waited so long, and that this time is not part of its measurement.
-fn uncounted(begun: Instant, waited: Duration, left: &Left) {
+pub(super) fn uncounted(begun: Instant, waited: Duration, left: &Left) {
     let measured = Duration::from_nanos(left.all.elapsed_ns);
     assert!(begun.elapsed() >= waited + measured, "{measured:?} beside {waited:?} of waiting");
 }
@@ -24,7 +24,7 @@ fn kinds(text: &str) -> String {
     ops(text).iter().map(|op| op.what).collect()
 }
 
-/// One case per flag.
+/// Cases of flags up to those of the run as a whole.
 const CASES: &[Case] = &[
     ("help", || {
         for asked in ["-h", "-help", "--help", "-nr 1 --help", "help"] {
@@ -73,7 +73,7 @@ const CASES: &[Case] = &[
     ("processor", || {
         let cpu = *linerate_rt::cpus().last().unwrap();
         assert_eq!(one(&format!("-nr 1 -processor 0 {cpu}")).2.lock().unwrap().cpus, [cpu]);
-        let error = run_config(&config(&format!("-targets 1 {} -nr 1 -pt 0 4095", disk(8).0)).unwrap()).err().unwrap();
+        let error = run_config(&config(&format!("-targets 1 {} -nr 1 -pr 0 4095", disk(8).0)).unwrap()).err().unwrap();
         assert!(error.starts_with("-processor 4095: "), "{error}");
     }),
     ("singleproc", || {
@@ -123,6 +123,19 @@ const CASES: &[Case] = &[
         assert_ne!(random, places("-nr 40 -seek random -seek seed 10"));
         assert_eq!(places("-nr 2 -seek random -seek sequential"), [0, 1]);
     }),
+    ("randomize", || {
+        let passes = |text: &str| {
+            let all = places(&format!("-nr 20 -passes 2 -seek random {text}"));
+            (all[..20].to_vec(), all[20..].to_vec())
+        };
+        let ((first, second), (again, other)) = (passes(""), passes("-randomize"));
+        assert!(first == second && first == again && first != other, "{first:?} {other:?}");
+    }),
+    ("serialordering", || {
+        let (left, ops, disk) = one("-nr 32 -qd 7 -serialordering");
+        assert_eq!((disk.lock().unwrap().most, ops.len(), left.all.ops()), (1, 32, 32));
+    }),
+    ("noordering", || assert_eq!(one("-nr 32 -qd 7 -so -noordering").2.lock().unwrap().most, 7)),
     ("startoffset", || assert_eq!(places("-nr 2 -startoffset 7"), [7, 8])),
     ("passoffset", || assert_eq!(places("-nr 2 -passes 2 -passoffset 10"), [0, 1, 10, 11])),
     ("datapattern", || {
@@ -170,6 +183,34 @@ const CASES: &[Case] = &[
         assert_eq!(ops("-nr 11 -throttle bw 0.1").len(), 11);
         assert!(begun.elapsed() >= Duration::from_millis(51));
     }),
+    ("operationdelay", || {
+        for flag in ["-opdelay 0.02", "-throttle delay 0.02"] {
+            let (left, ..) = one(&format!("-nr 4 {flag}"));
+            assert!(left.all.elapsed_ns >= 60_000_000, "{flag}: {} ns", left.all.elapsed_ns);
+        }
+    }),
+    ("retry", || {
+        let (name, disk) = disk(64);
+        disk.lock().unwrap().bad = Some(3);
+        disk.lock().unwrap().heals = Some(2);
+        let left = on(&name, "-op write -dp sequenced -nr 8 -qd 2 -retry 2");
+        assert_eq!((left.all.errors(), left.all.ops(), left.all.retries, left.result.exit_code()), (0, 8, 2, 0));
+        assert!(left.out.ends_with("\nRetries, 2\n"), "{}", left.out);
+        assert_eq!(disk.lock().unwrap().ops.iter().filter(|op| op.at == 3 * 512).count(), 3);
+        assert_eq!(disk.lock().unwrap().data[3 * 512..][..8], 1536u64.to_le_bytes(), "written once more, and whole");
+        disk.lock().unwrap().heals = None;
+        let left = on(&name, "-nr 8 -retry 2");
+        assert_eq!((left.all.errors(), left.all.ops(), left.all.retries), (1, 7, 2), "the next one goes on");
+        assert_eq!(on(&name, "-nr 8").all.retries, 0);
+    }),
+    ("reportthreshold", || {
+        let (left, ..) = one("-nr 12 -startoffset 2 -reportthreshold 0");
+        assert!(left.out.contains("): read of 512 bytes at 1024 (LBA 2) took "), "{}", left.out);
+        assert!(left.out.contains(", the threshold is 0 us\n"), "{}", left.out);
+        assert_eq!((left.out.matches(" took ").count(), left.all.errors()), (10, 0), "as many as errors");
+        assert!(left.out.ends_with("\nThreshold exceeded, 12 requests\n"), "{}", left.out);
+        assert!(!one("-nr 12 -rept 1000").0.out.contains("hreshold"));
+    }),
     ("startdelay", || {
         let begun = Instant::now();
         let (left, ..) = one("-nr 1 -startdelay 0.05");
@@ -185,6 +226,21 @@ const CASES: &[Case] = &[
         };
         assert!([20, 200, 2000, 20_000].iter().any(some));
     }),
+    ("pretruncate", || {
+        let (_dir, path) = file("t");
+        let go = |text: &str| {
+            let text = format!("-targets 1 {path} -bs 512 -rs 1 -nr 2 -dp x {text}");
+            run_opened_by(&config(&text)?, engine::open).map(|_| std::fs::read(&path).unwrap())
+        };
+        std::fs::write(&path, [7; 1 << 16]).unwrap();
+        assert_eq!(go("-op write").unwrap().len(), 1 << 16, "a longer file stays as it is");
+        let bytes = go("-op write -pretruncate 8192").unwrap();
+        assert_eq!((bytes.len(), bytes[1023], bytes[1024]), (8192, b'x', 7));
+        assert_eq!(go("-op write -pt 512").unwrap().len(), 1024, "then as long as the pass needs it");
+        let why = |text: &str| go(text).unwrap_err();
+        assert!(why("-op read -pt 512").ends_with("-pretruncate: it is no file that is written; leave it out"));
+        assert!(why("-targets 1 /dev/null -op write -pt 512").ends_with("it is no regular file; leave it out"));
+    }),
     ("deletefile", || {
         let (_dir, path) = file("t");
         std::fs::write(&path, [0; 4096]).unwrap();
@@ -195,128 +251,16 @@ const CASES: &[Case] = &[
         on(&path, "-nr 1 -deletefile");
         assert!(!std::path::Path::new(&path).exists());
     }),
-    ("passes", || assert_eq!(places("-nr 2 -passes 3"), [0, 1, 0, 1, 0, 1])),
-    ("passdelay", || {
-        let begun = Instant::now();
-        let (left, ..) = one("-nr 1 -passes 3 -passdelay 0.03");
-        uncounted(begun, Duration::from_millis(60), &left);
-    }),
-    ("runtime", || {
-        // Longer each time, for a slow machine.
-        let runs_on = |flags: &str, more_than: usize| {
-            let enough = |ms: &u64| {
-                let begun = Instant::now();
-                let (left, ops, _) = one(&format!("{flags} -runtime {}", *ms as f64 / 1000.0));
-                assert!(begun.elapsed() >= Duration::from_millis(*ms));
-                ops.len() > more_than && left.result.tests[0].counters.total("passes").unwrap() > 1
-            };
-            assert!([30, 300, 3000, 30_000].iter().any(enough), "{flags}");
-        };
-        runs_on("-nr 4", 4);
-        // A pass is as large as the target.
-        runs_on("", 64);
-    }),
-    ("maxall", || {
-        let config = config("-targets 1 x -nr 1 -maxall").unwrap();
-        assert!(config.priority && config.lock);
-    }),
-    ("maximumpriority", || {
-        let (left, _, disk) = one("-nr 1 -maxpri");
-        let nice = disk.lock().unwrap().nice.clone();
-        assert!(nice == "-20" || left.log.contains("priority stays as it is: "), "{nice} {}", left.log);
-    }),
-    ("processlock", || {
-        let (left, ..) = one("-nr 1 -plock");
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap().trim().to_owned();
-        assert!(locked != "0 kB" || left.log.contains("memory is not locked: "), "{locked} {}", left.log);
-    }),
-    ("minall", || {
-        let config = config("-targets 1 x -nr 1 -maxall -minall").unwrap();
-        assert!(!config.priority && !config.lock);
-    }),
-    ("noproclock", || assert!(!config("-targets 1 x -nr 1 -plock -noproclock").unwrap().lock)),
-    ("nomemlock", || assert!(!config("-targets 1 x -nr 1 -maxall -nomemlock").unwrap().lock)),
-    ("stoponerror", || {
-        let (name, disk) = disk(64);
-        disk.lock().unwrap().bad = Some(3);
-        let all = on(&name, "-nr 64");
-        assert_eq!((all.all.errors(), disk.lock().unwrap().ops.len()), (1, 64));
-        assert!(all.log.contains("read of 512 bytes at 1536 (LBA 3): the medium failed"), "{}", all.log);
-        assert_eq!(all.result.exit_code(), 1);
-        on(&name, "-nr 64 -stoponerror");
-        assert_eq!(disk.lock().unwrap().ops.len(), 64 + 4);
-    }),
-    ("maxerrors", || {
-        let (name, disk) = disk(64);
-        disk.lock().unwrap().bad = Some(0);
-        on(&name, "-nr 64 -seek none -maxerrors 5");
-        assert_eq!(disk.lock().unwrap().ops.len(), 5);
-    }),
-    ("maxerrorstoprint", || {
-        let (name, disk) = disk(64);
-        disk.lock().unwrap().bad = Some(0);
-        let told = |text: &str| on(&name, text).log.matches("the medium failed").count();
-        assert_eq!((told("-nr 64 -s none"), told("-nr 64 -s none -mep 3")), (10, 3));
-    }),
-    ("heartbeat", || {
-        let (left, ..) = one("-nr 20 -throttle ops 100 -heartbeat 0.05");
-        assert!(left.log.contains(" ops, ") && left.log.contains(" MB/s, "), "{}", left.log);
-    }),
-    ("identifier", || {
-        assert!(one("-nr 1 -id tuesday").0.out.starts_with("ID for this run, 'tuesday'\n"));
-        assert!(one("-nr 1 -id commandline").0.out.contains("-blocksize 512 -reqsize 1 -nr 1 -id commandline'"));
-    }),
-    ("dryrun", || {
-        let (left, ops, _) = one("-nr 4 -dryrun");
-        assert!(ops.is_empty() && left.out.contains("request size 512 bytes"), "{}", left.out);
-    }),
-    ("verbose", || {
-        let (left, ..) = one("-nr 4 -passes 2 -verbose");
-        assert!(left.out.contains("TARGET   PASS0001") && left.out.contains("TARGET   PASS0002"), "{}", left.out);
-        assert!(!one("-nr 4").0.out.contains("PASS0001"));
-    }),
-    ("unverbose", || assert!(!one("-nr 4 -verbose -unverbose").0.out.contains("PASS0001"))),
-    ("extendedstats", || {
-        let (left, ..) = one("-nr 10 -rwratio 50 -extstats");
-        assert!(left.out.contains("LATENCY  reads    min ") && left.out.contains("LATENCY  writes   min "));
-        assert!(left.out.contains("99.9 % ") && left.out.contains(" over 5 requests"), "{}", left.out);
-    }),
-    ("output", || {
-        let (_dir, path) = file("out");
-        let (left, ..) = one(&format!("-nr 4 -output {path}"));
-        assert!(left.out.is_empty() && std::fs::read_to_string(&path).unwrap().contains("Combined"));
-    }),
-    ("errout", || {
-        let (_dir, path) = file("err");
-        let (name, disk) = disk(64);
-        disk.lock().unwrap().bad = Some(0);
-        assert!(!on(&name, &format!("-nr 4 -errout {path}")).log.contains("failed"));
-        assert!(std::fs::read_to_string(&path).unwrap().contains("the medium failed"));
-    }),
-    ("csvout", || {
-        let (_dir, path) = file("csv");
-        one(&format!("-nr 4 -csvout {path}"));
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.starts_with(",Target,Q,") && text.contains("\nCombined,1,1,2048,4,"), "{text}");
-    }),
-    ("combinedout", || {
-        let (_dir, path) = file("combined");
-        one(&format!("-nr 4 -combinedout {path}"));
-        one(&format!("-nr 4 -combinedout {path}"));
-        assert_eq!(std::fs::read_to_string(&path).unwrap().matches("Combined").count(), 2);
-    }),
-    ("-json", || {
-        let found = config("-targets 1 x -nr 1 --json").unwrap();
-        assert_eq!(found.document, Document::Result);
-        assert!(one("-nr 4 --json").0.out.is_empty(), "lines give way to the document");
-    }),
-    ("-fio-json", || assert_eq!(config("-targets 1 x -nr 1 --fio-json").unwrap().document, Document::Fio)),
 ];
+
+/// One case per flag.
+fn cases() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().chain(super::run_flags::CASES)
+}
 
 #[test]
 fn every_flag_has_the_effect_it_promises() {
-    for (name, case) in CASES {
+    for (name, case) in cases() {
         println!("{name}");
         case();
     }
@@ -325,7 +269,7 @@ fn every_flag_has_the_effect_it_promises() {
 #[test]
 fn every_flag_has_a_case_and_names_of_its_own() {
     let flags: Vec<_> = PROGRAM.listed().iter().map(|flag| flag.names[0].strip_prefix('-').unwrap()).collect();
-    let cases: Vec<_> = CASES.iter().map(|case| case.0).collect();
+    let cases: Vec<_> = cases().map(|case| case.0).collect();
     assert_eq!(flags, cases);
     let names: Vec<_> = FLAGS.iter().flat_map(Flag::names).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());

@@ -2,6 +2,7 @@
 
 mod fcoe;
 mod flags;
+mod run_flags;
 mod running;
 mod words;
 
@@ -34,6 +35,8 @@ struct Disk {
     most: usize,
     /// Block of which reads and writes fail.
     bad: Option<u64>,
+    /// Number of failures after which that block is good; none: it stays bad.
+    heals: Option<u32>,
     read_only: bool,
     /// Processors of the thread that drives it, and its nice value.
     cpus: Vec<usize>,
@@ -94,8 +97,9 @@ impl Backend for Held {
     fn complete(&mut self) -> Option<Completion> {
         let (tag, operation) = self.under_way.pop_back()?;
         let mut disk = self.disk.lock().unwrap();
-        let bad = disk.bad;
-        let result = |lba: u64| if bad == Some(lba) { Err(BackendError::Medium) } else { Ok(()) };
+        let (bad, heals) = (disk.bad, disk.heals);
+        let fails = |lba: u64| bad == Some(lba) && heals != Some(0);
+        let result = |lba: u64| if fails(lba) { Err(BackendError::Medium) } else { Ok(()) };
         let (op, buffer, result) = match operation {
             Operation::Read { lba, mut buffer } => {
                 let (at, len) = (lba * 512, buffer.len());
@@ -112,6 +116,9 @@ impl Backend for Held {
             Operation::Flush => (Op { what: 'f', at: 0, len: 0, fua: false }, None, Ok(())),
             other => panic!("{other:?}"),
         };
+        if result.is_err() {
+            disk.heals = heals.map(|left| left - 1);
+        }
         disk.ops.push(op);
         Some(Completion { tag, buffer, result })
     }

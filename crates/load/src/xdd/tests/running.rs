@@ -12,15 +12,55 @@ fn every_request_is_counted_once_and_the_table_adds_up() {
     let rows: Vec<Vec<&str>> = left
         .out
         .lines()
-        .filter(|line| line.starts_with("TARGET ") || line.contains("Combined"))
+        .filter(|line| line.starts_with(" TARGET_") || line.starts_with(" COMBINED"))
         .map(|line| line.split_whitespace().collect())
         .collect();
     assert_eq!(rows.len(), 2 * 2 + 2 + 1);
-    // Label, T, Q, bytes, operations.
-    assert_eq!(rows[0][1..6], ["PASS0001", "0", "16", "102400", "100"]);
-    assert_eq!(rows[5][1..6], ["Average", "1", "16", "204800", "200"]);
-    assert_eq!(rows[6][..5], ["Combined", "2", "32", "409600", "400"]);
-    assert_eq!(rows[6][10..], ["mixed", "1024"]);
+    // Label, pass, target, queue, bytes, operations.
+    assert_eq!(rows[0][..6], ["TARGET_PASS", "1", "0", "16", "102400", "100"]);
+    assert_eq!(rows[3][..6], ["TARGET_PASS", "2", "1", "16", "102400", "100"]);
+    assert_eq!(rows[5][..6], ["TARGET_AVERAGE", "2", "1", "16", "204800", "200"]);
+    assert_eq!(rows[6][..6], ["COMBINED", "2", "2", "16", "409600", "400"]);
+    assert_eq!(rows[6][11..], ["mixed", "1024"]);
+    // Elapsed, bandwidth, IOPS and latency of all are those of the account, to the digits printed.
+    let number = |column: usize| rows[6][column].parse::<f64>().unwrap();
+    let seconds = left.all.elapsed_ns as f64 / 1e9;
+    let ms = (left.all.reads.total_ns + left.all.writes.total_ns) as f64 / 400.0 / 1e6;
+    for (column, value) in [(6, seconds), (7, 0.4096 / seconds), (8, 400.0 / seconds), (9, ms)] {
+        assert!((number(column) - value).abs() <= 0.0005, "{value}: {:?}", rows[6]);
+    }
+    assert!(left.all.from_first_ns > 0 && left.all.from_first_ns <= left.all.elapsed_ns);
+}
+
+/// Golden: a script that knows xdd 7 finds its columns here, by the heading and by place.
+#[test]
+fn the_table_has_the_heading_and_the_units_of_xdd() {
+    let [(a, _), (b, _)] = [disk(64), disk(64)];
+    let left = run_config(&config(&format!("-targets 2 {a} {b} -bs 512 -rs 1 -nr 8 -verbose")).unwrap()).unwrap();
+    let lines: Vec<&str> = left.out.lines().collect();
+    let at = lines.iter().position(|line| line.starts_with("What ")).unwrap_or_else(|| panic!("{}", left.out));
+    assert_eq!(
+        lines[at..at + 2],
+        [
+            "\
+What               Pass  Target   Queue     Bytes_Xfered         Ops     Elapsed  Bandwidth       IOPS   Latency   Pct_CPU  Op_Type    Xfer_Size",
+            "\
+\x20   UNITS>>      Number  Number  Number            Bytes        #ops     seconds   MBytes/s      Ops/s  millisec   percent     text        bytes"
+        ]
+    );
+    let labels: Vec<_> = lines[at + 2..].iter().map(|line| (&line[..15], &line[16..56])).collect();
+    assert_eq!(
+        labels,
+        [
+            (" TARGET_PASS   ", "      1       0       1             4096"),
+            (" TARGET_PASS   ", "      1       1       1             4096"),
+            (" TARGET_AVERAGE", "      1       0       1             4096"),
+            (" TARGET_AVERAGE", "      1       1       1             4096"),
+            (" COMBINED      ", "      1       2       1             8192"),
+        ],
+        "{}",
+        left.out
+    );
 }
 
 #[test]

@@ -1,6 +1,9 @@
-//! Tests of command lines: targets and their names, the published line, and what is wrong.
+//! Tests of command lines: targets and their names, the published line, xdd's own flags, and what is wrong.
 
 use super::*;
+use crate::flags::Flag;
+use crate::xdd::flags::FLAGS;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 #[test]
@@ -43,6 +46,8 @@ fn the_published_command_runs_as_printed_on_devices_that_are_here() {
     let left = run_opened_by(&config(text).unwrap(), engine::open).unwrap();
     assert_eq!((left.all.reads.ops, left.all.writes.ops, left.all.errors()), (2000, 0, 0));
     assert_eq!(left.targets.iter().map(Account::bytes).collect::<Vec<_>>(), [512_000; 2]);
+    let last: Vec<_> = left.out.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!(last[..6], ["COMBINED", "1", "2", "16", "1024000", "2000"]);
 }
 
 #[test]
@@ -85,6 +90,37 @@ fn names_that_are_missing_behind_targets_are_the_words_that_follow_where_a_flag_
     }
 }
 
+/// All flags of xdd 7.0.0's usage, hidden ones too, each by its name and its short name.
+const XDD: &str = "\
+    blocksize bs bytes b combinedout combo congestion cookie createnewfiles cnf csvout csvo datapattern dp debug \
+    deletefile del devicefile devf directio dio dryrun dry endtoend e2e errout eo extendedstats extstats \
+    flushwrite fw fullhelp exthelp heartbeat hb help h identifier id interactive inter kbytes kb lockstep ls \
+    looseordering lo maxall maxerrors maxerrorstoprint mep maximumpriority maxpri mbytes mb memalign mal minall \
+    multipath mp nobarrier nb nomemlock nomlock noordering no noproclock noplock numreqs nr operationdelay opdelay \
+    operation op ordering or output o outputformat ofmt passdelay pdelay passes p passoffset po percentcpu pcpu \
+    preallocate pa pretruncate pt processlock plock processor pr queuedepth qd randomize rand readafterwrite raw \
+    reallyverbose rv recreatefiles recreate reopen reop reportthreshold rept reqsize rs restart rst retry ret \
+    roundrobin rr runtime rt rwratio rw seek s serialordering so setup scsigeneric sgio sharedmemory shm \
+    singleproc sp startdelay sd startoffset sto starttime stime starttrigger st stoponerror soe stoptrigger et \
+    syncio sio syncwrite sw target targetdir td targetin tin targetoffset to targets targetstartdelay tsd \
+    targetout tout throttle throt timelimit tl timerinfo ti timeserver tsvr timestamps ts unverbose unv verbose \
+    verify version ver writeafterread war xni ibdevice";
+
+#[test]
+fn every_flag_of_xdd_has_its_effect_or_is_refused_by_name() {
+    let known: BTreeSet<_> = FLAGS.iter().flat_map(Flag::names).collect();
+    let unknown: Vec<_> = XDD.split_whitespace().filter(|name| !known.contains(&&*format!("-{name}"))).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    assert_eq!(XDD.split_whitespace().count(), 181);
+    // A short name is the short name of the same flag as in xdd.
+    for (name, short) in
+        [("-processor", "-pr"), ("-pretruncate", "-pt"), ("-serialordering", "-so"), ("-retry", "-ret")]
+    {
+        let row = FLAGS.iter().find(|flag| flag.names().any(|known| known == name)).unwrap();
+        assert!(row.names().any(|known| known == short), "{short}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_one_line_that_names_the_flag() {
     for (text, part) in [
@@ -100,6 +136,16 @@ fn what_is_wrong_is_one_line_that_names_the_flag() {
         ("-targets 1 x op write", "op: no such flag; did you mean -op?"),
         ("-target 1 x", "x: not a flag"),
         ("x -nr 1", "x: not a flag"),
+        ("-targets 1 x -op noop", "-op noop: noop: there are no requests without data"),
+        ("-targets 1 x -nr 1 -ofmt new PASS", "-ofmt new PASS: columns begin with a plus sign"),
+        ("-targets 1 x -nr 1 -ofmt add +PAS", "+PAS: no such column; did you mean +PASS?"),
+        ("-targets 1 x -nr 1 -ofmt +PASS", "-ofmt +PASS: give add or new, and columns"),
+        ("-targets 1 x -nr 1 -pcpu much", "-pcpu much: give absolute or relative"),
+        ("-targets 1 x -nr 1 -retry 0", "-retry 0: give a number from 1"),
+        ("-targets 1 x -nr 1 -throttle var 1", "-throttle var: give ops N or bw MB, both a second, or delay S"),
+        ("-targets 1 x -nr 1 -syncio 4", "-syncio: there is one target"),
+        ("-targets 1 x -nr 1 -randomize", "-randomize: places are not random; give -seek random too"),
+        ("-targets 1 x -nr 1 -xni tcp", "-xni: no copies between machines"),
         ("-targets 1 x -op verify", "-op verify: give read or write"),
         ("-targets 1 x -nr 1 -rwratio 101", "-rwratio 101: give a number from 0 to 100"),
         ("-targets 1 x -nr 1 -rwratio nan", "-rwratio nan: give a number"),

@@ -1,0 +1,71 @@
+//! Tests of `linerate xdd` as a program: the published command line, and what is printed of it.
+
+use crate::process::BINARY;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+/// Exit code, standard output and standard error of `xdd`, the name by which the published lines call it.
+fn xdd(line: &str) -> (Option<i32>, String, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("xdd");
+    symlink(BINARY, &link).unwrap();
+    let run = Command::new(&link).args(line.split_whitespace()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (run.status.code(), text(run.stdout), text(run.stderr))
+}
+
+/// The published line, on targets that are here: their names stand behind `-rwratio`, not behind `-targets`.
+#[test]
+fn the_published_line_of_xdd_runs_as_printed() {
+    let (code, out, log) =
+        xdd("-op read -targets 2 -rwratio 100 ram:1M null:1G -queuedepth 16 -reqsize 8 -blocksize 512 \
+                                -numreqs 500 -runtime 0.2 -datapattern sequenced -maxall");
+    assert_eq!(code, Some(0), "{log}");
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let [head, units, row] = &lines[lines.len() - 3..] else { panic!("{out}") };
+    let heading = "What Pass Target Queue Bytes_Xfered Ops Elapsed Bandwidth IOPS Latency Pct_CPU Op_Type Xfer_Size";
+    assert_eq!(head.join(" "), heading);
+    assert_eq!(
+        units.join(" "),
+        "UNITS>> Number Number Number Bytes #ops seconds MBytes/s Ops/s millisec percent text bytes"
+    );
+    assert_eq!((row.len(), row[0], &row[2..4], &row[11..]), (13, "COMBINED", &["2", "16"][..], &["read", "4096"][..]));
+    let [bytes, ops] = [row[4], row[5]].map(|number| number.parse::<u64>().unwrap());
+    assert!(ops >= 1000 && bytes == ops * 4096, "{out}");
+
+    // With -sgio and the published names it goes on until the devices are opened: they are not of this machine.
+    let (code, _, log) = xdd("-sgio -op read -targets 2 -rwratio 100 /dev/sg771 /dev/sg772 -queuedepth 16 -numreqs 9");
+    assert!(code == Some(2) && log.contains("target 0 (/dev/sg771): ") && log.contains("No such file"), "{log}");
+}
+
+#[test]
+fn the_columns_of_xdd_can_be_chosen() {
+    let (code, out, log) =
+        xdd("-op read -target null:1M -reqsize 1 -numreqs 6 -outputformat new +OPS+READOPS+WRITEOPS");
+    assert_eq!(code, Some(0), "{log}");
+    let end = "        Ops    Read_Ops   Write_Ops\n       #ops        #ops        #ops\n          6           6           0\n";
+    assert!(out.ends_with(end), "{out}");
+    let (code, _, log) = xdd("-target null:1M -numreqs 6 -outputformat new +OPPS");
+    assert_eq!(
+        (code, log.as_str()),
+        (Some(2), "xdd: -outputformat new +OPPS: +OPPS: no such column; did you mean +OPS?\n")
+    );
+}
+
+/// Regression: up to 511 bytes at the end of a file were left out without a word.
+#[test]
+fn a_file_that_is_no_number_of_blocks_is_refused_with_the_mend_by_xdd_and_as_a_lun() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("odd");
+    std::fs::write(&path, [0; 5000]).unwrap();
+    let path = path.to_str().unwrap();
+    let (code, _, log) = xdd(&format!("-op read -targets 1 {path} -blocksize 512 -reqsize 1 -numreqs 1"));
+    let what = "its size, 5000 bytes, is no number of blocks of";
+    let line = format!("target 0 ({path}): {what} 512; make it larger: truncate -s 5120 {path}");
+    assert!(code == Some(2) && log.contains(&line), "{log}");
+    let target = ["fcoe", "target", "-i", "null:", "--lun", &format!("0=file:{path},block=4096"), "--seconds", "1"];
+    let run = Command::new(BINARY).args(target).output().unwrap();
+    let log = String::from_utf8(run.stderr).unwrap();
+    let line = format!("{path}: {what} 4096; make it larger: truncate -s 8192 {path}");
+    assert!(!run.status.success() && log.contains(&line), "{log}");
+}
