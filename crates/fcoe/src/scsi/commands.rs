@@ -124,11 +124,11 @@ impl Disks {
                 unit.has(lba, 1)?;
                 // SBC-3, clause 5.4.2: one descriptor for all blocks from there on. State 0 is "mapped or unknown": back
                 // ends do not tell.
-                let left = u32::try_from(unit.geometry.blocks - lba).unwrap_or(u32::MAX);
+                let left = (unit.geometry.blocks - lba).min(u32::MAX.into()).to_be_bytes();
                 self.scratch.extend(20_u32.to_be_bytes());
                 self.scratch.extend([0; 4]);
                 self.scratch.extend(lba.to_be_bytes());
-                self.scratch.extend(left.to_be_bytes());
+                self.scratch.extend(&left[4..]);
                 self.scratch.extend([0; 4]);
                 allocation
             }
