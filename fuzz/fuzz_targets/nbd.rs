@@ -12,7 +12,7 @@ use linerate_rt::block::nbd::NbdUri;
 use std::cell::RefCell;
 use std::io::IoSlice;
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// When all of it happens.
 static NOW: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -98,9 +98,12 @@ fn to_client(bytes: &[u8]) {
     }
 }
 
+/// Time that operations are held without a server.
+const HOLD: Duration = Duration::from_secs(1);
+
 /// Replies to a READ and a WRITE.
 fn requests(agreed: Agreed, mut left: &[u8]) {
-    let Ok(mut client) = Client::new(agreed, ClientOptions::default(), 1, *NOW) else { return };
+    let Ok(mut client) = Client::new(agreed, ClientOptions { hold: HOLD, ..ClientOptions::default() }, 1, *NOW) else { return };
     let len = usize::try_from(client.geometry().block_size).unwrap();
     client.submit(Tag(0), Operation::Read { lba: 0, buffer: Buffer::new(2 * len) });
     client.submit(Tag(1), Operation::Write { lba: 1, buffer: Buffer::new(len), fua: true });
@@ -124,7 +127,12 @@ fn requests(agreed: Agreed, mut left: &[u8]) {
         left = &left[n..];
         client.received(n, *NOW);
     }
-    client.lose();
+    // What is under way is held, begins again with another server, and ends when that is lost for too long.
+    client.lose(*NOW);
+    assert!(client.renew(agreed, *NOW).is_some());
+    client.begin(*NOW);
+    client.lose(*NOW);
+    client.expire(*NOW + HOLD);
     let mut ends = 0;
     while let Some(end) = client.complete() {
         assert!(end.buffer.is_some());
