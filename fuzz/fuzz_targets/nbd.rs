@@ -103,7 +103,9 @@ const HOLD: Duration = Duration::from_secs(1);
 
 /// Replies to a READ and a WRITE.
 fn requests(agreed: Agreed, mut left: &[u8]) {
-    let Ok(mut client) = Client::new(agreed, ClientOptions { hold: HOLD, ..ClientOptions::default() }, 1, *NOW) else { return };
+    let Ok(mut client) = Client::new(agreed, ClientOptions { hold: HOLD, ..ClientOptions::default() }, 1, *NOW) else {
+        return;
+    };
     let len = usize::try_from(client.geometry().block_size).unwrap();
     client.submit(Tag(0), Operation::Read { lba: 0, buffer: Buffer::new(2 * len) });
     client.submit(Tag(1), Operation::Write { lba: 1, buffer: Buffer::new(len), fua: true });
