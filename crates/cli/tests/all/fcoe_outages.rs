@@ -20,7 +20,7 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What a client of our initiator writes while there is no target waits for it: all of it is there in the end.
+/// A write by a client of our initiator waits while there is no target: all of it is there in the end.
 #[test]
 fn what_is_written_while_the_target_is_away_is_written_when_it_is_back() {
     let (dir, disk) = place(16);
@@ -80,7 +80,7 @@ fn another_disk_in_its_place_gets_nothing() {
     drop(other);
 }
 
-/// What the kernel's initiator does in the guest: 12 files one after the other, each on the disk before the next; then
+/// Commands of the guest with the kernel's initiator: 12 files one after the other, each on the disk before the next; then
 /// the file system is checked, mounted again, and each file is compared with its sum.
 const FILES: &str = "set -e; modprobe ext4; /usr/bin/mke2fs -q -t ext4 $DISK; mount -t ext4 $DISK /mnt; \
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do dd if=/dev/urandom of=/mnt/$i bs=128k count=4 2>/dev/null; sync; \

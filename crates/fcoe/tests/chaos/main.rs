@@ -76,7 +76,7 @@ fn no_schedule_of_faults_makes_a_wrong_byte_or_leaves_anything_behind() {
     sum.assert_all_happened();
 }
 
-/// What comes twice, or is overtaken within a tenth of a millisecond, is not lost: nothing is sent again. Commands fail only
+/// A frame that comes twice, or is overtaken within a tenth of a millisecond, is not lost: nothing is sent again. Commands fail only
 /// on a medium that takes longer than they may.
 #[test]
 fn frames_that_overtake_each_other_cost_no_recovery() {

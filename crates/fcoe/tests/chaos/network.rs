@@ -10,7 +10,7 @@ const MILLISECOND: u64 = 1_000_000;
 pub(crate) const LONGEST: u64 = 800 * MILLISECOND;
 /// Time that a frame takes.
 const USUAL: u64 = 20 * MICROSECOND;
-/// What a late frame takes in addition, at most.
+/// Most additional time that a late frame takes.
 const DELAYS: [u64; 4] = [10 * MICROSECOND, 100 * MICROSECOND, 20 * MILLISECOND, LONGEST - USUAL];
 
 /// Output of a node, as long as there is room: whole Ethernet frames, without a valid CRC.

@@ -84,7 +84,7 @@ static COLUMNS: &[Column] = &[
     column("+NODENAME", 10, "Node_Name", "text", Text(|_| node())),
 ];
 
-/// What a line of the table shows.
+/// Contents of a line of the table.
 #[derive(Clone, Copy)]
 pub(super) enum Line<'a> {
     Headings,

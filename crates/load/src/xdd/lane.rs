@@ -34,7 +34,7 @@ pub(super) struct Shared {
 pub(super) struct Live {
     pub(super) ops: AtomicU64,
     pub(super) bytes: AtomicU64,
-    /// How far it is, for targets that wait for each other.
+    /// Progress, for targets that wait for each other.
     pub(super) step: AtomicU64,
 }
 

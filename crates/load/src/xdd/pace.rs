@@ -1,4 +1,4 @@
-//! When a target's next request may begin: throttle, delay, and step with the other targets.
+//! Time at which a target's next request may begin: throttle, delay, and step with the other targets.
 
 use super::config::{Target, Throttle};
 use super::lane::Live;

@@ -123,7 +123,7 @@ fn operation(target: &Target) -> &'static str {
     }
 }
 
-/// What all targets have alike.
+/// A value that all targets have alike.
 fn alike<T: PartialEq>(targets: &[Target], of: impl Fn(&Target) -> T) -> Option<T> {
     let first = of(targets.first()?);
     targets.iter().all(|target| of(target) == first).then_some(first)

@@ -1,15 +1,15 @@
 //! The client of an export: operations in, requests out, replies in, completions out. The owner of the connection moves
 //! the bytes.
 //!
-//! When the server is lost, or breaks the protocol, operations are held until it is back, and sent again from the request
-//! on that had no reply: requests read and write fixed places, so that one that is done twice does no harm. Only an export
-//! of the same size and flags is taken back. What has been held for [`ClientOptions::hold`] ends with
+//! Operations are held while the server is lost, which it also is when it breaks the protocol, and sent again from the
+//! request on that had no reply: requests read and write fixed places, so that one that is done twice does no harm. Only an
+//! export of the same size and flags is taken back. An operation that has been held for [`ClientOptions::hold`] ends with
 //! [`BackendError::NotReady`], and so do new operations from then on until the server is back. A server that is silent for
 //! [`ClientOptions::timeout`] while it owes a reply is lost, and so is one that has not completed a request within
 //! [`ClientOptions::patience`], even if it sends other data meanwhile.
 //!
-//! What a server had completed but was not asked to flush is its own to keep: a server that loses that when it dies loses
-//! it here too. [`Client::renew`] tells how many operations that may concern.
+//! Changes that a server had completed but was not asked to flush may be lost with it: [`Client::renew`] tells how many
+//! there are.
 
 mod link;
 

@@ -40,7 +40,7 @@ pub struct FileBackend {
     done: VecDeque<Completion>,
     /// Written data was lost: stable storage cannot be guaranteed any more.
     lost: bool,
-    /// What its path says at the end.
+    /// Note at the end of its path.
     note: &'static str,
 }
 

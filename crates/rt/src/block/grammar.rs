@@ -46,7 +46,7 @@ pub struct Opened {
     pub name: UnitName,
 }
 
-/// What a LUN has besides its device.
+/// Properties of a LUN besides its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LunOptions {
     /// Name of a device that has none of its own, such as memory: unique, such as one made from a WWPN and a LUN.

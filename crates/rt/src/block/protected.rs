@@ -1,8 +1,8 @@
 //! Protection information (T10 DIF) in a file beside a device: 8 bytes for each block, not interpreted here.
 //!
 //! Buffers have each block's bytes followed by its 8 bytes of protection information, as [`Geometry::protection`] says.
-//! In the side file these are behind a header, in the order of blocks, each byte inverted, so that a hole reads as all ones: blocks that
-//! were never written or were discarded are not checked (SBC-3, clause 4.22.2).
+//! In the side file these are behind a header, in the order of blocks, each byte inverted, so that a hole reads as all
+//! ones: blocks that were never written or were discarded are not checked (SBC-3, clause 4.22.2).
 //!
 //! Data and side file are written together, but not atomically: after a crash, a block whose write was never
 //! acknowledged may fail its check. One that was acknowledged and flushed does not.

@@ -66,7 +66,7 @@ pub struct Remote {
 
 /// Flag in the tags of scans; the tags of jobs lack it.
 const SCAN: u32 = 1 << 31;
-/// Why a held job ends.
+/// Reason for the end of a held job.
 const NOBODY: &str = "the target did not come back in time";
 /// Time limit of each command, in ns.
 const TIMEOUT: u64 = 30_000_000_000;

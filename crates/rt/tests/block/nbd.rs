@@ -141,6 +141,22 @@ fn what_the_server_refuses_is_an_error_that_says_so() {
     assert_eq!(read(&mut client, 2047, 512).len(), 512, "it goes on");
 }
 
+/// A client of a server that this thread runs.
+fn opened(
+    uri: NbdUri,
+    options: ClientOptions,
+    server: &mut NbdServer,
+    service: &mut Exported<FileBackend>,
+) -> NbdBackend {
+    let opening = std::thread::spawn(move || NbdBackend::open(&uri, options).unwrap());
+    let until = Instant::now() + BOUND;
+    while !opening.is_finished() {
+        server.handle(service);
+        assert!(Instant::now() < until);
+    }
+    opening.join().unwrap()
+}
+
 /// The server goes away while operations are under way, and comes back.
 #[test]
 fn a_lost_server_ends_all_and_comes_back() {
@@ -150,13 +166,8 @@ fn a_lost_server_ends_all_and_comes_back() {
     let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
     let mut service = Exported::new("x", open(file.path(), 512, true));
     let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
-    let opening = std::thread::spawn(move || NbdBackend::open(&uri, ClientOptions::default()).unwrap());
+    let mut client = opened(uri, ClientOptions::default(), &mut server, &mut service);
     let until = Instant::now() + BOUND;
-    while !opening.is_finished() {
-        server.handle(&mut service);
-        assert!(Instant::now() < until);
-    }
-    let mut client = opening.join().unwrap();
     for i in 0..300 {
         client.submit(Tag(i), Operation::Read { lba: u64::from(i), buffer: Buffer::new(512) });
     }
@@ -225,13 +236,8 @@ fn operations_wait_for_a_lost_server() {
     let mut service = Exported::new("x", open(file.path(), 512, true));
     let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     let options = ClientOptions { hold: BOUND, ..ClientOptions::default() };
-    let opening = std::thread::spawn(move || NbdBackend::open(&uri, options).unwrap());
+    let mut client = opened(uri, options, &mut server, &mut service);
     let until = Instant::now() + BOUND;
-    while !opening.is_finished() {
-        server.handle(&mut service);
-        assert!(Instant::now() < until);
-    }
-    let mut client = opening.join().unwrap();
     for i in 0..300_u32 {
         let mut buffer = Buffer::new(512);
         buffer.bytes_mut().fill(i.to_le_bytes()[0]);

@@ -325,7 +325,7 @@ fn a_gap_that_does_not_fill_is_recovered_from() {
     rig.has_written(&data);
 }
 
-/// When a frame of an older sequence comes before all of this one, the first frame tells which is which.
+/// A frame of an older sequence that comes before all of this one: the first frame tells which is which.
 #[test]
 fn a_sequence_is_known_by_its_first_frame() {
     let data = bytes(8192);

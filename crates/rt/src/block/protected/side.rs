@@ -1,4 +1,4 @@
-//! The header of a side file: what its protection information belongs to.
+//! The header of a side file: the data file and the type that its protection information belongs to.
 //!
 //! ```text
 //!   0   "LRNTEPI1"
@@ -21,7 +21,7 @@ const MAGIC: [u8; 8] = *b"LRNTEPI1";
 /// Bytes of the header that mean something.
 const USED: usize = 32;
 
-/// What a side file belongs to.
+/// Data file and type that a side file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: u32,
@@ -30,7 +30,7 @@ pub(super) struct Header {
     pub(super) inode: u64,
 }
 
-/// How to open a side file.
+/// Way to open a side file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// It must be there and fit.
