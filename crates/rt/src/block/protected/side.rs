@@ -76,6 +76,10 @@ impl Header {
     pub(super) fn ensure(&self, path: &Path, mode: Mode) -> Result<bool, DeviceError> {
         let oops = |what: &dyn std::fmt::Display, mend: &str| DeviceError::new(path.display(), what, mend);
         let cannot = |e: io::Error| oops(&e, "let it be read and its directory be written, or leave out 'pi='");
+        // Opening a FIFO would wait for its writer.
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(oops(&"it is no regular file", "move it away, and a new one is made"));
+        }
         let file = match OpenOptions::new().read(true).write(mode == Mode::Adopts).open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound && mode == Mode::Fits => {
@@ -112,11 +116,16 @@ impl Header {
     fn make(&self, path: &Path) -> io::Result<()> {
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(&new)?;
-        file.write_all(&self.bytes())?;
-        file.set_len(self.size())?;
-        file.sync_all()?;
-        std::fs::rename(&new, path)
+        // One that a start before has left; a link in its place must not be followed.
+        let _ = std::fs::remove_file(&new);
+        let whole = || {
+            let mut file = OpenOptions::new().create_new(true).write(true).open(&new)?;
+            file.write_all(&self.bytes())?;
+            file.set_len(self.size())?;
+            file.sync_all()?;
+            std::fs::rename(&new, path)
+        };
+        whole().inspect_err(|_| _ = std::fs::remove_file(&new))
     }
 
     /// Makes a side file that of this data file; blocks that it does not have are not protected.
@@ -171,6 +180,17 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 5000);
         let grown = Header { blocks: 129, inode: 78, ..KNOWN };
         assert!(!grown.ensure(&path, Mode::Adopts).unwrap() && !grown.ensure(&path, Mode::Fits).unwrap());
+        let fifo = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for odd in [fifo.as_path(), dir.path()] {
+            let line = KNOWN.ensure(odd, Mode::Makes).err().unwrap().to_string();
+            assert!(line.contains("no regular file"), "{line}");
+        }
+        let (victim, link) = (dir.path().join("victim"), dir.path().join("linked.new"));
+        std::fs::write(&victim, "kept").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(KNOWN.ensure(&dir.path().join("linked"), Mode::Makes).unwrap());
+        assert_eq!(std::fs::read(&victim).unwrap(), b"kept", "no link is followed");
         for other in [&b"short"[..], &[7; 5000]] {
             std::fs::write(&path, other).unwrap();
             assert!(line(&KNOWN, Mode::Adopts).contains("no header"));
