@@ -157,3 +157,71 @@ fn a_killed_target_leaves_the_kernels_file_system_writable() {
     all_is_well(&machine.done());
     target.stop();
 }
+
+/// Of all FC frames, 0.3 % are lost, 1 % come twice, and 1 % are overtaken by others.
+///
+/// The frames of data in do not come twice: Linux's initiator adds their bytes up, fails the READ then with any target, and
+/// takes one for whole of which another frame is lost besides.
+#[test]
+#[ignore = "it takes minutes: ./soak outages"]
+fn faults_of_the_network_leave_the_kernels_file_system_writable() {
+    if !rig::is_there() {
+        return;
+    }
+    let (dir, disk) = place(64);
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let link = |here: &str, there: &str| format!("{}:{}", path(here), path(there));
+    let (ours, theirs, go) = (link("a", "us"), link("b", "vm"), path("go"));
+    let faults = ["--loss", "0.003", "--duplicate", "0.01", "--reorder", "0.01", "--single", "a2b:0x01"];
+    let arguments = [&[&ours, &theirs, "--start", &go], &faults[..]].concat();
+    let mut relay = rig::start(&rig::file("relay.py"), &arguments);
+    relay.until("RELAY-READY");
+    let (port, lun) = (format!("unix:{},mtu=2500", link("us", "a")), format!("0=file:{disk}"));
+    let node = ["fcoe", "target", "-i", &port, "--mac", "02:00:00:fc:00:02", "--lun", &lun];
+    let target = Process::linerate(&node, "LUN 0");
+    let mut machine = rig::initiator(&link("vm", "b"), &["--cmd", FILES]);
+    machine.until("FILE-1");
+    std::fs::write(&go, "").unwrap();
+    // What is read ahead is not tried again by Linux, but read when it is wanted (REQ_RAHEAD, 0x80000).
+    let said = machine.done();
+    let ahead = |line: &&str| line.contains("I/O error") && line.contains("op 0x0:(READ) flags 0x80700");
+    all_is_well(&said.lines().filter(|line| !ahead(line)).collect::<Vec<_>>().join("\n"));
+    relay.signal("TERM");
+    let relayed = relay.end().said();
+    let chance = relayed.lines().find(|line| line.starts_with("CHANCE")).unwrap();
+    let counts: Vec<u32> = chance.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [frames, lost, 0, doubled, reordered] = counts[..] else { panic!("{chance}") };
+    assert!(frames > 4000 && lost > 5 && doubled > 5 && reordered > 20, "{chance}");
+    println!("{chance}\n{}", target.stop());
+}
+
+/// Each third frame comes twice, some of the second ones late, and what the kernel reads is what it wrote: an FCP_CMND that
+/// comes when its OX_ID belongs to another READ is not done.
+#[test]
+#[ignore = "it takes minutes: ./soak outages"]
+fn commands_that_come_twice_give_the_kernel_no_wrong_data() {
+    if !rig::is_there() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let link = |here: &str, there: &str| format!("{}:{}", path(here), path(there));
+    let (ours, theirs, go) = (link("a", "us"), link("b", "vm"), path("go"));
+    let faults = ["--duplicate", "0.3", "--reorder", "0.1", "--single", "a2b:0x01", "--start", &go];
+    let mut relay = rig::start(&rig::file("relay.py"), &[&[ours.as_str(), &theirs], &faults[..]].concat());
+    relay.until("RELAY-READY");
+    let port = format!("unix:{},mtu=2500", link("us", "a"));
+    let target = Process::linerate(&["fcoe", "target", "-i", &port, "--lun", "0=ram:16M"], "LUN 0");
+    let lossy = rig::file("lossy");
+    let command = "echo GO; sleep 1; lossy 400 4 4";
+    let mut machine = rig::initiator(&link("vm", "b"), &["--put", &lossy, "--cmd", command]);
+    machine.until("GO");
+    std::fs::write(&go, "").unwrap();
+    let said = machine.done();
+    println!("{}", said.lines().find(|line| line.starts_with("LOSSY")).unwrap());
+    assert!(said.contains("LOSSY pieces=400 write_errors=0 read_errors=0 wrong=0 "), "{said}");
+    let status = target.stop();
+    let doubled = crate::process::counter(&status, "commands_doubled");
+    assert!(doubled > 0, "{status}");
+    println!("commands_doubled {doubled}");
+}

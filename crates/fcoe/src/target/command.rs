@@ -9,7 +9,7 @@ use linerate_wire::{
 };
 
 /// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has no other that could end.
-const BUSY: u8 = 0x08;
+pub(super) const BUSY: u8 = 0x08;
 /// TASK SET FULL (SAM-5, clause 5.3.1): there is no room while the initiator has tasks.
 const TASK_SET_FULL: u8 = 0x28;
 
@@ -28,6 +28,8 @@ impl<S: DeviceServer> Target<S> {
             return Err(TargetDrop::Unexpected);
         }
         let digest = digest(frame.payload());
+        // Whatever is held back under this OX_ID is not what its initiator means by it now.
+        self.is_twin(now, peer.id, header.ox_id);
         if let Some(place) = self.table.find(peer.id, header.ox_id, RxId::UNASSIGNED) {
             self.admit(now, peer, place, digest)?;
         }
@@ -38,6 +40,21 @@ impl<S: DeviceServer> Target<S> {
         if command.function != 0 {
             return self.manage(now, peer, header, &command);
         }
+        if command.read && self.hold_back(now, peer, header, frame.payload(), digest) {
+            return Ok(());
+        }
+        self.begin(now, peer, header, &command, digest)
+    }
+
+    /// Opens the exchange of a command, and gives it to the device server.
+    pub(super) fn begin(
+        &mut self,
+        now: u64,
+        peer: &Peer,
+        header: &FcHeader,
+        command: &FcpCommand<'_>,
+        digest: u64,
+    ) -> Result<(), TargetDrop> {
         let attribute = match command.attribute {
             fcp_attribute::SIMPLE => Some(TaskAttribute::Simple),
             fcp_attribute::HEAD_OF_QUEUE => Some(TaskAttribute::HeadOfQueue),
@@ -53,6 +70,7 @@ impl<S: DeviceServer> Target<S> {
         let data_len = if command.read || command.write { command.data_len } else { 0 };
         let Some(place) = self.open(peer, header.ox_id) else {
             self.counters.task_set_full += 1;
+            self.doubts.excuse(peer.id, header.ox_id, digest);
             let depth = self.peer(peer.id).map_or(0, |known| known.queue_depth);
             let status = if depth > 0 { TASK_SET_FULL } else { BUSY };
             self.respond(
@@ -226,6 +244,7 @@ impl<S: DeviceServer> Target<S> {
             }
         };
         self.counters.functions += 1;
+        self.doubts.drop_all_of(peer.id);
         let lun = Lun(command.lun);
         let Self { device, table, .. } = self;
         let response = device.manage(now, peer.id, lun, function, &mut |tag| {

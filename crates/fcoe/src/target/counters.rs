@@ -112,6 +112,10 @@ pub struct TargetCounters {
     pub replaced: u64,
     /// Exchanges that were given up because their data did not come.
     pub expired: u64,
+    /// READs held back because one alike had come a moment before.
+    pub doubted: u64,
+    /// Such READs that were dropped: their initiator meant another exchange, or none.
+    pub twins: u64,
     /// Exchanges given up because their initiator does not know them, perhaps since FCP_CMND was duplicated.
     pub forgotten: u64,
     /// RECs sent to poll initiators about such exchanges.

@@ -5,6 +5,7 @@
 
 mod command;
 mod counters;
+mod doubt;
 mod early;
 mod exchange;
 mod rec;
@@ -18,6 +19,7 @@ pub use counters::{TargetCounters, TargetDrop};
 pub(crate) use rec::FIRST_OX_ID;
 
 use crate::{DeviceServer, Peer, PeerId, Step, Transmit};
+use doubt::Doubts;
 use exchange::{ExchangeIndex, Place, Said, State, Which};
 use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
 use rec::RecPolls;
@@ -93,6 +95,7 @@ pub struct Target<S> {
     table: Table,
     replies: Replies,
     rec_polls: RecPolls,
+    doubts: Doubts,
     counters: TargetCounters,
     /// Buffer to assemble a frame from memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
@@ -115,6 +118,7 @@ impl<S: DeviceServer> Target<S> {
             table: Table::new(config.max_exchanges),
             replies: Replies::new(),
             rec_polls: RecPolls::new(),
+            doubts: Doubts::new(config.max_peers),
             counters: TargetCounters::default(),
             scratch: Box::new([0; send::MAX_PAYLOAD]),
             finished_bytes: 0,
@@ -164,6 +168,7 @@ impl<S: DeviceServer> Target<S> {
             self.down(before.peer.id);
         }
         let peer = within_limits(peer);
+        self.doubts.forget(peer.id);
         self.peers[index] = Some(TargetPeer { peer, queue_depth: 0, commands: 0, bytes_sent: 0, bytes_received: 0 });
         self.device.nexus(peer.id, peer.wwpn);
         true
@@ -190,6 +195,7 @@ impl<S: DeviceServer> Target<S> {
             }
         }
         self.peers[usize::from(peer.index)] = None;
+        self.doubts.forget(peer);
         self.device.nexus_lost(peer);
     }
 
@@ -197,6 +203,9 @@ impl<S: DeviceServer> Target<S> {
     pub fn handle(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>, out: &mut impl Transmit) {
         if let Err(reason) = self.accept(now, peer.id, frame) {
             self.counters.drop(reason);
+            if reason == TargetDrop::Duplicate {
+                self.doubts.doubled(now, peer.id);
+            }
         }
         self.transmit(now, out);
     }
@@ -207,6 +216,9 @@ impl<S: DeviceServer> Target<S> {
         if now >= self.sweep_at {
             self.sweep_at = now.saturating_add(SWEEP);
             self.sweep(now);
+        }
+        if self.doubts.due().is_some_and(|at| at <= now) {
+            self.settle(now);
         }
         self.transmit(now, out);
     }
@@ -240,7 +252,8 @@ impl<S: DeviceServer> Target<S> {
 
     /// Time at which `poll` has work even without a frame, an ended step or new room.
     pub fn poll_timeout(&self) -> Option<u64> {
-        (self.table.used() > 0).then_some(self.sweep_at)
+        let sweep = (self.table.used() > 0).then_some(self.sweep_at);
+        [sweep, self.doubts.due()].into_iter().flatten().min()
     }
 
     /// Checks every frame, then passes it to the handler of its kind.
@@ -256,7 +269,7 @@ impl<S: DeviceServer> Target<S> {
         // All frames for a target come from the exchange's originator, without optional headers, except replies to REC.
         if header.from_responder() || header.has(f_ctl::SEQUENCE_RECIPIENT) || header.df_ctl != 0 {
             return match (header.fc_type, header.r_ctl) {
-                (FcType::ELS, r_ctl::ELS_REPLY) => self.rec_answered(&peer, frame),
+                (FcType::ELS, r_ctl::ELS_REPLY) => self.rec_answered(now, &peer, frame),
                 _ => Err(TargetDrop::Unexpected),
             };
         }

@@ -18,10 +18,19 @@ const COUNT: u16 = 0x100;
 /// Most RECs sent in one pass over all exchanges.
 const AT_ONCE: usize = 64;
 
-/// RECs under way: the peer, and the index and RX_ID of the exchange. The oldest make room for new ones.
+/// Subject of a REC.
+#[derive(Debug, Clone, Copy)]
+struct Subject {
+    ox_id: OxId,
+    rx_id: RxId,
+    /// Exchange in the table; None for a command that is held back.
+    place: Option<ExchangeIndex>,
+}
+
+/// RECs under way, and whom they went to. The oldest make room for new ones.
 #[derive(Debug)]
 pub(super) struct RecPolls {
-    out: Box<[Option<(PeerId, ExchangeIndex, RxId)>]>,
+    out: Box<[Option<(PeerId, Subject)>]>,
     next: u16,
 }
 
@@ -31,17 +40,17 @@ impl RecPolls {
     }
 
     /// Records a new REC; returns its OX_ID.
-    fn open(&mut self, peer: PeerId, place: ExchangeIndex, rx_id: RxId) -> OxId {
+    fn open(&mut self, peer: PeerId, subject: Subject) -> OxId {
         let at = self.next;
         self.next = (at + 1) % COUNT;
-        self.out[usize::from(at)] = Some((peer, place, rx_id));
+        self.out[usize::from(at)] = Some((peer, subject));
         OxId(FIRST_OX_ID.0 + at)
     }
 
-    /// Exchange that a reply is about; removes the REC, so that a second reply is ignored.
-    fn close(&mut self, peer: PeerId, ox_id: OxId) -> Option<(ExchangeIndex, RxId)> {
+    /// Subject of a reply; removes the REC, so that a second reply is ignored.
+    fn close(&mut self, peer: PeerId, ox_id: OxId) -> Option<Subject> {
         let at = usize::from(ox_id.0.checked_sub(FIRST_OX_ID.0)?);
-        self.out.get_mut(at)?.take_if(|(whose, ..)| *whose == peer).map(|(_, place, rx_id)| (place, rx_id))
+        self.out.get_mut(at)?.take_if(|(whose, _)| *whose == peer).map(|(_, subject)| subject)
     }
 }
 
@@ -64,24 +73,7 @@ impl<S: DeviceServer> Target<S> {
             if let State::Receiving(receiving) = &mut self.table.at_mut(place).state {
                 receiving.polled = now;
             }
-            let header = FcHeader {
-                r_ctl: r_ctl::ELS_REQUEST,
-                fc_type: FcType::ELS,
-                f_ctl: f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE,
-                seq_id: 0,
-                ox_id: self.rec_polls.open(peer.id, place, rx_id),
-                rx_id: RxId::UNASSIGNED,
-                // These fields are the same in every frame.
-                d_id: peer.fc_id,
-                s_id: peer.own,
-                cs_ctl: 0,
-                df_ctl: 0,
-                seq_cnt: 0,
-                parameter: 0,
-            };
-            let exchange = ExchangeRepr { originator: peer.fc_id, ox_id, rx_id };
-            self.reply(&peer, header, &exchange.bytes(ElsCommand::REC));
-            self.counters.rec_polls += 1;
+            self.ask_about(&peer, ox_id, rx_id, Some(place));
             left -= 1;
             if left == 0 {
                 return;
@@ -89,20 +81,47 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
+    /// Sends REC about an exchange of which the peer is the originator.
+    pub(super) fn ask_about(&mut self, peer: &Peer, ox_id: OxId, rx_id: RxId, place: Option<ExchangeIndex>) {
+        let header = FcHeader {
+            r_ctl: r_ctl::ELS_REQUEST,
+            fc_type: FcType::ELS,
+            f_ctl: f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE,
+            seq_id: 0,
+            ox_id: self.rec_polls.open(peer.id, Subject { ox_id, rx_id, place }),
+            rx_id: RxId::UNASSIGNED,
+            // These fields are the same in every frame.
+            d_id: peer.fc_id,
+            s_id: peer.own,
+            cs_ctl: 0,
+            df_ctl: 0,
+            seq_cnt: 0,
+            parameter: 0,
+        };
+        let exchange = ExchangeRepr { originator: peer.fc_id, ox_id, rx_id };
+        self.reply(peer, header, &exchange.bytes(ElsCommand::REC));
+        self.counters.rec_polls += 1;
+    }
+
     /// Processes a reply to REC: an exchange that its originator does not know, or has ended, is over. After any other
     /// reply the exchange stays until its usual deadline.
-    pub(super) fn rec_answered(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+    pub(super) fn rec_answered(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         if !header.from_responder() {
             return Err(TargetDrop::Unexpected);
         }
-        let (place, rx_id) = self.rec_polls.close(peer.id, header.ox_id).ok_or(TargetDrop::UnknownExchange)?;
+        let Subject { ox_id, rx_id, place } =
+            self.rec_polls.close(peer.id, header.ox_id).ok_or(TargetDrop::UnknownExchange)?;
         let over = match ElsReply::parse(ElsCommand::REC, frame.payload()) {
             Ok(ElsReply::Reject(why)) => {
                 (why.reason, why.explanation) == (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE)
             }
             Ok(ElsReply::Accept(ElsAccept::Rec(answer))) => answer.status & e_stat::COMPLETE != 0,
             Ok(ElsReply::Accept(_)) | Err(_) => return Err(TargetDrop::Malformed),
+        };
+        let Some(place) = place else {
+            self.doubt_answered(now, peer.id, ox_id, over);
+            return Ok(());
         };
         let exchange = self.table.at(place);
         if over

@@ -63,6 +63,7 @@ impl<S: DeviceServer> Target<S> {
     /// FCP_CMND has not come yet, and is not executed if it comes.
     pub(super) fn abort(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
+        self.doubts.drop_one(peer.id, header.ox_id);
         let place = self.table.find(peer.id, header.ox_id, header.rx_id);
         let rx_id = match place {
             Some(place) => self.table.at(place).rx_id,

@@ -11,5 +11,6 @@ mod order;
 mod queue;
 mod recovery;
 mod rig;
+mod twins;
 mod units;
 mod wire;

@@ -84,7 +84,9 @@ pub(super) fn figures(node: &Node) -> Vec<(String, u64)> {
         );
         let drops =
             TargetDrop::ALL.map(|reason| (format!("target_dropped.{}", reason.name()), counters.dropped(reason)));
-        all.extend(drops.into_iter().filter(|(_, n)| *n > 0));
+        let doubled = [("commands_held_back", counters.doubted), ("commands_doubled", counters.twins)]
+            .map(|(name, n)| (name.to_owned(), n));
+        all.extend(doubled.into_iter().chain(drops).filter(|(_, n)| *n > 0));
     }
     all
 }
