@@ -1,11 +1,11 @@
-//! VERIFY, WRITE SAME, UNMAP, COMPARE AND WRITE: commands whose blocks are not simply their data.
+//! VERIFY, WRITE SAME, UNMAP, COMPARE AND WRITE, ORWRITE: commands whose blocks are not simply their data.
 //!
 //! Protection information goes with the data of all but UNMAP as with that of READ and WRITE.
 
 use super::disks::Disks;
 use super::transfer::{medium, moved, stride};
 use super::unit::{MAX_COMPARE, MAX_SPAN, length_field, options_field};
-use super::work::{Compare, Guarded, Same, SameStage, Unmap, Verify, Work};
+use super::work::{Compare, Guarded, Or, Same, SameStage, Unmap, Verify, Work};
 use super::{Response, Step};
 use linerate_block::Tag;
 use linerate_wire::scsi::{Cdb, Transfer, asc};
@@ -121,5 +121,20 @@ impl Disks {
         }
         let len = moved(unit, 2 * u32::from(blocks), guarded.as_ref());
         self.receive(tag, len, Work::Compare(Compare { lba, fua, data: None, guarded }))
+    }
+
+    /// ORWRITE (16) (SBC-3, clause 5.7).
+    pub(super) fn or_write(&mut self, tag: Tag, transfer: &Transfer) -> Result<Step, Response> {
+        let unit = &mut self.units[self.tasks[tag].unit];
+        let guarded = medium(unit, transfer)?;
+        unit.writable()?;
+        let (_, len) = unit.span(transfer)?;
+        if len == 0 {
+            return Ok(Step::End(Response::good(0)));
+        }
+        unit.counters.writes += 1;
+        unit.counters.bytes_written += u64::from(len);
+        let (lba, fua, out) = (transfer.lba, transfer.fua, moved(unit, transfer.blocks, guarded.as_ref()));
+        self.receive(tag, out, Work::Or(Or { lba, fua, data: None, guarded }))
     }
 }

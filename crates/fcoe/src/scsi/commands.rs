@@ -7,7 +7,7 @@ use super::task::Stage;
 use super::transfer::STOPPED;
 use super::unit::{UnitIndex, options_field};
 use super::work::{Flush, Work};
-use super::{Response, Step, Task, inquiry, mode, opcodes};
+use super::{Response, Step, Task, defects, inquiry, mode, opcodes};
 use crate::indexed::TableIndex;
 use linerate_block::{Buffer, Tag};
 use linerate_wire::Wwn;
@@ -33,7 +33,7 @@ impl Disks {
         };
         match done.and_then(|()| self.answer(allocation, task.data_out)) {
             Ok(step) => step,
-            Err(response) => Step::End(response),
+            Err(response) => Step::End(response.in_fixed_format()),
         }
     }
 
@@ -49,10 +49,11 @@ impl Disks {
         }
     }
 
-    /// Counts the response of a command that ended before its task began.
+    /// Counts the response of a command, and puts its sense data in the unit's format.
     pub(super) fn count(&mut self, unit: UnitIndex, response: Response) -> Response {
-        self.units[unit].counters.checks += u64::from(response.status == Response::CHECK_CONDITION);
-        response
+        let unit = &mut self.units[unit];
+        unit.counters.checks += u64::from(response.status == Response::CHECK_CONDITION);
+        if unit.mode.descriptors { response } else { response.in_fixed_format() }
     }
 
     /// Executes a command, or its first step.
@@ -143,24 +144,39 @@ impl Disks {
             Cdb::StartStop { power, no_flush, load, start, .. } => {
                 return self.start_stop(tag, power, no_flush, load, start);
             }
-            Cdb::SendDiagnostic { code, test, len, .. } => {
-                // Only the default self-test is offered, which has no pages (SPC-4, clause 6.42). Apart from readiness
-                // only the back end could fail, which each command reports.
-                if code != 0 {
-                    return Err(Response::invalid_field(1, Some(7)));
-                }
-                if len != 0 {
-                    return Err(Response::invalid_field(3, None));
-                }
-                if test {
-                    self.ready(index)?;
-                }
-                return Ok(Step::End(Response::good(0)));
+            Cdb::SendDiagnostic { .. } => return self.send_diagnostic(tag, &cdb),
+            Cdb::ReceiveDiagnostic { coded, page, allocation } => {
+                self.diagnosed(coded, page)?;
+                u32::from(allocation)
             }
+            Cdb::ModeSelect { .. } => return self.mode_select(tag, cdb),
+            Cdb::LogSense { allocation, .. } => {
+                self.log_sense(tag, &cdb)?;
+                u32::from(allocation)
+            }
+            Cdb::LogSelect { .. } => return self.log_select(tag, &cdb),
+            Cdb::ReadBuffer { mode, id, offset, allocation } => {
+                self.read_buffer(tag, mode, id, offset)?;
+                allocation
+            }
+            Cdb::WriteBuffer { .. } => return self.write_buffer(tag, cdb),
+            Cdb::ReadDefectData { twelve, primary, grown, format, allocation, .. } => {
+                self.ready(index)?;
+                let then = defects::report(twelve, primary, grown, format, &mut self.scratch);
+                let data_out = self.tasks[tag].data_out;
+                return self.answer_with(then, allocation, data_out);
+            }
+            Cdb::ReportIdentifyingInformation { kind, allocation } => {
+                self.identified(tag, kind)?;
+                allocation
+            }
+            Cdb::SetIdentifyingInformation { .. } => return self.set_identifying(tag, cdb),
+            Cdb::FormatUnit { .. } | Cdb::Sanitize { .. } => return Err(Response::illegal(asc::OPCODE)),
+            Cdb::OrWrite(transfer) => return self.or_write(tag, &transfer),
             Cdb::SynchronizeCache { lba, blocks, .. } => {
                 self.ready(index)?;
                 self.units[index].has(lba, u64::from(blocks))?;
-                return self.flush(tag);
+                return self.flush(tag, 0);
             }
             Cdb::PreFetch { lba, blocks, .. } => {
                 self.ready(index)?;
@@ -190,8 +206,7 @@ impl Disks {
                 if usize::try_from(len).ok() != Some(ReserveParameters::LEN) {
                     return Err(Response::illegal(asc::PARAMETER_LENGTH));
                 }
-                self.tasks[tag].cdb = cdb;
-                return self.receive(tag, len, Work::Reserve(None));
+                return self.receive_list(tag, cdb, len);
             }
             Cdb::Read(_) | Cdb::Write(_) => return self.execute(tag, cdb),
         };
@@ -201,8 +216,13 @@ impl Disks {
 
     /// Sends the data in the scratch buffer, up to the allocation length, unless the initiator wants to send some itself.
     fn answer(&mut self, allocation: u32, data_out: u32) -> Result<Step, Response> {
+        self.answer_with(Response::good(0), allocation, data_out)
+    }
+
+    /// Sends the data likewise, with another response than GOOD behind it.
+    fn answer_with(&mut self, then: Response, allocation: u32, data_out: u32) -> Result<Step, Response> {
         let len = self.scratch.len().min(allocation as usize);
-        let then = Response::good(len as u64);
+        let then = Response { wanted: len as u64, ..then };
         if len == 0 {
             return Ok(Step::End(then));
         }
@@ -251,11 +271,12 @@ impl Disks {
         Ok(Step::Receive { buffer })
     }
 
-    fn flush(&mut self, tag: Tag) -> Result<Step, Response> {
+    /// Flushes the cache, after which the command has moved what it wanted.
+    pub(super) fn flush(&mut self, tag: Tag, wanted: u64) -> Result<Step, Response> {
         let slot = &mut self.tasks[tag];
-        slot.wanted = 0;
+        slot.wanted = wanted;
         if !self.units[slot.unit].geometry.volatile {
-            return Ok(Step::End(Response::good(0)));
+            return Ok(Step::End(Response::good(wanted)));
         }
         slot.work = Work::Flush(Flush::default());
         Ok(self.go(tag))
@@ -273,21 +294,14 @@ impl Disks {
         if start || no_flush {
             return Ok(Step::End(Response::good(0)));
         }
-        self.flush(tag)
+        self.flush(tag, 0)
     }
 
     /// PERSISTENT RESERVE OUT whose parameters have arrived.
-    pub(super) fn reserve(&mut self, tag: Tag) -> Result<Step, Response> {
-        let slot = &mut self.tasks[tag];
+    pub(super) fn reserve(&mut self, tag: Tag, action: u8, scope: u8, kind: u8, list: &[u8]) -> Result<Step, Response> {
+        let slot = &self.tasks[tag];
         let (nexus, index, wanted) = (slot.nexus, slot.unit, slot.wanted);
-        let (Work::Reserve(Some(list)), Cdb::PersistentReserveOut { action, scope, kind, .. }) =
-            (std::mem::take(&mut slot.work), slot.cdb)
-        else {
-            return Err(Response::illegal(asc::OPCODE));
-        };
-        let parameters = ReserveParameters::parse(list.bytes());
-        self.pool.give(list);
-        let parameters = parameters.map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
+        let parameters = ReserveParameters::parse(list).map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
         let who = self.nexuses.get(nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
         let effects = self.units[index].reservations.act(who, action, scope, kind, &parameters)?;
         for (wwpn, attention) in effects.told {

@@ -5,7 +5,7 @@ use super::nexus::{Mask, Nexus, Nexuses};
 use super::task::{Operations, Stage, Tasks};
 use super::unit::{NO_UNIT, Unit, UnitCounters, UnitIndex};
 use super::work::Work;
-use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute, UnitName};
+use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute, UnitName, order};
 use crate::indexed::Indexed;
 use crate::indexed::TableIndex;
 use crate::{PeerId, ProtectionType};
@@ -207,7 +207,7 @@ impl DeviceServer for Disks {
             attentions
         };
         let units = self.units.iter().map(told).collect();
-        self.nexuses.insert(Nexus { id: nexus, wwpn, units });
+        self.nexuses.insert(Nexus::new(nexus, wwpn, units));
     }
 
     fn nexus_lost(&mut self, nexus: PeerId) {
@@ -231,7 +231,6 @@ impl DeviceServer for Disks {
         let slot = &mut self.tasks[tag];
         slot.unit = unit;
         slot.nexus = task.nexus;
-        slot.attribute = task.attribute;
         slot.data_out = task.data_out;
         if !attentions.is_quiet()
             && let Some(response) = self.attention(task, unit)
@@ -246,7 +245,9 @@ impl DeviceServer for Disks {
             // SAM-5, clause 8.6.5: there is no auto contingent allegiance.
             return Step::End(self.count(unit, Response::illegal(asc::INVALID_MESSAGE)));
         }
-        if !self.units[unit].order.admit(task.tag, task.attribute) {
+        let attribute = order::attribute(&cdb, task.attribute);
+        self.tasks[tag].attribute = attribute;
+        if !self.units[unit].order.admit(task.tag, attribute) {
             let slot = &mut self.tasks[tag];
             slot.stage = Stage::Waiting;
             slot.cdb = cdb;
@@ -268,8 +269,8 @@ impl DeviceServer for Disks {
                 if let Some(buffer) = buffer {
                     self.tasks[tag].work.supply(buffer, &mut self.pool);
                 }
-                let reserves = matches!(self.tasks[tag].work, Work::Reserve(_));
-                let step = if reserves { self.reserve(tag).unwrap_or_else(Step::End) } else { self.go(tag) };
+                let acts = matches!(self.tasks[tag].work, Work::List(_));
+                let step = if acts { self.act(tag).unwrap_or_else(Step::End) } else { self.go(tag) };
                 self.settle(tag, step)
             }
             Some(Stage::Doomed) => {
@@ -291,7 +292,7 @@ impl DeviceServer for Disks {
                     self.tasks[tag].stage = Stage::Idle;
                     return step;
                 }
-                Step::End(Response::illegal(asc::INFORMATION_UNIT))
+                Step::End(Response::illegal(asc::INFORMATION_UNIT).in_fixed_format())
             }
         }
     }

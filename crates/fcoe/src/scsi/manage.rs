@@ -2,6 +2,7 @@
 
 use super::attention::Attentions;
 use super::disks::Disks;
+use super::mode::Mode;
 use super::task::Stage;
 use super::unit::UnitIndex;
 use super::{Function, FunctionResponse, Lun};
@@ -59,7 +60,8 @@ impl Disks {
     /// Persistent reservations stay (SPC-4, clause 5.13.1).
     fn reset(&mut self, unit: UnitIndex, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
         self.end_tasks(unit, by, None, aborted);
-        self.units[unit].stopped = false;
+        let reset = &mut self.units[unit];
+        (reset.stopped, reset.mode) = (false, Mode::new(&reset.geometry));
         self.tell(unit, Attentions::RESET, None);
     }
 }

@@ -2,10 +2,16 @@
 
 mod attention;
 mod blocks;
+mod buffers;
 mod commands;
+mod defects;
+mod diagnostic;
 mod disks;
 mod hold;
+mod identifying;
 mod inquiry;
+mod lists;
+mod log;
 mod manage;
 mod mode;
 mod name;
@@ -15,6 +21,7 @@ mod order;
 mod reserve;
 mod response;
 mod run;
+mod select;
 mod server;
 mod task;
 mod transfer;

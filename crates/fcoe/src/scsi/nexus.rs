@@ -1,6 +1,7 @@
 //! I_T nexuses: logged-in initiators, the units that each sees, and its pending unit attentions.
 
 use super::attention::Attentions;
+use super::buffers::Echo;
 use crate::PeerId;
 use linerate_wire::Wwn;
 
@@ -11,6 +12,13 @@ pub(super) struct Nexus {
     pub(super) wwpn: Wwn,
     /// Pending attentions, by unit. A hidden unit has [`Attentions::HIDDEN`].
     pub(super) units: Vec<Attentions>,
+    pub(super) echo: Echo,
+}
+
+impl Nexus {
+    pub(super) fn new(id: PeerId, wwpn: Wwn, units: Vec<Attentions>) -> Self {
+        Self { id, wwpn, units, echo: Echo::default() }
+    }
 }
 
 /// All nexuses, by place.
@@ -89,8 +97,8 @@ mod tests {
     fn a_place_given_to_another_is_not_the_old_one() {
         let id = |generation| PeerId { index: 3, generation };
         let mut nexuses = Nexuses::default();
-        nexuses.insert(Nexus { id: id(1), wwpn: Wwn(1), units: Vec::new() });
-        nexuses.insert(Nexus { id: id(2), wwpn: Wwn(2), units: Vec::new() });
+        nexuses.insert(Nexus::new(id(1), Wwn(1), Vec::new()));
+        nexuses.insert(Nexus::new(id(2), Wwn(2), Vec::new()));
         nexuses.remove(id(1));
         assert!(nexuses.get(id(1)).is_none());
         assert_eq!(nexuses.get(id(2)).unwrap().wwpn, Wwn(2));

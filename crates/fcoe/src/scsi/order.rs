@@ -2,7 +2,17 @@
 
 use super::TaskAttribute;
 use linerate_block::Tag;
+use linerate_wire::scsi::Cdb;
 use std::collections::VecDeque;
+
+/// Order of a command that has come with this attribute. One that changes how all others are done waits for those before
+/// it, and those after it wait for it.
+pub(super) fn attribute(cdb: &Cdb, asked: TaskAttribute) -> TaskAttribute {
+    match cdb {
+        Cdb::ModeSelect { .. } | Cdb::FormatUnit { .. } | Cdb::Sanitize { .. } => TaskAttribute::Ordered,
+        _ => asked,
+    }
+}
 
 /// A task set: running and waiting tasks. A task runs from its admission until its last step is returned.
 #[derive(Debug, Default)]

@@ -28,14 +28,27 @@ impl Response {
         Self { status, ..Self::good(0) }
     }
 
-    /// CHECK CONDITION with sense data in fixed format, as the control mode page states (D_SENSE).
+    /// CHECK CONDITION with sense data in descriptor format, which keeps all of it; it leaves the unit in the format that
+    /// the control mode page states (D_SENSE).
     #[must_use]
     pub fn check(sense: &Sense) -> Self {
         let mut response = Self::status(Self::CHECK_CONDITION);
-        let bytes = sense.fixed();
+        let (bytes, len) = sense.descriptors();
         response.sense[..bytes.len()].copy_from_slice(&bytes);
-        response.sense_len = u8::try_from(bytes.len()).unwrap_or(0);
+        response.sense_len = u8::try_from(len).unwrap_or(0);
         response
+    }
+
+    /// The response with its sense data in fixed format, if there is any.
+    #[must_use]
+    pub(super) fn in_fixed_format(mut self) -> Self {
+        if let Some(sense) = self.parsed_sense() {
+            let bytes = sense.fixed();
+            self.sense = [0; 32];
+            self.sense[..bytes.len()].copy_from_slice(&bytes);
+            self.sense_len = u8::try_from(bytes.len()).unwrap_or(0);
+        }
+        self
     }
 
     /// CHECK CONDITION, ILLEGAL REQUEST.

@@ -2,7 +2,7 @@
 
 use super::attention::Attentions;
 use super::disks::Disks;
-use super::hold::{Hold, Span};
+use super::hold::Hold;
 use super::task::{OperationId, Stage};
 use super::unit::UnitIndex;
 use super::work::{Next, Outcome, Tools, Work};
@@ -54,6 +54,7 @@ impl Disks {
                 protection: unit.protection.as_ref(),
                 pool: &mut self.pool,
                 unmap_blocks: unit.unmap_blocks(),
+                writes_through: unit.writes_through(),
                 wanted: slot.wanted,
             };
             match slot.work.next(&mut tools, outcome) {
@@ -63,8 +64,11 @@ impl Disks {
                 },
                 Next::Then(work) => (slot.work, outcome) = (work, Outcome::NONE),
                 Next::Step(step) => {
-                    slot.work = Work::Idle;
+                    let work = std::mem::take(&mut slot.work);
                     let (unit, hold) = (slot.unit, slot.hold);
+                    if let Work::SelfTest(test) = work {
+                        self.units[unit].log.tested(test.result());
+                    }
                     self.let_go(unit, hold);
                     return step;
                 }
@@ -77,13 +81,14 @@ impl Disks {
         let slot = &mut self.tasks[tag];
         let index = slot.unit;
         let unit = &mut self.units[index];
-        let id = self.operations.begin(tag, index, Span::of(&operation, unit.stride()));
+        let operation = if unit.writes_through() { durable(operation) } else { operation };
+        let id = self.operations.begin(tag, index, &operation, unit.stride());
         unit.backend.submit(Tag(id.0), operation);
         if unit.in_memory
             && let Some(ended) = unit.backend.complete()
         {
-            self.operations.end(id, index);
-            unit.counters.failures += u64::from(ended.result.is_err());
+            let reads = self.operations.end(id, index).is_some_and(|running| running.reads);
+            unit.operated(reads, &ended.result);
             return Some(Outcome { result: ended.result, buffer: ended.buffer });
         }
         unit.dirty = true;
@@ -122,7 +127,7 @@ impl Disks {
             return;
         };
         unit.in_flight -= 1;
-        unit.counters.failures += u64::from(ended.result.is_err());
+        unit.operated(running.reads, &ended.result);
         let Some(task) = running.task else {
             ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
             unit.holds.buried(running.span);
@@ -141,12 +146,15 @@ impl Disks {
 
     /// Ends the task if the step is its last; tasks that waited for it continue.
     #[inline]
-    pub(super) fn settle(&mut self, tag: Tag, step: Step) -> Step {
+    pub(super) fn settle(&mut self, tag: Tag, mut step: Step) -> Step {
         let slot = &mut self.tasks[tag];
-        let unit = &mut self.units[slot.unit];
-        match &step {
-            Step::End(response) if response.status == Response::CHECK_CONDITION => unit.counters.checks += 1,
-            Step::End(_) | Step::Send { .. } => {}
+        match &mut step {
+            Step::End(then) | Step::Send { then, .. } => {
+                if then.status == Response::CHECK_CONDITION {
+                    let unit = slot.unit;
+                    *then = self.count(unit, *then);
+                }
+            }
             Step::SendMemory { .. } => {
                 // Later tasks must not change the memory before it is read.
                 slot.stage = Stage::Sending;
@@ -186,7 +194,11 @@ impl Disks {
         let slot = &mut self.tasks[tag];
         let (index, hold, attribute) = (slot.unit, slot.hold, slot.attribute);
         let stage = std::mem::take(&mut slot.stage);
-        std::mem::take(&mut slot.work).release(&mut self.pool);
+        let work = std::mem::take(&mut slot.work);
+        if let Work::SelfTest(test) = &work {
+            self.units[index].log.tested(test.result());
+        }
+        work.release(&mut self.pool);
         let woken = self.woken.iter().position(|woken| *woken == tag).and_then(|at| self.woken.remove(at)).is_some();
         match stage {
             Stage::Idle | Stage::Doomed => return,
@@ -246,5 +258,16 @@ impl Disks {
                 attentions.add(attention);
             }
         }
+    }
+}
+
+/// The same operation, complete only when its data is on stable storage.
+fn durable(operation: Operation) -> Operation {
+    match operation {
+        Operation::Write { lba, buffer, .. } => Operation::Write { lba, buffer, fua: true },
+        Operation::WriteZeroes { lba, blocks, discard, .. } => {
+            Operation::WriteZeroes { lba, blocks, discard, fua: true }
+        }
+        other => other,
     }
 }

@@ -5,7 +5,7 @@ use super::hold::{Hold, Span};
 use super::unit::{NO_UNIT, UnitIndex};
 use super::work::Work;
 use crate::PeerId;
-use linerate_block::Tag;
+use linerate_block::{Operation, Tag};
 use linerate_wire::scsi::Cdb;
 use std::ops::{Index, IndexMut};
 
@@ -134,13 +134,17 @@ pub(super) struct Running {
     pub(super) unit: UnitIndex,
     /// Blocks that the operation changes.
     pub(super) span: Span,
+    /// The operation reads.
+    pub(super) reads: bool,
     live: bool,
 }
 
 impl Operations {
     /// Records a new operation; returns its identifier for the back end.
-    pub(super) fn begin(&mut self, task: Tag, unit: UnitIndex, span: Span) -> OperationId {
-        let running = Running { task: Some(task), unit, span, live: true };
+    pub(super) fn begin(&mut self, task: Tag, unit: UnitIndex, operation: &Operation, stride: u64) -> OperationId {
+        let span = Span::of(operation, stride);
+        let reads = matches!(operation, Operation::Read { .. });
+        let running = Running { task: Some(task), unit, span, reads, live: true };
         if let Some(id) = self.free.pop() {
             self.table[id.0 as usize] = running;
             return id;
@@ -176,16 +180,16 @@ mod tests {
     #[test]
     fn an_operation_ends_once_and_only_for_its_unit() {
         let mut operations = Operations::default();
-        let first = operations.begin(Tag(5), UnitIndex(1), Span::ALL);
-        let second = operations.begin(Tag(6), UnitIndex(1), Span::default());
-        assert_eq!(operations.orphan(first), Span::ALL);
+        let first = operations.begin(Tag(5), UnitIndex(1), &Operation::Discard { lba: 0, blocks: 4 }, 1);
+        let second = operations.begin(Tag(6), UnitIndex(1), &Operation::Flush, 1);
+        assert_eq!(operations.orphan(first), Span::new(0, 4));
         assert!(
             operations.end(first, UnitIndex(2)).is_none() && operations.end(OperationId(99), UnitIndex(1)).is_none()
         );
         let ended = operations.end(first, UnitIndex(1)).unwrap();
-        assert_eq!((ended.task, ended.span), (None, Span::ALL));
+        assert_eq!((ended.task, ended.span), (None, Span::new(0, 4)));
         assert!(operations.end(first, UnitIndex(1)).is_none());
-        assert_eq!(operations.begin(Tag(7), UnitIndex(3), Span::default()), first);
+        assert_eq!(operations.begin(Tag(7), UnitIndex(3), &Operation::Flush, 1), first);
         assert_eq!(operations.end(second, UnitIndex(1)).unwrap().task, Some(Tag(6)));
     }
 }

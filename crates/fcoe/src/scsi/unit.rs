@@ -2,13 +2,16 @@
 
 use super::disks::UnitOptions;
 use super::hold::Holds;
+use super::identifying::Identifying;
+use super::log::Log;
+use super::mode::Mode;
 use super::order::Order;
 use super::reserve::Reservations;
 use super::{Response, UnitName};
 use crate::indexed::table_index;
 use crate::{Guard, Protection, ProtectionType};
-use linerate_block::{Backend, Geometry};
-use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
+use linerate_block::{Backend, BackendError, Geometry};
+use linerate_wire::scsi::{Capacity, Provisioning, Sense, SenseKey, Transfer, Width, asc};
 
 /// Most bytes moved by one command.
 pub(super) const MAX_TRANSFER: u32 = 8 << 20;
@@ -58,6 +61,11 @@ pub(super) struct Unit {
     pub(super) protection: Option<Protection>,
     /// The unit was stopped by START STOP UNIT.
     pub(super) stopped: bool,
+    pub(super) mode: Mode,
+    pub(super) log: Log,
+    /// Content of the buffer of READ BUFFER, as far as it was written.
+    pub(super) buffer: Vec<u8>,
+    pub(super) identifying: Identifying,
     pub(super) order: Order,
     pub(super) holds: Holds,
     pub(super) reservations: Reservations,
@@ -80,6 +88,10 @@ impl Unit {
             lun,
             name,
             backend,
+            mode: Mode::new(&geometry),
+            log: Log::default(),
+            buffer: Vec::new(),
+            identifying: Identifying::default(),
             geometry,
             in_memory,
             protection,
@@ -107,6 +119,11 @@ impl Unit {
     #[inline]
     pub(super) fn is_direct(&self) -> bool {
         self.in_memory && self.protection.is_none()
+    }
+
+    /// True if there is a volatile cache that must not be used (WCE).
+    pub(super) fn writes_through(&self) -> bool {
+        self.geometry.volatile && !self.mode.write_cache
     }
 
     /// Bytes of a logical block with its protection information.
@@ -153,10 +170,19 @@ impl Unit {
         }
     }
 
+    /// Counts the outcome of an operation.
+    pub(super) fn operated(&mut self, reads: bool, result: &Result<(), BackendError>) {
+        self.counters.failures += u64::from(result.is_err());
+        self.log.operated(reads, result);
+    }
+
     /// Checks that the unit is not write-protected.
     pub(super) fn writable(&self) -> Result<(), Response> {
         if self.geometry.read_only {
-            return Err(super::response::failure(linerate_block::BackendError::ReadOnly, true, 0));
+            return Err(super::response::failure(BackendError::ReadOnly, true, 0));
+        }
+        if self.mode.protected {
+            return Err(Response::check(&Sense::new(SenseKey::DATA_PROTECT, asc::SOFTWARE_PROTECTED)));
         }
         Ok(())
     }

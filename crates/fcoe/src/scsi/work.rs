@@ -1,10 +1,14 @@
 //! A command as a series of back-end operations, one after another.
 
 mod compare;
+mod or;
 mod provision;
+mod selftest;
 
 pub(super) use compare::{Compare, Verify};
+pub(super) use or::Or;
 pub(super) use provision::{Same, SameStage, Unmap};
+pub(super) use selftest::SelfTest;
 
 use super::hold::{Hold, Span};
 use super::response::failure;
@@ -48,6 +52,8 @@ pub(super) struct Tools<'a> {
     pub(super) pool: &'a mut Pool,
     /// Most blocks covered by one UNMAP.
     pub(super) unmap_blocks: u32,
+    /// A volatile cache must not be used.
+    pub(super) writes_through: bool,
     /// Bytes of data that the command wanted to move.
     pub(super) wanted: u64,
 }
@@ -151,8 +157,10 @@ pub(super) enum Work {
     Unmap(Unmap),
     Verify(Verify),
     Compare(Compare),
-    /// PERSISTENT RESERVE OUT: parameters, but no operation.
-    Reserve(Option<Buffer>),
+    Or(Or),
+    SelfTest(SelfTest),
+    /// A command's parameter list, but no operation.
+    List(Option<Buffer>),
 }
 
 impl Work {
@@ -160,8 +168,10 @@ impl Work {
     pub(super) fn hold(&self) -> Hold {
         match self {
             Self::Write(_) | Self::Same(_) | Self::Unmap(_) => Hold::Shared,
-            Self::Compare(_) => Hold::Exclusive,
-            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::Reserve(_) => Hold::None,
+            Self::Compare(_) | Self::Or(_) => Hold::Exclusive,
+            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::SelfTest(_) | Self::List(_) => {
+                Hold::None
+            }
         }
     }
 
@@ -172,9 +182,12 @@ impl Work {
             Self::Write(work) => Span::new(work.lba, blocks(&work.data)),
             Self::Same(work) => Span::new(work.lba, work.left),
             Self::Compare(work) => Span::new(work.lba, blocks(&work.data)),
+            Self::Or(work) => Span::new(work.lba, blocks(&work.data)),
             // Its ranges may be anywhere.
             Self::Unmap(_) => Span::ALL,
-            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::Reserve(_) => Span::default(),
+            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::SelfTest(_) | Self::List(_) => {
+                Span::default()
+            }
         }
     }
 
@@ -186,8 +199,9 @@ impl Work {
             Self::Unmap(work) => &mut work.list,
             Self::Verify(work) => &mut work.data,
             Self::Compare(work) => &mut work.data,
-            Self::Reserve(list) => list,
-            Self::Idle | Self::Read(_) | Self::Flush(_) => return pool.give(buffer),
+            Self::Or(work) => &mut work.data,
+            Self::List(list) => list,
+            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::SelfTest(_) => return pool.give(buffer),
         };
         if let Some(old) = data.replace(buffer) {
             pool.give(old);
@@ -202,8 +216,9 @@ impl Work {
             Self::Unmap(work) => work.list,
             Self::Verify(work) => work.data,
             Self::Compare(work) => work.data,
-            Self::Reserve(list) => list,
-            Self::Idle | Self::Read(_) | Self::Flush(_) => None,
+            Self::Or(work) => work.data,
+            Self::List(list) => list,
+            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::SelfTest(_) => None,
         };
         if let Some(buffer) = data {
             pool.give(buffer);
@@ -213,7 +228,7 @@ impl Work {
     /// Next step after an operation has ended, or at the start.
     pub(super) fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
         match self {
-            Self::Idle | Self::Reserve(_) => {
+            Self::Idle | Self::List(_) => {
                 tools.give(outcome.buffer);
                 tools.good()
             }
@@ -224,6 +239,8 @@ impl Work {
             Self::Unmap(work) => work.next(tools, outcome),
             Self::Verify(work) => work.next(tools, outcome),
             Self::Compare(work) => work.next(tools, outcome),
+            Self::Or(work) => work.next(tools, outcome),
+            Self::SelfTest(work) => work.next(tools, outcome),
         }
     }
 }

@@ -31,6 +31,19 @@ mod field {
         pub(in super::super) const MODIFIER: usize = 3;
         pub(in super::super) const POWER: usize = 4;
     }
+    /// LOG SENSE (SPC-4, clause 6.12).
+    pub(super) mod log {
+        pub(in super::super) const POINTER: usize = 5;
+    }
+    /// READ BUFFER and WRITE BUFFER (SPC-4, clauses 6.18 and 6.49): numbers of 3 bytes, read with the one before them.
+    pub(super) mod buffer {
+        pub(in super::super) const OFFSET: usize = 3;
+        pub(in super::super) const LENGTH: usize = 6;
+    }
+    /// REPORT and SET IDENTIFYING INFORMATION (SPC-4, clauses 6.32 and 6.43).
+    pub(super) mod identifying {
+        pub(in super::super) const KIND: usize = 10;
+    }
     /// REPORT SUPPORTED OPERATION CODES (SPC-4, clause 6.35).
     pub(super) mod report_opcodes {
         pub(in super::super) const OPCODE: usize = 3;
@@ -167,6 +180,47 @@ pub enum Cdb {
         /// Allocation length in bytes.
         allocation: u16,
     },
+    /// MODE SELECT (SPC-4, clauses 6.11 and 6.12).
+    ModeSelect {
+        /// The form of 10 bytes; otherwise that of 6.
+        ten: bool,
+        /// PF: the parameters are pages.
+        pages: bool,
+        /// SP: save the pages.
+        save: bool,
+        /// Parameter list length in bytes.
+        len: u16,
+    },
+    /// LOG SENSE (SPC-4, clause 6.10).
+    LogSense {
+        /// SP: save the parameters.
+        save: bool,
+        /// Threshold (0), cumulative (1), default threshold (2) or default cumulative (3) values.
+        control: u8,
+        /// Page code.
+        page: u8,
+        /// Subpage code.
+        subpage: u8,
+        /// PARAMETER POINTER: the first parameter to report.
+        pointer: u16,
+        /// Allocation length in bytes.
+        allocation: u16,
+    },
+    /// LOG SELECT (SPC-4, clause 6.9).
+    LogSelect {
+        /// PCR: set the parameters back.
+        reset: bool,
+        /// SP: save the parameters.
+        save: bool,
+        /// Kind of values, as in LOG SENSE.
+        control: u8,
+        /// Page code; 0 for all.
+        page: u8,
+        /// Subpage code.
+        subpage: u8,
+        /// Parameter list length in bytes.
+        len: u16,
+    },
     /// START STOP UNIT (SBC-3, clause 5.25).
     StartStop {
         /// IMMED: return status at once.
@@ -194,6 +248,90 @@ pub enum Cdb {
         all_offline: bool,
         /// DEVOFFL: the test may affect this unit.
         offline: bool,
+        /// Parameter list length in bytes.
+        len: u16,
+    },
+    /// RECEIVE DIAGNOSTIC RESULTS (SPC-4, clause 6.28).
+    ReceiveDiagnostic {
+        /// PCV: a page is asked for; otherwise the results of the last SEND DIAGNOSTIC.
+        coded: bool,
+        /// Page code.
+        page: u8,
+        /// Allocation length in bytes.
+        allocation: u16,
+    },
+    /// READ BUFFER (10) (SPC-4, clause 6.18).
+    ReadBuffer {
+        /// MODE: five bits; data (2), descriptor (3), echo buffer (0x0a), its descriptor (0x0b) …
+        mode: u8,
+        /// Number of the buffer.
+        id: u8,
+        /// First byte to read: 24 bits.
+        offset: u32,
+        /// Allocation length in bytes: 24 bits.
+        allocation: u32,
+    },
+    /// WRITE BUFFER (SPC-4, clause 6.49).
+    WriteBuffer {
+        /// MODE: five bits; data (2), echo buffer (0x0a) …
+        mode: u8,
+        /// Number of the buffer.
+        id: u8,
+        /// First byte to write: 24 bits.
+        offset: u32,
+        /// Parameter list length in bytes: 24 bits.
+        len: u32,
+    },
+    /// READ DEFECT DATA (SBC-3, clauses 5.17 and 5.18).
+    ReadDefectData {
+        /// The form of 12 bytes; otherwise that of 10.
+        twelve: bool,
+        /// REQ_PLIST: the defects known from the start.
+        primary: bool,
+        /// REQ_GLIST: the defects found since.
+        grown: bool,
+        /// DEFECT LIST FORMAT: three bits.
+        format: u8,
+        /// ADDRESS DESCRIPTOR INDEX: the first descriptor to report. In the form of 12 bytes only.
+        index: u32,
+        /// Allocation length in bytes.
+        allocation: u32,
+    },
+    /// REPORT IDENTIFYING INFORMATION (SPC-4, clause 6.32).
+    ReportIdentifyingInformation {
+        /// INFORMATION TYPE: seven bits; of the unit (0), as text (2), or what is supported (0x7f).
+        kind: u8,
+        /// Allocation length in bytes.
+        allocation: u32,
+    },
+    /// SET IDENTIFYING INFORMATION (SPC-4, clause 6.43).
+    SetIdentifyingInformation {
+        /// INFORMATION TYPE: seven bits.
+        kind: u8,
+        /// Parameter list length in bytes.
+        len: u32,
+    },
+    /// FORMAT UNIT (SBC-3, clause 5.3).
+    FormatUnit {
+        /// FMTPINFO: two bits; protection information that the blocks are to have.
+        protection: u8,
+        /// LONGLIST: the parameter list has a long header.
+        long: bool,
+        /// FMTDATA: there is a parameter list.
+        data: bool,
+        /// CMPLST: the defect list is complete.
+        complete: bool,
+        /// DEFECT LIST FORMAT: three bits.
+        format: u8,
+    },
+    /// SANITIZE (SBC-3, clause 5.24).
+    Sanitize {
+        /// OVERWRITE (1), BLOCK ERASE (2), EXIT FAILURE MODE (0x1f).
+        action: u8,
+        /// IMMED: return status at once.
+        immediate: bool,
+        /// AUSE: a failure may be left by EXIT FAILURE MODE.
+        unrestricted: bool,
         /// Parameter list length in bytes.
         len: u16,
     },
@@ -229,6 +367,8 @@ pub enum Cdb {
         /// BYTCHK: two bits; 1 compares the written blocks with the data out.
         compare: u8,
     },
+    /// ORWRITE (16): set bits of blocks (SBC-3, clause 5.7).
+    OrWrite(Transfer),
     /// VERIFY (SBC-3, clauses 5.29 and on).
     Verify {
         /// Blocks to verify.
@@ -353,6 +493,8 @@ impl Cdb {
             | Self::ReadCapacity16 { .. }
             | Self::ReportTargetPortGroups { .. }
             | Self::PersistentReserveIn { .. }
+            | Self::LogSense { .. }
+            | Self::ReportIdentifyingInformation { .. }
             // PERSISTENT RESERVE OUT has rules of its own.
             | Self::PersistentReserveOut { .. }
             | Self::StartStop { power: 0, start: true, .. } => Access::Neither,
@@ -360,6 +502,9 @@ impl Cdb {
             | Self::Verify { .. }
             | Self::PreFetch { .. }
             | Self::GetLbaStatus { .. }
+            | Self::ReadBuffer { .. }
+            | Self::ReadDefectData { .. }
+            | Self::ReceiveDiagnostic { .. }
             | Self::ReportSupportedOperationCodes { .. } => Access::Reads,
             Self::Write(_)
             | Self::WriteAndVerify { .. }
@@ -367,7 +512,14 @@ impl Cdb {
             | Self::Unmap { .. }
             | Self::CompareAndWrite { .. }
             | Self::SynchronizeCache { .. }
+            | Self::OrWrite(_)
+            | Self::FormatUnit { .. }
+            | Self::Sanitize { .. }
+            | Self::ModeSelect { .. }
             | Self::ModeSense { .. }
+            | Self::LogSelect { .. }
+            | Self::WriteBuffer { .. }
+            | Self::SetIdentifyingInformation { .. }
             | Self::SendDiagnostic { .. }
             | Self::StartStop { .. } => Access::Writes,
         }

@@ -76,12 +76,15 @@ pub mod asc {
         BECOMING_READY (0x04, 0x01) "LOGICAL UNIT IS IN PROCESS OF BECOMING READY";
         // The unit was stopped.
         STOPPED (0x04, 0x02) "LOGICAL UNIT NOT READY, INITIALIZING COMMAND REQUIRED";
+        FORMATTING (0x04, 0x04) "LOGICAL UNIT NOT READY, FORMAT IN PROGRESS";
+        SANITIZING (0x04, 0x1b) "LOGICAL UNIT NOT READY, SANITIZE IN PROGRESS";
         WRITE_ERROR (0x0c, 0x00) "WRITE ERROR";
         GUARD_CHECK (0x10, 0x01) "LOGICAL BLOCK GUARD CHECK FAILED";
         APPLICATION_TAG_CHECK (0x10, 0x02) "LOGICAL BLOCK APPLICATION TAG CHECK FAILED";
         REFERENCE_TAG_CHECK (0x10, 0x03) "LOGICAL BLOCK REFERENCE TAG CHECK FAILED";
         READ_ERROR (0x11, 0x00) "UNRECOVERED READ ERROR";
         PARAMETER_LENGTH (0x1a, 0x00) "PARAMETER LIST LENGTH ERROR";
+        DEFECT_LIST (0x1c, 0x00) "DEFECT LIST NOT FOUND";
         MISCOMPARE (0x1d, 0x00) "MISCOMPARE DURING VERIFY OPERATION";
         OPCODE (0x20, 0x00) "INVALID COMMAND OPERATION CODE";
         LBA_OUT_OF_RANGE (0x21, 0x00) "LOGICAL BLOCK ADDRESS OUT OF RANGE";
@@ -90,17 +93,26 @@ pub mod asc {
         FIELD_IN_PARAMETERS (0x26, 0x00) "INVALID FIELD IN PARAMETER LIST";
         INVALID_RELEASE (0x26, 0x04) "INVALID RELEASE OF PERSISTENT RESERVATION";
         WRITE_PROTECTED (0x27, 0x00) "WRITE PROTECTED";
+        SOFTWARE_PROTECTED (0x27, 0x02) "LOGICAL UNIT SOFTWARE WRITE PROTECTED";
         NO_SPACE (0x27, 0x07) "SPACE ALLOCATION FAILED WRITE PROTECT";
         RESET (0x29, 0x00) "POWER ON, RESET, OR BUS DEVICE RESET OCCURRED";
         POWER_ON (0x29, 0x01) "POWER ON OCCURRED";
         DEVICE_RESET (0x29, 0x03) "BUS DEVICE RESET FUNCTION OCCURRED";
         NEXUS_LOSS (0x29, 0x07) "I_T NEXUS LOSS OCCURRED";
+        MODE_CHANGED (0x2a, 0x01) "MODE PARAMETERS CHANGED";
+        LOG_CHANGED (0x2a, 0x02) "LOG PARAMETERS CHANGED";
         RESERVATIONS_PREEMPTED (0x2a, 0x03) "RESERVATIONS PREEMPTED";
         RESERVATIONS_RELEASED (0x2a, 0x04) "RESERVATIONS RELEASED";
         REGISTRATIONS_PREEMPTED (0x2a, 0x05) "REGISTRATIONS PREEMPTED";
         CAPACITY_CHANGED (0x2a, 0x09) "CAPACITY DATA HAS CHANGED";
+        COMMAND_SEQUENCE (0x2c, 0x00) "COMMAND SEQUENCE ERROR";
         COMMANDS_CLEARED (0x2f, 0x00) "COMMANDS CLEARED BY ANOTHER INITIATOR";
+        FORMAT_CORRUPTED (0x31, 0x00) "MEDIUM FORMAT CORRUPTED";
+        SANITIZE_FAILED (0x31, 0x03) "SANITIZE COMMAND FAILED";
         UNIT_FAILURE (0x3e, 0x01) "LOGICAL UNIT FAILURE";
+        SELF_TEST_FAILED (0x3e, 0x03) "LOGICAL UNIT FAILED SELF-TEST";
+        IDENTIFIER_CHANGED (0x3f, 0x05) "DEVICE IDENTIFIER CHANGED";
+        ECHO_OVERWRITTEN (0x3f, 0x0f) "ECHO BUFFER OVERWRITTEN";
         LUNS_CHANGED (0x3f, 0x0e) "REPORTED LUNS DATA HAS CHANGED";
         TARGET_FAILURE (0x44, 0x00) "INTERNAL TARGET FAILURE";
         INFORMATION_UNIT (0x0e, 0x03) "INVALID FIELD IN COMMAND INFORMATION UNIT";
@@ -179,6 +191,8 @@ pub struct Sense {
     pub information: Option<u64>,
     /// Field pointer: the invalid field of the CDB or parameter list.
     pub field: Option<FieldPointer>,
+    /// Progress of what the unit is busy with, in 65536ths (SPC-4, clause 4.5.2.4.4).
+    pub progress: Option<u16>,
     /// The error belongs to an earlier command than the one it came with (response codes 0x71 and 0x73).
     pub deferred: bool,
 }
@@ -192,13 +206,19 @@ impl Sense {
     /// Sense data without information and field pointer.
     #[must_use]
     pub const fn new(key: SenseKey, code: (u8, u8)) -> Self {
-        Self { key, code, information: None, field: None, deferred: false }
+        Self { key, code, information: None, field: None, progress: None, deferred: false }
     }
 
     /// Adds the INFORMATION field.
     #[must_use]
     pub const fn at(self, information: u64) -> Self {
         Self { information: Some(information), ..self }
+    }
+
+    /// Adds a progress indication.
+    #[must_use]
+    pub const fn progressed(self, progress: u16) -> Self {
+        Self { progress: Some(progress), ..self }
     }
 
     /// INVALID FIELD IN CDB with a field pointer.
@@ -215,6 +235,15 @@ impl Sense {
         Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_PARAMETERS) }
     }
 
+    /// Sense key specific bytes, of which there is one meaning at a time.
+    fn specific(&self) -> Option<[u8; 3]> {
+        let progress = self.progress.map(|progress| {
+            let [high, low] = progress.to_be_bytes();
+            [0x80, high, low]
+        });
+        self.field.map(FieldPointer::bytes).or(progress)
+    }
+
     /// Serializes in fixed format. Information of more than 32 bits is left out, because it does not fit (SPC-4, clause
     /// 4.5.3).
     #[must_use]
@@ -229,8 +258,8 @@ impl Sense {
         bytes[fixed_field::ADDITIONAL_LENGTH] = 10;
         bytes[fixed_field::CODE] = self.code.0;
         bytes[fixed_field::QUALIFIER] = self.code.1;
-        if let Some(field) = self.field {
-            put(&mut bytes, fixed_field::SPECIFIC, &field.bytes());
+        if let Some(specific) = self.specific() {
+            put(&mut bytes, fixed_field::SPECIFIC, &specific);
         }
         bytes
     }
@@ -250,9 +279,9 @@ impl Sense {
             len += 12;
             bytes[descriptor_field::ADDITIONAL_LENGTH] += 12;
         }
-        if let Some(field) = self.field {
+        if let Some(specific) = self.specific() {
             bytes[len..len + 2].copy_from_slice(&[2, 6]);
-            bytes[len + 4..len + 7].copy_from_slice(&field.bytes());
+            bytes[len + 4..len + 7].copy_from_slice(&specific);
             len += 8;
             bytes[descriptor_field::ADDITIONAL_LENGTH] += 8;
         }
@@ -288,6 +317,7 @@ impl Sense {
                     code: (fixed[fixed_field::CODE], fixed[fixed_field::QUALIFIER]),
                     information,
                     field,
+                    progress: progress(key, array_at(&fixed, fixed_field::SPECIFIC)),
                     deferred,
                 })
             }
@@ -313,6 +343,7 @@ impl Sense {
                         2 if body.len() >= 6 && key == SenseKey::ILLEGAL_REQUEST => {
                             sense.field = FieldPointer::parse(array_at(body, 2));
                         }
+                        2 if body.len() >= 6 => sense.progress = progress(key, array_at(body, 2)),
                         _ => {}
                     }
                     rest = next;
@@ -322,6 +353,12 @@ impl Sense {
             _ => Err(Error::Malformed(NAME, "response code")),
         }
     }
+}
+
+/// Progress in sense key specific bytes: only these two keys have one there (SPC-4, table 40).
+fn progress(key: SenseKey, specific: [u8; 3]) -> Option<u16> {
+    let valid = matches!(key, SenseKey::NO_SENSE | SenseKey::NOT_READY) && specific[0] & 0x80 != 0;
+    valid.then(|| u16::from_be_bytes([specific[1], specific[2]]))
 }
 
 impl fmt::Display for Sense {
@@ -382,6 +419,16 @@ mod tests {
                 assert_eq!(read.unwrap().field, wanted, "{key:?}");
             }
         }
+    }
+
+    /// SPC-4, clause 4.5.2.4.4.
+    #[test]
+    fn progress_is_told_in_both_formats() {
+        let sense = Sense::new(SenseKey::NOT_READY, asc::FORMATTING).progressed(0x8001);
+        assert_eq!(sense.fixed()[12..], [4, 4, 0, 0x80, 0x80, 1]);
+        let (bytes, len) = sense.descriptors();
+        assert_eq!(bytes[8..len], [2, 6, 0, 0, 0x80, 0x80, 1, 0]);
+        assert_eq!((Sense::parse(&sense.fixed()), Sense::parse(&bytes[..len])), (Ok(sense), Ok(sense)));
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Commands in, steps out; each test names the clause that it holds to.
 
 mod blocks;
+mod buffers;
 mod control;
 mod golden;
+mod log;
 mod model;
+mod or;
 mod protection;
 mod reserve;
+mod select;
 mod slow;
 mod support;
 mod tasks;

@@ -144,6 +144,8 @@ pub(in crate::scsi) struct Unmap {
     pub(in crate::scsi) list: Option<Buffer>,
     /// Index of the next range.
     pub(in crate::scsi) range: usize,
+    /// What was deallocated is on the medium.
+    flushed: bool,
 }
 
 impl Unmap {
@@ -186,6 +188,9 @@ impl Unmap {
                 self.range = i + 1;
                 return Ok(Next::Submit(Operation::Discard { lba: range.lba, blocks: u64::from(range.blocks) }));
             }
+        }
+        if tools.writes_through && !std::mem::replace(&mut self.flushed, true) {
+            return Ok(Next::Submit(Operation::Flush));
         }
         Ok(tools.good())
     }

@@ -1,6 +1,8 @@
 //! A command and its bytes, both ways: where a field is read stands in the same file as where it is written.
 
-use super::field::{self as at, report_opcodes, six, sixteen, start_stop, ten, thirty_two, twelve};
+use super::field::{
+    self as at, buffer, identifying, log, report_opcodes, six, sixteen, start_stop, ten, thirty_two, twelve,
+};
 use super::{Cdb, CdbBytes, CdbError, ProtectionTags, Transfer, Width, cdb_len};
 use crate::Error;
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
@@ -68,6 +70,82 @@ impl Cdb {
                     allocation: if ten { u16_at(cdb, ten::LENGTH) } else { u16::from(cdb[six::LENGTH]) },
                 }
             }
+            MODE_SELECT_6 | MODE_SELECT_10 => {
+                let ten = opcode == MODE_SELECT_10;
+                Self::ModeSelect {
+                    ten,
+                    pages: cdb[at::OPTIONS] & 0x10 != 0,
+                    save: cdb[at::OPTIONS] & 1 != 0,
+                    len: if ten { u16_at(cdb, ten::LENGTH) } else { u16::from(cdb[six::LENGTH]) },
+                }
+            }
+            LOG_SENSE => Self::LogSense {
+                save: cdb[at::OPTIONS] & 1 != 0,
+                control: cdb[at::SELECTION] >> 6,
+                page: cdb[at::SELECTION] & 0x3f,
+                subpage: cdb[at::SUBPAGE],
+                pointer: u16_at(cdb, log::POINTER),
+                allocation: u16_at(cdb, ten::LENGTH),
+            },
+            LOG_SELECT => Self::LogSelect {
+                reset: cdb[at::OPTIONS] & 2 != 0,
+                save: cdb[at::OPTIONS] & 1 != 0,
+                control: cdb[at::SELECTION] >> 6,
+                page: cdb[at::SELECTION] & 0x3f,
+                subpage: cdb[at::SUBPAGE],
+                len: u16_at(cdb, ten::LENGTH),
+            },
+            RECEIVE_DIAGNOSTIC_RESULTS => Self::ReceiveDiagnostic {
+                coded: cdb[at::OPTIONS] & 1 != 0,
+                page: cdb[at::SELECTION],
+                allocation: u16_at(cdb, six::ALLOCATION),
+            },
+            READ_BUFFER => Self::ReadBuffer {
+                mode: action,
+                id: cdb[at::SELECTION],
+                offset: u24_at(cdb, buffer::OFFSET),
+                allocation: u24_at(cdb, buffer::LENGTH),
+            },
+            WRITE_BUFFER => Self::WriteBuffer {
+                mode: action,
+                id: cdb[at::SELECTION],
+                offset: u24_at(cdb, buffer::OFFSET),
+                len: u24_at(cdb, buffer::LENGTH),
+            },
+            READ_DEFECT_DATA_10 | READ_DEFECT_DATA_12 => {
+                let twelve = opcode == READ_DEFECT_DATA_12;
+                let options = cdb[if twelve { at::OPTIONS } else { at::SELECTION }];
+                Self::ReadDefectData {
+                    twelve,
+                    primary: options & 0x10 != 0,
+                    grown: options & 8 != 0,
+                    format: options & 7,
+                    index: if twelve { u32_at(cdb, twelve::LBA) } else { 0 },
+                    allocation: if twelve { u32_at(cdb, twelve::LENGTH) } else { u32::from(u16_at(cdb, ten::LENGTH)) },
+                }
+            }
+            FORMAT_UNIT => Self::FormatUnit {
+                protection: cdb[at::OPTIONS] >> 6,
+                long: cdb[at::OPTIONS] & 0x20 != 0,
+                data: cdb[at::OPTIONS] & 0x10 != 0,
+                complete: cdb[at::OPTIONS] & 8 != 0,
+                format: cdb[at::OPTIONS] & 7,
+            },
+            // Keys of cryptographic erasure (action 3) there are none.
+            SANITIZE if matches!(action, 1 | 2 | 0x1f) => Self::Sanitize {
+                action,
+                immediate: cdb[at::OPTIONS] & 0x80 != 0,
+                unrestricted: cdb[at::OPTIONS] & 0x20 != 0,
+                len: u16_at(cdb, ten::LENGTH),
+            },
+            MAINTENANCE_IN if action == 5 => Self::ReportIdentifyingInformation {
+                kind: cdb[identifying::KIND] >> 1,
+                allocation: u32_at(cdb, twelve::LENGTH),
+            },
+            MAINTENANCE_OUT if action == 6 => {
+                Self::SetIdentifyingInformation { kind: cdb[identifying::KIND] >> 1, len: u32_at(cdb, twelve::LENGTH) }
+            }
+            ORWRITE_16 => Self::OrWrite(transfer(opcode, cdb)),
             START_STOP_UNIT => Self::StartStop {
                 immediate: cdb[at::OPTIONS] & 1 != 0,
                 modifier: cdb[start_stop::MODIFIER] & 0xf,
@@ -136,12 +214,32 @@ impl Cdb {
                 allocation: u32_at(cdb, twelve::LENGTH),
             },
             VARIABLE_LENGTH => return long(cdb),
-            SERVICE_ACTION_IN_16 | PERSISTENT_RESERVE_IN | PERSISTENT_RESERVE_OUT | MAINTENANCE_IN => {
+            SERVICE_ACTION_IN_16
+            | PERSISTENT_RESERVE_IN
+            | PERSISTENT_RESERVE_OUT
+            | MAINTENANCE_IN
+            | MAINTENANCE_OUT
+            | SANITIZE => {
                 return Err(field(1, 4));
             }
             _ => return Err(CdbError::Opcode(opcode)),
         })
     }
+}
+
+/// Number of 3 bytes, of which none is the first of `cdb`.
+fn u24_at(cdb: &[u8], at: usize) -> u32 {
+    u32_at(cdb, at - 1) & 0xff_ffff
+}
+
+/// Writes a number of 3 bytes.
+fn put_u24(to: &mut [u8; 32], at: usize, number: u32, field: &'static str) -> Result<(), Error> {
+    let [high, low @ ..] = number.to_be_bytes();
+    if high != 0 {
+        return Err(Error::TooLarge(NAME, field));
+    }
+    put(to, at, &low);
+    Ok(())
 }
 
 const fn field(byte: u16, bit: u8) -> CdbError {
@@ -259,6 +357,92 @@ impl Cdb {
                     MODE_SENSE_6
                 }
             }
+            Self::ModeSelect { ten, pages, save, len } => {
+                to[at::OPTIONS] = u8::from(pages) << 4 | u8::from(save);
+                if ten {
+                    put_u16(&mut to, ten::LENGTH, len);
+                    MODE_SELECT_10
+                } else {
+                    to[six::LENGTH] = u8::try_from(len).map_err(|_| Error::TooLarge(NAME, "parameter list length"))?;
+                    MODE_SELECT_6
+                }
+            }
+            Self::LogSense { save, control, page, subpage, pointer, allocation } => {
+                to[at::OPTIONS] = u8::from(save);
+                to[at::SELECTION] = control << 6 | page & 0x3f;
+                to[at::SUBPAGE] = subpage;
+                put_u16(&mut to, log::POINTER, pointer);
+                put_u16(&mut to, ten::LENGTH, allocation);
+                LOG_SENSE
+            }
+            Self::LogSelect { reset, save, control, page, subpage, len } => {
+                to[at::OPTIONS] = u8::from(reset) << 1 | u8::from(save);
+                to[at::SELECTION] = control << 6 | page & 0x3f;
+                to[at::SUBPAGE] = subpage;
+                put_u16(&mut to, ten::LENGTH, len);
+                LOG_SELECT
+            }
+            Self::ReceiveDiagnostic { coded, page, allocation } => {
+                to[at::OPTIONS] = u8::from(coded);
+                to[at::SELECTION] = page;
+                put_u16(&mut to, six::ALLOCATION, allocation);
+                RECEIVE_DIAGNOSTIC_RESULTS
+            }
+            Self::ReadBuffer { mode, id, offset, allocation } => {
+                to[at::OPTIONS] = mode & 0x1f;
+                to[at::SELECTION] = id;
+                put_u24(&mut to, buffer::OFFSET, offset, "buffer offset")?;
+                put_u24(&mut to, buffer::LENGTH, allocation, "allocation length")?;
+                READ_BUFFER
+            }
+            Self::WriteBuffer { mode, id, offset, len } => {
+                to[at::OPTIONS] = mode & 0x1f;
+                to[at::SELECTION] = id;
+                put_u24(&mut to, buffer::OFFSET, offset, "buffer offset")?;
+                put_u24(&mut to, buffer::LENGTH, len, "parameter list length")?;
+                WRITE_BUFFER
+            }
+            Self::ReadDefectData { twelve, primary, grown, format, index, allocation } => {
+                let options = u8::from(primary) << 4 | u8::from(grown) << 3 | format & 7;
+                if twelve {
+                    to[at::OPTIONS] = options;
+                    put(&mut to, twelve::LBA, &index.to_be_bytes());
+                    put(&mut to, twelve::LENGTH, &allocation.to_be_bytes());
+                    READ_DEFECT_DATA_12
+                } else {
+                    to[at::SELECTION] = options;
+                    let allocation =
+                        u16::try_from(allocation).map_err(|_| Error::TooLarge(NAME, "allocation length"))?;
+                    put_u16(&mut to, ten::LENGTH, allocation);
+                    if index != 0 {
+                        return Err(Error::Malformed(NAME, "form: READ DEFECT DATA (10) begins at the first"));
+                    }
+                    READ_DEFECT_DATA_10
+                }
+            }
+            Self::FormatUnit { protection, long, data, complete, format } => {
+                to[at::OPTIONS] = protection << 6 | u8::from(long) << 5 | u8::from(data) << 4;
+                to[at::OPTIONS] |= u8::from(complete) << 3 | format & 7;
+                FORMAT_UNIT
+            }
+            Self::Sanitize { action, immediate, unrestricted, len } => {
+                to[at::OPTIONS] = u8::from(immediate) << 7 | u8::from(unrestricted) << 5 | action & 0x1f;
+                put_u16(&mut to, ten::LENGTH, len);
+                SANITIZE
+            }
+            Self::ReportIdentifyingInformation { kind, allocation } => {
+                to[at::OPTIONS] = 5;
+                put(&mut to, twelve::LENGTH, &allocation.to_be_bytes());
+                to[identifying::KIND] = kind << 1;
+                MAINTENANCE_IN
+            }
+            Self::SetIdentifyingInformation { kind, len } => {
+                to[at::OPTIONS] = 6;
+                put(&mut to, twelve::LENGTH, &len.to_be_bytes());
+                to[identifying::KIND] = kind << 1;
+                MAINTENANCE_OUT
+            }
+            Self::OrWrite(transfer) => put_transfer(&mut to, &transfer, [None, None, None, Some(ORWRITE_16)], 0, 0)?,
             Self::StartStop { immediate, modifier, power, no_flush, load, start } => {
                 to[at::OPTIONS] = u8::from(immediate);
                 to[start_stop::MODIFIER] = modifier & 0xf;

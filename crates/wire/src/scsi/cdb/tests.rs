@@ -94,7 +94,7 @@ fn a_command_of_every_form_is_known_and_no_other() {
 fn what_is_not_known_is_named() {
     let sense = |cdb: &[u8]| Cdb::parse(cdb).unwrap_err().sense();
     // SPC-4, clause 4.3.1: an unknown opcode.
-    assert_eq!(sense(&[0x15; 16]), Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE));
+    assert_eq!(sense(&[0x16; 16]), Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE));
     // SPC-4, clause 4.3.5.2: an unknown service action.
     assert_eq!(sense(&[0x9e, 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Sense::invalid_field(1, Some(4)));
     let several: BTreeSet<u8> = FORMS.iter().filter(|form| form.action.is_some()).map(CdbForm::opcode).collect();
