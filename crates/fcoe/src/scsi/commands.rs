@@ -5,7 +5,7 @@ use super::disks::Disks;
 use super::mode::Question;
 use super::task::Stage;
 use super::transfer::STOPPED;
-use super::unit::{UnitIndex, options_field};
+use super::unit::{Unit, UnitIndex, options_field};
 use super::work::{Flush, Work};
 use super::{Response, Step, Task, defects, inquiry, mode, opcodes};
 use crate::indexed::TableIndex;
@@ -60,7 +60,13 @@ impl Disks {
     #[inline]
     pub(super) fn execute(&mut self, tag: Tag, cdb: Cdb) -> Result<Step, Response> {
         let slot = &self.tasks[tag];
-        let reservations = &self.units[slot.unit].reservations;
+        let Unit { reservations, upkeep, geometry, .. } = &self.units[slot.unit];
+        if !upkeep.is_idle()
+            && !upkeep.admits(&cdb)
+            && let Some(sense) = upkeep.sense(geometry.blocks)
+        {
+            return Err(Response::check(&sense));
+        }
         if reservations.is_held() {
             let who = self.nexuses.get(slot.nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
             if !reservations.allows(who, &cdb) {
@@ -85,6 +91,8 @@ impl Disks {
             }
             Cdb::RequestSense { descriptors, allocation } => {
                 let sense = self.nexuses.get_mut(nexus).and_then(|nexus| nexus.units.get_mut(index.number())?.take());
+                let unit = &self.units[index];
+                let sense = sense.or_else(|| unit.upkeep.sense(unit.geometry.blocks));
                 let sense = sense.unwrap_or_else(|| match self.ready(index) {
                     Ok(()) => Sense::new(SenseKey::NO_SENSE, asc::NONE),
                     Err(_) => STOPPED,
@@ -171,7 +179,8 @@ impl Disks {
                 allocation
             }
             Cdb::SetIdentifyingInformation { .. } => return self.set_identifying(tag, cdb),
-            Cdb::FormatUnit { .. } | Cdb::Sanitize { .. } => return Err(Response::illegal(asc::OPCODE)),
+            Cdb::FormatUnit { .. } => return self.format_unit(tag, cdb),
+            Cdb::Sanitize { .. } => return self.sanitize(tag, cdb),
             Cdb::OrWrite(transfer) => return self.or_write(tag, &transfer),
             Cdb::SynchronizeCache { lba, blocks, .. } => {
                 self.ready(index)?;

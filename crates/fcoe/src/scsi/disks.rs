@@ -90,6 +90,8 @@ pub struct Disks {
     pub(super) ready: VecDeque<(Tag, Step)>,
     /// Units whose back end has operations to complete.
     pub(super) busy: Vec<UnitIndex>,
+    /// Units with an upkeep under way.
+    pub(super) tended: Vec<UnitIndex>,
     pub(super) pool: Pool,
     /// Scratch memory for data in.
     pub(super) scratch: Vec<u8>,
@@ -110,6 +112,7 @@ impl Disks {
             woken: VecDeque::new(),
             ready: VecDeque::new(),
             busy: Vec::new(),
+            tended: Vec::new(),
             pool: Pool::new(config.buffers),
             scratch: Vec::new(),
         }
@@ -330,6 +333,7 @@ impl DeviceServer for Disks {
     }
 
     fn poll(&mut self, _now: u64) -> Option<(Tag, Step)> {
+        self.tend();
         loop {
             if let Some((tag, step)) = self.ready.pop_front() {
                 if let Some(slot) = self.tasks.get_mut(tag)
@@ -353,6 +357,10 @@ impl DeviceServer for Disks {
                 return None;
             }
         }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.is_tending().then_some(0)
     }
 
     fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory> {

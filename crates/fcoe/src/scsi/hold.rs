@@ -122,6 +122,11 @@ impl Holds {
         })
     }
 
+    /// True if nobody changes anything.
+    pub(super) fn is_free(&self) -> bool {
+        self.shared == 0 && !self.exclusive && self.orphans.is_empty()
+    }
+
     /// Withdraws a waiting request.
     pub(super) fn forget(&mut self, tag: Tag) {
         self.waiting.retain(|(waiting, ..)| *waiting != tag);

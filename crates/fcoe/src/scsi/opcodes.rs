@@ -71,7 +71,6 @@ fn size(form: &CdbForm) -> [u8; 2] {
 fn supported(unit: &Unit, form: &CdbForm) -> bool {
     match form.opcode() {
         opcode::UNMAP => unit.geometry.discards,
-        opcode::FORMAT_UNIT | opcode::SANITIZE => false,
         // READ (32), WRITE (32) and the like are for type 2 (SBC-3, clause 4.22.2.4).
         opcode::VARIABLE_LENGTH => unit.protection.is_some_and(|protection| protection.kind == ProtectionType::Type2),
         _ => true,

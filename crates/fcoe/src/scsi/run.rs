@@ -3,7 +3,7 @@
 use super::attention::Attentions;
 use super::disks::Disks;
 use super::hold::Hold;
-use super::task::{OperationId, Stage};
+use super::task::{OperationId, Owner, Stage};
 use super::unit::UnitIndex;
 use super::work::{Next, Outcome, Tools, Work};
 use super::{Response, Step};
@@ -78,26 +78,40 @@ impl Disks {
 
     /// Submits an operation; a device in memory has completed it on return.
     fn submit(&mut self, tag: Tag, operation: Operation) -> Option<Outcome> {
-        let slot = &mut self.tasks[tag];
-        let index = slot.unit;
+        let unit = self.tasks[tag].unit;
+        match self.launch(unit, Owner::Task(tag), operation) {
+            Ok(ended) => Some(ended),
+            Err(id) => {
+                self.tasks[tag].stage = Stage::Operating(id);
+                None
+            }
+        }
+    }
+
+    /// Submits an operation of `owner`; its outcome, if it has ended at once.
+    pub(super) fn launch(
+        &mut self,
+        index: UnitIndex,
+        owner: Owner,
+        operation: Operation,
+    ) -> Result<Outcome, OperationId> {
         let unit = &mut self.units[index];
         let operation = if unit.writes_through() { durable(operation) } else { operation };
-        let id = self.operations.begin(tag, index, &operation, unit.stride());
+        let id = self.operations.begin(owner, index, &operation, unit.stride());
         unit.backend.submit(Tag(id.0), operation);
         if unit.in_memory
             && let Some(ended) = unit.backend.complete()
         {
             let reads = self.operations.end(id, index).is_some_and(|running| running.reads);
             unit.operated(reads, &ended.result);
-            return Some(Outcome { result: ended.result, buffer: ended.buffer });
+            return Ok(Outcome { result: ended.result, buffer: ended.buffer });
         }
         unit.dirty = true;
         unit.in_flight += 1;
         if unit.in_flight == 1 {
             self.busy.push(index);
         }
-        slot.stage = Stage::Operating(id);
-        None
+        Err(id)
     }
 
     /// Passes submitted operations on and takes completions.
@@ -128,13 +142,18 @@ impl Disks {
         };
         unit.in_flight -= 1;
         unit.operated(running.reads, &ended.result);
-        let Some(task) = running.task else {
-            ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
-            unit.holds.buried(running.span);
-            self.let_go(index, Hold::None);
-            return;
+        let outcome = Outcome { result: ended.result, buffer: ended.buffer };
+        let task = match running.owner {
+            Owner::Task(task) => task,
+            Owner::Upkeep => return self.tended(index, outcome),
+            Owner::Nobody => {
+                outcome.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
+                unit.holds.buried(running.span);
+                self.let_go(index, Hold::None);
+                return;
+            }
         };
-        let step = self.advance(task, Outcome { result: ended.result, buffer: ended.buffer });
+        let step = self.advance(task, outcome);
         match self.settle(task, step) {
             Step::Pending => {}
             step => {
@@ -202,6 +221,7 @@ impl Disks {
         let woken = self.woken.iter().position(|woken| *woken == tag).and_then(|at| self.woken.remove(at)).is_some();
         match stage {
             Stage::Idle | Stage::Doomed => return,
+            Stage::Maintaining => return self.forget_waiter(index),
             Stage::Ready => {
                 while let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tag) {
                     if let Some((_, Step::Send { buffer, .. })) = self.ready.remove(at) {

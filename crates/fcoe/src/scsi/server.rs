@@ -163,6 +163,11 @@ pub trait DeviceServer {
     /// Passes submitted operations to the back ends, and takes completed ones: returns the next task with its step.
     fn poll(&mut self, now: u64) -> Option<(Tag, Step)>;
 
+    /// Time at which [`poll`](Self::poll) has work even if nothing has ended.
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
     /// Memory of a unit whose task has a memory step; for retransmissions, valid until the tag is reused.
     fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory>;
 }

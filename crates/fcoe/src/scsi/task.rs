@@ -29,6 +29,8 @@ pub(super) enum Stage {
     Operating(OperationId),
     /// Its last step is ready to be taken.
     Ready,
+    /// Waits for the end of its unit's upkeep; no other task waits for it.
+    Maintaining,
     /// Another initiator has ended it while its data arrives.
     Doomed,
 }
@@ -116,6 +118,16 @@ impl IndexMut<Tag> for Tasks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OperationId(pub(super) u32);
 
+/// Who continues when an operation has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    Task(Tag),
+    /// The unit's upkeep.
+    Upkeep,
+    /// Nobody: the task is gone.
+    Nobody,
+}
+
 /// Operations under way. An operation outlives its task when that is aborted: its completion must not reach the next
 /// task with the same tag.
 #[derive(Debug, Default)]
@@ -129,8 +141,7 @@ pub(super) struct Operations {
 /// An operation under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Running {
-    /// Task of the operation; None when the task is gone.
-    pub(super) task: Option<Tag>,
+    pub(super) owner: Owner,
     pub(super) unit: UnitIndex,
     /// Blocks that the operation changes.
     pub(super) span: Span,
@@ -141,10 +152,10 @@ pub(super) struct Running {
 
 impl Operations {
     /// Records a new operation; returns its identifier for the back end.
-    pub(super) fn begin(&mut self, task: Tag, unit: UnitIndex, operation: &Operation, stride: u64) -> OperationId {
+    pub(super) fn begin(&mut self, owner: Owner, unit: UnitIndex, operation: &Operation, stride: u64) -> OperationId {
         let span = Span::of(operation, stride);
         let reads = matches!(operation, Operation::Read { .. });
-        let running = Running { task: Some(task), unit, span, reads, live: true };
+        let running = Running { owner, unit, span, reads, live: true };
         if let Some(id) = self.free.pop() {
             self.table[id.0 as usize] = running;
             return id;
@@ -167,7 +178,7 @@ impl Operations {
     /// Detaches an operation from its task, which is gone; returns the blocks that it still changes.
     pub(super) fn orphan(&mut self, id: OperationId) -> Span {
         self.table.get_mut(id.0 as usize).map_or(Span::default(), |running| {
-            running.task = None;
+            running.owner = Owner::Nobody;
             running.span
         })
     }
@@ -180,16 +191,16 @@ mod tests {
     #[test]
     fn an_operation_ends_once_and_only_for_its_unit() {
         let mut operations = Operations::default();
-        let first = operations.begin(Tag(5), UnitIndex(1), &Operation::Discard { lba: 0, blocks: 4 }, 1);
-        let second = operations.begin(Tag(6), UnitIndex(1), &Operation::Flush, 1);
+        let first = operations.begin(Owner::Task(Tag(5)), UnitIndex(1), &Operation::Discard { lba: 0, blocks: 4 }, 1);
+        let second = operations.begin(Owner::Task(Tag(6)), UnitIndex(1), &Operation::Flush, 1);
         assert_eq!(operations.orphan(first), Span::new(0, 4));
         assert!(
             operations.end(first, UnitIndex(2)).is_none() && operations.end(OperationId(99), UnitIndex(1)).is_none()
         );
         let ended = operations.end(first, UnitIndex(1)).unwrap();
-        assert_eq!((ended.task, ended.span), (None, Span::new(0, 4)));
+        assert_eq!((ended.owner, ended.span), (Owner::Nobody, Span::new(0, 4)));
         assert!(operations.end(first, UnitIndex(1)).is_none());
-        assert_eq!(operations.begin(Tag(7), UnitIndex(3), &Operation::Flush, 1), first);
-        assert_eq!(operations.end(second, UnitIndex(1)).unwrap().task, Some(Tag(6)));
+        assert_eq!(operations.begin(Owner::Task(Tag(7)), UnitIndex(3), &Operation::Flush, 1), first);
+        assert_eq!(operations.end(second, UnitIndex(1)).unwrap().owner, Owner::Task(Tag(6)));
     }
 }

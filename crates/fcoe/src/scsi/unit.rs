@@ -7,6 +7,7 @@ use super::log::Log;
 use super::mode::Mode;
 use super::order::Order;
 use super::reserve::Reservations;
+use super::upkeep::Upkeep;
 use super::{Response, UnitName};
 use crate::indexed::table_index;
 use crate::{Guard, Protection, ProtectionType};
@@ -66,6 +67,7 @@ pub(super) struct Unit {
     /// Content of the buffer of READ BUFFER, as far as it was written.
     pub(super) buffer: Vec<u8>,
     pub(super) identifying: Identifying,
+    pub(super) upkeep: Upkeep,
     pub(super) order: Order,
     pub(super) holds: Holds,
     pub(super) reservations: Reservations,
@@ -92,6 +94,7 @@ impl Unit {
             log: Log::default(),
             buffer: Vec::new(),
             identifying: Identifying::default(),
+            upkeep: Upkeep::default(),
             geometry,
             in_memory,
             protection,

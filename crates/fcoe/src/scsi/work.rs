@@ -18,7 +18,7 @@ use linerate_block::{BackendError, Buffer, Geometry, Operation, Pool};
 use linerate_wire::scsi::{ProtectionTags, Sense, SenseKey, Transfer, Width, asc};
 
 /// Bytes moved by one operation of a longer series.
-const PIECE: u64 = 1 << 20;
+pub(super) const PIECE: u64 = 1 << 20;
 
 /// Next step.
 pub(super) enum Next {
@@ -35,6 +35,7 @@ impl From<Response> for Next {
 }
 
 /// Outcome of the last operation; at first, success without a buffer.
+#[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) result: Result<(), BackendError>,
     pub(super) buffer: Option<Buffer>,

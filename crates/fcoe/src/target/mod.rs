@@ -253,7 +253,7 @@ impl<S: DeviceServer> Target<S> {
     /// Time at which `poll` has work even without a frame, an ended step or new room.
     pub fn poll_timeout(&self) -> Option<u64> {
         let sweep = (self.table.used() > 0).then_some(self.sweep_at);
-        [sweep, self.doubts.due()].into_iter().flatten().min()
+        [sweep, self.doubts.due(), self.device.poll_timeout()].into_iter().flatten().min()
     }
 
     /// Checks every frame, then passes it to the handler of its kind.

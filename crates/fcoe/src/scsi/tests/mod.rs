@@ -14,3 +14,4 @@ mod slow;
 mod support;
 mod tasks;
 mod transfer;
+mod upkeep;
