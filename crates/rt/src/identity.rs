@@ -53,7 +53,7 @@ fn draw(path: &Path) -> Option<()> {
 
 /// The directory for what is kept from one start to the next: that of a systemd service, or `linerate` in the user's state
 /// directory (XDG Base Directory Specification).
-fn state_directory() -> Option<PathBuf> {
+pub(crate) fn state_directory() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("STATE_DIRECTORY")
         .or_else(|| Some(absolute("XDG_STATE_HOME")?.join("linerate")))

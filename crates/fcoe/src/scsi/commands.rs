@@ -207,7 +207,8 @@ impl Disks {
                 return self.compare_and_write(tag, lba, blocks, protect, fua);
             }
             Cdb::PersistentReserveIn { action, allocation } => {
-                self.units[index].reservations.report(action, &mut self.scratch);
+                let keeps = self.keeper.is_some();
+                self.units[index].reservations.report(action, keeps, &mut self.scratch);
                 u32::from(allocation)
             }
             Cdb::PersistentReserveOut { len, .. } => {
@@ -312,7 +313,8 @@ impl Disks {
         let (nexus, index, wanted) = (slot.nexus, slot.unit, slot.wanted);
         let parameters = ReserveParameters::parse(list).map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
         let who = self.nexuses.get(nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
-        let effects = self.units[index].reservations.act(who, action, scope, kind, &parameters)?;
+        let keeps = self.keeper.is_some();
+        let effects = self.change(index, |unit| unit.reservations.act(who, action, scope, kind, &parameters, keeps))?;
         for (wwpn, attention) in effects.told {
             for other in self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn) {
                 other.units[index.number()].add(attention);

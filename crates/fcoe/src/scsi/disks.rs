@@ -1,6 +1,7 @@
 //! Disks: logical units on back ends, and the tasks of their initiators.
 
 use super::attention::Attentions;
+use super::kept::Keeper;
 use super::nexus::{Mask, Nexus, Nexuses};
 use super::task::{Operations, Stage, Tasks};
 use super::unit::{NO_UNIT, Unit, UnitCounters, UnitIndex};
@@ -92,6 +93,8 @@ pub struct Disks {
     pub(super) busy: Vec<UnitIndex>,
     /// Units with an upkeep under way.
     pub(super) tended: Vec<UnitIndex>,
+    /// Storage for what units are to know after a restart.
+    pub(super) keeper: Option<Box<dyn Keeper>>,
     pub(super) pool: Pool,
     /// Scratch memory for data in.
     pub(super) scratch: Vec<u8>,
@@ -113,6 +116,7 @@ impl Disks {
             ready: VecDeque::new(),
             busy: Vec::new(),
             tended: Vec::new(),
+            keeper: None,
             pool: Pool::new(config.buffers),
             scratch: Vec::new(),
         }
@@ -147,8 +151,10 @@ impl Disks {
         if self.luns.len() <= number {
             self.luns.resize(number + 1, NO_UNIT);
         }
+        let mut unit = Unit::new(lun, backend, options);
+        self.restore(&mut unit);
         // There are no more units than LUNs, which are fewer than 16384.
-        self.luns[number] = self.units.push(Unit::new(lun, backend, options)).unwrap_or(NO_UNIT);
+        self.luns[number] = self.units.push(unit).unwrap_or(NO_UNIT);
         self.see_anew();
         Ok(())
     }

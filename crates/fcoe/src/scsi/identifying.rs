@@ -74,10 +74,13 @@ impl Disks {
         if kind == kind::TEXT && !text {
             return Err(Response::check(&Sense::invalid_parameter(0, None)));
         }
-        if let Some(known) = self.units[index].identifying.of(kind) {
-            known.clear();
-            known.extend(list);
-        }
+        self.change(index, |unit| {
+            if let Some(known) = unit.identifying.of(kind) {
+                known.clear();
+                known.extend(list);
+            }
+            Ok(())
+        })?;
         self.tell(index, Attentions::IDENTIFIER_CHANGED, Some(nexus));
         Ok(Step::End(Response::good(list.len() as u64)))
     }

@@ -11,6 +11,7 @@ mod format;
 mod hold;
 mod identifying;
 mod inquiry;
+mod kept;
 mod lists;
 mod log;
 mod manage;
@@ -32,6 +33,7 @@ mod upkeep;
 mod work;
 
 pub use disks::{DiskStatus, Disks, DisksConfig, DisksError, UnitOptions};
+pub use kept::Keeper;
 pub use name::{Naa, NaaError, UnitName};
 pub use server::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use unit::UnitCounters;

@@ -1,5 +1,5 @@
 //! Persistent reservations (SPC-4, clause 5.13): access rights to a unit. They belong to port names, so they outlive
-//! logins; they do not outlive the program (APTPL is refused).
+//! logins, and the program where that is asked for (APTPL).
 
 use super::Response;
 use super::attention::Attentions;
@@ -28,13 +28,15 @@ struct Registration {
 }
 
 /// The registrations and the reservation of one unit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Reservations {
     /// PRGENERATION: counts changes of registrations.
     generation: u32,
     registered: Vec<Registration>,
     /// The reservation and the port that made it; for a type that all registrants hold, the port does not matter.
     held: Option<(ReserveType, Wwn)>,
+    /// APTPL of the last registration: all of it is to survive a loss of power.
+    persist: bool,
 }
 
 /// Side effects of an action on other initiators.
@@ -65,6 +67,23 @@ impl Reservations {
         self.held.is_some()
     }
 
+    /// Registered ports with their keys, and the reservation, if they are to survive a loss of power.
+    pub(super) fn kept(&self) -> Option<(impl Iterator<Item = (Wwn, u64)>, Option<(ReserveType, Wwn)>)> {
+        self.persist.then(|| (self.registered.iter().map(|known| (known.wwpn, known.key)), self.held))
+    }
+
+    /// State after a loss of power (SPC-4, clause 5.13.5: with PRGENERATION 0); None if it cannot have been.
+    pub(super) fn restored(registered: Vec<(Wwn, u64)>, held: Option<(ReserveType, Wwn)>) -> Option<Self> {
+        let known = |wwpn| registered.iter().filter(|(known, _)| *known == wwpn).count();
+        let keys = registered.iter().all(|(wwpn, key)| *key != 0 && known(*wwpn) == 1);
+        let holder = held.is_none_or(|(kind, wwpn)| if kind.all() { !registered.is_empty() } else { known(wwpn) == 1 });
+        if !keys || !holder || registered.len() > MAX_REGISTRATIONS {
+            return None;
+        }
+        let registered = registered.into_iter().map(|(wwpn, key)| Registration { wwpn, key }).collect();
+        Some(Self { generation: 0, registered, held, persist: true })
+    }
+
     fn key(&self, who: Wwn) -> Option<u64> {
         self.registered.iter().find(|known| known.wwpn == who).map(|known| known.key)
     }
@@ -73,11 +92,11 @@ impl Reservations {
         self.held.is_some_and(|(kind, holder)| if kind.all() { self.key(who).is_some() } else { holder == who })
     }
 
-    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15): appends the requested data to `to`.
-    pub(super) fn report(&self, action: u8, to: &mut Vec<u8>) {
+    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15): appends the requested data to `to`. A unit with a keeper `keeps` it.
+    pub(super) fn report(&self, action: u8, keeps: bool, to: &mut Vec<u8>) {
         if action == 2 {
-            // REPORT CAPABILITIES: all six types, neither SPEC_I_PT, ALL_TG_PT nor APTPL.
-            return to.extend([0, 8, 0, 0x80, 0xea, 0x01, 0, 0]);
+            // REPORT CAPABILITIES: all six types, neither SPEC_I_PT nor ALL_TG_PT; PTPL_C and PTPL_A.
+            return to.extend([0, 8, u8::from(keeps), 0x80 | u8::from(self.persist), 0xea, 0x01, 0, 0]);
         }
         to.extend(self.generation.to_be_bytes());
         to.extend([0; 4]);
@@ -115,9 +134,10 @@ impl Reservations {
         scope: u8,
         code: u8,
         list: &ReserveParameters,
+        keeps: bool,
     ) -> Result<Effects, Response> {
         if matches!(service, action::REGISTER | action::REGISTER_AND_IGNORE) {
-            return self.register(who, service == action::REGISTER_AND_IGNORE, list);
+            return self.register(who, service == action::REGISTER_AND_IGNORE, list, keeps);
         }
         // Clause 5.13.1: the other actions require a registration, with the right key.
         if self.key(who) != Some(list.key) {
@@ -147,8 +167,8 @@ impl Reservations {
     }
 
     /// REGISTER, and REGISTER AND IGNORE EXISTING KEY (clause 5.13.7).
-    fn register(&mut self, who: Wwn, ignore: bool, list: &ReserveParameters) -> Result<Effects, Response> {
-        for (bit, set) in [(3, list.named_initiators), (2, list.all_ports), (0, list.persist)] {
+    fn register(&mut self, who: Wwn, ignore: bool, list: &ReserveParameters, keeps: bool) -> Result<Effects, Response> {
+        for (bit, set) in [(3, list.named_initiators), (2, list.all_ports), (0, list.persist && !keeps)] {
             if set {
                 return Err(Response::check(&Sense::invalid_parameter(20, Some(bit))));
             }
@@ -157,12 +177,14 @@ impl Reservations {
         if !ignore && old.unwrap_or(0) != list.key {
             return Err(Response::status(Response::RESERVATION_CONFLICT));
         }
+        if old.is_none() && list.action_key != 0 && self.registered.len() >= MAX_REGISTRATIONS {
+            return Err(Response::illegal(asc::REGISTRATION_RESOURCES));
+        }
+        // The last registration decides for all (SPC-4, clause 6.16.3).
+        self.persist = list.persist;
         match (old, list.action_key) {
             (None, 0) => return Ok(Effects::default()),
             (None, key) => {
-                if self.registered.len() >= MAX_REGISTRATIONS {
-                    return Err(Response::illegal(asc::REGISTRATION_RESOURCES));
-                }
                 self.registered.push(Registration { wwpn: who, key });
             }
             (Some(_), 0) => {

@@ -4,6 +4,7 @@ mod asked;
 mod config;
 mod document;
 mod events;
+mod kept;
 mod status;
 
 use super::common::{NodeArguments, introduce, route, stopper, with_ip};

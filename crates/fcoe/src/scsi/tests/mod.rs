@@ -4,6 +4,7 @@ mod blocks;
 mod buffers;
 mod control;
 mod golden;
+mod kept;
 mod log;
 mod model;
 mod or;

@@ -272,8 +272,10 @@ fn what_was_begun_before_is_done_before() {
     let write = Cdb::Write(Transfer::new(5, 1)).bytes().unwrap().sixteen().unwrap();
     let task = bench.task(ALICE, lun(0), &write, 512, 0);
     let Step::Receive { buffer } = bench.disks.command(0, &task) else { panic!("no data out is asked for") };
-    assert!(matches!(bench.disks.received(0, task.tag, Some(buffer)), Step::Pending));
     let format = begin(&mut bench, &FORMAT);
+    assert!(bench.disks.poll(0).is_none());
+    assert!(diary.borrow().asked.is_empty(), "the data of a command before it is still to come");
+    assert!(matches!(bench.disks.received(0, task.tag, Some(buffer)), Step::Pending));
     assert!(bench.disks.poll(0).is_none());
     assert_eq!(diary.borrow().asked, ["write 5 1"]);
     // Even if its task is gone: it may still change its block.

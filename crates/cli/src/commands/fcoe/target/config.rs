@@ -1,5 +1,6 @@
 //! Configuration of a target: LUNs and the initiators that may see them, from the command line or a file.
 
+use super::kept::Kept;
 use crate::trouble::Trouble;
 use linerate_fcoe::{Disks, DisksConfig, Naa, NaaError, ProtectionType, UnitOptions};
 use linerate_rt::block::{DeviceSpec, LunOptions, Waits};
@@ -154,6 +155,9 @@ pub(super) fn open(
     (hold, checks): (Duration, bool),
 ) -> Result<Opened, Trouble> {
     let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
+    if let Some(kept) = (!checks).then(Kept::open).flatten() {
+        disks.keep_with(Box::new(kept));
+    }
     let (mut waits, mut lines) = (Vec::new(), Vec::new());
     for LunSpec { number, device, serial, naa } in luns {
         let seed = wwpn.0.rotate_left(16) ^ u64::from(*number);
