@@ -1,6 +1,6 @@
 //! The interface of block devices.
 
-use crate::{Completion, Geometry, Operation, Tag};
+use crate::{Completion, Geometry, Operation, SizeError, Tag};
 
 /// A device whose blocks lie in memory: they are read and written in place, without an operation. Positions are byte
 /// offsets on the device.
@@ -29,6 +29,15 @@ pub trait Backend {
         None
     }
 
+    /// Takes over the size that the device has now, after others have changed it.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`]; nothing is changed then.
+    fn refresh(&mut self) -> Result<(), SizeError> {
+        Err(SizeError::Fixed)
+    }
+
     /// Submits an operation.
     fn submit(&mut self, tag: Tag, operation: Operation);
 
@@ -46,6 +55,10 @@ impl<B: Backend + ?Sized> Backend for Box<B> {
 
     fn memory(&mut self) -> Option<&mut dyn Memory> {
         (**self).memory()
+    }
+
+    fn refresh(&mut self) -> Result<(), SizeError> {
+        (**self).refresh()
     }
 
     #[inline]

@@ -65,3 +65,22 @@ pub enum GeometryError {
     #[error("no memory is so large: give a smaller size")]
     Memory,
 }
+
+/// Reason that a device does not take over another size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SizeError {
+    /// Devices of its kind keep the size with which they were opened.
+    #[error("a device of its kind keeps its size: remove it, and add it again")]
+    Fixed,
+    /// The size is no number of blocks.
+    #[error("its size, {size} bytes, is no number of blocks: make it a multiple of {block_size}")]
+    Blocks {
+        /// Bytes of the device.
+        size: u64,
+        /// Bytes of a block.
+        block_size: u32,
+    },
+    /// The size cannot be determined.
+    #[error("its size cannot be read: {0}")]
+    Unreadable(std::io::ErrorKind),
+}

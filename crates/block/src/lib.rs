@@ -17,7 +17,7 @@ mod ram;
 
 pub use backend::{Backend, Memory};
 pub use buffer::Buffer;
-pub use geometry::{Geometry, GeometryError};
+pub use geometry::{Geometry, GeometryError, SizeError};
 pub use null::Null;
 pub use operation::{BackendError, Completion, Operation, Tag};
 pub use pool::Pool;

@@ -17,6 +17,8 @@ impl Attentions {
     pub(super) const REGISTRATIONS_PREEMPTED: Self = Self(1 << 3);
     /// The set of units has changed.
     pub(super) const LUNS_CHANGED: Self = Self(1 << 4);
+    /// The unit's size has changed.
+    pub(super) const CAPACITY_CHANGED: Self = Self(1 << 5);
     /// Another initiator has changed mode parameters.
     pub(super) const MODE_CHANGED: Self = Self(1 << 8);
     /// Another initiator has cleared log parameters.
@@ -26,12 +28,13 @@ impl Attentions {
     /// The unit is hidden from the nexus: no attention is reported.
     pub(super) const HIDDEN: Self = Self(1 << 15);
 
-    const CODES: [(Self, (u8, u8)); 8] = [
+    const CODES: [(Self, (u8, u8)); 9] = [
         (Self::RESET, asc::RESET),
         (Self::RESERVATIONS_PREEMPTED, asc::RESERVATIONS_PREEMPTED),
         (Self::RESERVATIONS_RELEASED, asc::RESERVATIONS_RELEASED),
         (Self::REGISTRATIONS_PREEMPTED, asc::REGISTRATIONS_PREEMPTED),
         (Self::LUNS_CHANGED, asc::LUNS_CHANGED),
+        (Self::CAPACITY_CHANGED, asc::CAPACITY_CHANGED),
         (Self::MODE_CHANGED, asc::MODE_CHANGED),
         (Self::LOG_CHANGED, asc::LOG_CHANGED),
         (Self::IDENTIFIER_CHANGED, asc::IDENTIFIER_CHANGED),

@@ -325,7 +325,7 @@ impl Disks {
                 self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn).map(|other| other.id).collect();
             for id in ids {
                 // These are tasks of other initiators, which end with TASK ABORTED.
-                self.end_tasks(index, nexus, Some(id), &mut |_| {});
+                self.end_tasks(index, Some(nexus), Some(id), &mut |_| {});
             }
         }
         Ok(Step::End(Response::good(wanted)))

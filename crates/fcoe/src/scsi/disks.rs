@@ -4,13 +4,13 @@ use super::attention::Attentions;
 use super::kept::Keeper;
 use super::nexus::{Mask, Nexus, Nexuses};
 use super::task::{Operations, Stage, Tasks};
-use super::unit::{NO_UNIT, Unit, UnitCounters, UnitIndex};
+use super::unit::{Presence, Unit, UnitCounters, UnitIndex};
 use super::work::Work;
 use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute, UnitName, order};
 use crate::indexed::Indexed;
 use crate::indexed::TableIndex;
 use crate::{PeerId, ProtectionType};
-use linerate_block::{Backend, Buffer, Geometry, GeometryError, Memory, Pool, Tag};
+use linerate_block::{Buffer, Geometry, GeometryError, Memory, Pool, SizeError, Tag};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{asc, lun_number};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub struct DisksConfig {
     pub buffers: usize,
 }
 
-/// Reason that a disk cannot be added.
+/// Reason that a disk cannot be added or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DisksError {
     /// The LUN is too large.
@@ -39,6 +39,12 @@ pub enum DisksError {
     /// The geometry of its back end is impossible.
     #[error("LUN {0}: {1}")]
     Geometry(u16, GeometryError),
+    /// There is no such LUN.
+    #[error("there is no LUN {0}: give one that there is")]
+    Unknown(u16),
+    /// Its back end does not take over another size.
+    #[error("LUN {0}: {1}")]
+    Size(u16, SizeError),
 }
 
 /// Properties of a disk that its back end does not give.
@@ -80,8 +86,8 @@ pub struct Disks {
     pub(super) config: DisksConfig,
     pub(super) units: Indexed<UnitIndex, Unit>,
     /// Index in `units` of each LUN, or `NO_UNIT`.
-    luns: Vec<UnitIndex>,
-    mask: Mask,
+    pub(super) luns: Vec<UnitIndex>,
+    pub(super) mask: Mask,
     pub(super) nexuses: Nexuses,
     pub(super) tasks: Tasks,
     pub(super) operations: Operations,
@@ -91,6 +97,8 @@ pub struct Disks {
     pub(super) ready: VecDeque<(Tag, Step)>,
     /// Units whose back end has operations to complete.
     pub(super) busy: Vec<UnitIndex>,
+    /// Units that were removed and still have work under way.
+    pub(super) leaving: Vec<UnitIndex>,
     /// Units with an upkeep under way.
     pub(super) tended: Vec<UnitIndex>,
     /// Storage for what units are to know after a restart.
@@ -115,6 +123,7 @@ impl Disks {
             woken: VecDeque::new(),
             ready: VecDeque::new(),
             busy: Vec::new(),
+            leaving: Vec::new(),
             tended: Vec::new(),
             keeper: None,
             pool: Pool::new(config.buffers),
@@ -122,52 +131,9 @@ impl Disks {
         }
     }
 
-    /// Adds a disk; with protection information of type 1 if its back end keeps any. Logged-in initiators are notified
-    /// (REPORTED LUNS DATA HAS CHANGED).
-    ///
-    /// # Errors
-    ///
-    /// [`DisksError`]; nothing is added then.
-    pub fn add(&mut self, lun: u16, backend: Box<dyn Backend>) -> Result<(), DisksError> {
-        self.add_with(lun, backend, UnitOptions::default())
-    }
-
-    /// Adds a disk with these properties.
-    ///
-    /// # Errors
-    ///
-    /// [`DisksError`]; nothing is added then.
-    pub fn add_with(&mut self, lun: u16, backend: Box<dyn Backend>, options: UnitOptions) -> Result<(), DisksError> {
-        if lun >= 0x4000 {
-            return Err(DisksError::Lun(lun));
-        }
-        let number = usize::from(lun);
-        if self.luns.get(number).is_some_and(|unit| *unit != NO_UNIT) {
-            return Err(DisksError::Taken(lun));
-        }
-        let geometry = backend.geometry();
-        let size = geometry.blocks.checked_mul(u64::from(geometry.block_size)).unwrap_or(0);
-        Geometry::blocks_of(size, geometry.block_size).map_err(|error| DisksError::Geometry(lun, error))?;
-        if self.luns.len() <= number {
-            self.luns.resize(number + 1, NO_UNIT);
-        }
-        let mut unit = Unit::new(lun, backend, options);
-        self.restore(&mut unit);
-        // There are no more units than LUNs, which are fewer than 16384.
-        self.luns[number] = self.units.push(unit).unwrap_or(NO_UNIT);
-        self.see_anew();
-        Ok(())
-    }
-
-    /// Lets an initiator see these LUNs, besides those of earlier calls; an initiator that no call names sees none.
-    pub fn allow(&mut self, wwpn: Wwn, luns: &[u16]) {
-        self.mask.allow(wwpn, luns);
-        self.see_anew();
-    }
-
-    /// Status of all disks, in the order in which they were added.
+    /// Status of all disks.
     pub fn status(&self) -> impl Iterator<Item = DiskStatus<'_>> {
-        self.units.iter().map(|unit| DiskStatus {
+        self.units.iter().filter(|unit| unit.presence == Presence::Here).map(|unit| DiskStatus {
             lun: unit.lun,
             geometry: &unit.geometry,
             counters: unit.counters,
@@ -179,17 +145,6 @@ impl Disks {
     #[must_use]
     pub fn lent(&self) -> usize {
         self.pool.lent()
-    }
-
-    /// Updates the units that each initiator sees, and notifies it, after a change of units or rules.
-    fn see_anew(&mut self) {
-        for nexus in self.nexuses.iter_mut() {
-            nexus.units.resize(self.units.len(), Attentions::RESET);
-            for (unit, attentions) in self.units.iter().zip(&mut nexus.units) {
-                attentions.hide(!self.mask.sees(nexus.wwpn, unit.lun));
-                attentions.add(Attentions::LUNS_CHANGED);
-            }
-        }
     }
 
     /// LUNs that a nexus sees.
@@ -212,7 +167,7 @@ impl DeviceServer for Disks {
         // SAM-5, clause 5.14: a new nexus is notified of the reset before it.
         let told = |unit: &Unit| {
             let mut attentions = Attentions::RESET;
-            attentions.hide(!self.mask.sees(wwpn, unit.lun));
+            attentions.hide(!self.mask.shows(wwpn, unit));
             attentions
         };
         let units = self.units.iter().map(told).collect();
@@ -340,6 +295,7 @@ impl DeviceServer for Disks {
 
     fn poll(&mut self, _now: u64) -> Option<(Tag, Step)> {
         self.tend();
+        self.bury();
         loop {
             if let Some((tag, step)) = self.ready.pop_front() {
                 if let Some(slot) = self.tasks.get_mut(tag)

@@ -36,8 +36,8 @@ impl Disks {
             return FunctionResponse::IncorrectLun;
         };
         match function {
-            Function::AbortTaskSet => self.end_tasks(unit, nexus, Some(nexus), aborted),
-            Function::ClearTaskSet => self.end_tasks(unit, nexus, None, aborted),
+            Function::AbortTaskSet => self.end_tasks(unit, Some(nexus), Some(nexus), aborted),
+            Function::ClearTaskSet => self.end_tasks(unit, Some(nexus), None, aborted),
             Function::LogicalUnitReset | Function::TargetReset => self.reset(unit, nexus, aborted),
             // There is no auto contingent allegiance to clear (NORMACA).
             Function::ClearAca => return FunctionResponse::Rejected,
@@ -46,7 +46,13 @@ impl Disks {
     }
 
     /// Ends all tasks in a unit, or those of one nexus, in favour of `by`; not those whose last step was returned.
-    pub(super) fn end_tasks(&mut self, unit: UnitIndex, by: PeerId, of: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
+    pub(super) fn end_tasks(
+        &mut self,
+        unit: UnitIndex,
+        by: Option<PeerId>,
+        of: Option<PeerId>,
+        aborted: &mut dyn FnMut(Tag),
+    ) {
         for tag in self.tasks.tags() {
             let slot = &self.tasks[tag];
             let here = !matches!(slot.stage, Stage::Idle | Stage::Sending) && slot.unit == unit;
@@ -59,7 +65,7 @@ impl Disks {
     /// A logical unit reset (SAM-5, clause 6.3.3): ends all tasks, and sets a unit attention for every initiator.
     /// Persistent reservations stay (SPC-4, clause 5.13.1).
     fn reset(&mut self, unit: UnitIndex, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
-        self.end_tasks(unit, by, None, aborted);
+        self.end_tasks(unit, Some(by), None, aborted);
         let reset = &mut self.units[unit];
         (reset.stopped, reset.mode) = (false, Mode::new(&reset.geometry));
         self.tell(unit, Attentions::RESET, None);

@@ -3,6 +3,7 @@
 mod attention;
 mod blocks;
 mod buffers;
+mod change;
 mod commands;
 mod defects;
 mod diagnostic;

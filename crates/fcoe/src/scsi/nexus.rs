@@ -2,6 +2,7 @@
 
 use super::attention::Attentions;
 use super::buffers::Echo;
+use super::unit::{Presence, Unit};
 use crate::PeerId;
 use linerate_wire::Wwn;
 
@@ -62,11 +63,14 @@ impl Nexuses {
 #[derive(Debug, Default)]
 pub(super) struct Mask {
     rules: Vec<(Wwn, u16)>,
+    /// There is a rule.
+    named: bool,
 }
 
 impl Mask {
     /// Lets `wwpn` see these LUNs, besides those of earlier rules.
     pub(super) fn allow(&mut self, wwpn: Wwn, luns: &[u16]) {
+        self.named = true;
         for lun in luns {
             if !self.rules.contains(&(wwpn, *lun)) {
                 self.rules.push((wwpn, *lun));
@@ -74,8 +78,21 @@ impl Mask {
         }
     }
 
-    pub(super) fn sees(&self, wwpn: Wwn, lun: u16) -> bool {
-        self.rules.is_empty() || self.rules.contains(&(wwpn, lun))
+    /// Replaces all rules.
+    pub(super) fn replace(&mut self, rules: &[(Wwn, Vec<u16>)]) {
+        self.rules.clear();
+        rules.iter().for_each(|(wwpn, luns)| self.allow(*wwpn, luns));
+        // An initiator that is named without LUNs sees none, and hides them from all others.
+        self.named = !rules.is_empty();
+    }
+
+    /// True if an initiator is shown a unit.
+    pub(super) fn shows(&self, wwpn: Wwn, unit: &Unit) -> bool {
+        unit.presence == Presence::Here && self.sees(wwpn, unit.lun)
+    }
+
+    fn sees(&self, wwpn: Wwn, lun: u16) -> bool {
+        !self.named || self.rules.contains(&(wwpn, lun))
     }
 }
 

@@ -251,12 +251,12 @@ impl Disks {
         }
     }
 
-    /// Ends a task in favour of `by`: a task of `by` itself gets no response, any other one TASK ABORTED (SAM-5, clause
-    /// 5.3.1).
-    pub(super) fn abort_task(&mut self, tag: Tag, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
+    /// Ends a task in favour of `by`, if that is an initiator: a task of `by` itself gets no response, any other one TASK
+    /// ABORTED (SAM-5, clause 5.3.1).
+    pub(super) fn abort_task(&mut self, tag: Tag, by: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
         let (stage, nexus) = (self.tasks[tag].stage, self.tasks[tag].nexus);
         self.drop_task(tag);
-        if nexus == by {
+        if Some(nexus) == by {
             return aborted(tag);
         }
         match stage {

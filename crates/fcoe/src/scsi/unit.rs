@@ -50,9 +50,20 @@ pub struct UnitCounters {
     pub failures: u64,
 }
 
+/// Whether a unit is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Here,
+    /// It was removed; work for it is under way.
+    Leaving,
+    /// It has gone, and its place can be another's.
+    Gone,
+}
+
 /// A logical unit.
 pub(super) struct Unit {
     pub(super) lun: u16,
+    pub(super) presence: Presence,
     pub(super) name: UnitName,
     pub(super) backend: Box<dyn Backend>,
     pub(super) geometry: Geometry,
@@ -88,6 +99,7 @@ impl Unit {
         let protection = geometry.protection.then_some(Protection { kind, guard: Guard::Crc16, block });
         Self {
             lun,
+            presence: Presence::Here,
             name,
             backend,
             mode: Mode::new(&geometry),

@@ -210,6 +210,16 @@ impl Disks {
         }
     }
 
+    /// Ends a job whose unit is removed, without an outcome.
+    pub(super) fn give_up(&mut self, index: UnitIndex) {
+        if let Upkeep::Busy(job) = std::mem::take(&mut self.units[index].upkeep) {
+            job.work.release(&mut self.pool);
+            let buffer = job.outcome.and_then(|outcome| outcome.buffer);
+            buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
+        }
+        self.tended.retain(|tended| *tended != index);
+    }
+
     /// Lets each job go on by one operation.
     #[inline]
     pub(super) fn tend(&mut self) {

@@ -11,7 +11,7 @@ pub use open::FileOptions;
 use super::Device;
 use crate::machine::Sleeper;
 use crate::sys::uring::{Ended, Ring};
-use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, SizeError, Tag};
 use linerate_port::{Interest, Sleep};
 use plan::{IoPlan, Next};
 use std::collections::VecDeque;
@@ -33,6 +33,8 @@ const NO_MEMORY: Duration = Duration::from_millis(1);
 pub struct FileBackend {
     geometry: Geometry,
     direct: bool,
+    /// It is a block device, whose size need not be whole blocks.
+    is_device: bool,
     /// Bytes of a block device after its last whole block.
     beyond: u64,
     ring: Ring<Job>,
@@ -112,6 +114,17 @@ impl FileBackend {
 impl Backend for FileBackend {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    fn refresh(&mut self) -> Result<(), SizeError> {
+        let size = self.ring.size().map_err(|e| SizeError::Unreadable(e.kind()))?;
+        let block_size = self.geometry.block_size;
+        let (blocks, beyond) = (size / u64::from(block_size), size % u64::from(block_size));
+        if blocks == 0 || beyond > 0 && !self.is_device {
+            return Err(SizeError::Blocks { size, block_size });
+        }
+        (self.geometry.blocks, self.beyond) = (blocks, beyond);
+        Ok(())
     }
 
     fn submit(&mut self, tag: Tag, operation: Operation) {

@@ -5,7 +5,7 @@
 
 use super::Device;
 use crate::machine::Sleeper;
-use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, Completion, Geometry, Operation, SizeError, Tag};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The owner that submits.
@@ -51,6 +51,13 @@ impl Waits {
 impl Backend for Shared {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    fn refresh(&mut self) -> Result<(), SizeError> {
+        let mut device = lock(&self.device);
+        device.refresh()?;
+        self.geometry = device.geometry().clone();
+        Ok(())
     }
 
     fn submit(&mut self, tag: Tag, operation: Operation) {

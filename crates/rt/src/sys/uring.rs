@@ -7,7 +7,7 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{IoUring, opcode};
 use linerate_block::Buffer;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// A request to the kernel. Offsets are in bytes from the start of the file.
@@ -55,6 +55,15 @@ impl<T> Ring<T> {
         let depth = ring.params().sq_entries().min(depth);
         let flying = (0..depth).map(|_| None).collect();
         Ok(Self { ring, file, flying, free: (0..depth).rev().collect(), unsubmitted: 0 })
+    }
+
+    /// Length of the file now; of a block device, its size.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        // The requests name their offsets: nobody else uses the file's position.
+        (&self.file).seek(SeekFrom::End(0))
     }
 
     /// True if one more request can begin.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod buffers;
+mod change;
 mod control;
 mod golden;
 mod kept;

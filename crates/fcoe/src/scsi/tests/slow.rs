@@ -1,6 +1,6 @@
 //! A slow back end: operations complete in any order, some fail, and all are recorded.
 
-use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Ram, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Ram, SizeError, Tag};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -21,6 +21,8 @@ pub(super) struct Diary {
     pub(super) seed: u64,
     /// Number of flushes of submitted operations.
     pub(super) flushes: u32,
+    /// Blocks of the device, once others have changed its size.
+    pub(super) blocks: Option<u64>,
     /// The device does not write zeros itself.
     pub(super) no_zeroes: bool,
 }
@@ -47,6 +49,12 @@ impl Slow {
 impl Backend for Slow {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    fn refresh(&mut self) -> Result<(), SizeError> {
+        let blocks = self.diary.borrow().blocks.ok_or(SizeError::Fixed)?;
+        self.geometry.blocks = blocks;
+        Ok(())
     }
 
     fn submit(&mut self, tag: Tag, operation: Operation) {

@@ -76,7 +76,8 @@ impl FileBackend {
         let ring = Ring::new(file, DEPTH)
             .map_err(|e| oops(&format!("there is no io_uring ({e})"), "allow it: sysctl kernel.io_uring_disabled=0"))?;
         let done = VecDeque::with_capacity(DEPTH as usize);
-        Ok(Self { geometry, direct: is_direct, beyond, ring, waiting: VecDeque::new(), done, lost: false, note: "" })
+        let (waiting, direct, is_device) = (VecDeque::new(), is_direct, is_block);
+        Ok(Self { geometry, direct, is_device, beyond, ring, waiting, done, lost: false, note: "" })
     }
 }
 
