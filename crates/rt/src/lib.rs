@@ -34,7 +34,7 @@ pub use line::Line;
 pub use machine::{Machine, Progress, Sleeper};
 pub use privileges::{Capability, confine};
 pub use random::random;
-pub use signal::{Stop, forward_signals};
+pub use signal::{Stop, at_hangup, forward_signals};
 pub use state::StateFiles;
 pub use thread::{cpus, pin, spawn};
 pub use timer::Timers;

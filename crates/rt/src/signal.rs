@@ -1,6 +1,9 @@
 //! Requests to stop, by a signal or by another thread.
 
+use crate::spawn;
+use crate::sys::poll::readable;
 use crate::sys::{signal, time};
+
 use linerate_port::Sleep;
 use linerate_ring::Bell;
 use std::io;
@@ -86,6 +89,35 @@ pub fn forward_signals(stop: &Stop) -> io::Result<()> {
     ASKED_BY_SIGNAL.get_or_init(|| stop.clone());
     signal::catch(&[libc::SIGALRM], false, on_alarm)?;
     signal::catch(&[libc::SIGINT, libc::SIGTERM], false, on_signal)
+}
+
+static HANGUP: OnceLock<Bell> = OnceLock::new();
+
+/// Has `run` called after each SIGHUP, by a thread of its own; several that come close together are one. For the program's
+/// whole life: only the first call has an effect.
+///
+/// # Errors
+/// Errors of the kernel.
+pub fn at_hangup(mut run: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let bell = Bell::new()?;
+    if HANGUP.set(bell).is_err() {
+        return Ok(());
+    }
+    spawn("hangup", &[], move || {
+        while let Some(bell) = HANGUP.get() {
+            readable(&[bell.as_fd()], None);
+            bell.clear();
+            run();
+        }
+    })?;
+    signal::catch(&[libc::SIGHUP], true, on_hangup)
+}
+
+/// Signal handler: a write to an eventfd, which is safe here.
+extern "C" fn on_hangup(_: libc::c_int) {
+    if let Some(bell) = HANGUP.get() {
+        signal::keeping_errno(|| bell.ring());
+    }
 }
 
 /// Signal handler: only atomics, a write to an eventfd, clock_gettime(2) and alarm(2), which are safe here.

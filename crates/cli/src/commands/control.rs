@@ -54,7 +54,17 @@ pub(super) struct Show {
 pub(super) fn serve(
     kind: &Kind,
     name: &str,
+    document: impl FnMut() -> Result<Value, CallError> + Send + 'static,
+) -> Option<Server> {
+    serve_more(kind, name, document, |_| None)
+}
+
+/// The same for a command that answers more: `more` has None for what is no request.
+pub(super) fn serve_more(
+    kind: &Kind,
+    name: &str,
     mut document: impl FnMut() -> Result<Value, CallError> + Send + 'static,
+    mut more: impl FnMut(&[&str]) -> Option<Result<String, String>> + Send + 'static,
 ) -> Option<Server> {
     let handler = move |words: &[&str]| match words {
         ["show"] => {
@@ -62,7 +72,7 @@ pub(super) fn serve(
             document["pid"] = std::process::id().into();
             Ok(document.to_string())
         }
-        _ => Err(format!("{}: there is no such request", words.join(" "))),
+        _ => more(words).unwrap_or_else(|| Err(format!("{}: there is no such request", words.join(" ")))),
     };
     match Server::listen(kind.name, name, handler) {
         Ok(server) => {
@@ -77,6 +87,27 @@ pub(super) fn serve(
             None
         }
     }
+}
+
+/// Name of the one that is meant by what was typed, or of the only one that runs.
+pub(super) fn the_one(kind: &Kind, typed: Option<&str>) -> Result<String, Trouble> {
+    if let Some(typed) = typed {
+        return named(kind, typed);
+    }
+    let mut names = list(kind.name).map_err(|e| Trouble::failed(ControlError::from(e).to_string()))?;
+    match names.len() {
+        0 => Err(Trouble::failed(format!("no {0} runs as this user; start one: {1}", kind.name, kind.start))),
+        1 => Ok(names.remove(0)),
+        _ => Err(Trouble::usage(format!("-i is missing: several {} run; give one of {}", kind.many, names.join(", ")))),
+    }
+}
+
+/// Asks one that runs to do something; returns its answer.
+pub(super) fn request(kind: &Kind, name: &str, words: &str) -> Result<String, Trouble> {
+    ask(kind.name, name, words).map_err(|e| match e {
+        ControlError::Refused(line) => Trouble::usage(line),
+        other => Trouble::failed(other.to_string()),
+    })
 }
 
 /// Shows a command that runs.

@@ -5,6 +5,7 @@ mod copy;
 mod discover;
 mod initiator;
 mod list;
+mod lun;
 mod target;
 mod which;
 
@@ -29,6 +30,9 @@ enum What {
     Target(target::Arguments),
     /// Show a target that runs: LUNs, initiators that are logged in and what they do, counters.
     Show(control::Show),
+    /// Change the LUNs of a target that runs.
+    #[command(subcommand)]
+    Lun(lun::What),
     /// List the VN_Ports on a network.
     Discover(discover::Arguments),
     /// Use the LUNs of targets until Ctrl-C: serve them over NBD.
@@ -47,6 +51,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Target(arguments) => target::run(arguments),
         What::Show(arguments) => target::show(&arguments),
+        What::Lun(what) => lun::run(what),
         What::Discover(arguments) => discover::run(&arguments),
         What::Initiator(arguments) => initiator::run(&arguments),
         What::Ls(arguments) => list::run(&arguments, false),

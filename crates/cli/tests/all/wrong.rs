@@ -53,7 +53,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("stack up --nic lro", "linerate stack up: --nic: its value needs a =", "write --nic=<WORDS>"),
     ("stack up --vlan 4095", "linerate stack up: --vlan 4095: ", "give 1 to 4094"),
     ("stack up --route x", "linerate stack up: --route x: ", "write it as 0.0.0.0/0=10.0.0.1"),
-    ("fcoe", "linerate fcoe: no subcommand", "give one of target, show, discover"),
+    ("fcoe", "linerate fcoe: no subcommand", "give one of target, show, lun, discover"),
     ("fcoe show a b", "linerate fcoe show: b: one word too many", "leave it out"),
     ("fcoe targt", "linerate fcoe: targt: ", "did you mean target?"),
     ("fcoe disc", "linerate fcoe: disc: ", "did you mean discover?"),

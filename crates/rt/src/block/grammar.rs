@@ -14,6 +14,7 @@ use super::{Device, DeviceError};
 use crate::identity::hash;
 use linerate_block::Backend;
 use linerate_fcoe::{Naa, UnitName};
+use linerate_port::path::{from_text, to_text};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -138,6 +139,21 @@ impl DeviceSpec {
         let spec = Self { kind, name: name.to_owned(), text, options: BTreeMap::new() };
         (kind.check)(&spec)?;
         Ok(spec)
+    }
+
+    /// The same device with a path that does not depend on the current directory, for another process.
+    ///
+    /// # Errors
+    /// There is no current directory.
+    pub fn absolute(&self) -> Result<Self, DeviceError> {
+        if self.kind.naming != Naming::Path {
+            return Ok(self.clone());
+        }
+        let path = std::path::absolute(from_text(&self.name))
+            .map_err(|e| self.oops(format!("there is no current directory ({e})"), "give an absolute path"))?;
+        let name = to_text(path.as_os_str());
+        let options = self.text.get(self.kind.name.len() + 1 + self.name.len()..).unwrap_or_default();
+        Ok(Self { text: format!("{}:{name}{options}", self.kind.name), name, ..self.clone() })
     }
 
     /// Opens the device, to be driven by the thread that opens it.

@@ -1,10 +1,11 @@
 //! `linerate fcoe target`.
 
-mod asked;
-mod config;
+pub(super) mod asked;
+pub(super) mod config;
 mod document;
 mod events;
 mod kept;
+mod luns;
 mod status;
 
 use super::common::{NodeArguments, introduce, route, stopper, with_ip};
@@ -15,13 +16,16 @@ use crate::commands::shared::{confine, ended, port_name};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use config::{Allow, LunSpec};
+
 use events::Events;
 use linerate_fcoe::{Disks, NodeConfig, TargetConfig};
 use linerate_rt::control::callee;
-use linerate_rt::{Capability, Waiter, run as run_machine};
+use linerate_rt::{Capability, Waiter, at_hangup, run as run_machine};
+use luns::{Begun, Running};
 use status::Shown;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 #[derive(Args)]
@@ -40,7 +44,8 @@ pub(super) struct Arguments {
     /// of another.
     #[arg(long, value_name = "WWPN=LUNS")]
     allow: Vec<Allow>,
-    /// Read port, LUNs and permissions from a TOML file; options on the command line take precedence.
+    /// Read port, LUNs and permissions from a TOML file; options on the command line take precedence. At SIGHUP LUNs and
+    /// permissions are read again.
     #[arg(long, value_name = "FILE", value_parser = crate::commands::shared::file)]
     config: Option<PathBuf>,
     /// Hold commands to a LUN whose NBD server is lost for up to N seconds (20): after that they end with NOT READY until
@@ -72,6 +77,8 @@ const HOLD: u64 = 20;
 const EXAMPLE: &str = "fcoe target -i xdp:eth1 --lun 0=ram:64M";
 
 pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
+    // What the command line says, the file does not change.
+    let fixed = (!arguments.lun.is_empty(), !arguments.allow.is_empty());
     if let Some(path) = arguments.config.take() {
         let file = config::read(&path)?;
         if arguments.node.i.is_empty() {
@@ -84,6 +91,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         if arguments.allow.is_empty() {
             arguments.allow = file.allow;
         }
+        arguments.config = Some(path);
     }
     if arguments.lun.is_empty() {
         return Err(Trouble::usage(format!("--lun is missing: a target needs a LUN; give one, as {EXAMPLE}")));
@@ -91,30 +99,48 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let port = arguments.node.port(EXAMPLE)?;
     let config = port.config();
     let hold = Duration::from_secs(arguments.hold.unwrap_or(HOLD));
-    let opened = config::open(&arguments.lun, &arguments.allow, (config.wwpn, config.wwnn), (hold, arguments.check))?;
-    let devices: String = opened.lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+    // A lost NBD server is connected to again, and its socket may be another user's.
+    let kept: &[_] = if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] };
+    let names = (config.wwpn, config.wwnn);
+    let Begun { luns, disks, waits } = luns::open(arguments.lun, arguments.allow, names, (hold, arguments.check))?;
+    let devices: String = luns.lines().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
         print(&devices);
         return Ok(ExitCode::SUCCESS);
     }
     let stop = stopper(arguments.seconds)?;
     let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
-    let events = Events::new(arguments.json, opened.waits);
-    let mut node = with_ip(port, &arguments.ip).node(&config, opened.disks, events)?;
+    let events = Events::new(arguments.json, waits);
+    let mut node = with_ip(port, &arguments.ip).node(&config, disks, events)?;
     route(&mut node, &arguments.ip)?;
     let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
-    let (mut caller, luns) = (calls.caller(), document::luns(&opened.lines));
-    let control = control::serve(&asked::KIND, &port_name(&arguments.node.i), move || {
-        let mut document = caller.call(|node: &mut Node| document::known(node))?;
-        document["luns"] = luns.clone();
-        Ok(document)
-    });
-    // A lost NBD server is connected to again, and its socket may be another user's.
-    confine(if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] });
+    let hides = luns.hides();
+    let running = Running::new(luns, calls.caller(), arguments.config, fixed);
+    let running = Arc::new(Mutex::new(running));
+    let (mut caller, shown, changed) = (calls.caller(), running.clone(), running.clone());
+    let control = control::serve_more(
+        &asked::KIND,
+        &port_name(&arguments.node.i),
+        move || {
+            let mut document = caller.call(|node: &mut Node| document::known(node))?;
+            document["luns"] = document::luns(&lock(&shown).luns);
+            Ok(document)
+        },
+        move |words| match words {
+            ["lun", rest @ ..] => lock(&changed).answer(rest),
+            _ => None,
+        },
+    );
+    if lock(&running).follows_file() {
+        let (running, silent) = (running.clone(), arguments.json);
+        at_hangup(move || lock(&running).hang_up(silent))
+            .map_err(|e| Trouble::failed(format!("signals: {e}; free some descriptors")))?;
+    }
+    confine(kept);
     if !arguments.json {
         introduce(&node);
         print(&devices);
-        if !arguments.allow.is_empty() {
+        if hides {
             print(
                 "note: --allow hides LUNs and authenticates nobody: any initiator on this network can take a port name\n",
             );
@@ -129,12 +155,17 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     drop(control);
     if arguments.json {
         let mut document = document::document(&node);
-        document["luns"] = document::luns(&opened.lines);
+        document["luns"] = document::luns(&lock(&running).luns);
         print(&format!("{document}\n"));
     } else {
         print(&document::figures(&node).iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
     }
     Ok(ended(&stop))
+}
+
+/// The LUNs, for one request after the other.
+fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Node = linerate_rt::fc::FcNode<Disks, Events>;

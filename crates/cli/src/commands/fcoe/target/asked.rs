@@ -5,7 +5,7 @@ use crate::commands::shared::port_name;
 use serde_json::Value;
 
 /// Requests to targets.
-pub(super) const KIND: Kind = Kind {
+pub(in crate::commands::fcoe) const KIND: Kind = Kind {
     name: "target",
     many: "targets",
     start: "linerate fcoe target -i PORT --lun N=DEVICE",

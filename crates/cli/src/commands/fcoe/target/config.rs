@@ -1,26 +1,24 @@
 //! Configuration of a target: LUNs and the initiators that may see them, from the command line or a file.
 
-use super::kept::Kept;
 use crate::trouble::Trouble;
-use linerate_fcoe::{Disks, DisksConfig, Naa, NaaError, ProtectionType, UnitOptions};
-use linerate_rt::block::{DeviceSpec, LunOptions, Waits};
+use linerate_fcoe::{Naa, NaaError};
+use linerate_rt::block::DeviceSpec;
 use linerate_wire::Wwn;
 use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// Greatest LUN that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
 const MOST: u16 = 16383;
 
 /// A LUN and its device.
 #[derive(Clone, Debug)]
-pub(super) struct LunSpec {
-    number: u16,
-    device: DeviceSpec,
+pub(in crate::commands::fcoe) struct LunSpec {
+    pub(super) number: u16,
+    pub(super) device: DeviceSpec,
     /// Names from a file, for devices whose text has none.
-    serial: Option<String>,
-    naa: Option<Naa>,
+    pub(super) serial: Option<String>,
+    pub(super) naa: Option<Naa>,
 }
 
 impl LunSpec {
@@ -28,9 +26,35 @@ impl LunSpec {
     pub(super) fn has_socket(&self) -> bool {
         self.device.kind.name == "nbd+unix"
     }
+
+    /// True if both are the same LUN with the same device and names.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let of = |spec: &Self| (spec.number, spec.device.to_string(), spec.serial.clone(), spec.naa.clone());
+        of(self) == of(other)
+    }
+
+    /// The LUN in one word, as another process understands it that is in another directory: see [`decoded`].
+    pub(in crate::commands::fcoe) fn word(&self) -> Result<String, Trouble> {
+        let device = self.device.absolute().map_err(|e| Trouble::usage(e.to_string()))?.to_string();
+        let word = |c: char| if c == '%' || c.is_whitespace() { format!("%{:06x}", u32::from(c)) } else { c.into() };
+        Ok(format!("{}={}", self.number, device.chars().map(word).collect::<String>()))
+    }
 }
 
-fn number(text: &str) -> Result<u16, String> {
+/// Text of a word in which `%` and six hexadecimal digits stand for a character.
+pub(super) fn decoded(word: &str) -> String {
+    let mut parts = word.split('%');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let c = part.get(..6).and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
+        text.extend(c);
+        text += if c.is_some() { &part[6..] } else { part };
+    }
+    text
+}
+
+/// Parses a LUN.
+pub(in crate::commands::fcoe) fn number(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| *number <= MOST);
     number.ok_or_else(|| format!("'{text}' is no LUN: give a number from 0 to {MOST}"))
 }
@@ -47,9 +71,9 @@ impl FromStr for LunSpec {
 
 /// Initiator, and the LUNs that it may see.
 #[derive(Clone, Debug)]
-pub(super) struct Allow {
-    wwpn: Wwn,
-    luns: Vec<u16>,
+pub(in crate::commands::fcoe) struct Allow {
+    pub(in crate::commands::fcoe) wwpn: Wwn,
+    pub(in crate::commands::fcoe) luns: Vec<u16>,
 }
 
 impl FromStr for Allow {
@@ -124,6 +148,11 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
     if written.hold.is_some_and(|seconds| seconds > LONGEST_HOLD) {
         return Err(wrong(format!("hold: give at most {LONGEST_HOLD} seconds")));
     }
+    if let Some(at) =
+        (1..written.lun.len()).find(|at| written.lun[..*at].iter().any(|lun| lun.lun == written.lun[*at].lun))
+    {
+        return Err(wrong(format!("lun {}: it stands twice: give each a number of its own", written.lun[at].lun)));
+    }
     Ok(File {
         port: written.port,
         hold: written.hold,
@@ -132,52 +161,25 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
     })
 }
 
-/// The opened LUNs of a target.
-pub(super) struct Opened {
-    pub(super) disks: Disks,
-    /// Objects to sleep on while devices work.
-    pub(super) waits: Vec<(u16, Waits)>,
-    /// Number of each LUN, and a description of its device and path.
-    pub(super) lines: Vec<(u16, String)>,
-}
-
 /// Longest time for which commands can be held, in seconds.
 pub(super) const LONGEST_HOLD: u64 = 3600;
-/// Bytes of buffers, shared by all commands on devices that are not memory.
-const BUFFERS: usize = 256 << 20;
 
-/// Opens all devices for a port with these names; commands to one that is out of reach are held for as long as `hold`. If
-/// it only `checks`, nothing is made.
-pub(super) fn open(
-    luns: &[LunSpec],
-    allow: &[Allow],
-    (wwpn, wwnn): (Wwn, Wwn),
-    (hold, checks): (Duration, bool),
-) -> Result<Opened, Trouble> {
-    let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
-    if let Some(kept) = (!checks).then(Kept::open).flatten() {
-        disks.keep_with(Box::new(kept));
-    }
-    let (mut waits, mut lines) = (Vec::new(), Vec::new());
-    for LunSpec { number, device, serial, naa } in luns {
-        let seed = wwpn.0.rotate_left(16) ^ u64::from(*number);
-        let options = LunOptions { seed, hold, checks, serial: serial.clone(), naa: naa.clone() };
-        let opened = device.open(&options).map_err(|e| Trouble::usage(format!("LUN {number}: {e}")))?;
-        let geometry = opened.backend.geometry();
-        let size = u128::from(geometry.blocks) * u128::from(geometry.block_size);
-        let ro = if geometry.read_only { ", read-only" } else { "" };
-        lines.push((*number, format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path)));
-        waits.extend(opened.waits.map(|waits| (*number, waits)));
-        let kinds = [ProtectionType::Type1, ProtectionType::Type2, ProtectionType::Type3];
-        let protection = kinds.into_iter().find(|kind| kind.code() == opened.protection);
-        let options = UnitOptions { protection, name: Some(opened.name) };
-        disks.add_with(*number, opened.backend, options).map_err(|e| Trouble::usage(e.to_string()))?;
-    }
-    for Allow { wwpn, luns: seen } in allow {
-        if let Some(unknown) = seen.iter().find(|lun| !luns.iter().any(|known| known.number == **lun)) {
-            return Err(Trouble::usage(format!("--allow {wwpn}: there is no LUN {unknown}: add --lun {unknown}=…")));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lun_in_one_word_is_the_lun() {
+        for text in
+            ["0=ram:64M", "3=file:/a b/%25 c\td,ro", "1=nbd+unix:///e?socket=/x%20y", "2=file:/\u{10fe80}\u{3000}"]
+        {
+            let spec: LunSpec = text.parse().unwrap();
+            let word = spec.word().unwrap();
+            assert_eq!((word.split_whitespace().count(), decoded(&word)), (1, text.to_owned()));
         }
-        disks.allow(*wwpn, seen);
+        let relative: LunSpec = "0=file:x y,block=4096".parse().unwrap();
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(decoded(&relative.word().unwrap()), format!("0=file:{}/x y,block=4096", here.display()));
+        assert_eq!(decoded("%zz%000020%"), "zz ");
     }
-    Ok(Opened { disks, waits, lines })
 }

@@ -1,6 +1,7 @@
 //! A target's counters, and what it does, as a document.
 
 use super::Node;
+use super::luns::Luns;
 use crate::commands::fcoe::common::counters;
 use crate::commands::ip;
 use linerate_fcoe::{TargetDrop, TargetPeer};
@@ -8,11 +9,11 @@ use linerate_port::Link;
 use serde_json::{Map, Value, json};
 
 /// LUNs and their devices, for a document.
-pub(super) fn luns(lines: &[(u16, String)]) -> Value {
-    lines.iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect()
+pub(super) fn luns(luns: &Luns) -> Value {
+    luns.lines().map(|(lun, line)| json!({"lun": lun, "device": line})).collect()
 }
 
-/// Names and counters; LUNs, which do not change, are added by who has them.
+/// Names and counters; LUNs are added by who has them.
 pub(super) fn document(node: &Node) -> Value {
     // IPv4 and IPv6 counters of a service are added up.
     let mut counters = Map::new();

@@ -11,7 +11,7 @@ use linerate_rt::fc::Watcher;
 pub(super) struct Events {
     silent: bool,
     /// Devices that are not memory, with their LUNs.
-    waits: Vec<(u16, Waits)>,
+    pub(super) waits: Vec<(u16, Waits)>,
     /// Time at which they are asked for news again.
     due: u64,
 }

@@ -1,0 +1,290 @@
+//! The LUNs of a target: opened at its start, and added, removed, resized and allowed while it runs.
+//!
+//! Devices are opened here, in the thread of whoever asks: the thread that moves frames only takes them over.
+
+use super::Node;
+use super::config::{self, Allow, File, LunSpec, number};
+use super::kept::Kept;
+use crate::trouble::{Trouble, print};
+use linerate_fcoe::{Disks, DisksConfig, DisksError, ProtectionType, UnitOptions};
+use linerate_rt::block::{LunOptions, Opened, Waits};
+use linerate_rt::control::Caller;
+use linerate_wire::Wwn;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Bytes of buffers, shared by all commands on devices that are not memory.
+const BUFFERS: usize = 256 << 20;
+/// Time within which a removed device has ended its operations, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The LUNs of a target, and who may see them.
+pub(super) struct Luns {
+    served: Vec<Served>,
+    allow: Vec<Allow>,
+    wwpn: Wwn,
+    hold: Duration,
+}
+
+/// A LUN that is served.
+struct Served {
+    spec: LunSpec,
+    /// Its device and path, for people.
+    line: String,
+}
+
+/// What a target begins with.
+pub(super) struct Begun {
+    pub(super) luns: Luns,
+    pub(super) disks: Disks,
+    /// Objects to sleep on while devices work.
+    pub(super) waits: Vec<(u16, Waits)>,
+}
+
+/// Opens all devices for a port with these names; commands to one that is out of reach are held for as long as `hold`. If
+/// it only `checks`, nothing is made.
+pub(super) fn open(
+    luns: Vec<LunSpec>,
+    allow: Vec<Allow>,
+    (wwpn, wwnn): (Wwn, Wwn),
+    (hold, checks): (Duration, bool),
+) -> Result<Begun, Trouble> {
+    let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
+    if let Some(kept) = (!checks).then(Kept::open).flatten() {
+        disks.keep_with(Box::new(kept));
+    }
+    let mut waits = Vec::new();
+    let mut book = Luns { served: Vec::new(), allow: Vec::new(), wwpn, hold };
+    for spec in luns {
+        let (opened, line) = book.open(&spec, checks).map_err(Trouble::usage)?;
+        waits.extend(opened.waits.clone().map(|waits| (spec.number, waits)));
+        plug(&mut disks, spec.number, opened).map_err(|e| Trouble::usage(e.to_string()))?;
+        book.served.push(Served { spec, line });
+    }
+    for rule in &allow {
+        if let Some(unknown) = rule.luns.iter().find(|lun| !book.has(**lun)) {
+            let wwpn = rule.wwpn;
+            return Err(Trouble::usage(format!("--allow {wwpn}: there is no LUN {unknown}: add --lun {unknown}=…")));
+        }
+        disks.allow(rule.wwpn, &rule.luns);
+    }
+    book.allow = allow;
+    Ok(Begun { luns: book, disks, waits })
+}
+
+fn plug(disks: &mut Disks, number: u16, opened: Opened) -> Result<(), DisksError> {
+    let kinds = [ProtectionType::Type1, ProtectionType::Type2, ProtectionType::Type3];
+    let protection = kinds.into_iter().find(|kind| kind.code() == opened.protection);
+    disks.add_with(number, opened.backend, UnitOptions { protection, name: Some(opened.name) })
+}
+
+impl Luns {
+    /// Number of each LUN, and a description of its device and path.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (u16, &str)> {
+        self.served.iter().map(|served| (served.spec.number, served.line.as_str()))
+    }
+
+    /// True if some initiators see less than others.
+    pub(super) fn hides(&self) -> bool {
+        !self.allow.is_empty()
+    }
+
+    fn has(&self, number: u16) -> bool {
+        self.served.iter().any(|served| served.spec.number == number)
+    }
+
+    fn open(&self, spec: &LunSpec, checks: bool) -> Result<(Opened, String), String> {
+        let LunSpec { number, device, serial, naa } = spec;
+        let seed = self.wwpn.0.rotate_left(16) ^ u64::from(*number);
+        let options = LunOptions { seed, hold: self.hold, checks, serial: serial.clone(), naa: naa.clone() };
+        let opened = device.open(&options).map_err(|e| format!("LUN {number}: {e}"))?;
+        let geometry = opened.backend.geometry();
+        let size = u128::from(geometry.blocks) * u128::from(geometry.block_size);
+        let ro = if geometry.read_only { ", read-only" } else { "" };
+        let line = format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path);
+        Ok((opened, line))
+    }
+}
+
+/// The LUNs of a target that runs, and the way to its thread.
+pub(super) struct Running {
+    pub(super) luns: Luns,
+    caller: Caller<Node>,
+    /// File that is read again at SIGHUP, and what the command line had in its place.
+    file: Option<PathBuf>,
+    fixed: (bool, bool),
+}
+
+impl Running {
+    /// LUNs that are changed by calls. `fixed`: LUNs and permissions are the command line's, not the file's.
+    pub(super) fn new(luns: Luns, caller: Caller<Node>, file: Option<PathBuf>, fixed: (bool, bool)) -> Self {
+        Self { luns, caller, file, fixed }
+    }
+
+    /// True if there is a file that says what the LUNs are.
+    pub(super) fn follows_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Has the target's thread change its disks.
+    fn disks<T: Send + 'static>(
+        &mut self,
+        change: impl FnOnce(&mut Disks, &mut Vec<(u16, Waits)>) -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let called = self.caller.call(|node| {
+            let (events, node) = node.watcher();
+            node.target_mut().map(|target| change(target.device_mut(), &mut events.waits))
+        });
+        called.map_err(|e| e.to_string())?.ok_or_else(|| "it is no target any more".to_owned())
+    }
+
+    /// Answers a request: the words behind `linerate fcoe lun`. None if it is no such request.
+    pub(super) fn answer(&mut self, words: &[&str]) -> Option<Result<String, String>> {
+        Some(match words {
+            ["add", text] => config::decoded(text).parse().and_then(|spec| self.add(spec)),
+            ["remove", text] => number(text).and_then(|number| self.remove(number)),
+            ["resize", text] => number(text).and_then(|number| self.resize(number)),
+            ["allow", text] => text.parse().and_then(|rule| self.allow(rule)),
+            ["deny", text] => {
+                text.parse().map_err(|e: linerate_wire::Error| e.to_string()).and_then(|who| self.deny(who))
+            }
+            _ => return None,
+        })
+    }
+
+    fn add(&mut self, spec: LunSpec) -> Result<String, String> {
+        if self.luns.has(spec.number) {
+            return Err(DisksError::Taken(spec.number).to_string());
+        }
+        let (opened, line) = self.luns.open(&spec, false)?;
+        let number = spec.number;
+        self.disks(move |disks, all| {
+            let waits = opened.waits.clone().map(|waits| (number, waits));
+            plug(disks, number, opened)?;
+            all.extend(waits);
+            Ok::<_, DisksError>(())
+        })?
+        .map_err(|e| e.to_string())?;
+        let unseen = self.luns.hides() && !self.luns.allow.iter().any(|rule| rule.luns.contains(&number));
+        let note = if unseen {
+            format!("\nnote: nobody may see it: linerate fcoe lun allow WWPN={number}")
+        } else {
+            String::new()
+        };
+        self.luns.served.push(Served { spec, line: line.clone() });
+        Ok(format!("{line}{note}\n"))
+    }
+
+    fn remove(&mut self, number: u16) -> Result<String, String> {
+        self.disks(move |disks, all| {
+            disks.remove(number)?;
+            all.retain(|(of, _)| *of != number);
+            Ok::<_, DisksError>(())
+        })?
+        .map_err(|e| e.to_string())?;
+        self.luns.served.retain(|served| served.spec.number != number);
+        let until = Instant::now() + PATIENCE;
+        while self.disks(|disks, _| disks.leaving())? > 0 {
+            if Instant::now() >= until {
+                return Ok(format!(
+                    "LUN {number}: removed; its device is closed when what it has under way has ended\n"
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(format!("LUN {number}: removed\n"))
+    }
+
+    fn resize(&mut self, number: u16) -> Result<String, String> {
+        let bytes = self.disks(move |disks, _| disks.refresh(number))?.map_err(|e| e.to_string())?;
+        let mut line = format!("LUN {number}: {bytes} bytes");
+        if let Some(served) = self.luns.served.iter_mut().find(|served| served.spec.number == number)
+            && let Some((_, path)) = served.line.split_once(" bytes")
+        {
+            line = format!("LUN {number}: {}, {bytes} bytes{path}", served.spec.device);
+            served.line.clone_from(&line);
+        }
+        Ok(format!("{line}\n"))
+    }
+
+    fn allow(&mut self, rule: Allow) -> Result<String, String> {
+        if let Some(unknown) = rule.luns.iter().find(|lun| !self.luns.has(**lun)) {
+            return Err(DisksError::Unknown(*unknown).to_string());
+        }
+        let mut all = self.luns.allow.clone();
+        match all.iter_mut().find(|known| known.wwpn == rule.wwpn) {
+            Some(known) => known.luns.extend(&rule.luns),
+            None => all.push(rule),
+        }
+        self.allow_only(all)
+    }
+
+    fn deny(&mut self, wwpn: Wwn) -> Result<String, String> {
+        let mut all = self.luns.allow.clone();
+        let Some(known) = all.iter_mut().find(|known| known.wwpn == wwpn) else {
+            return Err(format!("{wwpn} is not allowed anything by name"));
+        };
+        // Its name stays: without any name everybody would see everything.
+        known.luns.clear();
+        self.allow_only(all)
+    }
+
+    fn allow_only(&mut self, all: Vec<Allow>) -> Result<String, String> {
+        let rules: Vec<_> = all.iter().map(|rule| (rule.wwpn, rule.luns.clone())).collect();
+        self.disks(move |disks, _| disks.allow_only(&rules))?;
+        self.luns.allow = all;
+        let seen = |rule: &Allow| {
+            let luns: Vec<_> = rule.luns.iter().map(ToString::to_string).collect();
+            let luns = if luns.is_empty() { "none".to_owned() } else { luns.join(", ") };
+            format!("{} sees LUN {luns}\n", rule.wwpn)
+        };
+        let text: String = self.luns.allow.iter().map(seen).collect();
+        Ok(if text.is_empty() { "every initiator sees every LUN\n".into() } else { text })
+    }
+
+    /// Reads the configuration file again, and becomes what it says: LUNs that it has no more are removed, those whose
+    /// device has another text are removed and added, sizes are taken over. A file that is wrong changes nothing.
+    pub(super) fn reread(&mut self) -> Vec<Result<String, String>> {
+        let Some(path) = self.file.clone() else { return Vec::new() };
+        let File { luns, allow, .. } = match config::read(&path) {
+            Ok(file) => file,
+            Err(trouble) => return vec![Err(format!("{trouble}; nothing is changed"))],
+        };
+        let mut done = Vec::new();
+        if !self.fixed.0 {
+            let stays = |known: &LunSpec| luns.iter().any(|wanted| wanted.is_same(known));
+            let gone: Vec<_> = self.luns.served.iter().filter(|served| !stays(&served.spec)).collect();
+            let gone: Vec<u16> = gone.into_iter().map(|served| served.spec.number).collect();
+            done.extend(gone.into_iter().map(|number| self.remove(number)));
+            for spec in luns {
+                if !self.luns.has(spec.number) {
+                    done.push(self.add(spec));
+                } else if let Some(said) = self.grown(spec.number) {
+                    done.push(said);
+                }
+            }
+        }
+        if !self.fixed.1 && (!allow.is_empty() || self.luns.hides()) {
+            done.push(self.allow_only(allow));
+        }
+        done
+    }
+
+    /// Takes over another size, if there is one; a device that keeps its size is no trouble.
+    fn grown(&mut self, number: u16) -> Option<Result<String, String>> {
+        let before = self.luns.served.iter().find(|served| served.spec.number == number)?.line.clone();
+        let said = self.resize(number).ok()?;
+        (said.trim_end() != before).then_some(Ok(said))
+    }
+
+    /// Does what SIGHUP asks for, and tells of it.
+    pub(super) fn hang_up(&mut self, silent: bool) {
+        for said in self.reread() {
+            match said {
+                Ok(text) if silent => drop(text),
+                Ok(text) => print(&text),
+                Err(line) => crate::print::remark(&format!("linerate: {line}")),
+            }
+        }
+    }
+}

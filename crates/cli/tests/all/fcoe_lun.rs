@@ -1,0 +1,168 @@
+//! Tests of `linerate fcoe lun` and of SIGHUP: the LUNs of a target change while initiators use it.
+#![cfg(target_os = "linux")]
+
+use crate::process::{BINARY, LIMIT, Process};
+use crate::rig;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs `linerate fcoe …`: its exit code and all that it says.
+fn fcoe(dir: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::new("timeout");
+    command.arg(LIMIT.as_secs().to_string()).args([BINARY, "fcoe"]).args(arguments).current_dir(dir);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code().unwrap(), said)
+}
+
+/// A file of zeros.
+fn disk(dir: &Path, name: &str, mib: u64) {
+    std::fs::File::create(dir.join(name)).unwrap().set_len(mib << 20).unwrap();
+}
+
+/// What an initiator lists: the LUNs and their bytes.
+fn listed(dir: &Path, port: &str) -> Vec<String> {
+    let (code, said) = fcoe(dir, &["ls", "-i", port]);
+    assert_eq!(code, 0, "{said}");
+    said.lines()
+        .map(|line| line.split_whitespace().filter(|word| word.parse::<u64>().is_ok()).collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+#[test]
+fn luns_come_grow_and_go_while_the_target_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let name = format!("lun-{}", std::process::id());
+    let (theirs, ours) = (format!("cable:{name}{{1,mtu=2180"), format!("cable:{name}}}1"));
+    let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:16M"], "LUN 0");
+    let lun =
+        |words: &[&str]| fcoe(dir, &[&["lun", words[0], "-i", &format!("cable:{name}{{1")], &words[1..]].concat());
+    disk(dir, "a disk", 4);
+    let (code, said) = lun(&["add", "3=file:a disk,serial=S3", "5=null:1G"]);
+    assert!(
+        code == 0 && said.contains("/a disk,serial=S3, 4194304 bytes") && said.contains("LUN 5: null:1G"),
+        "{said}"
+    );
+    assert_eq!(listed(dir, &ours), ["0 16777216", "3 4194304", "5 1073741824"]);
+    // The file has an owner now.
+    assert!(Command::new("flock").args(["-n"]).arg(dir.join("a disk")).arg("true").status().unwrap().code() == Some(1));
+
+    disk(dir, "a disk", 6);
+    let (code, said) = lun(&["resize", "3"]);
+    assert!(code == 0 && said.contains("6291456 bytes"), "{said}");
+    let (_, shown) = fcoe(dir, &["show", &format!("cable:{name}{{1")]);
+    assert!(shown.contains("serial=S3, 6291456 bytes: ") && shown.contains("LUN 5: null:1G"), "{shown}");
+    assert_eq!(listed(dir, &ours)[1], "3 6291456");
+
+    for (words, why) in [
+        (&["add", "3=ram:1M"][..], "LUN 3 is taken"),
+        (&["add", "4=file:nothing"], "it is not there"),
+        (&["resize", "0"], "LUN 0: a device of its kind keeps its size"),
+        (&["remove", "9"], "there is no LUN 9"),
+        (&["deny", "20:00:02:00:00:00:00:01"], "is not allowed anything"),
+        (&["allow", "20:00:02:00:00:00:00:01=9"], "there is no LUN 9"),
+    ] {
+        let (code, said) = lun(words);
+        assert!(code == 2 && said.contains(why) && said.lines().count() == 1, "{words:?}: {code} {said}");
+    }
+
+    let known = "20:00:02:00:00:00:00:01";
+    let (code, said) = lun(&["allow", &format!("{known}=0,3")]);
+    assert_eq!((code, said), (0, format!("{known} sees LUN 0, 3\n")));
+    let nothing = |words: &[&str]| {
+        let (code, said) = fcoe(dir, &[words, &["--timeout", "3"]].concat());
+        assert!(code == 1 && said.contains("no LUN was found"), "{said}");
+    };
+    nothing(&["ls", "-i", &ours]);
+    let named = [&["ls", "-i", &ours, "--mac", "02:00:00:00:00:01"][..]].concat();
+    assert_eq!(fcoe(dir, &named).1.lines().count(), 2);
+    assert!(lun(&["add", "6=ram:1M"]).1.contains("note: nobody may see it: linerate fcoe lun allow WWPN=6"));
+    assert_eq!(lun(&["deny", known]), (0, format!("{known} sees LUN none\n")));
+    nothing(&named);
+
+    assert_eq!(lun(&["remove", "3", "5"]), (0, "LUN 3: removed\nLUN 5: removed\n".into()));
+    assert!(Command::new("flock").args(["-n"]).arg(dir.join("a disk")).arg("true").status().unwrap().success());
+    target.stop();
+}
+
+/// SIGHUP makes of the LUNs what the file says; a file that is wrong changes nothing.
+#[test]
+fn a_target_reads_its_file_again_at_sighup() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let name = format!("hup-{}", std::process::id());
+    let ours = format!("cable:{name}}}1");
+    let write = |luns: &[(u16, &str)], more: &str| {
+        let luns: String =
+            luns.iter().map(|(lun, device)| format!("[[lun]]\nlun = {lun}\ndevice = \"{device}\"\n")).collect();
+        std::fs::write(dir.join("target.toml"), format!("port = \"cable:{name}{{1,mtu=2180\"\n{luns}{more}")).unwrap();
+    };
+    let grows = format!("file:{}", dir.join("grows").display());
+    disk(dir, "grows", 4);
+    write(&[(0, "ram:16M"), (1, "ram:1M"), (2, &grows)], "");
+    let file = dir.join("target.toml");
+    let mut target = Process::linerate(&["fcoe", "target", "--config", file.to_str().unwrap()], "LUN 2");
+    assert_eq!(listed(dir, &ours).len(), 3);
+    disk(dir, "grows", 5);
+    write(&[(0, "ram:16M"), (2, &grows), (7, "null:1G")], "");
+    target.signal("HUP");
+    target.until("LUN 1: removed");
+    target.until("5242880 bytes");
+    target.until("LUN 7: null:1G");
+    assert_eq!(listed(dir, &ours), ["0 16777216", "2 5242880", "7 1073741824"]);
+    write(&[(0, "ram:16M"), (0, "ram:1M")], "");
+    target.signal("HUP");
+    let line = target.until("nothing is changed");
+    assert!(line.contains("lun 0: it stands twice"), "{line}");
+    write(&[(0, "ram:16M"), (2, &grows)], "[[allow]]\nwwpn = \"20:00:02:00:00:00:00:01\"\nluns = [2]\n");
+    target.signal("HUP");
+    target.until("20:00:02:00:00:00:00:01 sees LUN 2");
+    assert!(fcoe(dir, &["ls", "-i", &ours, "--timeout", "3"]).1.contains("no LUN was found"));
+    assert_eq!(fcoe(dir, &["ls", "-i", &ours, "--mac", "02:00:00:00:00:01"]).1.lines().count(), 1);
+    target.stop();
+}
+
+/// The kernel's initiator is told of each change, sees the disk that has come, and the size that has changed.
+#[test]
+fn the_kernels_initiator_follows() {
+    if !rig::is_there() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    disk(dir.path(), "disk", 8);
+    let port = format!("unix:{}:{},mtu=2500", path("us"), path("vm"));
+    let target = Process::linerate(&["fcoe", "target", "-i", &port, "--lun", "0=ram:16M"], "LUN 0");
+    // Linux tells of the attention when the next command comes, and scans when it is asked to.
+    let command = r"wait_for() { i=0; until eval $1 || [ $i = 600 ]; do sg_turs $DISK >/dev/null 2>&1; usleep 100000; i=$((i+1)); done; eval $1 && echo IT-IS $2; }
+        scan() { for h in /sys/class/scsi_host/host*/scan; do echo '- - -' > $h; done; }
+        echo BEGUN; wait_for 'dmesg | grep -q LUN.assignments.on.this.target.have.changed' told; scan
+        wait_for '[ -e /sys/block/sdb ]' added; cat /sys/block/sdb/size
+        wait_for '{ echo 1 > /sys/block/sdb/device/rescan; [ $(cat /sys/block/sdb/size) = 32768 ]; }' grown
+        dd if=/dev/urandom of=/tmp/p bs=1M count=1 2>/dev/null; dd if=/tmp/p of=/dev/sdb bs=1M seek=15 oflag=direct 2>&1 | tail -1
+        dd if=/dev/sdb bs=1M skip=15 iflag=direct 2>/dev/null | cmp - /tmp/p && echo SAME
+        wait_for '! dd if=/dev/sdb of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null' gone
+        sg_turs $DISK; sg_turs $DISK; dd if=$DISK of=/dev/null bs=1M count=4 iflag=direct 2>/dev/null && echo ALL-DONE";
+    let mut machine = rig::initiator(&format!("{}:{}", path("vm"), path("us")), &["--cmd", command]);
+    let lun = |words: &[&str]| {
+        let said = fcoe(
+            dir.path(),
+            &[&["lun", words[0], "-i", &format!("unix:{}:{}", path("us"), path("vm"))], &words[1..]].concat(),
+        );
+        assert_eq!(said.0, 0, "{}", said.1);
+    };
+    machine.until("BEGUN");
+    lun(&["add", "1=file:disk"]);
+    machine.until("IT-IS told");
+    machine.until("IT-IS added");
+    disk(dir.path(), "disk", 16);
+    lun(&["resize", "1"]);
+    machine.until("IT-IS grown");
+    machine.until("SAME");
+    lun(&["remove", "1"]);
+    machine.until("IT-IS gone");
+    let said = machine.done();
+    assert!(said.contains("ALL-DONE"), "{said}");
+    target.stop();
+}
