@@ -114,8 +114,8 @@ impl DeviceServer for Disk {
         None
     }
 
-    fn memory(&mut self, _: Tag) -> Option<&mut dyn Memory> {
-        Some(&mut self.ram)
+    fn with_memory<R>(&mut self, _: Tag, with: impl FnOnce(&mut dyn Memory) -> R) -> Option<R> {
+        Some(with(&mut self.ram))
     }
 }
 

@@ -141,6 +141,13 @@ impl Disks {
         })
     }
 
+    /// Memory of a unit whose task has a memory step: see [`DeviceServer::with_memory`].
+    #[inline]
+    pub fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory> {
+        let unit = self.tasks.get(tag)?.unit;
+        self.units.get_mut(unit)?.backend.memory()
+    }
+
     /// Bytes of buffers lent to tasks and operations.
     #[must_use]
     pub fn lent(&self) -> usize {
@@ -325,8 +332,8 @@ impl DeviceServer for Disks {
         self.is_tending().then_some(0)
     }
 
-    fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory> {
-        let unit = self.tasks.get(tag)?.unit;
-        self.units.get_mut(unit)?.backend.memory()
+    #[inline]
+    fn with_memory<R>(&mut self, tag: Tag, with: impl FnOnce(&mut dyn Memory) -> R) -> Option<R> {
+        self.memory(tag).map(with)
     }
 }

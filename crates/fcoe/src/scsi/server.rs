@@ -168,6 +168,7 @@ pub trait DeviceServer {
         None
     }
 
-    /// Memory of a unit whose task has a memory step; for retransmissions, valid until the tag is reused.
-    fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory>;
+    /// Lets `with` use the memory of a unit whose task has a memory step; for retransmissions, valid until the tag is
+    /// reused. None if there is no such memory.
+    fn with_memory<R>(&mut self, tag: Tag, with: impl FnOnce(&mut dyn Memory) -> R) -> Option<R>;
 }

@@ -94,10 +94,10 @@ impl Place {
                     buffer.bytes_mut().get_mut(offset as usize..).and_then(|rest| rest.get_mut(..payload.len()));
                 bytes.ok_or(TargetDrop::Beyond)?.copy_from_slice(payload);
             }
-            Self::Memory(start) => match device.memory(tag) {
-                Some(memory) => memory.write(start.saturating_add(u64::from(offset)), payload),
-                None => return Ok(false),
-            },
+            Self::Memory(start) => {
+                let at = start.saturating_add(u64::from(offset));
+                return Ok(device.with_memory(tag, |memory| memory.write(at, payload)).is_some());
+            }
             Self::Nowhere => {}
         }
         Ok(true)

@@ -87,37 +87,43 @@ impl<S: DeviceServer> Target<S> {
         let State::Answering(answering) = &mut exchange.state else { return Some(Turn::Over) };
         let left = (answering.len - answering.sent) as usize;
         let wanted = left.min(usize::from(config.turn) * peer.max_payload);
-        let mut pieces: [&[u8]; PIECES] = [&[]; PIECES];
-        let offered = match &answering.from {
+        let (start, seq_cnt) = (!answering.begun, answering.seq_cnt);
+        let seq_id = exchange.seq_id.wrapping_add(u8::from(start));
+        let (link, max_payload, sent) = (peer.link, peer.max_payload, answering.sent);
+        // Bytes that there are, and the number of frames that were made of them.
+        let mut send = |payload: &[&[u8]], offered: usize| {
+            let end = offered == left;
+            let ends = if end { f_ctl::END_SEQUENCE } else { 0 };
+            let f_ctl = f_ctl::EXCHANGE_RESPONDER | f_ctl::RELATIVE_OFFSET | ends;
+            let header = FcHeader { f_ctl, seq_id, seq_cnt, parameter: sent, ..base };
+            let frames = match offered {
+                0 => 0,
+                _ => out.sequence(&Sequence { link, header, max_payload, start, end, payload }),
+            };
+            (offered, frames)
+        };
+        let (offered, frames) = match &answering.from {
             Place::Buffer(buffer) => {
-                let start = answering.sent as usize;
-                pieces[0] = buffer.bytes().get(start..start + wanted).unwrap_or_default();
-                pieces[0].len()
+                let start = sent as usize;
+                let piece = buffer.bytes().get(start..start + wanted).unwrap_or_default();
+                send(&[piece], piece.len())
             }
-            Place::Memory(offset) => match device.memory(place.tag()) {
-                Some(memory) => {
-                    let offset = offset + u64::from(answering.sent);
-                    gather(memory, offset, wanted, wanted == left, peer.max_payload, &mut pieces, scratch)
-                }
-                None => 0,
-            },
-            Place::Nowhere => 0,
+            Place::Memory(offset) => {
+                let offset = offset + u64::from(sent);
+                let gathered = device.with_memory(place.tag(), |memory| {
+                    let mut pieces: [&[u8]; PIECES] = [&[]; PIECES];
+                    let offered = gather(memory, offset, wanted, wanted == left, max_payload, &mut pieces, scratch);
+                    send(&pieces, offered)
+                });
+                gathered.unwrap_or((0, 0))
+            }
+            Place::Nowhere => (0, 0),
         };
         if offered == 0 {
             self.woken |= self.device.sent(place.tag());
             self.fail(place);
             return None;
         }
-        let end = offered == left;
-        let mut f_ctl = f_ctl::EXCHANGE_RESPONDER | f_ctl::RELATIVE_OFFSET;
-        if end {
-            f_ctl |= f_ctl::END_SEQUENCE;
-        }
-        let (start, seq_cnt) = (!answering.begun, answering.seq_cnt);
-        let seq_id = exchange.seq_id.wrapping_add(u8::from(start));
-        let header = FcHeader { f_ctl, seq_id, seq_cnt, parameter: answering.sent, ..base };
-        let (link, max_payload) = (peer.link, peer.max_payload);
-        let frames = out.sequence(&Sequence { link, header, max_payload, start, end, payload: &pieces });
         let bytes = offered.min(frames.saturating_mul(max_payload));
         if bytes == 0 {
             return Some(Turn::Blocked { sent: false });

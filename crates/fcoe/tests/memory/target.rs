@@ -46,8 +46,8 @@ impl DeviceServer for Disk {
     fn poll(&mut self, _: u64) -> Option<(Tag, Step)> {
         None
     }
-    fn memory(&mut self, _: Tag) -> Option<&mut dyn Memory> {
-        Some(self)
+    fn with_memory<R>(&mut self, _: Tag, with: impl FnOnce(&mut dyn Memory) -> R) -> Option<R> {
+        Some(with(self))
     }
 }
 

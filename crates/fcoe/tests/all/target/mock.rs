@@ -233,7 +233,7 @@ impl DeviceServer for Mock {
         Some((tag, step))
     }
 
-    fn memory(&mut self, _: Tag) -> Option<&mut dyn Memory> {
-        if self.memory_gone { None } else { Some(&mut self.memory) }
+    fn with_memory<R>(&mut self, _: Tag, with: impl FnOnce(&mut dyn Memory) -> R) -> Option<R> {
+        if self.memory_gone { None } else { Some(with(&mut self.memory)) }
     }
 }
