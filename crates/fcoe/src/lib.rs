@@ -20,11 +20,11 @@ mod target;
 mod transmit;
 
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
+pub use initiator::{Carried, FoundLun, LunScan, ScanError, Skipped};
 pub use initiator::{
     Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,
     TransportError,
 };
-pub use initiator::{FoundLun, LunScan, ScanError, Skipped};
 pub use link::{Link, Peer, PeerId, Role};
 pub use login::{
     E_D_TOV, ExchangeStatus, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo,

@@ -1,13 +1,24 @@
 //! A disk behind a LUN: its properties from a scan, and the commands that read and write it.
 
 use super::command::{Command, Data};
-use crate::{Lun, TaskAttribute};
+use crate::{Lun, ProtectionTuple, ProtectionType, TaskAttribute};
 use linerate_block::{Buffer, Tag};
-use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
+use linerate_wire::scsi::{Cdb, ProtectionTags, Transfer, UnmapRange, Width, put_unmap};
 
 /// Most bytes of a transfer to a unit without a limit: the capacity of the largest buffer of a
 /// [`Pool`](linerate_block::Pool).
 const TRANSFER: u32 = 16 << 20;
+
+/// Protection information that READ, WRITE and WRITE SAME carry behind each block (SBC-3, clause 4.22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    /// Type that the unit is formatted with; type 2 has commands of 32 bytes.
+    pub kind: ProtectionType,
+    /// RDPROTECT and WRPROTECT, 1 to 5: the fields that the unit checks (SBC-3, clauses 5.11 and 5.33).
+    pub protect: u8,
+    /// Application tag that a unit of type 2 checks; none otherwise.
+    pub application: Option<u16>,
+}
 
 /// A direct access block device (SBC-3) found by a [`LunScan`](super::LunScan). Numbers of blocks are of logical
 /// blocks.
@@ -33,6 +44,9 @@ pub struct FoundLun {
     pub physical_exponent: u8,
     /// Type of protection information, 1 to 3; 0 for none.
     pub protection: u8,
+    /// Protection information that its commands carry, and buffers have behind each block: none from a scan, whoever
+    /// checks it sets it.
+    pub carried: Option<Carried>,
     /// The disk is write-protected.
     pub read_only: bool,
     /// The disk has a volatile write cache.
@@ -62,10 +76,30 @@ pub struct FoundLun {
 }
 
 impl FoundLun {
+    /// Bytes of a block in the buffer of a command, with the protection information that it carries.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.block_size as usize + self.carried.map_or(0, |_| ProtectionTuple::LEN)
+    }
+
     /// Number of blocks in a buffer of this length, if it is a whole number.
     fn blocks_of(&self, len: usize) -> Option<u32> {
-        let len = u32::try_from(len).ok().filter(|len| len.is_multiple_of(self.block_size))?;
-        Some(len / self.block_size).filter(|blocks| *blocks > 0)
+        let blocks = len.is_multiple_of(self.stride()).then_some(len / self.stride())?;
+        u32::try_from(blocks).ok().filter(|blocks| *blocks > 0)
+    }
+
+    /// Form of a command of blocks from `lba` on, and its RDPROTECT or WRPROTECT. Type 2 needs the form of 32 bytes,
+    /// which says the tags that are expected (SBC-3, clauses 5.14 and 5.36).
+    fn form(&self, lba: u64) -> (Width, u8) {
+        let Some(Carried { kind, protect, application }) = self.carried else { return (Width::Sixteen, 0) };
+        let (application, application_mask) = application.map_or((0, 0), |tag| (tag, u16::MAX));
+        match kind {
+            ProtectionType::Type2 => {
+                let tags = ProtectionTags { reference: kind.reference(lba), application, application_mask };
+                (Width::ThirtyTwo(tags), protect)
+            }
+            ProtectionType::Type1 | ProtectionType::Type3 => (Width::Sixteen, protect),
+        }
     }
 
     /// Sets [`FoundLun::max_transfer`] from the unit's limit; 0 for none.
@@ -86,7 +120,7 @@ impl FoundLun {
         pieces(lba, blocks, u64::from(self.max_transfer))
     }
 
-    /// READ (16) of as many blocks as the buffer holds (SBC-3, clause 5.13). `None` when they are not a whole number,
+    /// READ (16), or (32) for type 2, of as many blocks as the buffer holds (SBC-3, clauses 5.13 and 5.14). `None` when they are not a whole number,
     /// more than the transfer limit, or beyond the end.
     #[must_use]
     pub fn read(&self, tag: Tag, lba: u64, buffer: Buffer, timeout: u64) -> Option<Command> {
@@ -94,7 +128,7 @@ impl FoundLun {
         self.command(tag, &Cdb::Read(transfer), Data::In(buffer), timeout)
     }
 
-    /// WRITE (16) of the buffer's blocks (SBC-3, clause 5.35), on stable storage when it completes if `fua`; a unit
+    /// WRITE (16), or (32) for type 2, of the buffer's blocks (SBC-3, clauses 5.35 and 5.36), on stable storage when it completes if `fua`; a unit
     /// without FUA must be flushed. `None` as for [`FoundLun::read`].
     #[must_use]
     pub fn write(&self, tag: Tag, lba: u64, buffer: Buffer, fua: bool, timeout: u64) -> Option<Command> {
@@ -104,14 +138,8 @@ impl FoundLun {
 
     fn transfer(&self, lba: u64, len: usize, fua: bool) -> Option<Transfer> {
         let blocks = self.blocks_of(len).filter(|blocks| *blocks <= self.max_transfer)?;
-        self.holds(lba, blocks.into()).then_some(Transfer {
-            width: Width::Sixteen,
-            lba,
-            blocks,
-            protect: 0,
-            dpo: false,
-            fua,
-        })
+        let (width, protect) = self.form(lba);
+        self.holds(lba, blocks.into()).then_some(Transfer { width, lba, blocks, protect, dpo: false, fua })
     }
 
     /// SYNCHRONIZE CACHE (16) of all blocks (SBC-3, clause 5.27).
@@ -157,7 +185,7 @@ impl FoundLun {
         pieces(lba, blocks, most)
     }
 
-    /// WRITE SAME (16) of the one block in the buffer over `blocks` blocks (SBC-3, clause 5.44); blocks of zeros may be
+    /// WRITE SAME (16), or (32) for type 2, of the one block in the buffer over `blocks` blocks (SBC-3, clause 5.44); blocks of zeros may be
     /// deallocated if `unmap`. `None` when the buffer is not one block, or the blocks are none or beyond the end.
     #[must_use]
     pub fn write_same(
@@ -172,8 +200,8 @@ impl FoundLun {
             return None;
         }
         let unmap = unmap && self.write_same_unmaps;
-        let cdb =
-            Cdb::WriteSame { width: Width::Sixteen, lba, blocks, protect: 0, anchor: false, unmap, no_data: false };
+        let (width, protect) = self.form(lba);
+        let cdb = Cdb::WriteSame { width, lba, blocks, protect, anchor: false, unmap, no_data: false };
         self.command(tag, &cdb, Data::Out(buffer), timeout)
     }
 
@@ -219,6 +247,7 @@ mod tests {
             blocks: 1 << 33,
             physical_exponent: 0,
             protection: 0,
+            carried: None,
             read_only: false,
             write_cache: true,
             fua: true,
@@ -280,5 +309,35 @@ mod tests {
         assert_eq!(same.cdb[..16], [0x93, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 3, 0xe8, 0, 0]);
         assert!(disk.write_same(Tag(4), (9, 0), Buffer::new(512), true, 9).is_none());
         assert!(disk.write_same(Tag(4), (9, 1), Buffer::new(1024), true, 9).is_none());
+    }
+
+    /// SBC-3, clauses 5.13, 5.14, 5.35, 5.36 and 5.44: RDPROTECT and WRPROTECT, and the tags of type 2.
+    #[test]
+    fn blocks_with_protection_information_are_asked_for_by_type() {
+        let of = |kind, application| FoundLun { carried: Some(Carried { kind, protect: 1, application }), ..disk() };
+        for kind in [ProtectionType::Type1, ProtectionType::Type3] {
+            let disk = of(kind, Some(5));
+            assert!(disk.read(Tag(4), 7, Buffer::new(1024), 9).is_none(), "eight bytes more a block");
+            let read = disk.read(Tag(4), 7, Buffer::new(1040), 9).unwrap();
+            assert_eq!(
+                (read.cdb_len, &read.cdb[..16]),
+                (16, &[0x88, 0x20, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0][..])
+            );
+            let write = disk.write(Tag(4), 7, Buffer::new(520), true, 9).unwrap();
+            assert_eq!(
+                (write.cdb_len, &write.cdb[..16]),
+                (16, &[0x8a, 0x28, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0][..])
+            );
+            let same = disk.write_same(Tag(4), (9, 1000), Buffer::new(520), false, 9).unwrap();
+            assert_eq!((same.cdb_len, same.cdb[0], same.cdb[1]), (16, 0x93, 0x20));
+        }
+        let read = of(ProtectionType::Type2, None).read(Tag(4), 0x1_0203_0405, Buffer::new(1040), 9).unwrap();
+        assert_eq!((read.cdb_len, &read.cdb[..12]), (32, &[0x7f, 0, 0, 0, 0, 0, 0, 24, 0, 9, 0x20, 0][..]));
+        assert_eq!(read.cdb[12..], [0, 0, 0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 2]);
+        let write = of(ProtectionType::Type2, Some(0x1234)).write(Tag(4), 7, Buffer::new(520), true, 9).unwrap();
+        assert_eq!((write.cdb_len, &write.cdb[8..12]), (32, &[0, 11, 0x28, 0][..]));
+        assert_eq!(write.cdb[20..], [0, 0, 0, 7, 0x12, 0x34, 0xff, 0xff, 0, 0, 0, 1]);
+        let same = of(ProtectionType::Type2, None).write_same(Tag(4), (9, 1000), Buffer::new(520), false, 9).unwrap();
+        assert_eq!((same.cdb_len, &same.cdb[8..11], &same.cdb[20..24]), (32, &[0, 13, 0x20][..], &[0, 0, 0, 9][..]));
     }
 }

@@ -27,7 +27,7 @@ mod wheel;
 pub use command::{
     Command, Completed, Data, Event, InitiatorConfig, InitiatorCounters, Outcome, Refused, TransportError,
 };
-pub use disk::FoundLun;
+pub use disk::{Carried, FoundLun};
 pub use scan::{LunScan, ScanError, Skipped};
 
 use crate::indexed::Indexed;

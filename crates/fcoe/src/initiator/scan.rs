@@ -367,6 +367,7 @@ fn unknown(lun: Lun) -> FoundLun {
         blocks: 0,
         physical_exponent: 0,
         protection: 0,
+        carried: None,
         read_only: false,
         write_cache: false,
         fua: false,

@@ -1,6 +1,8 @@
 //! T10 protection information (SBC-3, clause 4.22): eight bytes behind each block that show if the block is intact and
 //! belongs at its address.
 
+mod apart;
+
 use thiserror::Error;
 
 /// Algorithm of the guard.
@@ -36,6 +38,27 @@ pub enum ProtectionType {
 }
 
 impl ProtectionType {
+    /// Type of this number; None if there is no such type.
+    #[must_use]
+    pub const fn of(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::Type1),
+            2 => Some(Self::Type2),
+            3 => Some(Self::Type3),
+            _ => None,
+        }
+    }
+
+    /// Reference tag of the block at this address: its low half, or zero for type 3, which has none.
+    #[must_use]
+    pub const fn reference(self, lba: u64) -> u32 {
+        let [.., a, b, c, d] = lba.to_be_bytes();
+        match self {
+            Self::Type1 | Self::Type2 => u32::from_be_bytes([a, b, c, d]),
+            Self::Type3 => 0,
+        }
+    }
+
     /// Number of the type: 1 to 3.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -160,6 +183,14 @@ impl Protection {
         }
     }
 
+    /// Sets the protection information behind blocks.
+    pub fn seal(&self, blocks: &mut [u8], application: u16, reference: u32) {
+        for (index, block) in (0..).zip(blocks.chunks_exact_mut(self.stride())) {
+            let (block, tuple) = block.split_at_mut(self.block);
+            tuple.copy_from_slice(&self.tuple(block, application, reference, index).bytes());
+        }
+    }
+
     /// Sets the reference tags behind blocks, starting with `reference`; for type 3 all get the same. Tuples without
     /// meaning stay so.
     pub fn number(&self, blocks: &mut [u8], reference: u32) {
@@ -192,49 +223,6 @@ impl Protection {
     /// [`ProtectionError`]: the first mismatch.
     pub fn verify(&self, blocks: &[u8], reference: u32, checks: &ProtectionChecks) -> Result<(), ProtectionError> {
         self.verify_all(blocks.chunks_exact(self.stride()).map(|all| all.split_at(self.block)), reference, checks)
-    }
-
-    /// Compares blocks with protection information in a separate buffer, as hosts keep it (DIX).
-    ///
-    /// # Errors
-    ///
-    /// [`ProtectionError`]: the first mismatch.
-    pub fn verify_apart(
-        &self,
-        data: &[u8],
-        tuples: &[u8],
-        reference: u32,
-        checks: &ProtectionChecks,
-    ) -> Result<(), ProtectionError> {
-        let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact(ProtectionTuple::LEN));
-        self.verify_all(pairs, reference, checks)
-    }
-
-    /// Writes the protection information of blocks to a separate buffer.
-    pub fn generate(&self, data: &[u8], application: u16, reference: u32, tuples: &mut [u8]) {
-        let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
-        for (index, (block, tuple)) in (0..).zip(pairs) {
-            tuple.copy_from_slice(&self.tuple(block, application, reference, index).bytes());
-        }
-    }
-
-    /// Replaces the guards of tuples in a separate buffer by those of `to`, as an adapter does between host and wire.
-    /// Tags stay.
-    ///
-    /// # Errors
-    ///
-    /// [`ProtectionError::Guard`] when a block does not match the guard of its tuple: a new guard would hide that. The
-    /// tuples before it are replaced.
-    pub fn convert(&self, data: &[u8], tuples: &mut [u8], to: Guard) -> Result<(), ProtectionError> {
-        let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
-        for (index, (block, tuple)) in (0..).zip(pairs) {
-            let old = ProtectionTuple::read(tuple);
-            if old.guard != self.guard.of(block) && !self.is_unchecked(old) {
-                return Err(ProtectionError::Guard(index));
-            }
-            tuple[..2].copy_from_slice(&to.of(block).to_be_bytes());
-        }
-        Ok(())
     }
 
     fn verify_all<'a>(

@@ -78,13 +78,37 @@ fn the_application_tag_is_compared_under_its_mask() {
 }
 
 #[test]
-fn a_host_s_guard_becomes_the_wire_s() {
+fn a_host_s_guard_becomes_the_wire_s_and_back() {
     let (host, wire) = (of(ProtectionType::Type1, Guard::IpChecksum), of(ProtectionType::Type1, Guard::Crc16));
-    let mut data = data();
-    let mut tuples = vec![0; 32];
+    let (mut data, mut tuples, mut blocks) = (data(), vec![0; 32], vec![0; 4 * 520]);
     host.generate(&data, 7, 3, &mut tuples);
-    host.convert(&data, &mut tuples, Guard::Crc16).unwrap();
-    assert_eq!(wire.verify_apart(&data, &tuples, 3, &ALL), Ok(()));
+    host.join(&data, &tuples, Guard::Crc16, &mut blocks).unwrap();
+    assert_eq!(wire.verify(&blocks, 3, &ALL), Ok(()));
+    let (mut back, mut again) = (vec![0; data.len()], vec![0; 32]);
+    wire.split(&blocks, Guard::IpChecksum, &mut back, &mut again).unwrap();
+    assert_eq!((&back, &again), (&data, &tuples));
+    // A new guard must not hide that a block has changed; without one, whoever checks later finds it.
+    blocks[520 + 9] ^= 1;
+    assert_eq!(wire.split(&blocks, Guard::IpChecksum, &mut back, &mut again), Err(ProtectionError::Guard(1)));
+    assert_eq!(wire.split(&blocks, Guard::Crc16, &mut back, &mut again), Ok(()));
+    assert_eq!(wire.verify_apart(&back, &again, 3, &ALL), Err(ProtectionError::Guard(1)));
     data[600] ^= 1;
-    assert_eq!(wire.convert(&data, &mut tuples, Guard::IpChecksum), Err(ProtectionError::Guard(1)));
+    assert_eq!(host.join(&data, &tuples, Guard::Crc16, &mut blocks), Err(ProtectionError::Guard(1)));
+    assert_eq!(host.join(&data, &tuples, Guard::IpChecksum, &mut blocks), Ok(()));
+    // Blocks that are not checked pass as they are.
+    let hole = [vec![5; 512], vec![0xff; 8]].concat();
+    wire.split(&hole, Guard::IpChecksum, &mut back[..512], &mut again[..8]).unwrap();
+    assert_eq!((&back[..512], &again[..8]), (&[5; 512][..], &[0xff; 8][..]));
+}
+
+#[test]
+fn blocks_are_sealed_in_place() {
+    let protection = of(ProtectionType::Type2, Guard::Crc16);
+    let (data, mut inserted) = (data(), vec![0; 4 * 520]);
+    protection.insert(&data, 7, 3, &mut inserted);
+    let mut sealed = inserted.clone();
+    sealed.chunks_exact_mut(520).for_each(|block| block[512..].fill(0xaa));
+    protection.seal(&mut sealed, 7, 3);
+    assert_eq!(sealed, inserted);
+    assert_eq!((ProtectionType::Type1.reference(0x1_0000_0002), ProtectionType::Type3.reference(5)), (2, 0));
 }
