@@ -2,7 +2,7 @@
 
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_port::Link;
-use linerate_rt::fc::{FcError, FcPort, Remote, RemoteUnit, Watcher};
+use linerate_rt::fc::{FcError, FcPort, Integrity, Remote, RemoteUnit, Watcher};
 use linerate_rt::{Sleeper, Stop, WaitMode, Waiter, run as run_machine};
 use linerate_wire::{Wwn, scsi};
 
@@ -18,6 +18,8 @@ pub struct Visit<'a> {
     pub target: Option<Wwn>,
     /// Seconds to look for targets.
     pub timeout: u64,
+    /// Protection information that is checked, of disks that have it.
+    pub integrity: Integrity,
     /// Wait mode of the thread.
     pub wait: WaitMode,
     /// Ends the visit early.
@@ -112,7 +114,7 @@ impl Visit<'_> {
         let port = self.port;
         let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
         let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-        let client = Client { remote: Remote::new(self.target, 0), work, until: None, done: false };
+        let client = Client { remote: Remote::new(self.target, 0, self.integrity), work, until: None, done: false };
         let mut node = port.node(&config, disks, client)?;
         (self.opened)();
         run_machine(&mut node, &mut Waiter::new(self.wait), self.stop);

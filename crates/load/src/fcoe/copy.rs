@@ -33,6 +33,8 @@ pub struct Order {
 pub struct Copied {
     /// Number of bytes that have been copied.
     pub bytes: u64,
+    /// The LUN's protection information, and how it was checked; None if it has none.
+    pub protection: Option<String>,
     /// True if the reader of standard output is gone.
     pub unread: bool,
     /// Failure in one line, if any.
@@ -66,6 +68,8 @@ struct Copy<'a> {
     timeout: u64,
     /// Index and block size of the disk.
     disk: Option<(usize, u64)>,
+    /// Its protection information, and how it is checked.
+    protection: Option<String>,
     /// Next byte of the LUN, and upper bound of the copy's end.
     at: u64,
     end: u64,
@@ -145,6 +149,7 @@ pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) ->
         search: Search::new(&visit),
         timeout: visit.timeout,
         disk: None,
+        protection: None,
         at: order.offset,
         end: match order.bytes.or(length) {
             Some(bytes) => order.offset.saturating_add(bytes),
@@ -161,7 +166,8 @@ pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) ->
     };
     let remark = visit.work(&mut copy)?;
     let result = copy.result.unwrap_or_else(|| Err("the copy did not end; try again".to_owned()));
-    Ok(Copied { bytes: copy.moved, unread: copy.unread, result: result.map_err(|why| why + remark) })
+    let (bytes, protection, unread) = (copy.moved, copy.protection, copy.unread);
+    Ok(Copied { bytes, protection, unread, result: result.map_err(|why| why + remark) })
 }
 
 impl Work for Copy<'_> {
@@ -345,6 +351,7 @@ impl Copy<'_> {
                     return Err(format!("LUN {wanted} is read-only"));
                 }
                 self.end = end;
+                self.protection = remote.units()[*unit].protection();
                 self.disk = Some((*unit, block));
                 self.begin_file().map_err(|e| format!("{}: {e}", self.order.name()))?;
                 Ok(Turn::Worked)

@@ -2,6 +2,7 @@
 
 use super::columns;
 use super::pattern::Pattern;
+use linerate_rt::fc::Integrity;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,6 +105,8 @@ pub struct Target {
     pub verify: Verify,
     /// True for O_DIRECT.
     pub direct: bool,
+    /// Protection information that is made and checked; by default CRCs, of LUNs that have any.
+    pub pi: Option<Integrity>,
     /// True for SG_IO, whatever the name of the device.
     pub sg: bool,
     /// True if writes complete only on stable storage.
@@ -242,6 +245,7 @@ impl Target {
             pattern: Pattern::default(),
             verify: Verify::Nothing,
             direct: false,
+            pi: None,
             sg: false,
             sync_write: false,
             flush_every: None,

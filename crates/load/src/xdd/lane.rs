@@ -61,6 +61,8 @@ pub(super) struct Lane {
     block: u64,
     order: Order,
     slots: Vec<Slot>,
+    /// True if buffers are filled for each write: the pattern moves, or protection information is made from them.
+    refills: bool,
     free: Vec<u32>,
     /// Number of operations in flight, a flush included.
     under_way: usize,
@@ -120,6 +122,7 @@ impl Lane {
             account: Account::default(),
             slots: (0..target.depth).map(|_| slot()).collect(),
             free: (0..target.depth).rev().collect(),
+            refills: target.pattern.moves() || shape.protected,
             engine,
             block,
             order,
@@ -258,7 +261,7 @@ impl Lane {
         buffer.resize(request.len);
         let lba = request.offset / self.block;
         let operation = if request.write {
-            if self.target.pattern.moves() || !slot.filled {
+            if self.refills || !slot.filled {
                 self.target.pattern.fill(request.offset, buffer.bytes_mut());
             }
             Operation::Write { lba, buffer, fua: self.target.sync_write }

@@ -9,7 +9,7 @@ mod transmit;
 
 pub use node::{FcError, FcNode, FcOptions, FcPort, IP, Watcher};
 pub use receive::{FcRx, FcRxCounters};
-pub use remote::{Remote, RemoteCompletion, RemoteUnit};
+pub use remote::{Integrity, Mismatches, Remote, RemoteCompletion, RemoteUnit};
 pub use transmit::{FcOut, FcTx, FcTxCounters};
 
 use linerate_offload::{MAX_FC_HEADER, MAX_FC_PAYLOAD};

@@ -2,11 +2,15 @@
 //! when it comes back. Operations on an unreachable disk are held for a while (Linux calls that time
 //! `fast_io_fail_tmo` or `dev_loss_tmo`), and begun again if the same disk is back: of the same name and size.
 
+mod integrity;
 mod job;
 
+pub use integrity::{Integrity, Mismatches};
+
+use integrity::{Edge, Mismatch};
 use job::{Job, Next};
-use linerate_block::{BackendError, Completion, Operation, Tag};
-use linerate_fcoe::{Completed, FoundLun, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
+use linerate_block::{BackendError, Completion, Operation, Pool, Tag};
+use linerate_fcoe::{Completed, FoundLun, Guard, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
 use linerate_wire::Wwn;
 use std::collections::VecDeque;
 
@@ -21,6 +25,31 @@ pub struct RemoteUnit {
     pub peer: Option<PeerId>,
     /// Time at which it became unreachable, while it is.
     lost: Option<u64>,
+    /// What its blocks' protection information passes, if it has any that is checked.
+    edge: Option<Edge>,
+    /// Mismatches of data and protection information that were found here.
+    pub found_here: Mismatches,
+    /// Those that the target has found.
+    pub found_there: Mismatches,
+}
+
+impl RemoteUnit {
+    /// Guard of the protection information that is made and checked here; None if there is none.
+    #[must_use]
+    pub fn checked(&self) -> Option<Guard> {
+        self.edge.map(|edge| edge.guard())
+    }
+
+    /// The protection information of the disk, and whether it is checked here, in a few words; None if it has none.
+    #[must_use]
+    pub fn protection(&self) -> Option<String> {
+        let how = match self.checked() {
+            Some(Guard::Crc16) => "checked by CRC",
+            Some(Guard::IpChecksum) => "checked by IP checksum",
+            None => "not checked here",
+        };
+        (self.lun.protection > 0).then(|| format!("protection type {}, {how}", self.lun.protection))
+    }
 }
 
 /// A completed operation.
@@ -54,6 +83,9 @@ pub struct Remote {
     held: Vec<u32>,
     /// Longest time that they are held, in ns.
     hold: u64,
+    integrity: Integrity,
+    /// Buffers of the commands that move pieces of operations.
+    pool: Pool,
     /// Time of the last turn.
     now: u64,
     done: VecDeque<RemoteCompletion>,
@@ -70,21 +102,23 @@ const SCAN: u32 = 1 << 31;
 const NOBODY: &str = "the target did not come back in time";
 /// Time limit of each command, in ns.
 const TIMEOUT: u64 = 30_000_000_000;
+/// Most bytes of buffers that are pooled for reuse.
+const MEMORY: usize = 64 << 20;
 
-/// True if both are the same disk: of the same name, or of the same make if it has none, and of the same size.
+/// True if both are the same disk: of the same name, or of the same make if it has none, and of the same size and format.
 fn is_same(one: &FoundLun, other: &FoundLun) -> bool {
     let identity = |lun: &FoundLun| {
         let make = (lun.vendor.clone(), lun.product.clone(), lun.serial.clone());
-        (lun.designator.clone(), lun.designator.is_empty().then_some(make), lun.block_size, lun.blocks)
+        (lun.designator.clone(), lun.designator.is_empty().then_some(make), lun.block_size, lun.blocks, lun.protection)
     };
     identity(one) == identity(other)
 }
 
 impl Remote {
     /// Starts without disks; finds those of the target with this name, or of all targets. Operations on an unreachable
-    /// disk are held for `hold` nanoseconds.
+    /// disk are held for `hold` nanoseconds; `integrity` says what is checked of disks that have protection information.
     #[must_use]
-    pub fn new(only: Option<Wwn>, hold: u64) -> Self {
+    pub fn new(only: Option<Wwn>, hold: u64, integrity: Integrity) -> Self {
         Self {
             only,
             known: Vec::new(),
@@ -94,6 +128,8 @@ impl Remote {
             waiting: VecDeque::new(),
             held: Vec::new(),
             hold,
+            integrity,
+            pool: Pool::new(MEMORY),
             now: 0,
             done: VecDeque::new(),
             failures: Vec::new(),
@@ -155,7 +191,7 @@ impl Remote {
         let Some(found) = self.units.get(unit) else {
             return self.refuse(unit, job::refused(tag, operation, BackendError::Gone));
         };
-        let job = match Job::new(unit, tag, operation, &found.lun) {
+        let job = match Job::new(unit, tag, operation, found) {
             Ok(job) => job,
             Err(completion) => return self.refuse(unit, completion),
         };
@@ -253,13 +289,19 @@ impl Remote {
             *scan = None;
             match result {
                 Ok(luns) => {
-                    for lun in luns {
-                        let found = RemoteUnit { wwpn: peer.wwpn, lun, peer: Some(peer.id), lost: None };
+                    for mut lun in luns {
+                        let edge = Edge::of(&mut lun, &self.integrity);
+                        let (found_here, found_there) = (Mismatches::default(), Mismatches::default());
+                        let (wwpn, session) = (peer.wwpn, Some(peer.id));
+                        let found = RemoteUnit { wwpn, lun, peer: session, lost: None, edge, found_here, found_there };
                         let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
                         match self.units.iter_mut().find(known) {
-                            Some(unit) if is_same(&unit.lun, &found.lun) => *unit = found,
+                            Some(unit) if is_same(&unit.lun, &found.lun) => {
+                                let (found_here, found_there) = (unit.found_here, unit.found_there);
+                                *unit = RemoteUnit { found_here, found_there, ..found };
+                            }
                             Some(unit) => self.news.push(format!(
-                                "{}, {}: it is another disk than before, and is not used: its name or its size differs",
+                                "{}, {}: it is another disk than before, and is not used: its name, its size or its format differs",
                                 peer.wwpn, unit.lun.product
                             )),
                             None => self.units.push(found),
@@ -284,11 +326,11 @@ impl Remote {
             }
             return true;
         };
-        match job.next(Tag(at), &unit.lun, TIMEOUT) {
+        match job.next(Tag(at), &unit.lun, &mut self.pool, TIMEOUT) {
             Next::Command(command) => match initiator.submit(now, peer, command) {
                 Ok(()) => true,
                 Err((_, command)) => {
-                    job.take_back(command);
+                    job.take_back(command, &mut self.pool);
                     false
                 }
             },
@@ -298,6 +340,10 @@ impl Remote {
             }
             Next::Never => {
                 self.end(at, Err(BackendError::Unsupported), None);
+                true
+            }
+            Next::Damaged(mismatch) => {
+                self.damaged(at, mismatch);
                 true
             }
         }
@@ -314,25 +360,36 @@ impl Remote {
         }
         let Some(job) = self.jobs.get_mut(tag as usize).and_then(Option::as_mut) else { return };
         match job::result(&completed) {
-            Ok(()) => {
-                job.done(completed.buffer);
-                self.waiting.push_front(tag);
-            }
+            Ok(()) => match job.done(completed.buffer, &mut self.pool) {
+                Ok(()) => self.waiting.push_front(tag),
+                Err(mismatch) => self.damaged(tag, mismatch),
+            },
             Err(job::Failed::Again) if job.may_try_again() => {
-                job.again(completed.buffer);
+                job.again(completed.buffer, &mut self.pool);
                 self.waiting.push_back(tag);
             }
             Err(job::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
             Err(job::Failed::Lost) if self.hold > 0 => {
-                job.again(completed.buffer);
+                job.again(completed.buffer, &mut self.pool);
                 self.hold(tag, Some(completed.peer));
             }
             Err(failed) => {
                 let trouble = format!("{}: {}", job.about(), job::why(&completed));
-                job.again(completed.buffer);
+                if let job::Failed::Mismatch(field) = failed {
+                    self.units[job.unit()].found_there.count(field);
+                }
+                job.again(completed.buffer, &mut self.pool);
                 self.end(tag, Err(failed.error()), Some(trouble));
             }
         }
+    }
+
+    /// Ends a job whose data does not match its protection information.
+    fn damaged(&mut self, at: u32, mismatch: Mismatch) {
+        let Some(job) = self.jobs.get(at as usize).and_then(Option::as_ref) else { return };
+        let trouble = format!("{}: {mismatch}", job.about());
+        self.units[job.unit()].found_here.count(mismatch.field);
+        self.end(at, Err(BackendError::Medium), Some(trouble));
     }
 
     fn refuse(&mut self, unit: usize, completion: Completion) {
@@ -347,3 +404,6 @@ impl Remote {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

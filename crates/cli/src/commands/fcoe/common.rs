@@ -41,6 +41,9 @@ pub(super) struct NodeArguments {
     pub(super) wait: WaitMode,
 }
 
+/// Default of `--pi`.
+pub(super) const PROTECTION: &str = "crc";
+
 /// Usual priority of FCoE frames, by custom and by its application TLV (IEEE 802.1Qaz).
 const PRIORITY: u8 = 3;
 

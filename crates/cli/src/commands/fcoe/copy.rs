@@ -1,6 +1,6 @@
 //! `linerate fcoe read` and `linerate fcoe write`: copies between a LUN and a file.
 
-use super::common::stopper;
+use super::common::{PROTECTION, stopper};
 use super::which::Which;
 use crate::commands::shared::ended;
 use crate::print::{self, print, remark};
@@ -8,6 +8,7 @@ use crate::trouble::Trouble;
 use clap::Args;
 use linerate_load::fcoe::{CopyDirection, Order, copy};
 use linerate_rt::block::size;
+use linerate_rt::fc::Integrity;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,6 +26,10 @@ pub(super) struct Arguments {
     /// or of the file that is written to it.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     bytes: Option<u64>,
+    /// Protection information that is made and checked here, of a LUN that has it: crc, ip (an IP checksum, which becomes
+    /// a CRC for the wire) or off; behind commas app=TAG, an application tag, and protect=N, what the target checks (1).
+    #[arg(long, value_name = "GUARD", default_value = PROTECTION)]
+    pi: Integrity,
     /// The file; - is standard output or input.
     #[arg(value_name = "FILE", default_value = "-", value_parser = crate::commands::shared::file)]
     file: PathBuf,
@@ -35,7 +40,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, Trouble> {
-    let Arguments { which, lun, offset, bytes, file } = arguments;
+    let Arguments { which, lun, offset, bytes, pi, file } = arguments;
     let file = Some(file).filter(|file| file.as_os_str() != "-");
     let order = Order { way, lun, offset, bytes, file };
     let opened = order.open().map_err(Trouble::usage)?;
@@ -45,7 +50,7 @@ pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, 
     } else {
         "fcoe write -i xdp:eth1 --lun 0 FILE"
     };
-    let copied = copy(&order, opened, which.visit(example, &stop)?)?;
+    let copied = copy(&order, opened, which.visit(example, pi, &stop)?)?;
     if copied.unread {
         print::unread();
     }
@@ -59,7 +64,8 @@ pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, 
     }
     copied.result.map_err(Trouble::failed)?;
     if order.file.is_some() || way == CopyDirection::Write {
-        print(&format!("{} bytes\n", copied.bytes));
+        let protection = copied.protection.map_or_else(String::new, |protection| format!(", {protection}"));
+        print(&format!("{} bytes{protection}\n", copied.bytes));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
-use super::common::{NO_ADDRESS, NodeArguments, introduce, over, route, with_ip};
+use super::common::{NO_ADDRESS, NodeArguments, PROTECTION, introduce, over, route, with_ip};
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
@@ -12,7 +12,7 @@ use linerate_load::fcoe::number;
 use linerate_nbd::{BlockService, Export};
 use linerate_port::saturating_ns;
 use linerate_rt::block::nbd::{Address, NbdServer};
-use linerate_rt::fc::{Remote, RemoteUnit, Watcher};
+use linerate_rt::fc::{Integrity, Mismatches, Remote, RemoteUnit, Watcher};
 use linerate_rt::{Sleeper, Waiter, run as run_machine};
 use linerate_wire::Wwn;
 use std::process::ExitCode;
@@ -37,6 +37,11 @@ pub(super) struct Arguments {
     /// Hold requests to a LUN whose target is lost for up to N seconds: after that they fail until it is back.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=3600))]
     hold: u64,
+    /// Protection information that is made from the clients' data and checked before they get any, of LUNs that have it:
+    /// crc, ip (an IP checksum, which becomes a CRC for the wire) or off; behind commas app=TAG, an application tag, and
+    /// protect=N, what the target checks (1).
+    #[arg(long, value_name = "GUARD", default_value = PROTECTION)]
+    pi: Integrity,
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
@@ -56,11 +61,24 @@ impl Luns {
         for unit in &self.remote.units()[self.exports.len()..] {
             let name = format!("{}/{}", unit.wwpn, number(unit));
             let size = u128::from(unit.lun.blocks) * u128::from(unit.lun.block_size);
-            print(&format!("export {name}: {} {}, {size} bytes\n", unit.lun.vendor, unit.lun.product));
+            let pi = unit.protection().map_or_else(String::new, |protection| format!(", {protection}"));
+            print(&format!("export {name}: {} {}, {size} bytes{pi}\n", unit.lun.vendor, unit.lun.product));
             let description = format!("{} {}", unit.lun.vendor, unit.lun.product);
             self.exports.push(Export { name, description, geometry: geometry(unit) });
         }
     }
+}
+
+/// Line about the blocks of a LUN that did not match their protection information; empty if none is checked.
+fn mismatches(unit: &RemoteUnit) -> String {
+    if unit.checked().is_none() {
+        return String::new();
+    }
+    let of = |who: &str, Mismatches { guard, application, reference }: Mismatches| {
+        format!("{who}: {guard} guards, {application} application tags, {reference} reference tags")
+    };
+    let (here, there) = (of("found here", unit.found_here), of("by the target", unit.found_there));
+    format!("{}/{}: mismatches {here}; {there}\n", unit.wwpn, number(unit))
 }
 
 fn geometry(unit: &RemoteUnit) -> Geometry {
@@ -174,7 +192,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
         server.addresses().iter().map(|at| format!("serves NBD at {}{}\n", at.uri(), open_to(at))).collect();
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-    let luns = Luns { remote: Remote::new(arguments.target, arguments.hold * 1_000_000_000), exports: Vec::new() };
+    let luns = Luns {
+        remote: Remote::new(arguments.target, arguments.hold * 1_000_000_000, arguments.pi),
+        exports: Vec::new(),
+    };
     let mut node = with_ip(port, &arguments.ip).node(&config, disks, Serving { server, luns })?;
     route(&mut node, &arguments.ip)?;
     confine(&[]);
@@ -186,5 +207,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
     let (serving, _) = node.watcher();
     serving.server.stop();
+    print(&serving.luns.remote.units().iter().map(mismatches).collect::<String>());
     Ok(ended(&stop))
 }

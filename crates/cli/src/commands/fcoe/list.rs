@@ -6,7 +6,7 @@ use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_load::fcoe::{Found, number};
-use linerate_rt::fc::RemoteUnit;
+use linerate_rt::fc::{Integrity, RemoteUnit};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble> {
     let example = if long { "fcoe inq -i xdp:eth1 --lun 0" } else { "fcoe ls -i xdp:eth1" };
     let stop = stopper(None)?;
-    let Found { mut units, mut failures } = arguments.which.visit(example, &stop)?.find()?;
+    let Found { mut units, mut failures } = arguments.which.visit(example, Integrity::default(), &stop)?.find()?;
     if stop.signal().is_some() {
         return Ok(ended(&stop));
     }
@@ -55,7 +55,8 @@ fn line(unit: &RemoteUnit) -> String {
     let lun = &unit.lun;
     let bytes = u128::from(lun.blocks) * u128::from(lun.block_size);
     let ro = if lun.read_only { " read-only" } else { "" };
-    format!("{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}\n", unit.wwpn, number(unit), lun.vendor, lun.product)
+    let pi = if lun.protection > 0 { format!(" protection type {}", lun.protection) } else { String::new() };
+    format!("{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}{pi}\n", unit.wwpn, number(unit), lun.vendor, lun.product)
 }
 
 fn paragraph(unit: &RemoteUnit) -> String {

@@ -6,6 +6,7 @@ use crate::trouble::Trouble;
 use clap::Args;
 use linerate_load::fcoe::Visit;
 use linerate_rt::Stop;
+use linerate_rt::fc::Integrity;
 use linerate_wire::Wwn;
 
 /// The node, and the target of the disks.
@@ -23,11 +24,12 @@ pub(super) struct Which {
 
 impl Which {
     /// Opens the port.
-    pub(super) fn visit<'a>(&self, example: &str, stop: &'a Stop) -> Result<Visit<'a>, Trouble> {
+    pub(super) fn visit<'a>(&self, example: &str, integrity: Integrity, stop: &'a Stop) -> Result<Visit<'a>, Trouble> {
         Ok(Visit {
             port: self.node.port(example)?,
             target: self.target,
             timeout: self.timeout,
+            integrity,
             wait: self.node.wait,
             stop,
             opened: || confine(&[]),

@@ -19,8 +19,13 @@ impl<B: Backend> Blocks<B> {
     /// Drives `backend`; `path` describes it.
     pub fn new(backend: B, path: String) -> Self {
         let geometry = backend.geometry();
-        let shape =
-            Shape { path, block_size: geometry.block_size, blocks: geometry.blocks, read_only: geometry.read_only };
+        let shape = Shape {
+            path,
+            block_size: geometry.block_size,
+            blocks: geometry.blocks,
+            read_only: geometry.read_only,
+            protected: false,
+        };
         Self { backend, shape, waits: None }
     }
 

@@ -22,17 +22,30 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     let port = FcPort::open(port, &FcOptions::default()).map_err(|error| error.to_string())?;
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-    let node = port.node(&config, none, Client(Remote::new(wwpn, 0))).map_err(|error| error.to_string())?;
+    let node = port
+        .node(&config, none, Client(Remote::new(wwpn, 0, request.target.pi.unwrap_or_default())))
+        .map_err(|error| error.to_string())?;
     let mut driver =
         Driver { node, clock: Clock::new(), running: Vec::new(), tags: 0, free: Vec::new(), ended: Vec::new() };
     let units = driver.find(request.units)?;
+    let asked = request.target.pi.is_some_and(|pi| pi.guard.is_some());
+    if let Some(bare) = units.iter().take(request.units).position(|unit| asked && unit.checked().is_none()) {
+        return Err(format!("-pi: LUN {bare} has no protection information; leave it out, or format the LUN with it"));
+    }
     driver.ended.resize_with(units.len(), VecDeque::new);
     let path = driver.node.line().info().path.clone();
     let driver = Rc::new(RefCell::new(driver));
     let engine = |(unit, found): (usize, &RemoteUnit)| -> Box<dyn Engine> {
         let lun = &found.lun;
-        let path = format!("FCoE, LUN {unit} of {}: {} {}, {path}", found.wwpn, lun.vendor, lun.product);
-        let shape = Shape { path, block_size: lun.block_size, blocks: lun.blocks, read_only: lun.read_only };
+        let pi = found.protection().map_or_else(String::new, |protection| format!(", {protection}"));
+        let path = format!("FCoE, LUN {unit} of {}: {} {}{pi}, {path}", found.wwpn, lun.vendor, lun.product);
+        let shape = Shape {
+            path,
+            block_size: lun.block_size,
+            blocks: lun.blocks,
+            read_only: lun.read_only,
+            protected: found.checked().is_some(),
+        };
         Box::new(Unit { driver: driver.clone(), unit, shape })
     };
     Ok(units.iter().enumerate().map(engine).collect())

@@ -26,6 +26,8 @@ pub struct Kind {
     pub about: &'static str,
     /// True if a name opens as many units as are requested: `-targets 12 NAME` are twelve units of one device.
     pub several: bool,
+    /// True if its units may have protection information that is checked.
+    pub protects: bool,
     /// Function that opens a device on the thread that will drive it: one engine per unit, at least one. The error
     /// names the fault and the mend.
     pub open: Open,
@@ -39,6 +41,7 @@ const SG: Kind = Kind {
     example: "/dev/sg1",
     about: "a SCSI device by SG_IO (with -sgio, any SCSI device)",
     several: false,
+    protects: false,
     open: sg::open,
 };
 
@@ -47,12 +50,19 @@ const FCOE: Kind = Kind {
     example: "fcoe:PORT[/WWPN]",
     about: "LUNs of an FCoE target on a port: with -targets N, N of them",
     several: true,
+    protects: true,
     open: fcoe::open,
 };
 
 /// Any block device, by the table of devices.
-const DEVICE: Kind =
-    Kind { prefix: "", example: device::EXAMPLE, about: device::ABOUT, several: false, open: device::open };
+const DEVICE: Kind = Kind {
+    prefix: "",
+    example: device::EXAMPLE,
+    about: device::ABOUT,
+    several: false,
+    protects: false,
+    open: device::open,
+};
 
 /// Kind of target that a name means: the first whose prefix matches, unless `-sgio` is given.
 #[must_use]

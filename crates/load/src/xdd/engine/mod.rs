@@ -28,6 +28,8 @@ pub struct Shape {
     pub blocks: u64,
     /// True if it cannot be written.
     pub read_only: bool,
+    /// True if protection information is made from each buffer that is written: it is filled just before.
+    pub protected: bool,
 }
 
 impl Shape {

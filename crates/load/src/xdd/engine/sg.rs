@@ -141,7 +141,7 @@ impl Sg {
             ended: AtomicUsize::new(0),
             bell: Bell::new().map_err(system)?,
         });
-        let shape = Shape { path, block_size, blocks, read_only: false };
+        let shape = Shape { path, block_size, blocks, read_only: false, protected: false };
         let mut engine = Self { shape, common, threads: Vec::new(), _disk: disk };
         for n in 0..depth {
             let common = engine.common.clone();

@@ -2,11 +2,15 @@
 
 use crate::flags::tidy;
 use crate::xdd::config::{AccessOrder, Amount, Config, Verify};
-use crate::xdd::engine::is_file;
+use crate::xdd::engine::{is_file, kind_of};
 use crate::xdd::pattern::Base;
 
 /// Largest request, bytes: the size of one buffer.
 pub(super) const REQUEST: u64 = 16 << 20;
+/// Why only LUNs on a port have `-pi`: SG_IO passes data alone, and Linux's drivers want protection information apart
+/// from it.
+const NO_PROTECTION: &str =
+    "-pi: neither SG_IO nor a file passes protection information; leave it out, or give a LUN on a port (fcoe:PORT)";
 /// Greatest size of all buffers together, bytes.
 const BUFFERS: u64 = 4 << 30;
 
@@ -53,6 +57,10 @@ impl Config {
             }
             if target.direct && !is_file(target) {
                 return trouble("-dio: it is no file; leave it out");
+            }
+            let protected = target.pi.is_some_and(|pi| pi.guard.is_some());
+            if protected && !kind_of(&target.name, target.sg).protects {
+                return trouble(NO_PROTECTION);
             }
             if target.sg && !target.name.starts_with('/') {
                 return trouble("-sgio: it is no device of this machine; leave it out");

@@ -131,6 +131,13 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         |_, _| Err("give contents or location".into()),
     ),
     set("-directio -dio", Target, "open files past the kernel's page cache (O_DIRECT)", |s| s.target.direct = true),
+    value(
+        "-pi crc|ip|off",
+        Target,
+        "protection information of LUNs on a port: guard that is made of each buffer and checked; ip: an IP checksum, a CRC on the \
+         wire; behind commas app=TAG, protect=N: what the target checks (crc,protect=1)",
+        |s, v| v.parse().map(|pi| s.target.pi = Some(pi)),
+    ),
     set("-scsigeneric -sgio", Target, "use SG_IO, whatever the device's name", |s| s.target.sg = true),
     set("-syncwrite -sw", Target, "a write completes only when it is on stable storage", |s| {
         s.target.sync_write = true

@@ -1,9 +1,13 @@
 //! An operation on a remote disk: one SCSI command, or several in a row.
 
-use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
-use linerate_fcoe::{Command, Completed, Data, FoundLun, Outcome, PeerId, TransportError};
-use linerate_wire::scsi::{Sense, SenseKey};
+use super::RemoteUnit;
+use super::integrity::{Edge, Field, Mismatch};
+use linerate_block::{BackendError, Buffer, Completion, Operation, Pool, Tag};
+use linerate_fcoe::{Command, Completed, Data, FoundLun, Outcome, PeerId, ProtectionTuple, TransportError};
+use linerate_wire::scsi::{Sense, SenseKey, asc};
 
+/// Bytes of protection information for a block.
+const TUPLE: usize = ProtectionTuple::LEN;
 /// Most tries of a command that the target refuses temporarily.
 const TRIES: u8 = 8;
 /// Most bytes that one command transfers. Class 3 cannot retransmit a part: one lost frame costs the whole command, and
@@ -18,6 +22,8 @@ pub(super) enum Next {
     Done,
     /// End: the disk does not support the operation.
     Never,
+    /// End: the data does not match its protection information.
+    Damaged(Mismatch),
 }
 
 /// Reason for which a command failed.
@@ -26,6 +32,9 @@ pub(super) enum Failed {
     Again,
     /// Permanent, with this error.
     For(BackendError),
+    /// The target found that this field of the protection information does not match the data. It would do so again, and
+    /// if not, that would be hidden.
+    Mismatch(Field),
     /// The session is lost, or the target no longer answers.
     Lost,
 }
@@ -33,7 +42,7 @@ pub(super) enum Failed {
 impl Failed {
     pub(super) fn error(self) -> BackendError {
         match self {
-            Self::Again => BackendError::Medium,
+            Self::Again | Self::Mismatch(_) => BackendError::Medium,
             Self::Lost => BackendError::Gone,
             Self::For(error) => error,
         }
@@ -69,6 +78,10 @@ pub(super) struct Job {
     block: usize,
     /// The operation's buffer, while no command has it.
     buffer: Option<Buffer>,
+    /// What its blocks' protection information passes, if they have any.
+    edge: Option<Edge>,
+    /// Protection information of the operation's buffer.
+    tuples: Vec<u8>,
     /// Offset in the buffer of the piece that the command under way transfers; None if it has the whole buffer.
     at: Option<usize>,
     /// Time at which the disk became unreachable during the operation, and the session that its command was sent in.
@@ -110,7 +123,10 @@ pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
 /// Reason for which a command failed, as text for the user.
 pub(super) fn why(completed: &Completed) -> String {
     match (completed.outcome, Sense::parse(completed.sense())) {
-        (Outcome::Response, Ok(sense)) if completed.status == 0x02 => sense.to_string(),
+        (Outcome::Response, Ok(sense)) if completed.status == 0x02 => match sense.information {
+            Some(lba) => format!("{sense} at LBA {lba}"),
+            None => sense.to_string(),
+        },
         (Outcome::Response, _) => match completed.residual {
             0 => format!("SCSI status {:02x}h", completed.status),
             left => format!("SCSI status {:02x}h, residual {left}", completed.status),
@@ -129,6 +145,9 @@ fn answered(completed: &Completed) -> Result<(), Failed> {
         0x00 if completed.residual == 0 => Ok(()),
         0x00 => Err(Failed::For(BackendError::Medium)),
         0x02 => match Sense::parse(completed.sense()).map(|sense| (sense.key, sense.code)) {
+            Ok((SenseKey::ABORTED_COMMAND, asc::GUARD_CHECK)) => Err(Failed::Mismatch(Field::Guard)),
+            Ok((SenseKey::ABORTED_COMMAND, asc::APPLICATION_TAG_CHECK)) => Err(Failed::Mismatch(Field::Application)),
+            Ok((SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK)) => Err(Failed::Mismatch(Field::Reference)),
             Ok((SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND | SenseKey::NOT_READY, _)) => Err(Failed::Again),
             Ok((SenseKey::DATA_PROTECT, (0x27, 0x07))) => Err(Failed::For(BackendError::NoSpace)),
             Ok((SenseKey::DATA_PROTECT, _)) => Err(Failed::For(BackendError::ReadOnly)),
@@ -141,8 +160,14 @@ fn answered(completed: &Completed) -> Result<(), Failed> {
     }
 }
 
+/// A buffer for a piece, from the pool while that has any.
+fn take(pool: &mut Pool, len: usize) -> Buffer {
+    pool.take(len).unwrap_or_else(|| Buffer::new(len))
+}
+
 impl Job {
-    pub(super) fn new(unit: usize, tag: Tag, operation: Operation, lun: &FoundLun) -> Result<Self, Completion> {
+    pub(super) fn new(index: usize, tag: Tag, operation: Operation, unit: &RemoteUnit) -> Result<Self, Completion> {
+        let (lun, edge) = (&unit.lun, unit.edge);
         let block = lun.block_size as usize;
         let blocks = |buffer: &Buffer| (buffer.len() / block) as u64;
         let writes = !matches!(operation, Operation::Read { .. } | Operation::Flush);
@@ -158,23 +183,43 @@ impl Job {
                 (What::Zero(discard && lun.zeroes), lba, blocks, fua, None)
             }
         };
-        Ok(Self { unit, tag, what, lba, left, piece: 0, fua, tries: 0, block, buffer, at: None, lost: None })
+        let tuples = match (&edge, &buffer) {
+            (Some(edge), Some(data)) if what == What::Write => edge.generate(lba, data.bytes()),
+            (Some(edge), Some(data)) => edge.room(data.len()),
+            _ => Vec::new(),
+        };
+        let (unit, lost) = (index, None);
+        Ok(Self { unit, tag, what, lba, left, piece: 0, fua, tries: 0, block, buffer, edge, tuples, at: None, lost })
     }
 
     pub(super) fn unit(&self) -> usize {
         self.unit
     }
 
+    /// Blocks left, and the operation's buffer.
+    #[cfg(test)]
+    pub(super) fn memory(&mut self) -> (u64, &mut [u8]) {
+        (self.left, self.buffer.as_mut().map_or(&mut [], Buffer::bytes_mut))
+    }
+
     /// The next command.
-    pub(super) fn next(&mut self, tag: Tag, lun: &FoundLun, timeout: u64) -> Next {
+    pub(super) fn next(&mut self, tag: Tag, lun: &FoundLun, pool: &mut Pool, timeout: u64) -> Next {
         if self.left == 0 {
+            if let Err(mismatch) = self.check() {
+                return Next::Damaged(mismatch);
+            }
             if !std::mem::take(&mut self.fua) {
                 return Next::Done;
             }
             (self.what, self.left) = (What::Flush, 1);
         }
         let command = match self.what {
-            What::Read | What::Write => self.transfer(tag, lun, timeout),
+            What::Read | What::Write => match self.transfer_buffer(lun, pool) {
+                Ok(Some(buffer)) if self.what == What::Write => lun.write(tag, self.lba, buffer, true, timeout),
+                Ok(Some(buffer)) => lun.read(tag, self.lba, buffer, timeout),
+                Ok(None) => None,
+                Err(mismatch) => return Next::Damaged(mismatch),
+            },
             What::Flush => {
                 self.piece = self.left;
                 lun.flush(tag, timeout)
@@ -185,55 +230,87 @@ impl Job {
             }),
             What::Zero(discard) => lun.write_same_pieces(self.lba, self.left).next().and_then(|piece| {
                 self.piece = piece.1.into();
-                lun.write_same(tag, piece, Buffer::new(self.block), discard, timeout)
+                lun.write_same(tag, piece, self.zeros(1, lun, pool), discard, timeout)
             }),
             What::WriteZeros => {
                 let most = (MOST / lun.block_size).max(1).min(lun.max_transfer);
                 self.piece = self.left.min(most.into());
-                let bytes = usize::try_from(self.piece).unwrap_or(0) * self.block;
-                lun.write(tag, self.lba, Buffer::new(bytes), false, timeout)
+                lun.write(tag, self.lba, self.zeros(self.piece, lun, pool), false, timeout)
             }
         };
         command.map_or(Next::Never, Next::Command)
     }
 
-    /// READ or WRITE: of the whole buffer, or of a piece of it if the disk accepts no more at once.
-    fn transfer(&mut self, tag: Tag, lun: &FoundLun, timeout: u64) -> Option<Command> {
-        let whole = self.buffer.as_ref()?.len();
+    /// Zeros for this number of the next blocks.
+    fn zeros(&self, blocks: u64, lun: &FoundLun, pool: &mut Pool) -> Buffer {
+        let mut buffer = take(pool, usize::try_from(blocks).unwrap_or(0) * lun.stride());
+        match &self.edge {
+            Some(edge) => edge.zeros(self.lba, buffer.bytes_mut()),
+            None => buffer.bytes_mut().fill(0),
+        }
+        buffer
+    }
+
+    /// Buffer for the next READ or WRITE: the operation's, or one for a piece of it if the disk accepts no more at once,
+    /// or if its blocks carry protection information.
+    fn transfer_buffer(&mut self, lun: &FoundLun, pool: &mut Pool) -> Result<Option<Buffer>, Mismatch> {
+        let Some(whole) = self.buffer.as_ref().map(Buffer::len) else { return Ok(None) };
         let most = u64::from(lun.max_transfer.min(MOST / lun.block_size).max(1));
         self.piece = self.left.min(most);
         let all = (whole / self.block) as u64;
-        let buffer = if all <= most {
-            self.buffer.take()?
-        } else {
-            let at = usize::try_from(all - self.left).ok()? * self.block;
-            let bytes = usize::try_from(self.piece).ok()? * self.block;
-            let mut piece = Buffer::new(bytes);
-            if self.what == What::Write {
-                piece.bytes_mut().copy_from_slice(&self.buffer.as_ref()?.bytes()[at..at + bytes]);
-            }
-            self.at = Some(at);
-            piece
+        if all <= most && self.edge.is_none() {
+            return Ok(self.buffer.take());
+        }
+        let (Ok(first), Ok(blocks)) = (usize::try_from(all - self.left), usize::try_from(self.piece)) else {
+            return Ok(None);
         };
-        match self.what {
-            What::Write => lun.write(tag, self.lba, buffer, true, timeout),
-            _ => lun.read(tag, self.lba, buffer, timeout),
+        let mut piece = take(pool, blocks * lun.stride());
+        let range = first * self.block..(first + blocks) * self.block;
+        self.at = Some(range.start);
+        if let Some(whole) = self.buffer.as_ref().filter(|_| self.what == What::Write) {
+            let data = &whole.bytes()[range];
+            match &self.edge {
+                Some(edge) => {
+                    let joined = edge.join(self.lba, data, &self.tuples[first * TUPLE..], piece.bytes_mut());
+                    if let Err(mismatch) = joined {
+                        pool.give(piece);
+                        return Err(mismatch);
+                    }
+                }
+                None => piece.bytes_mut().copy_from_slice(data),
+            }
+        }
+        Ok(Some(piece))
+    }
+
+    /// Compares the data read with its protection information, now that all of it is in place.
+    fn check(&mut self) -> Result<(), Mismatch> {
+        match (&self.edge, &self.buffer) {
+            (Some(edge), Some(data)) if self.what == What::Read => {
+                // What is told of a mismatch is about all of them.
+                self.piece = (data.len() / self.block) as u64;
+                self.lba = self.lba.saturating_sub(self.piece);
+                edge.check(self.lba, data.bytes(), &self.tuples)
+            }
+            _ => Ok(()),
         }
     }
 
     /// Takes back a command that was not accepted: it will be submitted again.
-    pub(super) fn take_back(&mut self, command: Command) {
+    pub(super) fn take_back(&mut self, command: Command, pool: &mut Pool) {
         let buffer = match command.data {
             Data::In(buffer) | Data::Out(buffer) => Some(buffer),
             Data::None => None,
         };
-        self.again(buffer);
+        self.again(buffer, pool);
     }
 
     /// Takes back the buffer of a command that failed: it will be submitted again.
-    pub(super) fn again(&mut self, buffer: Option<Buffer>) {
+    pub(super) fn again(&mut self, buffer: Option<Buffer>, pool: &mut Pool) {
         if self.at.take().is_none() && matches!(self.what, What::Read | What::Write) && self.buffer.is_none() {
             self.buffer = buffer;
+        } else if let Some(piece) = buffer {
+            pool.give(piece);
         }
     }
 
@@ -267,21 +344,36 @@ impl Job {
     }
 
     /// Records a command that succeeded.
-    pub(super) fn done(&mut self, buffer: Option<Buffer>) {
+    pub(super) fn done(&mut self, buffer: Option<Buffer>, pool: &mut Pool) -> Result<(), Mismatch> {
         (self.tries, self.lost) = (0, None);
-        match (self.what, self.at.take(), buffer) {
-            (What::Read, Some(at), Some(piece)) => {
-                if let Some(whole) = &mut self.buffer
-                    && let Some(to) = whole.bytes_mut().get_mut(at..at + piece.len())
-                {
-                    to.copy_from_slice(piece.bytes());
-                }
+        match (self.at.take(), buffer) {
+            (Some(at), Some(piece)) => {
+                let placed = if self.what == What::Read { self.place(at, piece.bytes()) } else { Ok(()) };
+                pool.give(piece);
+                placed?;
             }
-            (What::Read | What::Write, None, buffer) => self.buffer = buffer,
-            _ => {}
+            (None, Some(buffer)) if matches!(self.what, What::Read | What::Write) => self.buffer = Some(buffer),
+            (None, Some(buffer)) => pool.give(buffer),
+            (_, None) => {}
         }
         self.lba += self.piece;
         self.left -= self.piece.min(self.left);
+        Ok(())
+    }
+
+    /// Puts a piece that was read in its place in the operation's buffer.
+    fn place(&mut self, at: usize, piece: &[u8]) -> Result<(), Mismatch> {
+        let (block, blocks) = (self.block, usize::try_from(self.piece).unwrap_or(0));
+        let Some(to) = self.buffer.as_mut().and_then(|to| to.bytes_mut().get_mut(at..at + blocks * block)) else {
+            return Ok(());
+        };
+        match &self.edge {
+            Some(edge) => edge.split(self.lba, piece, to, &mut self.tuples[at / block * TUPLE..]),
+            None => {
+                to.copy_from_slice(piece);
+                Ok(())
+            }
+        }
     }
 
     /// To be called if the disk does not know WRITE SAME: zeros are written instead. False for any other command.

@@ -1,0 +1,320 @@
+//! A target with a protected disk in a file, an initiator, and between them a wire that can damage what it carries.
+
+use super::super::{Integrity, Remote, RemoteCompletion};
+use crate::block::{FileBackend, FileOptions, Protected, ProtectedOptions};
+use crate::fc::{FcNode, FcOptions, FcPort, FcRx, FcTx, Watcher};
+use crate::line::Line;
+use crate::machine::{Machine, Sleeper};
+use linerate_block::{Buffer, Operation, Tag};
+use linerate_fcoe::{
+    Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, ProtectionTuple, ProtectionType, TargetConfig,
+    Transmit, UnitOptions,
+};
+use linerate_nic::{NicRx, NicTx};
+use linerate_port::{Link, open_all};
+use linerate_wire::{FcoeFrame, FcoeRepr, MacAddr, r_ctl};
+use std::collections::VecDeque;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const COUNT: u64 = 4096;
+const TAG: Tag = Tag(77);
+
+/// Data of so many blocks, all different.
+pub(super) fn pattern(count: usize, block: u32) -> Vec<u8> {
+    let block = block as usize;
+    (0..count * block).map(|i| u8::try_from((i * 7 + i / block * 3 + i / 256) % 251).unwrap()).collect()
+}
+
+/// Direction of the data that the wire damages: the first frame of each sequence, with a right CRC behind the damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// To the target.
+    Out,
+    /// To the initiator.
+    In,
+}
+
+/// The remote disks of the initiator; none at the target.
+struct Client(Option<Remote>);
+
+impl Watcher<Disks> for Client {
+    fn event(&mut self, now: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+        if let Some(remote) = &mut self.0 {
+            remote.event(now, event);
+        }
+    }
+    fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
+        let Some((initiator, logins)) = node.initiator_mut() else { return false };
+        self.0.as_mut().is_some_and(|remote| remote.turn(now, initiator, logins))
+    }
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// One end of the wire.
+struct End {
+    tx: FcTx,
+    out: NicTx,
+    rx: FcRx,
+    arrivals: NicRx,
+    /// Frames that wait for room.
+    waiting: VecDeque<Vec<u8>>,
+}
+
+impl End {
+    fn new(name: &str) -> Self {
+        let port = open_all(&[name]).unwrap().remove(0);
+        let mut nic = Line::adapter(port, 1, MacAddr([2, 0, 0, 0, 0, 9]), false).unwrap();
+        nic.control().change(0, |vi| (vi.promiscuous, vi.mtu) = (true, 2180)).unwrap();
+        let (mut out, arrivals) = (nic.take_tx(0).unwrap(), nic.take_rx(0).unwrap());
+        Self { tx: FcTx::new(&mut out, 0, None), out, rx: FcRx::new(0), arrivals, waiting: VecDeque::new() }
+    }
+
+    fn receive(&mut self, mut reader: impl FnMut(Vec<u8>)) {
+        self.arrivals.poll(0);
+        self.rx.receive(&mut self.arrivals, usize::MAX, |frame, _| reader(frame.to_vec()));
+    }
+
+    fn send(&mut self) {
+        while let Some(frame) = self.waiting.front() {
+            if !self.tx.over(&mut self.out, 0).frame(frame) {
+                break;
+            }
+            self.waiting.pop_front();
+        }
+        self.out.sync(0);
+    }
+}
+
+pub(super) struct World {
+    target: FcNode<Disks, Client>,
+    initiator: FcNode<Disks, Client>,
+    /// Ends of the wire towards initiator and target.
+    ends: [End; 2],
+    damage: Option<Damage>,
+    now: u64,
+    block: u32,
+    path: PathBuf,
+    /// Number in the names of the cables.
+    number: u32,
+    _folder: tempfile::TempDir,
+}
+
+fn node(port: &str, device: Option<(u8, Protected<FileBackend>)>, remote: Option<Remote>) -> FcNode<Disks, Client> {
+    let port = FcPort::open(port, &FcOptions::default()).unwrap();
+    let config = NodeConfig {
+        target: device.as_ref().map(|_| TargetConfig::default()),
+        initiator: remote.as_ref().map(|_| InitiatorConfig::default()),
+        ..port.config()
+    };
+    let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 16 << 20 });
+    if let Some((kind, device)) = device {
+        let options = UnitOptions { protection: ProtectionType::of(kind), name: None };
+        disks.add_with(0, Box::new(device), options).unwrap();
+    }
+    port.node(&config, disks, Client(remote)).unwrap()
+}
+
+impl World {
+    pub(super) fn new(kind: u8, block: u32, integrity: Integrity) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        std::fs::File::create(&path).unwrap().set_len(COUNT * u64::from(block)).unwrap();
+        let options = FileOptions { read_only: false, block_size: block, direct: false };
+        let file = FileBackend::open(&path, &options).unwrap();
+        let device = Protected::open(file, &path, &ProtectedOptions { kind, makes: true, adopts: false }).unwrap();
+        let name = |which, end| format!("cable:fc-pi-{which}-{number}{end}1,mtu=2180");
+        let target = node(&name("target", "{"), Some((kind, device)), None);
+        let initiator = node(&name("initiator-0", "{"), None, Some(Remote::new(None, 0, integrity)));
+        let ends = [End::new(&name("initiator-0", "}")), End::new(&name("target", "}"))];
+        let (damage, now) = (None, 1);
+        let mut world = Self { target, initiator, ends, damage, now, block, path, number, _folder: folder };
+        world.log_in();
+        world
+    }
+
+    /// Runs until the disk is found. The links come up in their own time.
+    fn log_in(&mut self) {
+        let until = Instant::now() + Duration::from_secs(60);
+        while self.remote().units().iter().all(|unit| unit.peer.is_none()) {
+            assert!(Instant::now() < until, "the disk is not found");
+            self.turn(1_000_000);
+            if [&self.initiator, &self.target].iter().any(|node| node.line().link() != Link::Up) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    /// Continues with another initiator, which checks this.
+    pub(super) fn integrity(&mut self, integrity: Integrity) {
+        let name = |end| format!("cable:fc-pi-initiator-1-{}{end}1,mtu=2180", self.number);
+        self.initiator = node(&name("{"), None, Some(Remote::new(None, 0, integrity)));
+        self.ends[0] = End::new(&name("}"));
+        self.log_in();
+    }
+
+    fn remote(&mut self) -> &mut Remote {
+        self.initiator.watcher().0.0.as_mut().unwrap()
+    }
+
+    pub(super) fn wire(&mut self, damage: Option<Damage>) {
+        self.damage = damage;
+    }
+
+    /// A turn of everything, `ns` nanoseconds after the last one.
+    fn turn(&mut self, ns: u64) {
+        self.now += ns;
+        let _ = self.initiator.handle(self.now);
+        self.carry();
+        let _ = self.target.handle(self.now);
+        self.carry();
+    }
+
+    fn carry(&mut self) {
+        let damage = self.damage;
+        let [near, far] = &mut self.ends;
+        near.receive(|frame| far.waiting.push_back(carried(frame, damage == Some(Damage::Out))));
+        far.receive(|frame| near.waiting.push_back(carried(frame, damage == Some(Damage::In))));
+        near.send();
+        far.send();
+    }
+
+    fn submit(&mut self, operation: Operation) {
+        self.remote().submit(0, TAG, operation);
+    }
+
+    /// Waits for the operation; the error is what is told of it. The medium takes its own time, in which little passes.
+    fn end(&mut self) -> Result<Vec<u8>, String> {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(RemoteCompletion { completion, trouble, .. }) = self.remote().complete() {
+                assert_eq!((completion.tag, completion.result.is_err()), (TAG, trouble.is_some()));
+                let data = completion.buffer.map_or_else(Vec::new, |buffer| buffer.bytes().to_vec());
+                return trouble.map_or(Ok(data), Err);
+            }
+            assert!(Instant::now() < until, "the operation does not end");
+            self.turn(1000);
+        }
+    }
+
+    pub(super) fn write(&mut self, lba: u64, data: &[u8]) -> Result<(), String> {
+        self.submit(Operation::Write { lba, buffer: buffer(data), fua: false });
+        self.end().map(drop)
+    }
+
+    /// Writes data of which a byte changes after it was handed over.
+    pub(super) fn write_damaged(&mut self, lba: u64, data: &[u8], at: usize) -> Result<(), String> {
+        self.submit(Operation::Write { lba, buffer: buffer(data), fua: false });
+        self.memory().1[at] ^= 1;
+        self.end().map(drop)
+    }
+
+    pub(super) fn zero(&mut self, lba: u64, blocks: u64) -> Result<(), String> {
+        self.submit(Operation::WriteZeroes { lba, blocks, discard: false, fua: false });
+        self.end().map(drop)
+    }
+
+    pub(super) fn read(&mut self, lba: u64, blocks: usize) -> Result<Vec<u8>, String> {
+        self.submit(Operation::Read { lba, buffer: Buffer::new(blocks * self.block as usize) });
+        self.end()
+    }
+
+    /// Reads data of which a byte changes after the first of several commands has placed it.
+    pub(super) fn read_damaged(&mut self, lba: u64, blocks: usize, at: usize) -> Result<Vec<u8>, String> {
+        self.submit(Operation::Read { lba, buffer: Buffer::new(blocks * self.block as usize) });
+        while self.memory().0 == blocks as u64 {
+            self.turn(1000);
+        }
+        assert!(self.memory().0 > 0, "there are several");
+        self.memory().1[at] ^= 1;
+        self.end()
+    }
+
+    /// Blocks that are left of the operation, and its memory.
+    fn memory(&mut self) -> (u64, &mut [u8]) {
+        self.remote().jobs[0].as_mut().unwrap().memory()
+    }
+
+    /// Mismatches found by us, and by the target: guards, application tags, reference tags.
+    pub(super) fn found(&mut self) -> ([u64; 3], [u64; 3]) {
+        let unit = &self.remote().units()[0];
+        [unit.found_here, unit.found_there].map(|found| [found.guard, found.application, found.reference]).into()
+    }
+
+    fn side(&self) -> std::fs::File {
+        let path = Protected::<FileBackend>::side_of(&self.path);
+        std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap()
+    }
+
+    /// Offset of a block's protection information in the side file.
+    fn at_side(&self, lba: u64) -> u64 {
+        self.side().metadata().unwrap().len() - (COUNT - lba) * 8
+    }
+
+    /// Protection information of a block, as the medium has it.
+    pub(super) fn tuple(&self, lba: u64) -> ProtectionTuple {
+        let mut bytes = [0; 8];
+        self.side().read_exact_at(&mut bytes, self.at_side(lba)).unwrap();
+        ProtectionTuple::parse(bytes.map(|byte| !byte))
+    }
+
+    pub(super) fn damage_side(&self, lba: u64, at: u64) {
+        flip(&self.side(), self.at_side(lba) + at);
+    }
+
+    pub(super) fn damage_data(&self, lba: u64, at: u64) {
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(&self.path).unwrap();
+        flip(&file, lba * u64::from(self.block) + at);
+    }
+
+    /// Puts a block with its protection information in the place of another.
+    pub(super) fn misplace(&self, from: u64, to: u64) {
+        let data = std::fs::OpenOptions::new().read(true).write(true).open(&self.path).unwrap();
+        let (mut block, mut tuple) = (vec![0; self.block as usize], [0; 8]);
+        data.read_exact_at(&mut block, from * u64::from(self.block)).unwrap();
+        data.write_all_at(&block, to * u64::from(self.block)).unwrap();
+        self.side().read_exact_at(&mut tuple, self.at_side(from)).unwrap();
+        self.side().write_all_at(&tuple, self.at_side(to)).unwrap();
+    }
+}
+
+fn flip(file: &std::fs::File, at: u64) {
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+}
+
+fn buffer(data: &[u8]) -> Buffer {
+    let mut buffer = Buffer::new(data.len());
+    buffer.bytes_mut().copy_from_slice(data);
+    buffer
+}
+
+/// The frame; damaged if it is the first of a disk's data, with the CRC that goes with the damage.
+fn carried(mut bytes: Vec<u8>, damages: bool) -> Vec<u8> {
+    const ETHERNET: usize = 14;
+    const HEADER: usize = ETHERNET + FcoeFrame::HEADER_LEN + 24;
+    let Ok(frame) = FcoeFrame::new_checked(&bytes[ETHERNET..]) else { return bytes };
+    let header = *frame.header();
+    // Other commands than READ and WRITE move less than a block.
+    if !damages || header.r_ctl != r_ctl::DATA || header.parameter != 0 || frame.payload().len() < 512 {
+        return bytes;
+    }
+    let (sof, eof) = (frame.sof(), frame.eof());
+    bytes[HEADER + 100] ^= 0x10;
+    let frame = FcoeFrame::new_checked(&bytes[ETHERNET..]).unwrap();
+    let trailer = FcoeRepr { sof, eof }.trailer(linerate_sum::crc32(frame.covered()));
+    let end = ETHERNET + FcoeFrame::HEADER_LEN + frame.covered().len();
+    bytes[end..end + trailer.len()].copy_from_slice(&trailer);
+    bytes
+}
