@@ -1,6 +1,6 @@
 //! FIP against captures of two Linux kernels (`golden`), and against itself.
 
-mod capture;
+pub(crate) mod capture;
 mod hostile;
 mod node;
 mod pairs;

@@ -7,6 +7,7 @@ mod golden;
 mod loss;
 mod model;
 mod placement;
+mod protection;
 mod recovery;
 mod scan;
 
