@@ -80,3 +80,70 @@ fn a_lun_that_fails_is_quoted() {
     assert!(left.log.contains(line), "{}", left.log);
     assert_eq!(thread.join().unwrap(), 0);
 }
+
+#[test]
+fn luns_with_protection_information_are_checked() {
+    let stop = Stop::new().unwrap();
+    let (port, wwpn, thread) = target(vec![Box::new(Ram::new(1 << 20, 512, true, 1).unwrap())], &stop);
+    let name = format!("fcoe:{port}/{wwpn}");
+    let go = |text: &str| {
+        let config = config(&format!("-targets 1 {name} -blocksize 512 -reqsize 8 -numreqs 64 {text}")).unwrap();
+        run_opened_by(&config, engine::open).unwrap()
+    };
+    let written = go("-op write -datapattern sequenced -pi ip,app=7");
+    assert_eq!((written.all.writes.ops, written.all.writes.errors), (64, 0));
+    let read = go("-op read -datapattern sequenced -verify contents -pi crc,app=7");
+    assert_eq!((read.all.reads.ops, read.all.miscompares), (64, 0));
+    let other = go("-op read -pi crc,app=8");
+    assert_eq!((other.all.reads.ops, other.all.reads.errors, other.result.exit_code()), (0, 64, 1));
+    let line = "READ of 8 blocks at 8: the application tag of the block at 8 is wrong: it belongs to something else";
+    assert!(other.log.contains(line), "{}", other.log);
+    stop.ask(0);
+    thread.join().unwrap();
+}
+
+/// A device that spoils each buffer that it has written, and counts those that it is given spoilt.
+struct Spoiler {
+    shape: engine::Shape,
+    ended: VecDeque<engine::Ended>,
+    spoilt: Arc<AtomicU32>,
+}
+
+impl Engine for Spoiler {
+    fn shape(&self) -> &engine::Shape {
+        &self.shape
+    }
+
+    fn submit(&mut self, tag: Tag, operation: Operation) {
+        let Operation::Write { mut buffer, .. } = operation else { panic!("{operation:?}") };
+        if buffer.bytes()[3] == 1 {
+            self.spoilt.fetch_add(1, Relaxed);
+        }
+        buffer.bytes_mut()[3] = 1;
+        self.ended.push_back(engine::Ended { tag, buffer: Some(buffer), result: Ok(()) });
+    }
+
+    fn complete(&mut self) -> Option<engine::Ended> {
+        self.ended.pop_front()
+    }
+}
+
+/// A pattern that is the same everywhere is filled into a buffer once, unless protection information is made from it:
+/// what has changed in the buffer since would get a right one.
+#[test]
+fn what_protection_information_is_made_from_is_filled_just_before() {
+    static SPOILT: Mutex<Option<Arc<AtomicU32>>> = Mutex::new(None);
+    fn open(protected: bool) -> engine::Opened {
+        let spoilt = SPOILT.lock().unwrap().clone().unwrap();
+        let shape = engine::Shape { path: "test".into(), block_size: 512, blocks: 4096, read_only: false, protected };
+        Ok(vec![Box::new(Spoiler { shape, ended: VecDeque::new(), spoilt })])
+    }
+    let config = config("-targets 1 /x -op write -blocksize 512 -reqsize 8 -numreqs 64").unwrap();
+    let opens: [(engine::Open, u32); 2] = [(|_| open(true), 0), (|_| open(false), 63)];
+    for (opens, wanted) in opens {
+        let spoilt = Arc::new(AtomicU32::new(0));
+        *SPOILT.lock().unwrap() = Some(spoilt.clone());
+        run_opened_by(&config, opens).unwrap();
+        assert_eq!(spoilt.load(Relaxed), wanted);
+    }
+}

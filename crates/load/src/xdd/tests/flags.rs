@@ -3,6 +3,7 @@
 use super::*;
 use crate::flags::{Does, Flag};
 use crate::xdd::flags::{FLAGS, PROGRAM};
+use linerate_rt::fc::Integrity;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -164,6 +165,12 @@ const CASES: &[Case] = &[
         assert!(bad.log.contains("location mismatch: read of 512 bytes at 3584, found 3585"), "{}", bad.log);
     }),
     ("directio", || assert!(config("-targets 1 x -nr 1 -dio").unwrap().targets[0].direct)),
+    ("pi", || {
+        let pi = |text: &str| config(&format!("-targets 1 fcoe:x -nr 1 {text}")).map(|config| config.targets[0].pi);
+        assert_eq!((pi(""), pi("-pi crc")), (Ok(None), Ok(Some(Integrity::default()))));
+        assert_eq!(pi("-pi off"), Ok(Some(Integrity::OFF)));
+        assert!(pi("-pi md5").unwrap_err().contains("give crc, ip or off"));
+    }),
     ("scsigeneric", || {
         let config = config("-targets 1 /dev/null -nr 1 -sgio").unwrap();
         let request = Request { target: &config.targets[0], units: 1 };
