@@ -44,6 +44,8 @@ pub struct FoundLun {
     pub physical_exponent: u8,
     /// Type of protection information, 1 to 3; 0 for none.
     pub protection: u8,
+    /// Log2 of the number of intervals in a block, each with protection information of its own.
+    pub interval_exponent: u8,
     /// Protection information that its commands carry, and buffers have behind each block: none from a scan, whoever
     /// checks it sets it.
     pub carried: Option<Carried>,
@@ -247,6 +249,7 @@ mod tests {
             blocks: 1 << 33,
             physical_exponent: 0,
             protection: 0,
+            interval_exponent: 0,
             carried: None,
             read_only: false,
             write_cache: true,

@@ -321,6 +321,7 @@ impl LunScan {
             current.blocks = blocks;
             current.physical_exponent = capacity.physical_exponent;
             current.protection = capacity.protection;
+            current.interval_exponent = capacity.interval_exponent;
             current.zeroes |= capacity.provisioning.managed && capacity.provisioning.zeroes;
             current.unmap &= capacity.provisioning.managed;
             let said = current.max_transfer;
@@ -367,6 +368,7 @@ fn unknown(lun: Lun) -> FoundLun {
         blocks: 0,
         physical_exponent: 0,
         protection: 0,
+        interval_exponent: 0,
         carried: None,
         read_only: false,
         write_cache: false,

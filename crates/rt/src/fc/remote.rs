@@ -109,7 +109,13 @@ const MEMORY: usize = 64 << 20;
 fn is_same(one: &FoundLun, other: &FoundLun) -> bool {
     let identity = |lun: &FoundLun| {
         let make = (lun.vendor.clone(), lun.product.clone(), lun.serial.clone());
-        (lun.designator.clone(), lun.designator.is_empty().then_some(make), lun.block_size, lun.blocks, lun.protection)
+        (
+            lun.designator.clone(),
+            lun.designator.is_empty().then_some(make),
+            lun.block_size,
+            lun.blocks,
+            (lun.protection, lun.interval_exponent),
+        )
     };
     identity(one) == identity(other)
 }
@@ -326,6 +332,10 @@ impl Remote {
             }
             return true;
         };
+        // A command that is not accepted would be made in vain.
+        if job.has_command() && initiator.room(peer.id) == 0 {
+            return false;
+        }
         match job.next(Tag(at), &unit.lun, &mut self.pool, TIMEOUT) {
             Next::Command(command) => match initiator.submit(now, peer, command) {
                 Ok(()) => true,

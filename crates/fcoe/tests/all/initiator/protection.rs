@@ -18,6 +18,7 @@ fn disk(kind: ProtectionType) -> FoundLun {
         blocks: 1 << 20,
         physical_exponent: 0,
         protection: kind.code(),
+        interval_exponent: 0,
         carried: Some(Carried { kind, protect: 1, application: Some(0x1234) }),
         read_only: false,
         write_cache: true,

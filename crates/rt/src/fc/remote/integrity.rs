@@ -139,9 +139,12 @@ pub(super) struct Edge {
 
 impl Edge {
     /// Edge of a disk, whose commands carry protection information from now on; none if the disk has no known type of
-    /// it, or if it is not wanted.
+    /// it, or has it for parts of blocks (SBC-3, clause 4.22.3), or if it is not wanted.
     pub(super) fn of(lun: &mut FoundLun, wanted: &Integrity) -> Option<Self> {
         let (kind, guard) = (ProtectionType::of(lun.protection)?, wanted.guard?);
+        if lun.interval_exponent != 0 {
+            return None;
+        }
         lun.carried = Some(Carried { kind, protect: wanted.protect, application: wanted.application });
         let side = |guard| Protection { kind, guard, block: lun.block_size as usize };
         let application = wanted.application.map(|tag| (tag, u16::MAX));
@@ -175,10 +178,16 @@ impl Edge {
         self.host.join(data, tuples, self.wire.guard, wire).map_err(|error| Mismatch::new(error, lba))
     }
 
-    /// Fills a buffer for the wire with zeros that are to be written at `lba`.
-    pub(super) fn zeros(&self, lba: u64, wire: &mut [u8]) {
+    /// Fills a buffer for the wire with zeros that are to be written at `lba`. Protection information of those that may
+    /// be deallocated is all ones: with another they could not be (SBC-3, clause 5.44).
+    pub(super) fn zeros(&self, lba: u64, deallocates: bool, wire: &mut [u8]) {
         wire.fill(0);
-        self.wire.seal(wire, self.application, self.wire.kind.reference(lba));
+        if deallocates {
+            let (block, stride) = (self.wire.block, self.wire.stride());
+            wire.chunks_exact_mut(stride).for_each(|to| to[block..].fill(u8::MAX));
+        } else {
+            self.wire.seal(wire, self.application, self.wire.kind.reference(lba));
+        }
     }
 
     /// Takes the blocks at `lba` from the wire, and their protection information.

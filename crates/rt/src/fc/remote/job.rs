@@ -202,6 +202,11 @@ impl Job {
         (self.left, self.buffer.as_mut().map_or(&mut [], Buffer::bytes_mut))
     }
 
+    /// True if a command is to follow.
+    pub(super) fn has_command(&self) -> bool {
+        self.left > 0 || self.fua
+    }
+
     /// The next command.
     pub(super) fn next(&mut self, tag: Tag, lun: &FoundLun, pool: &mut Pool, timeout: u64) -> Next {
         if self.left == 0 {
@@ -245,7 +250,10 @@ impl Job {
     fn zeros(&self, blocks: u64, lun: &FoundLun, pool: &mut Pool) -> Buffer {
         let mut buffer = take(pool, usize::try_from(blocks).unwrap_or(0) * lun.stride());
         match &self.edge {
-            Some(edge) => edge.zeros(self.lba, buffer.bytes_mut()),
+            Some(edge) => {
+                let deallocates = self.what == What::Zero(true) && lun.write_same_unmaps;
+                edge.zeros(self.lba, deallocates, buffer.bytes_mut());
+            }
             None => buffer.bytes_mut().fill(0),
         }
         buffer

@@ -2,8 +2,8 @@
 
 mod world;
 
-use super::Integrity;
-use linerate_fcoe::Guard;
+use super::{Edge, Integrity};
+use linerate_fcoe::{FoundLun, Guard};
 use world::{Damage, World, pattern};
 
 const KINDS: [u8; 3] = [1, 2, 3];
@@ -68,14 +68,32 @@ fn what_a_command_cannot_carry_goes_in_several() {
 fn zeros_are_written_with_their_protection_information() {
     for (kind, block) in formats() {
         let mut world = written(kind, block, Integrity { application: Some(9), ..crc() });
-        world.zero(LBA + 1, 2).unwrap();
+        world.zero(LBA + 1, 2, false).unwrap();
         let mut data = pattern(8, block);
         data[block as usize..3 * block as usize].fill(0);
         assert_eq!(world.read(LBA, 8), Ok(data));
         let tuple = world.tuple(LBA + 2);
         assert_eq!((tuple.guard, tuple.application), (0, 9), "{kind} {block}");
         assert_eq!(tuple.reference, if kind == 3 { 0 } else { 7 });
+        // What may be deallocated is, and then is not checked.
+        world.zero(LBA + 4, 2, true).unwrap();
+        assert_eq!(world.tuple(LBA + 5).bytes(), [0xff; 8], "{kind} {block}");
+        assert!(world.read(LBA + 4, 2).unwrap().iter().all(|byte| *byte == 0));
     }
+}
+
+#[test]
+fn a_format_that_is_not_known_is_not_checked() {
+    let mut world = World::new(1, 512, crc());
+    let lun = world.remote().units()[0].lun.clone();
+    assert!(lun.carried.is_some());
+    let bare = FoundLun { carried: None, ..lun };
+    for (protection, interval_exponent, known) in [(1, 0, true), (0, 0, false), (4, 0, false), (1, 1, false)] {
+        let mut lun = FoundLun { protection, interval_exponent, ..bare.clone() };
+        assert_eq!(Edge::of(&mut lun, &crc()).is_some(), known);
+        assert_eq!(lun.carried.is_some(), known);
+    }
+    assert!(Edge::of(&mut bare.clone(), &Integrity::OFF).is_none());
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl World {
         self.log_in();
     }
 
-    fn remote(&mut self) -> &mut Remote {
+    pub(super) fn remote(&mut self) -> &mut Remote {
         self.initiator.watcher().0.0.as_mut().unwrap()
     }
 
@@ -219,8 +219,8 @@ impl World {
         self.end().map(drop)
     }
 
-    pub(super) fn zero(&mut self, lba: u64, blocks: u64) -> Result<(), String> {
-        self.submit(Operation::WriteZeroes { lba, blocks, discard: false, fua: false });
+    pub(super) fn zero(&mut self, lba: u64, blocks: u64, discard: bool) -> Result<(), String> {
+        self.submit(Operation::WriteZeroes { lba, blocks, discard, fua: false });
         self.end().map(drop)
     }
 
