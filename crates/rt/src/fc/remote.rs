@@ -2,55 +2,20 @@
 //! when it comes back. Operations on an unreachable disk are held for a while (Linux calls that time
 //! `fast_io_fail_tmo` or `dev_loss_tmo`), and begun again if the same disk is back: of the same name and size.
 
+mod answer;
 mod integrity;
 mod job;
+mod unit;
 
 pub use integrity::{Integrity, Mismatches};
+pub use unit::RemoteUnit;
 
-use integrity::{Edge, Mismatch};
+use integrity::Mismatch;
 use job::{Job, Next};
 use linerate_block::{BackendError, Completion, Operation, Pool, Tag};
-use linerate_fcoe::{Completed, FoundLun, Guard, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
+use linerate_fcoe::{Completed, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
 use linerate_wire::Wwn;
 use std::collections::VecDeque;
-
-/// A disk of a target.
-#[derive(Clone, Debug)]
-pub struct RemoteUnit {
-    /// Port name of the target.
-    pub wwpn: Wwn,
-    /// Logical unit that was found.
-    pub lun: FoundLun,
-    /// Session by which it is reached, while there is one.
-    pub peer: Option<PeerId>,
-    /// Time at which it became unreachable, while it is.
-    lost: Option<u64>,
-    /// What its blocks' protection information passes, if it has any that is checked.
-    edge: Option<Edge>,
-    /// Mismatches of data and protection information that were found here.
-    pub found_here: Mismatches,
-    /// Those that the target has found.
-    pub found_there: Mismatches,
-}
-
-impl RemoteUnit {
-    /// Guard of the protection information that is made and checked here; None if there is none.
-    #[must_use]
-    pub fn checked(&self) -> Option<Guard> {
-        self.edge.map(|edge| edge.guard())
-    }
-
-    /// The protection information of the disk, and whether it is checked here, in a few words; None if it has none.
-    #[must_use]
-    pub fn protection(&self) -> Option<String> {
-        let how = match self.checked() {
-            Some(Guard::Crc16) => "checked by CRC",
-            Some(Guard::IpChecksum) => "checked by IP checksum",
-            None => "not checked here",
-        };
-        (self.lun.protection > 0).then(|| format!("protection type {}, {how}", self.lun.protection))
-    }
-}
 
 /// A completed operation.
 #[derive(Debug)]
@@ -104,21 +69,6 @@ const NOBODY: &str = "the target did not come back in time";
 const TIMEOUT: u64 = 30_000_000_000;
 /// Most bytes of buffers that are pooled for reuse.
 const MEMORY: usize = 64 << 20;
-
-/// True if both are the same disk: of the same name, or of the same make if it has none, and of the same size and format.
-fn is_same(one: &FoundLun, other: &FoundLun) -> bool {
-    let identity = |lun: &FoundLun| {
-        let make = (lun.vendor.clone(), lun.product.clone(), lun.serial.clone());
-        (
-            lun.designator.clone(),
-            lun.designator.is_empty().then_some(make),
-            lun.block_size,
-            lun.blocks,
-            (lun.protection, lun.interval_exponent),
-        )
-    };
-    identity(one) == identity(other)
-}
 
 impl Remote {
     /// Starts without disks; finds those of the target with this name, or of all targets. Operations on an unreachable
@@ -286,7 +236,7 @@ impl Remote {
                 worked = true;
                 if let Err((_, command)) = initiator.submit(now, peer, command) {
                     // Handled like BUSY: it is retried after a while.
-                    running.completed(now, &job::busy(command.tag, peer.id));
+                    running.completed(now, &answer::busy(command.tag, peer.id));
                 }
             }
             let Some(result) = running.result() else { continue };
@@ -295,22 +245,18 @@ impl Remote {
             *scan = None;
             match result {
                 Ok(luns) => {
-                    for mut lun in luns {
-                        let edge = Edge::of(&mut lun, &self.integrity);
-                        let (found_here, found_there) = (Mismatches::default(), Mismatches::default());
-                        let (wwpn, session) = (peer.wwpn, Some(peer.id));
-                        let found = RemoteUnit { wwpn, lun, peer: session, lost: None, edge, found_here, found_there };
+                    for lun in luns {
+                        let found = RemoteUnit::found(peer.wwpn, peer.id, lun, &self.integrity);
                         let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
-                        match self.units.iter_mut().find(known) {
-                            Some(unit) if is_same(&unit.lun, &found.lun) => {
-                                let (found_here, found_there) = (unit.found_here, unit.found_there);
-                                *unit = RemoteUnit { found_here, found_there, ..found };
-                            }
-                            Some(unit) => self.news.push(format!(
-                                "{}, {}: it is another disk than before, and is not used: its name, its size or its format differs",
+                        let Some(unit) = self.units.iter_mut().find(known) else {
+                            self.units.push(found);
+                            continue;
+                        };
+                        if !unit.is_back(found) {
+                            self.news.push(format!(
+                                "{}, {}: it is another disk than before, and is not used: its name, size or format differs",
                                 peer.wwpn, unit.lun.product
-                            )),
-                            None => self.units.push(found),
+                            ));
                         }
                     }
                 }
@@ -369,23 +315,23 @@ impl Remote {
             return;
         }
         let Some(job) = self.jobs.get_mut(tag as usize).and_then(Option::as_mut) else { return };
-        match job::result(&completed) {
+        match answer::result(&completed) {
             Ok(()) => match job.done(completed.buffer, &mut self.pool) {
                 Ok(()) => self.waiting.push_front(tag),
                 Err(mismatch) => self.damaged(tag, mismatch),
             },
-            Err(job::Failed::Again) if job.may_try_again() => {
+            Err(answer::Failed::Again) if job.may_try_again() => {
                 job.again(completed.buffer, &mut self.pool);
                 self.waiting.push_back(tag);
             }
-            Err(job::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
-            Err(job::Failed::Lost) if self.hold > 0 => {
+            Err(answer::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
+            Err(answer::Failed::Lost) if self.hold > 0 => {
                 job.again(completed.buffer, &mut self.pool);
                 self.hold(tag, Some(completed.peer));
             }
             Err(failed) => {
-                let trouble = format!("{}: {}", job.about(), job::why(&completed));
-                if let job::Failed::Mismatch(field) = failed {
+                let trouble = format!("{}: {}", job.about(), answer::why(&completed));
+                if let answer::Failed::Mismatch(field) = failed {
                     self.units[job.unit()].found_there.count(field);
                 }
                 job.again(completed.buffer, &mut self.pool);

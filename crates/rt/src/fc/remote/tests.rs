@@ -2,7 +2,8 @@
 
 mod world;
 
-use super::{Edge, Integrity};
+use super::Integrity;
+use super::integrity::Edge;
 use linerate_fcoe::{FoundLun, Guard};
 use world::{Damage, World, pattern};
 

@@ -1,0 +1,92 @@
+//! What a target's answer to a command means for the operation.
+
+use super::integrity::Field;
+use linerate_block::{BackendError, Tag};
+use linerate_fcoe::{Completed, Outcome, PeerId, TransportError};
+use linerate_wire::scsi::{Sense, SenseKey, asc};
+
+/// Reason for which a command failed.
+pub(super) enum Failed {
+    /// Temporary: the command can be retried.
+    Again,
+    /// Permanent, with this error.
+    For(BackendError),
+    /// The target found that this field of the protection information does not match the data. It would do so again, and
+    /// if not, that would be hidden.
+    Mismatch(Field),
+    /// The session is lost, or the target no longer answers.
+    Lost,
+}
+
+impl Failed {
+    pub(super) fn error(self) -> BackendError {
+        match self {
+            Self::Again | Self::Mismatch(_) => BackendError::Medium,
+            Self::Lost => BackendError::Gone,
+            Self::For(error) => error,
+        }
+    }
+}
+
+/// Completion as if a target had answered BUSY.
+pub(super) fn busy(tag: Tag, peer: PeerId) -> Completed {
+    Completed {
+        tag,
+        peer,
+        outcome: Outcome::Response,
+        status: 0x08,
+        sense: [0; 96],
+        sense_len: 0,
+        residual: 0,
+        buffer: None,
+    }
+}
+
+/// Result of a completed command for the operation.
+pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
+    match completed.outcome {
+        Outcome::Response => answered(completed),
+        Outcome::LinkLost | Outcome::Transport(TransportError::AbortUnanswered) => Err(Failed::Lost),
+        _ => Err(Failed::For(BackendError::Medium)),
+    }
+}
+
+/// Reason for which a command failed, as text for the user.
+pub(super) fn why(completed: &Completed) -> String {
+    match (completed.outcome, Sense::parse(completed.sense())) {
+        (Outcome::Response, Ok(sense)) if completed.status == 0x02 => match sense.information {
+            Some(lba) => format!("{sense} at LBA {lba}"),
+            None => sense.to_string(),
+        },
+        (Outcome::Response, _) => match completed.residual {
+            0 => format!("SCSI status {:02x}h", completed.status),
+            left => format!("SCSI status {:02x}h, residual {left}", completed.status),
+        },
+        (Outcome::Function(code), _) => format!("RSP_CODE {code:02x}h"),
+        (Outcome::TimedOut, _) => "no answer in time".to_owned(),
+        (Outcome::LinkLost, _) => "the target is gone".to_owned(),
+        (Outcome::Transport(error), _) => error.to_string(),
+    }
+}
+
+/// Result of a SCSI status for the operation.
+fn answered(completed: &Completed) -> Result<(), Failed> {
+    match completed.status {
+        // A short transfer is an error: the disk has all the blocks.
+        0x00 if completed.residual == 0 => Ok(()),
+        0x00 => Err(Failed::For(BackendError::Medium)),
+        0x02 => match Sense::parse(completed.sense()).map(|sense| (sense.key, sense.code)) {
+            Ok((SenseKey::ABORTED_COMMAND, asc::GUARD_CHECK)) => Err(Failed::Mismatch(Field::Guard)),
+            Ok((SenseKey::ABORTED_COMMAND, asc::APPLICATION_TAG_CHECK)) => Err(Failed::Mismatch(Field::Application)),
+            Ok((SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK)) => Err(Failed::Mismatch(Field::Reference)),
+            Ok((SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND | SenseKey::NOT_READY, _)) => Err(Failed::Again),
+            Ok((SenseKey::DATA_PROTECT, (0x27, 0x07))) => Err(Failed::For(BackendError::NoSpace)),
+            Ok((SenseKey::DATA_PROTECT, _)) => Err(Failed::For(BackendError::ReadOnly)),
+            Ok((SenseKey::ILLEGAL_REQUEST, _)) => Err(Failed::For(BackendError::Unsupported)),
+            _ => Err(Failed::For(BackendError::Medium)),
+        },
+        // BUSY, TASK SET FULL, TASK ABORTED.
+        0x08 | 0x28 | 0x40 => Err(Failed::Again),
+        _ => Err(Failed::For(BackendError::Medium)),
+    }
+}
