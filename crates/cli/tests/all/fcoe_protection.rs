@@ -3,27 +3,37 @@
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process};
+use crate::rig;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const LEN: usize = 1 << 20;
 
 struct Rig {
     dir: tempfile::TempDir,
+    cable: String,
     port: String,
-    _target: Process,
+    target: Option<Process>,
+}
+
+/// Starts a target with the file of this directory, which has protection information of this type.
+fn target(dir: &tempfile::TempDir, kind: u8, cable: &str) -> Process {
+    let (theirs, disk) = (format!("{cable}{{1,mtu=2180"), dir.path().join("disk"));
+    let lun = format!("0=file:{},pi={kind}", disk.display());
+    Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &lun], "LUN 0")
 }
 
 impl Rig {
     /// Starts a target with a file that has protection information of this type.
     fn new(kind: u8) -> Self {
-        let (dir, cable) = (tempfile::tempdir().unwrap(), format!("cable:pi-{kind}-{}", std::process::id()));
-        let disk = dir.path().join("disk");
-        std::fs::write(&disk, vec![0; LEN]).unwrap();
-        let (theirs, lun) = (format!("{cable}{{1,mtu=2180"), format!("0=file:{},pi={kind}", disk.display()));
-        let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &lun], "LUN 0");
-        Self { dir, port: format!("{cable}}}1"), _target: target }
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Relaxed);
+        let (dir, cable) = (tempfile::tempdir().unwrap(), format!("cable:pi-{number}-{}", std::process::id()));
+        std::fs::write(dir.path().join("disk"), vec![0; LEN]).unwrap();
+        let target = Some(target(&dir, kind, &cable));
+        Self { dir, port: format!("{cable}}}1"), cable, target }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -154,4 +164,54 @@ fn protection_information_that_is_not_there_is_refused_with_the_reason() {
     let target = format!("fcoe:{cable}}}1");
     let output = run(&["xdd", "-target", &target, "-op", "read", "-numreqs", "1", "-blocksize", "512", "-pi", "crc"]);
     assert!(said(&output).contains("-pi: LUN 0 has no protection information; leave it out"), "{}", said(&output));
+}
+
+/// CRC16-T10DIF (SBC-3, clause 4.22.4), bit by bit.
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| crc << 1 ^ if crc & 0x8000 == 0 { 0 } else { 0x8bb7 })
+    })
+}
+
+/// Commands with RDPROTECT and WRPROTECT of Linux's FCoE initiator, which passes the blocks' eight bytes more as any data:
+/// it reads what we have made, and we check what it wrote.
+#[test]
+fn a_kernel_reads_and_writes_the_same_protection_information() {
+    if !rig::is_there() {
+        return;
+    }
+    let mut rig = Rig::new(1);
+    let bytes: Vec<u8> = (0..64 * 512).map(|i| u8::try_from((i * 7 + i / 512) % 251).unwrap()).collect();
+    std::fs::write(rig.path("in"), &bytes).unwrap();
+    let wrote = rig.fcoe("write", &["--pi", "ip,app=0x1234", rig.path("in").to_str().unwrap()]);
+    assert!(wrote.status.success(), "{}", said(&wrote));
+    rig.target.take().unwrap().stop();
+
+    let theirs: Vec<u8> = b"y\n".repeat(256);
+    let [high, low] = crc16(&theirs).to_be_bytes();
+    let block = |guard: [u8; 2], file: &str| {
+        let [high, low] = guard.map(|byte| format!("\\x{byte:02x}"));
+        format!("(yes | head -c 512; printf '{high}{low}\\x12\\x34\\x00\\x00\\x00\\x09') >{file}")
+    };
+    let command = format!(
+        "{}; {}; sg_raw -r 520 -o /tmp/r $DISK 88 20 0 0 0 0 0 0 0 7 0 0 0 1 0 0 2>&1; echo \"PI=$(tail -c 8 /tmp/r | od -An -tx1)\"; \
+         sg_raw -s 520 -i /tmp/bad $DISK 8a 20 0 0 0 0 0 0 0 9 0 0 0 1 0 0 2>&1; echo SECOND; \
+         sg_raw -s 520 -i /tmp/good $DISK 8a 20 0 0 0 0 0 0 0 9 0 0 0 1 0 0 2>&1",
+        block([high, low], "/tmp/good"),
+        block([high ^ 1, low], "/tmp/bad"),
+    );
+    let lun = format!("0=file:{},pi=1", rig.path("disk").display());
+    let (said, _) =
+        rig::over_unix(rig.dir.path(), &["--lun", &lun, "--mac", "02:00:00:fc:00:02"], "2500", &[], &command);
+    let guard = crc16(&bytes[7 * 512..8 * 512]);
+    let [high, low] = guard.to_be_bytes();
+    assert!(said.contains(&format!("PI= {high:02x} {low:02x} 12 34 00 00 00 07")), "{said}");
+    let (bad, good) = said.split_once("SECOND").unwrap();
+    assert!(bad.to_lowercase().contains("guard check failed") && !good.to_lowercase().contains("check"), "{said}");
+
+    rig.target = Some(target(&rig.dir, 1, &rig.cable));
+    let back = rig.path("back");
+    let options = ["--pi", "ip,protect=3,app=0x1234", "--offset", "4608", "--bytes", "512", back.to_str().unwrap()];
+    let read = rig.fcoe("read", &options);
+    assert!(read.status.success() && std::fs::read(&back).unwrap() == theirs, "{read:?}");
 }
