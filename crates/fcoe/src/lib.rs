@@ -34,7 +34,7 @@ pub use node::{Node, NodeConfig, NodeDrop, NodeEvent};
 pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use scsi::{
-    DiskStatus, Disks, DisksConfig, DisksError, Keeper, Naa, NaaError, UnitCounters, UnitName, UnitOptions,
+    DiskPort, DiskStatus, Disks, DisksConfig, DisksError, Keeper, Naa, NaaError, UnitCounters, UnitName, UnitOptions,
 };
 pub use target::{Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use transmit::{Sequence, Transmit};

@@ -1,4 +1,4 @@
-//! A machine whose port's link is watched: the user is told when it changes, once a second at most.
+//! A machine whose ports' links are watched: the user is told when one changes, once a second at most.
 
 use crate::print::remark;
 use linerate_load::ports::Links;
@@ -7,23 +7,25 @@ use linerate_rt::{Machine, Progress, Sleeper};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A machine, and the link of the port that it runs on.
+/// A machine, and the links of the ports that it runs on.
 pub(super) struct Watched<'a, M> {
     machine: &'a mut M,
-    /// Reads the state of the link.
-    link: fn(&M) -> Link,
-    name: &'a str,
+    /// Reads the state of the link of a port, by its number.
+    link: fn(&M, usize) -> Link,
+    names: &'a [String],
     links: Links,
     /// Time of the next look.
     due: u64,
 }
 
 impl<'a, M: Machine> Watched<'a, M> {
-    /// `name`: the port's. Its present state is known to the user.
-    pub(super) fn new(machine: &'a mut M, name: &'a str, link: fn(&M) -> Link) -> Self {
+    /// `names`: the ports'. Their present state is known to the user.
+    pub(super) fn new(machine: &'a mut M, names: &'a [String], link: fn(&M, usize) -> Link) -> Self {
         let mut links = Links::default();
-        let _ = links.change(name, link(machine));
-        Self { machine, link, name, links, due: 0 }
+        for (number, name) in names.iter().enumerate() {
+            let _ = links.change(name, link(machine, number));
+        }
+        Self { machine, link, names, links, due: 0 }
     }
 }
 
@@ -32,8 +34,10 @@ impl<M: Machine> Machine for Watched<'_, M> {
     fn handle(&mut self, now: u64) -> Progress {
         if now >= self.due {
             self.due = now + SECOND;
-            if let Some(line) = self.links.change(self.name, (self.link)(self.machine)) {
-                remark(&format!("linerate: {line}"));
+            for (number, name) in self.names.iter().enumerate() {
+                if let Some(line) = self.links.change(name, (self.link)(self.machine, number)) {
+                    remark(&format!("linerate: {line}"));
+                }
             }
         }
         self.machine.handle(now)

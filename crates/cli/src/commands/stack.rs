@@ -248,7 +248,7 @@ fn serve(all: &mut [Shard], wait: WaitMode, stop: &Stop) -> Result<(), Trouble> 
             }
         }
         let name = first.serving.node().line().info().name.clone();
-        let mut first = Watched::new(first, &name, |shard| shard.serving.node().line().link());
+        let mut first = Watched::new(first, std::slice::from_ref(&name), |shard, _| shard.serving.node().line().link());
         run_machine(&mut first, &mut Waiter::new(wait), stop);
         stop.ask(0);
         Ok(())

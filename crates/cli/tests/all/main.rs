@@ -11,6 +11,7 @@ mod fcoe_ip;
 mod fcoe_kernel;
 mod fcoe_lun;
 mod fcoe_outages;
+mod fcoe_ports;
 mod fcoe_protection;
 mod fcoe_rig;
 mod fcoe_status;

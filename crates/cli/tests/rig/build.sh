@@ -7,7 +7,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 rig=${RIG:-$here/../../../../target/rig}
 cache=$rig/cache out=$rig/out
-HOSTPKGS="qemu-system-x86 busybox-static sg3-utils fio kmod cpio tcpdump ethtool xz-utils python3-minimal e2fsprogs"
+HOSTPKGS="qemu-system-x86 busybox-static sg3-utils fio kmod cpio tcpdump ethtool xz-utils python3-minimal e2fsprogs dmsetup"
 GUESTDEBS="fcoe-utils libpciaccess0"
 if [ "${1:-}" = --deps ]; then
   missing=; for p in $HOSTPKGS; do dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"; done
@@ -54,7 +54,7 @@ bring() { # copy a binary and its shared libraries
     esac
   done || true
 }
-for b in mke2fs e2fsck; do bring "$root" /sbin/$b; done
+for b in mke2fs e2fsck dmsetup; do bring "$root" /sbin/$b; done
 for b in sg_inq sg_luns sg_readcap sg_raw sg_turs sg_dd sg_reset sg_ses sg_vpd sg_requests sg_modes sg_logs sg_persist sg_verify sg_write_same sg_unmap sg_opcodes sg_sync; do
   [ -x /usr/bin/$b ] && bring "$root" /usr/bin/$b; done
 bring "$root" "$(command -v tcpdump)"; bring "$root" "$(command -v ethtool)"
@@ -65,7 +65,7 @@ printf 'root:x:0:\n' > "$root/etc/group"
 
 # --- kernel modules (with dependencies) ---
 mods="virtio_pci virtio_net virtio_blk virtio_console e1000e ixgbe 8021q veth tun fcoe sd_mod sg tcm_fc
- target_core_mod target_core_file target_core_iblock target_core_pscsi scsi_debug brd null_blk crc32c_generic crc32c-intel ext4"
+ target_core_mod target_core_file target_core_iblock target_core_pscsi scsi_debug brd null_blk crc32c_generic crc32c-intel ext4 dm-multipath dm-round-robin"
 for m in $mods; do
   /sbin/modprobe -d "$cache/kernel" -S "$kver" --show-depends "$m" 2>/dev/null | awk '$1=="insmod"{print $2}'
 done | sort -u | while read -r ko; do

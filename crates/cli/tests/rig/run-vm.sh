@@ -12,6 +12,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --tap IF              host TAP interface (must exist; see --netns)
   --udp LPORT:RPORT     one Ethernet frame per UDP datagram on 127.0.0.1
   --unix LOCAL:REMOTE   one Ethernet frame per AF_UNIX datagram (paths)
+  --unix2 LOCAL:REMOTE  a second NIC (eth1, MAC …:ff) the same way, which the guest's commands bring up
   --stream-listen PATH | --stream-connect PATH   AF_UNIX stream, 4-byte BE length + frame
  options:
   --netns NS            run QEMU inside this network namespace (for --tap)
@@ -39,12 +40,13 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --console FILE        also save the console there
 U
 exit 125; }
-role= net= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1 ipv6=1
+role= net= net2= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1 ipv6=1
 luntmo=60 tmo=120 fio= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf=
 while [ $# -gt 0 ]; do case $1 in
   --role) role=$2; shift 2;; --tap) net="tap,id=n0,ifname=$2,script=no,downscript=no"; shift 2;;
   --udp) net="dgram,id=n0,local.type=inet,local.host=127.0.0.1,local.port=${2%%:*},remote.type=inet,remote.host=127.0.0.1,remote.port=${2##*:}"; shift 2;;
   --unix) net="dgram,id=n0,local.type=unix,local.path=${2%%:*},remote.type=unix,remote.path=${2##*:}"; shift 2;;
+  --unix2) net2="dgram,id=n1,local.type=unix,local.path=${2%%:*},remote.type=unix,remote.path=${2##*:}"; shift 2;;
   --stream-listen) net="stream,id=n0,server=on,addr.type=unix,addr.path=$2"; shift 2;;
   --stream-connect) net="stream,id=n0,server=off,addr.type=unix,addr.path=$2"; shift 2;;
   --netns) netns=$2; shift 2;; --mac) mac=$2; shift 2;; --mtu) mtu=$2; shift 2;; --mode) mode=$2; shift 2;;
@@ -76,7 +78,8 @@ done
 cat "$rig/out/rig.cpio" ${fio:+"$rig/out/fio.cpio"} "$tmp/over.cpio" > "$tmp/initrd"
 [ -n "$fio" ] && [ "$mem" -lt 1536 ] && mem=1536
 hm=; case $nic in virtio-net-pci*) hm=",host_mtu=$mtu";; esac
-extra=(); [ -n "$pcap" ] && extra+=(-object "filter-dump,id=fd0,netdev=n0,file=$pcap,maxlen=65535")
+extra=(); [ -n "$net2" ] && extra+=(-netdev "$net2" -device "$nic,netdev=n1,mac=${mac%:*}:ff,romfile=$hm")
+[ -n "$pcap" ] && extra+=(-object "filter-dump,id=fd0,netdev=n0,file=$pcap,maxlen=65535")
 ser=(-chardev "file,id=con,path=$tmp/console" -serial chardev:con)
 [ -n "$out" ] && ser+=(-serial "file:$out")
 ex=(); [ -n "$netns" ] && ex=(ip netns exec "$netns")

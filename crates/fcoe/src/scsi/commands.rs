@@ -101,7 +101,9 @@ impl Disks {
                 u32::from(allocation)
             }
             Cdb::Inquiry { page, allocation } => {
-                inquiry::inquire(&self.units[index], &self.config, page, &mut self.scratch)?;
+                let number = self.port_of(self.tasks[tag].nexus);
+                let port = inquiry::Port { ports: &self.ports, number, node: self.config.wwnn };
+                inquiry::inquire(&self.units[index], &port, page, &mut self.scratch)?;
                 u32::from(allocation)
             }
             Cdb::ReportLuns { select, allocation } => {
@@ -142,7 +144,7 @@ impl Disks {
                 allocation
             }
             Cdb::ReportTargetPortGroups { format, allocation } => {
-                inquiry::port_groups(format, &mut self.scratch)?;
+                inquiry::port_groups(format, self.ports.len(), &mut self.scratch)?;
                 allocation
             }
             Cdb::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation } => {

@@ -19,7 +19,7 @@ use thiserror::Error;
 /// Configuration of the disks' port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisksConfig {
-    /// Name of the port through which they are accessed.
+    /// Name of the port through which they are accessed; see [`DiskPort`](super::DiskPort) for several.
     pub wwpn: Wwn,
     /// Name of the node.
     pub wwnn: Wwn,
@@ -84,6 +84,8 @@ pub struct DiskStatus<'a> {
 /// retransmission (SRR) sends the memory's content at that time.
 pub struct Disks {
     pub(super) config: DisksConfig,
+    /// Names of the ports through which they are accessed; the nexuses of port n have the indices n, n + count and so on.
+    pub(super) ports: Vec<Wwn>,
     pub(super) units: Indexed<UnitIndex, Unit>,
     /// Index in `units` of each LUN, or `NO_UNIT`.
     pub(super) luns: Vec<UnitIndex>,
@@ -114,6 +116,7 @@ impl Disks {
     pub fn new(config: &DisksConfig) -> Self {
         Self {
             config: *config,
+            ports: vec![config.wwpn],
             units: Indexed::new(),
             luns: Vec::new(),
             mask: Mask::default(),
@@ -139,6 +142,16 @@ impl Disks {
             counters: unit.counters,
             in_flight: unit.in_flight,
         })
+    }
+
+    /// Names the ports, before any nexus.
+    pub(super) fn name_ports(&mut self, names: &[Wwn]) {
+        self.ports = names.to_vec();
+    }
+
+    /// Number of the port of a nexus, from 0.
+    pub(super) fn port_of(&self, nexus: PeerId) -> usize {
+        usize::from(nexus.index) % self.ports.len().max(1)
     }
 
     /// Memory of a unit whose task has a memory step: see [`DeviceServer::with_memory`].

@@ -1,7 +1,6 @@
 //! INQUIRY (SPC-4, clause 6.6) with its vital product data.
 
 use super::Response;
-use super::disks::DisksConfig;
 use super::unit::{MAX_COMPARE, MAX_RANGES, MAX_SPAN, MAX_TRANSFER, Unit};
 use crate::ProtectionType;
 use linerate_wire::Wwn;
@@ -37,18 +36,26 @@ pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response>
     Ok(())
 }
 
+/// The port through which a unit is asked, one of a target's.
+pub(super) struct Port<'a> {
+    pub(super) ports: &'a [Wwn],
+    pub(super) number: usize,
+    pub(super) node: Wwn,
+}
+
 /// Data of a unit.
-pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
+pub(super) fn inquire(unit: &Unit, port: &Port<'_>, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let Some(page) = page else {
         let disk = standard(Qualifier::CONNECTED, DISK, unit.geometry.product);
         // One group, whose state never changes (SPC-4, clause 5.15.2).
-        to.extend(Inquiry { protect: unit.protection.is_some(), port_groups: 1, ..disk }.bytes());
+        let multi_port = port.ports.len() > 1;
+        to.extend(Inquiry { protect: unit.protection.is_some(), port_groups: 1, multi_port, ..disk }.bytes());
         return Ok(());
     };
     let body: &dyn Fn(&mut Vec<u8>) = match page {
         VpdPage::SUPPORTED => &|to| to.extend(PAGES),
         VpdPage::SERIAL => &|to| to.extend(unit.name.serial().bytes()),
-        VpdPage::DESIGNATORS => &|to| designators(unit, config, to),
+        VpdPage::DESIGNATORS => &|to| designators(unit, port, to),
         VpdPage::EXTENDED => &|to| to.extend(extended(unit).bytes()),
         VpdPage::LIMITS => &|to| to.extend(limits(unit).bytes()),
         VpdPage::CHARACTERISTICS => &|to| {
@@ -88,14 +95,15 @@ fn padded<const N: usize>(text: &str) -> [u8; N] {
 }
 
 /// Page 83h (SPC-4, clause 7.8.5): the unit by its vendor's name and by its NAA name, the port and the node by theirs.
-fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
+fn designators(unit: &Unit, port: &Port<'_>, to: &mut Vec<u8>) {
     let mut name = VENDOR.to_vec();
     name.extend(format!("{:<16}{}", unit.geometry.product, unit.name.serial()).bytes());
     Designator { code_set: 2, kind: 1, association: 0, protocol: None, identifier: &name }.put(to);
     Designator::naa(0, unit.name.naa().bytes()).put(to);
-    let (port, node) = (allowed(config.wwpn), allowed(config.wwnn));
-    Designator { protocol: Some(0), ..Designator::naa(1, &port) }.put(to);
-    let relative = Designator { code_set: 1, kind: 4, association: 1, protocol: Some(0), identifier: &[0, 0, 0, 1] };
+    let name = port.ports.get(port.number).copied().unwrap_or(port.node);
+    let (name, node, number) = (allowed(name), allowed(port.node), relative(port.number));
+    Designator { protocol: Some(0), ..Designator::naa(1, &name) }.put(to);
+    let relative = Designator { code_set: 1, kind: 4, association: 1, protocol: Some(0), identifier: &number };
     relative.put(to);
     Designator { kind: 5, identifier: &[0, 0, 0, GROUP], ..relative }.put(to);
     Designator { protocol: Some(0), ..Designator::naa(2, &node) }.put(to);
@@ -104,8 +112,13 @@ fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
 /// Identifier of the one target port group.
 const GROUP: u8 = 1;
 
-/// Data of REPORT TARGET PORT GROUPS (SPC-4, clause 6.37): one group of one port, active and optimized.
-pub(super) fn port_groups(format: u8, to: &mut Vec<u8>) -> Result<(), Response> {
+/// Relative target port identifier of a port, after two reserved bytes; they count from 1 (SPC-4, clause 7.8.5.7).
+fn relative(number: usize) -> [u8; 4] {
+    u32::try_from(number).map_or([0; 4], |number| (number + 1).to_be_bytes())
+}
+
+/// Data of REPORT TARGET PORT GROUPS (SPC-4, clause 6.37): one group of all ports, active and optimized.
+pub(super) fn port_groups(format: u8, ports: usize, to: &mut Vec<u8>) -> Result<(), Response> {
     let at = to.len();
     to.extend([0; 4]);
     match format {
@@ -114,9 +127,9 @@ pub(super) fn port_groups(format: u8, to: &mut Vec<u8>) -> Result<(), Response> 
         1 => to.extend([1 << 4, 0, 0, 0]),
         _ => return Err(Response::invalid_field(1, Some(7))),
     }
-    // State 0; T_SUP and the rest of the states are not supported but AO_SUP; changed by no command; one port, the first.
-    to.extend([0, 1, 0, GROUP, 0, 0, 0, 1]);
-    to.extend([0, 0, 0, 1]);
+    // State 0; T_SUP and the rest of the states are not supported but AO_SUP; changed by no command.
+    to.extend([0, 1, 0, GROUP, 0, 0, 0, u8::try_from(ports).unwrap_or(u8::MAX)]);
+    (0..ports.min(255)).for_each(|number| to.extend(relative(number)));
     put_list_len(to, at, at + 4);
     Ok(())
 }

@@ -21,6 +21,7 @@ mod name;
 mod nexus;
 mod opcodes;
 mod order;
+mod ports;
 mod reserve;
 mod response;
 mod run;
@@ -36,6 +37,7 @@ mod work;
 pub use disks::{DiskStatus, Disks, DisksConfig, DisksError, UnitOptions};
 pub use kept::Keeper;
 pub use name::{Naa, NaaError, UnitName};
+pub use ports::DiskPort;
 pub use server::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use unit::UnitCounters;
 

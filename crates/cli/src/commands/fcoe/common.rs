@@ -15,15 +15,16 @@ use linerate_wire::{MacAddr, VlanTag, Wwn};
 /// Arguments of the node.
 #[derive(Args)]
 pub(super) struct NodeArguments {
-    /// The port (KIND:NAME; a bare name is xdp:NAME).
-    #[arg(short, value_name = "PORT", default_value = "", hide_default_value = true)]
-    pub(super) i: String,
+    /// The port (KIND:NAME; a bare name is xdp:NAME). A target can have several: then this, --mac and --wwpn may be given
+    /// more than once.
+    #[arg(short, value_name = "PORT")]
+    pub(super) i: Vec<String>,
     /// The ENode's MAC address; otherwise the port's own, or one that goes with the port's name on this host.
     #[arg(long, value_name = "MAC")]
-    mac: Option<MacAddr>,
+    mac: Vec<MacAddr>,
     /// The port's name; otherwise 20:00: and the MAC address.
     #[arg(long, value_name = "WWN")]
-    wwpn: Option<Wwn>,
+    wwpn: Vec<Wwn>,
     /// The node's name; otherwise 10:00: and the MAC address.
     #[arg(long, value_name = "WWN")]
     wwnn: Option<Wwn>,
@@ -65,19 +66,39 @@ impl From<FcError> for Trouble {
 impl NodeArguments {
     /// Opens the port.
     pub(super) fn port(&self, example: &str) -> Result<FcPort, Trouble> {
+        let mut ports = self.ports(example)?;
+        match (ports.pop(), ports.len()) {
+            (Some(port), 0) => Ok(port),
+            _ => Err(Trouble::usage("-i stands twice: only a target has several ports")),
+        }
+    }
+
+    /// Opens all ports, at least one. They are of one node, whose name is made from the first port's address.
+    pub(super) fn ports(&self, example: &str) -> Result<Vec<FcPort>, Trouble> {
         if self.i.is_empty() {
             return Err(Trouble::usage(format!("-i is missing: a node needs a port; give one, as {example}")));
         }
-        let (name, _) = resolve(&self.i);
-        let options = FcOptions {
-            mac: self.mac,
-            wwpn: self.wwpn,
-            wwnn: self.wwnn,
-            vlan: self.vlan,
-            mtu: self.mtu,
-            point_to_point: self.point_to_point,
-        };
-        Ok(FcPort::open(&name, &options)?)
+        for (name, given) in [("--mac", self.mac.len()), ("--wwpn", self.wwpn.len())] {
+            if given > self.i.len() {
+                return Err(Trouble::usage(format!("{name} stands {given} times: give it once for each -i")));
+            }
+        }
+        let (mut ports, mut wwnn) = (Vec::new(), self.wwnn);
+        for (number, typed) in self.i.iter().enumerate() {
+            let (name, _) = resolve(typed);
+            let options = FcOptions {
+                mac: self.mac.get(number).copied(),
+                wwpn: self.wwpn.get(number).copied(),
+                wwnn,
+                vlan: self.vlan,
+                mtu: self.mtu,
+                point_to_point: self.point_to_point,
+            };
+            let port = FcPort::open(&name, &options)?;
+            wwnn = wwnn.or(Some(port.config().wwnn));
+            ports.push(port);
+        }
+        Ok(ports)
     }
 }
 

@@ -203,7 +203,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     print(&serves);
     stop_after(&stop, arguments.seconds);
     let name = node.line().info().name.clone();
-    let mut watched = Watched::new(&mut node, &name, |node| node.line().link());
+    let mut watched = Watched::new(&mut node, std::slice::from_ref(&name), |node, _| node.line().link());
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
     let (serving, _) = node.watcher();
     serving.server.stop();

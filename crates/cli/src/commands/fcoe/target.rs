@@ -18,7 +18,7 @@ use clap::Args;
 use config::{Allow, LunSpec};
 
 use events::Events;
-use linerate_fcoe::{Disks, NodeConfig, TargetConfig};
+use linerate_fcoe::{DiskPort, NodeConfig, TargetConfig};
 use linerate_rt::control::callee;
 use linerate_rt::{Capability, Waiter, at_hangup, run as run_machine};
 use luns::{Begun, Running};
@@ -82,7 +82,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     if let Some(path) = arguments.config.take() {
         let file = config::read(&path)?;
         if arguments.node.i.is_empty() {
-            arguments.node.i = file.port.unwrap_or_default();
+            arguments.node.i = file.ports;
         }
         arguments.hold = arguments.hold.or(file.hold);
         if arguments.lun.is_empty() {
@@ -96,12 +96,15 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     if arguments.lun.is_empty() {
         return Err(Trouble::usage(format!("--lun is missing: a target needs a LUN; give one, as {EXAMPLE}")));
     }
-    let port = arguments.node.port(EXAMPLE)?;
-    let config = port.config();
+    if arguments.node.i.len() > 1 && !arguments.ip.addr.is_empty() {
+        return Err(Trouble::usage("--addr: a target with several ports carries no IP: leave it out, or give one -i"));
+    }
+    let ports = arguments.node.ports(EXAMPLE)?;
+    let wwpns: Vec<_> = ports.iter().map(|port| port.config().wwpn).collect();
     let hold = Duration::from_secs(arguments.hold.unwrap_or(HOLD));
     // A lost NBD server is connected to again, and its socket may be another user's.
     let kept: &[_] = if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] };
-    let names = (config.wwpn, config.wwnn);
+    let names = (wwpns[0], ports[0].config().wwnn);
     let Begun { luns, disks, waits } = luns::open(arguments.lun, arguments.allow, names, (hold, arguments.check))?;
     let devices: String = luns.lines().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
@@ -109,10 +112,15 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         return Ok(ExitCode::SUCCESS);
     }
     let stop = stopper(arguments.seconds)?;
-    let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
-    let events = Events::new(arguments.json, waits);
-    let mut node = with_ip(port, &arguments.ip).node(&config, disks, events)?;
-    route(&mut node, &arguments.ip)?;
+    let mut nodes = Nodes::new();
+    let mut waits = Some(waits);
+    for (port, device) in ports.into_iter().zip(DiskPort::over(disks, &wwpns)) {
+        let config = NodeConfig { target: Some(TargetConfig::default()), ..port.config() };
+        let events = Events::new(arguments.json, waits.take().unwrap_or_default());
+        let mut node = with_ip(port, &arguments.ip).node(&config, device, events)?;
+        route(&mut node, &arguments.ip)?;
+        nodes.push(node);
+    }
     let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
     let hides = luns.hides();
     let running = Running::new(luns, calls.caller(), arguments.config, fixed);
@@ -120,9 +128,9 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let (mut caller, shown, changed) = (calls.caller(), running.clone(), running.clone());
     let control = control::serve_more(
         &asked::KIND,
-        &port_name(&arguments.node.i),
+        &port_name(&arguments.node.i[0]),
         move || {
-            let mut document = caller.call(|node: &mut Node| document::known(node))?;
+            let mut document = caller.call(|nodes: &mut Nodes| document::known(nodes))?;
             document["luns"] = document::luns(&lock(&shown).luns);
             Ok(document)
         },
@@ -138,7 +146,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     }
     confine(kept);
     if !arguments.json {
-        introduce(&node);
+        nodes.iter().for_each(introduce);
         print(&devices);
         if hides {
             print(
@@ -146,19 +154,24 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
             );
         }
     }
-    let mut shown = Shown::new(node, calls, arguments.status, arguments.json);
-    let name = shown.node().line().info().name.clone();
-    let mut watched = Watched::new(&mut shown, &name, |shown| shown.node().line().link());
+    let mut shown = Shown::new(nodes, calls, arguments.status, arguments.json);
+    let names: Vec<_> = (0..wwpns.len()).map(|number| shown.node(number).line().info().name.clone()).collect();
+    let mut watched = Watched::new(&mut shown, &names, |shown, number| shown.node(number).line().link());
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
-    let node = shown.end();
+    let nodes = shown.end();
     // Nobody is answered any more: what follows is the end.
     drop(control);
     if arguments.json {
-        let mut document = document::document(&node);
+        let mut document = document::document(&nodes);
         document["luns"] = document::luns(&lock(&running).luns);
         print(&format!("{document}\n"));
     } else {
-        print(&document::figures(&node).iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
+        for node in &nodes {
+            if nodes.len() > 1 {
+                print(&format!("{}:\n", node.line().info().name));
+            }
+            print(&document::of_port(node).iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
+        }
     }
     Ok(ended(&stop))
 }
@@ -168,4 +181,7 @@ fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Node = linerate_rt::fc::FcNode<Disks, Events>;
+/// The target at a port.
+type Node = linerate_rt::fc::FcNode<DiskPort, Events>;
+/// The target at each of its ports.
+type Nodes = Vec<Node>;

@@ -90,7 +90,7 @@ impl FromStr for Allow {
 /// Configuration from a file, parsed.
 #[derive(Debug, Default)]
 pub(super) struct File {
-    pub(super) port: Option<String>,
+    pub(super) ports: Vec<String>,
     pub(super) hold: Option<u64>,
     pub(super) luns: Vec<LunSpec>,
     pub(super) allow: Vec<Allow>,
@@ -100,12 +100,27 @@ pub(super) struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    port: Option<String>,
+    #[serde(default)]
+    port: Ports,
     hold: Option<u64>,
     #[serde(default)]
     lun: Vec<WrittenLun>,
     #[serde(default)]
     allow: Vec<WrittenAllow>,
+}
+
+/// One port, or several in a list.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "give a port, or a list of ports")]
+enum Ports {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Ports {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
 }
 
 #[derive(Deserialize)]
@@ -154,7 +169,10 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
         return Err(wrong(format!("lun {}: it stands twice: give each a number of its own", written.lun[at].lun)));
     }
     Ok(File {
-        port: written.port,
+        ports: match written.port {
+            Ports::One(port) => vec![port],
+            Ports::Several(ports) => ports,
+        },
         hold: written.hold,
         luns: written.lun.into_iter().map(lun).collect::<Result<_, _>>()?,
         allow: written.allow.into_iter().map(allow).collect::<Result<_, _>>()?,

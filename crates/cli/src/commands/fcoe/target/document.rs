@@ -1,7 +1,7 @@
 //! A target's counters, and what it does, as a document.
 
-use super::Node;
 use super::luns::Luns;
+use super::{Node, Nodes};
 use crate::commands::fcoe::common::counters;
 use crate::commands::ip;
 use linerate_fcoe::{TargetDrop, TargetPeer};
@@ -14,40 +14,55 @@ pub(super) fn luns(luns: &Luns) -> Value {
 }
 
 /// Names and counters; LUNs are added by who has them.
-pub(super) fn document(node: &Node) -> Value {
-    // IPv4 and IPv6 counters of a service are added up.
+pub(super) fn document(nodes: &Nodes) -> Value {
+    // Counters of all ports are added up, and IPv4 and IPv6 counters of a service.
     let mut counters = Map::new();
-    for (name, n) in figures(node) {
+    for (name, n) in figures(nodes) {
         let before = counters.get(&name).and_then(Value::as_u64).unwrap_or(0);
         counters.insert(name, json!(before + n));
     }
+    // The first port in front, and all of them in a list.
+    let mut document = port(&nodes[0]);
+    document["schema"] = "linerate.fcoe.target".into();
+    document["version"] = 1.into();
+    document["ports"] = nodes.iter().map(port).collect();
+    document["counters"] = counters.into();
+    document
+}
+
+fn port(node: &Node) -> Value {
     let (config, info) = (node.config(), node.line().info());
     json!({
-        "schema": "linerate.fcoe.target", "version": 1, "port": info.name, "path": info.path,
-        "wwpn": config.wwpn.to_string(), "wwnn": config.wwnn.to_string(), "mac": config.mac.to_string(),
-        "counters": counters,
+        "port": info.name, "path": info.path, "wwpn": config.wwpn.to_string(), "wwnn": config.wwnn.to_string(),
+        "mac": config.mac.to_string(), "link": if node.line().link() == Link::Up { "up" } else { "down" },
+        "fc_id": node.node().own().map(|(id, _)| id.to_string()),
     })
 }
 
 /// The same, and who is logged in and what they do.
-pub(super) fn known(node: &Node) -> Value {
-    let mut document = document(node);
-    document["link"] = if node.line().link() == Link::Up { "up" } else { "down" }.into();
-    document["fc_id"] = node.node().own().map(|(id, _)| id.to_string()).into();
-    let target = node.node().target();
-    let initiator = |known: &TargetPeer| {
+pub(super) fn known(nodes: &Nodes) -> Value {
+    let mut document = document(nodes);
+    let targets = || nodes.iter().filter_map(|node| Some((node, node.node().target()?)));
+    let initiator = |node: &Node, known: &TargetPeer| {
         json!({
             "wwpn": known.peer.wwpn.to_string(), "fc_id": known.peer.fc_id.to_string(), "queue_depth": known.queue_depth,
             "commands": known.commands, "bytes_sent": known.bytes_sent, "bytes_received": known.bytes_received,
+            "port": node.line().info().name,
         })
     };
-    document["initiators"] = target.iter().flat_map(|target| target.peers()).map(initiator).collect();
-    document["exchanges"] = target.map_or(0, |target| target.exchanges()).into();
+    let initiators = targets().flat_map(|(node, target)| target.peers().map(move |known| initiator(node, known)));
+    document["initiators"] = initiators.collect();
+    document["exchanges"] = targets().map(|(_, target)| target.exchanges()).sum::<usize>().into();
     document
 }
 
-/// All counters, by name.
-pub(super) fn figures(node: &Node) -> Vec<(String, u64)> {
+/// All counters, by name; of several ports one list after the other.
+pub(super) fn figures(nodes: &Nodes) -> Vec<(String, u64)> {
+    nodes.iter().flat_map(of_port).collect()
+}
+
+/// All counters of a port, by name.
+pub(super) fn of_port(node: &Node) -> Vec<(String, u64)> {
     let (tx, rx) = node.lines();
     let (sent, received) = (tx.counters(), rx.counters());
     let mut all: Vec<(String, u64)> = [

@@ -2,7 +2,7 @@
 
 use crate::commands::fcoe::common::{NO_ADDRESS, over, role};
 use crate::trouble::print;
-use linerate_fcoe::{Disks, Node, NodeEvent};
+use linerate_fcoe::{DiskPort, Node, NodeEvent};
 use linerate_rt::Sleeper;
 use linerate_rt::block::Waits;
 use linerate_rt::fc::Watcher;
@@ -24,8 +24,8 @@ impl Events {
     }
 }
 
-impl Watcher<Disks> for Events {
-    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+impl Watcher<DiskPort> for Events {
+    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<DiskPort>) {
         if self.silent {
             return;
         }
@@ -40,7 +40,7 @@ impl Watcher<Disks> for Events {
         }
     }
 
-    fn turn(&mut self, now: u64, _: &mut Node<Disks>) -> bool {
+    fn turn(&mut self, now: u64, _: &mut Node<DiskPort>) -> bool {
         if now >= self.due {
             self.due = now + SECOND;
             for (lun, waits) in &self.waits {

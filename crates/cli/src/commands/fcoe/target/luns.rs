@@ -2,7 +2,7 @@
 //!
 //! Devices are opened here, in the thread of whoever asks: the thread that moves frames only takes them over.
 
-use super::Node;
+use super::Nodes;
 use super::config::{self, Allow, File, LunSpec, number};
 use super::kept::Kept;
 use crate::trouble::{Trouble, print};
@@ -109,7 +109,7 @@ impl Luns {
 /// The LUNs of a target that runs, and the way to its thread.
 pub(super) struct Running {
     pub(super) luns: Luns,
-    caller: Caller<Node>,
+    caller: Caller<Nodes>,
     /// File that is read again at SIGHUP, and what the command line had in its place.
     file: Option<PathBuf>,
     fixed: (bool, bool),
@@ -117,7 +117,7 @@ pub(super) struct Running {
 
 impl Running {
     /// LUNs that are changed by calls. `fixed`: LUNs and permissions are the command line's, not the file's.
-    pub(super) fn new(luns: Luns, caller: Caller<Node>, file: Option<PathBuf>, fixed: (bool, bool)) -> Self {
+    pub(super) fn new(luns: Luns, caller: Caller<Nodes>, file: Option<PathBuf>, fixed: (bool, bool)) -> Self {
         Self { luns, caller, file, fixed }
     }
 
@@ -131,9 +131,10 @@ impl Running {
         &mut self,
         change: impl FnOnce(&mut Disks, &mut Vec<(u16, Waits)>) -> T + Send + 'static,
     ) -> Result<T, String> {
-        let called = self.caller.call(|node| {
-            let (events, node) = node.watcher();
-            node.target_mut().map(|target| change(target.device_mut(), &mut events.waits))
+        let called = self.caller.call(|nodes: &mut Nodes| {
+            // The first port's events have what all sleep on.
+            let (events, node) = nodes.first_mut()?.watcher();
+            node.target().map(|target| change(&mut target.device().disks(), &mut events.waits))
         });
         called.map_err(|e| e.to_string())?.ok_or_else(|| "it is no target any more".to_owned())
     }

@@ -1,6 +1,6 @@
 //! Activity of a target's initiators at intervals: a table, or one JSON document per line.
 
-use super::Node;
+use super::{Node, Nodes};
 use crate::trouble::print;
 use linerate_fcoe::PeerId;
 use linerate_rt::control::Callee;
@@ -12,14 +12,15 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A target that prints its status, and is looked at by calls.
 pub(super) struct Shown {
-    node: Node,
-    calls: Callee<Node>,
+    /// The target at each of its ports.
+    nodes: Nodes,
+    calls: Callee<Nodes>,
     /// Time between two views, nanoseconds.
     every: Option<u64>,
     json: bool,
     last: Option<u64>,
     /// Counters of each peer at the last view: commands, bytes sent, bytes received.
-    before: HashMap<PeerId, [u64; 3]>,
+    before: HashMap<(usize, PeerId), [u64; 3]>,
 }
 
 /// An initiator that is logged in.
@@ -44,43 +45,50 @@ struct View {
 
 impl Shown {
     /// Makes a target that prints a view every so many seconds.
-    pub(super) fn new(node: Node, calls: Callee<Node>, seconds: Option<u64>, json: bool) -> Self {
+    pub(super) fn new(nodes: Nodes, calls: Callee<Nodes>, seconds: Option<u64>, json: bool) -> Self {
         let every = seconds.map(|s| s.saturating_mul(SECOND));
-        Self { node, calls, every, json, last: None, before: HashMap::new() }
+        Self { nodes, calls, every, json, last: None, before: HashMap::new() }
     }
 
-    /// The target.
-    pub(super) fn node(&self) -> &Node {
-        &self.node
+    /// The target at a port.
+    pub(super) fn node(&self, number: usize) -> &Node {
+        &self.nodes[number]
     }
 
     /// The target, which is called no more.
-    pub(super) fn end(self) -> Node {
-        self.node
+    pub(super) fn end(self) -> Nodes {
+        self.nodes
     }
 
     /// View of the activity in the last `ns` nanoseconds.
-    fn view(&mut self, ns: u64) -> Option<View> {
-        let target = self.node.node().target()?;
+    fn view(&mut self, ns: u64) -> View {
         let rate = |now: u64, before: u64| (now - before) as f64 * SECOND as f64 / ns.max(1) as f64;
-        let (mut initiators, mut after) = (Vec::new(), HashMap::new());
-        for known in target.peers() {
-            let now = [known.commands, known.bytes_sent, known.bytes_received];
-            let before = self.before.get(&known.peer.id).copied().unwrap_or_default();
-            let [iops, read_bytes, write_bytes] = [0, 1, 2].map(|i| rate(now[i], before[i]));
-            let (wwpn, fc_id) = (known.peer.wwpn.to_string(), known.peer.fc_id.to_string());
-            initiators.push(Initiator { wwpn, fc_id, queue_depth: known.queue_depth, iops, read_bytes, write_bytes });
-            after.insert(known.peer.id, now);
+        let (mut initiators, mut after, mut exchanges) = (Vec::new(), HashMap::new(), 0);
+        let mut errors = [
+            ("bad_crc", "frames with a wrong CRC", 0),
+            ("dropped", "dropped", 0),
+            ("aborted", "exchanges aborted", 0),
+            ("expired", "given up", 0),
+        ];
+        for (number, node) in self.nodes.iter().enumerate() {
+            let Some(target) = node.node().target() else { continue };
+            for known in target.peers() {
+                let now = [known.commands, known.bytes_sent, known.bytes_received];
+                let key = (number, known.peer.id);
+                let before = self.before.get(&key).copied().unwrap_or_default();
+                let [iops, read_bytes, write_bytes] = [0, 1, 2].map(|i| rate(now[i], before[i]));
+                let (wwpn, fc_id) = (known.peer.wwpn.to_string(), known.peer.fc_id.to_string());
+                let queue_depth = known.queue_depth;
+                initiators.push(Initiator { wwpn, fc_id, queue_depth, iops, read_bytes, write_bytes });
+                after.insert(key, now);
+            }
+            exchanges += target.exchanges();
+            let counters = target.counters();
+            let found = [node.lines().1.counters().bad_crc, counters.drops(), counters.aborted, counters.expired];
+            errors.iter_mut().zip(found).for_each(|((_, _, n), found)| *n += found);
         }
         self.before = after;
-        let counters = target.counters();
-        let errors = [
-            ("bad_crc", "frames with a wrong CRC", self.node.lines().1.counters().bad_crc),
-            ("dropped", "dropped", counters.drops()),
-            ("aborted", "exchanges aborted", counters.aborted),
-            ("expired", "given up", counters.expired),
-        ];
-        Some(View { initiators, exchanges: target.exchanges(), errors })
+        View { initiators, exchanges, errors }
     }
 }
 
@@ -118,31 +126,42 @@ impl View {
 
 impl Machine for Shown {
     fn handle(&mut self, now: u64) -> Progress {
-        let progress = self.node.handle(now);
+        let (mut worked, mut ended) = (false, 0);
+        for node in &mut self.nodes {
+            match node.handle(now) {
+                Progress::Done => ended += 1,
+                Progress::Worked => worked = true,
+                Progress::Idle => {}
+            }
+        }
+        if ended == self.nodes.len() {
+            return Progress::Done;
+        }
         if let Some(every) = self.every {
             let last = *self.last.get_or_insert(now);
             if now.saturating_sub(last) >= every {
                 self.last = Some(now);
-                if let Some(view) = self.view(now - last) {
-                    print(&if self.json { format!("{}\n", view.document()) } else { view.text() });
-                }
+                let view = self.view(now - last);
+                print(&if self.json { format!("{}\n", view.document()) } else { view.text() });
             }
         }
-        let called = self.calls.serve(&mut self.node);
-        if called && progress == Progress::Idle { Progress::Worked } else { progress }
+        worked |= self.calls.serve(&mut self.nodes);
+        // A port may have made progress for one that had its turn before.
+        let waits = |node: &Node| node.node().target().is_some_and(|target| target.device().has_steps());
+        if worked || self.nodes.iter().any(waits) { Progress::Worked } else { Progress::Idle }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
         let due = self.last.zip(self.every).map(|(last, every)| last.saturating_add(every));
-        [self.node.poll_timeout(), due].into_iter().flatten().min()
+        self.nodes.iter().filter_map(Machine::poll_timeout).chain(due).min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.node.waits_for(visit);
+        self.nodes.iter_mut().for_each(|node| node.waits_for(visit));
         visit(&mut self.calls.sleep());
     }
 
     fn stop(&mut self, now: u64) {
-        self.node.stop(now);
+        self.nodes.iter_mut().for_each(|node| node.stop(now));
     }
 }
