@@ -9,6 +9,7 @@ mod fcoe_copy;
 mod fcoe_flushed;
 mod fcoe_ip;
 mod fcoe_kernel;
+mod fcoe_lasting;
 mod fcoe_lun;
 mod fcoe_outages;
 mod fcoe_ports;

@@ -181,6 +181,11 @@ impl Disks {
                 allocation
             }
             Cdb::SetIdentifyingInformation { .. } => return self.set_identifying(tag, cdb),
+            Cdb::ExtendedCopy { len } => return self.extended_copy(tag, cdb, len),
+            Cdb::CopyParameters { allocation } => {
+                self.copy_parameters();
+                allocation
+            }
             Cdb::FormatUnit { .. } => return self.format_unit(tag, cdb),
             Cdb::Sanitize { .. } => return self.sanitize(tag, cdb),
             Cdb::OrWrite(transfer) => return self.or_write(tag, &transfer),

@@ -1,6 +1,7 @@
 //! Disks: logical units on back ends, and the tasks of their initiators.
 
 use super::attention::Attentions;
+use super::copy::Copy;
 use super::kept::Keeper;
 use super::nexus::{Mask, Nexus, Nexuses};
 use super::task::{Operations, Stage, Tasks};
@@ -101,8 +102,10 @@ pub struct Disks {
     pub(super) busy: Vec<UnitIndex>,
     /// Units that were removed and still have work under way.
     pub(super) leaving: Vec<UnitIndex>,
+    /// Copies under way.
+    pub(super) copies: VecDeque<Copy>,
     /// Units with an upkeep under way.
-    pub(super) tended: Vec<UnitIndex>,
+    pub(super) tended: VecDeque<UnitIndex>,
     /// Storage for what units are to know after a restart.
     pub(super) keeper: Option<Box<dyn Keeper>>,
     pub(super) pool: Pool,
@@ -127,7 +130,8 @@ impl Disks {
             ready: VecDeque::new(),
             busy: Vec::new(),
             leaving: Vec::new(),
-            tended: Vec::new(),
+            copies: VecDeque::new(),
+            tended: VecDeque::new(),
             keeper: None,
             pool: Pool::new(config.buffers),
             scratch: Vec::new(),
@@ -316,6 +320,7 @@ impl DeviceServer for Disks {
     fn poll(&mut self, _now: u64) -> Option<(Tag, Step)> {
         self.tend();
         self.bury();
+        self.tend_copies();
         loop {
             if let Some((tag, step)) = self.ready.pop_front() {
                 if let Some(slot) = self.tasks.get_mut(tag)
@@ -342,7 +347,7 @@ impl DeviceServer for Disks {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        self.is_tending().then_some(0)
+        (self.is_tending() || self.is_copying()).then_some(0)
     }
 
     #[inline]

@@ -122,6 +122,11 @@ impl Holds {
         })
     }
 
+    /// Gives a shared hold at once, or not at all; nobody who waits is overtaken.
+    pub(super) fn share(&mut self, span: Span) -> bool {
+        self.waiting.is_empty() && !self.orphans.iter().any(|orphan| orphan.meets(&span)) && self.give(Hold::Shared)
+    }
+
     /// True if nobody changes anything.
     pub(super) fn is_free(&self) -> bool {
         self.shared == 0 && !self.exclusive && self.orphans.is_empty()

@@ -49,7 +49,8 @@ pub(super) fn inquire(unit: &Unit, port: &Port<'_>, page: Option<u8>, to: &mut V
         let disk = standard(Qualifier::CONNECTED, DISK, unit.geometry.product);
         // One group, whose state never changes (SPC-4, clause 5.15.2).
         let multi_port = port.ports.len() > 1;
-        to.extend(Inquiry { protect: unit.protection.is_some(), port_groups: 1, multi_port, ..disk }.bytes());
+        let protect = unit.protection.is_some();
+        to.extend(Inquiry { protect, copies: true, port_groups: 1, multi_port, ..disk }.bytes());
         return Ok(());
     };
     let body: &dyn Fn(&mut Vec<u8>) = match page {
@@ -77,6 +78,7 @@ fn standard(qualifier: Qualifier, device_type: u8, product: &str) -> Inquiry {
         hierarchical: true,
         protect: false,
         port_groups: 0,
+        copies: false,
         multi_port: false,
         queues: true,
         vendor: *VENDOR,

@@ -26,6 +26,7 @@ impl Disks {
             Cdb::ModeSelect { ten, .. } => self.select_mode(tag, ten, list.bytes()),
             Cdb::WriteBuffer { mode, offset, .. } => self.fill_buffer(tag, mode, offset, list.bytes()),
             Cdb::SetIdentifyingInformation { kind, .. } => self.identify(tag, kind, list.bytes()),
+            Cdb::ExtendedCopy { .. } => self.copy(tag, list.bytes()),
             Cdb::FormatUnit { long, .. } => self.format_with(tag, long, list.bytes()),
             Cdb::Sanitize { immediate, unrestricted, .. } => self.overwrite(tag, immediate, unrestricted, list.bytes()),
             _ => Err(Response::illegal(asc::OPCODE)),

@@ -87,12 +87,13 @@ fn sense(unit: &Unit, page: u8, subpage: u8, pointer: u16, to: &mut Vec<u8>) -> 
             let results = (1..).zip(log.tests.iter().map(Some).chain(std::iter::repeat(None))).take(RESULTS);
             results.map(|(code, test)| (code, LIST, result(test))).collect()
         }
-        // Commands and blocks; times are not measured (SPC-4, clause 7.3.10).
+        // Commands and blocks; times are not measured, so their unit is 0 seconds (SPC-4, clause 7.3.10).
         (page::STATISTICS, 0) => {
             let commands = [since(|counters| counters.reads), since(|counters| counters.writes)];
             let moved = [blocks(|counters| counters.bytes_written), blocks(|counters| counters.bytes_read)];
             let all = commands.into_iter().chain(moved).chain([0; 4]);
-            vec![(1, LIST, all.flat_map(u64::to_be_bytes).collect())]
+            let unmeasured = |code| (code, LIST, vec![0; 8]);
+            vec![(1, LIST, all.flat_map(u64::to_be_bytes).collect()), unmeasured(2), unmeasured(3)]
         }
         // There is none, and the temperature is not known (SPC-4, clause 7.3.11).
         (page::EXCEPTIONS, 0) => vec![(0, LIST, vec![0, 0, u8::MAX, 0])],

@@ -5,6 +5,7 @@ mod blocks;
 mod buffers;
 mod change;
 mod commands;
+mod copy;
 mod defects;
 mod diagnostic;
 mod disks;

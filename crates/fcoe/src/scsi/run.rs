@@ -145,6 +145,7 @@ impl Disks {
         let outcome = Outcome { result: ended.result, buffer: ended.buffer };
         let task = match running.owner {
             Owner::Task(task) => task,
+            Owner::Copy(task) => return self.copied(task, outcome),
             Owner::Upkeep => return self.tended(index, outcome),
             Owner::Nobody => {
                 outcome.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
@@ -200,7 +201,7 @@ impl Disks {
     }
 
     /// Gives a hold back; tasks that waited for it continue.
-    fn let_go(&mut self, unit: UnitIndex, hold: Hold) {
+    pub(super) fn let_go(&mut self, unit: UnitIndex, hold: Hold) {
         let holds = &mut self.units[unit].holds;
         holds.end(hold);
         while let Some(next) = holds.next() {
@@ -238,6 +239,7 @@ impl Disks {
                 holds.orphan(self.operations.orphan(id));
                 holds.end(hold);
             }
+            Stage::Copying => self.drop_copy(tag),
             Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory | Stage::Sending => {}
         }
         // Other tasks may have waited for this one to begin.

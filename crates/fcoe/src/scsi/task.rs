@@ -31,6 +31,8 @@ pub(super) enum Stage {
     Ready,
     /// Waits for the end of its unit's upkeep; no other task waits for it.
     Maintaining,
+    /// Its blocks are being copied.
+    Copying,
     /// Another initiator has ended it while its data arrives.
     Doomed,
 }
@@ -122,6 +124,8 @@ pub(super) struct OperationId(pub(super) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Task(Tag),
+    /// The copy of that task.
+    Copy(Tag),
     /// The unit's upkeep.
     Upkeep,
     /// Nobody: the task is gone.

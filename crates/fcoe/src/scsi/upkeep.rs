@@ -1,8 +1,8 @@
 //! FORMAT UNIT and SANITIZE under way: a unit fills its whole medium, and does little else meanwhile (SBC-4, clauses 4.8 and
 //! 4.11).
 //!
-//! A job is a series of pieces, each of a few operations, and goes on by one operation a [`poll`](super::DeviceServer::poll):
-//! it never keeps the server from its other units. Once begun it comes to its end, whoever has asked for it and whatever is
+//! A job is a series of pieces, each of a few operations. One job goes on by one operation a
+//! [`poll`](super::DeviceServer::poll): it never keeps the server from its other units. Once begun it comes to its end, whoever has asked for it and whatever is
 //! reset; it is not known any more after a restart of the program.
 
 use super::disks::Disks;
@@ -199,7 +199,7 @@ impl Disks {
             (job.waiter, job.wanted) = (Some(tag), wanted);
         }
         self.units[index].upkeep = Upkeep::Busy(Box::new(job));
-        self.tended.push(index);
+        self.tended.push_back(index);
         if immediate { Step::End(Response::good(wanted)) } else { Step::Pending }
     }
 
@@ -220,13 +220,19 @@ impl Disks {
         self.tended.retain(|tended| *tended != index);
     }
 
-    /// Lets each job go on by one operation.
+    /// Lets the next job that can go on do so by one operation.
     #[inline]
     pub(super) fn tend(&mut self) {
-        for at in (0..self.tended.len()).rev() {
-            let index = self.tended[at];
-            if self.tend_unit(index) {
-                self.tended.swap_remove(at);
+        for _ in 0..self.tended.len() {
+            let Some(index) = self.tended.pop_front() else { return };
+            let waits = matches!(&self.units[index].upkeep, Upkeep::Busy(job) if job.outcome.is_none());
+            let ended = self.tend_unit(index);
+            if !ended {
+                self.tended.push_back(index);
+            }
+            let blocked = matches!(&self.units[index].upkeep, Upkeep::Busy(job) if job.blocked);
+            if !waits && !blocked {
+                return;
             }
         }
     }

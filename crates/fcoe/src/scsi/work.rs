@@ -82,7 +82,7 @@ impl Tools<'_> {
 
     /// Verifies blocks read by the back end against their protection information, and removes that; for commands that
     /// give no tags.
-    fn verify_and_strip(&self, lba: u64, buffer: &mut Buffer) -> Result<(), Response> {
+    pub(super) fn verify_and_strip(&self, lba: u64, buffer: &mut Buffer) -> Result<(), Response> {
         if let Some(protection) = self.protection {
             // The reference tag is only known from the address: no command gives one here.
             let reference = protection.kind == ProtectionType::Type1;
@@ -103,7 +103,7 @@ impl Tools<'_> {
     }
 
     /// Writes blocks without protection information, which is generated here.
-    fn write(&mut self, lba: u64, data: Buffer, fua: bool) -> Next {
+    pub(super) fn write(&mut self, lba: u64, data: Buffer, fua: bool) -> Next {
         self.write_tagged(lba, data, fua, 0, Self::reference(lba))
     }
 
@@ -136,7 +136,7 @@ impl Tools<'_> {
         }
     }
 
-    fn read(&mut self, lba: u64, blocks: u64) -> Next {
+    pub(super) fn read(&mut self, lba: u64, blocks: u64) -> Next {
         match usize::try_from(blocks * self.stride()).ok().and_then(|len| self.pool.take(len)) {
             Some(buffer) => Next::Submit(Operation::Read { lba, buffer }),
             None => Response::status(Response::TASK_SET_FULL).into(),

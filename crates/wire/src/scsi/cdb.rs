@@ -335,6 +335,16 @@ pub enum Cdb {
         /// Parameter list length in bytes.
         len: u16,
     },
+    /// EXTENDED COPY (LID1) (SPC-4, clause 6.4).
+    ExtendedCopy {
+        /// Parameter list length in bytes.
+        len: u32,
+    },
+    /// RECEIVE COPY OPERATING PARAMETERS (SPC-4, clause 6.23).
+    CopyParameters {
+        /// Allocation length in bytes.
+        allocation: u32,
+    },
     /// READ CAPACITY (10) (SBC-3, clause 5.15)
     ReadCapacity10,
     /// READ CAPACITY (16) (SBC-3, clause 5.16)
@@ -513,6 +523,8 @@ impl Cdb {
             | Self::CompareAndWrite { .. }
             | Self::SynchronizeCache { .. }
             | Self::OrWrite(_)
+            | Self::ExtendedCopy { .. }
+            | Self::CopyParameters { .. }
             | Self::FormatUnit { .. }
             | Self::Sanitize { .. }
             | Self::ModeSelect { .. }

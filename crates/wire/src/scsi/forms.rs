@@ -98,6 +98,12 @@ pub const FORMS: &[CdbForm] = &[
     action("WRITE (32)", 0x0b, &long(11, T)),
     action("WRITE AND VERIFY (32)", 0x0c, &long(12, V)),
     action("WRITE SAME (32)", 0x0d, &long(13, 0xff)),
+    action("EXTENDED COPY (LID1)", 0, &[EXTENDED_COPY, 0, 0, 0, 0, 0, 0, 0, 0, 0, A, A, A, A, 0, C]),
+    action(
+        "RECEIVE COPY OPERATING PARAMETERS",
+        3,
+        &[RECEIVE_COPY_RESULTS, 3, 0, 0, 0, 0, 0, 0, 0, 0, A, A, A, A, 0, C],
+    ),
     form("READ (16)", &[READ_16, T, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
     form("COMPARE AND WRITE", &[COMPARE_AND_WRITE, T, A, A, A, A, A, A, A, A, 0, 0, 0, A, 0, C]),
     form("WRITE (16)", &[WRITE_16, T, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
@@ -223,6 +229,10 @@ pub mod opcode {
     pub const PERSISTENT_RESERVE_OUT: u8 = 0x5f;
     /// A command of 32 bytes; its service action is in bytes 8 and 9.
     pub const VARIABLE_LENGTH: u8 = 0x7f;
+    /// EXTENDED COPY, of which the one with a list identifier of one byte is action 0.
+    pub const EXTENDED_COPY: u8 = 0x83;
+    /// RECEIVE COPY RESULTS, of which OPERATING PARAMETERS is action 3.
+    pub const RECEIVE_COPY_RESULTS: u8 = 0x84;
     /// READ (16).
     pub const READ_16: u8 = 0x88;
     /// COMPARE AND WRITE.

@@ -40,7 +40,7 @@ mod field {
 ///  2  version                            16  product (16)
 ///  3  HISUP, response data format (2)    32  revision (4)
 ///  4  additional length                  58  version descriptors (8 of 2)
-///  5  PROTECT    6  MULTIP    7  CMDQUE
+///  5  PROTECT, 3PC    6  MULTIP    7  CMDQUE
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inquiry {
@@ -56,6 +56,8 @@ pub struct Inquiry {
     pub protect: bool,
     /// TPGS: states of target port groups change by themselves (1), by command (2), by both (3), or are not told (0).
     pub port_groups: u8,
+    /// 3PC: the unit copies to others.
+    pub copies: bool,
     /// MULTIP: the unit has more than one port.
     pub multi_port: bool,
     /// CMDQUE: the unit accepts several commands at once.
@@ -84,7 +86,7 @@ impl Inquiry {
         bytes[field::VERSION] = self.version;
         bytes[field::FORMAT] = u8::from(self.hierarchical) << 4 | 2;
         bytes[field::ADDITIONAL_LENGTH] = 91;
-        bytes[field::PROTECT] = (self.port_groups & 3) << 4 | u8::from(self.protect);
+        bytes[field::PROTECT] = (self.port_groups & 3) << 4 | u8::from(self.copies) << 3 | u8::from(self.protect);
         bytes[field::MULTI_PORT] = u8::from(self.multi_port) << 4;
         bytes[field::QUEUES] = u8::from(self.queues) << 1;
         put(&mut bytes, field::VENDOR, &self.vendor);
@@ -115,6 +117,7 @@ impl Inquiry {
             hierarchical: full[field::FORMAT] & 0x10 != 0,
             protect: full[field::PROTECT] & 1 != 0,
             port_groups: full[field::PROTECT] >> 4 & 3,
+            copies: full[field::PROTECT] & 8 != 0,
             multi_port: full[field::MULTI_PORT] & 0x10 != 0,
             queues: full[field::QUEUES] & 2 != 0,
             vendor: array_at(&full, field::VENDOR),
@@ -141,9 +144,9 @@ mod tests {
         assert_eq!((disk.qualifier, disk.device_type, disk.version), (Qualifier::CONNECTED, 0, 6));
         assert_eq!((&disk.vendor, &disk.product, &disk.revision), (b"LIO-ORG ", b"RAMDISK-MCP     ", b"4.0 "));
         assert_eq!(disk.standards, Inquiry::DISK_STANDARDS);
-        // Byte 5 of LIO has 3PC too, which this type does not claim.
-        assert_eq!(disk.port_groups, 3);
-        lio[5] = 0x30;
+        // SCCS, which this type does not claim, is set too.
+        assert!(disk.port_groups == 3 && disk.copies);
+        lio[5] &= 0x7f;
         assert_eq!(disk.bytes(), lio);
         let none = Inquiry {
             qualifier: Qualifier::NOT_SUPPORTED,
@@ -151,10 +154,11 @@ mod tests {
             hierarchical: true,
             protect: true,
             port_groups: 1,
+            copies: true,
             multi_port: true,
             ..disk
         };
-        assert_eq!(none.bytes()[..8], [0x7f, 0, 6, 0x12, 91, 0x11, 0x10, 2]);
+        assert_eq!(none.bytes()[..8], [0x7f, 0, 6, 0x12, 91, 0x19, 0x10, 2]);
         assert_eq!(Inquiry::parse(&none.bytes()), Ok(none));
         assert_eq!(Inquiry::parse(&none.bytes()[..36]).unwrap().standards, [0; 8]);
         assert!(Inquiry::parse(&[0; 35]).is_err());

@@ -8,6 +8,7 @@
 
 mod capacity;
 mod cdb;
+mod copy;
 mod forms;
 mod inquiry;
 mod lun;
@@ -19,6 +20,7 @@ mod vpd;
 
 pub use capacity::{Capacity, Provisioning};
 pub use cdb::{Access, Cdb, CdbBytes, CdbError, ProtectionTags, Transfer, Width};
+pub use copy::{CopyList, CopySegment, CopyTarget};
 pub use forms::{CdbForm, FORMS, opcode};
 pub use inquiry::{Inquiry, Qualifier};
 pub use lun::{lun_bytes, lun_number, parse_luns, put_list_len, put_luns};

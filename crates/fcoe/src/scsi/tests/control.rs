@@ -170,7 +170,7 @@ fn timeouts_are_told_where_they_are_asked_for() {
     };
     let (bare, told) = (ask(0, 0, 0, false), ask(0, 0, 0, true));
     for (bare, told) in bare[4..].chunks(8).zip(told[4..].chunks(20)) {
-        let flags = u8::from([0x48, 0x5e, 0x5f, 0x9e, 0xa3, 0xa4].contains(&bare[0]));
+        let flags = u8::from([0x48, 0x83, 0x84, 0x5e, 0x5f, 0x9e, 0xa3, 0xa4].contains(&bare[0]));
         assert_eq!((bare[5], told[5], &told[8..]), (flags, flags | 2, &NONE[..]));
         assert_eq!((&bare[..5], &bare[6..]), (&told[..5], &told[6..8]));
     }

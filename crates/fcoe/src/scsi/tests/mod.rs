@@ -4,6 +4,7 @@ mod blocks;
 mod buffers;
 mod change;
 mod control;
+mod copy;
 mod golden;
 mod kept;
 mod log;

@@ -145,6 +145,8 @@ impl Cdb {
             MAINTENANCE_OUT if action == 6 => {
                 Self::SetIdentifyingInformation { kind: cdb[identifying::KIND] >> 1, len: u32_at(cdb, twelve::LENGTH) }
             }
+            EXTENDED_COPY if action == 0 => Self::ExtendedCopy { len: u32_at(cdb, sixteen::LENGTH) },
+            RECEIVE_COPY_RESULTS if action == 3 => Self::CopyParameters { allocation: u32_at(cdb, sixteen::LENGTH) },
             ORWRITE_16 => Self::OrWrite(transfer(opcode, cdb)),
             START_STOP_UNIT => Self::StartStop {
                 immediate: cdb[at::OPTIONS] & 1 != 0,
@@ -219,7 +221,9 @@ impl Cdb {
             | PERSISTENT_RESERVE_OUT
             | MAINTENANCE_IN
             | MAINTENANCE_OUT
-            | SANITIZE => {
+            | SANITIZE
+            | EXTENDED_COPY
+            | RECEIVE_COPY_RESULTS => {
                 return Err(field(1, 4));
             }
             _ => return Err(CdbError::Opcode(opcode)),
@@ -441,6 +445,15 @@ impl Cdb {
                 put(&mut to, twelve::LENGTH, &len.to_be_bytes());
                 to[identifying::KIND] = kind << 1;
                 MAINTENANCE_OUT
+            }
+            Self::ExtendedCopy { len } => {
+                put(&mut to, sixteen::LENGTH, &len.to_be_bytes());
+                EXTENDED_COPY
+            }
+            Self::CopyParameters { allocation } => {
+                to[at::OPTIONS] = 3;
+                put(&mut to, sixteen::LENGTH, &allocation.to_be_bytes());
+                RECEIVE_COPY_RESULTS
             }
             Self::OrWrite(transfer) => put_transfer(&mut to, &transfer, [None, None, None, Some(ORWRITE_16)], 0, 0)?,
             Self::StartStop { immediate, modifier, power, no_flush, load, start } => {
