@@ -201,6 +201,8 @@ fn its_limits_are_told() {
     let Step::End(response) = bench.disks.received(0, task.tag, Some(buffer)) else { panic!("it has begun") };
     assert_eq!(response.status, Response::TASK_SET_FULL);
     assert_eq!(bench.disks.poll_timeout(), Some(0));
+    // They take turns, by one operation a poll.
+    assert!((0..32).all(|_| bench.disks.poll(0).is_none()));
     let ended = (0..100).filter_map(|_| bench.disks.poll(0)).count();
     assert_eq!((ended, bench.disks.poll_timeout(), bench.disks.lent()), (16, None, 0));
 }

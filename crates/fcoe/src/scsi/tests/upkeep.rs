@@ -321,3 +321,33 @@ fn a_failure_is_told_until_it_was_mended() {
     bench.send(&EXIT, &[]).good();
     assert_eq!(bench.disks.lent(), 0);
 }
+
+#[test]
+fn jobs_take_turns() {
+    let (mut bench, first) = slow(|_| {});
+    let (backend, second) = Slow::new(3 << 20, |_| {});
+    bench.disks.add(1, Box::new(backend)).unwrap();
+    for number in [0, 1] {
+        while bench.raw(ALICE, lun(number), &[0; 16], &[], 0).response.status != 0 {}
+    }
+    let erase = [0x48, 0x82, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let asked = || (first.borrow().asked.len(), second.borrow().asked.len());
+    for number in [0, 1] {
+        bench.raw(ALICE, lun(number), &erase, &[], 0).good();
+    }
+    first.borrow_mut().stuck = true;
+    second.borrow_mut().stuck = true;
+    let mut done = Vec::new();
+    for _ in 0..3 {
+        assert!(bench.disks.poll(0).is_none());
+        done.push(asked());
+    }
+    assert_eq!(done, [(1, 0), (1, 1), (1, 1)], "an operation a poll");
+    first.borrow_mut().stuck = false;
+    (0..20).for_each(|_| assert!(bench.disks.poll(0).is_none()));
+    assert_eq!(
+        (asked(), bench.disks.poll_timeout()),
+        ((2, 1), None),
+        "the one that is stuck keeps the other from nothing"
+    );
+}
