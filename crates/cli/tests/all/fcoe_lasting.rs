@@ -83,13 +83,18 @@ fn a_reservation_in_a_file_is_in_force_and_a_damaged_one_is_told() {
         let name = format!("kept-{}-{damaged}", std::process::id());
         let target = target(dir.path(), &format!("cable:{name}{{1"), "ram:64M");
         let port = format!("cable:{name}}}1");
-        let read = Command::new(BINARY).args(["fcoe", "read", "-i", &port, "--lun", "0", "--bytes", "4k", "-"]).output();
+        let read =
+            Command::new(BINARY).args(["fcoe", "read", "-i", &port, "--lun", "0", "--bytes", "4k", "-"]).output();
         let read = read.unwrap();
         assert_eq!(read.status.success(), damaged, "{read:?}");
         let why = String::from_utf8_lossy(&read.stderr).into_owned();
         assert_eq!(why.contains("SCSI status 18h"), !damaged, "{why}");
         let said = target.stop();
-        assert_eq!(said.matches("damaged; reservations in it are not in force").count(), usize::from(damaged), "{said}");
+        assert_eq!(
+            said.matches("damaged; reservations in it are not in force").count(),
+            usize::from(damaged),
+            "{said}"
+        );
         let aside = kept.with_extension("damaged");
         assert_eq!((kept.exists(), aside.exists()), (!damaged, damaged));
         if damaged {

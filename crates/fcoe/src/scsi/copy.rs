@@ -75,7 +75,7 @@ impl Disks {
         if len == 0 {
             return Ok(Step::End(Response::good(0)));
         }
-        if len as usize > CopyList::MAX_LEN {
+        if len > CopyList::MAX_LEN {
             return Err(Response::illegal(asc::PARAMETER_LENGTH));
         }
         self.receive_list(tag, cdb, len)
@@ -138,19 +138,18 @@ impl Disks {
 
     /// RECEIVE COPY OPERATING PARAMETERS (SPC-4, clause 6.23): appends the data to the scratch buffer.
     pub(super) fn copy_parameters(&mut self) {
-        let count = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).to_be_bytes();
         let to = &mut self.scratch;
         // SNLID 0; what follows is counted at the end.
         to.extend([0; 8]);
-        to.extend(count(CopyList::MAX_TARGETS));
-        to.extend(count(CopyList::MAX_SEGMENTS));
-        to.extend(u32::try_from(CopyList::MAX_DESCRIPTORS).unwrap_or(u32::MAX).to_be_bytes());
+        to.extend(CopyList::MAX_TARGETS.to_be_bytes());
+        to.extend(CopyList::MAX_SEGMENTS.to_be_bytes());
+        to.extend(CopyList::MAX_DESCRIPTORS.to_be_bytes());
         to.extend(MAX_SEGMENT.to_be_bytes());
         // No inline data, nothing held, no stream; pieces of 2^9 bytes or more.
         to.extend([0; 12]);
         to.extend([0, 0, 0, MAX_COPIES, MAX_COPIES, 9, 0, 0, 0, 0, 0]);
-        to.push(u8::try_from(CopyList::KNOWN.len()).unwrap_or(0));
-        to.extend(CopyList::KNOWN);
+        let [segment, target] = CopyList::KNOWN;
+        to.extend([2, segment, target]);
         linerate_wire::scsi::put_list_len(to, 0, 4);
     }
 

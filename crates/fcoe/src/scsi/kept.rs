@@ -42,11 +42,11 @@ fn document(unit: &Unit) -> String {
         // Writing to a string does not fail.
         let _ = text.write_fmt(line);
     };
-    if let Some((registered, held)) = unit.reservations.kept() {
-        for (wwpn, key) in registered {
+    if unit.reservations.persists() {
+        for (wwpn, key) in unit.reservations.registered() {
             line(format_args!("key {:016x} {key:016x}\n", wwpn.0));
         }
-        if let Some((kind, wwpn)) = held {
+        if let Some((kind, wwpn)) = unit.reservations.held() {
             line(format_args!("held {} {:016x}\n", kind.code(), wwpn.0));
         }
         line(format_args!("persist\n"));

@@ -106,7 +106,8 @@ fn sense(unit: &Unit, page: u8, subpage: u8, pointer: u16, to: &mut Vec<u8>) -> 
     let mut body = Vec::with_capacity(512);
     for (code, control, value) in parameters.into_iter().filter(|(code, ..)| *code >= pointer) {
         body.extend(code.to_be_bytes());
-        body.extend([control, u8::try_from(value.len()).unwrap_or(u8::MAX)]);
+        let [.., len] = value.len().to_be_bytes();
+        body.extend([control, len]);
         body.extend(value);
     }
     // DS: nothing is saved.
@@ -128,8 +129,8 @@ fn list(subpage: u8, pages: Vec<u8>, to: &mut Vec<u8>, pointer: u16) -> Result<(
 }
 
 fn put(first: u8, subpage: u8, body: &[u8], to: &mut Vec<u8>) {
-    to.extend([first, subpage]);
-    to.extend(u16::try_from(body.len()).unwrap_or(u16::MAX).to_be_bytes());
+    let [.., high, low] = body.len().to_be_bytes();
+    to.extend([first, subpage, high, low]);
     to.extend(body);
 }
 

@@ -67,9 +67,19 @@ impl Reservations {
         self.held.is_some()
     }
 
-    /// Registered ports with their keys, and the reservation, if they are to survive a loss of power.
-    pub(super) fn kept(&self) -> Option<(impl Iterator<Item = (Wwn, u64)>, Option<(ReserveType, Wwn)>)> {
-        self.persist.then(|| (self.registered.iter().map(|known| (known.wwpn, known.key)), self.held))
+    /// True if all of it is to survive a loss of power.
+    pub(super) fn persists(&self) -> bool {
+        self.persist
+    }
+
+    /// Registered ports with their keys.
+    pub(super) fn registered(&self) -> impl Iterator<Item = (Wwn, u64)> {
+        self.registered.iter().map(|known| (known.wwpn, known.key))
+    }
+
+    /// The reservation, and the port that made it.
+    pub(super) fn held(&self) -> Option<(ReserveType, Wwn)> {
+        self.held
     }
 
     /// State after a loss of power (SPC-4, clause 5.13.5: with PRGENERATION 0); None if it cannot have been.

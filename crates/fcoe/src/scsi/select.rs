@@ -109,5 +109,7 @@ fn check_blocks(unit: &Unit, descriptor: &[u8], at: usize) -> Result<(), Respons
 
 /// INVALID FIELD IN PARAMETER LIST at that byte.
 fn wrong(byte: usize, bit: Option<u8>) -> Response {
-    Response::check(&Sense::invalid_parameter(u16::try_from(byte).unwrap_or(u16::MAX), bit))
+    // A list is no longer than two bytes can say.
+    let [.., high, low] = byte.to_be_bytes();
+    Response::check(&Sense::invalid_parameter(u16::from_be_bytes([high, low]), bit))
 }

@@ -87,7 +87,8 @@ impl Job {
     fn progress(&self, blocks: u64) -> u16 {
         let all = u128::from(blocks) * u128::from(self.passes);
         let done = u128::from(blocks) * u128::from(self.pass) + u128::from(self.lba);
-        u16::try_from(done * 0x1_0000 / all.max(1)).unwrap_or(u16::MAX)
+        let [.., high, low] = (done * 0x1_0000 / all.max(1)).min(0xffff).to_be_bytes();
+        u16::from_be_bytes([high, low])
     }
 
     /// Begins the next piece, or the flush behind the last one; false if there are no buffers.

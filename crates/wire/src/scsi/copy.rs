@@ -78,13 +78,13 @@ pub struct CopyList {
 
 impl CopyList {
     /// Most units of a list.
-    pub const MAX_TARGETS: usize = 16;
+    pub const MAX_TARGETS: u16 = 16;
     /// Most segments of a list.
-    pub const MAX_SEGMENTS: usize = 16;
+    pub const MAX_SEGMENTS: u16 = 16;
     /// Most bytes of all descriptors.
-    pub const MAX_DESCRIPTORS: usize = Self::MAX_TARGETS * target::LEN + Self::MAX_SEGMENTS * segment::LEN;
+    pub const MAX_DESCRIPTORS: u32 = 16 * 32 + 16 * 28;
     /// Longest list.
-    pub const MAX_LEN: usize = header::LEN + Self::MAX_DESCRIPTORS;
+    pub const MAX_LEN: u32 = 16 + Self::MAX_DESCRIPTORS;
     /// Descriptors that are known, by their codes.
     pub const KNOWN: [u8; 2] = [segment::CODE, target::CODE];
 
@@ -105,10 +105,10 @@ impl CopyList {
         if targets % target::LEN != 0 {
             return Err(Sense::invalid_parameter(2, None));
         }
-        if targets / target::LEN > Self::MAX_TARGETS {
+        if targets / target::LEN > usize::from(Self::MAX_TARGETS) {
             return Err(illegal(asc::TOO_MANY_TARGETS));
         }
-        if segments > Self::MAX_SEGMENTS * segment::LEN {
+        if segments > usize::from(Self::MAX_SEGMENTS) * segment::LEN {
             return Err(illegal(asc::TOO_MANY_SEGMENTS));
         }
         let (targets, rest) = rest.split_at_checked(targets).ok_or_else(short)?;
@@ -148,13 +148,16 @@ impl CopyList {
         Ok(list)
     }
 
-    /// Appends the list to `to`; names of more than 20 bytes are cut.
+    /// Appends the list to `to`, which has no more units and segments than are allowed; names of more than 20 bytes are cut.
     pub fn put(&self, to: &mut Vec<u8>) {
-        let len = |count: usize, each: usize| u16::try_from(count * each).unwrap_or(u16::MAX);
+        let len = |count: usize, each: usize| {
+            let [.., high, low] = (count * each).to_be_bytes();
+            [high, low]
+        };
         to.extend([0, 0]);
-        to.extend(len(self.targets.len(), target::LEN).to_be_bytes());
-        to.extend([0; 4]);
-        to.extend(u32::from(len(self.segments.len(), segment::LEN)).to_be_bytes());
+        to.extend(len(self.targets.len(), target::LEN));
+        to.extend([0; 6]);
+        to.extend(len(self.segments.len(), segment::LEN));
         to.extend([0; 4]);
         for CopyTarget { code_set, kind, association, identifier, block_size } in &self.targets {
             let mut name = identifier.clone();
@@ -180,6 +183,18 @@ impl CopyList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_list_has_all_that_is_allowed() {
+        let target = CopyTarget { code_set: 1, kind: 3, association: 0, identifier: vec![7; 16], block_size: 512 };
+        let segment = CopySegment { from: 0, to: 15, blocks: 1, source: 0, destination: 0 };
+        let (targets, segments) = (usize::from(CopyList::MAX_TARGETS), usize::from(CopyList::MAX_SEGMENTS));
+        let list = CopyList { targets: vec![target; targets], segments: vec![segment; segments] };
+        let mut bytes = Vec::new();
+        list.put(&mut bytes);
+        assert_eq!((u32::try_from(bytes.len()), CopyList::parse(&bytes)), (Ok(CopyList::MAX_LEN), Ok(list)));
+        assert_eq!(CopyList::MAX_LEN - CopyList::MAX_DESCRIPTORS, 16);
+    }
 
     #[test]
     fn a_list_is_as_spc_4_clause_6_4_lays_it_out() {
