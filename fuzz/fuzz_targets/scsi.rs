@@ -55,8 +55,30 @@ fn parsers(bytes: &[u8]) {
     }
     let _ = black_box((Inquiry::parse(bytes), Capacity::parse_10(bytes), Capacity::parse_16(bytes)));
     let _ = black_box(ReserveParameters::parse(bytes));
+    if let Ok(list) = CopyList::parse(bytes) {
+        let mut again = Vec::new();
+        list.put(&mut again);
+        assert_eq!(CopyList::parse(&again), Ok(list));
+    }
     let _ = parse_luns(bytes).map(|(luns, _)| black_box(luns.filter_map(lun_number).count()));
     let _ = parse_unmap(bytes).map(|ranges| black_box(ranges.count()));
+}
+
+/// A keeper that stores every other document, and returns them to nobody.
+struct Shelf(bool);
+
+impl Keeper for Shelf {
+    fn load(&mut self, _: &UnitName) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn store(&mut self, _: &UnitName, document: &[u8]) -> bool {
+        black_box(document);
+        self.0 = !self.0;
+        self.0
+    }
+
+    fn damaged(&mut self, _: &UnitName) {}
 }
 
 /// A transport that does what the input says.
@@ -130,6 +152,7 @@ fuzz_target!(|bytes: &[u8]| {
     parsers(bytes);
     let config = DisksConfig { wwpn: Wwn(1), wwnn: Wwn(2), buffers: 20 << 20 };
     let mut transport = Transport { disks: Disks::new(&config), open: HashMap::new() };
+    transport.disks.keep_with(Box::new(Shelf(false)));
     let ram = || Ram::new(1 << 16, 512, false, 1).expect("a size of whole blocks");
     let geometry = Geometry { volatile: true, ..ram().geometry().clone() };
     transport.disks.add(0, Box::new(ram())).expect("a free number");
