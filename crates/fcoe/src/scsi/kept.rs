@@ -3,8 +3,9 @@
 //! ```text
 //! linerate unit 1
 //! name 3123456789abcdef
-//! key 2000020000000001 0000000000000007     a registered port and its key, if they are to be kept
+//! key 2000020000000001 0000000000000007     a registered port and its key
 //! held 5 2000020000000001                   type of the reservation, and the port that made it
+//! persist                                   the lines before are there only with this one
 //! unit 0700ff                               identifying information
 //! text 6469736b00
 //! end 8c9cbbd2a4fb4a8f                      FNV-1a of the lines before

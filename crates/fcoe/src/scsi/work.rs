@@ -1,11 +1,13 @@
 //! A command as a series of back-end operations, one after another.
 
 mod compare;
+mod flush;
 mod or;
 mod provision;
 mod selftest;
 
 pub(super) use compare::{Compare, Verify};
+pub(super) use flush::Flush;
 pub(super) use or::Or;
 pub(super) use provision::{Same, SameStage, Unmap};
 pub(super) use selftest::SelfTest;
@@ -386,21 +388,5 @@ impl Write {
             }
             None => tools.done(outcome.buffer),
         }
-    }
-}
-
-/// One flush.
-#[derive(Debug, Default)]
-pub(super) struct Flush {
-    asked: bool,
-}
-
-impl Flush {
-    fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
-        tools.give(outcome.buffer);
-        if let Err(error) = outcome.result {
-            return failure(error, true, 0).into();
-        }
-        if std::mem::replace(&mut self.asked, true) { tools.good() } else { Next::Submit(Operation::Flush) }
     }
 }
