@@ -69,6 +69,7 @@ impl Disks {
     pub fn remove(&mut self, lun: u16) -> Result<(), DisksError> {
         let index = self.unit_of(lun).ok_or(DisksError::Unknown(lun))?;
         self.end_tasks(index, None, None, &mut |_| {});
+        self.copies_of(index).into_iter().for_each(|tag| self.abort_task(tag, None, &mut |_| {}));
         self.give_up(index);
         self.luns[usize::from(lun)] = NO_UNIT;
         self.units[index].presence = Presence::Leaving;
@@ -125,7 +126,7 @@ impl Disks {
         for nexus in self.nexuses.iter_mut() {
             let mut changed = false;
             for (unit, attentions) in self.units.iter().zip(&mut nexus.units) {
-                let hidden = !self.mask.shows(nexus.wwpn, unit);
+                let hidden = !self.mask.shows(nexus.name.wwpn, unit);
                 changed |= hidden != attentions.is_hidden();
                 attentions.hide(hidden);
             }

@@ -10,7 +10,6 @@ use super::work::{Flush, Work};
 use super::{Response, Step, Task, defects, inquiry, mode, opcodes};
 use crate::indexed::TableIndex;
 use linerate_block::{Buffer, Tag};
-use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_bytes, put_luns};
 
 impl Disks {
@@ -68,7 +67,7 @@ impl Disks {
             return Err(Response::check(&sense));
         }
         if reservations.is_held() {
-            let who = self.nexuses.get(slot.nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
+            let who = self.nexuses.name(slot.nexus);
             if !reservations.allows(who, &cdb) {
                 return Err(Response::status(Response::RESERVATION_CONFLICT));
             }
@@ -319,17 +318,17 @@ impl Disks {
         let slot = &self.tasks[tag];
         let (nexus, index, wanted) = (slot.nexus, slot.unit, slot.wanted);
         let parameters = ReserveParameters::parse(list).map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
-        let who = self.nexuses.get(nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
+        let who = self.nexuses.name(nexus);
         let keeps = self.keeper.is_some();
         let effects = self.change(index, |unit| unit.reservations.act(who, action, scope, kind, &parameters, keeps))?;
-        for (wwpn, attention) in effects.told {
-            for other in self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn) {
+        for (told, attention) in effects.told {
+            for other in self.nexuses.iter_mut().filter(|other| other.name == told) {
                 other.units[index.number()].add(attention);
             }
         }
-        for wwpn in effects.aborted {
+        for aborted in effects.aborted {
             let ids: Vec<_> =
-                self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn).map(|other| other.id).collect();
+                self.nexuses.iter_mut().filter(|other| other.name == aborted).map(|other| other.id).collect();
             for id in ids {
                 // These are tasks of other initiators, which end with TASK ABORTED.
                 self.end_tasks(index, Some(nexus), Some(id), &mut |_| {});

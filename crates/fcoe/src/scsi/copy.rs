@@ -13,7 +13,6 @@ use super::{Response, Step};
 use crate::PeerId;
 use crate::indexed::TableIndex;
 use linerate_block::{Buffer, Operation, Tag};
-use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, CopyList, Sense, SenseKey, Transfer, asc};
 use std::collections::VecDeque;
 
@@ -161,7 +160,7 @@ impl Disks {
 
     /// Checks that a nexus may read one unit and write the other one now.
     fn may_copy(&self, nexus: PeerId, from: UnitIndex, to: UnitIndex) -> Result<(), Response> {
-        let who = self.nexuses.get(nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
+        let who = self.nexuses.name(nexus);
         let transfer = Transfer::new(0, 0);
         for (index, cdb) in [(from, Cdb::Read(transfer)), (to, Cdb::Write(transfer))] {
             let unit = &self.units[index];
@@ -200,6 +199,12 @@ impl Disks {
         let buffer = copy.outcome.and_then(|outcome| outcome.buffer);
         let read = if let Phase::Read(buffer) = copy.phase { Some(buffer) } else { None };
         buffer.into_iter().chain(read).for_each(|buffer| self.pool.give(buffer));
+    }
+
+    /// Tasks of copies that read or write a unit.
+    pub(super) fn copies_of(&self, index: UnitIndex) -> Vec<Tag> {
+        let touches = |copy: &&Copy| copy.segments.iter().any(|segment| segment.from == index || segment.to == index);
+        self.copies.iter().filter(touches).map(|copy| copy.tag).collect()
     }
 
     /// True if a copy can go on without any event.

@@ -3,7 +3,7 @@
 use super::attention::Attentions;
 use super::copy::Copy;
 use super::kept::Keeper;
-use super::nexus::{Mask, Nexus, Nexuses};
+use super::nexus::{Mask, Nexus, NexusName, Nexuses};
 use super::task::{Operations, Stage, Tasks};
 use super::unit::{Presence, Unit, UnitCounters, UnitIndex};
 use super::work::Work;
@@ -195,7 +195,8 @@ impl DeviceServer for Disks {
             attentions
         };
         let units = self.units.iter().map(told).collect();
-        self.nexuses.insert(Nexus::new(nexus, wwpn, units));
+        let port = u16::try_from(self.port_of(nexus)).unwrap_or(u16::MAX);
+        self.nexuses.insert(Nexus::new(nexus, NexusName { wwpn, port }, units));
     }
 
     fn nexus_lost(&mut self, nexus: PeerId) {

@@ -15,6 +15,7 @@ use super::Response;
 use super::UnitName;
 use super::disks::Disks;
 use super::identifying::Identifying;
+use super::nexus::NexusName;
 use super::reserve::Reservations;
 use super::unit::{Unit, UnitIndex};
 use linerate_wire::Wwn;
@@ -44,11 +45,11 @@ fn document(unit: &Unit) -> String {
         let _ = text.write_fmt(line);
     };
     if unit.reservations.persists() {
-        for (wwpn, key) in unit.reservations.registered() {
-            line(format_args!("key {:016x} {key:016x}\n", wwpn.0));
+        for (NexusName { wwpn, port }, key) in unit.reservations.registered() {
+            line(format_args!("key {:016x} {port} {key:016x}\n", wwpn.0));
         }
-        if let Some((kind, wwpn)) = unit.reservations.held() {
-            line(format_args!("held {} {:016x}\n", kind.code(), wwpn.0));
+        if let Some((kind, NexusName { wwpn, port })) = unit.reservations.held() {
+            line(format_args!("held {} {:016x} {port}\n", kind.code(), wwpn.0));
         }
         line(format_args!("persist\n"));
     }
@@ -76,12 +77,15 @@ fn parse(document: &[u8], name: &UnitName) -> Option<(Reservations, Identifying)
         return None;
     }
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let nexus = |wwpn: &str, port: &str| Some(NexusName { wwpn: Wwn(number(wwpn)?), port: port.parse().ok()? });
     let (mut registered, mut held, mut persist) = (Vec::new(), None, false);
     let mut identifying = Identifying::default();
     for line in lines {
         match *line.split(' ').collect::<Vec<_>>() {
-            ["key", wwpn, key] => registered.push((Wwn(number(wwpn)?), number(key)?)),
-            ["held", code, wwpn] => held = Some((ReserveType::from_code(code.parse().ok()?)?, Wwn(number(wwpn)?))),
+            ["key", wwpn, port, key] => registered.push((nexus(wwpn, port)?, number(key)?)),
+            ["held", code, wwpn, port] => {
+                held = Some((ReserveType::from_code(code.parse().ok()?)?, nexus(wwpn, port)?));
+            }
             ["persist"] => persist = true,
             ["unit", hex] => identifying.unit = bytes(hex)?,
             ["text", hex] => identifying.text = bytes(hex)?,

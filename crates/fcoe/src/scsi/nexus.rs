@@ -6,19 +6,27 @@ use super::unit::{Presence, Unit};
 use crate::PeerId;
 use linerate_wire::Wwn;
 
+/// What an I_T nexus is known by, whenever its initiator logs in: the initiator's port, and the target's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NexusName {
+    pub(super) wwpn: Wwn,
+    /// Number of the target's port, from 0.
+    pub(super) port: u16,
+}
+
 /// An I_T nexus.
 #[derive(Debug)]
 pub(super) struct Nexus {
     pub(super) id: PeerId,
-    pub(super) wwpn: Wwn,
+    pub(super) name: NexusName,
     /// Pending attentions, by unit. A hidden unit has [`Attentions::HIDDEN`].
     pub(super) units: Vec<Attentions>,
     pub(super) echo: Echo,
 }
 
 impl Nexus {
-    pub(super) fn new(id: PeerId, wwpn: Wwn, units: Vec<Attentions>) -> Self {
-        Self { id, wwpn, units, echo: Echo::default() }
+    pub(super) fn new(id: PeerId, name: NexusName, units: Vec<Attentions>) -> Self {
+        Self { id, name, units, echo: Echo::default() }
     }
 }
 
@@ -41,6 +49,11 @@ impl Nexuses {
         if self.get_mut(id).is_some() {
             self.places[usize::from(id.index)] = None;
         }
+    }
+
+    /// Name of a nexus; nobody's if it is unknown.
+    pub(super) fn name(&self, id: PeerId) -> NexusName {
+        self.get(id).map_or(NexusName { wwpn: Wwn(0), port: 0 }, |nexus| nexus.name)
     }
 
     pub(super) fn get(&self, id: PeerId) -> Option<&Nexus> {
@@ -113,12 +126,13 @@ mod tests {
     #[test]
     fn a_place_given_to_another_is_not_the_old_one() {
         let id = |generation| PeerId { index: 3, generation };
+        let name = |wwpn| NexusName { wwpn: Wwn(wwpn), port: 0 };
         let mut nexuses = Nexuses::default();
-        nexuses.insert(Nexus::new(id(1), Wwn(1), Vec::new()));
-        nexuses.insert(Nexus::new(id(2), Wwn(2), Vec::new()));
+        nexuses.insert(Nexus::new(id(1), name(1), Vec::new()));
+        nexuses.insert(Nexus::new(id(2), name(2), Vec::new()));
         nexuses.remove(id(1));
         assert!(nexuses.get(id(1)).is_none());
-        assert_eq!(nexuses.get(id(2)).unwrap().wwpn, Wwn(2));
+        assert_eq!(nexuses.get(id(2)).unwrap().name, name(2));
         nexuses.remove(id(2));
         assert_eq!(nexuses.iter_mut().count(), 0);
     }

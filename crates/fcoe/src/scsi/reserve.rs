@@ -1,12 +1,12 @@
-//! Persistent reservations (SPC-4, clause 5.13): access rights to a unit. They belong to port names, so they outlive
-//! logins, and the program where that is asked for (APTPL).
+//! Persistent reservations (SPC-4, clause 5.13): access rights to a unit. They belong to the names of I_T nexuses, so they
+//! outlive logins, and the program where that is asked for (APTPL).
 
 use super::Response;
 use super::attention::Attentions;
-use linerate_wire::Wwn;
+use super::nexus::NexusName;
 use linerate_wire::scsi::{Access, Cdb, ReserveParameters, ReserveType, Sense, asc, put_list_len};
 
-/// Most ports registered with a unit.
+/// Most nexuses registered with a unit.
 const MAX_REGISTRATIONS: usize = 256;
 
 /// Service actions of PERSISTENT RESERVE OUT (SPC-4, table 207).
@@ -20,10 +20,10 @@ mod action {
     pub(super) const REGISTER_AND_IGNORE: u8 = 6;
 }
 
-/// A registered port and its key.
+/// A registered nexus and its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Registration {
-    wwpn: Wwn,
+    who: NexusName,
     key: u64,
 }
 
@@ -33,8 +33,8 @@ pub(super) struct Reservations {
     /// PRGENERATION: counts changes of registrations.
     generation: u32,
     registered: Vec<Registration>,
-    /// The reservation and the port that made it; for a type that all registrants hold, the port does not matter.
-    held: Option<(ReserveType, Wwn)>,
+    /// The reservation and the nexus that made it; for a type that all registrants hold, that does not matter.
+    held: Option<(ReserveType, NexusName)>,
     /// APTPL of the last registration: all of it is to survive a loss of power.
     persist: bool,
 }
@@ -42,15 +42,15 @@ pub(super) struct Reservations {
 /// Side effects of an action on other initiators.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
-    pub(super) told: Vec<(Wwn, Attentions)>,
+    pub(super) told: Vec<(NexusName, Attentions)>,
     /// Ports whose tasks are to be aborted.
-    pub(super) aborted: Vec<Wwn>,
+    pub(super) aborted: Vec<NexusName>,
 }
 
 impl Reservations {
     /// True if a port may execute a command now.
     #[inline]
-    pub(super) fn allows(&self, who: Wwn, cdb: &Cdb) -> bool {
+    pub(super) fn allows(&self, who: NexusName, cdb: &Cdb) -> bool {
         let Some((kind, holder)) = self.held else { return true };
         holder == who && !kind.all()
             || kind.registrants() && self.key(who).is_some()
@@ -73,32 +73,32 @@ impl Reservations {
     }
 
     /// Registered ports with their keys.
-    pub(super) fn registered(&self) -> impl Iterator<Item = (Wwn, u64)> {
-        self.registered.iter().map(|known| (known.wwpn, known.key))
+    pub(super) fn registered(&self) -> impl Iterator<Item = (NexusName, u64)> {
+        self.registered.iter().map(|known| (known.who, known.key))
     }
 
     /// The reservation, and the port that made it.
-    pub(super) fn held(&self) -> Option<(ReserveType, Wwn)> {
+    pub(super) fn held(&self) -> Option<(ReserveType, NexusName)> {
         self.held
     }
 
     /// State after a loss of power (SPC-4, clause 5.13.5: with PRGENERATION 0); None if it cannot have been.
-    pub(super) fn restored(registered: Vec<(Wwn, u64)>, held: Option<(ReserveType, Wwn)>) -> Option<Self> {
+    pub(super) fn restored(registered: Vec<(NexusName, u64)>, held: Option<(ReserveType, NexusName)>) -> Option<Self> {
         let known = |wwpn| registered.iter().filter(|(known, _)| *known == wwpn).count();
         let keys = registered.iter().all(|(wwpn, key)| *key != 0 && known(*wwpn) == 1);
         let holder = held.is_none_or(|(kind, wwpn)| if kind.all() { !registered.is_empty() } else { known(wwpn) == 1 });
         if !keys || !holder || registered.len() > MAX_REGISTRATIONS {
             return None;
         }
-        let registered = registered.into_iter().map(|(wwpn, key)| Registration { wwpn, key }).collect();
+        let registered = registered.into_iter().map(|(who, key)| Registration { who, key }).collect();
         Some(Self { generation: 0, registered, held, persist: true })
     }
 
-    fn key(&self, who: Wwn) -> Option<u64> {
-        self.registered.iter().find(|known| known.wwpn == who).map(|known| known.key)
+    fn key(&self, who: NexusName) -> Option<u64> {
+        self.registered.iter().find(|known| known.who == who).map(|known| known.key)
     }
 
-    fn is_holder(&self, who: Wwn) -> bool {
+    fn is_holder(&self, who: NexusName) -> bool {
         self.held.is_some_and(|(kind, holder)| if kind.all() { self.key(who).is_some() } else { holder == who })
     }
 
@@ -122,13 +122,15 @@ impl Reservations {
             }
             _ => {
                 for known in &self.registered {
-                    let held = self.held.filter(|_| self.is_holder(known.wwpn));
+                    let held = self.held.filter(|_| self.is_holder(known.who));
                     to.extend(known.key.to_be_bytes());
                     to.extend([0, 0, 0, 0, u8::from(held.is_some()), held.map_or(0, |(kind, _)| kind.code())]);
-                    // Relative target port 1, and a TransportID of Fibre Channel (SPC-4, clause 7.6.4.2).
-                    to.extend([0, 0, 0, 0, 0, 1, 0, 0, 0, 24]);
+                    // The relative target port, and a TransportID of Fibre Channel (SPC-4, clause 7.6.4.2).
+                    to.extend([0; 4]);
+                    to.extend(known.who.port.saturating_add(1).to_be_bytes());
+                    to.extend([0, 0, 0, 24]);
                     to.extend([0; 8]);
-                    to.extend(known.wwpn.0.to_be_bytes());
+                    to.extend(known.who.wwpn.0.to_be_bytes());
                     to.extend([0; 8]);
                 }
             }
@@ -139,7 +141,7 @@ impl Reservations {
     /// PERSISTENT RESERVE OUT (SPC-4, clause 6.16) by `who`.
     pub(super) fn act(
         &mut self,
-        who: Wwn,
+        who: NexusName,
         service: u8,
         scope: u8,
         code: u8,
@@ -177,7 +179,13 @@ impl Reservations {
     }
 
     /// REGISTER, and REGISTER AND IGNORE EXISTING KEY (clause 5.13.7).
-    fn register(&mut self, who: Wwn, ignore: bool, list: &ReserveParameters, keeps: bool) -> Result<Effects, Response> {
+    fn register(
+        &mut self,
+        who: NexusName,
+        ignore: bool,
+        list: &ReserveParameters,
+        keeps: bool,
+    ) -> Result<Effects, Response> {
         for (bit, set) in [(3, list.named_initiators), (2, list.all_ports), (0, list.persist && !keeps)] {
             if set {
                 return Err(Response::check(&Sense::invalid_parameter(20, Some(bit))));
@@ -195,14 +203,14 @@ impl Reservations {
         match (old, list.action_key) {
             (None, 0) => return Ok(Effects::default()),
             (None, key) => {
-                self.registered.push(Registration { wwpn: who, key });
+                self.registered.push(Registration { who, key });
             }
             (Some(_), 0) => {
                 self.generation = self.generation.wrapping_add(1);
                 return Ok(self.unregister(who));
             }
             (Some(_), key) => {
-                self.registered.iter_mut().filter(|known| known.wwpn == who).for_each(|known| known.key = key);
+                self.registered.iter_mut().filter(|known| known.who == who).for_each(|known| known.key = key);
             }
         }
         self.generation = self.generation.wrapping_add(1);
@@ -211,10 +219,10 @@ impl Reservations {
 
     /// Clause 5.13.11.3: unregistering a holder ends its reservation; if all registrants hold it, unregistering the
     /// last one does.
-    fn unregister(&mut self, who: Wwn) -> Effects {
+    fn unregister(&mut self, who: NexusName) -> Effects {
         let held =
             self.held.filter(|(kind, holder)| if kind.all() { self.registered.len() == 1 } else { *holder == who });
-        self.registered.retain(|known| known.wwpn != who);
+        self.registered.retain(|known| known.who != who);
         match held {
             Some((kind, _)) => {
                 self.held = None;
@@ -225,14 +233,14 @@ impl Reservations {
     }
 
     /// Notifies the other registrants that a reservation was released, if its type was for registrants.
-    fn released(&self, who: Wwn, kind: ReserveType) -> Effects {
-        let told = self.registered.iter().filter(|known| known.wwpn != who && kind.registrants());
-        let told = told.map(|known| (known.wwpn, Attentions::RESERVATIONS_RELEASED)).collect();
+    fn released(&self, who: NexusName, kind: ReserveType) -> Effects {
+        let told = self.registered.iter().filter(|known| known.who != who && kind.registrants());
+        let told = told.map(|known| (known.who, Attentions::RESERVATIONS_RELEASED)).collect();
         Effects { told, aborted: Vec::new() }
     }
 
     /// RESERVE (clause 5.13.9).
-    fn reserve(&mut self, who: Wwn, kind: ReserveType) -> Result<Effects, Response> {
+    fn reserve(&mut self, who: NexusName, kind: ReserveType) -> Result<Effects, Response> {
         match self.held {
             None => self.held = Some((kind, who)),
             // A holder may repeat its reservation.
@@ -243,7 +251,7 @@ impl Reservations {
     }
 
     /// RELEASE (clause 5.13.11.2).
-    fn release(&mut self, who: Wwn, kind: ReserveType) -> Result<Effects, Response> {
+    fn release(&mut self, who: NexusName, kind: ReserveType) -> Result<Effects, Response> {
         match self.held {
             Some((held, _)) if self.is_holder(who) => {
                 if held != kind {
@@ -258,9 +266,9 @@ impl Reservations {
     }
 
     /// CLEAR (clause 5.13.11.6).
-    fn clear(&mut self, who: Wwn) -> Effects {
-        let told = self.registered.iter().filter(|known| known.wwpn != who);
-        let told = told.map(|known| (known.wwpn, Attentions::RESERVATIONS_PREEMPTED)).collect();
+    fn clear(&mut self, who: NexusName) -> Effects {
+        let told = self.registered.iter().filter(|known| known.who != who);
+        let told = told.map(|known| (known.who, Attentions::RESERVATIONS_PREEMPTED)).collect();
         self.registered.clear();
         self.held = None;
         self.generation = self.generation.wrapping_add(1);
@@ -268,7 +276,7 @@ impl Reservations {
     }
 
     /// PREEMPT, with or without ABORT (clauses 5.13.11.4 and 5.13.11.5).
-    fn preempt(&mut self, who: Wwn, kind: ReserveType, key: u64) -> Result<Effects, Response> {
+    fn preempt(&mut self, who: NexusName, kind: ReserveType, key: u64) -> Result<Effects, Response> {
         let (all, takes) = match self.held {
             // If all registrants hold the reservation, key zero names all others.
             Some((held, _)) if held.all() => (key == 0, key == 0),
@@ -282,14 +290,14 @@ impl Reservations {
         if removed.is_empty() && !takes {
             return Err(Response::status(Response::RESERVATION_CONFLICT));
         }
-        let gone = |known: &Registration| known.wwpn != who && removed.contains(known);
+        let gone = |known: &Registration| known.who != who && removed.contains(known);
         let mut effects = Effects {
             told: removed
                 .iter()
-                .filter(|known| known.wwpn != who)
-                .map(|known| (known.wwpn, Attentions::REGISTRATIONS_PREEMPTED))
+                .filter(|known| known.who != who)
+                .map(|known| (known.who, Attentions::REGISTRATIONS_PREEMPTED))
                 .collect(),
-            aborted: removed.iter().map(|known| known.wwpn).filter(|wwpn| *wwpn != who).collect(),
+            aborted: removed.iter().map(|known| known.who).filter(|wwpn| *wwpn != who).collect(),
         };
         self.registered.retain(|known| !gone(known));
         if takes {

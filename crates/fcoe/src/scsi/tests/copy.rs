@@ -281,3 +281,30 @@ fn a_failure_ends_it() {
         assert_eq!((ended.why().0, bench.disks.lent()), (0xa, 0));
     }
 }
+
+/// A unit that is removed ends the copies to it, whoever has its LUN next.
+#[test]
+fn a_copy_to_a_unit_that_is_removed_is_aborted() {
+    let (mut bench, diary) = slow(|_| {});
+    bench.send(&Cdb::Write(Transfer::new(0, 5000)), &pattern(5000)).good();
+    let tag = begin(&mut bench, &list(0, 1, 5000, 0, 0));
+    diary.borrow_mut().stuck = true;
+    while diary.borrow().open.is_empty() {
+        assert!(bench.disks.poll(0).is_none());
+    }
+    diary.borrow_mut().stuck = false;
+    bench.disks.remove(1).unwrap();
+    let ended: Vec<_> = std::iter::from_fn(|| bench.disks.poll(0)).collect();
+    let [(of, Step::End(response))] = &ended[..] else { panic!("{ended:?}") };
+    assert_eq!((*of, response.status), (tag, Response::TASK_ABORTED));
+    let name = Some(UnitName::of_number(0x99));
+    let next = Box::new(Ram::new(4 << 20, 512, false, 8).unwrap());
+    bench.disks.add_with(1, next, UnitOptions { name, ..Default::default() }).unwrap();
+    for _ in 0..100 {
+        assert!(bench.disks.poll(0).is_none());
+    }
+    assert_eq!((bench.disks.leaving(), bench.disks.lent(), Rc::strong_count(&diary)), (0, 0, 1));
+    while bench.raw(ALICE, lun(1), &[0; 16], &[], 0).response.status != 0 {}
+    let all = at(1, &Cdb::Read(Transfer::new(0, 5000)))(&mut bench, &[]).good();
+    assert!(all.iter().all(|byte| *byte == 0));
+}

@@ -140,7 +140,7 @@ fn a_damaged_document_is_told_and_counts_for_nothing() {
     let name = "3000000000001234".to_string();
     let whole = store.borrow().documents[&name].clone();
     let text = String::from_utf8(whole.clone()).unwrap();
-    assert!(text.starts_with("linerate unit 1\nname 3000000000001234\nkey 2000020000000001 0000000000000007\n"));
+    assert!(text.starts_with("linerate unit 1\nname 3000000000001234\nkey 2000020000000001 0 0000000000000007\n"));
     // Cut at any byte, or with any bit changed, it is not believed.
     let cut = (0..whole.len()).map(|len| whole[..len].to_vec());
     let changed = (0..whole.len() * 8).map(|bit| {
@@ -160,12 +160,14 @@ fn a_damaged_document_is_told_and_counts_for_nothing() {
         text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
     };
     let body = &text[..text.rfind("end ").unwrap()];
-    let key = "key 2000020000000001 0000000000000007\n";
+    let key = "key 2000020000000001 0 0000000000000007\n";
     for (from, to) in [
         ("name 3000000000001234", "name 3000000000001235"),
         (key, ""),
-        (key, "key 2000020000000001 0000000000000000\n"),
+        (key, "key 2000020000000001 0 0000000000000000\n"),
         (key, &[key, key].concat()),
+        (key, "key 2000020000000001 65536 0000000000000007\n"),
+        ("held 1 2000020000000001 0", "held 1 2000020000000001 1"),
         ("held 1", "held 2"),
         ("unit 1", "unit 2"),
         ("persist", "persists"),

@@ -10,6 +10,7 @@ mod kept;
 mod log;
 mod model;
 mod or;
+mod ports;
 mod protection;
 mod reserve;
 mod select;
