@@ -29,6 +29,11 @@ pub trait Backend {
         None
     }
 
+    /// Most bytes that one discard should cover. A device in memory that zeroes them does so in the thread that submits it.
+    fn discard_span(&self) -> u32 {
+        1 << 30
+    }
+
     /// Takes over the size that the device has now, after others have changed it.
     ///
     /// # Errors
@@ -55,6 +60,10 @@ impl<B: Backend + ?Sized> Backend for Box<B> {
 
     fn memory(&mut self) -> Option<&mut dyn Memory> {
         (**self).memory()
+    }
+
+    fn discard_span(&self) -> u32 {
+        (**self).discard_span()
     }
 
     fn refresh(&mut self) -> Result<(), SizeError> {

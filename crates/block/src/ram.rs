@@ -119,6 +119,10 @@ impl Backend for Ram {
         Some(self)
     }
 
+    fn discard_span(&self) -> u32 {
+        64 << 20
+    }
+
     fn submit(&mut self, tag: Tag, operation: Operation) {
         let writes = !matches!(operation, Operation::Read { .. } | Operation::Flush);
         let (stride, block) = (self.stride(), self.geometry.block_size as usize);

@@ -35,10 +35,15 @@ impl Disks {
         let geometry = backend.geometry();
         let size = geometry.blocks.checked_mul(u64::from(geometry.block_size)).unwrap_or(0);
         Geometry::blocks_of(size, geometry.block_size).map_err(|error| DisksError::Geometry(lun, error))?;
+        let mut unit = Unit::new(lun, backend, options);
+        // Initiators would take the two for one disk with two ways to it.
+        let alike = |known: &&Unit| known.presence == Presence::Here && known.name.naa() == unit.name.naa();
+        if let Some(known) = self.units.iter().find(alike) {
+            return Err(DisksError::Name(lun, known.lun));
+        }
         if self.luns.len() <= number {
             self.luns.resize(number + 1, NO_UNIT);
         }
-        let mut unit = Unit::new(lun, backend, options);
         self.restore(&mut unit);
         let vacant = self.units.indices().find(|index| self.units[*index].presence == Presence::Gone);
         let index = match vacant {

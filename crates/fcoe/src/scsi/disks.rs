@@ -40,6 +40,11 @@ pub enum DisksError {
     /// The geometry of its back end is impossible.
     #[error("LUN {0}: {1}")]
     Geometry(u16, GeometryError),
+    /// Another LUN has its name.
+    #[error(
+        "LUN {0}: it has the same name as LUN {1}, and initiators would take both for one disk: give one of them serial="
+    )]
+    Name(u16, u16),
     /// There is no such LUN.
     #[error("there is no LUN {0}: give one that there is")]
     Unknown(u16),

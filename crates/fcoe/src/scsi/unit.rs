@@ -16,10 +16,8 @@ use linerate_wire::scsi::{Capacity, Provisioning, Sense, SenseKey, Transfer, Wid
 
 /// Most bytes moved by one command.
 pub(super) const MAX_TRANSFER: u32 = 8 << 20;
-/// Most bytes covered by one WRITE SAME, or one UNMAP of memory: a device in memory is busy for the whole time.
+/// Most bytes covered by one WRITE SAME: a device in memory is busy for the whole time.
 pub(super) const MAX_SPAN: u32 = 64 << 20;
-/// Most bytes covered by one UNMAP of a back end that is not memory: that is a command to it, not work for this thread.
-const MAX_UNMAP: u32 = 1 << 30;
 /// Most blocks compared by COMPARE AND WRITE.
 pub(super) const MAX_COMPARE: u8 = u8::MAX;
 /// Most ranges of one UNMAP.
@@ -122,7 +120,7 @@ impl Unit {
 
     /// Most blocks covered by one UNMAP.
     pub(super) fn unmap_blocks(&self) -> u32 {
-        self.blocks_in(if self.in_memory { MAX_SPAN } else { MAX_UNMAP })
+        self.blocks_in(self.backend.discard_span())
     }
 
     /// Bytes of a logical block.

@@ -105,7 +105,8 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     // A lost NBD server is connected to again, and its socket may be another user's.
     let kept: &[_] = if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] };
     let names = (wwpns[0], ports[0].config().wwnn);
-    let Begun { luns, disks, waits } = luns::open(arguments.lun, arguments.allow, names, (hold, arguments.check))?;
+    let Begun { luns, disks, waits, keeps } =
+        luns::open(arguments.lun, arguments.allow, names, (hold, arguments.check))?;
     let devices: String = luns.lines().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
         print(&devices);
@@ -148,6 +149,12 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     if !arguments.json {
         nodes.iter().for_each(introduce);
         print(&devices);
+        if !keeps {
+            print(
+                "note: there is no state directory that can be written: reservations and identifying information end with \
+                 this process, and APTPL is refused\n",
+            );
+        }
         if hides {
             print(
                 "note: --allow hides LUNs and authenticates nobody: any initiator on this network can take a port name\n",

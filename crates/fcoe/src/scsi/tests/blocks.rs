@@ -313,16 +313,19 @@ fn unmap_gives_back_all_ranges_or_none() {
         bench.send(&cdb(&[]), &[]).good();
         assert_eq!(bench.send(&Cdb::Unmap { anchor: true, len: 8 }, &[0; 8]).why(), (5, asc::FIELD_IN_CDB));
     }
-    // MAXIMUM UNMAP LBA COUNT (clause 6.6.3).
-    let mut bench = Bench::new(Null::new(1 << 40, 512, 1).unwrap());
-    let most = list(&[(0, 131_000), (200_000, 72)]);
-    bench.send(&cdb(&most), &most).good();
-    let more = list(&[(0, 131_000), (200_000, 73)]);
-    assert_eq!(bench.send(&cdb(&more), &more).why(), (5, asc::FIELD_IN_PARAMETERS));
+    // MAXIMUM UNMAP LBA COUNT (clause 6.6.3): 64 MiB of memory, and 1 GiB of what is none.
+    let memory = Bench::new(Ram::new(128 << 20, 512, false, 1).unwrap());
+    let nothing = Bench::new(Null::new(1 << 40, 512, 1).unwrap());
+    for (mut bench, most) in [(memory, 131_072), (nothing, 2_097_152)] {
+        let all = list(&[(0, most - 72), (u64::from(most), 72)]);
+        bench.send(&cdb(&all), &all).good();
+        let more = list(&[(0, most - 72), (u64::from(most), 73)]);
+        assert_eq!(bench.send(&cdb(&more), &more).why(), (5, asc::FIELD_IN_PARAMETERS));
+    }
     let (mut bench, diary) = slow();
     let ranges = list(&[(1, 2), (9, 0), (20, 1)]);
     bench.send(&cdb(&ranges), &ranges).good();
     assert_eq!(diary.borrow().asked, ["discard 1 2", "discard 20 1"], "a range of nothing is none");
     diary.borrow_mut().results.push(BackendError::Medium);
-    assert_eq!(bench.send(&cdb(&most[..24]), &list(&[(0, 1)])).why(), (3, asc::WRITE_ERROR));
+    assert_eq!(bench.send(&cdb(&ranges[..24]), &list(&[(0, 1)])).why(), (3, asc::WRITE_ERROR));
 }

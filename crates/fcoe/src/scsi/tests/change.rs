@@ -145,3 +145,13 @@ fn who_may_see_a_disk_is_changed() {
         bench.raw(who, lun(0), &READY, &[], 0).good();
     }
 }
+
+/// SPC-4, clause 7.8.5: a name is of one unit. Two disks with one name would be one with two ways to every multipath.
+#[test]
+fn two_disks_do_not_have_one_name() {
+    let mut bench = Bench::ram();
+    let same = || Box::new(Ram::new(8192, 512, false, 0x1234).unwrap());
+    assert_eq!(bench.disks.add(7, same()), Err(DisksError::Name(7, 0)));
+    bench.disks.remove(0).unwrap();
+    assert_eq!(bench.disks.add(7, same()), Ok(()));
+}

@@ -317,7 +317,7 @@ fn new_units_are_told_and_listed() {
     // SPC-4, clause 6.33.1: REPORTED LUNS DATA HAS CHANGED.
     let mut bench = Bench::ram();
     for number in (1..=400).rev() {
-        bench.disks.add(number, Box::new(Null::new(4096, 512, 1).unwrap())).unwrap();
+        bench.disks.add(number, Box::new(Null::new(4096, 512, u64::from(number)).unwrap())).unwrap();
     }
     assert_eq!(bench.raw(ALICE, lun(0), &[0; 16], &[], 0).why(), (6, asc::LUNS_CHANGED));
     assert_eq!(bench.raw(ALICE, lun(0), &[0; 16], &[], 0).response.status, Response::GOOD);

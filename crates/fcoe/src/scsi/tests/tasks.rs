@@ -221,7 +221,7 @@ fn a_function_is_for_one_unit() {
     // SAM-5, clauses 7.2 to 7.7.
     for function in [Function::AbortTaskSet, Function::ClearTaskSet, Function::LogicalUnitReset] {
         let (mut bench, diary) = stuck();
-        let (other, others) = Slow::new(1 << 20, |_| {});
+        let (other, others) = Slow::new(1 << 20, |geometry| geometry.serial = 10);
         bench.disks.add(1, Box::new(other)).unwrap();
         for number in [0, 1] {
             while bench.raw(ALICE, lun(number), &[0; 16], &[], 0).response.status != Response::GOOD {}

@@ -325,7 +325,7 @@ fn a_failure_is_told_until_it_was_mended() {
 #[test]
 fn jobs_take_turns() {
     let (mut bench, first) = slow(|_| {});
-    let (backend, second) = Slow::new(3 << 20, |_| {});
+    let (backend, second) = Slow::new(3 << 20, |geometry| geometry.serial = 10);
     bench.disks.add(1, Box::new(backend)).unwrap();
     for number in [0, 1] {
         while bench.raw(ALICE, lun(number), &[0; 16], &[], 0).response.status != 0 {}

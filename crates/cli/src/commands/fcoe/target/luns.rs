@@ -39,6 +39,8 @@ pub(super) struct Begun {
     pub(super) disks: Disks,
     /// Objects to sleep on while devices work.
     pub(super) waits: Vec<(u16, Waits)>,
+    /// What units are to know after a restart is kept.
+    pub(super) keeps: bool,
 }
 
 /// Opens all devices for a port with these names; commands to one that is out of reach are held for as long as `hold`. If
@@ -50,7 +52,9 @@ pub(super) fn open(
     (hold, checks): (Duration, bool),
 ) -> Result<Begun, Trouble> {
     let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
-    if let Some(kept) = (!checks).then(Kept::open).flatten() {
+    let kept = (!checks).then(Kept::open).flatten();
+    let keeps = kept.is_some();
+    if let Some(kept) = kept {
         disks.keep_with(Box::new(kept));
     }
     let mut waits = Vec::new();
@@ -69,7 +73,7 @@ pub(super) fn open(
         disks.allow(rule.wwpn, &rule.luns);
     }
     book.allow = allow;
-    Ok(Begun { luns: book, disks, waits })
+    Ok(Begun { luns: book, disks, waits, keeps })
 }
 
 fn plug(disks: &mut Disks, number: u16, opened: Opened) -> Result<(), DisksError> {
