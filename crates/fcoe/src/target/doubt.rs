@@ -32,8 +32,10 @@ const MOST: usize = 64;
 const MOST_OF_ONE: usize = 16;
 /// Bytes of the longest FCP_CMND that is held back: with a CDB of 32 bytes.
 const LONGEST: usize = FcpCommand::LEN + 16;
-/// READs that are remembered.
-const REMEMBERED: usize = 4096;
+/// Places of OX_IDs for READs that are remembered, and READs of each: a cache line, and in turn the next one, since
+/// initiators mostly count.
+const PLACES: usize = 128;
+const REMEMBERED: usize = 8;
 
 /// What is known of one initiator's network.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,11 +68,33 @@ impl Doubt {
     }
 }
 
+/// READs, the last one first: 40 bits of the key, and the time in units of 2^20 ns, which comes again after hours.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Recent([u64; REMEMBERED]);
+
+impl Recent {
+    const TIME: u32 = 24;
+
+    /// Remembers a READ instead of the oldest; true if the same came within [`WINDOW`].
+    #[inline]
+    fn note(&mut self, now: u64, key: u64) -> bool {
+        let mask = (1 << Self::TIME) - 1;
+        let now = now >> 20 & mask;
+        let key = key & !mask;
+        let is_same = |known: &u64| known & !mask == key && (now.wrapping_sub(*known) & mask) < WINDOW >> 20;
+        let again = self.0.iter().filter(|known| is_same(known)).count() > 0;
+        self.0.copy_within(..REMEMBERED - 1, 1);
+        self.0[0] = key | now;
+        again
+    }
+}
+
 /// READs of a moment ago, and those that are held back.
 #[derive(Debug)]
 pub(super) struct Doubts {
-    /// Key of a READ, and when it came; found by the key, of which newer ones take the place.
-    recent: Box<[(u64, u64)]>,
+    /// The last READs by their OX_IDs.
+    recent: Box<[Recent]>,
     networks: Box<[Network]>,
     held: Vec<Doubt>,
 }
@@ -78,7 +102,7 @@ pub(super) struct Doubts {
 impl Doubts {
     pub(super) fn new(max_peers: u16) -> Self {
         Self {
-            recent: vec![(0, 0); REMEMBERED].into_boxed_slice(),
+            recent: vec![Recent([0; REMEMBERED]); PLACES].into_boxed_slice(),
             networks: vec![Network::default(); usize::from(max_peers)].into_boxed_slice(),
             held: Vec::with_capacity(MOST),
         }
@@ -124,14 +148,14 @@ impl Doubts {
     }
 
     /// Remembers a READ; true if it is to be held back.
-    fn is_doubtful(&mut self, now: u64, peer: PeerId, key: u64) -> bool {
+    #[inline]
+    fn is_doubtful(&mut self, now: u64, peer: PeerId, ox_id: OxId, key: u64) -> bool {
+        self.recent[usize::from(ox_id.0) % PLACES].note(now, key) && self.is_to_ask(now, peer, key)
+    }
+
+    #[cold]
+    fn is_to_ask(&mut self, now: u64, peer: PeerId, key: u64) -> bool {
         let Some(network) = self.networks.get_mut(usize::from(peer.index)) else { return false };
-        #[allow(clippy::cast_possible_truncation, reason = "the lower bits choose the place")]
-        let place = &mut self.recent[(key ^ key >> 32) as usize % REMEMBERED];
-        let (before, at) = std::mem::replace(place, (key, now));
-        if before != key || now.saturating_sub(at) >= WINDOW {
-            return false;
-        }
         if network.excused.take_if(|excused| *excused == key).is_some() {
             return false;
         }
@@ -150,11 +174,18 @@ fn key(peer: PeerId, ox_id: OxId, digest: u64) -> u64 {
 
 impl<S: DeviceServer> Target<S> {
     /// Holds a READ back that may be a late twin; false if there is no reason to.
+    #[inline]
     pub(super) fn hold_back(&mut self, now: u64, peer: &Peer, header: &FcHeader, payload: &[u8], digest: u64) -> bool {
         let key = key(peer.id, header.ox_id, digest);
-        if payload.len() > LONGEST || !self.doubts.is_doubtful(now, peer.id, key) {
+        if payload.len() > LONGEST || !self.doubts.is_doubtful(now, peer.id, header.ox_id, key) {
             return false;
         }
+        self.keep_back(now, peer, header, payload, digest);
+        true
+    }
+
+    #[cold]
+    fn keep_back(&mut self, now: u64, peer: &Peer, header: &FcHeader, payload: &[u8], digest: u64) {
         let mut kept = [0; LONGEST];
         kept[..payload.len()].copy_from_slice(payload);
         let ask_at = now.saturating_add(REPEAT);
@@ -170,7 +201,6 @@ impl<S: DeviceServer> Target<S> {
         });
         self.counters.doubted += 1;
         self.ask_about(peer, header.ox_id, RxId::UNASSIGNED, None);
-        true
     }
 
     /// The initiator has answered REC about an OX_ID under which a command is held back: `over` if it knows no such
@@ -185,7 +215,15 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Drops a command that is held back, as a twin, if there is one under this OX_ID.
+    #[inline]
     pub(super) fn is_twin(&mut self, now: u64, peer: PeerId, ox_id: OxId) {
+        if !self.doubts.held.is_empty() {
+            self.drop_twin(now, peer, ox_id);
+        }
+    }
+
+    #[cold]
+    fn drop_twin(&mut self, now: u64, peer: PeerId, ox_id: OxId) {
         if self.doubts.drop_one(peer, ox_id) {
             self.doubts.doubled(now, peer);
             self.counters.twins += 1;
