@@ -3,30 +3,57 @@
 # packages only, into target/rig (or $RIG). Nothing is installed in /boot. What is built is kept for the next time.
 #   build.sh          build
 #   build.sh --deps   apt-get install of the host packages first (root)
+#   build.sh --suite  build, and what run-vm.sh --suite adds: libiscsi's conformance suite and all programs of sg3_utils
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 rig=${RIG:-$here/../../../../target/rig}
 cache=$rig/cache out=$rig/out
 HOSTPKGS="qemu-system-x86 busybox-static sg3-utils fio kmod cpio tcpdump ethtool xz-utils python3-minimal e2fsprogs dmsetup"
 GUESTDEBS="fcoe-utils libpciaccess0"
+SUITEDEBS="libiscsi-bin libiscsi7 libcunit1"
+root=$out/root
+fetch() { # packages into $cache
+  local p; for p; do ls "${p}"_*.deb >/dev/null 2>&1 || apt-get download "$p" 2>&1 | grep -v unsandboxed; done
+}
+unpack() { # into $cache/DIR, packages
+  local dir=$1 p; shift; rm -rf "$dir"; mkdir "$dir"; for p; do dpkg-deb -x "${p}"_*.deb "$dir"; done
+}
+bring() { # copy a binary and its shared libraries
+  local dst=$1 f=$2 lib
+  mkdir -p "$dst/usr/bin"; cp -L "$f" "$dst/usr/bin/"
+  LD_LIBRARY_PATH=$cache/extra/usr/lib/x86_64-linux-gnu:$cache/suite/usr/lib/x86_64-linux-gnu ldd "$f" | awk '/=> \//{print $3} /^\t\/lib64/{print $1}' | while read -r lib; do
+    case $lib in
+      */ld-linux*) mkdir -p "$dst/lib64"; cp -Ln "$lib" "$dst/lib64/" ;;
+      *) [ "$dst" != "$root" ] && [ -e "$root/lib/x86_64-linux-gnu/${lib##*/}" ] && continue
+         mkdir -p "$dst/lib/x86_64-linux-gnu"; cp -Ln "$lib" "$dst/lib/x86_64-linux-gnu/" ;;
+    esac
+  done || true
+}
+pack() { (cd "$1" && find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0) > "$2"; }
 if [ "${1:-}" = --deps ]; then
   missing=; for p in $HOSTPKGS; do dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"; done
   [ -z "$missing" ] || DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=400 install -y -qq --no-install-recommends $missing >/dev/null
+fi
+if [ "${1:-}" = --suite ]; then
+  "$0"
+  [ "$out/suite.cpio" -nt "$0" ] && exit 0
+  cd "$cache"; fetch $SUITEDEBS; unpack suite $SUITEDEBS
+  sr=$out/suiteroot; rm -rf "$sr"
+  for b in suite/usr/bin/iscsi-test-cu /usr/bin/sg_*; do bring "$sr" "$b"; done
+  pack "$sr" "$out/suite.new"; mv "$out/suite.new" "$out/suite.cpio"; rm -rf "$sr"
+  exit 0
 fi
 stamp=$(cat "$0" "$here/guest-init" "$here"/guest/* | sha256sum | cut -c1-16)
 [ -f "$out/stamp" ] && [ "$(cat "$out/stamp")" = "$stamp" ] && exit 0
 mkdir -p "$cache" "$out"; cd "$cache"
 kpkg=$(apt-cache depends linux-image-amd64 | awk '/Depends:/{print $2; exit}')
 kver=${kpkg#linux-image-}
-for p in $kpkg $GUESTDEBS; do
-  ls "${p}"_*.deb >/dev/null 2>&1 || apt-get download "$p" 2>&1 | grep -v unsandboxed
-done
+fetch $kpkg $GUESTDEBS
 if [ ! -f "kernel/.$kver" ]; then
   rm -rf kernel; mkdir kernel; dpkg-deb -x "${kpkg}"_*.deb kernel
   /sbin/depmod -b kernel "$kver"; touch "kernel/.$kver"
 fi
-rm -rf extra; mkdir extra
-for p in $GUESTDEBS; do dpkg-deb -x "${p}"_*.deb extra; done
+unpack extra $GUESTDEBS
 
 # --- uncompressed kernel (skips the in-guest xz step: 2 s under TCG) ---
 python3 - "kernel/boot/vmlinuz-$kver" "$out/vmlinux" <<'P'
@@ -39,21 +66,10 @@ open(sys.argv[2], 'wb').write(x)
 P
 
 # --- root file system ---
-root=$out/root; rm -rf "$root"
+rm -rf "$root"
 mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,dev,proc,sys,tmp,run,etc,lib64,lib/x86_64-linux-gnu,rig,root,mnt}
 cp /bin/busybox "$root/bin/busybox"
 for a in $(busybox --list); do [ "$a" = busybox ] || ln -sf /bin/busybox "$root/bin/$a"; done
-bring() { # copy a binary and its shared libraries
-  local dst=$1 f=$2 lib
-  mkdir -p "$dst/usr/bin"; cp -L "$f" "$dst/usr/bin/"
-  LD_LIBRARY_PATH=$cache/extra/usr/lib/x86_64-linux-gnu ldd "$f" | awk '/=> \//{print $3} /^\t\/lib64/{print $1}' | while read -r lib; do
-    case $lib in
-      */ld-linux*) mkdir -p "$dst/lib64"; cp -Ln "$lib" "$dst/lib64/" ;;
-      *) [ "$dst" != "$root" ] && [ -e "$root/lib/x86_64-linux-gnu/${lib##*/}" ] && continue
-         mkdir -p "$dst/lib/x86_64-linux-gnu"; cp -Ln "$lib" "$dst/lib/x86_64-linux-gnu/" ;;
-    esac
-  done || true
-}
 for b in mke2fs e2fsck dmsetup; do bring "$root" /sbin/$b; done
 for b in sg_inq sg_luns sg_readcap sg_raw sg_turs sg_dd sg_reset sg_ses sg_vpd sg_requests sg_modes sg_logs sg_persist sg_verify sg_write_same sg_unmap sg_opcodes sg_sync; do
   [ -x /usr/bin/$b ] && bring "$root" /usr/bin/$b; done
@@ -75,7 +91,6 @@ cp "$cache/kernel/lib/modules/$kver"/modules.{builtin,order} "$root/lib/modules/
 /sbin/depmod -b "$root" "$kver"
 install -m 755 "$here/guest-init" "$root/init"
 install -m 755 "$here"/guest/* "$root/rig/" 2>/dev/null || true
-pack() { (cd "$1" && find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0) > "$2"; }
 pack "$root" "$out/rig.cpio"
 fr=$out/fioroot; rm -rf "$fr"; bring "$fr" /usr/bin/fio; pack "$fr" "$out/fio.cpio"
 echo "$kver" > "$out/kver"

@@ -33,6 +33,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --no-lun              initiator: do not wait for a LUN
   --lun-timeout S       (60)   --timeout S  whole run, wall clock (120)
   --fio                 add fio to the guest (77 MB more initramfs)
+  --suite               add libiscsi's suite and sg3_utils to the guest (build.sh --suite)
   --pcap FILE           QEMU filter-dump of the NIC
   --debug               libfc/libfcoe debug logging on the console
   --quiet               only RIG lines from the kernel log (warnings and worse)
@@ -41,7 +42,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
 U
 exit 125; }
 role= net= net2= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1 ipv6=1
-luntmo=60 tmo=120 fio= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf=
+luntmo=60 tmo=120 fio= suite= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf=
 while [ $# -gt 0 ]; do case $1 in
   --role) role=$2; shift 2;; --tap) net="tap,id=n0,ifname=$2,script=no,downscript=no"; shift 2;;
   --udp) net="dgram,id=n0,local.type=inet,local.host=127.0.0.1,local.port=${2%%:*},remote.type=inet,remote.host=127.0.0.1,remote.port=${2##*:}"; shift 2;;
@@ -53,7 +54,7 @@ while [ $# -gt 0 ]; do case $1 in
   --vlan) vlan=$2; shift 2;; --ipv6) ipv6=0; shift;; --nic) nic=$2; shift 2;; --luns) luns=$2; shift 2;; --blocksize) bs=$2; shift 2;;
   --acl) acls="$acls $2"; shift 2;; --cmd) cmd=$2; shift 2;; --cmd-file) cmd=$(cat "$2"); shift 2;; --pre) pre=$2; shift 2;;
   --put) puts+=("$2"); shift 2;; --bring) brings+=("$2"); shift 2;; --out) out=$2; shift 2;; --no-lun) waitlun=0; shift;; --lun-timeout) luntmo=$2; shift 2;;
-  --timeout) tmo=$2; shift 2;; --fio) fio=1; shift;; --pcap) pcap=$2; shift 2;; --debug) dl=${RIG_LIBFC_DEBUG:-15}; df=${RIG_FCOE_DEBUG:-15}; shift;;
+  --timeout) tmo=$2; shift 2;; --fio) fio=1; shift;; --suite) suite=1; shift;; --pcap) pcap=$2; shift 2;; --debug) dl=${RIG_LIBFC_DEBUG:-15}; df=${RIG_FCOE_DEBUG:-15}; shift;;
   --quiet) quiet=1; shift;; --accel) accel=$2; shift 2;; --cpu) cpu=$2; shift 2;; --mem) mem=$2; shift 2;; --smp) smp=$2; shift 2;;
   --console) console=$2; shift 2;; *) echo "run-vm.sh: unknown option $1" >&2; usage;; esac; done
 case $role in initiator) : "${mac:=52:54:00:fc:0e:01}";; target) : "${mac:=52:54:00:fc:0e:02}";; bare) : "${mac:=52:54:00:fc:0e:03}";; *) usage;; esac
@@ -75,7 +76,7 @@ for f in ${brings[@]+"${brings[@]}"}; do
   strip -o "$tmp/o/rig/${f##*/}" "$f" && ldd "$f" | grep -o '/[^ ]*' | sed 's:^/::' | (cd / && cpio --quiet -pdL "$tmp/o") || exit 125
 done
 (cd "$tmp/o" && find . | cpio --quiet -o -H newc -R 0:0) > "$tmp/over.cpio"
-cat "$rig/out/rig.cpio" ${fio:+"$rig/out/fio.cpio"} "$tmp/over.cpio" > "$tmp/initrd"
+cat "$rig/out/rig.cpio" ${fio:+"$rig/out/fio.cpio"} ${suite:+"$rig/out/suite.cpio"} "$tmp/over.cpio" > "$tmp/initrd"
 [ -n "$fio" ] && [ "$mem" -lt 1536 ] && mem=1536
 hm=; case $nic in virtio-net-pci*) hm=",host_mtu=$mtu";; esac
 extra=(); [ -n "$net2" ] && extra+=(-netdev "$net2" -device "$nic,netdev=n1,mac=${mac%:*}:ff,romfile=$hm")
