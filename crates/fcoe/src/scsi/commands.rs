@@ -143,7 +143,7 @@ impl Disks {
                 allocation
             }
             Cdb::ReportTargetPortGroups { format, allocation } => {
-                inquiry::port_groups(format, self.ports.len(), &mut self.scratch)?;
+                inquiry::port_groups(format, self.port_count, &mut self.scratch)?;
                 allocation
             }
             Cdb::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation } => {

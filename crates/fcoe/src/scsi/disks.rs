@@ -92,6 +92,7 @@ pub struct Disks {
     pub(super) config: DisksConfig,
     /// Names of the ports through which they are accessed; the nexuses of port n have the indices n, n + count and so on.
     pub(super) ports: Vec<Wwn>,
+    pub(super) port_count: u16,
     pub(super) units: Indexed<UnitIndex, Unit>,
     /// Index in `units` of each LUN, or `NO_UNIT`.
     pub(super) luns: Vec<UnitIndex>,
@@ -125,6 +126,7 @@ impl Disks {
         Self {
             config: *config,
             ports: vec![config.wwpn],
+            port_count: 1,
             units: Indexed::new(),
             luns: Vec::new(),
             mask: Mask::default(),
@@ -156,11 +158,12 @@ impl Disks {
     /// Names the ports, before any nexus.
     pub(super) fn name_ports(&mut self, names: &[Wwn]) {
         self.ports = names.to_vec();
+        self.port_count = names.iter().fold(0, |count: u16, _| count.saturating_add(1)).max(1);
     }
 
     /// Number of the port of a nexus, from 0.
-    pub(super) fn port_of(&self, nexus: PeerId) -> usize {
-        usize::from(nexus.index) % self.ports.len().max(1)
+    pub(super) fn port_of(&self, nexus: PeerId) -> u16 {
+        nexus.index % self.port_count
     }
 
     /// Memory of a unit whose task has a memory step: see [`DeviceServer::with_memory`].
@@ -200,7 +203,7 @@ impl DeviceServer for Disks {
             attentions
         };
         let units = self.units.iter().map(told).collect();
-        let port = u16::try_from(self.port_of(nexus)).unwrap_or(u16::MAX);
+        let port = self.port_of(nexus);
         self.nexuses.insert(Nexus::new(nexus, NexusName { wwpn, port }, units));
     }
 

@@ -39,7 +39,7 @@ pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response>
 /// The port through which a unit is asked, one of a target's.
 pub(super) struct Port<'a> {
     pub(super) ports: &'a [Wwn],
-    pub(super) number: usize,
+    pub(super) number: u16,
     pub(super) node: Wwn,
 }
 
@@ -102,7 +102,7 @@ fn designators(unit: &Unit, port: &Port<'_>, to: &mut Vec<u8>) {
     name.extend(format!("{:<16}{}", unit.geometry.product, unit.name.serial()).bytes());
     Designator { code_set: 2, kind: 1, association: 0, protocol: None, identifier: &name }.put(to);
     Designator::naa(0, unit.name.naa().bytes()).put(to);
-    let name = port.ports.get(port.number).copied().unwrap_or(port.node);
+    let name = port.ports.get(usize::from(port.number)).copied().unwrap_or(port.node);
     let (name, node, number) = (allowed(name), allowed(port.node), relative(port.number));
     Designator { protocol: Some(0), ..Designator::naa(1, &name) }.put(to);
     let relative = Designator { code_set: 1, kind: 4, association: 1, protocol: Some(0), identifier: &number };
@@ -115,12 +115,12 @@ fn designators(unit: &Unit, port: &Port<'_>, to: &mut Vec<u8>) {
 const GROUP: u8 = 1;
 
 /// Relative target port identifier of a port, after two reserved bytes; they count from 1 (SPC-4, clause 7.8.5.7).
-fn relative(number: usize) -> [u8; 4] {
-    u32::try_from(number).map_or([0; 4], |number| (number + 1).to_be_bytes())
+fn relative(number: u16) -> [u8; 4] {
+    (u32::from(number) + 1).to_be_bytes()
 }
 
 /// Data of REPORT TARGET PORT GROUPS (SPC-4, clause 6.37): one group of all ports, active and optimized.
-pub(super) fn port_groups(format: u8, ports: usize, to: &mut Vec<u8>) -> Result<(), Response> {
+pub(super) fn port_groups(format: u8, ports: u16, to: &mut Vec<u8>) -> Result<(), Response> {
     let at = to.len();
     to.extend([0; 4]);
     match format {
@@ -130,7 +130,7 @@ pub(super) fn port_groups(format: u8, ports: usize, to: &mut Vec<u8>) -> Result<
         _ => return Err(Response::invalid_field(1, Some(7))),
     }
     // State 0; T_SUP and the rest of the states are not supported but AO_SUP; changed by no command.
-    to.extend([0, 1, 0, GROUP, 0, 0, 0, u8::try_from(ports).unwrap_or(u8::MAX)]);
+    to.extend([0, 1, 0, GROUP, 0, 0, 0, ports.min(255).to_be_bytes()[1]]);
     (0..ports.min(255)).for_each(|number| to.extend(relative(number)));
     put_list_len(to, at, at + 4);
     Ok(())

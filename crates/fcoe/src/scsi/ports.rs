@@ -37,8 +37,8 @@ impl DiskPort {
     /// A device server for each port, by its name; at least one.
     #[must_use]
     pub fn over(mut disks: Disks, names: &[Wwn]) -> Vec<Self> {
-        let count = u16::try_from(names.len()).unwrap_or(u16::MAX);
         disks.name_ports(names);
+        let count = disks.port_count;
         let steps = names.iter().map(|_| VecDeque::new()).collect();
         let house = Rc::new(RefCell::new(House { disks, steps }));
         (0..count).map(|number| Self { house: house.clone(), number, count }).collect()
