@@ -75,8 +75,8 @@ fn a_reservation_in_a_file_is_in_force_and_a_damaged_one_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let kept = dir.path().join("state/units/3123456789abcdef");
     std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
-    let lines = "linerate unit 1\nname 3123456789abcdef\nkey 2000020000000099 0000000000000007\n\
-                 held 3 2000020000000099\npersist\n";
+    let lines = "linerate unit 1\nname 3123456789abcdef\nkey 2000020000000099 0 0000000000000007\n\
+                 held 3 2000020000000099 0\npersist\n";
     let document = format!("{lines}end {:016x}\n", linerate_rt::hash(lines.as_bytes()));
     for (damaged, document) in [(false, document.clone()), (true, document.replace("held 3", "held 1"))] {
         std::fs::write(&kept, &document).unwrap();
