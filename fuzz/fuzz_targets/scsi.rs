@@ -154,10 +154,10 @@ fuzz_target!(|bytes: &[u8]| {
     let mut transport = Transport { disks: Disks::new(&config), open: HashMap::new() };
     transport.disks.keep_with(Box::new(Shelf(false)));
     let ram = || Ram::new(1 << 16, 512, false, 1).expect("a size of whole blocks");
-    let geometry = Geometry { volatile: true, ..ram().geometry().clone() };
+    let geometry = Geometry { volatile: true, serial: 2, ..ram().geometry().clone() };
     transport.disks.add(0, Box::new(ram())).expect("a free number");
     transport.disks.add(300, Box::new(Slow { ram: ram(), geometry, open: Vec::new() })).expect("a free number");
-    transport.disks.add(2, Box::new(Null::new(1 << 45, 4096, 1).expect("a size of whole blocks"))).expect("free");
+    transport.disks.add(2, Box::new(Null::new(1 << 45, 4096, 3).expect("a size of whole blocks"))).expect("free");
     let peer = |index: u8| PeerId { index: u16::from(index & 3), generation: 1 };
     for index in 0..3 {
         transport.disks.nexus(peer(index), Wwn(u64::from(index)));

@@ -47,6 +47,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Opens the exchange of a command, and gives it to the device server.
+    #[inline]
     pub(super) fn begin(
         &mut self,
         now: u64,
