@@ -16,8 +16,9 @@ use linerate_wire::{FcHeader, FcpCommand, FcpResponse, OxId, RxId};
 
 const MILLISECOND: u64 = 1_000_000;
 /// Time within which a twin comes: networks hold a frame back for no longer than their queues last.
-const WINDOW: u64 = 20 * MILLISECOND;
-/// Time that a command is held back at least: another one of its OX_ID, which it has overtaken, proves it a twin.
+const WINDOW: u64 = 40 * MILLISECOND;
+/// Time for frames that others have overtaken, before its initiator is asked and after it has answered: another command of
+/// its OX_ID proves one that is held back a twin.
 const SETTLE: u64 = 10 * MILLISECOND;
 /// Time after which an unanswered REC is sent again.
 const REPEAT: u64 = 20 * MILLISECOND;
@@ -57,14 +58,14 @@ struct Doubt {
     len: usize,
     digest: u64,
     since: u64,
-    /// The initiator has said that it knows an exchange of this OX_ID, or that it cannot say.
-    known: bool,
+    /// Time at which the initiator has said that it knows an exchange of this OX_ID, or that it cannot say.
+    known: Option<u64>,
     ask_at: u64,
 }
 
 impl Doubt {
     fn due(&self) -> u64 {
-        if self.known { self.since.saturating_add(SETTLE) } else { self.ask_at }
+        self.known.map_or(self.ask_at, |at| at.saturating_add(SETTLE))
     }
 }
 
@@ -188,7 +189,9 @@ impl<S: DeviceServer> Target<S> {
     fn keep_back(&mut self, now: u64, peer: &Peer, header: &FcHeader, payload: &[u8], digest: u64) {
         let mut kept = [0; LONGEST];
         kept[..payload.len()].copy_from_slice(payload);
-        let ask_at = now.saturating_add(REPEAT);
+        // By then the response of the exchange before has come, late as it may be: who knows one then waits for this command,
+        // or for another one, which has come in as much time again unless it was lost.
+        let ask_at = now.saturating_add(SETTLE);
         self.doubts.held.push(Doubt {
             peer: peer.id,
             header: *header,
@@ -196,11 +199,10 @@ impl<S: DeviceServer> Target<S> {
             len: payload.len(),
             digest,
             since: now,
-            known: false,
+            known: None,
             ask_at,
         });
         self.counters.doubted += 1;
-        self.ask_about(peer, header.ox_id, RxId::UNASSIGNED, None);
     }
 
     /// The initiator has answered REC about an OX_ID under which a command is held back: `over` if it knows no such
@@ -208,7 +210,7 @@ impl<S: DeviceServer> Target<S> {
     pub(super) fn doubt_answered(&mut self, now: u64, peer: PeerId, ox_id: OxId, over: bool) {
         let about = |doubt: &&mut Doubt| (doubt.peer, doubt.header.ox_id) == (peer, ox_id);
         let Some(doubt) = self.doubts.held.iter_mut().find(about) else { return };
-        doubt.known = true;
+        doubt.known = Some(doubt.known.unwrap_or(now));
         if over {
             self.is_twin(now, peer, ox_id);
         }
@@ -239,7 +241,7 @@ impl<S: DeviceServer> Target<S> {
                 continue;
             };
             let peer = peer.peer;
-            if !doubt.known && now.saturating_sub(doubt.since) < GIVE_UP {
+            if doubt.known.is_none() && now.saturating_sub(doubt.since) < GIVE_UP {
                 doubt.ask_at = now.saturating_add(REPEAT);
                 let ox_id = doubt.header.ox_id;
                 self.ask_about(&peer, ox_id, RxId::UNASSIGNED, None);

@@ -282,7 +282,7 @@ fn a_command_whose_twin_has_ended_is_done() {
         rig.read(0, OxId(7), 0, 1);
         rig.wire.expect(r_ctl::DATA);
         assert_eq!((rig.response(OxId(7)), rig.target.exchanges()), ((0, 0, None), 0));
-        rig.now += SECOND / 50;
+        rig.now += SECOND / 25;
     }
     assert_eq!(rig.target.counters().drops(), 0);
 }

@@ -74,7 +74,7 @@ fn an_ox_id_is_used_again_at_once() {
         rig.read(0, OxId(0), 0, 1);
         rig.wire.expect(r_ctl::DATA);
         assert_eq!((rig.response(OxId(0)), rig.target.exchanges()), ((0, 0, None), 1), "the last is kept no longer");
-        rig.now += SECOND / 50;
+        rig.now += SECOND / 25;
     }
     assert_eq!(rig.target.counters().replaced, 0);
 }

@@ -317,7 +317,7 @@ fn finished_exchanges_are_bounded() {
 fn sense_data_is_confirmed_when_that_was_agreed_on() {
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { confirm: true, ..peer });
     for confirmed in [true, false] {
-        rig.now += SECOND / 50;
+        rig.now += SECOND / 25;
         rig.device().plans.push_back(Behaviour::Send(vec![1; 4], check(6, 0)));
         let command = linerate_wire::FcpCommand { read: true, data_len: 4, ..plain(&[0; 16]) };
         rig.command(0, OxId(1), &command);
