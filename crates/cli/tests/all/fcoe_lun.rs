@@ -20,7 +20,7 @@ fn disk(dir: &Path, name: &str, mib: u64) {
     std::fs::File::create(dir.join(name)).unwrap().set_len(mib << 20).unwrap();
 }
 
-/// What an initiator lists: the LUNs and their bytes.
+/// LUNs and their bytes, as an initiator lists them.
 fn listed(dir: &Path, port: &str) -> Vec<String> {
     let (code, said) = fcoe(dir, &["ls", "-i", port]);
     assert_eq!(code, 0, "{said}");

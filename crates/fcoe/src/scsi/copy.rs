@@ -31,7 +31,7 @@ struct Segment {
     blocks: u64,
     /// Blocks that are done: the first ones, or the last ones if it goes backwards.
     done: u64,
-    /// What is written overlaps what is still to be read when it goes forwards.
+    /// Blocks that are written overlap those that are still to be read when it goes forwards.
     backwards: bool,
 }
 
@@ -43,7 +43,7 @@ impl Segment {
     }
 }
 
-/// What a copy does with its present piece.
+/// Progress of a copy with its present piece.
 #[derive(Debug)]
 enum Phase {
     /// Nothing yet.

@@ -16,7 +16,7 @@ mod kind {
 /// Longest information of each type that can be set.
 const LONGEST: [(u8, u16); 2] = [(kind::UNIT, 64), (kind::TEXT, 256)];
 
-/// What initiators have named a unit.
+/// Names that initiators have given a unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identifying {
     /// Bytes with a meaning of the initiators' own.

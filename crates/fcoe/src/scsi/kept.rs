@@ -64,7 +64,7 @@ fn document(unit: &Unit) -> String {
     text
 }
 
-/// What a document says; None if it is damaged, or another unit's.
+/// Content of a document; None if it is damaged, or another unit's.
 fn parse(document: &[u8], name: &UnitName) -> Option<(Reservations, Identifying)> {
     let text = std::str::from_utf8(document).ok()?;
     let at = text.rfind("end ")?;

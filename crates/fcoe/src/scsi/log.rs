@@ -38,7 +38,7 @@ pub(super) struct SelfTestResult {
     pub(super) failed: Option<(u64, SenseKey, (u8, u8))>,
 }
 
-/// What the log pages tell that is not in the unit's counters.
+/// Content of the log pages beyond the unit's counters.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// Counters when the log was last cleared.

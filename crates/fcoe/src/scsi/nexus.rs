@@ -6,7 +6,7 @@ use super::unit::{Presence, Unit};
 use crate::PeerId;
 use linerate_wire::Wwn;
 
-/// What an I_T nexus is known by, whenever its initiator logs in: the initiator's port, and the target's.
+/// Name of an I_T nexus, whenever its initiator logs in: the initiator's port, and the target's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NexusName {
     pub(super) wwpn: Wwn,

@@ -17,7 +17,7 @@ pub struct DiskPort {
     count: u16,
 }
 
-/// What the ports have in common.
+/// State that the ports have in common.
 struct House {
     disks: Disks,
     /// Steps that were taken while another port was served, by port.

@@ -120,7 +120,7 @@ impl IndexMut<Tag> for Tasks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OperationId(pub(super) u32);
 
-/// Who continues when an operation has ended.
+/// Owner of an operation, who continues when it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Task(Tag),

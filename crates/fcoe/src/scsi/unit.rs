@@ -48,7 +48,7 @@ pub struct UnitCounters {
     pub failures: u64,
 }
 
-/// Whether a unit is there.
+/// Presence of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
     Here,

@@ -13,7 +13,7 @@ use super::{Response, Step};
 use linerate_block::{Pool, Tag};
 use linerate_wire::scsi::{Cdb, Sense, SenseKey, Transfer, asc};
 
-/// What a unit does with its medium.
+/// Work of a unit on its medium.
 #[derive(Debug, Default)]
 pub(super) enum Upkeep {
     /// Nothing.
@@ -145,7 +145,7 @@ impl Upkeep {
         matches!(self, Self::Idle)
     }
 
-    /// What the unit tells of it; `blocks` is its size.
+    /// Sense data about it; `blocks` is the unit's size.
     pub(super) fn sense(&self, blocks: u64) -> Option<Sense> {
         Some(match self {
             Self::Idle => return None,

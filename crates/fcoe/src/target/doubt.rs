@@ -38,7 +38,7 @@ const LONGEST: usize = FcpCommand::LEN + 16;
 const PLACES: usize = 128;
 const REMEMBERED: usize = 8;
 
-/// What is known of one initiator's network.
+/// Behaviour of one initiator's network.
 #[derive(Debug, Clone, Copy, Default)]
 struct Network {
     /// Time until which frames are expected to come twice.

@@ -72,7 +72,7 @@ pub struct CopySegment {
 pub struct CopyList {
     /// Units, which segments name by their index.
     pub targets: Vec<CopyTarget>,
-    /// What is copied, in this order.
+    /// Segments that are copied, in this order.
     pub segments: Vec<CopySegment>,
 }
 

@@ -120,7 +120,7 @@ fn a_step_reaches_the_port_of_its_task() {
     assert_eq!(two.disks().lent(), 0);
 }
 
-/// What is aborted while its step waits for its port has no step, and gives its buffer back.
+/// A task that is aborted while its step waits for its port has no step, and gives its buffer back.
 #[test]
 fn a_step_that_waits_ends_with_its_task() {
     let (mut ports, _) = slow();

@@ -144,7 +144,7 @@ pub(in crate::scsi) struct Unmap {
     pub(in crate::scsi) list: Option<Buffer>,
     /// Index of the next range.
     pub(in crate::scsi) range: usize,
-    /// What was deallocated is on the medium.
+    /// Deallocations are on the medium.
     flushed: bool,
 }
 

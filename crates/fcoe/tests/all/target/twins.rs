@@ -119,7 +119,7 @@ fn a_read_like_one_that_ended_long_ago_is_done_at_once() {
     assert_eq!(rig.target.counters().doubted, 0);
 }
 
-/// Where frames were seen to come twice, the exchange that the initiator knows may be another, whose FCP_CMND was lost:
+/// The exchange that the initiator knows may be another where frames come twice, and its FCP_CMND may be lost:
 /// BUSY is right for either. It comes again, and is done.
 #[test]
 fn where_frames_come_twice_a_doubtful_read_is_busy() {
@@ -177,7 +177,7 @@ fn what_is_held_back_ends_with_its_exchange_unit_or_session() {
     }
 }
 
-/// What an initiator makes up costs sixteen places at most, and what finds none is done as it comes.
+/// An initiator takes up sixteen places at most, and a command that finds none is done as it comes.
 #[test]
 fn who_doubles_everything_fills_nothing() {
     let mut rig = rig();

@@ -54,7 +54,7 @@ pub(super) struct Job {
     block: usize,
     /// The operation's buffer, while no command has it.
     buffer: Option<Buffer>,
-    /// What its blocks' protection information passes, if they have any.
+    /// Checks of its blocks' protection information, if they have any.
     edge: Option<Edge>,
     /// Protection information of the operation's buffer.
     tuples: Vec<u8>,

@@ -15,7 +15,7 @@ pub struct RemoteUnit {
     pub peer: Option<PeerId>,
     /// Time at which it became unreachable, while it is.
     pub(super) lost: Option<u64>,
-    /// What its blocks' protection information passes, if it has any that is checked.
+    /// Checks of its blocks' protection information, if it has any that is checked.
     pub(super) edge: Option<Edge>,
     /// Mismatches of data and protection information that were found here.
     pub found_here: Mismatches,

@@ -33,13 +33,13 @@ struct Served {
     line: String,
 }
 
-/// What a target begins with.
+/// State that a target begins with.
 pub(super) struct Begun {
     pub(super) luns: Luns,
     pub(super) disks: Disks,
     /// Objects to sleep on while devices work.
     pub(super) waits: Vec<(u16, Waits)>,
-    /// What units are to know after a restart is kept.
+    /// State of units is kept for the next start.
     pub(super) keeps: bool,
 }
 
