@@ -40,7 +40,7 @@ impl<S: DeviceServer> Target<S> {
         if command.function != 0 {
             return self.manage(now, peer, header, &command);
         }
-        if command.read && self.hold_back(now, peer, header, frame.payload(), digest) {
+        if self.hold_back(now, peer, header, frame.payload(), digest) {
             return Ok(());
         }
         self.begin(now, peer, header, &command, digest)

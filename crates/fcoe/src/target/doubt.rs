@@ -1,13 +1,14 @@
-//! FCP_CMND of a READ that may be a late twin of one that has ended.
+//! FCP_CMND that may be a late twin of one that has ended.
 //!
 //! A network may deliver a frame twice, and an initiator may give an OX_ID again as soon as its exchange has ended, as
-//! Linux does: what a late twin reads would be taken for the data of the exchange that has the OX_ID now, because an
-//! initiator that has not been told our RX_ID cannot tell them apart. Nothing in the frame says that it is a twin. So a
-//! READ that is in every byte, OX_ID included, one of a moment ago is held back until its initiator has answered REC
-//! (FC-LS-3, Read Exchange Concise) and frames that it overtook have had time to come.
+//! Linux does: what a late twin does would be taken for what the exchange does that has the OX_ID now, because an
+//! initiator that has not been told our RX_ID cannot tell them apart. It would take the twin's data for its own, send
+//! its own where the twin asks for data to write, or take the twin's GOOD. Nothing in the frame says that it is a twin.
+//! So a command that is in every byte, OX_ID included, one of a moment ago is held back until its initiator has
+//! answered REC (FC-LS-3, Read Exchange Concise) and frames that it overtook have had time to come.
 //!
-//! Initiators that read one block over and over send such commands rightly. They are asked once a second, until the
-//! network was seen to double a frame.
+//! Initiators that read or write one block over and over send such commands rightly. They are asked once a second,
+//! until the network was seen to double a frame.
 
 use super::command::BUSY;
 use super::{SECOND, Target, TargetDrop};
@@ -33,7 +34,7 @@ const MOST: usize = 64;
 const MOST_OF_ONE: usize = 16;
 /// Bytes of the longest FCP_CMND that is held back: with a CDB of 32 bytes.
 const LONGEST: usize = FcpCommand::LEN + 16;
-/// Places of OX_IDs for READs that are remembered, and READs of each: a cache line, and in turn the next one, since
+/// Places of OX_IDs for commands that are remembered, and commands of each: a cache line, and in turn the next one, since
 /// initiators mostly count.
 const PLACES: usize = 128;
 const REMEMBERED: usize = 8;
@@ -45,7 +46,7 @@ struct Network {
     wary_until: u64,
     /// Time from which on an initiator whose network is not wary of twins is asked again.
     ask_at: u64,
-    /// READ that was answered with BUSY: it may come again at once.
+    /// Command that was answered with BUSY: it may come again at once.
     excused: Option<u64>,
 }
 
@@ -69,7 +70,7 @@ impl Doubt {
     }
 }
 
-/// READs, the last one first: 40 bits of the key, and the time in units of 2^20 ns, which comes again after hours.
+/// Commands, the last one first: 40 bits of the key, and the time in units of 2^20 ns, which comes again after hours.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Recent([u64; REMEMBERED]);
@@ -77,7 +78,7 @@ struct Recent([u64; REMEMBERED]);
 impl Recent {
     const TIME: u32 = 24;
 
-    /// Remembers a READ instead of the oldest; true if the same came within [`WINDOW`].
+    /// Remembers a command instead of the oldest; true if the same came within [`WINDOW`].
     #[inline]
     fn note(&mut self, now: u64, key: u64) -> bool {
         let mask = (1 << Self::TIME) - 1;
@@ -91,10 +92,10 @@ impl Recent {
     }
 }
 
-/// READs of a moment ago, and those that are held back.
+/// Commands of a moment ago, and those that are held back.
 #[derive(Debug)]
 pub(super) struct Doubts {
-    /// The last READs by their OX_IDs.
+    /// The last commands by their OX_IDs.
     recent: Box<[Recent]>,
     networks: Box<[Network]>,
     held: Vec<Doubt>,
@@ -141,14 +142,14 @@ impl Doubts {
         }
     }
 
-    /// Lets a READ that was refused come again at once.
+    /// Lets a command that was refused come again at once.
     pub(super) fn excuse(&mut self, peer: PeerId, ox_id: OxId, digest: u64) {
         if let Some(network) = self.networks.get_mut(usize::from(peer.index)) {
             network.excused = Some(key(peer, ox_id, digest));
         }
     }
 
-    /// Remembers a READ; true if it is to be held back.
+    /// Remembers a command; true if it is to be held back.
     #[inline]
     fn is_doubtful(&mut self, now: u64, peer: PeerId, ox_id: OxId, key: u64) -> bool {
         self.recent[usize::from(ox_id.0) % PLACES].note(now, key) && self.is_to_ask(now, peer, key)
@@ -168,13 +169,13 @@ impl Doubts {
     }
 }
 
-/// Key of a READ: of two that differ in their initiator, OX_ID or a byte of FCP_CMND, it is different.
+/// Key of a command: of two that differ in their initiator, OX_ID or a byte of FCP_CMND, it is different.
 fn key(peer: PeerId, ox_id: OxId, digest: u64) -> u64 {
     (digest ^ (u64::from(ox_id.0) << 16 | u64::from(peer.index))).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl<S: DeviceServer> Target<S> {
-    /// Holds a READ back that may be a late twin; false if there is no reason to.
+    /// Holds a command back that may be a late twin; false if there is no reason to.
     #[inline]
     pub(super) fn hold_back(&mut self, now: u64, peer: &Peer, header: &FcHeader, payload: &[u8], digest: u64) -> bool {
         let key = key(peer.id, header.ox_id, digest);
@@ -255,7 +256,8 @@ impl<S: DeviceServer> Target<S> {
                 // sends it again, and this one too, if it was no twin.
                 Ok(command) if wary => {
                     self.doubts.excuse(peer.id, doubt.header.ox_id, doubt.digest);
-                    let residual = -i64::from(command.data_len);
+                    let data_len = if command.read || command.write { command.data_len } else { 0 };
+                    let residual = -i64::from(data_len);
                     let response = FcpResponse { status: BUSY, residual, ..FcpResponse::default() };
                     self.respond(&peer, &doubt.header, &response);
                 }

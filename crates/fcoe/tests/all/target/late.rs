@@ -193,6 +193,7 @@ fn of_two_commands_by_one_name_none_is_done() {
     assert_eq!((rig.dropped(TargetDrop::Late), rig.dropped(TargetDrop::UnknownExchange)), (2, 1));
     assert!(rig.device().memory.bytes.iter().enumerate().all(|(at, byte)| *byte == pattern(at)));
     // A function does as much as a command.
+    rig.now += SECOND;
     rig.write(0, OxId(7), 3, 1);
     rig.ready();
     rig.command(0, OxId(7), &FcpCommand { function: fcp_function::LOGICAL_UNIT_RESET, ..plain(&[0; 16]) });

@@ -244,6 +244,7 @@ fn a_login_that_ends_ends_its_exchanges() {
     rig.data(0, OxId(1), rx_id, 0, &[1; 512]);
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 1);
     // The next one comes before it was told that the last has gone.
+    rig.now += SECOND;
     rig.write(0, OxId(1), 0, 1);
     rig.ready();
     assert!(rig.target.up(&Peer { id: PeerId { generation: 3, ..lost }, ..again }));

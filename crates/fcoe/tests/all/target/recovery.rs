@@ -88,6 +88,7 @@ fn names_of_an_aborted_exchange_rest() {
     assert!(rig.target.reinstate(s_id, OxId(2), rx_id) && !rig.target.reinstate(s_id, OxId(2), rx_id));
     assert_eq!(e_stat(&rig, OxId(2), rx_id), None);
 
+    rig.now += SECOND;
     rig.write(0, OxId(2), 0, 8);
     let (rx_id, _, _) = rig.ready();
     assert!(!rig.target.reinstate(s_id, OxId(2), rx_id), "an open exchange is not freed");
@@ -347,6 +348,7 @@ fn sense_data_is_confirmed_when_that_was_agreed_on() {
     let header = rig.header(0, r_ctl::CONFIRM, 0x19_0000, OxId(1), RxId::UNASSIGNED);
     rig.send(0, header, &[]);
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 1);
+    rig.now += SECOND;
     rig.device().plans.push_back(Behaviour::Wait);
     rig.command(0, OxId(1), &plain(&[0; 16]));
     rig.send(0, header, &[]);

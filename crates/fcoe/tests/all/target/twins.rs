@@ -1,7 +1,7 @@
-//! FCP_CMND of a READ that comes once more when its exchange has ended, and its OX_ID may be another's.
+//! FCP_CMND that comes once more when its exchange has ended, and its OX_ID may be another's.
 
 use crate::target::late::UNKNOWN;
-use crate::target::mock::Behaviour;
+use crate::target::mock::{Behaviour, good};
 use crate::target::rig::{Rig, SECOND, plain, rig};
 use linerate_fcoe::TargetDrop;
 use linerate_wire::{ElsReply, ExchangeRepr, FcpCommand, LsRjtRepr, OxId, RxId, e_stat, fcp_function, r_ctl};
@@ -77,6 +77,59 @@ fn a_read_that_came_twice_gives_way_to_the_next_of_its_ox_id() {
     rig.after(SECOND);
     rig.wire.silent();
     assert_eq!((rig.target.counters().commands, rig.target.counters().twins), (2, 1));
+}
+
+/// A twin of a WRITE asks for no data: those of the WRITE that has the OX_ID by then would go where the twin says.
+#[test]
+fn a_write_that_came_twice_asks_for_no_data() {
+    let mut rig = rig();
+    rig.device().buffers = true;
+    let write = |rig: &mut Rig, lba| {
+        rig.write(0, X, lba, 1);
+        let (rx_id, offset, len) = rig.ready();
+        rig.data(0, X, rx_id, 0, &[0xaa; 512]);
+        assert_eq!((offset, len, rig.response(X)), (0, 512, (0, 0, None)));
+    };
+    write(&mut rig, 3);
+    rig.now += 100_000;
+    rig.write(0, X, 3, 1);
+    rig.after(10 * MILLISECOND);
+    let (ox_id, about) = rig.asked();
+    assert_eq!((about.ox_id, about.rx_id), (X, RxId::UNASSIGNED));
+    // The initiator knows the WRITE of another block, which comes after the answer.
+    rig.status(ox_id, about, 0);
+    rig.wire.silent();
+    write(&mut rig, 5);
+    rig.after(SECOND);
+    rig.wire.silent();
+    assert_eq!((rig.target.counters().commands, rig.target.counters().twins), (2, 1));
+    // The network is known to double frames: what the initiator knows is answered with BUSY, and done when it comes again.
+    write(&mut rig, 3);
+    rig.now += MILLISECOND;
+    rig.write(0, X, 3, 1);
+    rig.after(10 * MILLISECOND);
+    let (ox_id, about) = rig.asked();
+    rig.status(ox_id, about, 0);
+    rig.after(10 * MILLISECOND);
+    assert_eq!(rig.response(X), (8, -512, None));
+    write(&mut rig, 3);
+}
+
+/// A twin of a command without data gives no GOOD to the next of its OX_ID.
+#[test]
+fn a_command_without_data_that_came_twice_is_not_answered() {
+    let mut rig = rig();
+    rig.device().plans.push_back(Behaviour::End(good(0)));
+    rig.command(0, X, &plain(&[0; 16]));
+    assert_eq!(rig.response(X), (0, 0, None));
+    rig.now += MILLISECOND;
+    rig.command(0, X, &plain(&[0; 16]));
+    rig.after(10 * MILLISECOND);
+    let (ox_id, _) = rig.asked();
+    rig.reply(0, ox_id, &ElsReply::Reject(UNKNOWN));
+    rig.after(SECOND);
+    rig.wire.silent();
+    assert_eq!((rig.target.counters().commands, rig.target.counters().twins), (1, 1));
 }
 
 /// A command that is meant is done 20 ms later, and until a second has passed nobody is asked again: an initiator may read
