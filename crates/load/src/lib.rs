@@ -16,7 +16,6 @@ pub mod xdd;
 #[cfg(test)]
 mod lines;
 mod sampler;
-mod sys;
 mod team;
 mod workload;
 mod workloads;

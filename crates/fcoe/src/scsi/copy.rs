@@ -228,7 +228,8 @@ impl Disks {
                 }
                 Some(response) => {
                     let tag = copy.tag;
-                    let step = self.settle(tag, Step::End(response));
+                    let mut step = Step::End(response);
+                    self.settle(tag, &mut step);
                     self.tasks[tag].stage = Stage::Ready;
                     return self.ready.push_back((tag, step));
                 }

@@ -259,16 +259,17 @@ impl DeviceServer for Disks {
                 if let Some(buffer) = buffer {
                     self.pool.give(buffer);
                 }
-                let then = Response::good(self.tasks[tag].wanted);
-                self.settle(tag, Step::End(then))
+                self.end_task(tag);
+                Step::End(Response::good(self.tasks[tag].wanted))
             }
             Some(Stage::Receiving) => {
                 if let Some(buffer) = buffer {
                     self.tasks[tag].work.supply(buffer, &mut self.pool);
                 }
                 let acts = matches!(self.tasks[tag].work, Work::List(_));
-                let step = if acts { self.act(tag).unwrap_or_else(Step::End) } else { self.go(tag) };
-                self.settle(tag, step)
+                let mut step = if acts { self.act(tag).unwrap_or_else(Step::End) } else { self.go(tag) };
+                self.settle(tag, &mut step);
+                step
             }
             Some(Stage::Doomed) => {
                 if let Some(buffer) = buffer {

@@ -28,6 +28,16 @@ impl Response {
         Self { status, ..Self::good(0) }
     }
 
+    /// Becomes a copy of `other`, field by field, and of its sense data only what there is: loads that are wider than the
+    /// stores just before them wait until those have reached the cache, the data of the last WRITE among them.
+    #[inline]
+    pub(crate) fn store(&mut self, other: &Self) {
+        (self.status, self.sense_len, self.wanted) = (other.status, other.sense_len, other.wanted);
+        if other.sense_len > 0 {
+            self.sense = other.sense;
+        }
+    }
+
     /// CHECK CONDITION with sense data in descriptor format, which keeps all of it; it leaves the unit in the format that
     /// the control mode page states (D_SENSE).
     #[must_use]

@@ -15,8 +15,12 @@ use linerate_wire::scsi::Cdb;
 impl Disks {
     /// Begins a task that its unit's order admits.
     pub(super) fn run(&mut self, tag: Tag, cdb: Cdb) -> Step {
-        let step = self.execute(tag, cdb).unwrap_or_else(Step::End);
-        self.settle(tag, step)
+        let mut step = match self.execute(tag, cdb) {
+            Ok(step) => step,
+            Err(response) => Step::End(response),
+        };
+        self.settle(tag, &mut step);
+        step
     }
 
     /// Continues a task that has waited.
@@ -24,8 +28,9 @@ impl Disks {
         match self.tasks.get(tag).map(|slot| (slot.stage, slot.cdb)) {
             Some((Stage::Waiting, cdb)) => self.run(tag, cdb),
             Some((Stage::Holding, _)) => {
-                let step = self.advance(tag, Outcome::NONE);
-                self.settle(tag, step)
+                let mut step = self.advance(tag, Outcome::NONE);
+                self.settle(tag, &mut step);
+                step
             }
             _ => Step::Pending,
         }
@@ -154,8 +159,9 @@ impl Disks {
                 return;
             }
         };
-        let step = self.advance(task, outcome);
-        match self.settle(task, step) {
+        let mut step = self.advance(task, outcome);
+        self.settle(task, &mut step);
+        match step {
             Step::Pending => {}
             step => {
                 self.tasks[task].stage = Stage::Ready;
@@ -166,9 +172,9 @@ impl Disks {
 
     /// Ends the task if the step is its last; tasks that waited for it continue.
     #[inline]
-    pub(super) fn settle(&mut self, tag: Tag, mut step: Step) -> Step {
+    pub(super) fn settle(&mut self, tag: Tag, step: &mut Step) {
         let slot = &mut self.tasks[tag];
-        match &mut step {
+        match step {
             Step::End(then) | Step::Send { then, .. } => {
                 if then.status == Response::CHECK_CONDITION {
                     let unit = slot.unit;
@@ -178,12 +184,11 @@ impl Disks {
             Step::SendMemory { .. } => {
                 // Later tasks must not change the memory before it is read.
                 slot.stage = Stage::Sending;
-                return step;
+                return;
             }
-            Step::Pending | Step::Receive { .. } | Step::ReceiveMemory { .. } => return step,
+            Step::Pending | Step::Receive { .. } | Step::ReceiveMemory { .. } => return,
         }
         self.end_task(tag);
-        step
     }
 
     /// Ends a task; tasks that waited for it continue.

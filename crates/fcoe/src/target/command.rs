@@ -7,9 +7,14 @@ use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step,
 use linerate_wire::{
     FcHeader, FcoeFrame, FcpCommand, FcpResponse, OxId, RxId, f_ctl, fcp_attribute, fcp_code, fcp_function,
 };
+use std::ptr::NonNull;
 
 /// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has no other that could end.
 pub(super) const BUSY: u8 = 0x08;
+/// Bytes of the longest transfer whose memory is fetched before its turn: of longer ones the CPU sees in time that they go on.
+const SHORT: u32 = 2048;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// TASK SET FULL (SAM-5, clause 5.3.1): there is no room while the initiator has tasks.
 const TASK_SET_FULL: u8 = 0x28;
 
@@ -157,26 +162,30 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Carries out the next step of the device server.
-    pub(super) fn step(&mut self, now: u64, place: ExchangeIndex, step: Step) {
-        let mut step = step;
+    #[inline]
+    pub(super) fn step(&mut self, now: u64, place: ExchangeIndex, mut step: Step) {
         loop {
             let (into, len) = match step {
                 Step::Pending => {
                     self.table.at_mut(place).state = State::Working;
                     return;
                 }
-                Step::End(response) => return self.respond_later(place, Place::Nowhere, 0, response),
-                Step::SendMemory { offset, len, then } => {
+                Step::End(ref response) => return self.respond_later(place, Place::Nowhere, 0, response),
+                Step::SendMemory { offset, len, ref then } => {
+                    self.expect(place, offset, len);
                     return self.respond_later(place, Place::Memory(offset), len, then);
                 }
-                Step::Send { buffer, then } => {
+                Step::Send { buffer, ref then } => {
                     let Ok(len) = u32::try_from(buffer.len()) else {
                         self.device.give_back(buffer);
                         return self.fail(place);
                     };
                     return self.respond_later(place, Place::Buffer(buffer), len, then);
                 }
-                Step::ReceiveMemory { offset, len } => (Place::Memory(offset), len),
+                Step::ReceiveMemory { offset, len } => {
+                    self.expect(place, offset, len);
+                    (Place::Memory(offset), len)
+                }
                 Step::Receive { buffer } => {
                     let Ok(len) = u32::try_from(buffer.len()) else {
                         self.device.abort(place.tag(), Some(buffer));
@@ -212,11 +221,24 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    fn respond_later(&mut self, place: ExchangeIndex, from: Place, len: u32, response: Response) {
+    /// Fetches memory that data is sent from or comes into while other frames are read: otherwise it would be waited for when
+    /// its turn has come.
+    #[inline]
+    fn expect(&mut self, place: ExchangeIndex, offset: u64, len: u32) {
+        if len <= SHORT {
+            self.device.with_memory(place.tag(), |memory| {
+                let bytes = memory.read(offset, len as usize);
+                bytes.chunks(LINE).for_each(|line| linerate_sum::prefetch(NonNull::from(&line[0])));
+            });
+        }
+    }
+
+    fn respond_later(&mut self, place: ExchangeIndex, from: Place, len: u32, response: &Response) {
         let exchange = self.table.at_mut(place);
         let len = len.min(exchange.data_len);
         exchange.deadline = u64::MAX;
-        let answering = Answering { from, len, sent: 0, begun: false, seq_cnt: 0, response, said: Said::No };
+        exchange.response.store(response);
+        let answering = Answering { from, len, sent: 0, begun: false, seq_cnt: 0, said: Said::No };
         exchange.state = State::Answering(answering);
         self.table.append(Which::Ready, place);
     }
@@ -228,7 +250,7 @@ impl<S: DeviceServer> Target<S> {
         let mut sense = [0; 32];
         (sense[0], sense[2], sense[7], sense[12]) = (0x70, 0x04, 10, 0x44);
         let response = Response { status: 0x02, sense, sense_len: 18, wanted: 0 };
-        self.respond_later(place, Place::Nowhere, 0, response);
+        self.respond_later(place, Place::Nowhere, 0, &response);
     }
 
     /// Carries out a task management function (FCP-4, clause 4.9) and answers it with response information of 8 bytes.

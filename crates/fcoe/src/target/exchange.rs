@@ -44,6 +44,8 @@ pub(super) struct Exchange {
     /// A task management function has ended the exchange.
     pub(super) doomed: bool,
     pub(super) state: State,
+    /// Response after the data, while it is being answered.
+    pub(super) response: Response,
     /// List that the exchange is in, and its neighbours there.
     pub(super) list: Option<Which>,
     pub(super) next: ExchangeIndex,
@@ -135,7 +137,6 @@ pub(super) struct Answering {
     pub(super) begun: bool,
     /// SEQ_CNT of the next frame of data.
     pub(super) seq_cnt: u16,
-    pub(super) response: Response,
     pub(super) said: Said,
 }
 
@@ -166,6 +167,7 @@ impl Exchange {
             queued: false,
             doomed: false,
             state: State::Free,
+            response: Response::good(0),
             list: None,
             next: NIL,
             prev: NIL,

@@ -152,8 +152,7 @@ impl<S: DeviceServer> Target<S> {
     /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless a confirmation is requested.
     fn send_response(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
-        let State::Answering(answering) = &exchange.state else { return Turn::Over };
-        let response = &answering.response;
+        let response = &exchange.response;
         let sense = response.sense.get(..usize::from(response.sense_len)).unwrap_or(&response.sense);
         let confirm = peer.confirm && !sense.is_empty();
         let wanted = 0_i64.saturating_add_unsigned(response.wanted);

@@ -302,6 +302,6 @@ const AHEAD: u32 = 4;
 #[inline]
 fn ahead(batch: &mut TxBatch<'_>, i: u32) {
     if i + AHEAD < batch.len() {
-        crate::sys::prefetch(batch.frame(i + AHEAD).as_ptr());
+        linerate_sum::prefetch(batch.frame(i + AHEAD).as_ptr());
     }
 }

@@ -1,8 +1,8 @@
 //! The roof's ring, in plain memory between two threads.
 
 use crate::bench::roof::{Prefetch, Roof};
-use crate::sys::{prefetch, prefetch_to_write};
 use linerate_ring::sys::Mapping;
+use linerate_sum::{prefetch, prefetch_to_write};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
-//! Machine instructions, as `unsafe` code.
+//! Hints to the CPU that memory will be used soon.
 
 use std::ptr::NonNull;
 
 /// Hints that a line of memory will be used soon.
 #[inline]
-pub(crate) fn prefetch(at: NonNull<u8>) {
+pub fn prefetch(at: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, whatever the address.
     unsafe {
@@ -16,7 +16,7 @@ pub(crate) fn prefetch(at: NonNull<u8>) {
 
 /// Hints that a line of memory will soon be written, so that no other core keeps it.
 #[inline]
-pub(crate) fn prefetch_to_write(at: NonNull<u8>) {
+pub fn prefetch_to_write(at: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, whatever the address.
     unsafe {
