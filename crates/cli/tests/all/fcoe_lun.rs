@@ -16,12 +16,12 @@ fn fcoe(dir: &Path, arguments: &[&str]) -> (i32, String) {
 }
 
 /// A file of zeros.
-fn disk(dir: &Path, name: &str, mib: u64) {
+pub(crate) fn disk(dir: &Path, name: &str, mib: u64) {
     std::fs::File::create(dir.join(name)).unwrap().set_len(mib << 20).unwrap();
 }
 
 /// LUNs and their bytes, as an initiator lists them.
-fn listed(dir: &Path, port: &str) -> Vec<String> {
+pub(crate) fn listed(dir: &Path, port: &str) -> Vec<String> {
     let (code, said) = fcoe(dir, &["ls", "-i", port]);
     assert_eq!(code, 0, "{said}");
     said.lines()

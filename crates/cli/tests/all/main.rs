@@ -14,6 +14,7 @@ mod fcoe_lun;
 mod fcoe_outages;
 mod fcoe_ports;
 mod fcoe_protection;
+mod fcoe_reread;
 mod fcoe_rig;
 mod fcoe_status;
 mod forwarders;

@@ -5,8 +5,12 @@ use linerate_fcoe::{Naa, NaaError};
 use linerate_rt::block::DeviceSpec;
 use linerate_wire::Wwn;
 use serde::Deserialize;
+use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
+
+/// Longest configuration file, in bytes: some more than all LUNs take.
+const LONGEST: u64 = 16 << 20;
 
 /// Greatest LUN that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
 const MOST: u16 = 16383;
@@ -31,6 +35,11 @@ impl LunSpec {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let of = |spec: &Self| (spec.number, spec.device.to_string(), spec.serial.clone(), spec.naa.clone());
         of(self) == of(other)
+    }
+
+    /// Place of its device: that of two LUNs is the same only if their devices may be.
+    pub(super) fn place(&self) -> String {
+        self.device.absolute().map_or_else(|_| self.device.name.clone(), |device| device.name)
     }
 
     /// The LUN in one word, as another process understands it that is in another directory: see [`decoded`].
@@ -139,10 +148,31 @@ struct WrittenAllow {
     luns: Vec<u16>,
 }
 
+/// Reads a configuration file again, while the target runs: nobody waits for what a pipe may say.
+pub(super) fn read_again(path: &Path) -> Result<File, Trouble> {
+    if path.metadata().is_ok_and(|of| !of.is_file()) {
+        return Err(Trouble::usage(format!("{}: it is no file that can be read again: make it one", path.display())));
+    }
+    read(path)
+}
+
+/// The text of a configuration file.
+fn text_of(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+        .map_err(|e| format!("{e}; give a file that can be read"))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(format!("it is longer than {LONGEST} bytes: give the file that says what the LUNs are"));
+    }
+    String::from_utf8(bytes)
+        .map_err(|e| format!("byte {}: it is no UTF-8: write it as text", e.utf8_error().valid_up_to()))
+}
+
 /// Reads a configuration file.
 pub(super) fn read(path: &Path) -> Result<File, Trouble> {
     let wrong = |what: String| Trouble::usage(format!("{}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(format!("{e}; give a file that can be read")))?;
+    let text = text_of(path).map_err(wrong)?;
     let written: Written = toml::from_str(&text).map_err(|e| {
         let line = e.span().map_or(0, |span| text[..span.start].lines().count().max(1));
         wrong(format!("line {line}: {}; see linerate fcoe target --help", e.message()))

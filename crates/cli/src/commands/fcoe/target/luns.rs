@@ -161,7 +161,12 @@ impl Running {
         if self.luns.has(spec.number) {
             return Err(DisksError::Taken(spec.number).to_string());
         }
-        let (opened, line) = self.luns.open(&spec, false)?;
+        let opened = self.luns.open(&spec, false)?;
+        self.serve(spec, opened)
+    }
+
+    /// Serves a device as a LUN that there is not.
+    fn serve(&mut self, spec: LunSpec, (opened, line): (Opened, String)) -> Result<String, String> {
         let number = spec.number;
         self.disks(move |disks, all| {
             let waits = opened.waits.clone().map(|waits| (number, waits));
@@ -178,6 +183,41 @@ impl Running {
         };
         self.luns.served.push(Served { spec, line: line.clone() });
         Ok(format!("{line}{note}\n"))
+    }
+
+    /// Serves LUNs in place of those with their numbers. Where one cannot be served, the one before goes on.
+    fn replace(&mut self, specs: Vec<LunSpec>) -> Vec<Result<String, String>> {
+        let (mut done, mut next, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        for spec in specs {
+            // What a LUN has is opened when that has let go; all else before initiators lose anything.
+            let is_held = self.luns.served.iter().any(|served| served.spec.place() == spec.place());
+            match (!is_held).then(|| self.luns.open(&spec, false)).transpose() {
+                Ok(opened) => next.push((spec, opened)),
+                Err(why) if self.luns.has(spec.number) => done.push(Err(format!("{why}; it goes on as it was"))),
+                Err(why) => done.push(Err(why)),
+            }
+        }
+        let is_next = |served: &&Served| next.iter().any(|(spec, _)| spec.number == served.spec.number);
+        let before: Vec<_> = self.luns.served.iter().filter(is_next).map(|served| served.spec.clone()).collect();
+        done.extend(before.iter().map(|old| self.remove(old.number)));
+        for (spec, opened) in next {
+            let old = before.iter().find(|old| old.number == spec.number);
+            let served = match opened {
+                Some(opened) => self.serve(spec, opened),
+                None => self.add(spec),
+            };
+            match (served, old) {
+                (Err(why), Some(old)) => failed.push((why, old)),
+                (served, _) => done.push(served),
+            }
+        }
+        for (why, old) in failed {
+            done.push(Err(match self.add(old.clone()) {
+                Ok(_) => format!("{why}; it goes on as it was"),
+                Err(again) => format!("{why}; nor can it be what it was: {again}"),
+            }));
+        }
+        done
     }
 
     fn remove(&mut self, number: u16) -> Result<String, String> {
@@ -248,26 +288,28 @@ impl Running {
     }
 
     /// Reads the configuration file again, and becomes what it says: LUNs that it has no more are removed, those whose
-    /// device has another text are removed and added, sizes are taken over. A file that is wrong changes nothing.
+    /// device has another text are replaced, sizes are taken over. A file that is wrong changes nothing, and so does one
+    /// without LUNs: it is being written, or was emptied by mistake.
     pub(super) fn reread(&mut self) -> Vec<Result<String, String>> {
         let Some(path) = self.file.clone() else { return Vec::new() };
-        let File { luns, allow, .. } = match config::read(&path) {
+        let wrong = |why: String| vec![Err(format!("{why}; nothing is changed"))];
+        let File { luns, allow, .. } = match config::read_again(&path) {
             Ok(file) => file,
-            Err(trouble) => return vec![Err(format!("{trouble}; nothing is changed"))],
+            Err(trouble) => return wrong(trouble.to_string()),
         };
+        if luns.is_empty() && !self.fixed.0 {
+            return wrong(format!("{}: it has no LUN: write a [[lun]]", path.display()));
+        }
         let mut done = Vec::new();
         if !self.fixed.0 {
-            let stays = |known: &LunSpec| luns.iter().any(|wanted| wanted.is_same(known));
-            let gone: Vec<_> = self.luns.served.iter().filter(|served| !stays(&served.spec)).collect();
+            let wanted = |known: &LunSpec| luns.iter().any(|spec| spec.number == known.number);
+            let gone: Vec<_> = self.luns.served.iter().filter(|served| !wanted(&served.spec)).collect();
             let gone: Vec<u16> = gone.into_iter().map(|served| served.spec.number).collect();
             done.extend(gone.into_iter().map(|number| self.remove(number)));
-            for spec in luns {
-                if !self.luns.has(spec.number) {
-                    done.push(self.add(spec));
-                } else if let Some(said) = self.grown(spec.number) {
-                    done.push(said);
-                }
-            }
+            let is_served = |spec: &LunSpec| self.luns.served.iter().any(|served| served.spec.is_same(spec));
+            let (same, new): (Vec<_>, Vec<_>) = luns.into_iter().partition(is_served);
+            done.extend(same.into_iter().filter_map(|spec| self.grown(spec.number)));
+            done.extend(self.replace(new));
         }
         if !self.fixed.1 && (!allow.is_empty() || self.luns.hides()) {
             done.push(self.allow_only(allow));
