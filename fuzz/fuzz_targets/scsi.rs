@@ -65,17 +65,24 @@ fn parsers(bytes: &[u8]) {
 }
 
 /// A keeper that stores every other document, and returns them to nobody.
-struct Shelf(bool);
+struct Shelf {
+    works: bool,
+    looks: u8,
+}
 
 impl Keeper for Shelf {
     fn load(&mut self, _: &UnitName) -> Option<Vec<u8>> {
         None
     }
 
-    fn store(&mut self, _: &UnitName, document: &[u8]) -> bool {
+    fn store(&mut self, _: &UnitName, document: Vec<u8>) {
         black_box(document);
-        self.0 = !self.0;
-        self.0
+        (self.works, self.looks) = (!self.works, 2);
+    }
+
+    fn stored(&mut self) -> Option<bool> {
+        self.looks = self.looks.checked_sub(1)?;
+        (self.looks == 0).then_some(self.works)
     }
 
     fn damaged(&mut self, _: &UnitName) {}
@@ -152,7 +159,7 @@ fuzz_target!(|bytes: &[u8]| {
     parsers(bytes);
     let config = DisksConfig { wwpn: Wwn(1), wwnn: Wwn(2), buffers: 20 << 20 };
     let mut transport = Transport { disks: Disks::new(&config), open: HashMap::new() };
-    transport.disks.keep_with(Box::new(Shelf(false)));
+    transport.disks.keep_with(Box::new(Shelf { works: false, looks: 0 }));
     let ram = || Ram::new(1 << 16, 512, false, 1).expect("a size of whole blocks");
     let geometry = Geometry { volatile: true, serial: 2, ..ram().geometry().clone() };
     transport.disks.add(0, Box::new(ram())).expect("a free number");

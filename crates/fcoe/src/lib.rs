@@ -18,6 +18,7 @@ mod pi;
 mod scsi;
 mod target;
 mod transmit;
+mod twin;
 
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
 pub use initiator::{Carried, FoundLun, LunScan, ScanError, Skipped};

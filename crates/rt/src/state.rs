@@ -64,7 +64,8 @@ impl StateFiles {
     ///
     /// # Errors
     ///
-    /// Those of the file system; the document is the one before then.
+    /// Those of the file system; the document is the one before then, or after a failure to synchronize the directory it
+    /// may be either of them at the next start.
     pub fn write(&self, name: &str, document: &[u8]) -> io::Result<()> {
         let new = self.path(&format!("{name}.new"));
         // What a process left that was killed.

@@ -2,8 +2,9 @@
 
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
+use super::recent::Request;
 use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
-use super::table::{NeighbourIndex, ReplyPath, State, fits};
+use super::table::{Entry, NeighbourIndex, ReplyPath, State, fits};
 use super::{Logins, MAX_PAYLOAD, SessionEnd, Ways};
 use linerate_wire::{
     AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
@@ -45,6 +46,12 @@ impl Logins {
             Ok(request) => request,
             Err(reason) => return self.reject(way, header, reason, ways),
         };
+        let recent = Request::of(now, header, payload);
+        let is_twin = |entry: &Entry| recent.is_some_and(|request| entry.recent.has_twin(&request));
+        if self.table.entry(index).is_some_and(is_twin) {
+            self.counters.twins += 1;
+            return;
+        }
         match request {
             ElsRequest::Flogi(login) => self.answer_flogi(now, index, way, header, &login, ways),
             ElsRequest::Fdisc(_) => self.reject(way, header, NOT_SUPPORTED, ways),
@@ -53,6 +60,9 @@ impl Logins {
             ElsRequest::Echo(bytes) => self.accept(way, header, ElsAccept::Echo(bytes), ways),
             ElsRequest::Test(_) => {}
             request => self.answer_port(now, index, way, header, request, ways),
+        }
+        if let (Some(entry), Some(request)) = (self.table.entry_mut(index), recent) {
+            entry.recent.note(request);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Interface of the logins: calls, events and timers.
 
+use super::recent::Recent;
 use super::table::{NeighbourIndex, Pending, ReplyPath, State, Table, fits};
 use super::{
     LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, SessionEnd, TunneledEls,
@@ -264,6 +265,8 @@ impl Logins {
     pub(super) fn reset(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.table.entry_mut(index) {
             (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
+            // The login that comes next may be the last one in all bytes: Linux gives OX_IDs again at once.
+            entry.recent = Recent::default();
         }
     }
 

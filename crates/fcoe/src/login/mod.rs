@@ -6,6 +6,7 @@
 mod answer;
 mod ask;
 mod logins;
+mod recent;
 mod retry;
 mod send;
 mod table;
@@ -170,6 +171,8 @@ pub struct LoginCounters {
     pub requests_sent: u64,
     /// Requests received.
     pub requests: u64,
+    /// Requests that came twice, and were answered once.
+    pub twins: u64,
     /// LS_ACC sent.
     pub accepts_sent: u64,
     /// LS_RJT sent.

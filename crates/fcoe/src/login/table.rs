@@ -1,5 +1,6 @@
 //! The table of neighbours: each at a fixed index, found by its address in constant time.
 
+use super::recent::Recent;
 use super::{LoginConfig, MIN_PAYLOAD, NeighbourInfo};
 use crate::indexed::{Indexed, table_index};
 use crate::{Peer, PeerId, Role};
@@ -61,6 +62,8 @@ pub(super) struct Entry {
     pub(super) r_a_tov: u64,
     /// Properties of its process, once a PRLI established an image pair.
     pub(super) process: Option<Process>,
+    /// Its requests of a moment ago.
+    pub(super) recent: Recent,
     /// The session, while it is up.
     pub(super) up: Option<Peer>,
 }
@@ -80,6 +83,7 @@ impl Entry {
             e_d_tov: super::E_D_TOV,
             r_a_tov: super::R_A_TOV,
             process: None,
+            recent: Recent::default(),
             up: None,
         }
     }

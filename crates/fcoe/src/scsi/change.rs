@@ -147,7 +147,7 @@ impl Disks {
             let index = self.leaving[at];
             let is_of = |tag: &Tag| self.tasks[*tag].unit == index;
             let under_way = |tag: Tag| is_of(&tag) && self.tasks[tag].stage != Stage::Idle;
-            if self.units[index].in_flight > 0 || self.tasks.tags().any(under_way) {
+            if self.units[index].in_flight > 0 || self.keeping.is_changing(index) || self.tasks.tags().any(under_way) {
                 continue;
             }
             // What is sent again finds no memory, instead of that of the next unit at this place.

@@ -213,7 +213,7 @@ impl Disks {
                 return self.compare_and_write(tag, lba, blocks, protect, fua);
             }
             Cdb::PersistentReserveIn { action, allocation } => {
-                let keeps = self.keeper.is_some();
+                let keeps = self.keeping.keeps();
                 self.units[index].reservations.report(action, keeps, &mut self.scratch);
                 u32::from(allocation)
             }
@@ -315,26 +315,10 @@ impl Disks {
 
     /// PERSISTENT RESERVE OUT whose parameters have arrived.
     pub(super) fn reserve(&mut self, tag: Tag, action: u8, scope: u8, kind: u8, list: &[u8]) -> Result<Step, Response> {
-        let slot = &self.tasks[tag];
-        let (nexus, index, wanted) = (slot.nexus, slot.unit, slot.wanted);
         let parameters = ReserveParameters::parse(list).map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
-        let who = self.nexuses.name(nexus);
-        let keeps = self.keeper.is_some();
-        let effects = self.change(index, |unit| unit.reservations.act(who, action, scope, kind, &parameters, keeps))?;
-        for (told, attention) in effects.told {
-            for other in self.nexuses.iter_mut().filter(|other| other.name == told) {
-                other.units[index.number()].add(attention);
-            }
-        }
-        for aborted in effects.aborted {
-            let ids: Vec<_> =
-                self.nexuses.iter_mut().filter(|other| other.name == aborted).map(|other| other.id).collect();
-            for id in ids {
-                // These are tasks of other initiators, which end with TASK ABORTED.
-                self.end_tasks(index, Some(nexus), Some(id), &mut |_| {});
-            }
-        }
-        Ok(Step::End(Response::good(wanted)))
+        let who = self.nexuses.name(self.tasks[tag].nexus);
+        let keeps = self.keeping.keeps();
+        self.change(tag, |reservations, _| reservations.act(who, action, scope, kind, &parameters, keeps))
     }
 }
 

@@ -8,7 +8,7 @@ use super::disks::Disks;
 use super::hold::{Hold, Span};
 use super::task::{OperationId, Owner, Stage};
 use super::unit::{Unit, UnitIndex};
-use super::work::{Next, Outcome, PIECE, Tools};
+use super::work::{Next, Outcome, PIECE};
 use super::{Response, Step};
 use crate::PeerId;
 use crate::indexed::TableIndex;
@@ -267,7 +267,7 @@ impl Disks {
             }
             (Phase::Reading, Some(mut buffer)) => {
                 let lba = segment.source + skip;
-                let verified = self.tools(segment.from).verify_and_strip(lba, &mut buffer);
+                let verified = self.units[segment.from].tools(&mut self.pool, 0).verify_and_strip(lba, &mut buffer);
                 if let Err(response) = verified {
                     self.pool.give(buffer);
                     return Some(aborted(response));
@@ -289,14 +289,14 @@ impl Disks {
                     return Some(response);
                 }
                 copy.phase = Phase::Writing;
-                (to, self.tools(to).write(segment.destination + skip, buffer, false))
+                (to, self.units[to].tools(&mut self.pool, 0).write(segment.destination + skip, buffer, false))
             }
             _ => {
                 if let Err(response) = self.may_copy(nexus, from, to) {
                     return Some(response);
                 }
                 copy.phase = Phase::Reading;
-                (from, self.tools(from).read(segment.source + skip, blocks))
+                (from, self.units[from].tools(&mut self.pool, 0).read(segment.source + skip, blocks))
             }
         };
         let Next::Submit(operation) = next else {
@@ -320,18 +320,6 @@ impl Disks {
 
     fn copy_ended(&self, tag: Tag) -> Response {
         Response::good(self.tasks[tag].wanted)
-    }
-
-    fn tools(&mut self, index: UnitIndex) -> Tools<'_> {
-        let unit = &self.units[index];
-        Tools {
-            geometry: &unit.geometry,
-            protection: unit.protection.as_ref(),
-            pool: &mut self.pool,
-            unmap_blocks: 0,
-            writes_through: unit.writes_through(),
-            wanted: 0,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::attention::Attentions;
 use super::copy::Copy;
-use super::kept::Keeper;
+use super::kept::Keeping;
 use super::nexus::{Mask, Nexus, NexusName, Nexuses};
 use super::task::{Operations, Stage, Tasks};
 use super::unit::{Presence, Unit, UnitCounters, UnitIndex};
@@ -113,7 +113,7 @@ pub struct Disks {
     /// Units with an upkeep under way.
     pub(super) tended: VecDeque<UnitIndex>,
     /// Storage for what units are to know after a restart.
-    pub(super) keeper: Option<Box<dyn Keeper>>,
+    pub(super) keeping: Keeping,
     pub(super) pool: Pool,
     /// Scratch memory for data in.
     pub(super) scratch: Vec<u8>,
@@ -139,7 +139,7 @@ impl Disks {
             leaving: Vec::new(),
             copies: VecDeque::new(),
             tended: VecDeque::new(),
-            keeper: None,
+            keeping: Keeping::default(),
             pool: Pool::new(config.buffers),
             scratch: Vec::new(),
         }
@@ -327,7 +327,8 @@ impl DeviceServer for Disks {
         self.function(nexus, lun, function, aborted)
     }
 
-    fn poll(&mut self, _now: u64) -> Option<(Tag, Step)> {
+    fn poll(&mut self, now: u64) -> Option<(Tag, Step)> {
+        self.tend_kept(now);
         self.tend();
         self.bury();
         self.tend_copies();
@@ -357,7 +358,7 @@ impl DeviceServer for Disks {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        (self.is_tending() || self.is_copying()).then_some(0)
+        if self.is_tending() || self.is_copying() { Some(0) } else { self.keeping.due() }
     }
 
     #[inline]

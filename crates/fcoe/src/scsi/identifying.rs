@@ -1,7 +1,8 @@
 //! REPORT and SET IDENTIFYING INFORMATION (SPC-4, clauses 6.32 and 6.43): names that initiators give to a unit.
 
-use super::attention::Attentions;
 use super::disks::Disks;
+use super::reserve::Effects;
+use super::work::Work;
 use super::{Response, Step};
 use linerate_block::Tag;
 use linerate_wire::scsi::{Cdb, Sense, asc, put_list_len};
@@ -61,27 +62,30 @@ impl Disks {
         if len > u32::from(longest) {
             return Err(Response::invalid_field(6, None));
         }
+        if len > 0 {
+            return self.receive_list(tag, cdb, len);
+        }
         // Without a list the information is removed.
-        if len == 0 { self.identify(tag, kind, &[]) } else { self.receive_list(tag, cdb, len) }
+        let list = self.pool.take(0).ok_or(Response::status(Response::TASK_SET_FULL))?;
+        let slot = &mut self.tasks[tag];
+        (slot.cdb, slot.wanted, slot.work) = (cdb, 0, Work::List(Some(list)));
+        self.act(tag)
     }
 
     /// SET IDENTIFYING INFORMATION with its parameter list.
     pub(super) fn identify(&mut self, tag: Tag, kind: u8, list: &[u8]) -> Result<Step, Response> {
-        let (index, nexus) = (self.tasks[tag].unit, self.tasks[tag].nexus);
         // SPC-4, table 33: text is in UTF-8 and ends with a NUL.
         let text =
             std::str::from_utf8(list).is_ok_and(|text| text.is_empty() || text.find('\0') == Some(list.len() - 1));
         if kind == kind::TEXT && !text {
             return Err(Response::check(&Sense::invalid_parameter(0, None)));
         }
-        self.change(index, |unit| {
-            if let Some(known) = unit.identifying.of(kind) {
+        self.change(tag, |_, identifying| {
+            if let Some(known) = identifying.of(kind) {
                 known.clear();
                 known.extend(list);
             }
-            Ok(())
-        })?;
-        self.tell(index, Attentions::IDENTIFIER_CHANGED, Some(nexus));
-        Ok(Step::End(Response::good(list.len() as u64)))
+            Ok(Effects::default())
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Commands whose data out is a parameter list: they act on the unit, not on its blocks.
 
 use super::disks::Disks;
+use super::task::Stage;
 use super::work::Work;
 use super::{Response, Step};
 use linerate_block::Tag;
@@ -16,6 +17,11 @@ impl Disks {
     /// Executes a command whose parameter list has come.
     pub(super) fn act(&mut self, tag: Tag) -> Result<Step, Response> {
         let slot = &mut self.tasks[tag];
+        let keeps = matches!(slot.cdb, Cdb::PersistentReserveOut { .. } | Cdb::SetIdentifyingInformation { .. });
+        if keeps && self.keeping.postpone(tag) {
+            slot.stage = Stage::Keeping;
+            return Ok(Step::Pending);
+        }
         let Work::List(Some(list)) = std::mem::take(&mut slot.work) else {
             return Err(Response::illegal(asc::OPCODE));
         };

@@ -5,7 +5,7 @@ use super::disks::Disks;
 use super::hold::Hold;
 use super::task::{OperationId, Owner, Stage};
 use super::unit::UnitIndex;
-use super::work::{Next, Outcome, Tools, Work};
+use super::work::{Next, Outcome, Work};
 use super::{Response, Step};
 use crate::PeerId;
 use crate::indexed::TableIndex;
@@ -54,14 +54,7 @@ impl Disks {
         loop {
             let slot = &mut self.tasks[tag];
             let unit = &self.units[slot.unit];
-            let mut tools = Tools {
-                geometry: &unit.geometry,
-                protection: unit.protection.as_ref(),
-                pool: &mut self.pool,
-                unmap_blocks: unit.unmap_blocks(),
-                writes_through: unit.writes_through(),
-                wanted: slot.wanted,
-            };
+            let mut tools = unit.tools(&mut self.pool, slot.wanted);
             match slot.work.next(&mut tools, outcome) {
                 Next::Submit(operation) => match self.submit(tag, operation) {
                     Some(ended) => outcome = ended,
@@ -159,13 +152,18 @@ impl Disks {
                 return;
             }
         };
-        let mut step = self.advance(task, outcome);
-        self.settle(task, &mut step);
+        let step = self.advance(task, outcome);
+        self.post(task, step);
+    }
+
+    /// Lets [`poll`](super::DeviceServer::poll) return the step of a task, if it has one.
+    pub(super) fn post(&mut self, tag: Tag, mut step: Step) {
+        self.settle(tag, &mut step);
         match step {
             Step::Pending => {}
             step => {
-                self.tasks[task].stage = Stage::Ready;
-                self.ready.push_back((task, step));
+                self.tasks[tag].stage = Stage::Ready;
+                self.ready.push_back((tag, step));
             }
         }
     }
@@ -245,6 +243,7 @@ impl Disks {
                 holds.end(hold);
             }
             Stage::Copying => self.drop_copy(tag),
+            Stage::Keeping => self.keeping.forget(tag),
             Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory | Stage::Sending => {}
         }
         // Other tasks may have waited for this one to begin.

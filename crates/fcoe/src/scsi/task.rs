@@ -33,6 +33,8 @@ pub(super) enum Stage {
     Maintaining,
     /// Its blocks are being copied.
     Copying,
+    /// Waits for what its unit is to know after a restart to be stored.
+    Keeping,
     /// Another initiator has ended it while its data arrives.
     Doomed,
 }

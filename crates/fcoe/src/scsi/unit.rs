@@ -8,10 +8,11 @@ use super::mode::Mode;
 use super::order::Order;
 use super::reserve::Reservations;
 use super::upkeep::Upkeep;
+use super::work::Tools;
 use super::{Response, UnitName};
 use crate::indexed::table_index;
 use crate::{Guard, Protection, ProtectionType};
-use linerate_block::{Backend, BackendError, Geometry};
+use linerate_block::{Backend, BackendError, Geometry, Pool};
 use linerate_wire::scsi::{Capacity, Provisioning, Sense, SenseKey, Transfer, Width, asc};
 
 /// Most bytes moved by one command.
@@ -115,6 +116,18 @@ impl Unit {
             in_flight: 0,
             dirty: false,
             counters: UnitCounters::default(),
+        }
+    }
+
+    /// Resources for work on its blocks, for a command that moves `wanted` bytes.
+    pub(super) fn tools<'a>(&'a self, pool: &'a mut Pool, wanted: u64) -> Tools<'a> {
+        Tools {
+            geometry: &self.geometry,
+            protection: self.protection.as_ref(),
+            pool,
+            unmap_blocks: self.unmap_blocks(),
+            writes_through: self.writes_through(),
+            wanted,
         }
     }
 

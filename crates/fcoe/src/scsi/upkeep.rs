@@ -8,7 +8,7 @@
 use super::disks::Disks;
 use super::task::{Owner, Stage};
 use super::unit::{MAX_SPAN, Unit, UnitIndex};
-use super::work::{Flush, Guarded, Next, Outcome, PIECE, Same, SameStage, Tools, Work};
+use super::work::{Flush, Guarded, Next, Outcome, PIECE, Same, SameStage, Work};
 use super::{Response, Step};
 use linerate_block::{Pool, Tag};
 use linerate_wire::scsi::{Cdb, Sense, SenseKey, Transfer, asc};
@@ -290,14 +290,7 @@ impl Disks {
                     return None;
                 }
             }
-            let mut tools = Tools {
-                geometry: &unit.geometry,
-                protection: unit.protection.as_ref(),
-                pool: &mut self.pool,
-                unmap_blocks: 0,
-                writes_through: unit.writes_through(),
-                wanted: 0,
-            };
+            let mut tools = unit.tools(&mut self.pool, 0);
             let response = match job.work.next(&mut tools, outcome) {
                 Next::Submit(operation) => {
                     job.outcome = self.launch(index, Owner::Upkeep, operation).ok();

@@ -3,6 +3,7 @@
 use super::early::Early;
 use super::exchange::{Answering, ExchangeIndex, Place, Receiving, Said, State, Which};
 use super::{Target, TargetDrop};
+use crate::twin::digest;
 use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step, Task, TaskAttribute};
 use linerate_wire::{
     FcHeader, FcoeFrame, FcpCommand, FcpResponse, OxId, RxId, f_ctl, fcp_attribute, fcp_code, fcp_function,
@@ -311,13 +312,4 @@ impl<S: DeviceServer> Target<S> {
     fn refuse(&mut self, peer: &Peer, header: &FcHeader, code: u8) {
         self.respond(peer, header, &FcpResponse { code: Some(code), ..FcpResponse::default() });
     }
-}
-
-/// Digest that tells one FCP_CMND from another: a difference in one word changes it.
-fn digest(payload: &[u8]) -> u64 {
-    payload.chunks(8).fold(payload.len() as u64, |digest, chunk| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        (digest ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    })
 }

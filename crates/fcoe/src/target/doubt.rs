@@ -12,12 +12,11 @@
 
 use super::command::BUSY;
 use super::{SECOND, Target, TargetDrop};
+use crate::twin::WINDOW;
 use crate::{DeviceServer, Peer, PeerId};
 use linerate_wire::{FcHeader, FcpCommand, FcpResponse, OxId, RxId};
 
 const MILLISECOND: u64 = 1_000_000;
-/// Time within which a twin comes: networks hold a frame back for no longer than their queues last.
-const WINDOW: u64 = 40 * MILLISECOND;
 /// Time for frames that others have overtaken, before its initiator is asked and after it has answered: another command of
 /// its OX_ID proves one that is held back a twin.
 const SETTLE: u64 = 10 * MILLISECOND;

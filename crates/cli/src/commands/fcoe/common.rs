@@ -191,6 +191,7 @@ pub(super) fn counters<S: DeviceServer>(node: &Node<S>) -> Vec<(String, u64)> {
         ("login_requests", logins.requests),
         ("login_requests_sent", logins.requests_sent),
         ("login_rejects", logins.rejects),
+        ("login_twins", logins.twins),
         ("login_rejects_sent", logins.rejects_sent),
         ("login_timeouts", logins.timeouts),
         ("sessions", logins.ups),

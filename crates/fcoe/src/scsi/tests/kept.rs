@@ -2,7 +2,7 @@
 
 use super::support::*;
 use crate::*;
-use linerate_block::Ram;
+use linerate_block::{Ram, Tag};
 use linerate_wire::scsi::{Cdb, ReserveParameters, Transfer, asc};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,6 +14,10 @@ struct Store {
     documents: HashMap<String, Vec<u8>>,
     stores: usize,
     full: bool,
+    /// A store does not end.
+    stuck: bool,
+    /// Outcome of the store under way.
+    under_way: Option<bool>,
     damaged: Vec<String>,
 }
 
@@ -24,13 +28,19 @@ impl Keeper for Shelf {
         self.0.borrow().documents.get(&unit.naa().to_string()).cloned()
     }
 
-    fn store(&mut self, unit: &UnitName, document: &[u8]) -> bool {
+    fn store(&mut self, unit: &UnitName, document: Vec<u8>) {
         let mut store = self.0.borrow_mut();
+        assert_eq!(store.under_way, None, "one at a time");
         if !store.full {
             store.stores += 1;
-            store.documents.insert(unit.naa().to_string(), document.to_vec());
+            store.documents.insert(unit.naa().to_string(), document);
         }
-        !store.full
+        store.under_way = Some(!store.full);
+    }
+
+    fn stored(&mut self) -> Option<bool> {
+        let mut store = self.0.borrow_mut();
+        if store.stuck { None } else { store.under_way.take() }
     }
 
     fn damaged(&mut self, unit: &UnitName) {
@@ -114,6 +124,91 @@ fn what_cannot_be_kept_is_not_done() {
     assert_eq!(bench.send(&set, b"no").why(), (4, asc::TARGET_FAILURE));
     let info = Cdb::ReportIdentifyingInformation { kind: 0, allocation: 99 };
     assert_eq!(bench.by(BOB, &info, &[]).good().len(), 4, "and nobody is told of it");
+}
+
+/// A command with a list of parameters, as far as it gets.
+fn begin(bench: &mut Bench, who: PeerId, cdb: &Cdb, list: &[u8]) -> (Tag, Step) {
+    let bytes = cdb.bytes().unwrap();
+    let mut padded = bytes.to_vec();
+    padded.resize(16, 0);
+    let task = bench.task(who, lun(0), &padded, list.len(), 0);
+    let tag = task.tag;
+    let step = match bench.disks.command(0, &task) {
+        Step::Receive { mut buffer } => {
+            buffer.bytes_mut().copy_from_slice(list);
+            bench.disks.received(0, tag, Some(buffer))
+        }
+        step => step,
+    };
+    (tag, step)
+}
+
+fn begin_out(bench: &mut Bench, who: PeerId, action: u8, keys: (u64, u64)) -> Tag {
+    let list = ReserveParameters { key: keys.0, action_key: keys.1, persist: true, ..Default::default() };
+    let cdb = Cdb::PersistentReserveOut { action, scope: 0, kind: 1, len: 24 };
+    let (tag, step) = begin(bench, who, &cdb, &list.bytes());
+    assert!(matches!(step, Step::Pending), "{step:?}");
+    tag
+}
+
+#[test]
+fn a_change_is_answered_when_it_is_kept_and_other_commands_go_on_meanwhile() {
+    let store: Rc<RefCell<Store>> = Rc::default();
+    let mut bench = start(&store);
+    store.borrow_mut().stuck = true;
+    let first = begin_out(&mut bench, ALICE, 0, (0, 7));
+    let second = begin_out(&mut bench, BOB, 0, (0, 8));
+    let (third, step) = begin(&mut bench, ALICE, &Cdb::SetIdentifyingInformation { kind: 0, len: 0 }, &[]);
+    assert!(matches!(step, Step::Pending) && bench.disks.poll(5_000_000).is_none());
+    assert_eq!(bench.disks.poll_timeout(), Some(6_000_000), "and it is looked for again");
+    assert_eq!(store.borrow().stores, 1);
+    bench.by(BOB, &Cdb::Read(Transfer::new(0, 1)), &[]).good();
+    assert_eq!(report(&mut bench, 0).len(), 8, "nobody is registered yet");
+    store.borrow_mut().stuck = false;
+    let good = |step: Option<(Tag, Step)>| match step {
+        Some((tag, Step::End(response))) => (tag, response.status),
+        step => panic!("{step:?}"),
+    };
+    assert_eq!(good(bench.disks.poll(0)), (first, Response::GOOD));
+    assert_eq!(report(&mut bench, 0)[4..].len(), 4 + 8, "those that waited act in turn");
+    assert_eq!(good(bench.disks.poll(0)), (second, Response::GOOD));
+    assert_eq!(good(bench.disks.poll(0)), (third, Response::GOOD));
+    assert!(bench.disks.poll(0).is_none() && bench.disks.poll_timeout().is_none());
+    assert_eq!((report(&mut bench, 0)[15], report(&mut bench, 0)[23], bench.disks.lent()), (7, 8, 0));
+}
+
+#[test]
+fn a_change_whose_command_is_aborted_while_it_is_stored_is_in_force_then() {
+    // Whether a store can be called back nobody knows: what is in force is what is stored.
+    let store: Rc<RefCell<Store>> = Rc::default();
+    let mut bench = start(&store);
+    store.borrow_mut().stuck = true;
+    let first = begin_out(&mut bench, ALICE, 0, (0, 7));
+    let second = begin_out(&mut bench, BOB, 0, (0, 8));
+    bench.disks.abort(first, None);
+    bench.disks.abort(second, None);
+    // Its tag is another command's.
+    bench.next -= 2;
+    bench.by(BOB, &Cdb::TestUnitReady, &[]).good();
+    store.borrow_mut().stuck = false;
+    assert!(bench.disks.poll(0).is_none() && bench.disks.lent() == 0);
+    assert_eq!((report(&mut bench, 0).len(), report(&mut bench, 0)[15], store.borrow().stores), (16, 7, 1));
+    assert_eq!(report(&mut start(&store), 0).len(), 16);
+}
+
+#[test]
+fn a_unit_whose_change_is_stored_when_it_is_removed_leaves_after_that() {
+    let store: Rc<RefCell<Store>> = Rc::default();
+    let mut bench = start(&store);
+    store.borrow_mut().stuck = true;
+    let tag = begin_out(&mut bench, ALICE, 0, (0, 7));
+    bench.disks.remove(0).unwrap();
+    assert!(
+        matches!(bench.disks.poll(0), Some((ended, Step::End(then))) if ended == tag && then.status == Response::TASK_ABORTED)
+    );
+    assert!(bench.disks.poll(0).is_none() && bench.disks.leaving() == 1);
+    store.borrow_mut().stuck = false;
+    assert!(bench.disks.poll(0).is_none() && bench.disks.leaving() == 0);
 }
 
 #[test]

@@ -9,4 +9,5 @@ mod processes;
 mod replay;
 mod sessions;
 mod tshark;
+mod twins;
 mod world;

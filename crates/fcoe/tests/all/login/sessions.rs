@@ -525,11 +525,11 @@ fn the_name_of_a_request_is_its_own_until_it_is_answered() {
     let waits = scene.ways.only().header.ox_id;
     let other = neighbour(3, None);
     let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.bytes();
-    for _ in Logins::FIRST_OX_ID.0..=Logins::LAST_OX_ID.0 {
+    for name in Logins::FIRST_OX_ID.0..=Logins::LAST_OX_ID.0 {
         scene.logins.neighbour_beacon(scene.now, &other, &mut scene.ways);
         assert_ne!(scene.ways.only().header.ox_id, waits);
         // It has not answered, and logs out.
-        scene.frame(other.vn_mac, &request(3, 9, OxId(1)), &logo);
+        scene.frame(other.vn_mac, &request(3, 9, OxId(name)), &logo);
         scene.ways.take();
     }
 }
