@@ -61,7 +61,8 @@ fn a_file_that_is_wrong_at_sighup_changes_nothing() {
         assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
     };
     let gibibyte = |file: &Path| fs::File::create(file).unwrap().set_len(1 << 30).unwrap();
-    let cases: [(&str, &dyn Fn(&Path), &str); 8] = [
+    type Make<'a> = &'a dyn Fn(&Path);
+    let cases: [(&str, Make<'_>, &str); 8] = [
         ("missing", &|_| {}, "give a file that can be read"),
         ("empty", &|file| fs::write(file, "").unwrap(), "it has no LUN: write a [[lun]]"),
         ("a directory", &|file| fs::create_dir(file).unwrap(), "it is no file that can be read again: make it one"),
