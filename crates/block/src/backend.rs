@@ -18,6 +18,16 @@ pub trait Memory {
     fn set_protection(&mut self, lba: u64, bytes: [u8; 8]);
 }
 
+/// Blocks that follow each other and are all in the same state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Number of blocks; at least one. Those behind them may be in the same state.
+    pub blocks: u64,
+    /// They are known to be deallocated: they read as zeros, with protection information of all ones if the device keeps
+    /// any. Otherwise they are mapped, or nobody knows.
+    pub deallocated: bool,
+}
+
 /// A block device. It never waits: operations are submitted and complete later, in any order.
 pub trait Backend {
     /// Geometry and capabilities of the device.
@@ -32,6 +42,11 @@ pub trait Backend {
     /// Most bytes that one discard should cover. A device in memory that zeroes them does so in the thread that submits it.
     fn discard_span(&self) -> u32 {
         1 << 30
+    }
+
+    /// State of the blocks from `lba` on, which is on the device.
+    fn extent(&mut self, lba: u64) -> Extent {
+        Extent { blocks: self.geometry().blocks.saturating_sub(lba).max(1), deallocated: false }
     }
 
     /// Takes over the size that the device has now, after others have changed it.
@@ -64,6 +79,10 @@ impl<B: Backend + ?Sized> Backend for Box<B> {
 
     fn discard_span(&self) -> u32 {
         (**self).discard_span()
+    }
+
+    fn extent(&mut self, lba: u64) -> Extent {
+        (**self).extent(lba)
     }
 
     fn refresh(&mut self) -> Result<(), SizeError> {

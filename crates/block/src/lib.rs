@@ -15,7 +15,7 @@ mod operation;
 mod pool;
 mod ram;
 
-pub use backend::{Backend, Memory};
+pub use backend::{Backend, Extent, Memory};
 pub use buffer::Buffer;
 pub use geometry::{Geometry, GeometryError, SizeError};
 pub use null::Null;

@@ -1,6 +1,6 @@
 //! A device whose blocks lie in memory.
 
-use crate::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Operation, Tag};
+use crate::{Backend, BackendError, Completion, Extent, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
 /// RAM disk: a block reads as zeros until it is written, and again after it was discarded.
@@ -78,6 +78,16 @@ impl Ram {
         }
     }
 
+    /// True if a block is as if it had never been written: one that was discarded cannot be told from it.
+    fn is_blank(&self, lba: u64) -> bool {
+        let span = self.span(lba, 1);
+        let block = self.geometry.block_size as usize;
+        let tuples = if self.protection.is_empty() { 0..0 } else { span.start / block * 8..span.end / block * 8 };
+        // All bytes of a block are looked at: a loop without an exit is vectorized.
+        let or = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte);
+        or(&self.bytes[span]) | or(&self.protection[tuples]) == 0
+    }
+
     /// Bytes of a block in a buffer: with its protection information behind it if the device keeps any.
     fn stride(&self) -> usize {
         self.geometry.block_size as usize + if self.protection.is_empty() { 0 } else { 8 }
@@ -121,6 +131,16 @@ impl Backend for Ram {
 
     fn discard_span(&self) -> u32 {
         64 << 20
+    }
+
+    /// A block of zeros is deallocated, whoever wrote them (SBC-3, clause 4.7: a mapped block of zeros may become one by
+    /// itself where deallocated blocks read as zeros). As many blocks are looked at as a discard would zero.
+    fn extent(&mut self, lba: u64) -> Extent {
+        let deallocated = self.is_blank(lba);
+        let most = u64::from(self.discard_span() / self.geometry.block_size);
+        let end = self.geometry.blocks.min(lba.saturating_add(most));
+        let other = (lba.saturating_add(1)..end).find(|lba| self.is_blank(*lba) != deallocated);
+        Extent { blocks: other.unwrap_or(end).saturating_sub(lba).max(1), deallocated }
     }
 
     fn submit(&mut self, tag: Tag, operation: Operation) {
@@ -216,6 +236,31 @@ mod tests {
         assert_eq!(ram.protection(1), Some([1, 2, 3, 4, 5, 6, 7, 8]));
         done(&mut ram, Operation::Discard { lba: 1, blocks: 1 });
         assert_eq!((ram.protection(1), ram.protection(7)), (Some([0xff; 8]), Some([1, 2, 3, 4, 5, 6, 7, 8])));
+    }
+
+    #[test]
+    fn blocks_of_zeros_are_deallocated() {
+        for protected in [false, true] {
+            let mut ram = Ram::new(65 << 20, 512, protected, 1).unwrap();
+            let most = (64 << 20) / 512;
+            assert_eq!(ram.extent(0), Extent { blocks: most, deallocated: true }, "no more than a discard would zero");
+            ram.write(10 * 512 + 511, &[1, 1]);
+            assert_eq!(ram.extent(3), Extent { blocks: 7, deallocated: true });
+            assert_eq!(ram.extent(10), Extent { blocks: 2, deallocated: false });
+            assert_eq!(ram.extent(most + 2047), Extent { blocks: 1, deallocated: true });
+            done(&mut ram, Operation::Discard { lba: 11, blocks: 1 });
+            assert_eq!(ram.extent(10), Extent { blocks: 1, deallocated: false });
+            done(&mut ram, Operation::WriteZeroes { lba: 10, blocks: 1, discard: true, fua: false });
+            assert_eq!(ram.extent(3), Extent { blocks: most, deallocated: true });
+        }
+        let mut ram = Ram::new(4096, 512, true, 1).unwrap();
+        ram.set_protection(2, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0]);
+        assert_eq!(ram.extent(0), Extent { blocks: 2, deallocated: true });
+        assert_eq!(
+            ram.extent(2),
+            Extent { blocks: 1, deallocated: false },
+            "its protection information says something"
+        );
     }
 
     #[test]

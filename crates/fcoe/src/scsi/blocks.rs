@@ -8,14 +8,14 @@ use super::unit::{MAX_COMPARE, MAX_SPAN, length_field, options_field};
 use super::work::{Compare, Guarded, Or, Same, SameStage, Unmap, Verify, Work};
 use super::{Response, Step};
 use linerate_block::Tag;
-use linerate_wire::scsi::{Cdb, Transfer, asc};
+use linerate_wire::scsi::{Access, Cdb, Transfer, asc};
 
 impl Disks {
     /// VERIFY (SBC-3, clause 5.29).
     pub(super) fn verify(&mut self, tag: Tag, transfer: &Transfer, compare: u8) -> Result<Step, Response> {
         let slot = &mut self.tasks[tag];
         let unit = &mut self.units[slot.unit];
-        let guarded = medium(unit, transfer)?;
+        let guarded = medium(unit, transfer, Access::Reads)?;
         let blocks = u64::from(transfer.blocks);
         unit.has(transfer.lba, blocks)?;
         slot.wanted = 0;
@@ -52,7 +52,8 @@ impl Disks {
             return Err(Response::illegal(asc::OPCODE));
         };
         let unit = &mut self.units[self.tasks[tag].unit];
-        let guarded = medium(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
+        let transfer = Transfer { width, lba, blocks, protect, dpo: false, fua: false };
+        let guarded = medium(unit, &transfer, Access::Writes)?;
         let options = options_field(width);
         if unmap && !unit.geometry.discards {
             return Err(Response::invalid_field(options, Some(3)));
@@ -60,7 +61,6 @@ impl Disks {
         if anchor {
             return Err(Response::invalid_field(options, Some(4)));
         }
-        unit.writable()?;
         unit.has(lba, u64::from(blocks))?;
         // Clause 6.5.3: WSNZ, and MAXIMUM WRITE SAME LENGTH.
         if blocks == 0 || blocks > unit.blocks_in(MAX_SPAN) {
@@ -91,10 +91,10 @@ impl Disks {
         if !unit.geometry.discards {
             return Err(Response::illegal(asc::OPCODE));
         }
+        unit.writable()?;
         if anchor {
             return Err(Response::invalid_field(1, Some(0)));
         }
-        unit.writable()?;
         if len == 0 {
             return Ok(Step::End(Response::good(0)));
         }
@@ -112,8 +112,7 @@ impl Disks {
     ) -> Result<Step, Response> {
         let unit = &self.units[self.tasks[tag].unit];
         let transfer = Transfer { protect, ..Transfer::new(lba, u32::from(blocks)) };
-        let guarded = medium(unit, &transfer)?;
-        unit.writable()?;
+        let guarded = medium(unit, &transfer, Access::Writes)?;
         unit.has(lba, u64::from(blocks))?;
         const { assert!(MAX_COMPARE == u8::MAX, "every number of blocks is within the limit") };
         if blocks == 0 {
@@ -126,8 +125,7 @@ impl Disks {
     /// ORWRITE (16) (SBC-3, clause 5.7).
     pub(super) fn or_write(&mut self, tag: Tag, transfer: &Transfer) -> Result<Step, Response> {
         let unit = &mut self.units[self.tasks[tag].unit];
-        let guarded = medium(unit, transfer)?;
-        unit.writable()?;
+        let guarded = medium(unit, transfer, Access::Writes)?;
         let (_, len) = unit.span(transfer)?;
         if len == 0 {
             return Ok(Step::End(Response::good(0)));

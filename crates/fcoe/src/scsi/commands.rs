@@ -5,7 +5,7 @@ use super::disks::Disks;
 use super::mode::Question;
 use super::task::Stage;
 use super::transfer::STOPPED;
-use super::unit::{Unit, UnitIndex, options_field};
+use super::unit::{Unit, UnitIndex};
 use super::work::{Flush, Work};
 use super::{Response, Step, Task, defects, inquiry, mode, opcodes};
 use crate::indexed::TableIndex;
@@ -74,7 +74,7 @@ impl Disks {
         }
         match cdb {
             Cdb::Read(transfer) => self.read(tag, &transfer),
-            Cdb::Write(transfer) => self.write(tag, &transfer, false),
+            Cdb::Write(transfer) => self.write(tag, &transfer, None),
             _ => self.execute_other(tag, cdb),
         }
     }
@@ -130,16 +130,15 @@ impl Disks {
             }
             Cdb::GetLbaStatus { lba, allocation } => {
                 self.ready(index)?;
-                let unit = &self.units[index];
+                let unit = &mut self.units[index];
                 unit.has(lba, 1)?;
-                // SBC-3, clause 5.4.2: one descriptor for all blocks from there on. State 0 is "mapped or unknown": back
-                // ends do not tell.
-                let left = (unit.geometry.blocks - lba).min(u32::MAX.into()).to_be_bytes();
+                let (blocks, state) = unit.extent(lba);
+                // SBC-3, clause 5.4.2: one descriptor; the initiator asks again for the blocks behind it.
                 self.scratch.extend(20_u32.to_be_bytes());
                 self.scratch.extend([0; 4]);
                 self.scratch.extend(lba.to_be_bytes());
-                self.scratch.extend(&left[4..]);
-                self.scratch.extend([0; 4]);
+                self.scratch.extend(&blocks.to_be_bytes()[4..]);
+                self.scratch.extend([state, 0, 0, 0]);
                 allocation
             }
             Cdb::ReportTargetPortGroups { format, allocation } => {
@@ -199,13 +198,7 @@ impl Disks {
                 // GOOD means that not all blocks are in a cache (SBC-3, clause 5.8): there is none.
                 return Ok(Step::End(Response::good(0)));
             }
-            Cdb::WriteAndVerify { transfer, compare } => {
-                // Written blocks are always compared with the data out: BYTCHK 0 asks for less.
-                if compare > 1 {
-                    return Err(Response::invalid_field(options_field(transfer.width), Some(2)));
-                }
-                return self.write(tag, &transfer, true);
-            }
+            Cdb::WriteAndVerify { transfer, compare } => return self.write(tag, &transfer, Some(compare)),
             Cdb::Verify { transfer, compare } => return self.verify(tag, &transfer, compare),
             Cdb::WriteSame { .. } => return self.write_same(tag, &cdb),
             Cdb::Unmap { anchor, len } => return self.unmap(tag, anchor, len),

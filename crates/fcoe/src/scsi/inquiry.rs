@@ -60,7 +60,8 @@ pub(super) fn inquire(unit: &Unit, port: &Port<'_>, page: Option<u8>, to: &mut V
         VpdPage::EXTENDED => &|to| to.extend(extended(unit).bytes()),
         VpdPage::LIMITS => &|to| to.extend(limits(unit).bytes()),
         VpdPage::CHARACTERISTICS => &|to| {
-            let disk = BlockCharacteristics { rotation: 1, form_factor: 0, verifies_unmapped: true };
+            // SANITIZE: BLOCK ERASE leaves zeros, which are read like any others.
+            let disk = BlockCharacteristics { rotation: 1, after_erase: 1, form_factor: 0, verifies_unmapped: true };
             to.extend(disk.bytes());
         },
         VpdPage::PROVISIONING => &|to| to.extend(provisioning(unit).bytes()),

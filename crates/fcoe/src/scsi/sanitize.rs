@@ -21,6 +21,10 @@ impl Disks {
         };
         let index = self.tasks[tag].unit;
         let unit = &mut self.units[index];
+        let erases = matches!(action, action::OVERWRITE | action::BLOCK_ERASE);
+        if erases {
+            unit.writable()?;
+        }
         if action == action::OVERWRITE {
             // A header, and a pattern of up to a block.
             if !(5..=unit.geometry.block_size + 4).contains(&u32::from(len)) {
@@ -29,7 +33,7 @@ impl Disks {
         } else if len != 0 {
             return Err(Response::invalid_field(7, None));
         }
-        if !matches!(action, action::OVERWRITE | action::BLOCK_ERASE) {
+        if !erases {
             // EXIT FAILURE MODE: the blocks are whatever they are.
             if matches!(unit.upkeep, Upkeep::Failed(Kind::Sanitize { unrestricted: false })) {
                 return Err(Response::invalid_field(1, Some(4)));
@@ -37,7 +41,6 @@ impl Disks {
             unit.upkeep = Upkeep::Idle;
             return Ok(Step::End(Response::good(0)));
         }
-        unit.writable()?;
         self.ready(index)?;
         if action == action::OVERWRITE {
             return self.receive_list(tag, cdb, u32::from(len));

@@ -136,6 +136,16 @@ impl Unit {
         self.blocks_in(self.backend.discard_span())
     }
 
+    /// Blocks from one on that are in the same state, as many as 32 bits can tell, and their PROVISIONING STATUS (SBC-3,
+    /// clause 5.4.2): 0 is mapped or unknown, 1 deallocated, which is said only where all commands deallocate to zeros.
+    pub(super) fn extent(&mut self, lba: u64) -> (u64, u8) {
+        let extent = self.backend.extent(lba);
+        let left = self.geometry.blocks.saturating_sub(lba);
+        let blocks = extent.blocks.clamp(1, left.max(1)).min(u32::MAX.into());
+        let provisioned = self.geometry.discards && self.geometry.discard_zeroes;
+        (blocks, u8::from(provisioned && extent.deallocated))
+    }
+
     /// Bytes of a logical block.
     pub(super) fn block(&self) -> u64 {
         u64::from(self.geometry.block_size)

@@ -11,10 +11,11 @@ pub use open::FileOptions;
 use super::Device;
 use crate::machine::Sleeper;
 use crate::sys::uring::{Ended, Ring};
-use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, SizeError, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Extent, Geometry, Operation, SizeError, Tag};
 use linerate_port::{Interest, Sleep};
 use plan::{IoPlan, Next};
 use std::collections::VecDeque;
+use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,22 @@ impl FileBackend {
     #[must_use]
     pub(super) fn noting(self, note: &'static str) -> Self {
         Self { note, ..self }
+    }
+
+    /// Blocks from `lba` on that are in a hole, or that are not.
+    fn holes(&self, lba: u64) -> io::Result<Extent> {
+        let block = u64::from(self.geometry.block_size);
+        let offset = lba.saturating_mul(block);
+        let Some(data) = self.ring.seek(offset, false)? else {
+            return Ok(Extent { blocks: self.geometry.blocks.saturating_sub(lba).max(1), deallocated: true });
+        };
+        let blocks = (data / block).saturating_sub(lba);
+        if blocks > 0 {
+            return Ok(Extent { blocks, deallocated: true });
+        }
+        // A block that is only partly in a hole has data.
+        let hole = self.ring.seek(data, true)?.unwrap_or(data);
+        Ok(Extent { blocks: hole.div_ceil(block).saturating_sub(lba).max(1), deallocated: false })
     }
 
     fn begin(&mut self, job: Job, buffer: Option<Buffer>) {
@@ -114,6 +131,12 @@ impl FileBackend {
 impl Backend for FileBackend {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Holes are deallocated, if the file system tells of them; it may read its own tables for that.
+    fn extent(&mut self, lba: u64) -> Extent {
+        let unknown = Extent { blocks: self.geometry.blocks.saturating_sub(lba).max(1), deallocated: false };
+        self.holes(lba).unwrap_or(unknown)
     }
 
     fn refresh(&mut self) -> Result<(), SizeError> {

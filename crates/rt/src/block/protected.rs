@@ -11,7 +11,7 @@ mod side;
 
 use super::{Device, DeviceError, FileBackend, FileOptions};
 use crate::machine::Sleeper;
-use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Pool, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Extent, Geometry, Operation, Pool, Tag};
 use side::{HEADER, Header, Mode};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -141,6 +141,11 @@ fn behind_header(operation: Operation) -> Operation {
 impl<D: Device> Backend for Protected<D> {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// A write goes to both halves, and what deallocates data makes a hole in the side file: the data tells of both.
+    fn extent(&mut self, lba: u64) -> Extent {
+        self.data.extent(lba)
     }
 
     fn submit(&mut self, tag: Tag, operation: Operation) {

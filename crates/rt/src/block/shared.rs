@@ -5,7 +5,7 @@
 
 use super::Device;
 use crate::machine::Sleeper;
-use linerate_block::{Backend, Completion, Geometry, Operation, SizeError, Tag};
+use linerate_block::{Backend, Completion, Extent, Geometry, Operation, SizeError, Tag};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The owner that submits.
@@ -51,6 +51,10 @@ impl Waits {
 impl Backend for Shared {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    fn extent(&mut self, lba: u64) -> Extent {
+        lock(&self.device).extent(lba)
     }
 
     fn refresh(&mut self) -> Result<(), SizeError> {

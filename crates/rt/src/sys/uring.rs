@@ -66,6 +66,24 @@ impl<T> Ring<T> {
         (&self.file).seek(SeekFrom::End(0))
     }
 
+    /// First byte from `offset` on that is in a hole, or that is not; None if all to the end is in one.
+    ///
+    /// # Errors
+    /// Errors of the kernel: it does not know of a block device's holes.
+    pub(crate) fn seek(&self, offset: u64, hole: bool) -> io::Result<Option<u64>> {
+        let from = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let whence = if hole { libc::SEEK_HOLE } else { libc::SEEK_DATA };
+        // SAFETY: lseek(2) takes no pointers.
+        let at = unsafe { libc::lseek(self.file.as_raw_fd(), from, whence) };
+        match u64::try_from(at) {
+            Ok(at) => Ok(Some(at)),
+            Err(_) => match io::Error::last_os_error() {
+                e if e.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+                e => Err(e),
+            },
+        }
+    }
+
     /// True if one more request can begin.
     pub(crate) fn has_room(&self) -> bool {
         !self.free.is_empty()

@@ -1,7 +1,7 @@
 //! Tests of files: every operation, with the page cache and bypassing it.
 
 use super::model::{against_model, one, read, wait, write};
-use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Extent, Operation, Tag};
 use linerate_rt::block::{Device, FileBackend, FileOptions, Protected, ProtectedOptions};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::os::unix::fs::MetadataExt;
@@ -43,6 +43,7 @@ fn protection_information_stays_with_its_block() {
         let mut device = Protected::open(open(file.path(), block_size, true), file.path(), &options).unwrap();
         assert!(device.geometry().protection && device.path().contains("a new side file"));
         let stride = usize::try_from(block_size).unwrap() + 8;
+        assert_eq!(device.extent(3), Extent { blocks: device.geometry().blocks - 3, deallocated: true });
         let fresh = read(&mut device, 3, 2 * stride);
         assert_eq!(fresh[stride - 8..stride], [0xff; 8], "what was never written is not checked");
         against_model(&mut device, 0xd1f, 60);
@@ -119,6 +120,32 @@ fn blocks_given_back_take_no_space_and_read_as_zeros() {
 }
 
 #[test]
+fn holes_are_deallocated() {
+    let deallocated = |blocks| Extent { blocks, deallocated: true };
+    let mapped = |blocks| Extent { blocks, deallocated: false };
+    for direct in [true, false] {
+        let file = file(1 << 20);
+        let mut backend = open(file.path(), 4096, direct);
+        assert_eq!(backend.extent(3), deallocated(253));
+        write(&mut backend, 16, &[1; 4 * 4096], false);
+        let found: Vec<_> = [0, 15, 16, 17, 20].into_iter().map(|lba| backend.extent(lba)).collect();
+        assert_eq!(found, [deallocated(16), deallocated(1), mapped(4), mapped(3), deallocated(236)]);
+        assert_eq!(one(&mut backend, Operation::Discard { lba: 16, blocks: 2 }).result, Ok(()));
+        assert_eq!((backend.extent(0), backend.extent(19)), (deallocated(18), mapped(1)));
+        let operation = Operation::WriteZeroes { lba: 0, blocks: 256, discard: true, fua: false };
+        assert_eq!(one(&mut backend, operation).result, Ok(()));
+        assert_eq!(backend.extent(0), deallocated(256));
+        // Blocks beside a smaller one are not in a hole either.
+        drop(backend);
+        let mut backend = open(file.path(), 512, false);
+        write(&mut backend, 131, &[1; 512], false);
+        assert!(!backend.extent(131).deallocated && backend.extent(2047) == deallocated(1));
+        let near = backend.extent(0);
+        assert!(near.deallocated && (1..=131).contains(&near.blocks), "{near:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_said() {
     let file = file(1 << 20);
     let options = FileOptions { read_only: true, ..FileOptions::default() };
@@ -166,6 +193,8 @@ fn block_devices_are_taken_exclusively_and_their_sectors_respected() {
         assert_eq!(backend.is_direct(), direct, "sectors of {sector}, blocks of {block_size}");
         assert_eq!(backend.geometry().blocks, (1 << 20) / u64::from(block_size));
         against_model(&mut backend, 0x100b, 60);
+        let rest = Extent { blocks: backend.geometry().blocks - 1, deallocated: false };
+        assert_eq!(backend.extent(1), rest, "the kernel does not tell");
         let line = FileBackend::open(Path::new(&device.0), &FileOptions::default()).err().unwrap().to_string();
         assert!(line.contains("in use"), "{line}");
         drop(backend);

@@ -299,6 +299,9 @@ mod characteristics {
 pub struct BlockCharacteristics {
     /// Rotations per minute; 0 when not stated, 1 for a non-rotating medium.
     pub rotation: u16,
+    /// WABEREQ (SBC-4): answer to a READ of blocks not written since SANITIZE: BLOCK ERASE; 0 when not stated, 1 without
+    /// an error, 2 and 3 with one.
+    pub after_erase: u8,
     /// Form factor; 0 when not stated.
     pub form_factor: u8,
     /// VBULS: VERIFY compares data with unmapped blocks as with others.
@@ -314,7 +317,7 @@ impl BlockCharacteristics {
     pub fn bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         put_u16(&mut bytes, characteristics::ROTATION, self.rotation);
-        bytes[characteristics::FORM_FACTOR] = self.form_factor & 0xf;
+        bytes[characteristics::FORM_FACTOR] = (self.after_erase & 3) << 6 | self.form_factor & 0xf;
         bytes[characteristics::VERIFIES_UNMAPPED] = u8::from(self.verifies_unmapped);
         bytes
     }
@@ -327,7 +330,8 @@ impl BlockCharacteristics {
     pub fn parse(body: &[u8]) -> Result<Self, Error> {
         let &[high, low, _, form, ..] = body else { return Err(Error::Truncated(NAME)) };
         let verifies_unmapped = body.get(4).is_some_and(|byte| byte & 1 != 0);
-        Ok(Self { rotation: u16::from_be_bytes([high, low]), form_factor: form & 0xf, verifies_unmapped })
+        let rotation = u16::from_be_bytes([high, low]);
+        Ok(Self { rotation, after_erase: form >> 6, form_factor: form & 0xf, verifies_unmapped })
     }
 }
 

@@ -4,7 +4,7 @@ use super::slow::{Diary, Slow};
 use super::support::*;
 use crate::*;
 use linerate_block::{BackendError, Null, Ram};
-use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, asc, put_unmap};
+use linerate_wire::scsi::{Cdb, ProtectionTags, Transfer, UnmapRange, Width, asc, put_unmap};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -124,6 +124,57 @@ fn nothing_that_is_read_only_is_asked_to_change() {
     }
     assert!(diary.borrow().asked.is_empty());
     bench.send(&Cdb::Verify { transfer, compare: 1 }, &[0; 512]).good();
+}
+
+#[test]
+fn write_protection_is_told_before_what_is_wrong_with_a_command() {
+    // Fields that only say how a command is to write do not matter where it must not.
+    let transfer = |protect| Transfer { protect, width: Width::Sixteen, ..Transfer::new(0, 1) };
+    let same = |width, blocks, protect, anchor, unmap| Cdb::WriteSame {
+        width,
+        lba: 0,
+        blocks,
+        protect,
+        anchor,
+        unmap,
+        no_data: false,
+    };
+    let wrong = [
+        Cdb::Write(transfer(1)),
+        Cdb::Write(Transfer::new(u64::from(u32::MAX), 1)),
+        Cdb::OrWrite(transfer(1)),
+        Cdb::WriteAndVerify { transfer: transfer(1), compare: 0 },
+        Cdb::WriteAndVerify { transfer: transfer(0), compare: 2 },
+        same(Width::Ten, 1, 0, false, true),
+        same(Width::Sixteen, 1, 0, false, true),
+        same(Width::Sixteen, 1, 0, true, true),
+        same(Width::Sixteen, 1, 1, false, false),
+        same(Width::Sixteen, 0, 0, false, false),
+        Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 1, dpo: false, fua: false },
+        Cdb::FormatUnit { protection: 3, long: true, data: false, complete: false, format: 1 },
+        Cdb::Sanitize { action: 1, immediate: false, unrestricted: false, len: 0 },
+        Cdb::Sanitize { action: 2, immediate: false, unrestricted: false, len: 4 },
+    ];
+    for read_only in [true, false] {
+        let (backend, diary) =
+            Slow::new(1 << 20, |geometry| (geometry.read_only, geometry.discards) = (read_only, false));
+        let mut bench = Bench::new(backend);
+        for cdb in &wrong {
+            let key = if read_only { 7 } else { 5 };
+            assert_eq!(bench.send(cdb, &[0; 1024]).why().0, key, "{cdb:?}");
+        }
+        assert!(diary.borrow().asked.is_empty());
+    }
+    for (read_only, key) in [(true, 7), (false, 5)] {
+        let mut bench = Bench::new(Slow::new(1 << 20, |geometry| geometry.read_only = read_only).0);
+        assert_eq!(bench.send(&Cdb::Unmap { anchor: true, len: 24 }, &[0; 24]).why().0, key);
+    }
+    // What the unit does not have at all stays unknown to it.
+    let mut bench =
+        Bench::new(Slow::new(1 << 20, |geometry| (geometry.read_only, geometry.discards) = (true, false)).0);
+    assert_eq!(bench.send(&Cdb::Unmap { anchor: false, len: 24 }, &[0; 24]).why(), (5, asc::OPCODE));
+    let long = Transfer { width: Width::ThirtyTwo(ProtectionTags::default()), ..transfer(0) };
+    assert_eq!(bench.send(&Cdb::Write(long), &[0; 512]).why(), (5, asc::OPCODE));
 }
 
 #[test]

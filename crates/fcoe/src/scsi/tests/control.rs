@@ -3,11 +3,12 @@
 use super::slow::Slow;
 use super::support::*;
 use crate::*;
-use linerate_block::{BackendError, GeometryError, Null, Ram};
+use linerate_block::{BackendError, Geometry, GeometryError, Null, Ram};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{
     Access, BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, ExtendedInquiry, FORMS,
-    Inquiry, ModePage, Qualifier, SenseKey, Transfer, VpdPage, Width, asc, parse_luns, parse_mode,
+    Inquiry, ModePage, Qualifier, SenseKey, Transfer, UnmapRange, VpdPage, Width, asc, parse_luns, parse_mode,
+    put_unmap,
 };
 
 fn page(bench: &mut Bench, page: u8) -> Vec<u8> {
@@ -47,6 +48,7 @@ fn vital_product_data_tells_what_the_back_end_is() {
     assert_eq!((limits.compare_and_write, limits.write_same_non_zero), (255, true));
     let disk = BlockCharacteristics::parse(&page(&mut bench, VpdPage::CHARACTERISTICS)[4..]).unwrap();
     assert!(disk.rotation == 1 && disk.verifies_unmapped, "nothing rotates; what is not there is compared");
+    assert_eq!(disk.after_erase, 1, "WABEREQ (SBC-4): erased blocks are read without an error");
     let standard = Inquiry::parse(&bench.send(&Cdb::Inquiry { page: None, allocation: 96 }, &[]).good()).unwrap();
     assert!(standard.hierarchical && standard.queues && standard.version == 6, "HISUP, CMDQUE, SPC-4");
     let thin = BlockProvisioning::parse(&page(&mut bench, VpdPage::PROVISIONING)[4..]).unwrap();
@@ -371,13 +373,35 @@ fn the_one_port_group_is_active_and_the_blocks_are_there() {
     assert_eq!(bench.send(&ask(2), &[]).why(), (5, asc::FIELD_IN_CDB));
     let standard = Inquiry::parse(&bench.send(&Cdb::Inquiry { page: None, allocation: 96 }, &[]).good()).unwrap();
     assert_eq!(standard.port_groups, 1, "changed by no command");
-    // SBC-3, clause 5.4: one descriptor to the end.
-    let blocks = Capacity::parse_10(&bench.send(&Cdb::ReadCapacity10, &[]).good()).unwrap().unwrap().last + 1;
+}
+
+#[test]
+fn blocks_are_deallocated_where_the_back_end_knows_it() {
+    // SBC-3, clause 5.4: one descriptor of blocks of one state; 0 is mapped or unknown, 1 deallocated.
     let status = |bench: &mut Bench, lba| bench.send(&Cdb::GetLbaStatus { lba, allocation: 64 }, &[]);
-    let left = u32::try_from(blocks - 3).unwrap().to_be_bytes();
-    let wanted = [&[0, 0, 0, 20, 0, 0, 0, 0][..], &3_u64.to_be_bytes(), &left, &[0; 4]].concat();
-    assert_eq!(status(&mut bench, 3).good(), wanted);
-    assert_eq!(status(&mut bench, blocks).why(), (5, asc::LBA_OUT_OF_RANGE));
+    let wanted = |lba: u64, blocks: u32, state| {
+        [&[0, 0, 0, 20, 0, 0, 0, 0][..], &lba.to_be_bytes(), &blocks.to_be_bytes(), &[state, 0, 0, 0]].concat()
+    };
+    let mut bench = Bench::ram();
+    assert_eq!(status(&mut bench, 3).good(), wanted(3, 2045, 1));
+    assert_eq!(status(&mut bench, 2048).why(), (5, asc::LBA_OUT_OF_RANGE));
+    bench.send(&Cdb::Write(Transfer::new(100, 8)), &[7; 4096]).good();
+    assert_eq!(status(&mut bench, 3).good(), wanted(3, 97, 1));
+    assert_eq!(status(&mut bench, 101).good(), wanted(101, 7, 0));
+    let mut range = Vec::new();
+    put_unmap(&[UnmapRange { lba: 100, blocks: 4 }], &mut range).unwrap();
+    bench.send(&Cdb::Unmap { anchor: false, len: 24 }, &range).good();
+    assert_eq!((status(&mut bench, 0).good(), status(&mut bench, 104).good()), (wanted(0, 104, 1), wanted(104, 4, 0)));
+    let erase = Cdb::Sanitize { action: 2, immediate: false, unrestricted: false, len: 0 };
+    bench.send(&erase, &[]).good();
+    assert_eq!(status(&mut bench, 0).good(), wanted(0, 2048, 1));
+    // It does not know, or has no blocks that are not provisioned.
     let mut large = Bench::new(Null::new(1 << 50, 512, 1).unwrap());
-    assert_eq!(status(&mut large, 0).good()[16..20], [0xff; 4]);
+    assert_eq!(status(&mut large, 0).good(), wanted(0, u32::MAX, 0));
+    for change in
+        [|geometry: &mut Geometry| geometry.discards = false, |geometry: &mut Geometry| geometry.discard_zeroes = false]
+    {
+        let mut bench = Bench::new(Slow::new(1 << 20, change).0);
+        assert_eq!(status(&mut bench, 3).good(), wanted(3, 2045, 0));
+    }
 }

@@ -1,6 +1,6 @@
 //! A slow back end: operations complete in any order, some fail, and all are recorded.
 
-use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Ram, SizeError, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Extent, Geometry, Operation, Ram, SizeError, Tag};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -49,6 +49,10 @@ impl Slow {
 impl Backend for Slow {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    fn extent(&mut self, lba: u64) -> Extent {
+        self.ram.extent(lba)
     }
 
     fn refresh(&mut self) -> Result<(), SizeError> {

@@ -61,8 +61,8 @@ fn block_limits_are_as_sbc_3_clause_6_5_3_lays_them_out() {
 
 #[test]
 fn the_other_pages_are_as_their_clauses_lay_them_out() {
-    let disk = BlockCharacteristics { rotation: 1, form_factor: 3, verifies_unmapped: true };
-    assert_eq!(disk.bytes()[..5], [0, 1, 0, 3, 1], "SBC-3, clause 6.6.2");
+    let disk = BlockCharacteristics { rotation: 1, after_erase: 2, form_factor: 3, verifies_unmapped: true };
+    assert_eq!(disk.bytes()[..5], [0, 1, 0, 0x83, 1], "SBC-3, clause 6.6.2; SBC-4: WABEREQ");
     assert_eq!(BlockCharacteristics::parse(&disk.bytes()), Ok(disk));
     let short = BlockCharacteristics { verifies_unmapped: false, ..disk };
     assert_eq!(BlockCharacteristics::parse(&disk.bytes()[..4]), Ok(short));
