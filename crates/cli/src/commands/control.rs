@@ -10,11 +10,15 @@ use super::shared::stop_at_signals;
 use crate::print::{print, remark};
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_rt::control::{CallError, ControlError, Server, ask, list};
+use linerate_rt::control::{CallError, ControlError, Server, ask, ask_within, list};
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use std::time::Duration;
 
 pub(super) use rows::{moved, reasons, rows, table, word};
+
+/// Time limit of a change: longer than that of any device that is opened for it.
+const CHANGE: Duration = Duration::from_secs(60);
 
 /// A kind of long-running command.
 pub(super) struct Kind {
@@ -54,17 +58,7 @@ pub(super) struct Show {
 pub(super) fn serve(
     kind: &Kind,
     name: &str,
-    document: impl FnMut() -> Result<Value, CallError> + Send + 'static,
-) -> Option<Server> {
-    serve_more(kind, name, document, |_| None)
-}
-
-/// The same for a command that answers more: `more` has None for what is no request.
-pub(super) fn serve_more(
-    kind: &Kind,
-    name: &str,
     mut document: impl FnMut() -> Result<Value, CallError> + Send + 'static,
-    mut more: impl FnMut(&[&str]) -> Option<Result<String, String>> + Send + 'static,
 ) -> Option<Server> {
     let handler = move |words: &[&str]| match words {
         ["show"] => {
@@ -72,7 +66,7 @@ pub(super) fn serve_more(
             document["pid"] = std::process::id().into();
             Ok(document.to_string())
         }
-        _ => more(words).unwrap_or_else(|| Err(format!("{}: there is no such request", words.join(" ")))),
+        _ => Err(format!("{}: there is no such request", words.join(" "))),
     };
     match Server::listen(kind.name, name, handler) {
         Ok(server) => {
@@ -102,10 +96,25 @@ pub(super) fn the_one(kind: &Kind, typed: Option<&str>) -> Result<String, Troubl
     }
 }
 
-/// Asks one that runs to do something; returns its answer.
-pub(super) fn request(kind: &Kind, name: &str, words: &str) -> Result<String, Trouble> {
-    ask(kind.name, name, words).map_err(|e| match e {
+/// Lets other processes change what a command has that is shown under a name, by a socket of another kind: a change may
+/// take its time while the command is shown.
+pub(super) fn obey(
+    socket: &str,
+    shown: Option<&Server>,
+    change: impl FnMut(&[&str]) -> Result<String, String> + Send + 'static,
+) -> Option<Server> {
+    // Without the first socket, nobody would find the second one.
+    let served = Server::listen(socket, shown?.name(), change);
+    served.inspect_err(|e| remark(&format!("linerate: there is no control socket ({e}): nothing can be changed"))).ok()
+}
+
+/// Asks one that runs to change something; returns its answer.
+pub(super) fn request(kind: &Kind, socket: &str, name: &str, words: &str) -> Result<String, Trouble> {
+    let kind = || kind.name.to_owned();
+    ask_within(socket, name, words, CHANGE).map_err(|e| match e {
         ControlError::Refused(line) => Trouble::usage(line),
+        ControlError::Nobody { name, .. } => Trouble::failed(ControlError::Nobody { kind: kind(), name }.to_string()),
+        ControlError::Silent { name, .. } => Trouble::failed(ControlError::Silent { kind: kind(), name }.to_string()),
         other => Trouble::failed(other.to_string()),
     })
 }

@@ -5,6 +5,7 @@ use crate::process::{BINARY, LIMIT, Process};
 use crate::rig;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Runs `linerate fcoe …`: its exit code and all that it says.
 fn fcoe(dir: &Path, arguments: &[&str]) -> (i32, String) {
@@ -84,6 +85,33 @@ fn luns_come_grow_and_go_while_the_target_runs() {
     assert_eq!(lun(&["remove", "3", "5"]), (0, "LUN 3: removed\nLUN 5: removed\n".into()));
     assert!(Command::new("flock").args(["-n"]).arg(dir.join("a disk")).arg("true").status().unwrap().success());
     target.stop();
+}
+
+/// A device that does not answer delays the request for it alone: the target tells what it has, and ends.
+#[test]
+fn a_device_that_hangs_delays_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let silent = std::os::unix::net::UnixListener::bind(dir.join("silent")).unwrap();
+    let port = format!("cable:hang-{}{{1", std::process::id());
+    let mut command = Command::new(BINARY);
+    command.args(["fcoe", "target", "-i", &port, "--lun", "0=ram:1M", "--json", "--status", "1"]);
+    let target = Process::ready(command, "{");
+    let device = format!("1=nbd+unix:///?socket={}", dir.join("silent").display());
+    let mut command = Command::new(BINARY);
+    command.args(["fcoe", "lun", "add", "-i", &port, &device]);
+    let asks = Process::start(command);
+    let _held = silent.accept().unwrap();
+    let (code, shown) = fcoe(dir, &["show", &port]);
+    assert!(code == 0 && shown.contains("LUN 0: ram:1M"), "{code} {shown}");
+    target.signal("INT");
+    let mut target = target;
+    assert!(target.ends_within(Duration::from_secs(2)), "it waits for the device");
+    let ended = target.end();
+    let last = ended.out.lines().last().unwrap();
+    assert!(last.contains(r#""schema":"linerate.fcoe.target""#) && last.contains("LUN 0: ram:1M"), "{ended:?}");
+    let asked = asks.end();
+    assert!(asked.code == Some(1) && asked.log.contains("does not answer"), "{asked:?}");
 }
 
 /// SIGHUP makes of the LUNs what the file says; a file that is wrong changes nothing.

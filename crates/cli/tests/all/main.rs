@@ -7,6 +7,7 @@ mod control;
 mod fcoe;
 mod fcoe_copy;
 mod fcoe_flushed;
+mod fcoe_hostile;
 mod fcoe_ip;
 mod fcoe_kernel;
 mod fcoe_lasting;

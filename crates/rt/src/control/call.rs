@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Time limit of a call: a machine's turn takes microseconds, unless its output is not taken or it waits for a disk.
-const LIMIT: Duration = Duration::from_secs(2);
+pub(super) const LIMIT: Duration = Duration::from_secs(2);
 /// Most calls that wait for a machine.
 const MOST: usize = 16;
 /// Time for which no call is made after one, as a multiple of what that took, and its limit.
@@ -112,7 +112,7 @@ impl<S: 'static> Caller<S> {
     /// returns can be made into a text here.
     ///
     /// # Errors
-    /// [`CallError`]. A call that was given up for [`CallError::Busy`] may be made nevertheless.
+    /// [`CallError`]; the function was not run then, and never will be, unless the machine ended within it.
     pub fn call<T: Send + 'static>(
         &mut self,
         function: impl FnOnce(&mut S) -> T + Send + 'static,
@@ -121,15 +121,23 @@ impl<S: 'static> Caller<S> {
             std::thread::sleep(rest.saturating_duration_since(Instant::now()));
         }
         let (reply, answer) = sync_channel(1);
-        self.put(Box::new(move |state| timed(function, state, &reply)))?;
-        match answer.recv_timeout(LIMIT) {
-            Ok((returned, took)) => {
-                self.rest = Some(Instant::now() + (REST * took).min(LONGEST_REST));
-                Ok(returned)
+        // Whoever takes the function first has it: the machine to run it, or this thread to give it up.
+        let ours = Arc::new(Mutex::new(Some(function)));
+        let theirs = ours.clone();
+        self.put(Box::new(move |state| {
+            if let Some(function) = take(&theirs) {
+                timed(function, state, &reply);
             }
-            Err(RecvTimeoutError::Timeout) => Err(CallError::Busy),
-            Err(RecvTimeoutError::Disconnected) => Err(CallError::Ended),
-        }
+        }))?;
+        let answered = match answer.recv_timeout(LIMIT) {
+            Err(RecvTimeoutError::Timeout) if take(&ours).is_some() => return Err(CallError::Busy),
+            // It has begun.
+            Err(RecvTimeoutError::Timeout) => answer.recv().map_err(|_| CallError::Ended),
+            answered => answered.map_err(|_| CallError::Ended),
+        };
+        let (returned, took) = answered?;
+        self.rest = Some(Instant::now() + (REST * took).min(LONGEST_REST));
+        Ok(returned)
     }
 
     fn put(&self, call: Call<S>) -> Result<(), CallError> {
@@ -143,6 +151,10 @@ impl<S: 'static> Caller<S> {
         self.shared.bell.ring();
         Ok(())
     }
+}
+
+fn take<F>(function: &Mutex<Option<F>>) -> Option<F> {
+    function.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 fn timed<S, T>(function: impl FnOnce(&mut S) -> T, state: &mut S, reply: &SyncSender<(T, Duration)>) {

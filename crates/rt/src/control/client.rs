@@ -48,17 +48,25 @@ pub enum ControlError {
     System(#[from] io::Error),
 }
 
-/// Asks a process something: a line of words. Returns the text of its answer.
+/// Asks a process something: a line of words. Returns the text of its answer, which takes 5 s at most.
 ///
 /// # Errors
 /// [`ControlError`].
 pub fn ask(kind: &str, name: &str, request: &str) -> Result<String, ControlError> {
+    ask_within(kind, name, request, LIMIT)
+}
+
+/// The same for what takes longer.
+///
+/// # Errors
+/// [`ControlError`].
+pub fn ask_within(kind: &str, name: &str, request: &str, limit: Duration) -> Result<String, ControlError> {
     if request.contains('\n') || request.len() > LONGEST_REQUEST {
         return Err(ControlError::Request);
     }
     let path = name::path(&runtime_dir()?, kind, name);
     let (kind, name) = (kind.to_owned(), name.to_owned());
-    match ask_at(&path, request, Instant::now() + LIMIT) {
+    match ask_at(&path, request, Instant::now() + limit) {
         Ok(Some(answer)) => answer.map_err(ControlError::Refused),
         Ok(None) => Err(ControlError::Silent { kind, name }),
         Err(e) if is_nobody(&e) => Err(ControlError::Nobody { kind, name }),

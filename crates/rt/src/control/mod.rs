@@ -31,5 +31,5 @@ mod session;
 mod tests;
 
 pub use call::{CallError, Callee, Caller, callee};
-pub use client::{ControlError, ask, list};
+pub use client::{ControlError, ask, ask_within, list};
 pub use server::Server;

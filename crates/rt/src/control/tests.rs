@@ -225,9 +225,27 @@ fn calls_that_wait_end_with_the_machine_or_are_given_up() {
     let callee = callee::<u64>().unwrap();
     let (called, told) = channel();
     let mut caller = callee.caller();
-    std::thread::spawn(move || called.send(caller.call(|_| ())).unwrap());
-    // Nobody serves it.
+    std::thread::spawn(move || called.send(caller.call(|n| *n = 1)).unwrap());
+    // Nobody serves it in time; then it is not made either.
     assert_eq!(told.recv_timeout(LIMIT).unwrap(), Err(CallError::Busy));
+    let mut never = 0;
+    callee.serve(&mut never);
+    assert_eq!(never, 0);
+    // A call that has begun is waited for.
+    let (called, told) = channel();
+    let mut caller = callee.caller();
+    let slow = |n: &mut u64| {
+        std::thread::sleep(super::call::LIMIT + Duration::from_millis(200));
+        *n += 1;
+        *n
+    };
+    std::thread::spawn(move || called.send(caller.call(slow)).unwrap());
+    let mut state = 0;
+    while state == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+        callee.serve(&mut state);
+    }
+    assert_eq!(told.recv_timeout(LIMIT).unwrap(), Ok(1));
     let (called, told) = channel();
     let mut caller = callee.caller();
     std::thread::spawn(move || called.send(caller.call(|_| ())).unwrap());

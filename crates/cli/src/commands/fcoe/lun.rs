@@ -1,6 +1,6 @@
 //! `linerate fcoe lun`: changes of a target that runs, by its control socket.
 
-use super::target::asked::KIND;
+use super::target::asked::{KIND, LUNS};
 use super::target::config::{Allow, LunSpec, number};
 use crate::commands::control::{request, the_one};
 use crate::trouble::{Trouble, print};
@@ -76,7 +76,7 @@ pub(super) fn run(what: What) -> Result<ExitCode, Trouble> {
     };
     let name = the_one(&KIND, target.i.as_deref())?;
     for words in requests {
-        print(&request(&KIND, &name, &format!("lun {words}"))?);
+        print(&request(&KIND, LUNS, &name, &words)?);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -107,7 +107,8 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let names = (wwpns[0], ports[0].config().wwnn);
     let Begun { luns, disks, waits, keeps } =
         luns::open(arguments.lun, arguments.allow, names, (hold, arguments.check))?;
-    let devices: String = luns.lines().map(|(_, line)| format!("{line}\n")).collect();
+    let lines = luns.lines();
+    let devices: String = lines.get().into_iter().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
         print(&devices);
         return Ok(ExitCode::SUCCESS);
@@ -126,20 +127,13 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let hides = luns.hides();
     let running = Running::new(luns, calls.caller(), arguments.config, fixed);
     let running = Arc::new(Mutex::new(running));
-    let (mut caller, shown, changed) = (calls.caller(), running.clone(), running.clone());
-    let control = control::serve_more(
-        &asked::KIND,
-        &port_name(&arguments.node.i[0]),
-        move || {
-            let mut document = caller.call(|nodes: &mut Nodes| document::known(nodes))?;
-            document["luns"] = document::luns(&lock(&shown).luns);
-            Ok(document)
-        },
-        move |words| match words {
-            ["lun", rest @ ..] => lock(&changed).answer(rest),
-            _ => None,
-        },
-    );
+    let (mut caller, shown, changed) = (calls.caller(), lines.clone(), running.clone());
+    let control = control::serve(&asked::KIND, &port_name(&arguments.node.i[0]), move || {
+        let mut document = caller.call(|nodes: &mut Nodes| document::known(nodes))?;
+        document["luns"] = document::luns(&shown);
+        Ok(document)
+    });
+    let changes = control::obey(asked::LUNS, control.as_ref(), move |words| lock(&changed).answer(words));
     if lock(&running).follows_file() {
         let (running, silent) = (running.clone(), arguments.json);
         at_hangup(move || lock(&running).hang_up(silent))
@@ -167,10 +161,10 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
     let nodes = shown.end();
     // Nobody is answered any more: what follows is the end.
-    drop(control);
+    drop((control, changes));
     if arguments.json {
         let mut document = document::document(&nodes);
-        document["luns"] = document::luns(&lock(&running).luns);
+        document["luns"] = document::luns(&lines);
         print(&format!("{document}\n"));
     } else {
         for node in &nodes {

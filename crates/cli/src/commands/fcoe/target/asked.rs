@@ -15,6 +15,9 @@ pub(in crate::commands::fcoe) const KIND: Kind = Kind {
     moved,
 };
 
+/// Kind of the socket by which LUNs are changed.
+pub(in crate::commands::fcoe) const LUNS: &str = "lun";
+
 fn text(document: &Value) -> String {
     let of = |name: &str| word(&document[name]);
     let head = format!(

@@ -1,6 +1,6 @@
 //! A target's counters, and what it does, as a document.
 
-use super::luns::Luns;
+use super::luns::Lines;
 use super::{Node, Nodes};
 use crate::commands::fcoe::common::counters;
 use crate::commands::ip;
@@ -9,8 +9,8 @@ use linerate_port::Link;
 use serde_json::{Map, Value, json};
 
 /// LUNs and their devices, for a document.
-pub(super) fn luns(luns: &Luns) -> Value {
-    luns.lines().map(|(lun, line)| json!({"lun": lun, "device": line})).collect()
+pub(super) fn luns(lines: &Lines) -> Value {
+    lines.get().into_iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect()
 }
 
 /// Names and counters; LUNs are added by who has them.

@@ -11,6 +11,7 @@ use linerate_rt::block::{LunOptions, Opened, Waits};
 use linerate_rt::control::Caller;
 use linerate_wire::Wwn;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of buffers, shared by all commands on devices that are not memory.
@@ -24,6 +25,22 @@ pub(super) struct Luns {
     allow: Vec<Allow>,
     wwpn: Wwn,
     hold: Duration,
+    lines: Lines,
+}
+
+/// Number of each LUN, and its device and path, for people: to be read while a change of LUNs waits for a device.
+#[derive(Clone, Default)]
+pub(super) struct Lines(Arc<Mutex<Vec<(u16, String)>>>);
+
+impl Lines {
+    /// The lines now.
+    pub(super) fn get(&self) -> Vec<(u16, String)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, lines: Vec<(u16, String)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
 }
 
 /// A LUN that is served.
@@ -58,7 +75,7 @@ pub(super) fn open(
         disks.keep_with(Box::new(kept));
     }
     let mut waits = Vec::new();
-    let mut book = Luns { served: Vec::new(), allow: Vec::new(), wwpn, hold };
+    let mut book = Luns { served: Vec::new(), allow: Vec::new(), wwpn, hold, lines: Lines::default() };
     for spec in luns {
         let (opened, line) = book.open(&spec, checks).map_err(Trouble::usage)?;
         waits.extend(opened.waits.clone().map(|waits| (spec.number, waits)));
@@ -73,6 +90,7 @@ pub(super) fn open(
         disks.allow(rule.wwpn, &rule.luns);
     }
     book.allow = allow;
+    book.tell();
     Ok(Begun { luns: book, disks, waits, keeps })
 }
 
@@ -83,9 +101,14 @@ fn plug(disks: &mut Disks, number: u16, opened: Opened) -> Result<(), DisksError
 }
 
 impl Luns {
-    /// Number of each LUN, and a description of its device and path.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (u16, &str)> {
-        self.served.iter().map(|served| (served.spec.number, served.line.as_str()))
+    /// What the LUNs are, now and later.
+    pub(super) fn lines(&self) -> Lines {
+        self.lines.clone()
+    }
+
+    /// Takes over a change of what is served.
+    fn tell(&self) {
+        self.lines.set(self.served.iter().map(|served| (served.spec.number, served.line.clone())).collect());
     }
 
     /// True if some initiators see less than others.
@@ -143,9 +166,9 @@ impl Running {
         called.map_err(|e| e.to_string())?.ok_or_else(|| "it is no target any more".to_owned())
     }
 
-    /// Answers a request: the words behind `linerate fcoe lun`. None if it is no such request.
-    pub(super) fn answer(&mut self, words: &[&str]) -> Option<Result<String, String>> {
-        Some(match words {
+    /// Answers a request: the words behind `linerate fcoe lun`.
+    pub(super) fn answer(&mut self, words: &[&str]) -> Result<String, String> {
+        match words {
             ["add", text] => config::decoded(text).parse().and_then(|spec| self.add(spec)),
             ["remove", text] => number(text).and_then(|number| self.remove(number)),
             ["resize", text] => number(text).and_then(|number| self.resize(number)),
@@ -153,8 +176,8 @@ impl Running {
             ["deny", text] => {
                 text.parse().map_err(|e: linerate_wire::Error| e.to_string()).and_then(|who| self.deny(who))
             }
-            _ => return None,
-        })
+            _ => Err(format!("{}: there is no such request", words.join(" "))),
+        }
     }
 
     fn add(&mut self, spec: LunSpec) -> Result<String, String> {
@@ -182,6 +205,7 @@ impl Running {
             String::new()
         };
         self.luns.served.push(Served { spec, line: line.clone() });
+        self.luns.tell();
         Ok(format!("{line}{note}\n"))
     }
 
@@ -228,6 +252,7 @@ impl Running {
         })?
         .map_err(|e| e.to_string())?;
         self.luns.served.retain(|served| served.spec.number != number);
+        self.luns.tell();
         let until = Instant::now() + PATIENCE;
         while self.disks(|disks, _| disks.leaving())? > 0 {
             if Instant::now() >= until {
@@ -249,6 +274,7 @@ impl Running {
             line = format!("LUN {number}: {}, {bytes} bytes{path}", served.spec.device);
             served.line.clone_from(&line);
         }
+        self.luns.tell();
         Ok(format!("{line}\n"))
     }
 
