@@ -1,5 +1,6 @@
 //! An ENode with one VN_Port: discovery, logins, target and initiator, joined.
 
+mod backlog;
 mod dispatch;
 
 use crate::{
@@ -7,6 +8,7 @@ use crate::{
     LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, SessionEnd, Target, TargetConfig,
     Transmit, TunneledEls, Vn2vn, max_payload,
 };
+use backlog::Backlog;
 use dispatch::Out;
 use linerate_wire::{FcId, FcoeFrame, MacAddr, VlanTag, Wwn};
 use std::collections::VecDeque;
@@ -86,6 +88,7 @@ pub struct Node<S> {
     vlan: Option<VlanTag>,
     fip: Vn2vn,
     logins: Logins,
+    backlog: Backlog,
     target: Option<Target<S>>,
     initiator: Option<Initiator>,
     events: VecDeque<NodeEvent>,
@@ -129,6 +132,7 @@ impl<S: DeviceServer> Node<S> {
             vlan: config.vlan,
             fip,
             logins,
+            backlog: Backlog::default(),
             target: config.target.map(|limits| Target::new(limits, device)),
             initiator: config.initiator.map(Initiator::new),
             events: VecDeque::new(),
@@ -154,6 +158,7 @@ impl<S: DeviceServer> Node<S> {
 
     /// Does the work that is due, and sends as many frames as there is room for.
     pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
+        self.backlog.flush(out);
         if self.fip.poll_timeout().is_some_and(|at| at <= now) {
             self.fip.poll(now, out);
             self.settle(now, out);
@@ -187,7 +192,8 @@ impl<S: DeviceServer> Node<S> {
     /// True if frames wait for room.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
-        self.target.as_ref().is_some_and(Target::is_blocked)
+        !self.backlog.is_empty()
+            || self.target.as_ref().is_some_and(Target::is_blocked)
             || self.initiator.as_ref().is_some_and(Initiator::wants_room)
     }
 
@@ -293,6 +299,7 @@ impl<S: DeviceServer> Node<S> {
             FipEvent::Down => {
                 self.logins.set_own(None);
                 self.heard.clear();
+                self.backlog.clear();
                 self.tell(NodeEvent::NoAddress);
             }
             FipEvent::Beacon(neighbour) => {

@@ -1,6 +1,7 @@
 //! Dispatch of frames to the parts of a node, and the logins' access to the other parts.
 
 use super::Node;
+use super::backlog::Patient;
 use crate::{
     DeviceServer, ExchangeStatus, Initiator, Logins, NeighbourInfo, Peer, Sequence, Target, Transmit, Vn2vn, Ways,
 };
@@ -128,13 +129,14 @@ pub(super) struct Out<'a, S, T> {
     initiator: Option<&'a mut Initiator>,
     /// Request that is being answered.
     asked: FipElsKind,
-    out: &'a mut T,
+    out: Patient<'a, T>,
 }
 
 impl<'a, S, T> Out<'a, S, T> {
     /// The logins, and the parts around them.
     pub(super) fn of(node: &'a mut Node<S>, out: &'a mut T) -> (&'a mut Logins, Self) {
-        let Node { fip, target, initiator, logins, .. } = node;
+        let Node { fip, target, initiator, logins, backlog, .. } = node;
+        let out = Patient { backlog, out };
         (logins, Self { fip, target, initiator: initiator.as_mut(), asked: FipElsKind::Flogi, out })
     }
 
@@ -152,7 +154,7 @@ impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
             (_, Some(ElsCommand::LOGO)) => FipElsKind::Logo,
             _ => FipElsKind::Flogi,
         };
-        self.fip.send_els(to.enode_mac, kind, header, payload, self.out)
+        self.fip.send_els(to.enode_mac, kind, header, payload, &mut self.out)
     }
 
     fn fc(&mut self, sequence: &Sequence<'_>) -> bool {

@@ -486,6 +486,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Commands that were lost with their session.
+    pub(crate) fn lost(&self) -> u64 {
+        self.ends[4]
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.schedules += other.schedules;
         self.commands += other.commands;
