@@ -1,4 +1,6 @@
-//! TCP segments on IPv4 and IPv6. Options are stepped over, not read.
+//! TCP segments on IPv4 and IPv6.
+
+mod options;
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -7,6 +9,8 @@ use linerate_sum::Sum;
 
 use crate::field::{put, put_u16, u16_at, u32_at};
 use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
+
+pub use options::{SackBlocks, TcpOptions};
 
 const NAME: &str = "tcp";
 
