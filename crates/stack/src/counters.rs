@@ -3,7 +3,7 @@
 //! Each packet that arrives, as a frame or from the host itself, is counted once more by its result:
 //!
 //! ```text
-//! frames + looped = udp_received + echoes + errors_received + neighbours + fragments
+//! frames + looped = udp_received + tcp_received + echoes + errors_received + neighbours + fragments
 //!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + broadcast + fragments discarded
 //! ```
 //!
@@ -90,6 +90,10 @@ pub struct Counters {
     pub udp_fast: u64,
     /// UDP datagrams sent by the flow table.
     pub udp_flow: u64,
+    /// TCP segments taken by a connection.
+    pub tcp_received: u64,
+    /// TCP segments sent, or waiting for their neighbour.
+    pub tcp_sent: u64,
     /// Echo requests received.
     pub echoes: u64,
     /// ICMP errors sent.
@@ -112,6 +116,8 @@ impl AddAssign for Counters {
             udp_sent,
             udp_fast,
             udp_flow,
+            tcp_received,
+            tcp_sent,
             echoes,
             errors_sent,
             errors_received,
@@ -126,6 +132,8 @@ impl AddAssign for Counters {
         self.udp_sent += udp_sent;
         self.udp_fast += udp_fast;
         self.udp_flow += udp_flow;
+        self.tcp_received += tcp_received;
+        self.tcp_sent += tcp_sent;
         self.echoes += echoes;
         self.errors_sent += errors_sent;
         self.errors_received += errors_received;
@@ -151,7 +159,12 @@ impl Counters {
     #[must_use]
     pub fn unexplained(&self) -> u64 {
         let discarded = REASONS.iter().filter(|(why, _)| why.is_of_arrivals()).map(|(why, _)| self.discarded(*why));
-        let taken = self.udp_received + self.echoes + self.errors_received + self.neighbours + self.fragments;
+        let taken = self.udp_received
+            + self.tcp_received
+            + self.echoes
+            + self.errors_received
+            + self.neighbours
+            + self.fragments;
         (self.frames + self.looped).abs_diff(taken + discarded.sum::<u64>())
     }
 
@@ -176,6 +189,8 @@ mod tests {
             udp_sent: 6,
             udp_fast: 7,
             udp_flow: 8,
+            tcp_received: 14,
+            tcp_sent: 15,
             echoes: 9,
             errors_sent: 10,
             errors_received: 11,
@@ -190,6 +205,7 @@ mod tests {
         assert_eq!(sum.discarded, [24; REASONS.len()]);
         let all = [sum.looped, sum.neighbours, sum.fragments, sum.udp_received, sum.udp_sent, sum.udp_fast];
         assert_eq!((all, sum.udp_flow, sum.echoes, sum.errors_sent), ([4, 6, 8, 10, 12, 14], 16, 18, 20));
+        assert_eq!((sum.tcp_received, sum.tcp_sent), (28, 30));
     }
 
     #[test]

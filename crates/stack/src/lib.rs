@@ -13,6 +13,7 @@ mod host;
 mod ip;
 mod link;
 mod stage;
+pub mod tcp;
 mod transmit;
 mod udp;
 

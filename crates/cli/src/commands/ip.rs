@@ -5,7 +5,7 @@ use crate::trouble::Trouble;
 use clap::Args;
 use linerate_nic::Control;
 use linerate_port::Drops;
-use linerate_rt::net::{DEFAULT_SERVICES, Ip, SERVICES, Served, Service};
+use linerate_rt::net::{DEFAULT_SERVICES, Ip, SERVICES, Served, Service, Streamed};
 use linerate_stack::{Cidr, CidrError, Counters, Route};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -70,6 +70,7 @@ pub(super) fn set_routes(ip: &mut Ip, routes: &[Route]) -> Result<(), Trouble> {
 pub(super) fn figures(
     counters: &Counters,
     services: impl Iterator<Item = (&'static Service, Served)>,
+    streams: impl Iterator<Item = (&'static Service, Streamed)>,
 ) -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = [
         ("frames", counters.frames),
@@ -81,6 +82,8 @@ pub(super) fn figures(
         ("udp_sent", counters.udp_sent),
         ("udp_sent_fast", counters.udp_fast),
         ("udp_sent_flow", counters.udp_flow),
+        ("tcp_received", counters.tcp_received),
+        ("tcp_sent", counters.tcp_sent),
         ("icmp_errors_sent", counters.errors_sent),
         ("icmp_errors_received", counters.errors_received),
         ("address_conflicts", counters.conflicts),
@@ -100,6 +103,18 @@ pub(super) fn figures(
         all.push((format!("{}.refused", service.name), served.refused));
         all.push((format!("{}.sent", service.name), served.sent));
         all.push((format!("{}.unsent", service.name), served.unsent));
+    }
+    let mut of_streams = vec![Streamed::default(); SERVICES.len()];
+    for (service, streamed) in streams {
+        if let Some(at) = SERVICES.iter().position(|row| row.name == service.name) {
+            of_streams[at] += streamed;
+        }
+    }
+    for (service, streamed) in SERVICES.iter().zip(of_streams).filter(|(_, streamed)| *streamed != Streamed::default())
+    {
+        all.push((format!("{}.tcp.connections", service.name), streamed.connections));
+        all.push((format!("{}.tcp.received", service.name), streamed.received));
+        all.push((format!("{}.tcp.sent", service.name), streamed.sent));
     }
     all
 }

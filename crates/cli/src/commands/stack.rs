@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("stack", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// An IP host on a port: ping, echo, discard.
+/// An IP host on a port: ping, echo, discard, over UDP and TCP.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -33,9 +33,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7) and discard (9)
-    /// over UDP.
+    /// over UDP and TCP.
     Up(Up),
-    /// Show a host that runs: addresses and their state, routes, neighbours, services, counters.
+    /// Show a host that runs: addresses and their state, routes, neighbours, TCP connections, services, counters.
     Show(control::Show),
 }
 
@@ -60,8 +60,8 @@ struct Up {
     /// The VLAN of all frames, 1 to 4094.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// UDP services to offer, separated by commas: echo (7), discard (9), chargen (19); none: --services=. They answer
-    /// nothing that was sent to a broadcast or a group, or from a port below 1024.
+    /// Services to offer over UDP and TCP, separated by commas: echo (7), discard (9), chargen (19); none: --services=. They
+    /// answer no datagram that was sent to a broadcast or a group, or from a port below 1024.
     #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = ip::service())]
     services: Vec<&'static Service>,
     /// Compute and verify all checksums in software, even if the port can do it.

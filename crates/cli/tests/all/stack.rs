@@ -19,28 +19,28 @@ use std::time::{Duration, Instant};
 const KERNEL: &str = "va";
 const OURS: &str = "vb";
 const MAC: &str = "02:00:00:00:00:02";
-const V4: &str = "10.9.0.2";
-const V6: &str = "fd09::2";
+pub(crate) const V4: &str = "10.9.0.2";
+pub(crate) const V6: &str = "fd09::2";
 
 // ---- the two ends ----
 
 /// A kernel with an interface, and the name of linerate's port at its other end.
-struct Link {
-    port: String,
+pub(crate) struct Link {
+    pub(crate) port: String,
     /// Must be dropped before the namespace.
     pair: Option<VethPair>,
-    ns: Namespace,
+    pub(crate) ns: Namespace,
 }
 
 /// True if all tools are installed; otherwise reports a skip.
-fn are_installed(tools: &[&str]) -> bool {
+pub(crate) fn are_installed(tools: &[&str]) -> bool {
     let missing = tools.iter().find(|tool| !linerate_skip::is_installed(tool));
     missing.iter().for_each(|tool| linerate_skip::skip!("{tool} is not installed"));
     missing.is_none()
 }
 
 /// Makes a link; `None`, with a skip reported, if a privilege, a feature or a tool is missing.
-fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
+pub(crate) fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
     link_of(kind, kernel_fills, 1)
 }
 
@@ -83,17 +83,17 @@ fn ip(ns: &Namespace, arguments: &str) -> Result<String, String> {
 }
 
 /// Runs a command in a namespace, killed if it hangs.
-fn run(ns: &Namespace, line: &str) -> Output {
+pub(crate) fn run(ns: &Namespace, line: &str) -> Output {
     let limit = LIMIT.as_secs().to_string();
     ns.run_in(|| Command::new("timeout").arg(limit).args(line.split(' ')).output()).unwrap().unwrap()
 }
 
 /// `linerate stack up` while it runs.
-struct Host(Process);
+pub(crate) struct Host(Process);
 
 impl Host {
     /// Starts it, and returns when it has printed its addresses.
-    fn start(link: &Link, more: &str) -> Self {
+    pub(crate) fn start(link: &Link, more: &str) -> Self {
         let mut command = Command::new(BINARY);
         command.args(["stack", "up", "-i", &link.port, "--addr", "10.9.0.2/24", "--addr", "fd09::2/64", "--mac", MAC]);
         command.args(more.split_whitespace());
@@ -104,7 +104,7 @@ impl Host {
     }
 
     /// Sends Ctrl-C; returns its exit code and its counters.
-    fn stop(self) -> (Option<i32>, String) {
+    pub(crate) fn stop(self) -> (Option<i32>, String) {
         self.0.signal("INT");
         let ended = self.0.end();
         (ended.code, ended.out)

@@ -159,7 +159,7 @@ impl Ip {
     pub(crate) fn poll(&mut self, now: u64, control: &Control, tx: &mut impl Transmit) -> bool {
         self.follow(control);
         let due = self.host.poll_timeout().is_some_and(|at| at <= now);
-        if due {
+        if due || self.host.wants_room() {
             self.host.poll(now, tx);
         }
         due

@@ -28,12 +28,14 @@ mod node;
 mod queue;
 mod running;
 mod service;
+mod streams;
 mod udp;
 
 pub use ip::{Ip, IpTx};
 pub use node::{NetError, Node, Options};
 pub use running::Net;
 pub use service::{DEFAULT_SERVICES, SERVICES, Served, Service, Services, Serving};
+pub use streams::{Streamed, Streams};
 pub use udp::UdpSocket;
 
 #[cfg(test)]

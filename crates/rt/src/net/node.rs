@@ -192,6 +192,6 @@ impl Node {
 
     /// Visits the queues to wait for.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.line.waits_for(false, visit);
+        self.line.waits_for(self.ip.host.wants_room(), visit);
     }
 }

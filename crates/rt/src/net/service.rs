@@ -2,6 +2,7 @@
 
 use super::ip::Ip;
 use super::node::Node;
+use super::streams::{Streamed, Streams, Talk};
 use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
@@ -20,12 +21,26 @@ pub struct Service {
     pub about: &'static str,
     /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer.
     answer: fn(&mut [u8], usize) -> Option<usize>,
+    /// What it does with a connection.
+    pub(super) talk: Talk,
 }
 
 /// All services over UDP.
 pub const SERVICES: &[Service] = &[
-    Service { name: "echo", port: 7, about: "sends back what it gets (RFC 862)", answer: |_, n| Some(n) },
-    Service { name: "discard", port: 9, about: "takes what it gets (RFC 863)", answer: |_, _| None },
+    Service {
+        name: "echo",
+        port: 7,
+        about: "sends back what it gets (RFC 862)",
+        answer: |_, n| Some(n),
+        talk: |stream| stream.echo(),
+    },
+    Service {
+        name: "discard",
+        port: 9,
+        about: "takes what it gets (RFC 863)",
+        answer: |_, _| None,
+        talk: |stream| stream.discard(),
+    },
     Service {
         name: "chargen",
         port: 19,
@@ -35,6 +50,7 @@ pub const SERVICES: &[Service] = &[
             let line = (b' '..=b'~').take(72).chain(*b"\r\n");
             Some(buffer.iter_mut().zip(line).map(|(to, c)| *to = c).count())
         },
+        talk: |stream| stream.chargen(),
     },
 ];
 
@@ -78,6 +94,7 @@ pub struct Services {
 pub struct Serving {
     pub(super) node: Node,
     services: Services,
+    streams: Streams,
     stopping: bool,
 }
 
@@ -146,9 +163,10 @@ fn is_refused(host: &Host, from: SocketAddr) -> bool {
 
 impl Serving {
     /// Opens these services for all of the node's addresses.
-    pub fn new(mut node: Node, services: &[&'static Service]) -> Result<Self, BindError> {
-        let services = Services::open(&mut node.ip, services)?;
-        Ok(Self { node, services, stopping: false })
+    pub fn new(mut node: Node, all: &[&'static Service]) -> Result<Self, BindError> {
+        let services = Services::open(&mut node.ip, all)?;
+        let streams = Streams::open(&mut node.ip, all)?;
+        Ok(Self { node, services, streams, stopping: false })
     }
 
     /// The node.
@@ -168,6 +186,11 @@ impl Serving {
         self.node.ip.host.poll_event()
     }
 
+    /// Its services' counters over TCP, for each family.
+    pub fn streamed(&self) -> impl Iterator<Item = (&'static Service, Streamed)> {
+        self.streams.streamed()
+    }
+
     /// Its services' counters, for each family.
     pub fn served(&self) -> impl Iterator<Item = (&'static Service, Served)> {
         self.services.served(&self.node.ip.host)
@@ -181,7 +204,14 @@ impl Machine for Serving {
         }
         let arrived = self.node.handle(now);
         let (ip, line) = self.node.split();
-        if self.services.serve(now, ip, line) || arrived { Progress::Worked } else { Progress::Idle }
+        let streamed = self.streams.serve(&mut ip.host);
+        if streamed {
+            // What was written goes out at once.
+            let (host, mut tx) = ip.over(&mut line.tx);
+            host.poll(now, &mut tx);
+            line.flush(now);
+        }
+        if self.services.serve(now, ip, line) || streamed || arrived { Progress::Worked } else { Progress::Idle }
     }
 
     fn poll_timeout(&self) -> Option<u64> {

@@ -37,6 +37,7 @@ impl Host {
             }
         }
         self.ip.poll(now, tx);
+        self.tcp.poll(&mut self.ip, now, tx);
         self.udp.hear(&mut self.ip);
     }
 
@@ -118,6 +119,7 @@ impl Host {
                 Err(Discard::NoSocket) => (Wrong::NoPort, Discard::NoSocket),
                 taken => return taken,
             },
+            IpProtocol::TCP => return self.tcp.take(&mut self.ip, now, &packet, tx),
             _ => (Wrong::NoProtocol, Discard::NotForUs),
         };
         self.ip.send_error(now, packet, wrong, tx);

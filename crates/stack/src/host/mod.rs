@@ -2,10 +2,12 @@
 
 mod config;
 mod input;
+mod streams;
 
 use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
 use crate::link::{Link, NeighbourTable, Station};
+use crate::tcp::Tcp;
 use crate::udp::{self, OnIp, Udp};
 use crate::{
     AddressState, BindError, Cidr, ConfigError, Event, Fills, Inbox, Path, Prepared, Probe, Route, SendError, Transmit,
@@ -24,6 +26,7 @@ pub struct Host {
     /// IP, with the link under it.
     ip: Ip,
     udp: Udp,
+    tcp: Tcp,
     seed: u64,
 }
 
@@ -37,14 +40,16 @@ impl Host {
         let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true, carrier: true };
         let link = Link::new(station, config.neighbours, config.seed);
         let udp = Udp::new(config.inbox, config.fills, config.seed);
-        Ok(Self { ip: Ip::new(link, config.seed), udp, seed: config.seed })
+        let tcp = Tcp::new(config.fills, config.seed);
+        Ok(Self { ip: Ip::new(link, config.seed), udp, tcp, seed: config.seed })
     }
 
     /// Makes another shard of the host, without sockets. A socket that is to receive from all queues is opened in all
     /// shards, and so is one that connects: errors are reported to the socket of the shard that hears of them.
     #[must_use]
     pub fn shard(&self) -> Self {
-        Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), seed: self.seed }
+        let tcp = Tcp::new(self.tcp.fills, self.seed);
+        Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), tcp, seed: self.seed }
     }
 
     // ---- settings: each counts up the generation ----
@@ -143,6 +148,7 @@ impl Host {
         if std::mem::replace(&mut self.udp.fills, fills) != fills {
             self.ip.link.common.changed();
         }
+        self.tcp.fills = fills;
     }
 
     /// Sets the interface up or down.
@@ -316,10 +322,16 @@ impl Host {
         self.ip.announce(tx);
     }
 
+    /// True if TCP segments wait for room in the transmit ring: [`Host::poll`] sends them when there is some.
+    #[must_use]
+    pub fn wants_room(&self) -> bool {
+        self.tcp.is_blocked()
+    }
+
     /// Time at which [`Host::poll`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.ip.poll_timeout()
+        [self.ip.poll_timeout(), self.tcp.poll_timeout()].into_iter().flatten().min()
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn emit_ip(
             header[4..6].copy_from_slice(&ident.to_be_bytes());
             // A sender that can be told that it was too long sets "don't fragment" (RFC 1191, section 3); nobody would
             // resend an ICMP message.
-            header[6] = if protocol == IpProtocol::UDP { 0x40 } else { 0 };
+            header[6] = if protocol == IpProtocol::ICMP { 0 } else { 0x40 };
             header[8] = hops;
             header[9] = protocol.0;
             header[12..16].copy_from_slice(&src.octets());

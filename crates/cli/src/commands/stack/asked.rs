@@ -37,6 +37,23 @@ fn text(document: &Value) -> String {
         table(&["address", "state"], &rows(document, "address_states", |row| words(row, &["address", "state"]))),
         table(&["route", "by"], &rows(document, "routes", |row| words(row, &["to", "via"]))),
         table(
+            &["state", "recv-Q", "send-Q", "local", "remote", "cwnd", "rtt us", "sent again", "time-outs"],
+            &rows(document, "connections", |row| {
+                let names = [
+                    "state",
+                    "receive_queue",
+                    "send_queue",
+                    "local",
+                    "remote",
+                    "cwnd",
+                    "rtt_us",
+                    "sent_again",
+                    "timeouts",
+                ];
+                words(row, &names)
+            }),
+        ),
+        table(
             &["neighbour", "MAC address", "state", "router"],
             &rows(document, "neighbours", |row| {
                 vec![word(&row["address"]), word(&row["mac"]), word(&row["state"]), router(row)]

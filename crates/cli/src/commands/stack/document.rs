@@ -2,14 +2,21 @@
 
 use crate::commands::ip;
 use linerate_port::{Drops, Link};
-use linerate_rt::net::{Served, Service, Serving};
+use linerate_rt::net::{Served, Service, Serving, Streamed};
+use linerate_stack::tcp::Connection;
 use linerate_stack::{AddressState, Cidr, Counters, Neighbour, NeighbourState, Route};
 use serde_json::{Map, Value, json};
+use std::net::SocketAddr;
+
+/// Most connections of a shard that are shown.
+const SHOWN: usize = 1000;
 
 /// Counts of one shard.
 pub(super) struct Part {
     counters: Counters,
     served: Vec<(&'static Service, Served)>,
+    streamed: Vec<(&'static Service, Streamed)>,
+    connections: Vec<Value>,
     dropped: Drops,
 }
 
@@ -20,6 +27,8 @@ impl Part {
         Self {
             counters: *node.ip.host.counters(),
             served: serving.served().collect(),
+            streamed: serving.streamed().collect(),
+            connections: node.ip.host.tcp_all().take(SHOWN).map(connection).collect(),
             dropped: node.line().tx_counters().dropped,
         }
     }
@@ -58,7 +67,11 @@ impl Common {
 fn figures(common: &Common, parts: &[Part]) -> Vec<(String, u64)> {
     let mut counters = Counters::default();
     parts.iter().for_each(|part| counters += part.counters);
-    let mut figures = ip::figures(&counters, parts.iter().flat_map(|part| part.served.iter().copied()));
+    let mut figures = ip::figures(
+        &counters,
+        parts.iter().flat_map(|part| part.served.iter().copied()),
+        parts.iter().flat_map(|part| part.streamed.iter().copied()),
+    );
     let drops: Vec<Drops> = parts.iter().map(|part| part.dropped).collect();
     figures.extend(ip::adapter_figures(&common.control, &drops, 0));
     figures
@@ -96,12 +109,24 @@ pub(super) fn known(common: &Common, parts: &[Part]) -> Value {
     document["link"] = if common.link == Link::Up { "up" } else { "down" }.into();
     document["routes"] =
         common.routes.iter().map(|route| json!({"to": route.to.to_string(), "via": route.via})).collect();
+    document["connections"] = parts.iter().flat_map(|part| &part.connections).cloned().collect();
     document["neighbours"] = common.neighbours.iter().map(neighbour).collect();
     let mut services: Vec<&str> = parts.iter().flat_map(|part| &part.served).map(|(service, _)| service.name).collect();
     services.sort_unstable();
     services.dedup();
     document["services"] = json!(services);
     document
+}
+
+/// A connection, as `ss -ti` shows it: sizes in bytes, times in microseconds.
+fn connection((local, remote, row): (SocketAddr, SocketAddr, &Connection)) -> Value {
+    let counters = row.counters();
+    json!({
+        "state": row.state().name(), "local": local, "remote": remote, "receive_queue": row.readable(),
+        "send_queue": row.unacknowledged(), "cwnd": row.congestion_window(), "rtt_us": row.rtt().map(|ns| ns / 1000),
+        "mss": row.mss(), "acknowledged": counters.acknowledged, "sent_again": counters.sent_again,
+        "timeouts": counters.timeouts,
+    })
 }
 
 fn neighbour(row: &Neighbour) -> Value {

@@ -77,7 +77,7 @@ pub(super) fn of_port(node: &Node) -> Vec<(String, u64)> {
     .into();
     all.extend(counters(node.node()));
     if let Some((ip, services)) = node.ip() {
-        let mut theirs = ip::figures(ip.host.counters(), services.served(&ip.host));
+        let mut theirs = ip::figures(ip.host.counters(), services.served(&ip.host), std::iter::empty());
         theirs.extend(ip::adapter_figures(
             node.line().control(),
             &[node.line().tx_counters().dropped],

@@ -1,0 +1,188 @@
+//! Tests of `linerate stack up` over TCP against the kernel's TCP: echo, discard, chargen over TAP, AF_PACKET and AF_XDP, with
+//! faults on the way, many connections at a time, closed ports and resets; tshark checks its segments.
+#![cfg(target_os = "linux")]
+
+use crate::process::{LIMIT, counter};
+use crate::stack::{Host, Link, V4, V6, are_installed, link, run};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+fn connect(link: &Link, to: &str, port: u16) -> std::io::Result<TcpStream> {
+    let to = SocketAddr::new(to.parse().unwrap(), port);
+    let stream = link.ns.run_in(|| TcpStream::connect_timeout(&to, LIMIT)).unwrap()?;
+    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_write_timeout(Some(LIMIT))?;
+    Ok(stream)
+}
+
+fn bytes(len: usize, seed: u64) -> Vec<u8> {
+    (0..len as u64).map(|i| ((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
+
+/// Sends bytes to echo, closes, and has all of them back.
+fn echoes(link: &Link, to: &str, len: usize) {
+    let mut stream = connect(link, to, 7).unwrap();
+    let sent = bytes(len, 1);
+    let mut back = Vec::with_capacity(len);
+    std::thread::scope(|scope| {
+        let mut writer = stream.try_clone().unwrap();
+        let all = &sent;
+        scope.spawn(move || {
+            writer.write_all(all).unwrap();
+            writer.shutdown(Shutdown::Write).unwrap();
+        });
+        stream.read_to_end(&mut back).unwrap();
+    });
+    assert!(back == sent, "{len} bytes to {to}: {} came back", back.len());
+}
+
+/// Runs all of it. Returns the counters.
+fn talks(kind: &str, more: &str, kernel_fills: bool, most: usize) -> Option<String> {
+    let link = link(kind, kernel_fills)?;
+    let host = Host::start(&link, &format!("--services echo,discard,chargen {more}"));
+    for to in [V4, V6] {
+        for len in [0, 1, 536, 1460, 100_000, most] {
+            echoes(&link, to, len);
+        }
+        // A port without a listener.
+        assert_eq!(connect(&link, to, 99).unwrap_err().kind(), ErrorKind::ConnectionRefused, "{to}");
+        // All of it is taken, and then the other side closes, too.
+        let mut discard = connect(&link, to, 9).unwrap();
+        discard.write_all(&bytes(most, 2)).unwrap();
+        discard.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(discard.read(&mut [0; 100]).unwrap(), 0, "{to}");
+        // It goes on until it is left; what is under way then is answered with a reset.
+        let mut chargen = connect(&link, to, 19).unwrap();
+        let mut lines = vec![0; 74 * 1000];
+        chargen.read_exact(&mut lines).unwrap();
+        for (i, line) in lines.chunks(74).enumerate() {
+            let right: Vec<u8> = (0..72).map(|c| b' ' + u8::try_from((i + c) % 95).unwrap()).chain(*b"\r\n").collect();
+            assert_eq!(line, right, "line {i} of {to}");
+        }
+    }
+    let (code, counters) = host.stop();
+    assert_eq!(code, Some(130), "{counters}");
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
+    for wrong in ["discarded.malformed", "discarded.bad_checksum", "discarded.bad_address"] {
+        assert!(!counters.contains(wrong), "{counters}");
+    }
+    let taken = 2 * (1 + 536 + 1460 + 100_000 + most) as u64;
+    let figures = ["echo.tcp.received", "echo.tcp.sent", "echo.tcp.connections"].map(|name| counter(&counters, name));
+    assert_eq!(figures, [taken, taken, 12], "{counters}");
+    assert_eq!(counter(&counters, "discard.tcp.received"), 2 * most as u64, "{counters}");
+    Some(counters)
+}
+
+const MOST: usize = 20_000_000;
+
+#[test]
+fn the_kernels_tcp_talks_with_ours_over_tap() {
+    talks("tap", "", true, MOST);
+}
+
+#[test]
+fn the_kernels_tcp_talks_with_ours_over_packet() {
+    talks("packet", "", false, MOST);
+}
+
+#[test]
+fn the_kernels_tcp_talks_with_ours_over_xdp_where_we_make_all_checksums() {
+    talks("xdp", "--no-offload", true, MOST);
+}
+
+/// The adapter joins segments (LRO) and is asked for all that it can.
+#[test]
+fn the_kernels_tcp_talks_with_ours_over_an_adapter_with_all_offloads() {
+    talks("packet", "--nic=", false, MOST);
+}
+
+/// Either end has small packets: the segments are as small as the smaller end's.
+#[test]
+fn small_packets_carry_tcp() {
+    let Some(link) = link("packet", false) else { return };
+    let host = Host::start(&link, "--mtu 1280");
+    echoes(&link, V4, 1_000_000);
+    echoes(&link, V6, 1_000_000);
+    // An interface of less than 1280 bytes carries no IPv6.
+    assert!(run(&link.ns, "ip link set dev va mtu 576").status.success());
+    echoes(&link, V4, 1_000_000);
+    let (_, counters) = host.stop();
+    assert_eq!(counter(&counters, "echo.tcp.sent"), 3_000_000, "{counters}");
+}
+
+/// What linerate sends is lost, doubled, reordered and damaged; what it receives is lost likewise where it acknowledges it.
+#[test]
+fn faults_on_the_way_lose_no_byte() {
+    for faults in ["drop:0.01/seed:3", "drop:0.02/dup:0.02/reorder:0.05/corrupt:0.01/seed:4"] {
+        let Some(mut link) = link("packet", false) else { return };
+        link.port = format!("{},faults={faults}", link.port);
+        let host = Host::start(&link, "");
+        echoes(&link, V4, 5_000_000);
+        echoes(&link, V6, 300_000);
+        let (_, counters) = host.stop();
+        assert_eq!(counter(&counters, "echo.tcp.sent"), 5_300_000, "{counters}");
+        assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
+        assert!(counter(&counters, "tx_dropped.fault") > 0, "{counters}");
+    }
+}
+
+#[test]
+fn hundreds_of_connections_at_a_time() {
+    let Some(link) = link("packet", false) else { return };
+    let host = Host::start(&link, "");
+    let mut all: Vec<_> = (0..400).map(|_| connect(&link, V4, 7).unwrap()).collect();
+    for (i, stream) in all.iter_mut().enumerate() {
+        stream.write_all(&bytes(3000, i as u64)).unwrap();
+    }
+    for (i, stream) in all.iter_mut().enumerate() {
+        let mut back = vec![0; 3000];
+        stream.read_exact(&mut back).unwrap();
+        assert!(back == bytes(3000, i as u64), "connection {i}");
+    }
+    // Half of them are reset: what they have not read is thrown away.
+    for stream in &mut all[..200] {
+        stream.write_all(b"unread").unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    drop(all);
+    echoes(&link, V4, 1000);
+    let (_, counters) = host.stop();
+    assert_eq!(counter(&counters, "echo.tcp.connections"), 401, "{counters}");
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
+}
+
+/// tshark finds no wrong checksum, and its experts nothing that a correct sender would not cause.
+#[test]
+fn tshark_has_nothing_to_say() {
+    if !are_installed(&["tshark", "tcpdump"]) {
+        return;
+    }
+    let Some(link) = link("packet", true) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("tcp.pcap");
+    let host = Host::start(&link, "--no-offload");
+    let mut command = std::process::Command::new("tcpdump");
+    command.args(["-i", "va", "-U", "--immediate-mode", "-B", "65536", "-s", "2000", "-w"]).arg(&file).arg("tcp");
+    let capture = link.ns.run_in(|| crate::process::Process::ready(command, "listening on")).unwrap();
+    for to in [V4, V6] {
+        echoes(&link, to, 500_000);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    capture.signal("INT");
+    capture.end();
+    host.stop();
+    let shown = |filter: &str| {
+        let name = file.to_str().unwrap();
+        let said = run(&link.ns, &format!("tshark -n -r {name} -o tcp.check_checksum:TRUE -Y {filter}"));
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let ours = format!("(ip.src=={V4}||ipv6.src=={V6})");
+    assert_eq!(shown(&format!("{ours}&&tcp.checksum.status==0")), "");
+    let right = shown(&format!("{ours}&&tcp.checksum.status==1")).lines().count();
+    assert!(right >= 696, "{right} segments");
+    let trouble = shown(
+        "tcp.analysis.retransmission||tcp.analysis.out_of_order||tcp.analysis.lost_segment||tcp.analysis.zero_window||tcp.analysis.window_full||_ws.malformed",
+    );
+    assert_eq!(trouble, "");
+}

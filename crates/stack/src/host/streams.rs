@@ -1,0 +1,97 @@
+//! Calls for TCP.
+
+use super::Host;
+use crate::tcp::{Connection, End, State, TcpId, TcpListenerId};
+use crate::{BindError, SendError};
+use std::net::SocketAddr;
+
+impl Host {
+    /// Listens for connections to a local address; an unspecified one means all of its family. At most `backlog` wait to be
+    /// accepted.
+    pub fn tcp_listen(&mut self, local: SocketAddr, backlog: usize) -> Result<TcpListenerId, BindError> {
+        self.ip.follow();
+        self.tcp.listen(&self.ip, local, backlog)
+    }
+
+    /// Takes a connection that has come, with its peer; None if there is none.
+    pub fn tcp_accept(&mut self, id: TcpListenerId) -> Option<(TcpId, SocketAddr)> {
+        self.tcp.sockets.accept(id)
+    }
+
+    /// Closes a listener; connections that wait to be accepted are reset. False if it was closed already.
+    pub fn tcp_unlisten(&mut self, id: TcpListenerId) -> bool {
+        self.tcp.sockets.close_listener(id)
+    }
+
+    /// A listener to which a connection has come since it was last returned, once for each.
+    pub fn tcp_arrival(&mut self) -> Option<TcpListenerId> {
+        self.tcp.sockets.arrival()
+    }
+
+    /// Begins a connection; its SYN goes out with the next [`Host::poll`]. Without a local address one is chosen, and a port
+    /// where that is 0.
+    pub fn tcp_connect(&mut self, now: u64, local: Option<SocketAddr>, remote: SocketAddr) -> Result<TcpId, SendError> {
+        self.ip.follow();
+        self.tcp.connect(&self.ip, now, local, remote)
+    }
+
+    /// Takes bytes to be sent, as many as there is room for: they go out with the next [`Host::poll`]. None if the connection's
+    /// sending side is closed, or it is none.
+    pub fn tcp_write(&mut self, id: TcpId, bytes: &[u8]) -> Option<usize> {
+        self.tcp.write(id, bytes)
+    }
+
+    /// Reads bytes that have arrived; None if there is no such connection. 0 is the end if [`Connection::is_at_end`].
+    pub fn tcp_read(&mut self, id: TcpId, into: &mut [u8]) -> Option<usize> {
+        self.tcp.read(id, into)
+    }
+
+    /// Closes the sending side: FIN follows what was written.
+    pub fn tcp_close(&mut self, id: TcpId) -> bool {
+        self.tcp.close(id)
+    }
+
+    /// Resets a connection.
+    pub fn tcp_abort(&mut self, id: TcpId) -> bool {
+        self.tcp.abort(id)
+    }
+
+    /// Needs a connection no more: it is closed, and goes when it has ended. If there was something to be read, it is reset.
+    pub fn tcp_release(&mut self, id: TcpId) -> bool {
+        self.tcp.sockets.release(id)
+    }
+
+    /// A connection, to be looked at.
+    #[must_use]
+    pub fn tcp_connection(&self, id: TcpId) -> Option<&Connection> {
+        self.tcp.connection(id)
+    }
+
+    /// Local and remote end of a connection.
+    #[must_use]
+    pub fn tcp_ends(&self, id: TcpId) -> Option<(SocketAddr, SocketAddr)> {
+        self.tcp.ends(id)
+    }
+
+    /// State of a connection, and why it has ended.
+    #[must_use]
+    pub fn tcp_state(&self, id: TcpId) -> Option<(State, Option<End>)> {
+        self.tcp.state(id)
+    }
+
+    /// Number of connections.
+    #[must_use]
+    pub fn tcp_connections(&self) -> usize {
+        self.tcp.sockets.len()
+    }
+
+    /// All connections, with their local and remote ends.
+    pub fn tcp_all(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Connection)> {
+        self.tcp.sockets.all()
+    }
+
+    /// Takes a connection of which something may be new since it was last returned: bytes, room, or its end.
+    pub fn tcp_news(&mut self) -> Option<TcpId> {
+        self.tcp.sockets.news()
+    }
+}

@@ -1,0 +1,108 @@
+//! An acknowledgement: what it frees, the window that it tells, and what is lost (RFC 9293, section 3.10.7.4, fifth).
+
+use super::super::congestion::Acked;
+use super::super::flight::Delivered;
+use super::super::segment::Segment;
+use super::Connection;
+use linerate_wire::TcpFlags;
+
+impl Connection {
+    /// Takes the acknowledgement and the window of a segment; its number was sent.
+    #[inline]
+    pub(super) fn take_ack(&mut self, now: u64, segment: &Segment<'_>) {
+        let ack = segment.ack;
+        let before = self.una;
+        let full = self.is_window_full();
+        // Numbers that were acknowledged before tell nothing of them, but perhaps of others.
+        let advanced = before.is_before(ack);
+        if advanced {
+            self.una = ack;
+            self.free();
+        }
+        self.take_window(segment);
+        if self.flight.is_empty() {
+            // Whoever answers a probe of its window is alive (RFC 9293, section 3.8.6.1).
+            self.timers.since = now;
+        }
+        if !advanced && (self.flight.is_empty() || segment.options.sack.all().is_empty() && self.sack) {
+            return;
+        }
+        let dsack = self.take_dsack(segment);
+        let (stamps, option) = (self.stamps, segment.options.timestamps);
+        let sacked = if self.sack { segment.options.sack.all() } else { &[] };
+        let is_seen = |sent| stamps.is_seen(option, sent);
+        let delivered = self.flight.acked(now, self.una, sacked, self.rtt.least(), is_seen);
+        if let Some(rtt) = delivered.rtt {
+            self.rtt.measured(now, rtt);
+        } else if advanced {
+            self.rtt.restore();
+        }
+        if advanced {
+            self.timers.progressed(now, self.rtt.timeout(), self.flight.is_empty());
+        }
+        let duplicate = !advanced && segment.payload.is_empty() && !self.sack;
+        self.end_probe(dsack);
+        self.recover(segment, advanced, duplicate, &delivered);
+        if self.phase.is_open() || self.phase.is_slow() {
+            self.grow(now, &delivered, advanced, full);
+        }
+        self.find_lost(now);
+        self.arm(now);
+    }
+
+    /// True if the congestion window is what limits the sender.
+    fn is_window_full(&self) -> bool {
+        let flying = self.flight.flying();
+        let window = self.congestion.window();
+        // In slow start half of it in use is enough: the other half is yet to be asked for.
+        if self.congestion.is_slow_start() { flying * 2 >= window } else { flying + self.segment() > window }
+    }
+
+    fn grow(&mut self, now: u64, delivered: &Delivered, advanced: bool, full: bool) {
+        if !advanced {
+            return;
+        }
+        let round = self.round.is_before(self.una);
+        if round {
+            self.round = self.nxt;
+        }
+        let smoothed = self.rtt.smoothed().unwrap_or(0);
+        self.congestion.acked(&Acked { now, bytes: delivered.bytes, rtt: delivered.rtt, smoothed, round, full });
+    }
+
+    /// Frees memory of what is acknowledged.
+    #[inline]
+    fn free(&mut self) {
+        let end = self.front.plus(self.queued);
+        // SYN and FIN are in no memory.
+        let una = self.una.max(self.front).min(end);
+        let bytes = self.front.to(una);
+        if bytes > 0 {
+            self.bytes.drop_front(bytes as usize);
+            (self.front, self.queued) = (una, self.queued - bytes);
+            self.counters.acknowledged += u64::from(bytes);
+            if self.queued == 0 && self.closing {
+                self.bytes.release();
+            }
+        }
+    }
+
+    /// Takes the window of a segment, unless it is older than the one that told of it last.
+    #[inline]
+    fn take_window(&mut self, segment: &Segment<'_>) {
+        let (seq, ack) = self.told;
+        let newer = seq.is_before(segment.seq) || seq == segment.seq && ack.is_until(segment.ack);
+        if !newer {
+            return;
+        }
+        // A SYN's window is not scaled (RFC 7323, section 2.2).
+        let shift = if segment.has(TcpFlags::SYN) { 0 } else { self.shift.0 };
+        let window = u32::from(segment.window) << shift;
+        if self.window == 0 && window > 0 {
+            self.timers.opened();
+        }
+        self.window = window;
+        self.greatest = self.greatest.max(window);
+        self.told = (segment.seq, segment.ack);
+    }
+}

@@ -1,0 +1,259 @@
+//! Arrival of a segment (RFC 9293, section 3.10.7; RFC 5961; RFC 7323).
+
+use super::super::count;
+use super::super::segment::Segment;
+use super::super::seq::Seq;
+use super::{Connection, End, State, any};
+use linerate_wire::TcpFlags;
+
+impl Connection {
+    /// Takes a segment whose addresses, ports and checksum are right.
+    #[inline]
+    pub fn arrive(&mut self, now: u64, segment: &Segment<'_>) {
+        self.counters.received += 1;
+        match self.state {
+            State::Closed => self.refuse(segment),
+            State::SynSent => self.arrive_at_syn_sent(now, segment),
+            _ => self.arrive_at_rest(now, segment),
+        }
+    }
+
+    /// Answers a segment for no connection (section 3.10.7.1).
+    fn refuse(&mut self, segment: &Segment<'_>) {
+        if !segment.has(TcpFlags::RST) {
+            self.reset = Some(if segment.has(TcpFlags::ACK) {
+                (segment.ack, None)
+            } else {
+                (Seq(0), Some(segment.seq.plus(segment.len())))
+            });
+        }
+    }
+
+    /// Section 3.10.7.3.
+    fn arrive_at_syn_sent(&mut self, now: u64, segment: &Segment<'_>) {
+        let answers = segment.has(TcpFlags::ACK);
+        if answers && !(self.iss.is_before(segment.ack) && segment.ack.is_until(self.nxt)) {
+            if !segment.has(TcpFlags::RST) {
+                self.reset = Some((segment.ack, None));
+            }
+            return;
+        }
+        if segment.has(TcpFlags::RST) {
+            if answers {
+                self.finish(Some(End::Refused));
+            }
+            return;
+        }
+        if !segment.has(TcpFlags::SYN) {
+            return;
+        }
+        self.take_syn(now, segment);
+        if !answers {
+            // Both have begun at the same time (section 3.5, figure 8): our SYN goes out again, with ACK.
+            self.state = State::SynReceived;
+            self.flight.lose_all(true);
+            return;
+        }
+        self.establish(now, segment);
+        self.receive.acknowledge_now();
+        if any(segment, TcpFlags::FIN) || !segment.payload.is_empty() {
+            self.take_text(now, segment.seq.plus(1), segment.payload, segment.has(TcpFlags::FIN));
+        }
+    }
+
+    /// Our SYN is acknowledged.
+    fn establish(&mut self, now: u64, segment: &Segment<'_>) {
+        // Our user may have closed it already.
+        self.state = if self.closing { State::FinWait1 } else { State::Established };
+        let lost = self.counters.timeouts > 0;
+        self.take_ack(now, segment);
+        if lost {
+            self.rtt.after_lost_syn();
+            // RFC 5681, section 3.1: after a lost SYN the first window is one segment.
+            self.congestion.set_window(self.segment());
+        }
+    }
+
+    /// Sections 3.10.7.4 and following.
+    fn arrive_at_rest(&mut self, now: u64, segment: &Segment<'_>) {
+        let reset = segment.has(TcpFlags::RST);
+        if self.state == State::SynReceived && !reset && self.is_first_syn(segment) {
+            return self.arrive_again(now, segment);
+        }
+        if !reset && self.stamps.is_old(now, segment.options.timestamps) {
+            // RFC 7323, section 5.3, R1; it may be a duplicate, of which DSACK tells.
+            self.came_again(segment);
+            return self.challenge(now);
+        }
+        let (nxt, edge) = (self.receive.nxt(), self.receive.edge());
+        if !self.is_acceptable(segment, nxt, edge) {
+            if !reset {
+                self.came_again(segment);
+                // Section 3.10.7.4, first: "an acknowledgment should be sent in reply".
+                self.answer(now, segment);
+                if self.state == State::TimeWait && segment.has(TcpFlags::FIN) {
+                    // The acknowledgement of the FIN was lost (section 3.10.7.4, eighth).
+                    self.timers.wait(now.saturating_add(self.config.linger));
+                }
+            }
+            return;
+        }
+        if reset {
+            // RFC 1337, fix F1: late resets do not end TIME-WAIT. Otherwise RFC 5961, section 3.2.
+            if self.state == State::TimeWait {
+                return;
+            }
+            if segment.seq == nxt {
+                self.finish(Some(if self.state == State::SynReceived && self.passive {
+                    End::Refused
+                } else {
+                    End::Reset
+                }));
+            } else {
+                self.challenge(now);
+            }
+            return;
+        }
+        if segment.has(TcpFlags::SYN) {
+            // RFC 5961, section 4.2.
+            return self.challenge(now);
+        }
+        if !segment.has(TcpFlags::ACK) {
+            return;
+        }
+        if segment.seq.is_until(self.receive.acked()) {
+            self.stamps.take(now, segment.options.timestamps);
+        }
+        if self.state == State::SynReceived {
+            if !self.is_new(segment.ack) {
+                self.reset = Some((segment.ack, None));
+                return;
+            }
+            self.establish(now, segment);
+        } else {
+            // RFC 5961, section 5.2.
+            let oldest = self.una.minus(self.greatest);
+            if segment.ack.is_before(oldest) || self.nxt.is_before(segment.ack) {
+                return self.challenge(now);
+            }
+            self.take_ack(now, segment);
+        }
+        self.after_ack(now);
+        if matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
+            self.take_trimmed(now, segment);
+        }
+    }
+
+    /// True if a segment is the SYN that this connection has already taken.
+    fn is_first_syn(&self, segment: &Segment<'_>) -> bool {
+        segment.has(TcpFlags::SYN) && segment.seq.plus(1) == self.receive.nxt()
+    }
+
+    /// The SYN of a peer that has begun at the same time comes with an acknowledgement (section 3.5, figure 8), or a peer's
+    /// SYN comes again: it has not seen our answer.
+    fn arrive_again(&mut self, now: u64, segment: &Segment<'_>) {
+        if segment.has(TcpFlags::ACK) && self.is_new(segment.ack) {
+            self.establish(now, segment);
+            self.receive.acknowledge_now();
+        } else {
+            self.flight.lose_all(true);
+        }
+    }
+
+    /// True if an acknowledgement is of something that was not acknowledged before, and was sent.
+    fn is_new(&self, ack: Seq) -> bool {
+        self.una.is_before(ack) && ack.is_until(self.nxt)
+    }
+
+    /// Section 3.10.7.4, first: some of the segment lies within the window.
+    #[inline]
+    fn is_acceptable(&self, segment: &Segment<'_>, nxt: Seq, edge: Seq) -> bool {
+        let len = segment.len();
+        if len == 0 {
+            // At a window of 0 what is expected next is acceptable; so it is with a window, its end included.
+            return segment.seq.is_until(edge) && nxt.is_until(segment.seq);
+        }
+        // One that begins before the window, and ends behind what was received.
+        let last = segment.seq.plus(len);
+        segment.seq.is_before(edge) && nxt.is_before(last)
+    }
+
+    /// The state may change after an acknowledgement of our FIN (section 3.10.7.4, fifth).
+    fn after_ack(&mut self, now: u64) {
+        if !self.is_fin_acknowledged() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.wait(now),
+            State::LastAck => self.finish(None),
+            _ => {}
+        }
+    }
+
+    /// Takes text, cut to the window (sections 3.10.7.4, seventh and eighth).
+    #[inline]
+    fn take_trimmed(&mut self, now: u64, segment: &Segment<'_>) {
+        let fin = segment.has(TcpFlags::FIN);
+        if segment.payload.is_empty() && !fin {
+            return;
+        }
+        let (nxt, edge) = (self.receive.nxt(), self.receive.edge());
+        let (mut seq, mut payload) = (segment.seq, segment.payload);
+        if seq.is_before(nxt) {
+            let old = seq.to(nxt).min(count(payload.len()));
+            self.receive.came_twice(seq, seq.plus(old));
+            (seq, payload) = (seq.plus(old), &payload[old as usize..]);
+        }
+        let room = seq.to(edge) as usize;
+        let cut = payload.len() > room;
+        self.take_text(now, seq, &payload[..payload.len().min(room)], fin && !cut);
+        if cut {
+            self.receive.acknowledge_now();
+        }
+    }
+
+    fn take_text(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool) {
+        let over = self.receive.take(now, seq, payload, fin, self.config.delay, self.sack);
+        if !over {
+            return;
+        }
+        match self.state {
+            State::Established | State::SynReceived => self.state = State::CloseWait,
+            State::FinWait1 if self.is_fin_acknowledged() => self.wait(now),
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.wait(now),
+            _ => {}
+        }
+    }
+
+    /// Enters TIME-WAIT.
+    fn wait(&mut self, now: u64) {
+        self.state = State::TimeWait;
+        self.bytes.release();
+        self.timers.clear();
+        self.timers.wait(now.saturating_add(self.config.linger));
+    }
+
+    /// Tells of a segment that came again, by DSACK (RFC 2883).
+    fn came_again(&mut self, segment: &Segment<'_>) {
+        let nxt = self.receive.nxt();
+        let end = segment.seq.plus(count(segment.payload.len()));
+        if self.sack && !segment.payload.is_empty() && end.is_until(nxt) {
+            self.receive.came_twice(segment.seq, end);
+        }
+    }
+
+    /// Answers a segment that is outside of the window: data, or a probe of the window, at once; other ones as a challenge,
+    /// or two ends that are at odds would answer each other for ever.
+    fn answer(&mut self, now: u64, segment: &Segment<'_>) {
+        if segment.is_empty() { self.challenge(now) } else { self.receive.acknowledge_now() }
+    }
+
+    /// Sends a challenge ACK (RFC 5961), not too many (section 7).
+    fn challenge(&mut self, now: u64) {
+        if self.timers.may_challenge(now) {
+            self.receive.acknowledge_now();
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! A connection: its state (RFC 9293, section 3.3), and what its user asks of it.
+
+mod ack;
+mod arrival;
+mod output;
+mod receive;
+mod recovery;
+mod stamps;
+mod timers;
+
+use super::bytes::Bytes;
+use super::congestion::{Algorithm, Congestion};
+use super::flight::Flight;
+use super::rtt::Rtt;
+use super::segment::Segment;
+use super::seq::Seq;
+use super::{MILLISECOND, SECOND, count};
+use linerate_wire::{TcpFlags, TcpOptions};
+use receive::Receive;
+use recovery::Phase;
+use stamps::Stamps;
+use timers::Timers;
+
+/// Segment size of a peer that names none (RFC 9293, section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
+/// Least segment size that is believed: smaller ones would only multiply our packets.
+const LEAST_MSS: u32 = 88;
+
+/// Settings of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Most bytes that wait to be sent or acknowledged.
+    pub send: u32,
+    /// Most bytes that wait to be read: the window.
+    pub receive: u32,
+    /// Congestion control.
+    pub algorithm: Algorithm,
+    /// Hold back what is less than a segment while something is not acknowledged (Nagle; RFC 9293, section 3.7.4).
+    pub nagle: bool,
+    /// Offer timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Offer SACK (RFC 2018).
+    pub sack: bool,
+    /// Offer window scaling (RFC 7323).
+    pub scaling: bool,
+    /// Time for which an acknowledgement may wait for company, ns (RFC 9293, section 3.8.6.3).
+    pub delay: u64,
+    /// Time for which nothing need be acknowledged before the connection is given up, ns.
+    pub patience: u64,
+    /// Time in TIME-WAIT, ns (RFC 9293, section 3.4.2: twice the life of a segment).
+    pub linger: u64,
+    /// Most bytes that are handed out at once.
+    pub burst: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            send: 4 << 20,
+            receive: 4 << 20,
+            algorithm: Algorithm::Cubic,
+            nagle: true,
+            timestamps: true,
+            sack: true,
+            scaling: true,
+            delay: 40 * MILLISECOND,
+            patience: 900 * SECOND,
+            linger: 60 * SECOND,
+            burst: 65_536 - 512,
+        }
+    }
+}
+
+/// State of a connection (RFC 9293, section 3.3.2). Those that listen are no connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// SYN was sent.
+    SynSent,
+    /// SYN was received and answered.
+    SynReceived,
+    /// Data go both ways.
+    Established,
+    /// We have closed; FIN is not acknowledged.
+    FinWait1,
+    /// We have closed; the peer has not.
+    FinWait2,
+    /// The peer has closed; we have not.
+    CloseWait,
+    /// Both have closed at the same time; our FIN is not acknowledged.
+    Closing,
+    /// Both have closed, the peer first; our FIN is not acknowledged.
+    LastAck,
+    /// Both have closed; late segments are waited for.
+    TimeWait,
+    /// There is no connection.
+    Closed,
+}
+
+impl State {
+    /// Its name, as the RFC writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SynSent => "SYN-SENT",
+            Self::SynReceived => "SYN-RECEIVED",
+            Self::Established => "ESTABLISHED",
+            Self::FinWait1 => "FIN-WAIT-1",
+            Self::FinWait2 => "FIN-WAIT-2",
+            Self::CloseWait => "CLOSE-WAIT",
+            Self::Closing => "CLOSING",
+            Self::LastAck => "LAST-ACK",
+            Self::TimeWait => "TIME-WAIT",
+            Self::Closed => "CLOSED",
+        }
+    }
+}
+
+/// Reason for which a connection has ended before both sides closed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum End {
+    /// The peer refused it: nobody listens there.
+    #[error("connection refused")]
+    Refused,
+    /// The peer has reset it.
+    #[error("connection reset by peer")]
+    Reset,
+    /// The peer does not answer.
+    #[error("connection timed out")]
+    TimedOut,
+    /// It was aborted here.
+    #[error("connection aborted")]
+    Aborted,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    config: Config,
+    state: State,
+    end: Option<End>,
+    /// It began with the peer's SYN.
+    passive: bool,
+
+    // ---- what is sent (RFC 9293, section 3.3.1) ----
+    /// Number of our SYN.
+    iss: Seq,
+    /// First number that is not acknowledged.
+    una: Seq,
+    /// Next number to be sent.
+    nxt: Seq,
+    /// The peer's window, scaled, and the numbers of the segment that told it.
+    window: u32,
+    told: (Seq, Seq),
+    /// The peer's greatest window.
+    greatest: u32,
+    /// Shift of the peer's windows, and of ours.
+    shift: (u8, u8),
+    /// Bytes of data in a segment, without options.
+    mss: u32,
+    /// Most bytes of data that the path takes here, without options: the link's.
+    own_mss: u32,
+    bytes: Bytes,
+    /// Number of the first byte in memory, and bytes there.
+    front: Seq,
+    queued: u32,
+    /// Our user has closed: FIN follows the last byte.
+    closing: bool,
+    /// End of the bytes that are to be sent at once (PSH).
+    pushed: Seq,
+    flight: Flight,
+    rtt: Rtt,
+    congestion: Congestion,
+    phase: Phase,
+    /// Number whose acknowledgement ends a round trip.
+    round: Seq,
+    /// Time of the last data that were sent.
+    last_sent: u64,
+    sack: bool,
+    stamps: Stamps,
+
+    // ---- what is received ----
+    receive: Receive,
+
+    timers: Timers,
+    /// RST is to be sent, with these numbers.
+    reset: Option<(Seq, Option<Seq>)>,
+    counters: Counters,
+}
+
+/// Counters of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments received.
+    pub received: u64,
+    /// Bytes of data acknowledged by the peer.
+    pub acknowledged: u64,
+    /// Bytes sent again.
+    pub sent_again: u64,
+    /// Time-outs.
+    pub timeouts: u64,
+    /// Probes of the tail.
+    pub probes: u64,
+    /// Recoveries, and those that were for nothing.
+    pub recoveries: u64,
+    /// Reductions that were taken back.
+    pub undone: u64,
+}
+
+impl Connection {
+    /// Begins a connection: SYN is to be sent. `mss` is what the link takes, `iss` an initial sequence number that nobody
+    /// can guess (RFC 6528), `stamp` a random offset of timestamps (RFC 7323, section 5.4).
+    #[must_use]
+    pub fn connect(now: u64, config: &Config, mss: u32, iss: Seq, stamp: u32) -> Self {
+        let mut new = Self::new(now, config, mss, iss, stamp);
+        new.state = State::SynSent;
+        new
+    }
+
+    /// Answers a SYN: SYN and ACK are to be sent.
+    #[must_use]
+    pub fn accept(now: u64, config: &Config, mss: u32, iss: Seq, stamp: u32, syn: &Segment<'_>) -> Self {
+        let mut new = Self::new(now, config, mss, iss, stamp);
+        (new.state, new.passive) = (State::SynReceived, true);
+        new.take_syn(now, syn);
+        new
+    }
+
+    fn new(now: u64, config: &Config, mss: u32, iss: Seq, stamp: u32) -> Self {
+        let mss = mss.max(LEAST_MSS);
+        Self {
+            config: *config,
+            state: State::Closed,
+            end: None,
+            passive: false,
+            iss,
+            una: iss,
+            nxt: iss,
+            window: 0,
+            told: (Seq(0), Seq(0)),
+            greatest: 0,
+            shift: (0, 0),
+            mss,
+            own_mss: mss,
+            bytes: Bytes::default(),
+            front: iss.plus(1),
+            queued: 0,
+            closing: false,
+            pushed: iss.plus(1),
+            flight: Flight::default(),
+            rtt: Rtt::default(),
+            congestion: Congestion::new(config.algorithm, mss),
+            phase: Phase::Open,
+            round: iss,
+            last_sent: now,
+            sack: config.sack,
+            stamps: Stamps::new(config.timestamps, stamp),
+            receive: Receive::new(config.receive, config.scaling),
+            timers: Timers::new(now),
+            reset: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// State.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Reason for which it has ended, unless both sides have closed it.
+    #[must_use]
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Congestion window, bytes.
+    #[must_use]
+    pub fn congestion_window(&self) -> u32 {
+        self.congestion.window()
+    }
+
+    /// Smoothed round-trip time, ns; None before the first measurement.
+    #[must_use]
+    pub fn rtt(&self) -> Option<u64> {
+        self.rtt.smoothed()
+    }
+
+    /// Bytes of data in a segment, without options.
+    #[must_use]
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// True if a segment is the SYN of a new connection between the same ends, which this one, in TIME-WAIT, does not stand in
+    /// the way of (RFC 9293, section 3.10.7.4, MAY-2; RFC 6191).
+    #[must_use]
+    pub fn gives_way_to(&self, segment: &Segment<'_>) -> bool {
+        let syn = segment.flags.0 & (TcpFlags::SYN.0 | TcpFlags::ACK.0 | TcpFlags::RST.0) == TcpFlags::SYN.0;
+        let newer = self.receive.nxt().is_before(segment.seq) || self.stamps.is_newer(segment.options.timestamps);
+        self.state == State::TimeWait && syn && newer
+    }
+
+    // ---- user's calls (RFC 9293, section 3.9.1) ----
+
+    /// Takes bytes to be sent, as many as there is room for; returns their number. None once our side is closed.
+    pub fn write(&mut self, bytes: &[u8]) -> Option<usize> {
+        let open = matches!(self.state, State::SynSent | State::SynReceived | State::Established | State::CloseWait);
+        if !open || self.closing {
+            return None;
+        }
+        let room = self.config.send.saturating_sub(self.queued) as usize;
+        let taken = bytes.len().min(room);
+        if taken > 0 {
+            let held = self.queued as usize;
+            self.bytes.reserve(held, held + taken);
+            self.bytes.put(held, &bytes[..taken]);
+            self.queued += count(taken);
+            self.pushed = self.front.plus(self.queued);
+        }
+        Some(taken)
+    }
+
+    /// Bytes that [`write`](Self::write) would take now.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.config.send.saturating_sub(self.queued) as usize
+    }
+
+    /// Bytes that were written since it began.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.counters.acknowledged + u64::from(self.queued)
+    }
+
+    /// Bytes that are not acknowledged, or not yet sent.
+    #[must_use]
+    pub fn unacknowledged(&self) -> usize {
+        self.queued as usize
+    }
+
+    /// Reads bytes that have arrived; returns their number.
+    pub fn read(&mut self, into: &mut [u8]) -> usize {
+        self.receive.read(into)
+    }
+
+    /// Bytes that can be read.
+    #[must_use]
+    pub fn readable(&self) -> usize {
+        self.receive.unread()
+    }
+
+    /// True if all that the peer has sent was read, and no more will come.
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
+        let over = self.receive.has_ended() || matches!(self.state, State::Closed | State::TimeWait);
+        over && self.receive.unread() == 0
+    }
+
+    /// Closes our side: what was written is sent, and FIN behind it.
+    pub fn close(&mut self) {
+        match self.state {
+            State::SynSent if self.queued == 0 => self.finish(None),
+            State::SynSent | State::SynReceived => self.closing = true,
+            State::Established => (self.closing, self.state) = (true, State::FinWait1),
+            State::CloseWait => (self.closing, self.state) = (true, State::LastAck),
+            _ => {}
+        }
+    }
+
+    /// Gives up the connection: the peer is told by RST.
+    pub fn abort(&mut self) {
+        let told = match self.state {
+            State::Closed | State::SynSent | State::TimeWait => None,
+            _ => Some((self.nxt, Some(self.receive.nxt()))),
+        };
+        if self.state != State::Closed {
+            self.finish(Some(End::Aborted));
+        }
+        self.reset = told;
+    }
+
+    /// There is no connection any more.
+    fn finish(&mut self, end: Option<End>) {
+        self.state = State::Closed;
+        self.end = self.end.or(end);
+        self.bytes.release();
+        (self.queued, self.flight) = (0, Flight::default());
+        self.timers.clear();
+        self.receive.forget_ack();
+    }
+
+    /// FIN's number, once it is known.
+    fn fin(&self) -> Option<Seq> {
+        self.closing.then(|| self.front.plus(self.queued))
+    }
+
+    /// True if FIN was sent and is acknowledged.
+    fn is_fin_acknowledged(&self) -> bool {
+        self.fin().is_some_and(|fin| fin.is_before(self.una))
+    }
+
+    /// Options of all segments but SYN.
+    fn options(&self, now: u64) -> TcpOptions {
+        TcpOptions { timestamps: self.stamps.option(now), ..TcpOptions::default() }
+    }
+
+    /// Takes the numbers and options of the peer's SYN.
+    fn take_syn(&mut self, now: u64, syn: &Segment<'_>) {
+        let options = &syn.options;
+        self.receive.begin(syn.seq);
+        self.mss = options.mss.map_or(DEFAULT_MSS, u32::from).clamp(LEAST_MSS, self.own_mss.max(LEAST_MSS));
+        self.sack &= options.sack_permitted;
+        self.stamps.agree(now, options.timestamps);
+        self.shift = match options.window_scale {
+            Some(shift) if self.config.scaling => (shift, self.receive.shift()),
+            _ => {
+                self.receive.unscaled();
+                (0, 0)
+            }
+        };
+        self.congestion.set_mss(self.segment());
+        // A SYN's window is not scaled (RFC 7323, section 2.2).
+        self.window = u32::from(syn.window);
+        self.greatest = self.window;
+        self.told = (syn.seq, syn.ack);
+    }
+
+    /// Bytes of data in a segment with the options that all have (RFC 6691).
+    #[inline]
+    fn segment(&self) -> u32 {
+        self.mss - self.stamps.len()
+    }
+
+    /// Takes another size of what the path takes, without options, as path MTU discovery has found it.
+    pub fn set_path_mss(&mut self, mss: u32) {
+        let mss = mss.max(LEAST_MSS);
+        if mss < self.mss {
+            self.mss = mss;
+            self.congestion.set_mss(self.segment());
+        }
+    }
+}
+
+const _: () = assert!(LEAST_MSS > 2 * 12, "options leave room for data");
+
+/// True if a segment has any of these bits.
+fn any(segment: &Segment<'_>, bits: TcpFlags) -> bool {
+    segment.flags.intersects(bits)
+}

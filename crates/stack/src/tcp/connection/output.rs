@@ -1,0 +1,247 @@
+//! Output: what may be sent, in which order (RFC 9293, sections 3.7.4 and 3.8.6.2.1).
+
+use super::super::segment::Outgoing;
+use super::super::seq::Seq;
+use super::{Connection, State};
+use linerate_wire::{SackBlocks, TcpFlags, TcpOptions};
+
+/// Bytes that options take at most.
+const OPTIONS: usize = TcpOptions::MAX_LEN;
+
+impl Connection {
+    /// Does what is due, and hands out segments while `out` has room for them. To be called after segments have arrived,
+    /// after the user's calls, and at [`poll_timeout`](Self::poll_timeout).
+    pub fn poll(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) {
+        self.fire(now);
+        if let Some((seq, ack)) = self.reset {
+            let flags = if ack.is_some() { TcpFlags::RST.union(TcpFlags::ACK) } else { TcpFlags::RST };
+            let rst = Outgoing {
+                seq,
+                ack: ack.unwrap_or_default(),
+                flags,
+                window: 0,
+                options: TcpOptions::default(),
+                payload: [&[], &[]],
+                mss: self.mss,
+            };
+            if out(&rst) {
+                self.reset = None;
+            }
+            return;
+        }
+        match self.state {
+            State::Closed => return,
+            State::SynSent | State::SynReceived => {
+                self.send_syn(now, out);
+                return self.arm(now);
+            }
+            _ => {}
+        }
+        // Gaps are told of in acknowledgements of their own: data have no room for that.
+        if self.receive.due(now) > 0 && self.receive.tells() && !self.send_acks(now, out) {
+            return;
+        }
+        let room = self.send_lost(now, out) && self.send_new(now, out);
+        if room {
+            self.send_acks(now, out);
+        }
+        self.arm(now);
+    }
+
+    fn send_syn(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) {
+        let lost = self.flight.next_lost(1) == Some((self.iss, self.iss.plus(1)));
+        if self.nxt != self.iss && !lost && self.receive.due(now) == 0 {
+            return;
+        }
+        let answers = self.passive || self.state != State::SynSent;
+        let options = TcpOptions {
+            // An MSS counts no options (RFC 6691); what does not fit is told as the greatest.
+            mss: Some(self.own_mss.min(0xffff) as u16),
+            window_scale: (if answers { self.shift.1 > 0 || self.shift.0 > 0 } else { self.config.scaling })
+                .then_some(self.receive.shift()),
+            sack_permitted: self.sack,
+            timestamps: self.stamps.option(now),
+            sack: SackBlocks::default(),
+        };
+        let flags = if answers { TcpFlags::SYN.union(TcpFlags::ACK) } else { TcpFlags::SYN };
+        let syn = Outgoing {
+            seq: self.iss,
+            ack: self.receive.nxt(),
+            flags,
+            window: self.receive.window(false),
+            options,
+            payload: [&[], &[]],
+            mss: self.mss,
+        };
+        if !out(&syn) {
+            return;
+        }
+        let end = self.iss.plus(1);
+        if self.nxt == self.iss {
+            self.nxt = end;
+            self.flight.sent(now, self.iss, end);
+            self.timers.since = now;
+        } else {
+            self.flight.sent_again(now, self.iss, end);
+        }
+        if answers {
+            self.receive.sent_ack();
+        }
+    }
+
+    /// Sends what is lost again, as far as the congestion window allows; false if `out` has no room.
+    fn send_lost(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        while self.flight.lost() > 0 {
+            let segment = self.segment();
+            let flying = self.flight.flying();
+            let room = self.congestion.window().saturating_sub(flying);
+            // One may always go out when nothing is under way.
+            if room < segment && flying > 0 {
+                return true;
+            }
+            let most = (room.min(self.config.burst) / segment).max(1) * segment;
+            let Some((from, to)) = self.flight.next_lost(most) else { return true };
+            if !self.send_range(now, from, to, out) {
+                return false;
+            }
+            self.flight.sent_again(now, from, to);
+            self.goes_out(from.to(to));
+            self.counters.sent_again += u64::from(from.to(to));
+        }
+        if std::mem::take(&mut self.timers.tail_again)
+            && let Some((from, to)) = self.flight.tail(self.segment())
+        {
+            if !self.send_range(now, from, to, out) {
+                self.timers.tail_again = true;
+                return false;
+            }
+            self.flight.sent_again(now, from, to);
+            self.counters.sent_again += u64::from(from.to(to));
+        }
+        true
+    }
+
+    /// Sends new data, and FIN; false if `out` has no room.
+    fn send_new(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        loop {
+            let len = self.sendable(now);
+            let end = self.nxt.plus(len);
+            // FIN goes with the last data, or alone; it takes a number of the window.
+            let fin = self.fin() == Some(end) && end.is_before(self.una.plus(self.window.max(1)));
+            if len == 0 && !fin {
+                return true;
+            }
+            let to = end.plus(u32::from(fin));
+            if !self.send_range(now, self.nxt, to, out) {
+                return false;
+            }
+            if self.flight.is_empty() {
+                self.timers.since = now;
+            }
+            self.flight.sent(now, self.nxt, to);
+            self.goes_out(len);
+            (self.nxt, self.last_sent) = (to, now);
+            (self.timers.tail_new, self.timers.forced) = (false, false);
+        }
+    }
+
+    /// Bytes of new data that may go out at once, FIN not counted.
+    #[inline]
+    fn sendable(&mut self, now: u64) -> u32 {
+        let end = self.front.plus(self.queued);
+        if !self.nxt.is_before(end) {
+            return 0;
+        }
+        let edge = self.una.plus(self.window);
+        let unsent = self.nxt.to(end);
+        let window = if self.nxt.is_before(edge) { self.nxt.to(edge) } else { 0 };
+        let segment = self.segment();
+        let flying = self.flight.flying();
+        if self.flight.is_empty() && now.saturating_sub(self.last_sent) > self.rtt.timeout() {
+            self.congestion.restart();
+        }
+        let mut room = self.congestion.window().saturating_sub(flying);
+        if flying == 0 || self.timers.tail_new {
+            room = room.max(segment);
+        }
+        let len = unsent.min(window).min(room).min(self.config.burst.max(segment));
+        if len >= segment {
+            return len / segment * segment;
+        }
+        // Less than a segment: the end of what there is, or of a window that was never larger (section 3.8.6.2.1).
+        let whole = len == unsent && (!self.config.nagle || self.flight.is_empty() || self.closing);
+        let most = len == window && len >= self.greatest / 2 && len > 0;
+        let forced = self.timers.forced && len == unsent.min(window);
+        if room >= len && (whole || most || forced) { len } else { 0 }
+    }
+
+    /// Sends numbers `from` to `to`: data, and FIN if it is among them.
+    #[inline]
+    fn send_range(&mut self, now: u64, from: Seq, to: Seq, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        let fin = self.fin().is_some_and(|fin| fin.is_before(to));
+        let end = if fin { to.minus(1) } else { to };
+        let len = if from.is_before(end) { from.to(end) } else { 0 };
+        let mut flags = TcpFlags::ACK;
+        if fin {
+            flags = flags.union(TcpFlags::FIN);
+        }
+        if len > 0 && self.pushed == end {
+            flags = flags.union(TcpFlags::PSH);
+        }
+        let window = self.receive.window(true);
+        let (first, second) =
+            if len > 0 { self.bytes.get(self.front.to(from) as usize, len as usize) } else { (&[][..], &[][..]) };
+        let segment = Outgoing {
+            seq: from,
+            ack: self.receive.nxt(),
+            flags,
+            window,
+            options: self.options(now),
+            payload: [first, second],
+            mss: self.segment(),
+        };
+        let sent = out(&segment);
+        if sent {
+            self.receive.sent_ack();
+        }
+        sent
+    }
+
+    /// Sends acknowledgements that are due, and a probe of the window; false if `out` has no room.
+    fn send_acks(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        if std::mem::take(&mut self.timers.probe) {
+            // A number that was acknowledged before: it is answered with the window (as 4.4BSD's and Linux's do).
+            if !self.send_ack(now, self.una.minus(1), out) {
+                self.timers.probe = true;
+                return false;
+            }
+        }
+        for _ in 0..self.receive.due(now) {
+            if !self.send_ack(now, self.nxt, out) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn send_ack(&mut self, now: u64, seq: Seq, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        let mut options = self.options(now);
+        if self.sack {
+            options.sack = self.receive.blocks(OPTIONS - options.len());
+        }
+        let ack = Outgoing {
+            seq,
+            ack: self.receive.nxt(),
+            flags: TcpFlags::ACK,
+            window: self.receive.window(true),
+            options,
+            payload: [&[], &[]],
+            mss: self.mss,
+        };
+        let sent = out(&ack);
+        if sent {
+            self.receive.sent_ack();
+        }
+        sent
+    }
+}

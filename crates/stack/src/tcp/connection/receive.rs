@@ -1,0 +1,283 @@
+//! What is received: its memory, the window that tells of it, and when to acknowledge.
+
+use super::super::bytes::Bytes;
+use super::super::count;
+use super::super::holes::Holes;
+use super::super::seq::Seq;
+use linerate_wire::{SackBlocks, TcpOptions};
+
+/// Acknowledgement that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ack {
+    None,
+    /// At this time, or with whatever is sent before.
+    At(u64),
+    Now,
+}
+
+/// Receiving side of a connection.
+#[derive(Debug)]
+pub(super) struct Receive {
+    /// Next number that is expected.
+    nxt: Seq,
+    /// End of the window that the peer was told of; it never goes back (RFC 9293, section 3.8.6.2.1).
+    edge: Seq,
+    /// Last number that was acknowledged.
+    acked: Seq,
+    bytes: Bytes,
+    /// Bytes in order that were not read.
+    unread: u32,
+    /// Most bytes in memory.
+    limit: u32,
+    shift: u8,
+    holes: Holes,
+    /// Number of the peer's FIN, once it is known.
+    fin: Option<Seq>,
+    ended: bool,
+    ack: Ack,
+    /// Acknowledgements that tell nothing new, one for each segment beyond a gap: without SACK that is how loss is told.
+    duplicates: u8,
+    /// Largest segment that has come: two of them are acknowledged at once.
+    largest: u32,
+}
+
+impl Receive {
+    pub(super) fn new(limit: u32, scaling: bool) -> Self {
+        let limit = limit.clamp(2048, 1 << 30);
+        let shift = if scaling { shift(limit) } else { 0 };
+        let mut new = Self {
+            nxt: Seq(0),
+            edge: Seq(0),
+            acked: Seq(0),
+            bytes: Bytes::default(),
+            unread: 0,
+            limit,
+            shift,
+            holes: Holes::default(),
+            fin: None,
+            ended: false,
+            ack: Ack::None,
+            duplicates: 0,
+            largest: 0,
+        };
+        if !scaling {
+            new.unscaled();
+        }
+        new
+    }
+
+    /// The peer does not scale windows.
+    pub(super) fn unscaled(&mut self) {
+        self.shift = 0;
+        self.limit = self.limit.min(0xffff);
+    }
+
+    /// Shift of our windows.
+    pub(super) fn shift(&self) -> u8 {
+        self.shift
+    }
+
+    /// The peer's SYN has this number.
+    pub(super) fn begin(&mut self, seq: Seq) {
+        self.nxt = seq.plus(1);
+        (self.edge, self.acked) = (self.nxt.plus(self.limit.min(0xffff)), self.nxt);
+    }
+
+    /// Next number that is expected.
+    #[inline]
+    pub(super) fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    /// End of the window.
+    #[inline]
+    pub(super) fn edge(&self) -> Seq {
+        self.edge
+    }
+
+    /// Last number that was acknowledged.
+    #[inline]
+    pub(super) fn acked(&self) -> Seq {
+        self.acked
+    }
+
+    /// Bytes that can be read.
+    pub(super) fn unread(&self) -> usize {
+        self.unread as usize
+    }
+
+    /// True if the peer's FIN has come, and all before it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes data that lie within the window, and whether FIN follows them; true if FIN is reached.
+    pub(super) fn take(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool, delay: u64, sack: bool) -> bool {
+        let len = count(payload.len());
+        let end = seq.plus(len);
+        self.largest = self.largest.max(len.min(0xffff));
+        if fin && self.fin.is_none_or(|known| known == end) {
+            self.fin = Some(end);
+        }
+        let gap = self.nxt.is_before(seq);
+        if len > 0 {
+            let at = (self.unread + self.nxt.to(seq)) as usize;
+            let held = (self.unread + self.holes_end()) as usize;
+            if gap {
+                if !self.holes.add(seq, end) {
+                    return self.acknowledge(sack, true);
+                }
+                self.bytes.reserve(held, at + payload.len());
+                self.bytes.put(at, payload);
+                return self.acknowledge(sack, true);
+            }
+            self.bytes.reserve(held, at + payload.len());
+            self.bytes.put(at, payload);
+        } else if gap {
+            return self.acknowledge(sack, true);
+        }
+        let filled = !self.holes.is_empty();
+        let whole = if filled { self.holes.close(self.nxt.max(end)) } else { self.nxt.max(end) };
+        self.unread += self.nxt.to(whole);
+        self.nxt = whole;
+        let over = self.fin == Some(self.nxt) && !self.ended;
+        if over {
+            (self.nxt, self.ended) = (self.nxt.plus(1), true);
+        }
+        // RFC 5681, section 4.2: at least every second full segment, and at once when a gap is filled.
+        if over || filled || self.acked.to(self.nxt) >= 2 * self.largest.max(1) {
+            self.ack = Ack::Now;
+        } else if len > 0 && self.ack == Ack::None {
+            self.ack = Ack::At(now.saturating_add(delay));
+        }
+        over
+    }
+
+    /// Bytes from what is expected next to the end of what has arrived.
+    fn holes_end(&self) -> u32 {
+        self.holes.end().map_or(0, |end| self.nxt.to(end))
+    }
+
+    /// Something came that must be answered at once.
+    fn acknowledge(&mut self, sack: bool, beyond: bool) -> bool {
+        self.ack = Ack::Now;
+        if beyond && !sack {
+            self.duplicates = self.duplicates.saturating_add(1);
+        }
+        false
+    }
+
+    /// Notes that an acknowledgement is to be sent at once.
+    pub(super) fn acknowledge_now(&mut self) {
+        self.ack = Ack::Now;
+    }
+
+    /// Notes that a range came that was there already.
+    pub(super) fn came_twice(&mut self, from: Seq, to: Seq) {
+        self.holes.came_twice(from, to);
+    }
+
+    /// Number of acknowledgements that are due: more than one only without SACK.
+    #[inline]
+    pub(super) fn due(&self, now: u64) -> u8 {
+        match self.ack {
+            Ack::Now => self.duplicates.max(1),
+            Ack::At(at) if at <= now => 1,
+            _ => 0,
+        }
+    }
+
+    /// Time at which an acknowledgement is due.
+    #[inline]
+    pub(super) fn due_at(&self) -> Option<u64> {
+        match self.ack {
+            Ack::Now => Some(0),
+            Ack::At(at) => Some(at),
+            Ack::None => None,
+        }
+    }
+
+    /// Nothing is acknowledged any more.
+    pub(super) fn forget_ack(&mut self) {
+        (self.ack, self.duplicates) = (Ack::None, 0);
+    }
+
+    /// Window for a segment that is sent now, in the units of the header; `is_scaled` but for SYN.
+    #[inline]
+    pub(super) fn window(&mut self, is_scaled: bool) -> u16 {
+        self.open();
+        let window = self.nxt.to(self.edge);
+        let shift = if is_scaled { self.shift } else { 0 };
+        // What does not fit is told as the greatest that does.
+        (window >> shift).min(0xffff) as u16
+    }
+
+    /// Moves the window's end as far as there is room, if that is worth telling (RFC 9293, section 3.8.6.2.2).
+    #[inline]
+    fn open(&mut self) {
+        let room = self.limit.saturating_sub(self.unread) >> self.shift << self.shift;
+        let edge = self.nxt.plus(room);
+        if self.edge.is_before(edge) && (self.edge.to(edge) >= self.step() || room == self.limit) {
+            self.edge = edge;
+        }
+    }
+
+    /// Least step of the window's end.
+    fn step(&self) -> u32 {
+        self.largest.max(536).min(self.limit / 2)
+    }
+
+    /// An acknowledgement was sent.
+    #[inline]
+    pub(super) fn sent_ack(&mut self) {
+        self.acked = self.nxt;
+        self.duplicates = self.duplicates.saturating_sub(1);
+        if self.duplicates == 0 {
+            self.ack = Ack::None;
+        }
+    }
+
+    /// True if there are ranges to tell the peer of.
+    #[inline]
+    pub(super) fn tells(&self) -> bool {
+        self.holes.tells()
+    }
+
+    /// Ranges to tell the peer of, with so many bytes for options left.
+    #[inline]
+    pub(super) fn blocks(&mut self, room: usize) -> SackBlocks {
+        if !self.holes.tells() {
+            return SackBlocks::default();
+        }
+        self.holes.blocks((room.saturating_sub(4) / 8).min(SackBlocks::MOST))
+    }
+
+    /// Copies bytes out.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
+        let len = into.len().min(self.unread as usize);
+        if len == 0 {
+            return 0;
+        }
+        let (first, second) = self.bytes.get(0, len);
+        into[..first.len()].copy_from_slice(first);
+        into[first.len()..len].copy_from_slice(second);
+        self.bytes.drop_front(len);
+        self.unread -= count(len);
+        // A window that was small is told when it has grown by half of all (or two segments): the peer may wait for it.
+        let was = self.nxt.to(self.edge);
+        let room = self.limit.saturating_sub(self.unread);
+        let grows = room.saturating_sub(was);
+        if !self.ended && grows >= (2 * self.largest.max(536)).min(self.limit / 2) && was < self.limit / 2 {
+            self.ack = Ack::Now;
+        }
+        if self.unread == 0 && self.holes.is_empty() && self.ended {
+            self.bytes.release();
+        }
+        len
+    }
+}
+
+/// Shift with which a window of so many bytes fits 16 bits (RFC 7323, section 2.3).
+fn shift(limit: u32) -> u8 {
+    (0..TcpOptions::MAX_SHIFT).find(|shift| limit >> shift <= 0xffff).unwrap_or(TcpOptions::MAX_SHIFT)
+}

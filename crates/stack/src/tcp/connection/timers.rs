@@ -1,0 +1,224 @@
+//! Timers: of retransmission, of the tail's probe, of reordering, of a closed window, and of the end.
+
+use super::super::seq::Seq;
+use super::super::{MILLISECOND, SECOND};
+use super::recovery::Phase;
+use super::{Connection, End, State};
+
+/// Time for which a receiver may hold back the acknowledgement of a single segment (RFC 8985, section 7.2, WCDelAckT).
+const HELD_BACK: u64 = 200 * MILLISECOND;
+/// Least time between two challenge ACKs (RFC 5961, section 7; as Linux does).
+const CHALLENGES: u64 = 500 * MILLISECOND;
+/// Time for which a SYN is sent again before the connection is given up: six times, in the end 64 s apart.
+const SYN_PATIENCE: u64 = 127 * SECOND;
+
+/// Times at which something is due, each None if it is not.
+#[derive(Debug)]
+pub(super) struct Timers {
+    /// Retransmission time-out.
+    timeout: Option<u64>,
+    /// Something that was overtaken is lost then (RFC 8985, section 6.2).
+    pub(super) reorder: Option<u64>,
+    /// Probe of the tail (RFC 8985, section 7.2).
+    tail: Option<u64>,
+    /// Probe of a window that is closed (RFC 9293, section 3.8.6.1), and the number of those in a row.
+    persist: Option<u64>,
+    persists: u8,
+    /// End of TIME-WAIT.
+    wait: Option<u64>,
+    /// Time since which nothing was acknowledged.
+    pub(super) since: u64,
+    challenged: Option<u64>,
+    /// Acknowledgements that tell nothing new, in a row.
+    pub(super) duplicates: u8,
+    /// A probe of the tail is under way: the number behind it, and whether it was sent before.
+    pub(super) probed: Option<(Seq, bool)>,
+    /// To be sent: the tail again, or a segment of new data beyond the congestion window.
+    pub(super) tail_again: bool,
+    pub(super) tail_new: bool,
+    /// To be sent: less than a segment, though the window is small; a probe of the window.
+    pub(super) forced: bool,
+    pub(super) probe: bool,
+}
+
+impl Timers {
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            timeout: None,
+            reorder: None,
+            tail: None,
+            persist: None,
+            persists: 0,
+            wait: None,
+            since: now,
+            challenged: None,
+            duplicates: 0,
+            probed: None,
+            tail_again: false,
+            tail_new: false,
+            forced: false,
+            probe: false,
+        }
+    }
+
+    /// Nothing is due any more.
+    pub(super) fn clear(&mut self) {
+        *self = Self { challenged: self.challenged, ..Self::new(self.since) };
+    }
+
+    /// Something was acknowledged (RFC 6298, sections 5.2 and 5.3).
+    #[inline]
+    pub(super) fn progressed(&mut self, now: u64, timeout: u64, done: bool) {
+        self.since = now;
+        self.timeout = (!done).then(|| now.saturating_add(timeout));
+        self.tail = None;
+    }
+
+    /// The peer's window is open again.
+    pub(super) fn opened(&mut self) {
+        (self.persist, self.persists, self.probe, self.forced) = (None, 0, false, false);
+    }
+
+    /// Ends TIME-WAIT at a time.
+    pub(super) fn wait(&mut self, until: u64) {
+        self.wait = Some(until);
+    }
+
+    /// True if a challenge ACK may be sent now.
+    pub(super) fn may_challenge(&mut self, now: u64) -> bool {
+        let may = self.challenged.is_none_or(|before| now.saturating_sub(before) >= CHALLENGES);
+        if may {
+            self.challenged = Some(now);
+        }
+        may
+    }
+
+    fn next(&self) -> Option<u64> {
+        [self.timeout, self.reorder, self.tail, self.persist, self.wait].into_iter().flatten().min()
+    }
+}
+
+/// Takes a time that has come.
+fn is_due(timer: &mut Option<u64>, now: u64) -> bool {
+    let due = timer.is_some_and(|at| at <= now);
+    if due {
+        *timer = None;
+    }
+    due
+}
+
+impl Connection {
+    /// Time at which [`poll`](Self::poll) has something to do, if nothing happens before.
+    #[must_use]
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let now = if self.reset.is_some() { Some(0) } else { None };
+        [now, self.timers.next(), self.receive.due_at()].into_iter().flatten().min()
+    }
+
+    /// Sets the timers that what is under way needs.
+    #[inline]
+    pub(super) fn arm(&mut self, now: u64) {
+        if self.flight.is_empty() {
+            (self.timers.timeout, self.timers.tail, self.timers.reorder) = (None, None, None);
+            self.timers.probed = None;
+            return self.arm_persist(now);
+        }
+        self.timers.persist = None;
+        let timeout = *self.timers.timeout.get_or_insert_with(|| now.saturating_add(self.rtt.timeout()));
+        let probes = self.phase.is_open() && self.sack && self.flight.sacked() == 0 && self.timers.probed.is_none();
+        if !probes || self.una == self.iss {
+            self.timers.tail = None;
+            return;
+        }
+        if self.timers.tail.is_none() {
+            // RFC 8985, section 7.2.
+            let trip = self.rtt.smoothed().map_or(SECOND, |smoothed| 2 * smoothed);
+            let held = if self.flight.flying() <= self.segment() { HELD_BACK } else { 2 * MILLISECOND };
+            let at = now.saturating_add(trip).saturating_add(held);
+            self.timers.tail = (at < timeout).then_some(at);
+        }
+    }
+
+    /// With nothing under way and something to be sent, the window is probed.
+    fn arm_persist(&mut self, now: u64) {
+        let end = self.front.plus(self.queued).plus(u32::from(self.closing));
+        let waits = self.nxt.is_before(end) && self.una != self.iss && self.state != State::Closed;
+        if !waits {
+            self.timers.opened();
+        } else if self.timers.persist.is_none() {
+            let time = self.rtt.timeout().saturating_mul(1 << self.timers.persists.min(16)).min(60 * SECOND);
+            self.timers.persist = Some(now.saturating_add(time));
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn fire(&mut self, now: u64) {
+        if self.timers.next().is_none_or(|next| now < next) {
+            return;
+        }
+        if is_due(&mut self.timers.wait, now) {
+            return self.finish(None);
+        }
+        if is_due(&mut self.timers.reorder, now) {
+            self.find_lost(now);
+        }
+        if is_due(&mut self.timers.tail, now) {
+            self.probe_tail(now);
+        }
+        if is_due(&mut self.timers.timeout, now) && !self.flight.is_empty() {
+            self.time_out(now);
+        }
+        if is_due(&mut self.timers.persist, now) {
+            if now.saturating_sub(self.timers.since) > self.config.patience {
+                return self.finish(Some(End::TimedOut));
+            }
+            self.timers.persists = self.timers.persists.saturating_add(1);
+            if self.window == 0 {
+                self.timers.probe = true
+            } else {
+                self.timers.forced = true
+            }
+            self.counters.probes += 1;
+        }
+    }
+
+    /// RFC 8985, section 7.3: new data, or the last segment again.
+    fn probe_tail(&mut self, now: u64) {
+        let (end, edge) = (self.front.plus(self.queued), self.una.plus(self.window));
+        let least = if self.config.nagle { self.segment() } else { 1 };
+        let fits = self.nxt.plus(least).is_until(end.min(edge));
+        if fits {
+            self.timers.tail_new = true
+        } else {
+            self.timers.tail_again = true
+        }
+        self.timers.probed = Some((self.nxt, !fits));
+        self.timers.timeout = Some(now.saturating_add(self.rtt.timeout()));
+        self.counters.probes += 1;
+    }
+
+    /// RFC 6298, sections 5.4 to 5.7; RFC 5681, section 3.1.
+    fn time_out(&mut self, now: u64) {
+        let handshake = self.una == self.iss;
+        let patience = if handshake { self.config.patience.min(SYN_PATIENCE) } else { self.config.patience };
+        if now.saturating_sub(self.timers.since) >= patience {
+            let told = (!handshake).then(|| (self.nxt, Some(self.receive.nxt())));
+            self.finish(Some(End::TimedOut));
+            self.reset = told;
+            return;
+        }
+        self.counters.timeouts += 1;
+        let first = !self.phase.is_slow();
+        if !handshake {
+            let flight = self.flight.flying() + self.flight.lost() + self.flight.sacked();
+            self.congestion.timed_out(flight, first);
+            self.phase = Phase::Loss { point: self.nxt, doubted: first && self.sack };
+        }
+        self.flight.lose_all(!first);
+        self.rtt.back_off();
+        (self.timers.tail, self.timers.reorder, self.timers.probed) = (None, None, None);
+        (self.timers.tail_again, self.timers.tail_new, self.timers.duplicates) = (false, false, 0);
+        self.timers.timeout = Some(now.saturating_add(self.rtt.timeout()));
+    }
+}

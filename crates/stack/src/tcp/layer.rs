@@ -1,0 +1,333 @@
+//! TCP over IP: demultiplexing, checksums, frames.
+
+use super::sockets::{Ends, Sockets, numbers};
+use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListenerId};
+use crate::Transmit;
+use crate::address::Key;
+use crate::counters::Discard;
+use crate::ip::{Ip, NextHop, Packet, PayloadLen, emit_ip, header_len, hops};
+use crate::udp::{BindError, Fills, SendError};
+use linerate_ring::Meta;
+use linerate_wire::{IpProtocol, TcpFlags, TcpOptions, TcpSegment, pseudo_header_v4, pseudo_header_v6};
+use std::net::{IpAddr, SocketAddr};
+
+/// Ethernet, VLAN tag, IPv6, TCP with options.
+const LONGEST_HEAD: usize = 14 + 4 + 40 + 60;
+/// Bytes of a header without options.
+const HEADER: usize = 20;
+
+/// TCP layer of a host.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    pub(crate) sockets: Sockets,
+    key: u64,
+    pub(crate) fills: Fills,
+    pub(crate) config: Config,
+    /// The last segment found no room.
+    blocked: bool,
+    /// RSTs for segments of no connection, of which a moment has so many.
+    resets: (u64, u32),
+}
+
+/// RSTs that are sent in a millisecond at most, for segments of no connection.
+const RESETS: u32 = 64;
+
+impl Tcp {
+    pub(crate) fn new(fills: Fills, seed: u64) -> Self {
+        let key = seed.rotate_left(29) ^ 0x7c15_9e37_79b9_7f4a;
+        Self {
+            sockets: Sockets::new(key),
+            key,
+            fills, // A segment at a time: what is longer is not cut here.
+            config: Config { burst: 1, ..Config::default() },
+            blocked: false,
+            resets: (0, 0),
+        }
+    }
+
+    // ---- user's calls ----
+
+    pub(crate) fn listen(&mut self, ip: &Ip, local: SocketAddr, backlog: usize) -> Result<TcpListenerId, BindError> {
+        self.sockets.listen(local, backlog, self.config, &ip.settings.own)
+    }
+
+    pub(crate) fn connect(
+        &mut self,
+        ip: &Ip,
+        now: u64,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+    ) -> Result<TcpId, SendError> {
+        let unspecified = if remote.is_ipv4() { IpAddr::from([0_u8; 4]) } else { IpAddr::from([0_u8; 16]) };
+        let bound = local.map_or(unspecified, |local| local.ip());
+        let nobody =
+            remote.ip().is_unspecified() || remote.ip().is_multicast() || ip.settings.own.is_broadcast(remote.ip());
+        if remote.port() == 0 || nobody || bound.is_ipv4() != remote.is_ipv4() {
+            return Err(SendError::BadDestination);
+        }
+        let way = ip.way(remote.ip(), bound, now).ok_or(SendError::NoRoute)?;
+        let (here, there) = (Key::new(way.from), (Key::new(remote.ip()), remote.port()));
+        let port = match local.map(|local| local.port()).filter(|port| *port != 0) {
+            Some(port) => port,
+            None => self.sockets.port(here, there).ok_or(SendError::NoRoom)?,
+        };
+        let (iss, stamp) = numbers(now, self.key, Ends((here, port), there));
+        let connection = Connection::connect(now, &self.config, mss(&way, remote.ip()), iss, stamp);
+        let local = SocketAddr::new(way.from, port);
+        self.sockets.add(connection, local, remote, None).ok_or(SendError::NoRoom)
+    }
+
+    pub(crate) fn write(&mut self, id: TcpId, bytes: &[u8]) -> Option<usize> {
+        let taken = self.sockets.get_mut(id)?.connection.write(bytes)?;
+        if taken > 0 {
+            self.sockets.wake_id(id);
+        }
+        Some(taken)
+    }
+
+    pub(crate) fn read(&mut self, id: TcpId, into: &mut [u8]) -> Option<usize> {
+        let connection = &mut self.sockets.get_mut(id)?.connection;
+        let n = connection.read(into);
+        // The window may be told.
+        if n > 0 && connection.poll_timeout() == Some(0) {
+            self.sockets.wake_id(id);
+        }
+        Some(n)
+    }
+
+    pub(crate) fn close(&mut self, id: TcpId) -> bool {
+        let Some(socket) = self.sockets.get_mut(id) else { return false };
+        socket.connection.close();
+        self.sockets.wake_id(id);
+        true
+    }
+
+    pub(crate) fn abort(&mut self, id: TcpId) -> bool {
+        let Some(socket) = self.sockets.get_mut(id) else { return false };
+        socket.connection.abort();
+        self.sockets.wake_id(id);
+        true
+    }
+
+    pub(crate) fn connection(&self, id: TcpId) -> Option<&Connection> {
+        self.sockets.get(id).map(|socket| &socket.connection)
+    }
+
+    pub(crate) fn ends(&self, id: TcpId) -> Option<(SocketAddr, SocketAddr)> {
+        self.sockets.get(id).map(|socket| (socket.local, socket.remote))
+    }
+
+    pub(crate) fn state(&self, id: TcpId) -> Option<(State, Option<End>)> {
+        self.sockets.state(id)
+    }
+
+    // ---- input ----
+
+    /// Takes a segment. Whatever it has a connection send goes out with [`poll`](Self::poll), once for all that arrive
+    /// together.
+    pub(crate) fn take<T: Transmit>(
+        &mut self,
+        ip: &mut Ip,
+        now: u64,
+        packet: &Packet<'_>,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let view = TcpSegment::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        // RFC 9293, section 3.9.2.3: nothing that came to a group or a broadcast is taken.
+        if packet.to_all || packet.from.is_unspecified() {
+            return Err(Discard::BadAddress);
+        }
+        let right = packet.origin.verified
+            || match (packet.from, packet.to) {
+                (IpAddr::V4(src), IpAddr::V4(dst)) => view.verify_checksum_v4(src, dst),
+                (IpAddr::V6(src), IpAddr::V6(dst)) => view.verify_checksum_v6(src, dst),
+                _ => false,
+            };
+        if !right {
+            return Err(Discard::BadChecksum);
+        }
+        let segment = Segment::new(&view);
+        let (local, remote) =
+            (SocketAddr::new(packet.to, view.dst_port()), SocketAddr::new(packet.from, view.src_port()));
+        let ends = Ends((Key::new(packet.to), local.port()), (Key::new(packet.from), remote.port()));
+        if let Some(index) = self.sockets.find(ends)
+            && let Some(socket) = self.sockets.at(index)
+        {
+            if !socket.connection.gives_way_to(&segment) {
+                socket.connection.arrive(now, &segment);
+                self.sockets.wake(index);
+                ip.link.counters.tcp_received += 1;
+                return Ok(());
+            }
+            // A new connection in place of one that has ended (RFC 9293, section 3.10.7.4; RFC 6191).
+            self.sockets.forget(index);
+        }
+        let syn = segment.flags.0 & (TcpFlags::SYN.0 | TcpFlags::ACK.0 | TcpFlags::RST.0) == TcpFlags::SYN.0;
+        if syn && let Some((listener, config, room)) = self.sockets.listener(ends.0) {
+            if !room {
+                return Err(Discard::QueueFull);
+            }
+            let Some(way) = ip.way(packet.from, packet.to, now) else { return Err(Discard::NoSocket) };
+            let (iss, stamp) = numbers(now, self.key, ends);
+            let connection = Connection::accept(now, &config, mss(&way, packet.from), iss, stamp, &segment);
+            if self.sockets.add(connection, local, remote, Some(listener)).is_none() {
+                return Err(Discard::QueueFull);
+            }
+            ip.link.counters.tcp_received += 1;
+            return Ok(());
+        }
+        self.refuse(ip, now, (local, remote), &segment, tx);
+        Err(Discard::NoSocket)
+    }
+
+    /// Answers a segment for no connection with RST (RFC 9293, section 3.10.7.1).
+    fn refuse<T: Transmit>(
+        &mut self,
+        ip: &mut Ip,
+        now: u64,
+        (local, remote): (SocketAddr, SocketAddr),
+        segment: &Segment<'_>,
+        tx: &mut T,
+    ) {
+        let moment = now / 1_000_000;
+        if self.resets.0 != moment {
+            self.resets = (moment, 0);
+        }
+        self.resets.1 += 1;
+        if segment.has(TcpFlags::RST) || self.resets.1 > RESETS {
+            return;
+        }
+        let answers = segment.has(TcpFlags::ACK);
+        let rst = Outgoing {
+            seq: if answers { segment.ack } else { super::Seq(0) },
+            ack: if answers { super::Seq(0) } else { segment.seq.plus(segment.len()) },
+            flags: if answers { TcpFlags::RST } else { TcpFlags::RST.union(TcpFlags::ACK) },
+            window: 0,
+            options: TcpOptions::default(),
+            payload: [&[], &[]],
+            mss: 536,
+        };
+        if let Some(way) = ip.way(remote.ip(), local.ip(), now) {
+            send(ip, now, (local, remote), &way, self.fills, &rst, tx);
+        }
+    }
+
+    // ---- output ----
+
+    /// Sends what connections have to send, as far as there is room.
+    pub(crate) fn poll<T: Transmit>(&mut self, ip: &mut Ip, now: u64, tx: &mut T) {
+        self.sockets.wake_due(now);
+        self.blocked = false;
+        for _ in 0..self.sockets.works() {
+            let Some(index) = self.sockets.next() else { return };
+            let fills = self.fills;
+            let Some(socket) = self.sockets.at(index) else { continue };
+            let ends = (socket.local, socket.remote);
+            let mut full = false;
+            if let Some(way) = ip.way(ends.1.ip(), ends.0.ip(), now) {
+                socket.connection.set_path_mss(mss(&way, ends.1.ip()));
+                socket.connection.poll(now, &mut |outgoing| {
+                    full = !send(ip, now, ends, &way, fills, outgoing, tx);
+                    !full
+                });
+            } else {
+                // Without a route nothing goes out: time-outs go on as if it were lost.
+                socket.connection.poll(now, &mut |_| true);
+            }
+            self.sockets.settle(index, true);
+            if full {
+                // It goes on when there is room; so do those behind it.
+                self.sockets.wake(index);
+                self.blocked = true;
+                return;
+            }
+        }
+    }
+
+    /// True if segments wait for room.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        // What waits for room has no time.
+        if self.blocked { self.sockets.next_timer() } else { self.sockets.next_due() }
+    }
+}
+
+/// Bytes of data in a segment on this way, without options (RFC 6691).
+fn mss(way: &NextHop, to: IpAddr) -> u32 {
+    u32::try_from(way.mtu.saturating_sub(header_len(to) + HEADER)).unwrap_or(536).min(65_495)
+}
+
+/// Sends a segment in a frame; false if there is no room.
+fn send<T: Transmit>(
+    ip: &mut Ip,
+    now: u64,
+    (local, remote): (SocketAddr, SocketAddr),
+    way: &NextHop,
+    fills: Fills,
+    outgoing: &Outgoing<'_>,
+    tx: &mut T,
+) -> bool {
+    let ethernet = ip.link.header_len();
+    let tcp_at = ethernet + header_len(remote.ip());
+    let mut head = [0; LONGEST_HEAD];
+    let len = tcp_at + HEADER + outgoing.options.len();
+    let Some(payload_len) = PayloadLen::new(len - tcp_at + outgoing.bytes(), remote.ip()) else { return true };
+    let ours = ip.settings.own.is_ours(remote.ip());
+    let station = if ours { None } else { ip.link.station(now, way.hop, &ip.settings.own) };
+    let Some(mac) = station else {
+        // It waits for its neighbour, or is for ourselves.
+        emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, Fills::default());
+        let whole = [&head[tcp_at..len], outgoing.payload[0], outgoing.payload[1]].concat();
+        let sent = ip.send(now, *way, remote.ip(), IpProtocol::TCP, &whole, hops(remote.ip()), tx);
+        ip.link.counters.tcp_sent += u64::from(sent);
+        return sent;
+    };
+    ip.link.emit_header(&mut head[..ethernet], mac, remote.is_ipv4());
+    emit_ip(&mut head[ethernet..], (way.from, remote.ip()), IpProtocol::TCP, payload_len, ip.ident, hops(remote.ip()));
+    let request = emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, fills);
+    let sent = tx.send(&head[..len], &outgoing.payload, request);
+    if sent {
+        ip.ident = ip.ident.wrapping_add(1);
+        ip.link.counters.tcp_sent += 1;
+    }
+    sent
+}
+
+/// Writes a segment's header with its options; returns the request to the adapter, if that completes the checksum. `at` is
+/// the header's offset in the frame.
+fn emit(
+    header: &mut [u8],
+    at: usize,
+    (local, remote): (SocketAddr, SocketAddr),
+    outgoing: &Outgoing<'_>,
+    len: PayloadLen,
+    fills: Fills,
+) -> Option<Meta> {
+    // A header has room for the options that a connection sends.
+    let _ = outgoing.options.emit(&mut header[HEADER..]);
+    let words = u8::try_from(header.len() / 4).unwrap_or(0);
+    header[0..2].copy_from_slice(&local.port().to_be_bytes());
+    header[2..4].copy_from_slice(&remote.port().to_be_bytes());
+    header[4..8].copy_from_slice(&outgoing.seq.0.to_be_bytes());
+    header[8..12].copy_from_slice(&outgoing.ack.0.to_be_bytes());
+    header[12..14].copy_from_slice(&[words << 4, outgoing.flags.0]);
+    header[14..16].copy_from_slice(&outgoing.window.to_be_bytes());
+    header[16..20].fill(0);
+    let len = usize::from(len.bytes());
+    let mut sum = match (local.ip(), remote.ip()) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => pseudo_header_v4(src, dst, IpProtocol::TCP, len),
+        (IpAddr::V6(src), IpAddr::V6(dst)) => pseudo_header_v6(src, dst, IpProtocol::TCP, len),
+        _ => return None,
+    };
+    if if remote.is_ipv4() { fills.v4 } else { fills.v6 } {
+        header[16..18].copy_from_slice(&sum.fold().to_be_bytes());
+        let csum_start = u16::try_from(at).unwrap_or(0);
+        return Some(Meta { flags: Meta::NEEDS_CSUM, csum_start, csum_offset: 16, ..Meta::default() });
+    }
+    let sum = sum.add_bytes(header).add_bytes(outgoing.payload[0]).add_bytes(outgoing.payload[1]).finish();
+    header[16..18].copy_from_slice(&sum.to_be_bytes());
+    None
+}

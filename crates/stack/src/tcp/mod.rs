@@ -1,0 +1,48 @@
+//! TCP (RFC 9293), a connection at a time.
+//!
+//! A [`Connection`] is sans-IO: segments and times are passed in, segments are handed out. It knows neither addresses
+//! nor ports; demultiplexing, checksums and cutting of what is longer than a segment are the business of who owns it.
+//!
+//! | file | |
+//! |---|---|
+//! | `connection/` | states, arrival, output, timers, recovery |
+//! | `flight.rs` | what was sent and is not acknowledged; which of it is lost (RACK) |
+//! | `congestion/` | the congestion window: CUBIC, NewReno, HyStart++ |
+//! | `holes.rs` | what has arrived beyond a gap, and the SACK blocks that tell of it |
+//! | `rtt.rs`, `bytes.rs`, `seq.rs` | time-out; memory; sequence numbers |
+
+mod bytes;
+mod congestion;
+mod connection;
+mod flight;
+mod holes;
+mod layer;
+mod rtt;
+mod segment;
+mod seq;
+mod sockets;
+
+pub use congestion::Algorithm;
+pub use connection::{Config, Connection, End, State};
+pub(crate) use layer::Tcp;
+pub use segment::{Outgoing, Segment};
+pub use seq::Seq;
+pub use sockets::{TcpId, TcpListenerId};
+
+/// Number of bytes of a segment or a buffer: both are less than 2^31.
+#[expect(clippy::cast_possible_truncation, reason = "limits of windows and packets")]
+#[inline]
+const fn count(bytes: usize) -> u32 {
+    bytes as u32
+}
+
+/// The low bits of a number.
+#[expect(clippy::cast_possible_truncation, reason = "what it is for")]
+#[inline]
+const fn low(number: u64) -> u32 {
+    number as u32
+}
+
+const MICROSECOND: u64 = 1_000;
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;

@@ -1,0 +1,88 @@
+//! Segments, in host order.
+
+use super::count;
+use super::seq::Seq;
+use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
+
+/// A segment that has arrived. Several that follow each other may have been joined (LRO).
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    /// Number of the first byte, or of SYN.
+    pub seq: Seq,
+    /// Number of the byte that is expected next, if [`TcpFlags::ACK`] is set.
+    pub ack: Seq,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Window, before scaling.
+    pub window: u16,
+    /// Options.
+    pub options: TcpOptions,
+    /// Data.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// The segment in a view of its bytes. The checksum must have been verified.
+    #[must_use]
+    #[inline]
+    pub fn new(view: &TcpSegment<&'a [u8]>) -> Self {
+        Self {
+            seq: Seq(view.seq()),
+            ack: Seq(view.ack()),
+            flags: view.flags(),
+            window: view.window(),
+            options: TcpOptions::parse(view.options()),
+            payload: view.payload(),
+        }
+    }
+
+    /// Sequence numbers that it takes: its data, and one each for SYN and FIN.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> u32 {
+        let bits = u32::from(self.has(TcpFlags::SYN)) + u32::from(self.has(TcpFlags::FIN));
+        count(self.payload.len()) + bits
+    }
+
+    /// True if it takes none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// True if it has this bit.
+    #[must_use]
+    #[inline]
+    pub fn has(&self, bit: TcpFlags) -> bool {
+        self.flags.contains(bit)
+    }
+}
+
+/// A segment to be sent. Its payload lies in two pieces; if it is longer than `mss` it is cut into several, of which each
+/// has the same header but for its sequence number, and the last alone FIN and PSH.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// Number of the first byte, or of SYN.
+    pub seq: Seq,
+    /// Number of the byte that is expected next, if [`TcpFlags::ACK`] is set.
+    pub ack: Seq,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Window, scaled.
+    pub window: u16,
+    /// Options.
+    pub options: TcpOptions,
+    /// Data.
+    pub payload: [&'a [u8]; 2],
+    /// Most bytes of data in a segment.
+    pub mss: u32,
+}
+
+impl Outgoing<'_> {
+    /// Bytes of data.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.payload[0].len() + self.payload[1].len()
+    }
+}

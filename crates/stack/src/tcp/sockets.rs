@@ -1,0 +1,433 @@
+//! Connections and listeners of a host, by their addresses and ports.
+//!
+//! Connections lie in a table and are found by a hash of both ends. What one that is idle costs is its place: timers are
+//! in a heap, and those that have something to send, or news for their user, in lists.
+
+use super::{Config, Connection, End, Seq, State, count, low};
+use crate::address::{Key, Own};
+use crate::udp::BindError;
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::net::SocketAddr;
+
+/// Most connections of a host.
+const MOST: usize = 1 << 20;
+/// Ports of connections that name none (RFC 6335, section 6).
+const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
+
+/// Identifier of a connection of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TcpId {
+    index: u32,
+    /// Number of the connections that had the place before.
+    life: u32,
+}
+
+/// Identifier of a listener of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TcpListenerId(u32);
+
+/// Both ends of a connection, as they are compared: ours first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ends(pub(crate) (Key, u16), pub(crate) (Key, u16));
+
+impl Hash for Ends {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u128(self.0.0.bits());
+        state.write_u128(self.1.0.bits());
+        state.write_u32(u32::from(self.0.1) << 16 | u32::from(self.1.1));
+    }
+}
+
+/// Hasher with a key: who chooses ports does not choose places (SipHash, of the standard library).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keyed(pub(crate) u64);
+
+impl BuildHasher for Keyed {
+    type Hasher = std::hash::DefaultHasher;
+
+    fn build_hasher(&self) -> Self::Hasher {
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write_u64(self.0);
+        hasher
+    }
+}
+
+/// A connection with its ends.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) connection: Connection,
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    life: u32,
+    /// Its listener, until it is accepted.
+    listener: Option<u32>,
+    /// Nobody asks for it any more: it goes when it has ended.
+    released: bool,
+    /// It is in the list of those to be looked at, and in the list of those with news.
+    pub(crate) listed: bool,
+    told: bool,
+    /// Time for which it is in the heap.
+    due: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Listener {
+    local: SocketAddr,
+    key: Key,
+    config: Config,
+    /// Most connections that are not accepted yet, and those that are not, in order of their handshakes' ends.
+    backlog: usize,
+    pending: usize,
+    ready: VecDeque<TcpId>,
+}
+
+/// All connections and listeners.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    places: Vec<Option<Socket>>,
+    lives: Vec<u32>,
+    free: Vec<u32>,
+    by_ends: HashMap<Ends, u32, Keyed>,
+    listeners: Vec<Option<Listener>>,
+    due: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Those that have something to do.
+    work: VecDeque<u32>,
+    news: VecDeque<TcpId>,
+    arrivals: VecDeque<TcpListenerId>,
+    seek: u16,
+}
+
+impl Sockets {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            places: Vec::new(),
+            lives: Vec::new(),
+            free: Vec::new(),
+            by_ends: HashMap::with_hasher(Keyed(seed)),
+            listeners: Vec::new(),
+            due: BinaryHeap::new(),
+            work: VecDeque::new(),
+            news: VecDeque::new(),
+            arrivals: VecDeque::new(),
+            seek: u16::try_from(seed >> 16 & 0x3fff).unwrap_or(0),
+        }
+    }
+
+    // ---- listeners ----
+
+    pub(crate) fn listen(
+        &mut self,
+        local: SocketAddr,
+        backlog: usize,
+        config: Config,
+        own: &Own,
+    ) -> Result<TcpListenerId, BindError> {
+        if !local.ip().is_unspecified() && !own.is_ours(local.ip()) {
+            return Err(BindError::NotOurs(local.ip()));
+        }
+        let clash = |other: &Listener| {
+            other.local.port() == local.port()
+                && other.local.is_ipv4() == local.is_ipv4()
+                && (other.local.ip() == local.ip() || other.local.ip().is_unspecified() || local.ip().is_unspecified())
+        };
+        if local.port() == 0 || self.listeners.iter().flatten().any(clash) {
+            return Err(BindError::InUse(local));
+        }
+        let new = Listener {
+            local,
+            key: Key::new(local.ip()),
+            config,
+            backlog: backlog.max(1),
+            pending: 0,
+            ready: VecDeque::new(),
+        };
+        let at = self.listeners.iter().position(Option::is_none).unwrap_or(self.listeners.len());
+        let Ok(id) = u32::try_from(at) else { return Err(BindError::Full) };
+        if at == self.listeners.len() {
+            self.listeners.push(None);
+        }
+        self.listeners[at] = Some(new);
+        Ok(TcpListenerId(id))
+    }
+
+    /// The listener for a SYN to this end, if it takes one more connection.
+    pub(crate) fn listener(&self, to: (Key, u16)) -> Option<(u32, Config, bool)> {
+        let meant = |listener: &&Listener| {
+            listener.local.port() == to.1 && (listener.key == to.0 || listener.key == to.0.any())
+        };
+        let all = self.listeners.iter().enumerate();
+        let mut found = all.filter_map(|(at, listener)| Some((at, listener.as_ref().filter(meant)?)));
+        // An exact address comes before all addresses.
+        let first = found.next()?;
+        let (at, listener) = found.find(|(_, listener)| listener.key == to.0).unwrap_or(first);
+        let room = listener.pending + listener.ready.len() < listener.backlog;
+        Some((u32::try_from(at).ok()?, listener.config, room))
+    }
+
+    /// Takes a connection that has come, with its peer.
+    pub(crate) fn accept(&mut self, id: TcpListenerId) -> Option<(TcpId, SocketAddr)> {
+        let listener = self.listeners.get_mut(id.0 as usize)?.as_mut()?;
+        let id = listener.ready.pop_front()?;
+        let socket = self.get_mut(id)?;
+        (socket.listener, socket.told) = (None, false);
+        Some((id, socket.remote))
+    }
+
+    /// Closes a listener: connections that nobody has accepted are reset.
+    pub(crate) fn close_listener(&mut self, id: TcpListenerId) -> bool {
+        if self.listeners.get_mut(id.0 as usize).and_then(Option::take).is_none() {
+            return false;
+        }
+        for at in 0..self.places.len() {
+            if let Some(socket) = &mut self.places[at]
+                && socket.listener == Some(id.0)
+            {
+                (socket.listener, socket.released) = (None, true);
+                socket.connection.abort();
+                self.wake(count(at));
+            }
+        }
+        true
+    }
+
+    /// A listener to which a connection has come since it was last returned.
+    pub(crate) fn arrival(&mut self) -> Option<TcpListenerId> {
+        self.arrivals.pop_front()
+    }
+
+    // ---- connections ----
+
+    /// Adds a connection; None if there is no room, or one with these ends.
+    pub(crate) fn add(
+        &mut self,
+        connection: Connection,
+        local: SocketAddr,
+        remote: SocketAddr,
+        listener: Option<u32>,
+    ) -> Option<TcpId> {
+        let ends = Ends((Key::new(local.ip()), local.port()), (Key::new(remote.ip()), remote.port()));
+        if self.places.len() - self.free.len() >= MOST {
+            return None;
+        }
+        let index = match self.free.last() {
+            Some(index) => *index,
+            None => u32::try_from(self.places.len()).ok()?,
+        };
+        match self.by_ends.entry(ends) {
+            MapEntry::Occupied(_) => return None,
+            MapEntry::Vacant(place) => place.insert(index),
+        };
+        let at = index as usize;
+        if self.free.pop().is_none() {
+            self.places.push(None);
+            self.lives.push(0);
+        }
+        let life = self.lives[at];
+        let released = false;
+        self.places[at] =
+            Some(Socket { connection, local, remote, life, listener, released, listed: false, told: false, due: None });
+        if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at as usize)?.as_mut()) {
+            listener.pending += 1;
+        }
+        self.wake(index);
+        Some(TcpId { index, life })
+    }
+
+    /// A free port for a connection to `remote` from this address.
+    pub(crate) fn port(&mut self, local: Key, remote: (Key, u16)) -> Option<u16> {
+        let count = EPHEMERAL.end() - EPHEMERAL.start();
+        (0..=count).find_map(|_| {
+            self.seek = (self.seek + 1) % (count + 1);
+            let port = EPHEMERAL.start() + self.seek;
+            (!self.by_ends.contains_key(&Ends((local, port), remote))).then_some(port)
+        })
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, ends: Ends) -> Option<u32> {
+        self.by_ends.get(&ends).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: TcpId) -> Option<&Socket> {
+        self.places.get(id.index as usize)?.as_ref().filter(|socket| socket.life == id.life)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: TcpId) -> Option<&mut Socket> {
+        self.places.get_mut(id.index as usize)?.as_mut().filter(|socket| socket.life == id.life)
+    }
+
+    #[inline]
+    pub(crate) fn at(&mut self, index: u32) -> Option<&mut Socket> {
+        self.places.get_mut(index as usize)?.as_mut()
+    }
+
+    /// Has a connection looked at.
+    #[inline]
+    pub(crate) fn wake(&mut self, index: u32) {
+        if let Some(Some(socket)) = self.places.get_mut(index as usize)
+            && !std::mem::replace(&mut socket.listed, true)
+        {
+            self.work.push_back(index);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn wake_id(&mut self, id: TcpId) {
+        if self.get(id).is_some() {
+            self.wake(id.index);
+        }
+    }
+
+    /// Number of connections that have something to do now.
+    pub(crate) fn works(&self) -> usize {
+        self.work.len()
+    }
+
+    /// Takes a connection that has something to do.
+    pub(crate) fn next(&mut self) -> Option<u32> {
+        let index = self.work.pop_front()?;
+        if let Some(socket) = self.at(index) {
+            socket.listed = false;
+        }
+        Some(index)
+    }
+
+    /// Has those looked at whose time has come.
+    pub(crate) fn wake_due(&mut self, now: u64) {
+        while let Some(Reverse((at, index, life))) = self.due.peek().copied().filter(|Reverse((at, ..))| *at <= now) {
+            self.due.pop();
+            if let Some(socket) = self.at(index)
+                && (socket.life, socket.due) == (life, Some(at))
+            {
+                socket.due = None;
+                self.wake(index);
+            }
+        }
+    }
+
+    /// Time at which the next one has something to do.
+    pub(crate) fn next_due(&self) -> Option<u64> {
+        if self.work.is_empty() { self.next_timer() } else { Some(0) }
+    }
+
+    /// Time at which the next timer ends.
+    pub(crate) fn next_timer(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// A connection was looked at: notes its next time, tells its user or listener of what is new, and takes it away when
+    /// it has ended.
+    pub(crate) fn settle(&mut self, index: u32, news: bool) {
+        let Some(Some(socket)) = self.places.get_mut(index as usize) else { return };
+        let (state, life) = (socket.connection.state(), socket.life);
+        let id = TcpId { index, life };
+        let next = socket.connection.poll_timeout();
+        if let Some(at) = next.filter(|at| socket.due.is_none_or(|due| *at < due)) {
+            // An earlier entry of the heap is passed over when its time comes.
+            socket.due = Some(at);
+            self.due.push(Reverse((at, index, life)));
+        }
+        if let Some(listener) = socket.listener {
+            if state != State::SynReceived {
+                self.arrived(id, listener, state);
+            }
+        } else if news && !socket.released && !std::mem::replace(&mut socket.told, true) {
+            self.news.push_back(id);
+        }
+        self.remove_ended(index);
+    }
+
+    /// A handshake has ended.
+    fn arrived(&mut self, id: TcpId, listener: u32, state: State) {
+        let Some(socket) = self.get_mut(id) else { return };
+        if socket.told {
+            return;
+        }
+        socket.told = true;
+        let failed = state == State::Closed;
+        if failed {
+            (socket.released, socket.listener) = (true, None);
+        }
+        let Some(Some(listening)) = self.listeners.get_mut(listener as usize) else { return };
+        listening.pending = listening.pending.saturating_sub(1);
+        if !failed {
+            listening.ready.push_back(id);
+            self.arrivals.push_back(TcpListenerId(listener));
+        }
+    }
+
+    fn remove_ended(&mut self, index: u32) {
+        let Some(Some(socket)) = self.places.get(index as usize) else { return };
+        if socket.connection.state() != State::Closed || !socket.released || socket.connection.poll_timeout().is_some()
+        {
+            return;
+        }
+        self.forget(index);
+    }
+
+    /// Takes a connection away.
+    pub(crate) fn forget(&mut self, index: u32) {
+        let Some(Some(socket)) = self.places.get(index as usize) else { return };
+        let ends = Ends(
+            (Key::new(socket.local.ip()), socket.local.port()),
+            (Key::new(socket.remote.ip()), socket.remote.port()),
+        );
+        self.by_ends.remove(&ends);
+        self.places[index as usize] = None;
+        self.lives[index as usize] = self.lives[index as usize].wrapping_add(1);
+        self.free.push(index);
+    }
+
+    /// Takes a connection of which something is new since it was last returned.
+    pub(crate) fn news(&mut self) -> Option<TcpId> {
+        loop {
+            let id = self.news.pop_front()?;
+            if let Some(socket) = self.get_mut(id) {
+                socket.told = false;
+                return Some(id);
+            }
+        }
+    }
+
+    /// Its user needs a connection no more.
+    pub(crate) fn release(&mut self, id: TcpId) -> bool {
+        let Some(socket) = self.get_mut(id) else { return false };
+        socket.released = true;
+        // What was not read is lost, and the peer is told (RFC 2525, section 2.17).
+        if socket.connection.readable() > 0 {
+            socket.connection.abort();
+        } else {
+            socket.connection.close();
+        }
+        self.wake(id.index);
+        true
+    }
+
+    /// All connections, with their local and remote ends.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Connection)> {
+        self.places.iter().flatten().map(|socket| (socket.local, socket.remote, &socket.connection))
+    }
+
+    /// Number of connections.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// State of a connection, its ends, and why it has ended.
+    pub(crate) fn state(&self, id: TcpId) -> Option<(State, Option<End>)> {
+        let connection = &self.get(id)?.connection;
+        Some((connection.state(), connection.end()))
+    }
+}
+
+/// Initial sequence number and offset of timestamps (RFC 6528; RFC 7323, section 5.4): a keyed hash of the ends, and for
+/// the first a clock of 4 us.
+pub(crate) fn numbers(now: u64, key: u64, ends: Ends) -> (Seq, u32) {
+    let hash = Keyed(key).hash_one(ends);
+    (Seq(low(hash).wrapping_add(low(now / 4_000))), low(hash >> 32))
+}

@@ -1,0 +1,50 @@
+//! TCP between two ends over a network that loses, doubles, delays and reorders, by seeds: `LINERATE_SEED=n` runs one again,
+//! `LINERATE_SCHEDULES=n` runs as many.
+
+mod hostile;
+mod network;
+mod pair;
+mod wire;
+
+use pair::{Pair, Plan};
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+/// Every byte offered arrives, in order, and both ends close.
+#[test]
+fn every_byte_arrives() {
+    let seeds = match number("LINERATE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("LINERATE_SCHEDULES").unwrap_or(300),
+    };
+    let mut sum = pair::Tally::default();
+    for seed in seeds {
+        let tally = std::panic::catch_unwind(|| Pair::new(Plan::random(seed)).run());
+        match tally {
+            Ok(tally) => sum.add(&tally),
+            Err(why) => {
+                eprintln!("LINERATE_SEED={seed} fails");
+                std::panic::resume_unwind(why);
+            }
+        }
+    }
+    eprintln!("{sum:?}");
+    if number("LINERATE_SEED").is_none() {
+        assert!(sum.recoveries > 50 && sum.timeouts > 20 && sum.lost > 500 && sum.undone > 0, "{sum:?}");
+    }
+}
+
+/// Without faults nothing is sent again, no probe is needed, and the path is full.
+#[test]
+fn a_clean_path_is_filled() {
+    for (bytes, delay, rate) in [(8 << 20, 1_000_000, 1_250_000_000), (4 << 20, 10_000_000, 125_000_000)] {
+        let tally = Pair::new(Plan::clean(bytes, delay, rate)).run();
+        assert_eq!((tally.sent_again, tally.timeouts), (0, 0), "{tally:?}");
+        let least = bytes as f64 / rate as f64 + 4e-9 * delay as f64;
+        let took = tally.time as f64 / 1e9;
+        // The first round trips fill the window: eight of them, and as much again for what they lack.
+        assert!(took < 1.6 * least + 24.0 * delay as f64 / 1e9, "{took} s, {least} s at best: {tally:?}");
+    }
+}
