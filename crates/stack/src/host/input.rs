@@ -104,7 +104,13 @@ impl Host {
         let done = match taken {
             Ok(Taken::Up(packet)) => self.take_payload(now, packet, tx),
             Ok(Taken::Whole(whole)) => self.take_ip(now, &whole, origin.joined(), tx),
-            Ok(Taken::Error(report)) => self.udp.report(&report).map(|()| self.ip.heed(now, &report)),
+            Ok(Taken::Error(report)) => match self.udp.report(&report) {
+                Ok(()) => {
+                    self.ip.heed(now, &report);
+                    Ok(())
+                }
+                Err(_) => self.tcp.report(&mut self.ip, now, &report),
+            },
             Ok(Taken::Done) => Ok(()),
             Err(why) => Err(why),
         };

@@ -26,7 +26,7 @@ mod v6;
 use crate::link::{Generation, Link};
 use crate::{Event, Transmit};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
-pub(crate) use icmp::{Report, Told, Wrong};
+pub(crate) use icmp::{About, Report, Told, Wrong};
 use looped::Looped;
 pub(crate) use output::NextHop;
 pub(crate) use packet::{Origin, Packet, Taken};

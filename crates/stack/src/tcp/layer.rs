@@ -5,7 +5,7 @@ use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListene
 use crate::Transmit;
 use crate::address::Key;
 use crate::counters::Discard;
-use crate::ip::{Ip, NextHop, Packet, PayloadLen, emit_ip, header_len, hops};
+use crate::ip::{About, Ip, NextHop, Packet, PayloadLen, Report, Told, emit_ip, header_len, hops};
 use crate::udp::{BindError, Fills, SendError};
 use linerate_ring::Meta;
 use linerate_wire::{IpProtocol, TcpFlags, TcpOptions, TcpSegment, pseudo_header_v4, pseudo_header_v6};
@@ -178,6 +178,26 @@ impl Tcp {
         }
         self.refuse(ip, now, (local, remote), &segment, tx);
         Err(Discard::NoSocket)
+    }
+
+    /// Takes an error about a segment, if one with its number is under way: others could be forged by anybody (RFC 5927, section
+    /// 4.1).
+    pub(crate) fn report(&mut self, ip: &mut Ip, now: u64, report: &Report) -> Result<(), Discard> {
+        let Report { from, to, about, what } = *report;
+        let About::Segment(seq) = about else { return Err(Discard::NoSocket) };
+        let ends = Ends((Key::new(from.ip()), from.port()), (Key::new(to.ip()), to.port()));
+        let index = self.sockets.find(ends).ok_or(Discard::NoSocket)?;
+        let socket = self.sockets.at(index).ok_or(Discard::NoSocket)?;
+        if !socket.connection.is_under_way(super::Seq(seq)) {
+            return Err(Discard::NoSocket);
+        }
+        if let Told::Refused = what {
+            socket.connection.refused();
+        }
+        // The connection learns the path's MTU when it is looked at.
+        ip.heed(now, report);
+        self.sockets.wake(index);
+        Ok(())
     }
 
     /// Answers a segment for no connection with RST (RFC 9293, section 3.10.7.1).

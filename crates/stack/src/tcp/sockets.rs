@@ -398,12 +398,7 @@ impl Sockets {
     pub(crate) fn release(&mut self, id: TcpId) -> bool {
         let Some(socket) = self.get_mut(id) else { return false };
         socket.released = true;
-        // What was not read is lost, and the peer is told (RFC 2525, section 2.17).
-        if socket.connection.readable() > 0 {
-            socket.connection.abort();
-        } else {
-            socket.connection.close();
-        }
+        socket.connection.release();
         self.wake(id.index);
         true
     }

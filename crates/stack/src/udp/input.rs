@@ -3,7 +3,7 @@
 use super::{SendError, Udp};
 use crate::address::Key;
 use crate::counters::{Counters, Discard};
-use crate::ip::{Ip, Packet, Report, Told};
+use crate::ip::{About, Ip, Packet, Report, Told};
 use linerate_sum::Sum;
 use linerate_wire::UdpDatagram;
 use std::net::IpAddr;
@@ -68,7 +68,10 @@ impl Udp {
 
     /// Reports an error to the socket that it is about; it is an error if there is none.
     pub(crate) fn report(&mut self, report: &Report) -> Result<(), Discard> {
-        let Report { from, to, what } = *report;
+        let Report { from, to, about, what } = *report;
+        if about != About::Datagram {
+            return Err(Discard::NoSocket);
+        }
         let ends = ((Key::new(from.ip()), from.port()), (Key::new(to.ip()), to.port()));
         let id = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
         // Only a connected socket can tell which of its datagrams is meant (as in the usual systems).

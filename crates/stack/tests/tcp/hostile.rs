@@ -133,3 +133,68 @@ fn a_peer_may_send_what_it_likes() {
     }
     assert!(segments > 100_000, "{segments}");
 }
+
+/// Connects, closes with nobody to read on, and has FIN acknowledged: the peer says nothing any more, or sends data.
+#[test]
+fn a_peer_that_never_closes_keeps_nothing_that_nobody_uses() {
+    for sends in [false, true] {
+        let mut now = SECOND;
+        let mut seen = Seen { ours: Vec::new(), theirs: Vec::new(), stamp: 0, segments: 0 };
+        let config = Config { timestamps: false, ..Config::default() };
+        let mut connection = Connection::connect(now, &config, 1460, Seq(1000), 7);
+        poll(&mut connection, now, &mut seen);
+        let segment = |seq, ack, flags, payload| Segment {
+            seq: Seq(seq),
+            ack: Seq(ack),
+            flags,
+            window: 60_000,
+            options: TcpOptions::default(),
+            payload,
+        };
+        connection.arrive(now, &segment(5000, 1001, TcpFlags::SYN.union(TcpFlags::ACK), &[]));
+        connection.release();
+        poll(&mut connection, now, &mut seen);
+        connection.arrive(now, &segment(5001, 1002, TcpFlags::ACK, &[]));
+        poll(&mut connection, now, &mut seen);
+        assert_eq!(connection.state(), State::FinWait2);
+        if sends {
+            connection.arrive(now, &segment(5001, 1002, TcpFlags::ACK, b"late"));
+            let mut flags = TcpFlags::default();
+            connection.poll(now, &mut |out| {
+                flags = out.flags;
+                true
+            });
+            assert!(flags.contains(TcpFlags::RST), "RFC 9293, section 3.6.1: {flags}");
+        } else {
+            now = connection.poll_timeout().unwrap();
+            assert_eq!(now, 61 * SECOND);
+            poll(&mut connection, now, &mut seen);
+        }
+        assert_eq!(connection.state(), State::Closed);
+    }
+}
+
+/// Segments that were joined on the way are acknowledged as what they are: at once, not after twice as many.
+#[test]
+fn joined_segments_are_acknowledged_at_once() {
+    let config = Config { timestamps: false, ..Config::default() };
+    let mut connection = Connection::connect(SECOND, &config, 1460, Seq(1000), 7);
+    connection.poll(SECOND, &mut |_| true);
+    let segment = |seq, flags, payload| Segment {
+        seq: Seq(seq),
+        ack: Seq(1001),
+        flags,
+        window: 60_000,
+        options: TcpOptions::default(),
+        payload,
+    };
+    connection.arrive(SECOND, &segment(5000, TcpFlags::SYN.union(TcpFlags::ACK), &[]));
+    connection.poll(SECOND, &mut |_| true);
+    connection.arrive(SECOND, &segment(5001, TcpFlags::ACK, &[0; 14_600]));
+    let mut acked = Seq(0);
+    connection.poll(SECOND, &mut |out| {
+        acked = out.ack;
+        true
+    });
+    assert_eq!(acked, Seq(19_601));
+}

@@ -4,6 +4,7 @@
 mod hostile;
 mod network;
 mod pair;
+mod path;
 mod wire;
 
 use pair::{Pair, Plan};

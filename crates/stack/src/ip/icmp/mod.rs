@@ -10,7 +10,7 @@ use crate::link::Message;
 pub(super) use error::Allowance;
 pub(crate) use error::Wrong;
 use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdpPacket, NdpRepr, Quote};
-pub(crate) use report::{Report, Told};
+pub(crate) use report::{About, Report, Told};
 use std::net::IpAddr;
 
 const HOPS: u8 = 64;

@@ -13,11 +13,20 @@ pub(crate) enum Told {
     Unreachable,
 }
 
-/// Error about a UDP datagram that this host sent, or is claimed to have sent.
+/// Protocol above IP, and what tells its packets from forged ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About {
+    Datagram,
+    /// A segment of TCP with this sequence number.
+    Segment(u32),
+}
+
+/// Error about a UDP datagram or a TCP segment that this host sent, or is claimed to have sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     pub(crate) from: SocketAddr,
     pub(crate) to: SocketAddr,
+    pub(crate) about: About,
     pub(crate) what: Told,
 }
 
@@ -35,7 +44,7 @@ impl Ip {
         self.report(quote, what).map(Taken::Error)
     }
 
-    /// Applies an error about a datagram of a socket: a new path MTU.
+    /// Applies an error about a datagram or a segment of a socket: a new path MTU.
     pub(crate) fn heed(&mut self, now: u64, report: &Report) {
         if let Told::TooBig(mtu) = report.what {
             self.narrow(now, report.to.ip(), mtu);
@@ -57,11 +66,16 @@ impl Ip {
     }
 
     fn report(&self, quote: &Quote<'_>, what: Told) -> Result<Report, Discard> {
-        let (from, to) = quote.ports().filter(|_| quote.protocol == IpProtocol::UDP).ok_or(Discard::NotForUs)?;
+        let about = match (quote.protocol, quote.payload.get(4..8)) {
+            (IpProtocol::UDP, _) => Some(About::Datagram),
+            (IpProtocol::TCP, Some(seq)) => seq.try_into().ok().map(|seq| About::Segment(u32::from_be_bytes(seq))),
+            _ => None,
+        };
+        let (about, (from, to)) = about.zip(quote.ports()).ok_or(Discard::NotForUs)?;
         if !self.settings.own.is_ours(quote.src) {
             return Err(Discard::BadAddress);
         }
-        Ok(Report { from: SocketAddr::new(quote.src, from), to: SocketAddr::new(quote.dst, to), what })
+        Ok(Report { from: SocketAddr::new(quote.src, from), to: SocketAddr::new(quote.dst, to), about, what })
     }
 
     /// Applies a router's report that packets may have at most `mtu` bytes.

@@ -184,10 +184,20 @@ impl Connection {
             return;
         }
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                self.wait_as_orphan(now);
+            }
             State::Closing => self.wait(now),
             State::LastAck => self.finish(None),
             _ => {}
+        }
+    }
+
+    /// A peer that never closes keeps nothing for ever that nobody uses (as in the usual systems).
+    pub(super) fn wait_as_orphan(&mut self, now: u64) {
+        if self.orphaned && self.state == State::FinWait2 {
+            self.timers.wait_once(now.saturating_add(self.config.linger));
         }
     }
 
@@ -197,6 +207,9 @@ impl Connection {
         let fin = segment.has(TcpFlags::FIN);
         if segment.payload.is_empty() && !fin {
             return;
+        }
+        if self.orphaned && self.receive.nxt().is_before(segment.seq.plus(count(segment.payload.len()))) {
+            return self.abort();
         }
         let (nxt, edge) = (self.receive.nxt(), self.receive.edge());
         let (mut seq, mut payload) = (segment.seq, segment.payload);

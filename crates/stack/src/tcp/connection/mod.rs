@@ -140,6 +140,8 @@ pub struct Connection {
     end: Option<End>,
     /// It began with the peer's SYN.
     passive: bool,
+    /// Nobody will read what comes.
+    orphaned: bool,
 
     // ---- what is sent (RFC 9293, section 3.3.1) ----
     /// Number of our SYN.
@@ -232,6 +234,7 @@ impl Connection {
             state: State::Closed,
             end: None,
             passive: false,
+            orphaned: false,
             iss,
             una: iss,
             nxt: iss,
@@ -254,7 +257,7 @@ impl Connection {
             last_sent: now,
             sack: config.sack,
             stamps: Stamps::new(config.timestamps, stamp),
-            receive: Receive::new(config.receive, config.scaling),
+            receive: Receive::new(config.receive, config.scaling, mss),
             timers: Timers::new(now),
             reset: None,
             counters: Counters::default(),
@@ -373,6 +376,13 @@ impl Connection {
         }
     }
 
+    /// Closes both sides: nobody will read what comes. If there is something to be read, or comes later, the peer is told by
+    /// RST that it is lost (RFC 2525, section 2.17; RFC 9293, section 3.6.1).
+    pub fn release(&mut self) {
+        self.orphaned = true;
+        if self.receive.unread() > 0 { self.abort() } else { self.close() }
+    }
+
     /// Gives up the connection: the peer is told by RST.
     pub fn abort(&mut self) {
         let told = match self.state {
@@ -437,12 +447,28 @@ impl Connection {
         self.mss - self.stamps.len()
     }
 
-    /// Takes another size of what the path takes, without options, as path MTU discovery has found it.
+    /// Takes another size of what the path takes, without options, as path MTU discovery has found it. What is under way was
+    /// too long, and is sent again in shorter segments (RFC 1191, section 6.5).
+    #[inline]
     pub fn set_path_mss(&mut self, mss: u32) {
-        let mss = mss.max(LEAST_MSS);
-        if mss < self.mss {
-            self.mss = mss;
+        if mss < self.mss && self.mss > LEAST_MSS {
+            self.mss = mss.max(LEAST_MSS);
             self.congestion.set_mss(self.segment());
+            self.flight.lose_all(false);
+        }
+    }
+
+    /// True if a segment with this number was sent and is not acknowledged.
+    #[must_use]
+    pub fn is_under_way(&self, seq: Seq) -> bool {
+        self.una.is_until(seq) && seq.is_before(self.nxt)
+    }
+
+    /// Takes the news that the peer has no such port, or does not speak TCP: it ends a connection that is being made (RFC 1122,
+    /// section 4.2.3.9), no other.
+    pub fn refused(&mut self) {
+        if self.state == State::SynSent {
+            self.finish(Some(End::Refused));
         }
     }
 }

@@ -12,6 +12,7 @@ impl Connection {
     /// Does what is due, and hands out segments while `out` has room for them. To be called after segments have arrived,
     /// after the user's calls, and at [`poll_timeout`](Self::poll_timeout).
     pub fn poll(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) {
+        self.wait_as_orphan(now);
         self.fire(now);
         if let Some((seq, ack)) = self.reset {
             let flags = if ack.is_some() { TcpFlags::RST.union(TcpFlags::ACK) } else { TcpFlags::RST };

@@ -37,12 +37,14 @@ pub(super) struct Receive {
     ack: Ack,
     /// Acknowledgements that tell nothing new, one for each segment beyond a gap: without SACK that is how loss is told.
     duplicates: u8,
+    /// Most bytes of data that the peer was told to put in a segment. What is longer are several that were joined.
+    most: u32,
     /// Largest segment that has come: two of them are acknowledged at once.
     largest: u32,
 }
 
 impl Receive {
-    pub(super) fn new(limit: u32, scaling: bool) -> Self {
+    pub(super) fn new(limit: u32, scaling: bool, most: u32) -> Self {
         let limit = limit.clamp(2048, 1 << 30);
         let shift = if scaling { shift(limit) } else { 0 };
         let mut new = Self {
@@ -58,6 +60,7 @@ impl Receive {
             ended: false,
             ack: Ack::None,
             duplicates: 0,
+            most,
             largest: 0,
         };
         if !scaling {
@@ -115,7 +118,7 @@ impl Receive {
     pub(super) fn take(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool, delay: u64, sack: bool) -> bool {
         let len = count(payload.len());
         let end = seq.plus(len);
-        self.largest = self.largest.max(len.min(0xffff));
+        self.largest = self.largest.max(len.min(self.most));
         if fin && self.fin.is_none_or(|known| known == end) {
             self.fin = Some(end);
         }

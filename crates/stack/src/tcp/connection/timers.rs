@@ -24,7 +24,7 @@ pub(super) struct Timers {
     /// Probe of a window that is closed (RFC 9293, section 3.8.6.1), and the number of those in a row.
     persist: Option<u64>,
     persists: u8,
-    /// End of TIME-WAIT.
+    /// End of TIME-WAIT, or of FIN-WAIT-2 when nobody waits for more.
     wait: Option<u64>,
     /// Time since which nothing was acknowledged.
     pub(super) since: u64,
@@ -77,6 +77,11 @@ impl Timers {
     /// The peer's window is open again.
     pub(super) fn opened(&mut self) {
         (self.persist, self.persists, self.probe, self.forced) = (None, 0, false, false);
+    }
+
+    /// Ends the connection at a time, unless that is set already.
+    pub(super) fn wait_once(&mut self, until: u64) {
+        self.wait.get_or_insert(until);
     }
 
     /// Ends TIME-WAIT at a time.
