@@ -111,7 +111,7 @@ fn small_packets_carry_tcp() {
     assert_eq!(counter(&counters, "echo.tcp.sent"), 3_000_000, "{counters}");
 }
 
-/// What linerate sends is lost, doubled, reordered and damaged; what it receives is lost likewise where it acknowledges it.
+/// Frames that linerate sends are lost, doubled, reordered and damaged, data and acknowledgements alike.
 #[test]
 fn faults_on_the_way_lose_no_byte() {
     for faults in ["drop:0.01/seed:3", "drop:0.02/dup:0.02/reorder:0.05/corrupt:0.01/seed:4"] {

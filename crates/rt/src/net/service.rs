@@ -21,7 +21,7 @@ pub struct Service {
     pub about: &'static str,
     /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer.
     answer: fn(&mut [u8], usize) -> Option<usize>,
-    /// What it does with a connection.
+    /// Action on a connection of which something is new.
     pub(super) talk: Talk,
 }
 

@@ -29,7 +29,7 @@ impl AddAssign for Streamed {
     }
 }
 
-/// What a service does with a connection of which something is new.
+/// Action of a service on a connection of which something is new.
 pub(super) type Talk = fn(&mut Stream<'_>);
 
 /// A connection, and memory for what it reads.

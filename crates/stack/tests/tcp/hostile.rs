@@ -17,7 +17,7 @@ fn near(chance: &mut Chance, of: &[u32]) -> Seq {
     Seq(if chance.often(500) { base.wrapping_add(off) } else { base.wrapping_sub(off) })
 }
 
-/// What the connection under attack has told of itself: its next number and what it expects.
+/// Numbers that the connection under attack has told of itself: its own, and those that it expects.
 struct Seen {
     ours: Vec<u32>,
     theirs: Vec<u32>,
@@ -197,4 +197,29 @@ fn joined_segments_are_acknowledged_at_once() {
         true
     });
     assert_eq!(acked, Seq(19_601));
+}
+
+/// Data that come with SYN and ACK are cut to the window, which is told as it is.
+#[test]
+fn data_behind_a_syn_are_cut_to_the_window() {
+    let config = Config { timestamps: false, receive: 2048, ..Config::default() };
+    let mut connection = Connection::connect(SECOND, &config, 1460, Seq(1000), 7);
+    connection.poll(SECOND, &mut |_| true);
+    connection.arrive(
+        SECOND,
+        &Segment {
+            seq: Seq(5000),
+            ack: Seq(1001),
+            flags: TcpFlags::SYN.union(TcpFlags::ACK),
+            window: 60_000,
+            options: TcpOptions::default(),
+            payload: &[1; 3000],
+        },
+    );
+    let mut told = (Seq(0), 1);
+    connection.poll(SECOND, &mut |out| {
+        told = (out.ack, out.window);
+        true
+    });
+    assert_eq!((connection.readable(), told), (2048, (Seq(7049), 0)));
 }

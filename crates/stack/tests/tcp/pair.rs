@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a user does.
+/// Habits of a user.
 #[derive(Clone, Copy, Debug)]
 struct User {
     /// Bytes that it sends.

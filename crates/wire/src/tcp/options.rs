@@ -35,7 +35,7 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// Timestamp value, and the echo of the other side's.
     pub timestamps: Option<(u32, u32)>,
-    /// What has arrived beyond the acknowledgement.
+    /// Ranges that have arrived beyond the acknowledgement.
     pub sack: SackBlocks,
 }
 

@@ -3,7 +3,7 @@
 use super::super::count;
 use super::super::segment::Segment;
 use super::super::seq::Seq;
-use super::{Connection, End, State, any};
+use super::{Connection, End, State};
 use linerate_wire::TcpFlags;
 
 impl Connection {
@@ -56,9 +56,8 @@ impl Connection {
         }
         self.establish(now, segment);
         self.receive.acknowledge_now();
-        if any(segment, TcpFlags::FIN) || !segment.payload.is_empty() {
-            self.take_text(now, segment.seq.plus(1), segment.payload, segment.has(TcpFlags::FIN));
-        }
+        // Its text stands behind SYN, and is cut to the window like any.
+        self.take_trimmed(now, &Segment { seq: segment.seq.plus(1), ..*segment });
     }
 
     /// Our SYN is acknowledged.

@@ -474,8 +474,3 @@ impl Connection {
 }
 
 const _: () = assert!(LEAST_MSS > 2 * 12, "options leave room for data");
-
-/// True if a segment has any of these bits.
-fn any(segment: &Segment<'_>, bits: TcpFlags) -> bool {
-    segment.flags.intersects(bits)
-}

@@ -8,7 +8,7 @@ use super::Connection;
 /// Acknowledgements that tell nothing new after which the first segment is lost, without SACK (RFC 5681, section 3.2).
 const DUPLICATES: u8 = 3;
 
-/// What a connection does about loss.
+/// Reaction of a connection to loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
     /// Nothing is known to be lost.
@@ -33,7 +33,7 @@ pub(super) enum Phase {
 pub(super) struct Prr {
     delivered: u64,
     out: u64,
-    /// What was under way when recovery began.
+    /// Bytes that were under way when recovery began.
     flight: u64,
 }
 

@@ -101,7 +101,7 @@ fn plug(disks: &mut Disks, number: u16, opened: Opened) -> Result<(), DisksError
 }
 
 impl Luns {
-    /// What the LUNs are, now and later.
+    /// The LUNs, now and later.
     pub(super) fn lines(&self) -> Lines {
         self.lines.clone()
     }
