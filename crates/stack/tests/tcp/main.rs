@@ -37,6 +37,14 @@ fn every_byte_arrives() {
     }
 }
 
+/// Losses are found by what overtakes them, not by time-outs, and little else is sent again.
+#[test]
+fn losses_are_found_by_what_overtakes_them() {
+    let tally = Pair::new(Plan::lossy(4 << 20)).run();
+    assert!(tally.lost > 15 && tally.recoveries > 5 && tally.timeouts <= 1, "{tally:?}");
+    assert!(tally.sent_again < 2 * 1448 * tally.lost, "{tally:?}");
+}
+
 /// Without faults nothing is sent again, no probe is needed, and the path is full.
 #[test]
 fn a_clean_path_is_filled() {

@@ -46,6 +46,13 @@ impl Plan {
         }
     }
 
+    /// A path that loses one segment in a hundred.
+    pub(crate) fn lossy(bytes: u64) -> Self {
+        let mut plan = Self::clean(bytes, 10_000_000, 12_500_000);
+        plan.paths[0].lost = 10;
+        plan
+    }
+
     pub(crate) fn random(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let mut one = || {
@@ -135,6 +142,8 @@ pub(crate) struct Pair {
     written: [u64; 2],
     read: [u64; 2],
     done_at: u64,
+    /// End of each side's window, as it was told last.
+    edges: [Option<Seq>; 2],
 }
 
 /// Byte of a stream.
@@ -158,6 +167,7 @@ impl Pair {
             written: [0; 2],
             read: [0; 2],
             done_at: 0,
+            edges: [None; 2],
             plan,
         };
         pair.at(0, Event::Acts(0));
@@ -173,7 +183,17 @@ impl Pair {
     fn poll(&mut self, who: usize) {
         let Some(end) = &mut self.ends[who] else { return };
         let mut segments = Vec::new();
+        let (scaled, edge) = (self.plan.configs.iter().all(|config| config.scaling), &mut self.edges[who]);
+        let limit = self.plan.configs[who].receive;
+        let shift = if scaled { (0..14).find(|shift| limit >> shift <= 0xffff).unwrap() } else { 0 };
         end.poll(self.now, &mut |outgoing| {
+            if outgoing.flags == linerate_wire::TcpFlags::ACK {
+                let told = outgoing.ack.plus(u32::from(outgoing.window) << shift);
+                // By less than a unit it may, and what was told before is taken (RFC 7323, section 2.4).
+                let most = told.plus((1 << shift) - 1);
+                assert!(edge.is_none_or(|edge| edge.is_until(most)), "a window shrinks: {edge:?} to {told:?}");
+                *edge = Some(told);
+            }
             segments.extend(cut(outgoing));
             true
         });

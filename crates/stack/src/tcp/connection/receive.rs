@@ -211,7 +211,8 @@ impl Receive {
         self.open();
         let window = self.nxt.to(self.edge);
         let shift = if is_scaled { self.shift } else { 0 };
-        // What does not fit is told as the greatest that does.
+        // Rounded down, the end that is told may lie a unit before the one told last, up to which all is taken (RFC 7323,
+        // section 2.4): rounded up, a window that nobody reads from would never close.
         (window >> shift).min(0xffff) as u16
     }
 
