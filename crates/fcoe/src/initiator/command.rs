@@ -76,7 +76,7 @@ pub enum Outcome {
     /// The target has answered a task management function with this RSP_CODE: 0x00 complete, 0x08 succeeded, others
     /// failed (FCP-4, clause 9.5).
     Function(u8),
-    /// The command took too long, and was aborted.
+    /// The command took too long, and was aborted: the target has released it.
     TimedOut,
     /// The peer is gone.
     LinkLost,

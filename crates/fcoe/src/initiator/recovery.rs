@@ -97,9 +97,9 @@ impl Initiator {
         let waited = now.saturating_sub(exchange.asked);
         match exchange.phase {
             Phase::Free | Phase::Confirming => return,
-            Phase::Aborting(after) => {
+            Phase::Aborting(_) => {
                 if waited >= target.abort_tov() {
-                    self.abort_unanswered(at, after);
+                    self.abort_unanswered(at);
                 }
             }
             _ if now >= exchange.deadline => self.time_out(at),
@@ -243,7 +243,7 @@ impl Initiator {
 
     /// Handles an unanswered ABTS: it is repeated once, then the exchange is given up and a logout of the peer is
     /// recommended (FCP-4, clause 12.3).
-    fn abort_unanswered(&mut self, at: ExchangeIndex, after: After) {
+    fn abort_unanswered(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
         exchange.silent += 1;
         if exchange.silent < SILENT_ABORTS {
@@ -259,11 +259,7 @@ impl Initiator {
                 self.events.push_back(Event::Logout(id));
             }
         }
-        let outcome = match after {
-            After::TimedOut => Outcome::TimedOut,
-            After::Resend => Outcome::Transport(TransportError::AbortUnanswered),
-        };
-        self.fail(at, outcome, None);
+        self.fail(at, Outcome::Transport(TransportError::AbortUnanswered), None);
     }
 
     /// Processes BA_ACC or BA_RJT: the target has released the exchange (FCP-4, clause 12.3).

@@ -78,8 +78,8 @@ pub(crate) enum End {
     Lost,
 }
 
-/// Outcome of a completion; `unanswered` when an ABTS was given up meanwhile.
-pub(crate) fn end(completed: &Completed, unanswered: bool) -> End {
+/// Outcome of a completion.
+pub(crate) fn end(completed: &Completed) -> End {
     match (completed.outcome, completed.status) {
         (Outcome::Response, 0) => {
             assert_eq!(completed.residual, 0, "all of it has moved");
@@ -95,7 +95,6 @@ pub(crate) fn end(completed: &Completed, unanswered: bool) -> End {
         (Outcome::Response, TASK_ABORTED) => End::Failed,
         (Outcome::Response, status) => panic!("status {status:#x}"),
         (Outcome::LinkLost | Outcome::Transport(TransportError::AbortUnanswered), _) => End::Lost,
-        (Outcome::TimedOut, _) if unanswered => End::Lost,
         (Outcome::Transport(TransportError::ResponseCode(code)), _) => panic!("response code {code:#x}"),
         (Outcome::TimedOut | Outcome::Transport(_), _) => End::Failed,
         (Outcome::Function(_), _) => panic!("no function was asked for"),

@@ -52,7 +52,6 @@ struct Pending {
     initiator: usize,
     id: usize,
     due: u64,
-    unanswered: u64,
 }
 
 pub(crate) struct World {
@@ -395,12 +394,11 @@ impl World {
         let tag = Tag(u32::try_from(at).unwrap());
         let command = work::command(self.model.op(id), tag, attribute, timeout);
         let Some((initiator, _)) = self.stations[who].node.initiator_mut() else { return false };
-        let unanswered = initiator.counters(peer.id).abts_unanswered;
         if initiator.submit(self.now, &peer, command).is_err() {
             self.model.refused(id);
             return false;
         }
-        self.pending[at] = Some(Pending { initiator: who, id, due: self.now + timeout + ABORT, unanswered });
+        self.pending[at] = Some(Pending { initiator: who, id, due: self.now + timeout + ABORT });
         self.tally.commands += 1;
         self.turn(who);
         true
@@ -418,9 +416,7 @@ impl World {
         let pending = self.pending[at].take().expect("a command ends once");
         assert_eq!(pending.initiator, who);
         assert!(self.now <= pending.due, "{pending:?} ends late, at {}", self.now);
-        let initiator = self.stations[who].node.initiator().unwrap();
-        let unanswered = initiator.counters(completed.peer).abts_unanswered != pending.unanswered;
-        let end = work::end(completed, unanswered);
+        let end = work::end(completed);
         self.tally.ends[end as usize] += 1;
         match end {
             End::Good => {

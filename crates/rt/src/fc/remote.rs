@@ -15,7 +15,8 @@ use job::{Job, Next};
 use linerate_block::{BackendError, Completion, Operation, Pool, Tag};
 use linerate_fcoe::{Completed, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
 use linerate_wire::Wwn;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A completed operation.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub struct Remote {
     free: Vec<u32>,
     /// Jobs whose next command has not been accepted yet.
     waiting: VecDeque<u32>,
+    /// Jobs whose command is to be tried again, by the time of that.
+    pausing: BinaryHeap<Reverse<(u64, u32)>>,
     /// Jobs whose disk is unreachable.
     held: Vec<u32>,
     /// Longest time that they are held, in ns.
@@ -82,6 +85,7 @@ impl Remote {
             jobs: Vec::new(),
             free: Vec::new(),
             waiting: VecDeque::new(),
+            pausing: BinaryHeap::new(),
             held: Vec::new(),
             hold,
             integrity,
@@ -175,6 +179,12 @@ impl Remote {
         }
         worked |= self.scan(now, initiator, logins);
         worked |= self.look_after_held(now);
+        while let Some(Reverse((until, at))) = self.pausing.peek().copied()
+            && until <= now
+        {
+            self.pausing.pop();
+            self.waiting.push_back(at);
+        }
         for _ in 0..self.waiting.len() {
             let Some(at) = self.waiting.pop_front() else { break };
             if !self.start(now, at, initiator, logins) {
@@ -190,7 +200,8 @@ impl Remote {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         let scans = self.known.iter().filter_map(|known| known.scan.as_ref()?.poll_timeout());
-        scans.chain(self.held.iter().filter_map(|at| self.held_until(*at))).min()
+        let pauses = self.pausing.peek().map(|Reverse((until, _))| *until);
+        scans.chain(self.held.iter().filter_map(|at| self.held_until(*at))).chain(pauses).min()
     }
 
     /// Time until which a job is held; None if its disk is reachable by another session than the one that was lost.
@@ -320,16 +331,22 @@ impl Remote {
                 Ok(()) => self.waiting.push_front(tag),
                 Err(mismatch) => self.damaged(tag, mismatch),
             },
-            Err(answer::Failed::Again) if job.may_try_again() => {
-                job.again(completed.buffer, &mut self.pool);
-                self.waiting.push_back(tag);
-            }
             Err(answer::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
             Err(answer::Failed::Lost) if self.hold > 0 => {
                 job.again(completed.buffer, &mut self.pool);
                 self.hold(tag, Some(completed.peer));
             }
             Err(failed) => {
+                let again = match failed {
+                    answer::Failed::Again => job.try_again(now, true),
+                    answer::Failed::Later => job.try_again(now, false),
+                    _ => None,
+                };
+                if let Some(until) = again {
+                    job.again(completed.buffer, &mut self.pool);
+                    self.pausing.push(Reverse((until, tag)));
+                    return;
+                }
                 let trouble = format!("{}: {}", job.about(), answer::why(&completed));
                 if let answer::Failed::Mismatch(field) = failed {
                     self.units[job.unit()].found_there.count(field);

@@ -632,6 +632,22 @@ fn a_peer_that_does_not_answer_abts_is_logged_out() {
     assert_eq!(world.initiator.counters(world.peer.id).abts_unanswered, 1);
 }
 
+/// A WRITE whose time has passed may still be executed by a target that does not answer ABTS: only a new session ends it.
+#[test]
+fn a_write_that_is_not_aborted_has_not_just_timed_out() {
+    let mut world = World::new();
+    world.write(&[1; 512]);
+    while world.initiator.counters(world.peer.id).abts == 0 {
+        for asked in world.pass(REC_TOV + TICK).into_iter().filter(|frame| frame.is(r_ctl::ELS_REQUEST)) {
+            world.feed(&rec_accept(&asked, WORKS, 0));
+        }
+    }
+    world.none_done();
+    world.pass(5 * world.peer.r_a_tov);
+    assert_eq!(world.done().outcome, Outcome::Transport(TransportError::AbortUnanswered));
+    assert_eq!(world.initiator.counters(world.peer.id).timed_out, 1);
+}
+
 /// FC-LS-3, clause 4.2.16: a recovery qualifier, which a BA_ACC with a range of SEQ_CNT makes, is taken back by RRQ when
 /// R_A_TOV has passed; without a range there is none.
 #[test]
@@ -733,7 +749,7 @@ fn an_abort_that_goes_late_has_its_time() {
     assert_eq!(world.only().header.r_ctl, r_ctl::BLS_ABTS);
     world.none_done();
     assert!(world.pass(2 * SECOND).is_empty());
-    assert_eq!(world.done().outcome, Outcome::TimedOut);
+    assert_eq!(world.done().outcome, Outcome::Transport(TransportError::AbortUnanswered));
 }
 
 /// A command that was never sent is not aborted; its time limit holds nevertheless.

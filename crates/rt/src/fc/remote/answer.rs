@@ -7,8 +7,10 @@ use linerate_wire::scsi::{Sense, SenseKey, asc};
 
 /// Reason for which a command failed.
 pub(super) enum Failed {
-    /// Temporary: the command can be retried.
+    /// Temporary: the command can be retried at once.
     Again,
+    /// Temporary: the target has no room for the command, or is not ready.
+    Later,
     /// Permanent, with this error.
     For(BackendError),
     /// The target found that this field of the protection information does not match the data. It would do so again, and
@@ -21,7 +23,7 @@ pub(super) enum Failed {
 impl Failed {
     pub(super) fn error(self) -> BackendError {
         match self {
-            Self::Again | Self::Mismatch(_) => BackendError::Medium,
+            Self::Again | Self::Later | Self::Mismatch(_) => BackendError::Medium,
             Self::Lost => BackendError::Gone,
             Self::For(error) => error,
         }
@@ -47,6 +49,8 @@ pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
     match completed.outcome {
         Outcome::Response => answered(completed),
         Outcome::LinkLost | Outcome::Transport(TransportError::AbortUnanswered) => Err(Failed::Lost),
+        // Frames were lost each time. The target has released the exchange.
+        Outcome::TimedOut | Outcome::Transport(TransportError::Retries) => Err(Failed::Again),
         _ => Err(Failed::For(BackendError::Medium)),
     }
 }
@@ -79,14 +83,15 @@ fn answered(completed: &Completed) -> Result<(), Failed> {
             Ok((SenseKey::ABORTED_COMMAND, asc::GUARD_CHECK)) => Err(Failed::Mismatch(Field::Guard)),
             Ok((SenseKey::ABORTED_COMMAND, asc::APPLICATION_TAG_CHECK)) => Err(Failed::Mismatch(Field::Application)),
             Ok((SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK)) => Err(Failed::Mismatch(Field::Reference)),
-            Ok((SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND | SenseKey::NOT_READY, _)) => Err(Failed::Again),
+            Ok((SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND, _)) => Err(Failed::Again),
+            Ok((SenseKey::NOT_READY, _)) => Err(Failed::Later),
             Ok((SenseKey::DATA_PROTECT, (0x27, 0x07))) => Err(Failed::For(BackendError::NoSpace)),
             Ok((SenseKey::DATA_PROTECT, _)) => Err(Failed::For(BackendError::ReadOnly)),
             Ok((SenseKey::ILLEGAL_REQUEST, _)) => Err(Failed::For(BackendError::Unsupported)),
             _ => Err(Failed::For(BackendError::Medium)),
         },
         // BUSY, TASK SET FULL, TASK ABORTED.
-        0x08 | 0x28 | 0x40 => Err(Failed::Again),
+        0x08 | 0x28 | 0x40 => Err(Failed::Later),
         _ => Err(Failed::For(BackendError::Medium)),
     }
 }

@@ -7,8 +7,13 @@ use linerate_fcoe::{Command, Data, FoundLun, PeerId, ProtectionTuple};
 
 /// Bytes of protection information for a block.
 const TUPLE: usize = ProtectionTuple::LEN;
-/// Most tries of a command that the target refuses temporarily.
-const TRIES: u8 = 8;
+/// Tries of a command that the target refuses temporarily or does not answer in time, as many as Linux's, and the time
+/// in ns for which there are more if they end sooner.
+const TRIES: u8 = 6;
+const PATIENCE: u64 = 30_000_000_000;
+/// Pause before a command is tried again, in ns; each is twice as long as the one before, up to the longest.
+const PAUSE: u64 = 2_000_000;
+const LONGEST_PAUSE: u64 = 1_000_000_000;
 /// Most bytes that one command transfers. Class 3 cannot retransmit a part: one lost frame costs the whole command, and
 /// a long one may lose a frame each time.
 const MOST: u32 = 512 << 10;
@@ -50,7 +55,9 @@ pub(super) struct Job {
     piece: u64,
     /// A flush follows at the end.
     fua: bool,
+    /// Number of tries of the command under way that have failed, and the time of the first failure.
     tries: u8,
+    failing: u64,
     block: usize,
     /// The operation's buffer, while no command has it.
     buffer: Option<Buffer>,
@@ -102,7 +109,23 @@ impl Job {
             _ => Vec::new(),
         };
         let (unit, lost) = (index, None);
-        Ok(Self { unit, tag, what, lba, left, piece: 0, fua, tries: 0, block, buffer, edge, tuples, at: None, lost })
+        Ok(Self {
+            unit,
+            tag,
+            what,
+            lba,
+            left,
+            piece: 0,
+            fua,
+            tries: 0,
+            failing: 0,
+            block,
+            buffer,
+            edge,
+            tuples,
+            at: None,
+            lost,
+        })
     }
 
     pub(super) fn unit(&self) -> usize {
@@ -245,10 +268,18 @@ impl Job {
         self.lost
     }
 
-    /// Counts a try; true if the command may be retried.
-    pub(super) fn may_try_again(&mut self) -> bool {
-        self.tries += 1;
-        self.tries < TRIES
+    /// Counts a failure; the time at which the command may be tried again, if it may: the first time at once, unless
+    /// that is in vain.
+    pub(super) fn try_again(&mut self, now: u64, at_once: bool) -> Option<u64> {
+        if self.tries == 0 {
+            self.failing = now;
+        }
+        self.tries = self.tries.saturating_add(1);
+        if self.tries >= TRIES && now.saturating_sub(self.failing) >= PATIENCE {
+            return None;
+        }
+        let pause = if at_once && self.tries == 1 { 0 } else { PAUSE << self.tries.min(20) };
+        Some(now.saturating_add(pause.min(LONGEST_PAUSE)))
     }
 
     /// Description of the command under way, for the user.

@@ -240,3 +240,31 @@ fn blocks_of_another_owner_are_found_by_their_application_tag() {
         assert!(why.contains(words), "{why}");
     }
 }
+
+/// One frame in a hundred lost between us and Linux's target, which does not ask for data that is missing: the time of a
+/// WRITE passed, and the block device failed it.
+#[test]
+fn what_is_not_answered_in_time_is_tried_again() {
+    let mut world = World::new(1, 512, crc());
+    world.wire(Some(Damage::Silent));
+    assert_eq!(world.write_for(LBA, &pattern(8, 512), 100), None);
+    world.wire(None);
+    assert_eq!(world.end_after(30), Ok(()));
+    assert_eq!(world.read(LBA, 8), Ok(pattern(8, 512)));
+    // Not for ever.
+    world.wire(Some(Damage::Silent));
+    let why = world.write_for(LBA, &pattern(8, 512), 400).unwrap().unwrap_err();
+    assert_eq!(why, "WRITE of 8 blocks at 5: no answer in time");
+}
+
+#[test]
+fn a_target_that_is_busy_for_seconds_fails_nothing() {
+    let mut world = World::new(1, 512, crc());
+    world.wire(Some(Damage::Busy));
+    assert_eq!(world.write_for(LBA, &pattern(8, 512), 20), None);
+    world.wire(None);
+    assert_eq!(world.end_after(2), Ok(()));
+    world.wire(Some(Damage::Busy));
+    let why = world.write_for(LBA, &pattern(8, 512), 40).unwrap().unwrap_err();
+    assert_eq!(why, "WRITE of 8 blocks at 5: SCSI status 08h");
+}

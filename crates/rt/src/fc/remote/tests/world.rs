@@ -28,13 +28,17 @@ pub(super) fn pattern(count: usize, block: u32) -> Vec<u8> {
     (0..count * block).map(|i| u8::try_from((i * 7 + i / block * 3 + i / 256) % 251).unwrap()).collect()
 }
 
-/// Direction of the data that the wire damages: the first frame of each sequence, with a right CRC behind the damage.
+/// Damage that the wire does, with a right CRC behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
-    /// To the target.
+    /// To data to the target: the first frame of each sequence.
     Out,
-    /// To the initiator.
+    /// To data to the initiator: the first frame of each sequence.
     In,
+    /// To the target's responses: their status is BUSY.
+    Busy,
+    /// To the target's responses: they are lost.
+    Silent,
 }
 
 /// The remote disks of the initiator; none at the target.
@@ -183,14 +187,39 @@ impl World {
     fn carry(&mut self) {
         let damage = self.damage;
         let [near, far] = &mut self.ends;
-        near.receive(|frame| far.waiting.push_back(carried(frame, damage == Some(Damage::Out))));
-        far.receive(|frame| near.waiting.push_back(carried(frame, damage == Some(Damage::In))));
+        near.receive(|frame| far.waiting.extend(carried(frame, damage.filter(|damage| *damage == Damage::Out))));
+        far.receive(|frame| near.waiting.extend(carried(frame, damage.filter(|damage| *damage != Damage::Out))));
         near.send();
         far.send();
     }
 
     fn submit(&mut self, operation: Operation) {
         self.remote().submit(0, TAG, operation);
+    }
+
+    /// Begins to write, and lets this many seconds pass; the result, if there is one by then.
+    pub(super) fn write_for(&mut self, lba: u64, data: &[u8], seconds: u64) -> Option<Result<(), String>> {
+        self.submit(Operation::Write { lba, buffer: buffer(data), fua: false });
+        self.pass(seconds)
+    }
+
+    /// Lets this many seconds pass; the result of the operation, if there is one by then.
+    fn pass(&mut self, seconds: u64) -> Option<Result<(), String>> {
+        let until = self.now + seconds * 1_000_000_000;
+        while self.now < until {
+            if let Some(done) = self.remote().complete() {
+                return Some(done.trouble.map_or(Ok(()), Err));
+            }
+            self.turn(10_000_000);
+            // For the medium.
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        None
+    }
+
+    /// Result of what goes on, with this many seconds and all the time that the medium takes.
+    pub(super) fn end_after(&mut self, seconds: u64) -> Result<(), String> {
+        self.pass(seconds).unwrap_or_else(|| self.end().map(drop))
     }
 
     /// Waits for the operation; the error is what is told of it. The medium takes its own time, in which little passes.
@@ -300,21 +329,26 @@ fn buffer(data: &[u8]) -> Buffer {
     buffer
 }
 
-/// The frame; damaged if it is the first of a disk's data, with the CRC that goes with the damage.
-fn carried(mut bytes: Vec<u8>, damages: bool) -> Vec<u8> {
+/// The frame; if it meets this damage, with the CRC that goes with it, or nothing.
+fn carried(mut bytes: Vec<u8>, damage: Option<Damage>) -> Option<Vec<u8>> {
     const ETHERNET: usize = 14;
     const HEADER: usize = ETHERNET + FcoeFrame::HEADER_LEN + 24;
-    let Ok(frame) = FcoeFrame::new_checked(&bytes[ETHERNET..]) else { return bytes };
+    const STATUS: usize = 11;
+    let (Some(damage), Ok(frame)) = (damage, FcoeFrame::new_checked(&bytes[ETHERNET..])) else { return Some(bytes) };
     let header = *frame.header();
-    // Other commands than READ and WRITE move less than a block.
-    if !damages || header.r_ctl != r_ctl::DATA || header.parameter != 0 || frame.payload().len() < 512 {
-        return bytes;
-    }
     let (sof, eof) = (frame.sof(), frame.eof());
-    bytes[HEADER + 100] ^= 0x10;
+    match (damage, header.r_ctl) {
+        // Other commands than READ and WRITE move less than a block.
+        (Damage::In | Damage::Out, r_ctl::DATA) if header.parameter == 0 && frame.payload().len() >= 512 => {
+            bytes[HEADER + 100] ^= 0x10;
+        }
+        (Damage::Busy, r_ctl::STATUS) => bytes[HEADER + STATUS] = 0x08,
+        (Damage::Silent, r_ctl::STATUS) => return None,
+        _ => return Some(bytes),
+    }
     let frame = FcoeFrame::new_checked(&bytes[ETHERNET..]).unwrap();
     let trailer = FcoeRepr { sof, eof }.trailer(linerate_sum::crc32(frame.covered()));
     let end = ETHERNET + FcoeFrame::HEADER_LEN + frame.covered().len();
     bytes[end..end + trailer.len()].copy_from_slice(&trailer);
-    bytes
+    Some(bytes)
 }
