@@ -13,9 +13,9 @@ use linerate_sum::Sum;
 use super::sink::{Frames, Sink};
 
 /// VIRTIO_NET_HDR_GSO_TCPV4.
-pub const GSO_TCPV4: u8 = 1;
+pub const GSO_TCPV4: u8 = Meta::GSO_TCPV4;
 /// VIRTIO_NET_HDR_GSO_TCPV6.
-pub const GSO_TCPV6: u8 = 4;
+pub const GSO_TCPV6: u8 = Meta::GSO_TCPV6;
 /// VIRTIO_NET_HDR_GSO_UDP_L4.
 pub const GSO_UDP_L4: u8 = 5;
 /// VIRTIO_NET_HDR_GSO_ECN, in addition to TCP's: the first segment has CWR. The template says so itself.

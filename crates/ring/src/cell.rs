@@ -159,6 +159,10 @@ impl Meta {
     pub const NEEDS_CSUM: u8 = 1;
     /// The port has verified the checksum.
     pub const DATA_VALID: u8 = 2;
+    /// VIRTIO_NET_HDR_GSO_TCPV4: a super-frame of TCP over IPv4.
+    pub const GSO_TCPV4: u8 = 1;
+    /// VIRTIO_NET_HDR_GSO_TCPV6: a super-frame of TCP over IPv6.
+    pub const GSO_TCPV6: u8 = 4;
 
     /// Packs the record into two words.
     #[must_use]

@@ -7,6 +7,7 @@ use linerate_nic::{Control, Flags, NicTx, RxFrame};
 use linerate_offload::{Frames, GSO_ECN, GSO_UDP_L4, Segments, Verdict, header_len};
 use linerate_port::Link;
 use linerate_ring::{Frame, Meta};
+use linerate_stack::tcp::Tso;
 use linerate_stack::{Cidr, Config, Fills, Host, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
 
@@ -121,6 +122,9 @@ impl Ip {
         let flags = settings.flags.enabled();
         let fills = flags.contains(Flags::TXCSUM) && control.port().caps.checksum && !self.software;
         self.host.set_fills(Fills { v4: fills, v6: fills });
+        let tso = |flag| flags.contains(flag) && !self.software;
+        let slots = control.port().slots;
+        self.host.set_tso(Tso { v4: tso(Flags::TSO4), v6: tso(Flags::TSO6), slots });
         // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
         let _ = self.host.set_mtu(settings.mtu);
         self.host.set_mac(MacAddr(settings.mac));

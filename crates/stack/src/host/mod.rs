@@ -7,7 +7,7 @@ mod streams;
 use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
 use crate::link::{Link, NeighbourTable, Station};
-use crate::tcp::Tcp;
+use crate::tcp::{Tcp, Tso};
 use crate::udp::{self, OnIp, Udp};
 use crate::{
     AddressState, BindError, Cidr, ConfigError, Event, Fills, Inbox, Path, Prepared, Probe, Route, SendError, Transmit,
@@ -48,7 +48,8 @@ impl Host {
     /// shards, and so is one that connects: errors are reported to the socket of the shard that hears of them.
     #[must_use]
     pub fn shard(&self) -> Self {
-        let tcp = Tcp::new(self.tcp.fills, self.seed);
+        let mut tcp = Tcp::new(self.tcp.fills, self.seed);
+        tcp.tso = self.tcp.tso;
         Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), tcp, seed: self.seed }
     }
 
@@ -149,6 +150,11 @@ impl Host {
             self.ip.link.common.changed();
         }
         self.tcp.fills = fills;
+    }
+
+    /// Sets which super-frames of TCP the adapter segments from now on.
+    pub fn set_tso(&mut self, tso: Tso) {
+        self.tcp.tso = tso;
     }
 
     /// Sets the interface up or down.

@@ -22,11 +22,40 @@ pub(crate) struct Tcp {
     pub(crate) sockets: Sockets,
     key: u64,
     pub(crate) fills: Fills,
+    pub(crate) tso: Tso,
     pub(crate) config: Config,
     /// The last segment found no room.
     blocked: bool,
     /// RSTs for segments of no connection, of which a moment has so many.
     resets: (u64, u32),
+}
+
+/// Segmentation of super-frames by the adapter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tso {
+    /// It segments TCP over IPv4.
+    pub v4: bool,
+    /// It segments TCP over IPv6.
+    pub v6: bool,
+    /// Slots of its transmit ring: a super-frame takes up to half of them.
+    pub slots: u32,
+}
+
+/// Bytes of a frame that a slot is counted to hold.
+const SLOT: usize = 1536;
+/// Most bytes of data in a super-frame: IP's length holds them with all headers.
+const MOST: usize = 65_535 - LONGEST_HEAD;
+
+impl Tso {
+    /// Most bytes of data of a super-frame to this address, of segments of so many bytes.
+    fn most(self, to: IpAddr, mss: u32) -> u32 {
+        if !(if to.is_ipv4() { self.v4 } else { self.v6 }) {
+            return mss;
+        }
+        let slots = (mss as usize + LONGEST_HEAD).div_ceil(SLOT);
+        let segments = (self.slots as usize / 2 / slots).max(1);
+        super::count((segments * mss as usize).min(MOST))
+    }
 }
 
 /// RSTs that are sent in a millisecond at most, for segments of no connection.
@@ -38,8 +67,9 @@ impl Tcp {
         Self {
             sockets: Sockets::new(key),
             key,
-            fills, // A segment at a time: what is longer is not cut here.
-            config: Config { burst: 1, ..Config::default() },
+            fills,
+            tso: Tso::default(),
+            config: Config::default(),
             blocked: false,
             resets: (0, 0),
         }
@@ -240,12 +270,14 @@ impl Tcp {
         self.blocked = false;
         for _ in 0..self.sockets.works() {
             let Some(index) = self.sockets.next() else { return };
-            let fills = self.fills;
+            let (fills, tso) = (self.fills, self.tso);
             let Some(socket) = self.sockets.at(index) else { continue };
             let ends = (socket.local, socket.remote);
             let mut full = false;
             if let Some(way) = ip.way(ends.1.ip(), ends.0.ip(), now) {
-                socket.connection.set_path_mss(mss(&way, ends.1.ip()));
+                let mss = mss(&way, ends.1.ip());
+                socket.connection.set_path_mss(mss);
+                socket.connection.set_burst(tso.most(ends.1.ip(), mss));
                 socket.connection.poll(now, &mut |outgoing| {
                     full = !send(ip, now, ends, &way, fills, outgoing, tx);
                     !full
@@ -297,23 +329,56 @@ fn send<T: Transmit>(
     let Some(payload_len) = PayloadLen::new(len - tcp_at + outgoing.bytes(), remote.ip()) else { return true };
     let ours = ip.settings.own.is_ours(remote.ip());
     let station = if ours { None } else { ip.link.station(now, way.hop, &ip.settings.own) };
-    let Some(mac) = station else {
-        // It waits for its neighbour, or is for ourselves.
-        emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, Fills::default());
-        let whole = [&head[tcp_at..len], outgoing.payload[0], outgoing.payload[1]].concat();
-        let sent = ip.send(now, *way, remote.ip(), IpProtocol::TCP, &whole, hops(remote.ip()), tx);
-        ip.link.counters.tcp_sent += u64::from(sent);
-        return sent;
-    };
+    let Some(mac) = station else { return send_by_ip(ip, now, (local, remote), way, outgoing, tx) };
     ip.link.emit_header(&mut head[..ethernet], mac, remote.is_ipv4());
     emit_ip(&mut head[ethernet..], (way.from, remote.ip()), IpProtocol::TCP, payload_len, ip.ident, hops(remote.ip()));
-    let request = emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, fills);
+    let cut = outgoing.bytes() > outgoing.mss as usize;
+    let fills = if cut { Fills { v4: true, v6: true } } else { fills };
+    let mut request = emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, fills);
+    if cut && let Some(request) = &mut request {
+        (request.gso_type, request.hdr_len) =
+            (if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 }, super::low(len as u64) as u16);
+        request.gso_size = super::low(outgoing.mss.into()) as u16;
+    }
     let sent = tx.send(&head[..len], &outgoing.payload, request);
     if sent {
         ip.ident = ip.ident.wrapping_add(1);
         ip.link.counters.tcp_sent += 1;
     }
     sent
+}
+
+/// Sends segments that wait for their neighbour, or are for ourselves; false if there is no room for the first.
+#[cold]
+fn send_by_ip<T: Transmit>(
+    ip: &mut Ip,
+    now: u64,
+    (local, remote): (SocketAddr, SocketAddr),
+    way: &NextHop,
+    outgoing: &Outgoing<'_>,
+    tx: &mut T,
+) -> bool {
+    let whole = [outgoing.payload[0], outgoing.payload[1]].concat();
+    let mut head = [0; 60];
+    let len = HEADER + outgoing.options.len();
+    let (mut at, mss) = (0, outgoing.mss.max(1) as usize);
+    loop {
+        let piece = &whole[at..whole.len().min(at + mss)];
+        let last = at + piece.len() == whole.len();
+        let flags =
+            if last { outgoing.flags } else { TcpFlags(outgoing.flags.0 & !(TcpFlags::FIN.0 | TcpFlags::PSH.0)) };
+        let segment = Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[]], ..*outgoing };
+        let Some(payload_len) = PayloadLen::new(len + piece.len(), remote.ip()) else { return true };
+        emit(&mut head[..len], 0, (local, remote), &segment, payload_len, Fills::default());
+        let sent =
+            ip.send(now, *way, remote.ip(), IpProtocol::TCP, &[&head[..len], piece].concat(), hops(remote.ip()), tx);
+        ip.link.counters.tcp_sent += u64::from(sent);
+        // What finds no room later is lost, and sent again.
+        if last || !sent {
+            return sent || at > 0;
+        }
+        at += piece.len();
+    }
 }
 
 /// Writes a segment's header with its options; returns the request to the adapter, if that completes the checksum. `at` is

@@ -25,6 +25,7 @@ mod sockets;
 pub use congestion::Algorithm;
 pub use connection::{Config, Connection, End, State};
 pub(crate) use layer::Tcp;
+pub use layer::Tso;
 pub use segment::{Outgoing, Segment};
 pub use seq::Seq;
 pub use sockets::{TcpId, TcpListenerId};

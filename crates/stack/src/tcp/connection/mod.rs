@@ -161,6 +161,8 @@ pub struct Connection {
     mss: u32,
     /// Most bytes of data that the path takes here, without options: the link's.
     own_mss: u32,
+    /// Most bytes of data that are handed out at once.
+    burst: u32,
     bytes: Bytes,
     /// Number of the first byte in memory, and bytes there.
     front: Seq,
@@ -244,6 +246,7 @@ impl Connection {
             shift: (0, 0),
             mss,
             own_mss: mss,
+            burst: config.burst,
             bytes: Bytes::default(),
             front: iss.plus(1),
             queued: 0,
@@ -456,6 +459,12 @@ impl Connection {
             self.congestion.set_mss(self.segment());
             self.flight.lose_all(false);
         }
+    }
+
+    /// Sets the most bytes of data that are handed out at once: what is longer than a segment is cut by who sends it.
+    #[inline]
+    pub fn set_burst(&mut self, bytes: u32) {
+        self.burst = bytes.min(self.config.burst);
     }
 
     /// True if a segment with this number was sent and is not acknowledged.

@@ -1,5 +1,6 @@
 //! Output: what may be sent, in which order (RFC 9293, sections 3.7.4 and 3.8.6.2.1).
 
+use super::super::MILLISECOND;
 use super::super::segment::Outgoing;
 use super::super::seq::Seq;
 use super::{Connection, State};
@@ -100,7 +101,7 @@ impl Connection {
             if room < segment && flying > 0 {
                 return true;
             }
-            let most = (room.min(self.config.burst) / segment).max(1) * segment;
+            let most = (room.min(self.burst()) / segment).max(1) * segment;
             let Some((from, to)) = self.flight.next_lost(most) else { return true };
             if !self.send_range(now, from, to, out) {
                 return false;
@@ -146,6 +147,15 @@ impl Connection {
         }
     }
 
+    /// Most bytes that go out at once: no more than a millisecond's share of the congestion window, so that a slow path is not
+    /// given a queue's worth at a time, but two segments at least.
+    #[inline]
+    fn burst(&self) -> u32 {
+        let trip = self.rtt.smoothed().unwrap_or(0).max(1);
+        let share = u64::from(self.congestion.window()) * MILLISECOND / trip;
+        self.burst.min(u32::try_from(share).unwrap_or(u32::MAX).max(2 * self.segment()))
+    }
+
     /// Bytes of new data that may go out at once, FIN not counted.
     #[inline]
     fn sendable(&mut self, now: u64) -> u32 {
@@ -165,7 +175,7 @@ impl Connection {
         if flying == 0 || self.timers.tail_new {
             room = room.max(segment);
         }
-        let len = unsent.min(window).min(room).min(self.config.burst.max(segment));
+        let len = unsent.min(window).min(room).min(self.burst().max(segment));
         if len >= segment {
             return len / segment * segment;
         }
