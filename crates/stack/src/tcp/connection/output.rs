@@ -1,8 +1,8 @@
 //! Output: what may be sent, in which order (RFC 9293, sections 3.7.4 and 3.8.6.2.1).
 
-use super::super::MILLISECOND;
 use super::super::segment::Outgoing;
 use super::super::seq::Seq;
+use super::super::{MILLISECOND, low};
 use super::{Connection, State};
 use linerate_wire::{SackBlocks, TcpFlags, TcpOptions};
 
@@ -153,7 +153,7 @@ impl Connection {
     fn burst(&self) -> u32 {
         let trip = self.rtt.smoothed().unwrap_or(0).max(1);
         let share = u64::from(self.congestion.window()) * MILLISECOND / trip;
-        self.burst.min(u32::try_from(share).unwrap_or(u32::MAX).max(2 * self.segment()))
+        self.burst.min(low(share.min(self.burst.into())).max(2 * self.segment()))
     }
 
     /// Bytes of new data that may go out at once, FIN not counted.
