@@ -332,13 +332,13 @@ fn send<T: Transmit>(
     let Some(mac) = station else { return send_by_ip(ip, now, (local, remote), way, outgoing, tx) };
     ip.link.emit_header(&mut head[..ethernet], mac, remote.is_ipv4());
     emit_ip(&mut head[ethernet..], (way.from, remote.ip()), IpProtocol::TCP, payload_len, ip.ident, hops(remote.ip()));
-    let cut = outgoing.bytes() > outgoing.mss as usize;
-    let fills = if cut { Fills { v4: true, v6: true } } else { fills };
+    // What is longer than a segment is cut by the adapter, which then completes the checksums, too.
+    let cut = u16::try_from(outgoing.mss).ok().filter(|mss| outgoing.bytes() > usize::from(*mss));
+    let fills = if cut.is_some() { Fills { v4: true, v6: true } } else { fills };
     let mut request = emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, fills);
-    if cut && let Some(request) = &mut request {
-        (request.gso_type, request.hdr_len) =
-            (if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 }, super::low(len as u64) as u16);
-        request.gso_size = super::low(outgoing.mss.into()) as u16;
+    if let (Some(gso_size), Some(request)) = (cut, &mut request) {
+        let gso_type = if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 };
+        *request = Meta { gso_type, gso_size, hdr_len: u16::try_from(len).unwrap_or(0), ..*request };
     }
     let sent = tx.send(&head[..len], &outgoing.payload, request);
     if sent {
