@@ -18,9 +18,21 @@
 //! assert_eq!(&buffer[..n], b"hello");
 //! server.send_to(&buffer[..n], from)?;
 //! assert_eq!(client.recv_from(&mut buffer)?.0, 5);
+//!
+//! // TCP, with `std::io::Read` and `Write`.
+//! use std::io::{Read, Write};
+//! let listener = right.tcp_listen("10.0.0.2:7000".parse()?)?;
+//! let mut client = left.tcp_connect("10.0.0.2:7000".parse()?)?;
+//! let (mut server, _) = listener.accept()?;
+//! client.write_all(b"hello")?;
+//! drop(client);
+//! let mut text = String::new();
+//! server.read_to_string(&mut text)?;
+//! assert_eq!(text, "hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod gate;
 mod headers;
 mod ip;
 mod mailbox;
@@ -29,6 +41,7 @@ mod queue;
 mod running;
 mod service;
 mod streams;
+mod tcp;
 mod udp;
 
 pub use ip::{Ip, IpTx};
@@ -36,6 +49,7 @@ pub use node::{NetError, Node, Options};
 pub use running::Net;
 pub use service::{DEFAULT_SERVICES, SERVICES, Served, Service, Services, Serving};
 pub use streams::{Streamed, Streams};
+pub use tcp::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
 
 #[cfg(test)]

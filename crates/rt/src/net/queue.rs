@@ -4,6 +4,7 @@
 //! answer is sent. A sender whose headers are prepared takes the lock of the output alone. Locks are taken in this order:
 //! shard, output; and nobody who holds one waits for anything but the other.
 
+use super::gate::Gate;
 use super::ip::{Ip, IpTx};
 use super::mailbox::Mailbox;
 use crate::line::{Arrivals, Line};
@@ -11,6 +12,7 @@ use crate::machine::Sleeper;
 use linerate_nic::{Control, NicTx};
 use linerate_port::{Link, Sleep};
 use linerate_ring::{Bell, Frame, Meta};
+use linerate_stack::tcp::{TcpId, TcpListenerId};
 use linerate_stack::{BindError, Transmit, UdpId};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,11 +27,15 @@ pub(super) struct Queue {
     bell: Bell,
 }
 
-/// A shard of the host, and the mailboxes of its sockets.
+/// A shard of the host, and the mailboxes and gates of its sockets.
 pub(super) struct Shard {
     pub(super) ip: Ip,
     /// By [`UdpId::index`].
     mailboxes: Vec<Option<Arc<Mailbox>>>,
+    /// By [`TcpId::index`].
+    streams: Vec<Option<(TcpId, Arc<Gate>)>>,
+    /// By [`TcpListenerId::index`].
+    listeners: Vec<Option<Arc<Gate>>>,
 }
 
 /// Output of the queue.
@@ -41,12 +47,31 @@ pub(super) struct Output {
     settings: u64,
 }
 
-/// Mailboxes of which readers are to be woken, and how many.
-pub(super) type Calls = Vec<(Arc<Mailbox>, usize)>;
+/// Somebody who is to be woken.
+pub(super) enum Call {
+    /// So many readers of a mailbox.
+    Mailbox(Arc<Mailbox>, usize),
+    /// Users of a connection, or of a listener.
+    Gate(Arc<Gate>),
+}
 
-/// Wakes readers.
+/// All who are to be woken.
+pub(super) type Calls = Vec<Call>;
+
+/// Wakes them.
 pub(super) fn wake(calls: &mut Calls) {
-    calls.drain(..).for_each(|(mailbox, readers)| mailbox.wake(readers));
+    calls.drain(..).for_each(|call| match call {
+        Call::Mailbox(mailbox, readers) => mailbox.wake(readers),
+        Call::Gate(gate) => gate.open(),
+    });
+}
+
+/// Puts something in its place of a table, or takes it away.
+fn put<T>(table: &mut Vec<Option<T>>, at: usize, value: Option<T>) {
+    if table.len() <= at {
+        table.resize_with(at + 1, || None);
+    }
+    table[at] = value;
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -62,12 +87,18 @@ impl Shard {
     ) -> Result<(UdpId, Arc<Mailbox>), BindError> {
         let id = self.ip.host.udp_bind(local)?;
         let mailbox = mailbox.map_or_else(|| Arc::new(Mailbox::new(self.ip.host.udp_inbox())), Arc::clone);
-        let at = id.index();
-        if self.mailboxes.len() <= at {
-            self.mailboxes.resize(at + 1, None);
-        }
-        self.mailboxes[at] = Some(mailbox.clone());
+        put(&mut self.mailboxes, id.index(), Some(mailbox.clone()));
         Ok((id, mailbox))
+    }
+
+    /// Has a gate opened for what is new of a connection; none: no more.
+    pub(super) fn watch(&mut self, id: TcpId, gate: Option<Arc<Gate>>) {
+        put(&mut self.streams, id.index(), gate.map(|gate| (id, gate)));
+    }
+
+    /// Has a gate opened for connections that come to a listener; none: no more.
+    pub(super) fn watch_listener(&mut self, id: TcpListenerId, gate: Option<Arc<Gate>>) {
+        put(&mut self.listeners, id.index(), gate);
     }
 
     /// Closes a socket.
@@ -84,7 +115,19 @@ impl Shard {
             let Some(Some(mailbox)) = self.mailboxes.get(id.index()) else { continue };
             let readers = mailbox.fill(&mut self.ip.host, id);
             if readers > 0 {
-                calls.push((mailbox.clone(), readers));
+                calls.push(Call::Mailbox(mailbox.clone(), readers));
+            }
+        }
+        while let Some(id) = self.ip.host.tcp_news() {
+            if let Some(Some((watched, gate))) = self.streams.get(id.index())
+                && *watched == id
+            {
+                calls.push(Call::Gate(gate.clone()));
+            }
+        }
+        while let Some(id) = self.ip.host.tcp_arrival() {
+            if let Some(Some(gate)) = self.listeners.get(id.index()) {
+                calls.push(Call::Gate(gate.clone()));
             }
         }
     }
@@ -134,7 +177,7 @@ impl Queue {
     /// The queue, and the half of it that its thread alone has.
     pub(super) fn new(ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
         let interface = ip.interface();
-        let shard = Mutex::new(Shard { ip, mailboxes: Vec::new() });
+        let shard = Mutex::new(Shard { ip, mailboxes: Vec::new(), streams: Vec::new(), listeners: Vec::new() });
         let output = Mutex::new(Output { nic: line.tx, prepared: 0, settings: 0 });
         let control = line.arrivals.control().clone();
         Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
@@ -191,6 +234,19 @@ impl Queue {
 
     /// Sends by the general path: `send` is given the shard and its output, which is flushed afterwards.
     pub(super) fn send<T>(&self, now: u64, send: impl FnOnce(&mut Ip, &mut IpTx<'_>) -> T) -> T {
+        self.work(now, |shard, tx| send(&mut shard.ip, tx))
+    }
+
+    /// Works on the shard, and sends at once what its connections have to send then.
+    pub(super) fn talk<T>(&self, now: u64, work: impl FnOnce(&mut Shard) -> T) -> T {
+        self.work(now, |shard, tx| {
+            let done = work(shard);
+            shard.ip.poll(now, &self.control, tx);
+            done
+        })
+    }
+
+    fn work<T>(&self, now: u64, work: impl FnOnce(&mut Shard, &mut IpTx<'_>) -> T) -> T {
         let mut calls = Vec::new();
         let mut shard = self.shard();
         // The thread may be asleep. First the number, then what it stands for.
@@ -199,7 +255,7 @@ impl Queue {
         let before = shard.ip.poll_timeout();
         let mut output = lock(&self.output);
         output.settings = settings;
-        let sent = send(&mut shard.ip, &mut IpTx::new(&mut output.nic, self.interface));
+        let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface));
         self.flush(now, output);
         shard.deliver(&mut calls);
         let after = shard.ip.poll_timeout();
@@ -211,7 +267,7 @@ impl Queue {
             self.bell.ring();
         }
         self.wake_earlier(before, after);
-        sent
+        done
     }
 
     /// Sends datagrams with prepared headers: `send` is given the output, which is flushed afterwards, and gives how many

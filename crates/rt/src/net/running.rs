@@ -10,15 +10,19 @@ use crate::signal::Stop;
 use crate::spawn;
 use crate::wait::{WaitMode, Waiter};
 use linerate_nic::Control;
-use linerate_port::open_all;
+use linerate_port::{Link, open_all};
 use linerate_stack::{BindError, Cidr, Counters, Host, UdpId};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// How long the host goes on with what arrives before it wakes those who read it (ns): about what a wake-up costs. Readers
 /// that were woken for each few datagrams of a flood would sleep in between, and both sides pay for it.
 const GO_ON: u64 = 20_000;
+
+/// How long a host that ends waits for a peer that takes nothing.
+const LINGER: Duration = Duration::from_secs(3);
 
 /// A host that runs in threads of its own until the last handle and socket of it is dropped.
 ///
@@ -36,8 +40,27 @@ struct Running {
     threads: Vec<JoinHandle<()>>,
 }
 
+impl Running {
+    /// Bytes that were written and FINs go out before the host ends, as long as their peers take any.
+    fn linger(&self) {
+        let mut seen = (0, Instant::now());
+        loop {
+            let unsent = self.queues.iter().map(|queue| queue.shard().ip.host.tcp_unsent());
+            let (busy, done) = unsent.fold((0, 0), |(n, sum), (busy, done)| (n + busy, sum + done + 1));
+            if done != seen.0 {
+                seen = (done, Instant::now());
+            }
+            if busy == 0 || self.control.link() != Link::Up || seen.1.elapsed() >= LINGER {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
+        self.linger();
         self.stop.ask(0);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -142,6 +165,11 @@ impl Net {
     /// Index of the queue by which a socket sends: sockets are spread over all.
     pub(super) fn output_of(&self, ids: &[UdpId]) -> usize {
         ids.first().map_or(0, |id| id.index() % self.running.queues.len())
+    }
+
+    /// Number of queues.
+    pub(super) fn queues(&self) -> usize {
+        self.running.queues.len()
     }
 
     /// A queue by its index.

@@ -1,6 +1,7 @@
 //! Nodes and sockets over cables, stepped by hand or by their own threads.
 
 mod shards;
+mod tcp;
 mod train;
 mod wake;
 

@@ -18,14 +18,7 @@ const ROOM: Duration = Duration::from_micros(50);
 impl Net {
     /// Opens a UDP socket; port 0 gives a free one.
     pub fn udp_bind(&self, local: SocketAddr) -> Result<UdpSocket> {
-        let (ids, mailbox) = self.bind(local).map_err(|error| {
-            let kind = match error {
-                BindError::InUse(_) => ErrorKind::AddrInUse,
-                BindError::NotOurs(_) => ErrorKind::AddrNotAvailable,
-                BindError::Full => ErrorKind::OutOfMemory,
-            };
-            Error::new(kind, error)
-        })?;
+        let (ids, mailbox) = self.bind(local).map_err(not_bound)?;
         let sending = Mutex::new(Sending { peer: None, headers: Headers::new() });
         Ok(UdpSocket { output: self.output_of(&ids), net: self.clone(), ids, mailbox, sending })
     }
@@ -195,7 +188,18 @@ fn send_rest(
     Ok(datagrams.len())
 }
 
-fn as_io(error: SendError) -> Error {
+/// Why a socket was not opened, as the standard library says it.
+pub(super) fn not_bound(error: BindError) -> Error {
+    let kind = match error {
+        BindError::InUse(_) => ErrorKind::AddrInUse,
+        BindError::NotOurs(_) => ErrorKind::AddrNotAvailable,
+        BindError::Full => ErrorKind::OutOfMemory,
+    };
+    Error::new(kind, error)
+}
+
+/// Why nothing was sent, as the standard library says it.
+pub(super) fn as_io(error: SendError) -> Error {
     let kind = match error {
         SendError::NoRoom => ErrorKind::WouldBlock,
         SendError::NotConnected => ErrorKind::NotConnected,

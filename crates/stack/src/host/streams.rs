@@ -79,6 +79,25 @@ impl Host {
         self.tcp.state(id)
     }
 
+    /// Local end of a listener; None if it is closed.
+    #[must_use]
+    pub fn tcp_listener_end(&self, id: TcpListenerId) -> Option<SocketAddr> {
+        self.tcp.sockets.listener_end(id)
+    }
+
+    /// Switches Nagle's algorithm (RFC 9293, section 3.7.4), which is on at first, on or off. False if there is no such
+    /// connection.
+    pub fn tcp_set_nagle(&mut self, id: TcpId, on: bool) -> bool {
+        self.tcp.set_nagle(id, on)
+    }
+
+    /// Number of connections whose peer has not acknowledged all that was written or the FIN, and the bytes that those have
+    /// had acknowledged: who ends a host waits for them while that grows.
+    #[must_use]
+    pub fn tcp_unsent(&self) -> (usize, u64) {
+        self.tcp.sockets.unsent()
+    }
+
     /// Number of connections.
     #[must_use]
     pub fn tcp_connections(&self) -> usize {

@@ -132,6 +132,13 @@ impl Tcp {
         true
     }
 
+    pub(crate) fn set_nagle(&mut self, id: TcpId, on: bool) -> bool {
+        let Some(socket) = self.sockets.get_mut(id) else { return false };
+        socket.connection.set_nagle(on);
+        self.sockets.wake_id(id);
+        true
+    }
+
     pub(crate) fn abort(&mut self, id: TcpId) -> bool {
         let Some(socket) = self.sockets.get_mut(id) else { return false };
         socket.connection.abort();

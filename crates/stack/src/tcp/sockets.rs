@@ -8,7 +8,7 @@ use crate::address::{Key, Own};
 use crate::udp::BindError;
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry as MapEntry;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::SocketAddr;
 
@@ -28,6 +28,22 @@ pub struct TcpId {
 /// Identifier of a listener of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TcpListenerId(u32);
+
+impl TcpId {
+    /// Place of the connection among those of its host: small numbers, used again.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+impl TcpListenerId {
+    /// Place of the listener among those of its host.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Both ends of a connection, as they are compared: ours first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,14 +144,11 @@ impl Sockets {
         if !local.ip().is_unspecified() && !own.is_ours(local.ip()) {
             return Err(BindError::NotOurs(local.ip()));
         }
-        let clash = |other: &Listener| {
-            other.local.port() == local.port()
-                && other.local.is_ipv4() == local.is_ipv4()
-                && (other.local.ip() == local.ip() || other.local.ip().is_unspecified() || local.ip().is_unspecified())
+        let local = match local.port() {
+            0 => self.listening_port(local).ok_or(BindError::Full)?,
+            _ if self.clashes(local) => return Err(BindError::InUse(local)),
+            _ => local,
         };
-        if local.port() == 0 || self.listeners.iter().flatten().any(clash) {
-            return Err(BindError::InUse(local));
-        }
         let new = Listener {
             local,
             key: Key::new(local.ip()),
@@ -151,6 +164,24 @@ impl Sockets {
         }
         self.listeners[at] = Some(new);
         Ok(TcpListenerId(id))
+    }
+
+    /// True if somebody listens where this would.
+    fn clashes(&self, local: SocketAddr) -> bool {
+        self.listeners.iter().flatten().any(|other| {
+            other.local.port() == local.port()
+                && other.local.is_ipv4() == local.is_ipv4()
+                && (other.local.ip() == local.ip() || other.local.ip().is_unspecified() || local.ip().is_unspecified())
+        })
+    }
+
+    /// The same address with a port at which nobody listens, and that no connection has.
+    fn listening_port(&mut self, local: SocketAddr) -> Option<SocketAddr> {
+        let taken: HashSet<u16> = self.places.iter().flatten().map(|socket| socket.local.port()).collect();
+        EPHEMERAL.filter(|port| !taken.contains(port)).find_map(|port| {
+            let local = SocketAddr::new(local.ip(), port);
+            (!self.clashes(local)).then_some(local)
+        })
     }
 
     /// The listener for a SYN to this end, if it takes one more connection.
@@ -406,6 +437,17 @@ impl Sockets {
     /// All connections, with their local and remote ends.
     pub(crate) fn all(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Connection)> {
         self.places.iter().flatten().map(|socket| (socket.local, socket.remote, &socket.connection))
+    }
+
+    /// Local end of a listener.
+    pub(crate) fn listener_end(&self, id: TcpListenerId) -> Option<SocketAddr> {
+        self.listeners.get(id.0 as usize)?.as_ref().map(|listener| listener.local)
+    }
+
+    /// Number of connections that still have bytes or a FIN for their peer, and what they have sent.
+    pub(crate) fn unsent(&self) -> (usize, u64) {
+        let busy = self.places.iter().flatten().filter(|socket| socket.connection.is_unsent());
+        busy.fold((0, 0), |(n, sent), socket| (n + 1, sent + socket.connection.counters().acknowledged))
     }
 
     /// Number of connections.

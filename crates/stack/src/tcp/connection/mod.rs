@@ -344,6 +344,18 @@ impl Connection {
         self.counters.acknowledged + u64::from(self.queued)
     }
 
+    /// Switches Nagle's algorithm on or off from now on.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.config.nagle = on;
+    }
+
+    /// True if the peer has not acknowledged all that was written, or our FIN where this side is closed.
+    #[must_use]
+    pub fn is_unsent(&self) -> bool {
+        let synchronized = !matches!(self.state, State::SynSent | State::Closed | State::TimeWait);
+        synchronized && (self.queued > 0 || self.closing && !self.is_fin_acknowledged()) || self.reset.is_some()
+    }
+
     /// Bytes that are not acknowledged, or not yet sent.
     #[must_use]
     pub fn unacknowledged(&self) -> usize {

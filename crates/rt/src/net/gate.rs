@@ -1,0 +1,87 @@
+//! What users of a connection or a listener wait at until something is new.
+
+use linerate_ring::Bell;
+use std::io::Result;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Number of the times that something was new, and who waits for the next.
+#[derive(Default)]
+pub(super) struct Gate {
+    news: Mutex<News>,
+    opened: Condvar,
+    /// For those who poll.
+    bell: OnceLock<Bell>,
+}
+
+#[derive(Default)]
+struct News {
+    count: u64,
+    asleep: usize,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something is new.
+    pub(super) fn open(&self) {
+        let mut news = self.lock();
+        news.count += 1;
+        let asleep = news.asleep;
+        drop(news);
+        if asleep > 0 {
+            self.opened.notify_all();
+        }
+        if let Some(bell) = self.bell.get() {
+            bell.ring();
+        }
+    }
+
+    /// Descriptor that becomes readable when something is new. [`Gate::nothing`] makes it unreadable.
+    pub(super) fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        if self.bell.get().is_none() {
+            let bell = Bell::new()?;
+            // Whatever was new before nobody has looked for.
+            bell.ring();
+            let _ = self.bell.set(bell);
+        }
+        self.bell.get().map(AsFd::as_fd).ok_or_else(|| std::io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Tries until there is a result, waiting in between for something new, no longer than the time. None: the time is over,
+    /// or is zero and there was nothing.
+    pub(super) fn wait<T>(&self, time: Option<Duration>, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+        if let Some(done) = attempt() {
+            return Some(done);
+        }
+        if time == Some(Duration::ZERO) {
+            // What comes from now on rings; what has come before is looked for once more.
+            self.bell.get().map(Bell::clear);
+            return attempt();
+        }
+        let until = time.and_then(|time| Instant::now().checked_add(time));
+        loop {
+            // First the number, then the look: what is new after the look changes the number.
+            let before = self.lock().count;
+            if let Some(done) = attempt() {
+                return Some(done);
+            }
+            let mut news = self.lock();
+            while news.count == before {
+                let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                if left == Some(Duration::ZERO) {
+                    return None;
+                }
+                news.asleep += 1;
+                news = match left {
+                    None => self.opened.wait(news).unwrap_or_else(PoisonError::into_inner),
+                    Some(left) => self.opened.wait_timeout(news, left).unwrap_or_else(PoisonError::into_inner).0,
+                };
+                news.asleep -= 1;
+            }
+        }
+    }
+}

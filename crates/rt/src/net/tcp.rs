@@ -1,0 +1,353 @@
+//! TCP sockets of a host that runs in threads of its own, used as the standard library's are.
+
+use super::gate::Gate;
+use super::queue::Queue;
+use super::running::Net;
+use super::udp::as_io;
+use crate::monotonic_ns;
+use linerate_stack::tcp::{End, State, TcpId, TcpListenerId};
+use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Connections that wait to be accepted at a listener.
+const BACKLOG: usize = 1024;
+
+impl Net {
+    /// Listens for connections; port 0 gives a free one, an unspecified address means all of its family.
+    pub fn tcp_listen(&self, local: SocketAddr) -> Result<TcpListener> {
+        let gate = Arc::new(Gate::default());
+        let mut listener = TcpListener { net: self.clone(), ids: Vec::new(), local, gate, nonblocking: false.into() };
+        for at in 0..self.queues() {
+            let mut shard = self.queue(at).shard();
+            let id = shard.ip.host.tcp_listen(listener.local, BACKLOG).map_err(super::udp::not_bound)?;
+            // The first one has chosen the port, where none was given.
+            listener.local = shard.ip.host.tcp_listener_end(id).unwrap_or(local);
+            shard.watch_listener(id, Some(listener.gate.clone()));
+            drop(shard);
+            listener.ids.push(id);
+        }
+        Ok(listener)
+    }
+
+    /// Makes a connection; waits until it stands or the attempt has failed.
+    pub fn tcp_connect(&self, remote: SocketAddr) -> Result<TcpStream> {
+        self.connect_within(remote, None)
+    }
+
+    /// Makes a connection; waits no longer than this time.
+    pub fn tcp_connect_timeout(&self, remote: SocketAddr, time: Duration) -> Result<TcpStream> {
+        self.connect_within(remote, Some(time.max(Duration::from_nanos(1))))
+    }
+
+    fn connect_within(&self, remote: SocketAddr, time: Option<Duration>) -> Result<TcpStream> {
+        if self.queues() > 1 {
+            // The answer may come by a queue whose shard knows nothing of the connection.
+            let why = "a host of several queues takes TCP connections and makes none: open its port with ,queues=1";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        let gate = Arc::new(Gate::default());
+        let now = monotonic_ns();
+        let (id, ends) = self.queue(0).talk(now, |shard| {
+            let id = shard.ip.host.tcp_connect(now, None, remote).map_err(as_io)?;
+            shard.watch(id, Some(gate.clone()));
+            Ok::<_, Error>((id, shard.ip.host.tcp_ends(id)))
+        })?;
+        let stream = TcpStream(Arc::new(Stream::new(self, 0, id, ends, gate)?));
+        let state = || self.queue(0).shard().ip.host.tcp_state(id);
+        let done = stream.0.gate.wait(time, || match state() {
+            Some((State::SynSent | State::SynReceived, _)) => None,
+            Some((State::Closed, end)) => Some(Err(ended(end.unwrap_or(End::Aborted)))),
+            _ => Some(Ok(())),
+        });
+        match done {
+            Some(done) => done.map(|()| stream),
+            None => {
+                stream.0.abort();
+                Err(ErrorKind::TimedOut.into())
+            }
+        }
+    }
+}
+
+/// A listener of a [`Net`], used as `std::net::TcpListener` is.
+pub struct TcpListener {
+    net: Net,
+    /// Its identifiers in the shards of the host, by queue.
+    ids: Vec<TcpListenerId>,
+    local: SocketAddr,
+    gate: Arc<Gate>,
+    nonblocking: AtomicBool,
+}
+
+impl TcpListener {
+    /// Takes a connection, waiting for one.
+    pub fn accept(&self) -> Result<(TcpStream, SocketAddr)> {
+        let time = self.nonblocking.load(Relaxed).then_some(Duration::ZERO);
+        let taken = self.gate.wait(time, || (0..self.ids.len()).find_map(|at| self.take(at)));
+        taken.unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
+    }
+
+    fn take(&self, at: usize) -> Option<Result<(TcpStream, SocketAddr)>> {
+        let mut shard = self.net.queue(at).shard();
+        let (id, remote) = shard.ip.host.tcp_accept(self.ids[at])?;
+        let (gate, ends) = (Arc::new(Gate::default()), shard.ip.host.tcp_ends(id));
+        shard.watch(id, Some(gate.clone()));
+        drop(shard);
+        Some(Stream::new(&self.net, at, id, ends, gate).map(|stream| (TcpStream(Arc::new(stream)), remote)))
+    }
+
+    /// Connections as they come.
+    pub fn incoming(&self) -> impl Iterator<Item = Result<TcpStream>> {
+        std::iter::from_fn(|| Some(self.accept().map(|(stream, _)| stream)))
+    }
+
+    /// The listener's own address.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Makes [`accept`](Self::accept) return `WouldBlock` instead of waiting.
+    pub fn set_nonblocking(&self, on: bool) {
+        self.nonblocking.store(on, Relaxed);
+    }
+
+    /// Descriptor for poll, which is readable when a connection may be there, and until [`accept`](Self::accept) has returned
+    /// `WouldBlock`.
+    pub fn readiness(&self) -> Result<BorrowedFd<'_>> {
+        self.gate.descriptor()
+    }
+}
+
+impl Drop for TcpListener {
+    fn drop(&mut self) {
+        for (at, id) in self.ids.iter().enumerate() {
+            self.net.queue(at).talk(monotonic_ns(), |shard| {
+                shard.watch_listener(*id, None);
+                shard.ip.host.tcp_unlisten(*id);
+            });
+        }
+    }
+}
+
+/// A connection of a [`Net`], used as `std::net::TcpStream` is: cloned for a reader and a writer, and closed when the last
+/// clone is dropped. What was written then is still sent.
+#[derive(Clone)]
+pub struct TcpStream(Arc<Stream>);
+
+struct Stream {
+    net: Net,
+    queue: usize,
+    id: TcpId,
+    local: SocketAddr,
+    remote: SocketAddr,
+    gate: Arc<Gate>,
+    /// Times for which readers and writers wait, in ns; 0 is none at all, and the greatest is for ever.
+    waits: [AtomicU64; 2],
+    /// Nothing is read any more.
+    deaf: AtomicBool,
+}
+
+/// Places in [`Stream::waits`].
+const READ: usize = 0;
+const WRITE: usize = 1;
+const FOR_EVER: u64 = u64::MAX;
+
+impl Stream {
+    fn new(
+        net: &Net,
+        queue: usize,
+        id: TcpId,
+        ends: Option<(SocketAddr, SocketAddr)>,
+        gate: Arc<Gate>,
+    ) -> Result<Self> {
+        let (local, remote) = ends.ok_or(ErrorKind::NotConnected)?;
+        let waits = [FOR_EVER.into(), FOR_EVER.into()];
+        Ok(Self { net: net.clone(), queue, id, local, remote, gate, waits, deaf: false.into() })
+    }
+
+    fn queue(&self) -> &Queue {
+        self.net.queue(self.queue)
+    }
+
+    /// Tries until there is a result, for as long as readers or writers wait.
+    fn wait<T>(&self, way: usize, attempt: impl FnMut() -> Option<Result<T>>) -> Result<T> {
+        let time = self.waits[way].load(Relaxed);
+        let time = (time != FOR_EVER).then(|| Duration::from_nanos(time));
+        self.gate.wait(time, attempt).unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
+    }
+
+    /// Works on the host that has the connection; what comes of it is sent.
+    fn talk<T>(&self, work: impl FnOnce(&mut linerate_stack::Host) -> T) -> T {
+        self.queue().talk(monotonic_ns(), |shard| work(&mut shard.ip.host))
+    }
+
+    fn read(&self, into: &mut [u8]) -> Result<usize> {
+        if into.is_empty() || self.deaf.load(Relaxed) {
+            return Ok(0);
+        }
+        self.wait(READ, || {
+            self.talk(|host| {
+                let n = host.tcp_read(self.id, into).unwrap_or(0);
+                let connection = host.tcp_connection(self.id);
+                if n > 0 {
+                    return Some(Ok(n));
+                }
+                match connection.and_then(|connection| connection.end()) {
+                    Some(end) => Some(Err(ended(end))),
+                    None => connection.is_none_or(|connection| connection.is_at_end()).then_some(Ok(0)),
+                }
+            })
+        })
+    }
+
+    /// Writes the pieces one behind the other, as far as there is room.
+    fn write(&self, pieces: &[IoSlice<'_>]) -> Result<usize> {
+        if pieces.iter().all(|piece| piece.is_empty()) {
+            return Ok(0);
+        }
+        self.wait(WRITE, || {
+            self.talk(|host| {
+                let mut written = 0;
+                for piece in pieces {
+                    let Some(n) = host.tcp_write(self.id, piece) else {
+                        let end = host.tcp_connection(self.id).and_then(|connection| connection.end());
+                        return Some(Err(end.map_or(ErrorKind::BrokenPipe.into(), ended)));
+                    };
+                    written += n;
+                    if n < piece.len() {
+                        break;
+                    }
+                }
+                (written > 0).then_some(Ok(written))
+            })
+        })
+    }
+
+    fn abort(&self) {
+        self.talk(|host| host.tcp_abort(self.id));
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.queue().talk(monotonic_ns(), |shard| {
+            shard.watch(self.id, None);
+            shard.ip.host.tcp_release(self.id);
+        });
+    }
+}
+
+impl TcpStream {
+    /// The stream's own address.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.0.local
+    }
+
+    /// The peer's address.
+    #[must_use]
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.0.remote
+    }
+
+    /// Time for which a reader waits, before it gets `WouldBlock`; none is for ever, zero not at all.
+    pub fn set_read_timeout(&self, time: Option<Duration>) {
+        self.set_wait(READ, time);
+    }
+
+    /// Time for which a writer waits for room; none is for ever, zero not at all.
+    pub fn set_write_timeout(&self, time: Option<Duration>) {
+        self.set_wait(WRITE, time);
+    }
+
+    /// Makes readers and writers get `WouldBlock` instead of waiting, or wait for ever again.
+    pub fn set_nonblocking(&self, on: bool) {
+        let time = on.then_some(Duration::ZERO);
+        self.set_wait(READ, time);
+        self.set_wait(WRITE, time);
+    }
+
+    fn set_wait(&self, way: usize, time: Option<Duration>) {
+        let time = time.map_or(FOR_EVER, |time| u64::try_from(time.as_nanos()).unwrap_or(FOR_EVER));
+        self.0.waits[way].store(time, Relaxed);
+    }
+
+    /// Sends each write at once (true), or waits with less than a segment while something is not acknowledged (Nagle).
+    pub fn set_nodelay(&self, on: bool) {
+        self.0.talk(|host| host.tcp_set_nagle(self.0.id, !on));
+    }
+
+    /// Closes a side: the peer reads to the end of what was written, or nothing is read here any more.
+    pub fn shutdown(&self, how: Shutdown) -> Result<()> {
+        if matches!(how, Shutdown::Read | Shutdown::Both) {
+            self.0.deaf.store(true, Relaxed);
+            self.0.gate.open();
+        }
+        if matches!(how, Shutdown::Write | Shutdown::Both) {
+            self.0.talk(|host| host.tcp_close(self.0.id));
+        }
+        Ok(())
+    }
+
+    /// Descriptor for poll, which is readable when there may be bytes to read, room to write, or the end; and until a read or
+    /// a write has returned `WouldBlock`.
+    pub fn readiness(&self) -> Result<BorrowedFd<'_>> {
+        self.0.gate.descriptor()
+    }
+}
+
+impl Read for &TcpStream {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl Write for &TcpStream {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.0.write(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> Result<usize> {
+        self.0.write(pieces)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for TcpStream {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl Write for TcpStream {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        (&*self).write(bytes)
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> Result<usize> {
+        self.0.write(pieces)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Why a connection has ended, as the standard library says it.
+fn ended(end: End) -> Error {
+    let kind = match end {
+        End::Refused => ErrorKind::ConnectionRefused,
+        End::Reset => ErrorKind::ConnectionReset,
+        End::TimedOut => ErrorKind::TimedOut,
+        End::Aborted => ErrorKind::ConnectionAborted,
+    };
+    Error::new(kind, end)
+}

@@ -1,0 +1,167 @@
+//! TCP sockets at the two ends of a cable.
+
+use super::*;
+use crate::sys::poll::PollSet;
+use linerate_port::{Interest, Sleep};
+use std::io::{IoSlice, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::BorrowedFd;
+
+fn pair(name: &str) -> [Net; 2] {
+    let ports = ["{1", "}1"].map(|end| format!("cable:tcp-{name}{end}"));
+    Net::open_pair([&ports[0], &ports[1]], cidrs(), &Options::default()).unwrap()
+}
+
+/// A connection over a cable, each end with its host.
+fn connected(name: &str) -> ([Net; 2], TcpStream, TcpStream) {
+    let [left, right] = pair(name);
+    let listener = right.tcp_listen(at("10.0.0.2:7000")).unwrap();
+    let client = left.tcp_connect_timeout(at("10.0.0.2:7000"), LIMIT).unwrap();
+    let (server, from) = listener.accept().unwrap();
+    assert_eq!((from, server.peer_addr(), client.peer_addr()), (client.local_addr(), from, at("10.0.0.2:7000")));
+    for stream in [&client, &server] {
+        stream.set_read_timeout(Some(LIMIT));
+        stream.set_write_timeout(Some(LIMIT));
+    }
+    ([left, right], client, server)
+}
+
+fn pattern(len: usize, seed: u64) -> Vec<u8> {
+    (0..len as u64).map(|i| ((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let (_nets, client, server) = connected("copy");
+    let data = pattern(20_000_000, 1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (&client).write_all(&data).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+        });
+        scope.spawn(|| {
+            let mut got = Vec::new();
+            (&server).read_to_end(&mut got).unwrap();
+            assert!(got == data, "{} bytes", got.len());
+            (&server).write_all(&got[..1_000_000]).unwrap();
+            server.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut back = Vec::new();
+        (&client).read_to_end(&mut back).unwrap();
+        assert!(back == data[..1_000_000], "{} bytes", back.len());
+    });
+    let why = (&client).write(b"late").unwrap_err();
+    assert_eq!(why.kind(), ErrorKind::BrokenPipe);
+}
+
+/// The host ends only when what was written has arrived.
+#[test]
+fn what_was_written_before_all_is_dropped_arrives() {
+    let ([left, right], mut client, mut server) = connected("drop");
+    let data = pattern(3_000_000, 2);
+    let reader = std::thread::spawn(move || {
+        let mut got = Vec::new();
+        server.read_to_end(&mut got).unwrap();
+        (got, server)
+    });
+    client.write_all(&data).unwrap();
+    drop((client, left));
+    let (got, server) = reader.join().unwrap();
+    assert!(got == data, "{} bytes", got.len());
+    let began = Instant::now();
+    drop((server, right));
+    assert!(began.elapsed() < Duration::from_secs(2), "nobody is waited for who is gone");
+}
+
+#[test]
+fn pieces_are_written_in_their_order() {
+    let (_nets, mut client, mut server) = connected("pieces");
+    client.set_nodelay(true);
+    let pieces = [&b"one "[..], b"", b"two ", b"three"].map(IoSlice::new);
+    assert_eq!(client.write_vectored(&pieces).unwrap(), 13);
+    let mut got = [0; 13];
+    server.read_exact(&mut got).unwrap();
+    assert_eq!(&got, b"one two three");
+    assert_eq!((client.write_vectored(&[]).unwrap(), client.read(&mut []).unwrap()), (0, 0));
+}
+
+#[test]
+fn time_outs_end_a_wait() {
+    let (_nets, mut client, _server) = connected("times");
+    client.set_read_timeout(Some(Duration::from_millis(30)));
+    let began = Instant::now();
+    assert_eq!(client.read(&mut [0; 10]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(began.elapsed() >= Duration::from_millis(30));
+    // Nobody reads: there is room for so much, and no more.
+    client.set_write_timeout(Some(Duration::from_millis(30)));
+    let mut written = 0;
+    let why = loop {
+        match client.write(&[0; 65536]) {
+            Ok(n) => written += n,
+            Err(why) => break why,
+        }
+    };
+    assert_eq!(why.kind(), ErrorKind::WouldBlock);
+    assert!((4 << 20..=9 << 20).contains(&written), "{written}");
+}
+
+fn is_readable(fd: BorrowedFd<'_>, within: Duration) -> bool {
+    let mut set = PollSet::new();
+    set.begin();
+    set.add(&Sleep::on(fd, Interest::Readable));
+    assert!(set.watch());
+    let began = Instant::now();
+    set.sleep(Some(within));
+    began.elapsed() < within
+}
+
+#[test]
+fn sockets_can_be_polled() {
+    let [left, right] = pair("poll");
+    let listener = right.tcp_listen(at("0.0.0.0:0")).unwrap();
+    listener.set_nonblocking(true);
+    let soon = Duration::from_millis(50);
+    // Readable at first: somebody may have come before.
+    assert!(is_readable(listener.readiness().unwrap(), soon));
+    assert_eq!(listener.accept().err().unwrap().kind(), ErrorKind::WouldBlock);
+    assert!(!is_readable(listener.readiness().unwrap(), soon));
+    let to = SocketAddr::new([10, 0, 0, 2].into(), listener.local_addr().port());
+    let client = left.tcp_connect_timeout(to, LIMIT).unwrap();
+    assert!(is_readable(listener.readiness().unwrap(), LIMIT));
+    let (server, _) = listener.accept().unwrap();
+    server.set_nonblocking(true);
+    let mut buffer = [0; 100];
+    let _ = is_readable(server.readiness().unwrap(), soon);
+    assert_eq!((&server).read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(!is_readable(server.readiness().unwrap(), soon));
+    (&client).write_all(b"hello").unwrap();
+    assert!(is_readable(server.readiness().unwrap(), LIMIT));
+    assert_eq!((&server).read(&mut buffer).unwrap(), 5);
+    assert_eq!((&server).read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+    drop(client);
+    assert!(is_readable(server.readiness().unwrap(), LIMIT));
+    assert_eq!((&server).read(&mut buffer).unwrap(), 0);
+}
+
+#[test]
+fn errors_are_the_standard_library_s() {
+    let [left, right] = pair("errors");
+    let kind = |error: std::io::Error| error.kind();
+    assert_eq!(left.tcp_connect_timeout(at("10.0.0.2:9"), LIMIT).err().map(kind), Some(ErrorKind::ConnectionRefused));
+    let silent = left.tcp_connect_timeout(at("10.0.0.77:9"), Duration::from_millis(50)).err();
+    assert_eq!(silent.map(kind), Some(ErrorKind::TimedOut));
+    assert_eq!(left.tcp_connect(at("192.168.3.4:9")).err().map(kind), Some(ErrorKind::NetworkUnreachable));
+    let listener = right.tcp_listen(at("10.0.0.2:80")).unwrap();
+    assert_eq!(right.tcp_listen(at("0.0.0.0:80")).err().map(kind), Some(ErrorKind::AddrInUse));
+    assert_eq!(right.tcp_listen(at("10.0.0.9:80")).err().map(kind), Some(ErrorKind::AddrNotAvailable));
+    let client = left.tcp_connect_timeout(at("10.0.0.2:80"), LIMIT).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    // What nobody has read is lost, and its writer is told.
+    (&client).write_all(b"unread").unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    drop(server);
+    client.set_read_timeout(Some(LIMIT));
+    assert_eq!((&client).read(&mut [0; 10]).err().map(kind), Some(ErrorKind::ConnectionReset));
+    drop(listener);
+    assert_eq!(left.tcp_connect_timeout(at("10.0.0.2:80"), LIMIT).err().map(kind), Some(ErrorKind::ConnectionRefused));
+}
