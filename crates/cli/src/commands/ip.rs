@@ -2,13 +2,16 @@
 
 use super::shared::one_of;
 use crate::trouble::Trouble;
-use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command};
 use linerate_nic::Control;
 use linerate_port::Drops;
-use linerate_rt::net::{DEFAULT_SERVICES, Ip, SERVICES, Served, Service, Streamed};
+use linerate_rt::net::{DEFAULT_SERVICES, Ip, Offer, SERVICES, Served, Service, Streamed};
 use linerate_stack::{Cidr, CidrError, Counters, Route};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::net::IpAddr;
+use std::path::Path;
 
 /// Arguments for an IP host beside the command's own purpose.
 #[derive(Args)]
@@ -22,13 +25,50 @@ pub(super) struct IpArguments {
     pub(super) route: Vec<Route>,
     /// UDP services of the IP host, separated by commas: echo, discard, chargen; none: --services=. They answer nothing
     /// that was sent to a broadcast or a group, or from a port below 1024.
-    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = service(), requires = "addr")]
-    pub(super) services: Vec<&'static Service>,
+    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = ServiceParser { datagrams: true }, requires = "addr")]
+    pub(super) services: Vec<Option<Offer>>,
 }
 
-/// Parser of a service's name.
-pub(super) fn service() -> impl clap::builder::TypedValueParser<Value = &'static Service> {
-    one_of(SERVICES.iter().map(|row| (row.name, row)))
+/// Parser of services as they are typed: a name, or `http=` and a folder, or nothing.
+#[derive(Clone, Copy)]
+pub(super) struct ServiceParser {
+    /// Services over UDP alone.
+    pub(super) datagrams: bool,
+}
+
+impl ServiceParser {
+    fn rows(self) -> impl Iterator<Item = &'static Service> {
+        SERVICES.iter().filter(move |row| !self.datagrams || row.is_of_udp())
+    }
+}
+
+impl TypedValueParser for ServiceParser {
+    type Value = Option<Offer>;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, text: &OsStr) -> Result<Self::Value, clap::Error> {
+        let typed = text.to_str().unwrap_or_default();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let known = if typed.contains('=') && !self.datagrams {
+            with_folder.parse_ref(command, arg, text)?
+        } else {
+            one_of(self.rows().map(|row| (row.name, row))).parse_ref(command, arg, text)?.into()
+        };
+        Ok(Some(known))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.rows().map(|row| PossibleValue::new(row.name))))
+    }
+}
+
+/// Parses `http=FOLDER`.
+fn with_folder(text: &str) -> Result<Offer, String> {
+    let (name, folder) = text.split_once('=').unwrap_or((text, "."));
+    let service = SERVICES.iter().find(|row| row.name == name && !row.is_of_udp()).ok_or("only http takes a folder")?;
+    let whole = Path::new(folder).canonicalize().map_err(|e| format!("{folder}: {e}"))?;
+    if whole.is_dir() { Ok(Offer { service, folder: whole.into() }) } else { Err(format!("{folder} is no folder")) }
 }
 
 /// Address of a host as it is typed.

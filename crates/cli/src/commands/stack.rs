@@ -14,7 +14,7 @@ use document::{Common, Part};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::control::{CallError, Callee, Caller, callee};
-use linerate_rt::net::{DEFAULT_SERVICES, NetError, Node, Options, Service, Serving};
+use linerate_rt::net::{DEFAULT_SERVICES, NetError, Node, Offer, Options, Serving};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run as run_machine};
 use linerate_stack::{Cidr, Event, Route};
 use linerate_wire::{MacAddr, VlanTag};
@@ -60,10 +60,11 @@ struct Up {
     /// The VLAN of all frames, 1 to 4094.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// Services to offer over UDP and TCP, separated by commas: echo (7), discard (9), chargen (19); none: --services=. They
-    /// answer no datagram that was sent to a broadcast or a group, or from a port below 1024.
-    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = ip::service())]
-    services: Vec<&'static Service>,
+    /// Services to offer, separated by commas: over UDP and TCP echo (7), discard (9), chargen (19); over TCP http=FOLDER (80),
+    /// which serves the files of a folder, of the current one if none is given; none: --services=. Those of UDP
+    /// answer nothing that was sent to a broadcast or a group, or from a port below 1024.
+    #[arg(long, value_name = "NAMES", default_value = DEFAULT_SERVICES, value_delimiter = ',', value_parser = ip::ServiceParser { datagrams: false })]
+    services: Vec<Option<Offer>>,
     /// Compute and verify all checksums in software, even if the port can do it.
     #[arg(long)]
     no_offload: bool,
@@ -129,7 +130,8 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     confine(&[]);
     ip::set_routes(&mut nodes[0].ip, &arguments.route)?;
     nodes[0].announce(linerate_rt::monotonic_ns());
-    let serving = nodes.into_iter().map(|node| Serving::new(node, &arguments.services));
+    let offers: Vec<Offer> = arguments.services.into_iter().flatten().collect();
+    let serving = nodes.into_iter().map(|node| Serving::new(node, &offers));
     let shard = |(serving, calls)| Shard {
         serving,
         calls,

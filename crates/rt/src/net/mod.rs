@@ -34,6 +34,7 @@
 
 mod gate;
 mod headers;
+mod http;
 mod ip;
 mod mailbox;
 mod node;
@@ -47,7 +48,7 @@ mod udp;
 pub use ip::{Ip, IpTx};
 pub use node::{NetError, Node, Options};
 pub use running::Net;
-pub use service::{DEFAULT_SERVICES, SERVICES, Served, Service, Services, Serving};
+pub use service::{DEFAULT_SERVICES, Offer, SERVICES, Served, Service, Services, Serving};
 pub use streams::{Streamed, Streams};
 pub use tcp::{TcpListener, TcpStream};
 pub use udp::UdpSocket;

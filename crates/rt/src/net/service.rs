@@ -1,14 +1,19 @@
 //! The small services that every host once had, to try a stack with: a table, and a machine that runs them on a node.
 
+use super::http::Http;
 use super::ip::Ip;
 use super::node::Node;
-use super::streams::{Streamed, Streams, Talk};
+use super::streams::{self, Streamed, Streams, Talk};
 use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use linerate_stack::{BindError, Event, Host, SendError, UdpId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::AddAssign;
+use std::path::Path;
+use std::sync::Arc;
+
+type Answer = fn(&mut [u8], usize) -> Option<usize>;
 
 /// A service.
 #[derive(Debug)]
@@ -19,38 +24,69 @@ pub struct Service {
     pub port: u16,
     /// Its purpose, in a line.
     pub about: &'static str,
-    /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer.
-    answer: fn(&mut [u8], usize) -> Option<usize>,
-    /// Action on a connection of which something is new.
-    pub(super) talk: Talk,
+    /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer. A service without
+    /// it is of TCP alone.
+    answer: Option<Answer>,
+    /// Begins to talk on a connection.
+    pub(super) talk: fn(&Offer) -> Box<dyn Talk>,
 }
 
-/// All services over UDP.
+impl Service {
+    /// True if it answers datagrams.
+    #[must_use]
+    pub fn is_of_udp(&self) -> bool {
+        self.answer.is_some()
+    }
+}
+
+/// A service that a host offers.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// The service.
+    pub service: &'static Service,
+    /// The folder whose files it serves, if it serves any.
+    pub folder: Arc<Path>,
+}
+
+impl From<&'static Service> for Offer {
+    fn from(service: &'static Service) -> Self {
+        Self { service, folder: Path::new(".").into() }
+    }
+}
+
+/// All services.
 pub const SERVICES: &[Service] = &[
     Service {
         name: "echo",
         port: 7,
         about: "sends back what it gets (RFC 862)",
-        answer: |_, n| Some(n),
-        talk: |stream| stream.echo(),
+        answer: Some(|_, n| Some(n)),
+        talk: |_| Box::new(streams::echo),
     },
     Service {
         name: "discard",
         port: 9,
         about: "takes what it gets (RFC 863)",
-        answer: |_, _| None,
-        talk: |stream| stream.discard(),
+        answer: Some(|_, _| None),
+        talk: |_| Box::new(streams::discard),
     },
     Service {
         name: "chargen",
         port: 19,
         about: "answers with a line of characters (RFC 864)",
-        answer: |buffer, _| {
+        answer: Some(|buffer, _| {
             // RFC 864: printing characters; one line of the pattern is enough for an answer.
             let line = (b' '..=b'~').take(72).chain(*b"\r\n");
             Some(buffer.iter_mut().zip(line).map(|(to, c)| *to = c).count())
-        },
-        talk: |stream| stream.chargen(),
+        }),
+        talk: |_| Box::new(streams::chargen),
+    },
+    Service {
+        name: "http",
+        port: 80,
+        about: "serves the files of a folder to browsers (RFC 9110)",
+        answer: None,
+        talk: |offer| Box::new(Http::new(offer.folder.clone())),
     },
 ];
 
@@ -102,7 +138,7 @@ impl Services {
     /// Opens these services for all of a host's addresses.
     pub fn open(ip: &mut Ip, services: &[&'static Service]) -> Result<Self, BindError> {
         let mut open = Vec::new();
-        for service in services {
+        for service in services.iter().filter(|service| service.is_of_udp()) {
             for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
                 let id = ip.host.udp_bind(SocketAddr::new(any, service.port))?;
                 // Answers of all hosts to one datagram, whose source may be forged, are a flood (CERT CA-1996-01).
@@ -132,7 +168,7 @@ impl Services {
                     continue;
                 }
                 served.received += 1;
-                let Some(n) = (service.answer)(&mut self.buffer, n) else { continue };
+                let Some(n) = service.answer.and_then(|answer| answer(&mut self.buffer, n)) else { continue };
                 match host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx) {
                     Ok(()) => served.sent += 1,
                     Err(SendError::NoRoom) => {
@@ -163,9 +199,10 @@ fn is_refused(host: &Host, from: SocketAddr) -> bool {
 
 impl Serving {
     /// Opens these services for all of the node's addresses.
-    pub fn new(mut node: Node, all: &[&'static Service]) -> Result<Self, BindError> {
-        let services = Services::open(&mut node.ip, all)?;
-        let streams = Streams::open(&mut node.ip, all)?;
+    pub fn new(mut node: Node, offers: &[Offer]) -> Result<Self, BindError> {
+        let services: Vec<_> = offers.iter().map(|offer| offer.service).collect();
+        let services = Services::open(&mut node.ip, &services)?;
+        let streams = Streams::open(&mut node.ip, offers)?;
         Ok(Self { node, services, streams, stopping: false })
     }
 

@@ -1,9 +1,10 @@
 //! The same services over TCP.
 
 use super::ip::Ip;
-use super::service::Service;
-use linerate_stack::tcp::{TcpId, TcpListenerId};
+use super::service::{Offer, Service};
+use linerate_stack::tcp::{State, TcpId, TcpListenerId};
 use linerate_stack::{BindError, Host};
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::AddAssign;
 
@@ -29,99 +30,139 @@ impl AddAssign for Streamed {
     }
 }
 
-/// Action of a service on a connection of which something is new.
-pub(super) type Talk = fn(&mut Stream<'_>);
+/// What a service says on a connection.
+pub(super) trait Talk: Send {
+    /// Goes on, as something is new. True if it has nothing more to say: then the connection is closed.
+    fn go(&mut self, stream: &mut Stream<'_>) -> bool;
+}
+
+/// A talk that remembers nothing: it ends when the peer has closed.
+impl<F: FnMut(&mut Stream<'_>) + Send> Talk for F {
+    fn go(&mut self, stream: &mut Stream<'_>) -> bool {
+        self(stream);
+        stream.is_at_end()
+    }
+}
 
 /// A connection, and memory for what it reads.
 pub(super) struct Stream<'a> {
     host: &'a mut Host,
     id: TcpId,
-    buffer: &'a mut [u8],
+    pub(super) buffer: &'a mut [u8],
     count: &'a mut Streamed,
 }
 
 impl Stream<'_> {
     /// Room for what is written.
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.host.tcp_connection(self.id).map_or(0, linerate_stack::tcp::Connection::room)
     }
 
-    fn read(&mut self, most: usize) -> usize {
+    /// True if the peer has closed, and all was read.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.host.tcp_connection(self.id).is_none_or(linerate_stack::tcp::Connection::is_at_end)
+    }
+
+    /// True if there is no connection any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.host.tcp_state(self.id).is_none_or(|(state, _)| state == State::Closed)
+    }
+
+    /// Reads into the buffer.
+    pub(super) fn read(&mut self, most: usize) -> usize {
         let most = most.min(self.buffer.len());
         let n = self.host.tcp_read(self.id, &mut self.buffer[..most]).unwrap_or(0);
         self.count.received += n as u64;
         n
     }
 
-    fn write(&mut self, n: usize) -> usize {
+    /// Writes the first bytes of the buffer, as many as there is room for.
+    pub(super) fn write(&mut self, n: usize) -> usize {
         let n = self.host.tcp_write(self.id, &self.buffer[..n]).unwrap_or(0);
         self.count.sent += n as u64;
         n
     }
 
-    /// RFC 862: what comes goes back.
-    pub(super) fn echo(&mut self) {
-        loop {
-            // What is read can be written.
-            let n = self.read(self.room());
-            if n == 0 {
-                return;
-            }
-            self.write(n);
+    /// Writes bytes, as many as there is room for.
+    pub(super) fn write_bytes(&mut self, bytes: &[u8]) -> usize {
+        let n = self.host.tcp_write(self.id, bytes).unwrap_or(0);
+        self.count.sent += n as u64;
+        n
+    }
+
+    /// Closes our side: the peer reads to the end of what was written.
+    pub(super) fn close(&mut self) {
+        self.host.tcp_close(self.id);
+    }
+
+    /// Resets the connection: what was promised cannot be kept.
+    pub(super) fn abort(&mut self) {
+        self.host.tcp_abort(self.id);
+    }
+}
+
+/// RFC 862: what comes goes back.
+pub(super) fn echo(stream: &mut Stream<'_>) {
+    loop {
+        // What is read can be written.
+        let n = stream.read(stream.room());
+        if n == 0 {
+            return;
         }
+        stream.write(n);
     }
+}
 
-    /// RFC 863: what comes is dropped.
-    pub(super) fn discard(&mut self) {
-        while self.read(usize::MAX) > 0 {}
-    }
+/// RFC 863: what comes is dropped.
+pub(super) fn discard(stream: &mut Stream<'_>) {
+    while stream.read(usize::MAX) > 0 {}
+}
 
-    /// RFC 864: lines of 72 printing characters, each beginning with the next, until the other side closes; what comes is
-    /// dropped.
-    pub(super) fn chargen(&mut self) {
-        self.discard();
-        const LINE: u64 = 74;
-        while self.room() >= self.buffer.len() {
-            let sent = self.host.tcp_connection(self.id).map_or(0, linerate_stack::tcp::Connection::written);
-            for (at, to) in (sent..).zip(self.buffer.iter_mut()) {
-                let (line, column) = (at / LINE, at % LINE);
-                *to = match column {
-                    72 => b'\r',
-                    73 => b'\n',
-                    column => b' ' + u8::try_from((line + column) % 95).unwrap_or(0),
-                };
-            }
-            if self.write(self.buffer.len()) == 0 {
-                return;
-            }
+/// RFC 864: lines of 72 printing characters, each beginning with the next, until the other side closes; what comes is
+/// dropped.
+pub(super) fn chargen(stream: &mut Stream<'_>) {
+    discard(stream);
+    const LINE: u64 = 74;
+    while stream.room() >= stream.buffer.len() {
+        let sent = stream.host.tcp_connection(stream.id).map_or(0, linerate_stack::tcp::Connection::written);
+        for (at, to) in (sent..).zip(stream.buffer.iter_mut()) {
+            let (line, column) = (at / LINE, at % LINE);
+            *to = match column {
+                72 => b'\r',
+                73 => b'\n',
+                column => b' ' + u8::try_from((line + column) % 95).unwrap_or(0),
+            };
+        }
+        if stream.write(stream.buffer.len()) == 0 {
+            return;
         }
     }
 }
 
 /// Services over TCP that a host has open.
 pub struct Streams {
-    open: Vec<(&'static Service, TcpListenerId, Streamed)>,
-    /// Service of each connection, by its identifier.
-    talks: std::collections::HashMap<TcpId, usize>,
+    open: Vec<(Offer, TcpListenerId, Streamed)>,
+    /// Service and talk of each connection, by its identifier.
+    talks: HashMap<TcpId, (usize, Box<dyn Talk>)>,
     buffer: Box<[u8]>,
 }
 
 impl Streams {
     /// Opens these services for all of a host's addresses.
-    pub fn open(ip: &mut Ip, services: &[&'static Service]) -> Result<Self, BindError> {
+    pub fn open(ip: &mut Ip, offers: &[Offer]) -> Result<Self, BindError> {
         let mut open = Vec::new();
-        for service in services {
+        for offer in offers {
             for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
-                let id = ip.host.tcp_listen(SocketAddr::new(any, service.port), BACKLOG)?;
-                open.push((*service, id, Streamed::default()));
+                let id = ip.host.tcp_listen(SocketAddr::new(any, offer.service.port), BACKLOG)?;
+                open.push((offer.clone(), id, Streamed::default()));
             }
         }
-        Ok(Self { open, talks: std::collections::HashMap::new(), buffer: vec![0; 65536].into() })
+        Ok(Self { open, talks: HashMap::new(), buffer: vec![0; 65536].into() })
     }
 
     /// Counters of each service, for each family.
     pub fn streamed(&self) -> impl Iterator<Item = (&'static Service, Streamed)> {
-        self.open.iter().map(|(service, _, count)| (*service, *count))
+        self.open.iter().map(|(offer, _, count)| (offer.service, *count))
     }
 
     /// Answers what the host has received; true if there was something.
@@ -131,25 +172,24 @@ impl Streams {
             worked = true;
             let Some(at) = self.open.iter().position(|(_, id, _)| *id == listener) else { continue };
             while let Some((id, _)) = host.tcp_accept(listener) {
-                self.open[at].2.connections += 1;
-                self.talks.insert(id, at);
-                self.talk(host, id, at);
+                let (offer, _, count) = &mut self.open[at];
+                count.connections += 1;
+                self.talks.insert(id, (at, (offer.service.talk)(offer)));
+                self.talk(host, id);
             }
         }
         while let Some(id) = host.tcp_news() {
             worked = true;
-            if let Some(at) = self.talks.get(&id).copied() {
-                self.talk(host, id, at);
-            }
+            self.talk(host, id);
         }
         worked
     }
 
-    fn talk(&mut self, host: &mut Host, id: TcpId, at: usize) {
-        let (service, _, count) = &mut self.open[at];
-        (service.talk)(&mut Stream { host, id, buffer: &mut self.buffer, count });
-        let over = host.tcp_connection(id).is_none_or(|connection| connection.is_at_end());
-        if over {
+    fn talk(&mut self, host: &mut Host, id: TcpId) {
+        let Some((at, talk)) = self.talks.get_mut(&id) else { return };
+        let count = &mut self.open[*at].2;
+        let mut stream = Stream { host, id, buffer: &mut self.buffer, count };
+        if talk.go(&mut stream) || stream.is_closed() {
             host.tcp_release(id);
             self.talks.remove(&id);
         }

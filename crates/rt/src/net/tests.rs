@@ -36,7 +36,7 @@ impl Bench {
         let [ours, theirs] = cidrs();
         let nodes = Node::open_all(&[&ports[0], &ports[1]], &[&[ours], &[theirs]], &Options::default()).unwrap();
         let [client, server] = <[Node; 2]>::try_from(nodes).ok().unwrap();
-        let services: Vec<_> = SERVICES.iter().collect();
+        let services: Vec<_> = SERVICES.iter().map(Offer::from).collect();
         Self { client, server: Serving::new(server, &services).unwrap(), now: 0 }
     }
 
@@ -149,7 +149,7 @@ fn a_host_on_an_adapter_follows_its_settings() {
     });
     let mut nodes = nics.zip(cidrs()).map(|(nic, cidr)| Node::single(nic, &[cidr], &Options::default()).unwrap());
     let (client, server) = (nodes.next().unwrap(), nodes.next().unwrap());
-    let services: Vec<_> = SERVICES.iter().collect();
+    let services: Vec<_> = SERVICES.iter().map(Offer::from).collect();
     let mut bench = Bench { client, server: Serving::new(server, &services).unwrap(), now: 0 };
     let id = bench.client.ip.host.udp_bind(at("0.0.0.0:5000")).unwrap();
     for _ in 0..3 {

@@ -107,7 +107,8 @@ pub(super) fn with_ip(port: FcPort, arguments: &IpArguments) -> FcPort {
     if arguments.addr.is_empty() {
         return port;
     }
-    port.with_ip(&arguments.addr, &Options::default(), &arguments.services)
+    let services: Vec<_> = arguments.services.iter().flatten().map(|offer| offer.service).collect();
+    port.with_ip(&arguments.addr, &Options::default(), &services)
 }
 
 /// Sets the IP host's routes.
