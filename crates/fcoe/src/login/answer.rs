@@ -140,7 +140,12 @@ impl Logins {
         }
         match entry.state {
             _ if self.closing => return self.reject(way, header, BUSY, ways),
-            State::Flogi => return self.reject(way, header, BUSY, ways),
+            State::Flogi => {
+                if let Some(entry) = self.table.entry_mut(index) {
+                    entry.plogi_refused = true;
+                }
+                return self.reject(way, header, BUSY, ways);
+            }
             // Crossed PLOGIs: the port with the greater name logs in (FC-LS-3, PLOGI), which is the sender of a PLOGI.
             State::Plogi => return self.reject(way, header, IN_PROGRESS, ways),
             _ => {}

@@ -1,5 +1,6 @@
 //! Our requests: their sequence, and the evaluation of their replies.
 
+use super::logins::PLOGI_TIME;
 use super::send::LOGIN_FIRST;
 use super::table::{Entry, NeighbourIndex, Process, ReplyPath, State, fits};
 use super::{E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, SessionEnd, Ways};
@@ -58,7 +59,10 @@ impl Logins {
         match (command, accept) {
             (ElsCommand::FLOGI, ElsAccept::Login(login)) => match objection(entry, &login, false) {
                 // Linux sends PLOGI at once, unless it waits for the reply to a lost FLOGI of its own.
-                None => self.after_flogi(now, index, E_D_TOV, ways),
+                None => {
+                    let patience = if entry.plogi_refused { PLOGI_TIME } else { E_D_TOV };
+                    self.after_flogi(now, index, patience, ways);
+                }
                 Some(_) => self.retry_later(now, index, ways),
             },
             (ElsCommand::PLOGI, ElsAccept::Login(login)) => match objection(entry, &login, true) {

@@ -265,6 +265,7 @@ impl Logins {
     pub(super) fn reset(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.table.entry_mut(index) {
             (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
+            entry.plogi_refused = false;
             // The login that comes next may be the last one in all bytes: Linux gives OX_IDs again at once.
             entry.recent = Recent::default();
         }

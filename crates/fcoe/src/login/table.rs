@@ -52,6 +52,8 @@ pub(super) struct Entry {
     pub(super) wake: Option<u64>,
     /// Number of times that the state's request was repeated.
     pub(super) retries: u8,
+    /// Its PLOGI was refused while the reply to our FLOGI was awaited, which it may have overtaken: it comes again.
+    pub(super) plogi_refused: bool,
     /// ADISC is to be sent as soon as nothing is pending.
     pub(super) verify: bool,
     /// RTV is to be sent as soon as nothing is pending.
@@ -77,6 +79,7 @@ impl Entry {
             pending: None,
             wake: None,
             retries: 0,
+            plogi_refused: false,
             verify: false,
             ask_times: false,
             max_payload: usize::from(MIN_PAYLOAD),

@@ -298,6 +298,24 @@ fn plogi_may_cross() {
     assert_eq!(scene.ways.commands(), [ElsCommand::PRLI]);
 }
 
+/// The PLOGI of a neighbour may overtake its reply to our FLOGI. It is refused, and comes again after E_D_TOV: our patience must
+/// not end at the same moment, or our LOGO could meet the session that this one begins.
+#[test]
+fn a_plogi_that_came_too_early_is_waited_for() {
+    for early in [false, true] {
+        let mut scene = Scene::new(1, TARGET, 2);
+        scene.beacon(Some(INITIATOR));
+        let flogi = scene.ways.only();
+        if early {
+            scene.ask(&ElsRequest::Plogi(parameters(2)));
+            assert_eq!(scene.ways.only().reject(), BUSY);
+        }
+        scene.answer(&flogi, &flogi_accept(2));
+        let waited = scene.wait();
+        assert_eq!((scene.ways.only().command(), waited), (ElsCommand::LOGO, if early { 16 } else { 2 }));
+    }
+}
+
 /// FC-LS-3, PLOGI: a PLOGI of a logged-in port ends its session and begins another.
 #[test]
 fn plogi_of_a_logged_in_port_is_a_new_session() {
