@@ -2,12 +2,11 @@
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// An example; none, with a skip reported, if only this test was built.
 fn example(name: &str) -> Option<Command> {
-    let mut path = PathBuf::from(std::env::current_exe().unwrap());
+    let mut path = std::env::current_exe().unwrap();
     path.pop();
     path.pop();
     path.extend(["examples", name]);
