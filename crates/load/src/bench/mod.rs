@@ -20,6 +20,7 @@ mod scale;
 mod switch;
 mod sys;
 mod tcp;
+mod tcp_stream;
 mod traffic;
 mod tso;
 mod udp_flood;
@@ -105,6 +106,8 @@ pub const BENCHES: &[Bench] = &[
     fcoe::WRITE_32K,
     fcoe::WITH_IP,
     lro::BENCH,
+    tcp_stream::BIG,
+    tcp_stream::SMALL,
     vi::BENCH,
     switch::WITHIN,
     switch::BETWEEN,
