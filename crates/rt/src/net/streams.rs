@@ -2,7 +2,7 @@
 
 use super::ip::Ip;
 use super::service::{Offer, Service};
-use linerate_stack::tcp::{State, TcpId, TcpListenerId};
+use linerate_stack::tcp::{KeepAlive, State, TcpId, TcpListenerId};
 use linerate_stack::{BindError, Host};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,6 +10,8 @@ use std::ops::AddAssign;
 
 /// Connections that wait to be accepted, of a service.
 const BACKLOG: usize = 1024;
+/// Questions to silent clients.
+const KEEP_ALIVE: KeepAlive = KeepAlive { idle: 60_000_000_000, interval: 10_000_000_000, probes: 6 };
 
 /// Counters of a service over TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,6 +153,8 @@ impl Streams {
     /// Opens these services for all of a host's addresses.
     pub fn open(ip: &mut Ip, offers: &[Offer]) -> Result<Self, BindError> {
         let mut open = Vec::new();
+        // Clients that have gone without a word are not kept for ever.
+        ip.host.tcp_keep_alive(Some(KEEP_ALIVE));
         for offer in offers {
             for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
                 let id = ip.host.tcp_listen(SocketAddr::new(any, offer.service.port), BACKLOG)?;

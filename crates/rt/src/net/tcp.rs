@@ -5,7 +5,8 @@ use super::queue::Queue;
 use super::running::Net;
 use super::udp::as_io;
 use crate::monotonic_ns;
-use linerate_stack::tcp::{End, State, TcpId, TcpListenerId};
+use linerate_port::saturating_ns;
+use linerate_stack::tcp::{Connection, End, KeepAlive, State, TcpId, TcpListenerId};
 use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::BorrowedFd;
@@ -279,7 +280,27 @@ impl TcpStream {
 
     /// Sends each write at once (true), or waits with less than a segment while something is not acknowledged (Nagle).
     pub fn set_nodelay(&self, on: bool) {
-        self.0.talk(|host| host.tcp_set_nagle(self.0.id, !on));
+        self.change(|connection| connection.set_nagle(!on));
+    }
+
+    /// Has the peer asked whether it is there after this time of silence, or never; without nine answers the connection ends
+    /// with `TimedOut`.
+    pub fn set_keep_alive(&self, idle: Option<Duration>) {
+        let usual = KeepAlive::default();
+        let how = idle.map(|idle| {
+            let idle = saturating_ns(idle);
+            KeepAlive { idle, interval: usual.interval.min(idle), ..usual }
+        });
+        self.change(|connection| connection.set_keep_alive(monotonic_ns(), how));
+    }
+
+    /// Sets the time for which nothing of what was written need be acknowledged before the connection ends with `TimedOut`.
+    pub fn set_user_timeout(&self, time: Duration) {
+        self.change(|connection| connection.set_user_timeout(saturating_ns(time)));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Connection)) {
+        self.0.talk(|host| host.tcp_change(self.0.id, change));
     }
 
     /// Closes a side: the peer reads to the end of what was written, or nothing is read here any more.

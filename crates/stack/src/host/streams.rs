@@ -1,7 +1,7 @@
 //! Calls for TCP.
 
 use super::Host;
-use crate::tcp::{Connection, End, State, TcpId, TcpListenerId};
+use crate::tcp::{Connection, End, KeepAlive, State, TcpId, TcpListenerId};
 use crate::{BindError, SendError};
 use std::net::SocketAddr;
 
@@ -85,10 +85,14 @@ impl Host {
         self.tcp.sockets.listener_end(id)
     }
 
-    /// Switches Nagle's algorithm (RFC 9293, section 3.7.4), which is on at first, on or off. False if there is no such
-    /// connection.
-    pub fn tcp_set_nagle(&mut self, id: TcpId, on: bool) -> bool {
-        self.tcp.set_nagle(id, on)
+    /// Has silent peers of the connections that are made from now on asked whether they are there, or not, as at first.
+    pub fn tcp_keep_alive(&mut self, how: Option<KeepAlive>) {
+        self.tcp.config.keep_alive = how;
+    }
+
+    /// Changes the settings of one connection; false if there is none.
+    pub fn tcp_change(&mut self, id: TcpId, change: impl FnOnce(&mut Connection)) -> bool {
+        self.tcp.change(id, change)
     }
 
     /// Number of connections whose peer has not acknowledged all that was written or the FIN, and the bytes that those have

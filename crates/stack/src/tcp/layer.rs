@@ -132,9 +132,9 @@ impl Tcp {
         true
     }
 
-    pub(crate) fn set_nagle(&mut self, id: TcpId, on: bool) -> bool {
+    pub(crate) fn change(&mut self, id: TcpId, change: impl FnOnce(&mut Connection)) -> bool {
         let Some(socket) = self.sockets.get_mut(id) else { return false };
-        socket.connection.set_nagle(on);
+        change(&mut socket.connection);
         self.sockets.wake_id(id);
         true
     }

@@ -2,6 +2,7 @@
 //! `LINERATE_SCHEDULES=n` runs as many.
 
 mod hostile;
+mod keep;
 mod network;
 mod pair;
 mod path;

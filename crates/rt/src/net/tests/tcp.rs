@@ -165,3 +165,37 @@ fn errors_are_the_standard_library_s() {
     drop(listener);
     assert_eq!(left.tcp_connect_timeout(at("10.0.0.2:80"), LIMIT).err().map(kind), Some(ErrorKind::ConnectionRefused));
 }
+
+/// Neither a peer that takes nothing of what was written, nor one that is asked and says nothing, is waited for longer than its
+/// user wants.
+#[test]
+fn a_peer_that_is_gone_is_noticed() {
+    for (name, asks) in [("gone", false), ("asked", true)] {
+        let ports = ["{1", "}1"].map(|end| format!("cable:tcp-{name}{end}"));
+        let [ours, theirs] = cidrs();
+        let nodes = Node::open_all(&[&ports[0], &ports[1]], &[&[ours], &[theirs]], &Options::default()).unwrap();
+        let [near, mut far] = <[Node; 2]>::try_from(nodes).ok().unwrap();
+        let listener = far.ip.host.tcp_listen(at("10.0.0.2:7000"), 4).unwrap();
+        let net = Net::run(vec![near]).unwrap();
+        let until = Instant::now() + LIMIT;
+        let far = std::thread::spawn(move || {
+            while far.ip.host.tcp_accept(listener).is_none() && Instant::now() < until {
+                far.handle(crate::monotonic_ns());
+            }
+            far
+        });
+        let client = net.tcp_connect_timeout(at("10.0.0.2:7000"), LIMIT).unwrap();
+        // From here on nobody calls it any more; its link stays up.
+        let _silent = far.join().unwrap();
+        client.set_read_timeout(Some(LIMIT));
+        if asks {
+            client.set_keep_alive(Some(Duration::from_millis(30)));
+        } else {
+            client.set_user_timeout(Duration::from_millis(300));
+            (&client).write_all(b"hello").unwrap();
+        }
+        let (began, why) = (Instant::now(), (&client).read(&mut [0; 10]).unwrap_err());
+        assert_eq!(why.kind(), ErrorKind::TimedOut, "{name}: {why}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{name}: {:?}", began.elapsed());
+    }
+}

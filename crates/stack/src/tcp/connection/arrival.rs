@@ -11,6 +11,7 @@ impl Connection {
     #[inline]
     pub fn arrive(&mut self, now: u64, segment: &Segment<'_>) {
         self.counters.received += 1;
+        self.heard = now;
         match self.state {
             State::Closed => self.refuse(segment),
             State::SynSent => self.arrive_at_syn_sent(now, segment),
@@ -64,6 +65,7 @@ impl Connection {
     fn establish(&mut self, now: u64, segment: &Segment<'_>) {
         // Our user may have closed it already.
         self.state = if self.closing { State::FinWait1 } else { State::Established };
+        self.keep(now);
         let lost = self.counters.timeouts > 0;
         self.take_ack(now, segment);
         if lost {

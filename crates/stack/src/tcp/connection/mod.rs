@@ -2,6 +2,7 @@
 
 mod ack;
 mod arrival;
+mod keep;
 mod output;
 mod receive;
 mod recovery;
@@ -15,6 +16,8 @@ use super::rtt::Rtt;
 use super::segment::Segment;
 use super::seq::Seq;
 use super::{MILLISECOND, SECOND, count};
+use keep::Keep;
+pub use keep::KeepAlive;
 use linerate_wire::{TcpFlags, TcpOptions};
 use receive::Receive;
 use recovery::Phase;
@@ -47,6 +50,8 @@ pub struct Config {
     pub delay: u64,
     /// Time for which nothing need be acknowledged before the connection is given up, ns.
     pub patience: u64,
+    /// How a silent peer is asked whether it is there, if it is.
+    pub keep_alive: Option<KeepAlive>,
     /// Time in TIME-WAIT, ns (RFC 9293, section 3.4.2: twice the life of a segment).
     pub linger: u64,
     /// Most bytes that are handed out at once.
@@ -65,6 +70,7 @@ impl Default for Config {
             scaling: true,
             delay: 40 * MILLISECOND,
             patience: 900 * SECOND,
+            keep_alive: None,
             linger: 60 * SECOND,
             burst: 65_536 - 512,
         }
@@ -186,6 +192,9 @@ pub struct Connection {
     receive: Receive,
 
     timers: Timers,
+    keep: Keep,
+    /// Time of the last segment of the peer.
+    heard: u64,
     /// RST is to be sent, with these numbers.
     reset: Option<(Seq, Option<Seq>)>,
     counters: Counters,
@@ -262,6 +271,8 @@ impl Connection {
             stamps: Stamps::new(config.timestamps, stamp),
             receive: Receive::new(config.receive, config.scaling, mss),
             timers: Timers::new(now),
+            keep: Keep::default(),
+            heard: now,
             reset: None,
             counters: Counters::default(),
         }
@@ -349,6 +360,11 @@ impl Connection {
         self.config.nagle = on;
     }
 
+    /// Sets the time for which nothing need be acknowledged before the connection is given up, ns (RFC 9293, section 3.8.3).
+    pub fn set_user_timeout(&mut self, patience: u64) {
+        self.config.patience = patience;
+    }
+
     /// True if the peer has not acknowledged all that was written, or our FIN where this side is closed.
     #[must_use]
     pub fn is_unsent(&self) -> bool {
@@ -417,6 +433,7 @@ impl Connection {
         self.bytes.release();
         (self.queued, self.flight) = (0, Flight::default());
         self.timers.clear();
+        self.keep = Keep::default();
         self.receive.forget_ack();
     }
 

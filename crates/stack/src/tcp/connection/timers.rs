@@ -118,7 +118,7 @@ impl Connection {
     #[inline]
     pub fn poll_timeout(&self) -> Option<u64> {
         let now = if self.reset.is_some() { Some(0) } else { None };
-        [now, self.timers.next(), self.receive.due_at()].into_iter().flatten().min()
+        [now, self.timers.next(), self.keep.at, self.receive.due_at()].into_iter().flatten().min()
     }
 
     /// Sets the timers that what is under way needs.
@@ -159,6 +159,9 @@ impl Connection {
 
     /// Does what is due.
     pub(super) fn fire(&mut self, now: u64) {
+        if self.keep.at.is_some_and(|at| at <= now) {
+            self.keep_alive(now);
+        }
         if self.timers.next().is_none_or(|next| now < next) {
             return;
         }
