@@ -8,7 +8,7 @@ use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, forward_si
 const BATCH: u32 = 256;
 
 struct Forwarder {
-    /// Where frames come from, and where they go.
+    /// Source of frames and their destination, each way.
     ways: [(RxQueue, TxQueue); 2],
     frames: u64,
     stopping: bool,

@@ -1,4 +1,4 @@
-//! What users of a connection or a listener wait at until something is new.
+//! Gate of a connection or a listener: its users wait there until something is new.
 
 use linerate_ring::Bell;
 use std::io::Result;
@@ -40,7 +40,7 @@ impl Gate {
         }
     }
 
-    /// Descriptor that becomes readable when something is new. [`Gate::nothing`] makes it unreadable.
+    /// Descriptor that becomes readable when something is new; a look without waiting that finds nothing makes it unreadable.
     pub(super) fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         if self.bell.get().is_none() {
             let bell = Bell::new()?;

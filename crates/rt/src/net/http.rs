@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Longest head of a request.
 const LONGEST: usize = 16 << 10;
 
-/// What goes on on a connection.
+/// State of a connection.
 pub(super) struct Http {
     folder: Arc<Path>,
     /// Bytes that have come and are not answered.
@@ -80,7 +80,7 @@ impl Talk for Http {
     }
 }
 
-/// How far an answer has gone.
+/// Progress of an answer.
 enum Sent {
     All,
     Part,

@@ -91,9 +91,16 @@ impl Shard {
         Ok((id, mailbox))
     }
 
-    /// Has a gate opened for what is new of a connection; none: no more.
-    pub(super) fn watch(&mut self, id: TcpId, gate: Option<Arc<Gate>>) {
-        put(&mut self.streams, id.index(), gate.map(|gate| (id, gate)));
+    /// Has a gate opened for what is new of a connection.
+    pub(super) fn watch(&mut self, id: TcpId, gate: Arc<Gate>) {
+        put(&mut self.streams, id.index(), Some((id, gate)));
+    }
+
+    /// Ends that. Another connection may have the place by now: a SYN takes that of one in TIME-WAIT, which its user still has.
+    pub(super) fn unwatch(&mut self, id: TcpId) {
+        if let Some(place) = self.streams.get_mut(id.index()) {
+            place.take_if(|(watched, _)| *watched == id);
+        }
     }
 
     /// Has a gate opened for connections that come to a listener; none: no more.
@@ -332,6 +339,28 @@ mod tests {
     use crate::net::{Node, Options};
     use crate::sys::poll::PollSet;
     use std::time::{Duration, Instant};
+
+    /// Regression: who closed a connection that had given way to a new one in its place had that one's news told to nobody.
+    #[test]
+    fn the_end_of_a_connection_is_not_that_of_the_next_in_its_place() {
+        let address = "10.0.0.1/24".parse().unwrap();
+        let node = Node::open("null:", &[address], &Options::default()).unwrap();
+        let (ip, line) = node.into_parts();
+        let (queue, _arrivals) = Queue::new(ip, line).unwrap();
+        let connect = || {
+            let id = queue.talk(0, |shard| shard.ip.host.tcp_connect(0, None, "10.0.0.2:9".parse().unwrap())).unwrap();
+            queue.shard().watch(id, Arc::default());
+            id
+        };
+        let old = connect();
+        queue.talk(0, |shard| shard.ip.host.tcp_abort(old) && shard.ip.host.tcp_release(old));
+        let new = connect();
+        assert!(new != old && new.index() == old.index());
+        queue.shard().unwatch(old);
+        assert!(queue.shard().streams[new.index()].is_some());
+        queue.shard().unwatch(new);
+        assert!(queue.shard().streams[new.index()].is_none());
+    }
 
     /// Regression: what a change made due waited until the thread woke for something else.
     #[test]

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// that were woken for each few datagrams of a flood would sleep in between, and both sides pay for it.
 const GO_ON: u64 = 20_000;
 
-/// How long a host that ends waits for a peer that takes nothing.
+/// Longest time that a host that ends waits for a peer that takes nothing.
 const LINGER: Duration = Duration::from_secs(3);
 
 /// A host that runs in threads of its own until the last handle and socket of it is dropped.

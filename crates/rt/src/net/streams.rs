@@ -32,7 +32,7 @@ impl AddAssign for Streamed {
     }
 }
 
-/// What a service says on a connection.
+/// Conversation of a service on a connection.
 pub(super) trait Talk: Send {
     /// Goes on, as something is new. True if it has nothing more to say: then the connection is closed.
     fn go(&mut self, stream: &mut Stream<'_>) -> bool;

@@ -54,7 +54,7 @@ impl Net {
         let now = monotonic_ns();
         let (id, ends) = self.queue(0).talk(now, |shard| {
             let id = shard.ip.host.tcp_connect(now, None, remote).map_err(as_io)?;
-            shard.watch(id, Some(gate.clone()));
+            shard.watch(id, gate.clone());
             Ok::<_, Error>((id, shard.ip.host.tcp_ends(id)))
         })?;
         let stream = TcpStream(Arc::new(Stream::new(self, 0, id, ends, gate)?));
@@ -96,7 +96,7 @@ impl TcpListener {
         let mut shard = self.net.queue(at).shard();
         let (id, remote) = shard.ip.host.tcp_accept(self.ids[at])?;
         let (gate, ends) = (Arc::new(Gate::default()), shard.ip.host.tcp_ends(id));
-        shard.watch(id, Some(gate.clone()));
+        shard.watch(id, gate.clone());
         drop(shard);
         Some(Stream::new(&self.net, at, id, ends, gate).map(|stream| (TcpStream(Arc::new(stream)), remote)))
     }
@@ -237,7 +237,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.queue().talk(monotonic_ns(), |shard| {
-            shard.watch(self.id, None);
+            shard.unwatch(self.id);
             shard.ip.host.tcp_release(self.id);
         });
     }
@@ -362,7 +362,7 @@ impl Write for TcpStream {
     }
 }
 
-/// Why a connection has ended, as the standard library says it.
+/// Reason for which a connection has ended, as the standard library says it.
 fn ended(end: End) -> Error {
     let kind = match end {
         End::Refused => ErrorKind::ConnectionRefused,

@@ -188,7 +188,7 @@ fn send_rest(
     Ok(datagrams.len())
 }
 
-/// Why a socket was not opened, as the standard library says it.
+/// Reason for which a socket was not opened, as the standard library says it.
 pub(super) fn not_bound(error: BindError) -> Error {
     let kind = match error {
         BindError::InUse(_) => ErrorKind::AddrInUse,
@@ -198,7 +198,7 @@ pub(super) fn not_bound(error: BindError) -> Error {
     Error::new(kind, error)
 }
 
-/// Why nothing was sent, as the standard library says it.
+/// Reason for which nothing was sent, as the standard library says it.
 pub(super) fn as_io(error: SendError) -> Error {
     let kind = match error {
         SendError::NoRoom => ErrorKind::WouldBlock,

@@ -20,7 +20,7 @@ fn established(keep_alive: Option<KeepAlive>) -> Connection {
     connection
 }
 
-/// What it sends until a time, when nothing comes: times in seconds, numbers, flags.
+/// Segments that it sends until a time, when nothing comes: times in seconds, numbers, flags.
 fn sends(connection: &mut Connection, until: u64) -> Vec<(u64, u32, TcpFlags)> {
     let mut all = Vec::new();
     while let Some(at) = connection.poll_timeout().filter(|at| *at <= until) {
@@ -61,7 +61,7 @@ fn it_can_be_switched_on_and_off() {
     assert_eq!(sends(&mut connection, 100_000 * SECOND), []);
 }
 
-/// Who has something under way asks by that, and gives up by its own time (RFC 9293, section 3.8.3).
+/// Data under way ask by themselves, and have a time limit of their own (RFC 9293, section 3.8.3).
 #[test]
 fn what_is_under_way_asks_by_itself() {
     let how = KeepAlive { idle: 2 * SECOND, interval: SECOND, probes: 3 };

@@ -111,7 +111,7 @@ fn head(request: &Request, status: &str, fields: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nDate: {date}\r\nServer: linerate\r\nConnection: {connection}\r\n{fields}\r\n").into()
 }
 
-/// What a Range field asks for.
+/// Bytes that a Range field asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     /// Everything: it is no range of bytes, or several, which may be answered so (RFC 9110, section 14.2).

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// What a path names.
+/// Object that a path names.
 #[derive(Debug)]
 pub(super) enum Found {
     /// A file, open.

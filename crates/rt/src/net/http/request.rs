@@ -20,7 +20,7 @@ pub(super) struct Request {
     pub(super) if_modified_since: Option<String>,
 }
 
-/// What has come of a request.
+/// Part of a request that has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// All of it, in so many bytes.

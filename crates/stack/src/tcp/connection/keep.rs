@@ -3,7 +3,7 @@
 use super::super::SECOND;
 use super::{Connection, End, State};
 
-/// How a silent peer is asked.
+/// Times at which a silent peer is asked whether it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence before it is asked, ns.

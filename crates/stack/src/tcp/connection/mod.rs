@@ -50,7 +50,7 @@ pub struct Config {
     pub delay: u64,
     /// Time for which nothing need be acknowledged before the connection is given up, ns.
     pub patience: u64,
-    /// How a silent peer is asked whether it is there, if it is.
+    /// Times at which a silent peer is asked whether it is there, if it is.
     pub keep_alive: Option<KeepAlive>,
     /// Time in TIME-WAIT, ns (RFC 9293, section 3.4.2: twice the life of a segment).
     pub linger: u64,
