@@ -154,7 +154,7 @@ impl Streams {
     pub fn open(ip: &mut Ip, offers: &[Offer]) -> Result<Self, BindError> {
         let mut open = Vec::new();
         // Clients that have gone without a word are not kept for ever.
-        ip.host.tcp_keep_alive(Some(KEEP_ALIVE));
+        ip.host.tcp_config().keep_alive = Some(KEEP_ALIVE);
         for offer in offers {
             for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
                 let id = ip.host.tcp_listen(SocketAddr::new(any, offer.service.port), BACKLOG)?;

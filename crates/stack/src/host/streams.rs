@@ -1,7 +1,7 @@
 //! Calls for TCP.
 
 use super::Host;
-use crate::tcp::{Connection, End, KeepAlive, State, TcpId, TcpListenerId};
+use crate::tcp::{Config, Connection, End, State, TcpId, TcpListenerId};
 use crate::{BindError, SendError};
 use std::net::SocketAddr;
 
@@ -85,9 +85,9 @@ impl Host {
         self.tcp.sockets.listener_end(id)
     }
 
-    /// Has silent peers of the connections that are made from now on asked whether they are there, or not, as at first.
-    pub fn tcp_keep_alive(&mut self, how: Option<KeepAlive>) {
-        self.tcp.config.keep_alive = how;
+    /// Settings of the connections and listeners that are made from now on.
+    pub fn tcp_config(&mut self) -> &mut Config {
+        &mut self.tcp.config
     }
 
     /// Changes the settings of one connection; false if there is none.

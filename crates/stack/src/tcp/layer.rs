@@ -282,9 +282,8 @@ impl Tcp {
             let ends = (socket.local, socket.remote);
             let mut full = false;
             if let Some(way) = ip.way(ends.1.ip(), ends.0.ip(), now) {
-                let mss = mss(&way, ends.1.ip());
-                socket.connection.set_path_mss(mss);
-                socket.connection.set_burst(tso.most(ends.1.ip(), mss));
+                socket.connection.set_path_mss(mss(&way, ends.1.ip()));
+                socket.connection.set_burst(tso.most(ends.1.ip(), socket.connection.mss()));
                 socket.connection.poll(now, &mut |outgoing| {
                     full = !send(ip, now, ends, &way, fills, outgoing, tx);
                     !full

@@ -12,4 +12,5 @@ mod ip;
 mod ledger;
 mod mld;
 mod shards;
+mod tcp;
 mod udp;

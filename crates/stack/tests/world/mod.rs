@@ -153,6 +153,14 @@ pub(crate) fn right(frame: &[u8]) {
             let sum = udp.to_header().calc_checksum_ipv6_raw(src.octets(), dst.octets(), udp.payload());
             assert_eq!(sum.unwrap(), udp.checksum());
         }
+        (Some(TransportSlice::Tcp(tcp)), IpAddr::V4(src), IpAddr::V4(dst)) => {
+            let sum = tcp.to_header().calc_checksum_ipv4_raw(src.octets(), dst.octets(), tcp.payload());
+            assert_eq!(sum.unwrap(), tcp.checksum());
+        }
+        (Some(TransportSlice::Tcp(tcp)), IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let sum = tcp.to_header().calc_checksum_ipv6_raw(src.octets(), dst.octets(), tcp.payload());
+            assert_eq!(sum.unwrap(), tcp.checksum());
+        }
         (Some(TransportSlice::Icmpv4(icmp)), ..) => assert_eq!(checksum(&[icmp.slice()]), 0),
         (Some(TransportSlice::Icmpv6(icmp)), IpAddr::V6(src), IpAddr::V6(dst)) => {
             assert!(icmp.is_checksum_valid(src.octets(), dst.octets()));

@@ -42,8 +42,10 @@ impl Connection {
         }
         let duplicate = !advanced && segment.payload.is_empty() && !self.sack;
         self.end_probe(dsack);
+        // What ends a recovery was delivered in it: the window is the threshold then (RFC 6582, section 3.2).
+        let grows = self.phase.is_open() || self.phase.is_slow();
         self.recover(segment, advanced, duplicate, &delivered);
-        if self.phase.is_open() || self.phase.is_slow() {
+        if grows {
             self.grow(now, &delivered, advanced, full);
         }
         self.find_lost(now);

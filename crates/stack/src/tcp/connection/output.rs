@@ -107,6 +107,10 @@ impl Connection {
                 return false;
             }
             self.flight.sent_again(now, from, to);
+            if from == self.una {
+                // Its acknowledgement has a time-out of its own.
+                self.timers.wait_anew(now, self.rtt.timeout());
+            }
             self.goes_out(from.to(to));
             self.counters.sent_again += u64::from(from.to(to));
         }

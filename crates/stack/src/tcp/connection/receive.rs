@@ -6,6 +6,9 @@ use super::super::holes::Holes;
 use super::super::seq::Seq;
 use linerate_wire::{SackBlocks, TcpOptions};
 
+/// Segment size of a peer of which no longer one is known (RFC 9293, section 3.7.1).
+const USUAL: u32 = super::DEFAULT_MSS;
+
 /// Acknowledgement that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ack {
@@ -39,7 +42,7 @@ pub(super) struct Receive {
     duplicates: u8,
     /// Most bytes of data that the peer was told to put in a segment. What is longer are several that were joined.
     most: u32,
-    /// Largest segment that has come: two of them are acknowledged at once.
+    /// Largest segment that has come, or what any peer can send: two of them are acknowledged at once.
     largest: u32,
 }
 
@@ -61,7 +64,7 @@ impl Receive {
             ack: Ack::None,
             duplicates: 0,
             most,
-            largest: 0,
+            largest: most.min(USUAL),
         };
         if !scaling {
             new.unscaled();
@@ -148,7 +151,7 @@ impl Receive {
             (self.nxt, self.ended) = (self.nxt.plus(1), true);
         }
         // RFC 5681, section 4.2: at least every second full segment, and at once when a gap is filled.
-        if over || filled || self.acked.to(self.nxt) >= 2 * self.largest.max(1) {
+        if over || filled || self.acked.to(self.nxt) >= 2 * self.largest {
             self.ack = Ack::Now;
         } else if len > 0 && self.ack == Ack::None {
             self.ack = Ack::At(now.saturating_add(delay));
@@ -228,7 +231,7 @@ impl Receive {
 
     /// Least step of the window's end.
     fn step(&self) -> u32 {
-        self.largest.max(536).min(self.limit / 2)
+        self.largest.min(self.limit / 2)
     }
 
     /// An acknowledgement was sent.
@@ -271,7 +274,7 @@ impl Receive {
         let was = self.nxt.to(self.edge);
         let room = self.limit.saturating_sub(self.unread);
         let grows = room.saturating_sub(was);
-        if !self.ended && grows >= (2 * self.largest.max(536)).min(self.limit / 2) && was < self.limit / 2 {
+        if !self.ended && grows >= (2 * self.largest).min(self.limit / 2) && was < self.limit / 2 {
             self.ack = Ack::Now;
         }
         if self.unread == 0 && self.holes.is_empty() && self.ended {

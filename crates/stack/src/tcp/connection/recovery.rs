@@ -106,9 +106,9 @@ impl Connection {
         }
     }
 
-    /// Takes what is lost by RACK; recovery begins when something is.
+    /// Takes what is lost by RACK, which needs SACK (RFC 8985, section 3.3); recovery begins when something is.
     pub(super) fn find_lost(&mut self, now: u64) {
-        if self.flight.sacked() > 0 || !self.phase.is_open() {
+        if self.sack && (self.flight.sacked() > 0 || !self.phase.is_open()) {
             let recovers = !self.phase.is_open();
             let window = self.flight.reordering_window(self.segment(), recovers, self.rtt.least(), self.rtt.smoothed());
             let (_, wait) = self.flight.find_lost(now, window);

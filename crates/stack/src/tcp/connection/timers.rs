@@ -74,6 +74,11 @@ impl Timers {
         self.tail = None;
     }
 
+    /// The first of what is under way was sent again: a time-out before its acknowledgement can be here would be for nothing.
+    pub(super) fn wait_anew(&mut self, now: u64, timeout: u64) {
+        self.timeout = Some(now.saturating_add(timeout));
+    }
+
     /// The peer's window is open again.
     pub(super) fn opened(&mut self) {
         (self.persist, self.persists, self.probe, self.forced) = (None, 0, false, false);
@@ -141,7 +146,7 @@ impl Connection {
             let trip = self.rtt.smoothed().map_or(SECOND, |smoothed| 2 * smoothed);
             let held = if self.flight.flying() <= self.segment() { HELD_BACK } else { 2 * MILLISECOND };
             let at = now.saturating_add(trip).saturating_add(held);
-            self.timers.tail = (at < timeout).then_some(at);
+            self.timers.tail = Some(at.min(timeout));
         }
     }
 

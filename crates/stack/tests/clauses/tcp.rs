@@ -1,0 +1,20 @@
+//! Clauses of TCP, by scripts: each cites what it is of, and fails without it.
+
+mod script;
+mod segment;
+
+macro_rules! scripts {
+    ($($name:ident: $file:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            script::run($file, include_str!(concat!("tcp/", $file)));
+        })*
+    };
+}
+
+scripts! {
+    opening_and_closing: "connection.txt",
+    options_and_challenges: "options.txt",
+    losses: "loss.txt",
+    windows_and_acknowledgements: "windows.txt",
+}
