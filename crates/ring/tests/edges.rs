@@ -21,6 +21,7 @@ fn region(slots: u32, rings: u32) -> Arc<Region> {
 fn the_slots_of_a_batch_lie_in_two_runs_across_the_rings_end() {
     let region = region(64, 2);
     let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
+    assert_eq!((tx.slots(), rx.slots()), (64, 64));
     tx.reserve(60).commit(60);
     tx.own().unwrap().take(60);
     tx.own().unwrap().complete(60);

@@ -243,3 +243,25 @@ impl GuestLedger {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames from the port, each of which became nothing for another reason, and one more that nothing explains.
+    #[test]
+    fn each_frame_from_the_port_is_explained_once() {
+        let given_out = RxLedger { frames: 30, copies: 0, no_interface: 2, too_short: 3, spoiled: 5, filtered: 19 };
+        let uplink = UplinkReport { sent: TxCounters::default(), missed: Drops::default(), given_out, in_ring: 0 };
+        let sum = GuestLedger::of(&[], &uplink);
+        assert_eq!((sum.received, sum.nobody, sum.unexplained), (30, 29, 1));
+    }
+
+    /// Of what was given to the port's queue some may still be in its ring, but no more than that.
+    #[test]
+    fn what_left_is_explained_by_the_ring_and_no_more() {
+        let sent = TxCounters { frames: 40, ..TxCounters::default() };
+        let uplink = UplinkReport { sent, missed: Drops::default(), given_out: RxLedger::default(), in_ring: 7 };
+        assert_eq!(GuestLedger::of(&[], &uplink).unexplained, 40, "nobody sent them");
+    }
+}

@@ -151,6 +151,13 @@ mod tests {
         Guests::new(&mut adapter_for_guests(linerate_port::open("null:").unwrap()).unwrap()).unwrap()
     }
 
+    #[test]
+    fn nobody_is_let_in_who_has_not_come() {
+        let spec = linerate_port::Spec::parse("cable:nobody-at-the-door").unwrap();
+        let door = linerate_port::switch::Door::of_adapter(&spec).unwrap();
+        assert!(!guests().admit(&door), "who runs the adapter would never sleep");
+    }
+
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
     }

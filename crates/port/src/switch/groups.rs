@@ -223,6 +223,17 @@ mod tests {
         assert!(g.joined.iter().all(|n| *n == 0));
     }
 
+    /// Each group has times of its own: a later report of another one keeps nobody.
+    #[test]
+    fn a_listener_of_two_groups_leaves_each_in_its_time() {
+        let mut g = Groups::new();
+        assert!(g.join(group(1), 3, 10) && g.join(group(2), 3, 20) && g.join(group(3), 4, 30));
+        g.age(11);
+        assert_eq!((ports(&g, group(1)), ports(&g, group(2))), (vec![], vec![3]));
+        g.age(21);
+        assert_eq!((ports(&g, group(2)), ports(&g, group(3))), (vec![], vec![4]));
+    }
+
     #[test]
     fn a_port_gets_its_share_and_no_more_and_takes_no_others() {
         let mut g = Groups::new();

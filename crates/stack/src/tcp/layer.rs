@@ -1,6 +1,7 @@
 //! TCP over IP: demultiplexing, checksums, frames.
 
-use super::sockets::{Ends, Sockets, numbers};
+use super::cookie;
+use super::sockets::{Ends, Room, Sockets, numbers};
 use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListenerId};
 use crate::Transmit;
 use crate::address::Key;
@@ -199,22 +200,57 @@ impl Tcp {
             // A new connection in place of one that has ended (RFC 9293, section 3.10.7.4; RFC 6191).
             self.sockets.forget(index);
         }
-        let syn = segment.flags.0 & (TcpFlags::SYN.0 | TcpFlags::ACK.0 | TcpFlags::RST.0) == TcpFlags::SYN.0;
-        if syn && let Some((listener, config, room)) = self.sockets.listener(ends.0) {
-            if !room {
-                return Err(Discard::QueueFull);
-            }
-            let Some(way) = ip.way(packet.from, packet.to, now) else { return Err(Discard::NoSocket) };
-            let (iss, stamp) = numbers(now, self.key, ends);
-            let connection = Connection::accept(now, &config, mss(&way, packet.from), iss, stamp, &segment);
-            if self.sockets.add(connection, local, remote, Some(listener)).is_none() {
-                return Err(Discard::QueueFull);
-            }
+        if self.begin(ip, now, (local, remote, ends), &segment, tx)? {
             ip.link.counters.tcp_received += 1;
             return Ok(());
         }
         self.refuse(ip, now, (local, remote), &segment, tx);
         Err(Discard::NoSocket)
+    }
+
+    /// Begins a connection with a SYN to a listener, or with the acknowledgement of a cookie; false if it is neither.
+    fn begin<T: Transmit>(
+        &mut self,
+        ip: &mut Ip,
+        now: u64,
+        (local, remote, ends): (SocketAddr, SocketAddr, Ends),
+        segment: &Segment<'_>,
+        tx: &mut T,
+    ) -> Result<bool, Discard> {
+        let bits = segment.flags.0 & (TcpFlags::SYN.0 | TcpFlags::ACK.0 | TcpFlags::RST.0);
+        let syn = bits == TcpFlags::SYN.0;
+        if !syn && bits != TcpFlags::ACK.0 {
+            return Ok(false);
+        }
+        let Some(listening) = self.sockets.listener(now, ends.0) else { return Ok(false) };
+        let peer = if syn { segment.seq } else { segment.seq.minus(1) };
+        // What the cookie tells of the SYN.
+        let mut told = None;
+        if !syn {
+            let mss = cookie::check(now, self.key, ends, peer, segment.ack.minus(1)).filter(|_| listening.cookies);
+            let Some(mss) = mss else { return Ok(false) };
+            let options = cookie::options(mss, segment.options.timestamps);
+            told = Some(Segment { seq: peer, flags: TcpFlags::SYN, options, payload: &[], ..*segment });
+        }
+        if listening.room == Room::None {
+            return Err(Discard::QueueFull);
+        }
+        let way = ip.way(remote.ip(), local.ip(), now).ok_or(Discard::NoSocket)?;
+        let (mss, (iss, stamp)) = (mss(&way, remote.ip()), numbers(now, self.key, ends));
+        let connection = match &told {
+            Some(told) => Connection::resume(now, &listening.config, mss, segment.ack.minus(1), stamp, told, segment),
+            None if listening.room == Room::Cookie => {
+                let iss = cookie::make(now, self.key, ends, peer, segment.options.mss);
+                if let Some(answer) = cookie::answer(now, &listening.config, mss, iss, stamp, segment) {
+                    self.sockets.sends_cookie(listening.id, now);
+                    send(ip, now, (local, remote), &way, self.fills, &answer, tx);
+                }
+                return Ok(true);
+            }
+            None => Connection::accept(now, &listening.config, mss, iss, stamp, segment),
+        };
+        self.sockets.add(connection, local, remote, Some(listening.id)).ok_or(Discard::QueueFull)?;
+        Ok(true)
     }
 
     /// Takes an error about a segment, if one with its number is under way: others could be forged by anybody (RFC 5927, section

@@ -9,11 +9,13 @@
 //! | `flight.rs` | what was sent and is not acknowledged; which of it is lost (RACK) |
 //! | `congestion/` | the congestion window: CUBIC, NewReno, HyStart++ |
 //! | `holes.rs` | what has arrived beyond a gap, and the SACK blocks that tell of it |
+//! | `cookie.rs` | SYN cookies |
 //! | `rtt.rs`, `bytes.rs`, `seq.rs` | time-out; memory; sequence numbers |
 
 mod bytes;
 mod congestion;
 mod connection;
+mod cookie;
 mod flight;
 mod holes;
 mod layer;

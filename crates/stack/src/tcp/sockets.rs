@@ -3,7 +3,7 @@
 //! Connections lie in a table and are found by a hash of both ends. What one that is idle costs is its place: timers are
 //! in a heap, and those that have something to send, or news for their user, in lists.
 
-use super::{Config, Connection, End, Seq, State, count, low};
+use super::{Config, Connection, End, Seq, State, cookie, count, low};
 use crate::address::{Key, Own};
 use crate::udp::BindError;
 use std::cmp::Reverse;
@@ -98,6 +98,29 @@ struct Listener {
     backlog: usize,
     pending: usize,
     ready: VecDeque<TcpId>,
+    /// Time of the last SYN that was answered by a cookie.
+    cookies: Option<u64>,
+}
+
+/// A listener that a segment is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listening {
+    pub(crate) id: u32,
+    pub(crate) config: Config,
+    pub(crate) room: Room,
+    /// A cookie may have been sent lately.
+    pub(crate) cookies: bool,
+}
+
+/// Room of a listener for one more connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// It is remembered.
+    Some,
+    /// Too many handshakes are going on: it is answered by a cookie.
+    Cookie,
+    /// Its user accepts none.
+    None,
 }
 
 /// All connections and listeners.
@@ -156,6 +179,7 @@ impl Sockets {
             backlog: backlog.max(1),
             pending: 0,
             ready: VecDeque::new(),
+            cookies: None,
         };
         let at = self.listeners.iter().position(Option::is_none).unwrap_or(self.listeners.len());
         let Ok(id) = u32::try_from(at) else { return Err(BindError::Full) };
@@ -184,8 +208,8 @@ impl Sockets {
         })
     }
 
-    /// The listener for a SYN to this end, if it takes one more connection.
-    pub(crate) fn listener(&self, to: (Key, u16)) -> Option<(u32, Config, bool)> {
+    /// The listener at this end.
+    pub(crate) fn listener(&self, now: u64, to: (Key, u16)) -> Option<Listening> {
         let meant = |listener: &&Listener| {
             listener.local.port() == to.1 && (listener.key == to.0 || listener.key == to.0.any())
         };
@@ -194,8 +218,22 @@ impl Sockets {
         // An exact address comes before all addresses.
         let first = found.next()?;
         let (at, listener) = found.find(|(_, listener)| listener.key == to.0).unwrap_or(first);
-        let room = listener.pending + listener.ready.len() < listener.backlog;
-        Some((u32::try_from(at).ok()?, listener.config, room))
+        let room = if listener.ready.len() >= listener.backlog {
+            Room::None
+        } else if listener.pending + listener.ready.len() >= listener.backlog {
+            Room::Cookie
+        } else {
+            Room::Some
+        };
+        let cookies = listener.cookies.is_some_and(|last| now.saturating_sub(last) <= cookie::LIFE);
+        Some(Listening { id: u32::try_from(at).ok()?, config: listener.config, room, cookies })
+    }
+
+    /// A listener answers with a cookie.
+    pub(crate) fn sends_cookie(&mut self, listener: u32, now: u64) {
+        if let Some(Some(listener)) = self.listeners.get_mut(listener as usize) {
+            listener.cookies = Some(now);
+        }
     }
 
     /// Takes a connection that has come, with its peer.

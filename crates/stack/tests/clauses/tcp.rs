@@ -15,6 +15,7 @@ macro_rules! scripts {
 scripts! {
     opening_and_closing: "connection.txt",
     options_and_challenges: "options.txt",
+    cookies: "cookies.txt",
     losses: "loss.txt",
     windows_and_acknowledgements: "windows.txt",
 }

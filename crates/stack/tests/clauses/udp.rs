@@ -1,7 +1,7 @@
 //! UDP (RFC 768, RFC 1122, section 4.1; RFC 8200, section 8.1), and datagrams from the host to itself.
 
 use crate::world::*;
-use linerate_ring::Meta;
+use linerate_ring::{Meta, Region, RegionConfig, Sharing, TxRing};
 use linerate_stack::{Config, Discard, Fills, Path, SendError};
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, SocketAddr};
@@ -134,6 +134,26 @@ fn what_the_adapter_fills_in_is_asked_for_by_place_and_prepared() {
         // Fragments and datagrams for ourselves are not offloaded to the adapter.
         world.host.udp_send(world.now, id, Some((peer, 9).into()), &[1; 3000], &mut world.ring).unwrap();
         assert!(world.sent_with().iter().all(|(_, meta)| meta.is_none()));
+    }
+}
+
+/// The fast path takes whatever a slot carries.
+#[test]
+fn long_datagrams_take_the_fast_path_too() {
+    let mut config = Config::new(US, 7);
+    config.mtu = 9000;
+    let mut world = World::with(&config);
+    let region =
+        RegionConfig { buf_size: 16384, buffers: 70, ring_bytes: 65536, sharing: Sharing::Private, huge: false };
+    world.ring = TxRing::new(&Region::new(&region).unwrap(), 0, 64).unwrap();
+    for (peer, us) in families() {
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        let before = world.host.counters().udp_fast;
+        let id = world.bind(us, 7);
+        for _ in 0..3 {
+            assert_eq!(world.send(id, (peer, 9), &pattern(8000)).len(), 1);
+        }
+        assert_eq!(world.host.counters().udp_fast - before, 2, "{peer}");
     }
 }
 

@@ -238,6 +238,26 @@ impl Connection {
         new
     }
 
+    /// Goes on with the acknowledgement of a SYN and ACK that nobody remembers (SYN cookies): `syn` is what it answered, as far
+    /// as that is known.
+    #[must_use]
+    pub(super) fn resume(
+        now: u64,
+        config: &Config,
+        mss: u32,
+        iss: Seq,
+        stamp: u32,
+        syn: &Segment<'_>,
+        ack: &Segment<'_>,
+    ) -> Self {
+        let mut new = Self::accept(now, config, mss, iss, stamp, syn);
+        new.poll(now, &mut |_| true);
+        // Nobody knows when it was sent.
+        new.flight.sent_again(now, iss, iss.plus(1));
+        new.arrive(now, ack);
+        new
+    }
+
     fn new(now: u64, config: &Config, mss: u32, iss: Seq, stamp: u32) -> Self {
         let mss = mss.max(LEAST_MSS);
         Self {

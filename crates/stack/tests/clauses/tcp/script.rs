@@ -78,7 +78,8 @@ struct Play {
     iss: HashMap<u16, u32>,
     irs: HashMap<u16, u32>,
     renewed: Option<u16>,
-    stamp: Option<u32>,
+    /// Our first timestamp.
+    stamps: HashMap<u16, u32>,
     written: u32,
     read: u32,
     sent: VecDeque<(u64, Segment)>,
@@ -98,7 +99,7 @@ impl Play {
             iss: HashMap::new(),
             irs: HashMap::new(),
             renewed: None,
-            stamp: None,
+            stamps: HashMap::new(),
             written: 0,
             read: 0,
             sent: VecDeque::new(),
@@ -190,16 +191,20 @@ impl Play {
                     self.iss.insert(segment.port, segment.seq.wrapping_sub(OURS));
                 }
                 if let Some((value, _)) = segment.stamps {
-                    self.stamp.get_or_insert(value.wrapping_sub(0));
+                    self.stamps.entry(segment.port).or_insert(value);
                 }
             }
             let base = self.iss.get(&segment.port).copied().unwrap_or(0);
             let at = segment.seq.wrapping_sub(base).wrapping_sub(OURS + 1);
             assert!(segment.ctl & SYN != 0 || segment.payload == data(at, segment.data), "wrong data: {segment}");
             segment.seq = segment.seq.wrapping_sub(base);
-            segment.stamps = segment.stamps.map(|(value, echo)| (value.wrapping_sub(self.stamp.unwrap_or(0)), echo));
+            segment.stamps = segment.stamps.map(|(value, echo)| (value.wrapping_sub(self.stamp(segment.port)), echo));
             self.sent.push_back((self.world.now, segment));
         }
+    }
+
+    fn stamp(&self, port: u16) -> u32 {
+        self.stamps.get(&port).copied().unwrap_or(0)
     }
 
     /// The segment and its number of times.
@@ -249,7 +254,7 @@ impl Play {
                     .iter_mut()
                     .for_each(|(from, to)| (*from, *to) = (from.wrapping_add(base), to.wrapping_add(base)));
             }
-            wire.stamps = wire.stamps.map(|(value, echo)| (value, echo.wrapping_add(self.stamp.unwrap_or(0))));
+            wire.stamps = wire.stamps.map(|(value, echo)| (value, echo.wrapping_add(self.stamp(segment.port))));
             let frame = wire.frame((peer4(), us4()), self.port, &data(at, wire.data));
             self.world.host.handle(self.world.now, &frame, None, &mut self.world.ring);
             self.collect();
