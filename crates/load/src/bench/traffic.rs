@@ -54,8 +54,8 @@ impl Traffic {
         Ok(())
     }
 
-    /// Checks and releases a batch of the frames that the last sync delivered; the caller syncs again.
-    pub(super) fn read(&mut self, queue: &mut RxQueue) {
+    /// Checks and releases a batch of the frames that the last sync delivered, and returns its length; the caller syncs again.
+    pub(super) fn read(&mut self, queue: &mut RxQueue) -> u64 {
         let mut batch = queue.ring.batch(BATCH);
         let n = batch.len();
         for i in 0..n {
@@ -64,6 +64,7 @@ impl Traffic {
             }
         }
         batch.release(n);
+        n.into()
     }
 
     /// Checks that exactly so many frames have arrived whole and in order, and nothing else.
