@@ -27,6 +27,7 @@ fn filled(frame: &mut [u8]) {
         let payload = &mut packet[at..end];
         match protocol {
             IpProtocol::UDP => drop(UdpDatagram::new_checked(payload).map(|mut udp| udp.fill_checksum_v4(src, dst))),
+            IpProtocol::TCP => drop(TcpSegment::new_checked(payload).map(|mut tcp| tcp.fill_checksum_v4(src, dst))),
             IpProtocol::ICMP => drop(Icmpv4Packet::new_checked(payload).map(|mut icmp| icmp.fill_checksum())),
             _ => {}
         }
@@ -37,6 +38,7 @@ fn filled(frame: &mut [u8]) {
         let payload = &mut packet[at..end];
         match protocol {
             IpProtocol::UDP => drop(UdpDatagram::new_checked(payload).map(|mut udp| udp.fill_checksum_v6(src, dst))),
+            IpProtocol::TCP => drop(TcpSegment::new_checked(payload).map(|mut tcp| tcp.fill_checksum_v6(src, dst))),
             IpProtocol::ICMPV6 => {
                 let _ = Icmpv6Packet::new_checked(payload).map(|mut icmp| icmp.fill_checksum(src, dst));
             }
@@ -70,6 +72,12 @@ fn right(frame: &[u8], filled_in: bool) {
                     assert!(filled_in || udp.checksum() != 0 && udp.verify_checksum_v4(ip.src(), ip.dst()));
                 }
                 IpProtocol::ICMP => assert!(Icmpv4Packet::new_checked(ip.payload()).unwrap().verify_checksum()),
+                // Nobody listens: each segment is reset.
+                IpProtocol::TCP => {
+                    let tcp = TcpSegment::new_checked(ip.payload()).unwrap();
+                    assert!(filled_in || tcp.verify_checksum_v4(ip.src(), ip.dst()));
+                    assert!(tcp.flags().contains(TcpFlags::RST));
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -83,6 +91,11 @@ fn right(frame: &[u8], filled_in: bool) {
                 IpProtocol::UDP => {
                     let udp = UdpDatagram::new_checked(body).unwrap();
                     assert!(filled_in || udp.verify_checksum_v6(ip.src(), ip.dst()));
+                }
+                IpProtocol::TCP => {
+                    let tcp = TcpSegment::new_checked(body).unwrap();
+                    assert!(filled_in || tcp.verify_checksum_v6(ip.src(), ip.dst()));
+                    assert!(tcp.flags().contains(TcpFlags::RST));
                 }
                 IpProtocol::ICMPV6 => {
                     let icmp = Icmpv6Packet::new_checked(body).unwrap();

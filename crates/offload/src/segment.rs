@@ -19,7 +19,7 @@ pub const GSO_TCPV6: u8 = Meta::GSO_TCPV6;
 /// VIRTIO_NET_HDR_GSO_UDP_L4.
 pub const GSO_UDP_L4: u8 = 5;
 /// VIRTIO_NET_HDR_GSO_ECN, in addition to TCP's: the first segment has CWR. The template says so itself.
-pub const GSO_ECN: u8 = 0x80;
+pub const GSO_ECN: u8 = Meta::GSO_ECN;
 
 /// Longest header template in bytes: Ethernet, three tags, IPv6 with some extension headers, TCP with all its options.
 pub const MAX_HEADER: usize = 256;

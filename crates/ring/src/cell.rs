@@ -161,6 +161,8 @@ impl Meta {
     pub const DATA_VALID: u8 = 2;
     /// VIRTIO_NET_HDR_GSO_TCPV4: a super-frame of TCP over IPv4.
     pub const GSO_TCPV4: u8 = 1;
+    /// VIRTIO_NET_HDR_GSO_ECN, in addition to TCP's: the first segment alone has CWR.
+    pub const GSO_ECN: u8 = 0x80;
     /// VIRTIO_NET_HDR_GSO_TCPV6: a super-frame of TCP over IPv6.
     pub const GSO_TCPV6: u8 = 4;
 

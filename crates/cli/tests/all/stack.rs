@@ -94,12 +94,18 @@ pub(crate) struct Host(Process);
 impl Host {
     /// Starts it, and returns when it has printed its addresses.
     pub(crate) fn start(link: &Link, more: &str) -> Self {
+        Self::start_at(link, &["10.9.0.2/24", "fd09::2/64"], more)
+    }
+
+    /// The same with other addresses.
+    pub(crate) fn start_at(link: &Link, addresses: &[&str], more: &str) -> Self {
         let mut command = Command::new(BINARY);
-        command.args(["stack", "up", "-i", &link.port, "--addr", "10.9.0.2/24", "--addr", "fd09::2/64", "--mac", MAC]);
+        command.args(["stack", "up", "-i", &link.port, "--mac", MAC]);
+        command.args(addresses.iter().flat_map(|address| ["--addr", address]));
         command.args(more.split_whitespace());
         let mut host = link.ns.run_in(|| Process::start(command)).unwrap();
         let line = host.until("link up: ");
-        assert!(line.contains(MAC) && line.contains("10.9.0.2/24") && line.contains("fd09::2/64"), "{line}");
+        assert!(line.contains(MAC) && addresses.iter().all(|address| line.contains(address)), "{line}");
         Self(host)
     }
 

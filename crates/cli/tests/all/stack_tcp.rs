@@ -100,6 +100,72 @@ fn the_kernels_tcp_talks_with_ours_over_an_adapter_with_all_offloads() {
     talks("packet", "--nic=", false, MOST);
 }
 
+/// Bytes each way over each kind of port at each MTU: `LINERATE_TCP_MIB` says how many MiB.
+fn volume() -> usize {
+    std::env::var("LINERATE_TCP_MIB").map_or(24, |mib| mib.parse::<usize>().unwrap()) << 20
+}
+
+/// Sends bytes to echo and has them back, for the kinds of ports and MTUs; `faults` are of what linerate sends.
+fn each_mtu(kind: &str, faults: &str, len: usize) {
+    for mtu in [576, 1500, 9000] {
+        let Some(mut link) = link(kind, kind == "tap") else { return };
+        link.port.push_str(faults);
+        for interface in ["va", "vb"].iter().take(if kind == "tap" { 1 } else { 2 }) {
+            assert!(run(&link.ns, &format!("ip link set dev {interface} mtu {mtu}")).status.success());
+        }
+        let host = Host::start_at(&link, &["10.9.0.2/24"], &format!("--mtu {mtu}"));
+        echoes(&link, V4, len);
+        let (_, counters) = host.stop();
+        assert_eq!(counter(&counters, "echo.tcp.sent"), len as u64, "{kind} {mtu}: {counters}");
+        assert_eq!(counter(&counters, "unexplained"), 0, "{kind} {mtu}: {counters}");
+        assert!(!counters.contains("discarded.bad_checksum"), "{kind} {mtu}: {counters}");
+    }
+}
+
+#[test]
+fn each_mtu_carries_tcp_over_tap() {
+    each_mtu("tap", "", volume());
+}
+
+#[test]
+fn each_mtu_carries_tcp_over_packet() {
+    each_mtu("packet", "", volume());
+}
+
+#[test]
+fn each_mtu_carries_tcp_over_xdp() {
+    each_mtu("xdp", "", volume());
+}
+
+/// One in a hundred lost, doubled, and late.
+#[test]
+fn each_mtu_carries_tcp_through_faults() {
+    for kind in ["tap", "packet", "xdp"] {
+        each_mtu(kind, ",faults=drop:0.01/dup:0.01/reorder:0.01/seed:5", volume() / 20);
+    }
+}
+
+/// The kernel asks for explicit congestion notification, and gets it.
+#[test]
+fn the_kernel_and_we_agree_on_ecn() {
+    if !are_installed(&["ss"]) {
+        return;
+    }
+    let Some(link) = link("packet", false) else { return };
+    let ecn = link.ns.run_in(|| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "1")).unwrap();
+    ecn.unwrap();
+    let host = Host::start(&link, "");
+    let mut stream = connect(&link, V4, 7).unwrap();
+    stream.write_all(b"marked?").unwrap();
+    stream.read_exact(&mut [0; 7]).unwrap();
+    let told = String::from_utf8(run(&link.ns, "ss -tino").stdout).unwrap();
+    assert!(told.contains(" ecn "), "{told}");
+    drop(stream);
+    echoes(&link, V4, 1_000_000);
+    let (_, counters) = host.stop();
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
+}
+
 /// Either end has small packets: the segments are as small as the smaller end's.
 #[test]
 fn small_packets_carry_tcp() {

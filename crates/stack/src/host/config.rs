@@ -16,6 +16,8 @@ pub struct Config {
     pub fills: Fills,
     /// Capacity of a socket's queue, in bytes.
     pub inbox: usize,
+    /// Bytes of memory of all TCP connections of a shard, above which each has little, and none is accepted.
+    pub tcp_memory: usize,
     /// Most neighbours at a time; their table is made at the start.
     pub neighbours: usize,
     /// Seed of all values that must not be predictable: ports, identifications, hashes.
@@ -23,9 +25,19 @@ pub struct Config {
 }
 
 impl Config {
-    /// Makes a configuration with an MTU of 1500, no tag, no offloads, 208 KiB a socket, and 1024 neighbours.
+    /// Makes a configuration with an MTU of 1500, no tag, no offloads, 208 KiB a UDP socket, 256 MiB for TCP, and 1024
+    /// neighbours.
     #[must_use]
     pub fn new(mac: MacAddr, seed: u64) -> Self {
-        Self { mac, mtu: 1500, vlan: None, fills: Fills::default(), inbox: 212_992, neighbours: 1024, seed }
+        Self {
+            mac,
+            mtu: 1500,
+            vlan: None,
+            fills: Fills::default(),
+            inbox: 212_992,
+            tcp_memory: 256 << 20,
+            neighbours: 1024,
+            seed,
+        }
     }
 }

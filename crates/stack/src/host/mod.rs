@@ -40,7 +40,7 @@ impl Host {
         let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true, carrier: true };
         let link = Link::new(station, config.neighbours, config.seed);
         let udp = Udp::new(config.inbox, config.fills, config.seed);
-        let tcp = Tcp::new(config.fills, config.seed);
+        let tcp = Tcp::new(config.fills, config.seed, config.tcp_memory);
         Ok(Self { ip: Ip::new(link, config.seed), udp, tcp, seed: config.seed })
     }
 
@@ -48,9 +48,7 @@ impl Host {
     /// shards, and so is one that connects: errors are reported to the socket of the shard that hears of them.
     #[must_use]
     pub fn shard(&self) -> Self {
-        let mut tcp = Tcp::new(self.tcp.fills, self.seed);
-        tcp.tso = self.tcp.tso;
-        Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), tcp, seed: self.seed }
+        Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), tcp: self.tcp.shard(self.seed), seed: self.seed }
     }
 
     // ---- settings: each counts up the generation ----

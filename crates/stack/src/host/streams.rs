@@ -102,6 +102,12 @@ impl Host {
         self.tcp.sockets.unsent()
     }
 
+    /// Bytes of memory of all connections, as of when each was last looked at.
+    #[must_use]
+    pub fn tcp_memory(&self) -> usize {
+        self.tcp.sockets.held()
+    }
+
     /// Number of connections.
     #[must_use]
     pub fn tcp_connections(&self) -> usize {

@@ -43,7 +43,7 @@ pub(crate) fn emit_ip(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
     payload_len: PayloadLen,
-    ident: u16,
+    (ident, class): (u16, u8),
     hops: u8,
 ) {
     let mut header = [0; 40];
@@ -51,7 +51,7 @@ pub(crate) fn emit_ip(
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             // The header's representation expects the payload in the same buffer, but it is elsewhere.
             let total = IPV4_HEADER + payload_len.bytes();
-            header[0] = 0x45;
+            (header[0], header[1]) = (0x45, class);
             header[2..4].copy_from_slice(&total.to_be_bytes());
             header[4..6].copy_from_slice(&ident.to_be_bytes());
             // A sender that can be told that it was too long sets "don't fragment" (RFC 1191, section 3); nobody would
@@ -66,7 +66,7 @@ pub(crate) fn emit_ip(
             20
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            header[0] = 0x60;
+            (header[0], header[1]) = (0x60 | class >> 4, class << 4);
             header[4..6].copy_from_slice(&payload_len.bytes().to_be_bytes());
             header[6] = protocol.0;
             header[7] = hops;
@@ -89,7 +89,7 @@ pub(crate) fn whole_packet(
 ) -> Vec<u8> {
     let header = header_len(ends.1);
     let mut packet = vec![0; header + payload.len()];
-    emit_ip(&mut packet, ends, protocol, len, ident, hops);
+    emit_ip(&mut packet, ends, protocol, len, (ident, 0), hops);
     packet[header..].copy_from_slice(payload);
     packet
 }

@@ -22,6 +22,15 @@ pub(crate) struct Packet<'a> {
     pub(crate) origin: Origin,
 }
 
+impl Packet<'_> {
+    /// True if a router has marked it for congestion (RFC 3168, section 5).
+    #[inline]
+    pub(crate) fn is_marked(&self) -> bool {
+        let class = self.whole.get(1).map_or(0, |byte| if self.from.is_ipv4() { *byte } else { *byte >> 4 });
+        class & 3 == 3
+    }
+}
+
 /// Result of IP's input for a packet to this host.
 #[derive(Debug)]
 pub(crate) enum Taken<'a> {

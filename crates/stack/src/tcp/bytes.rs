@@ -15,7 +15,6 @@ pub(super) struct Bytes {
 
 impl Bytes {
     /// Bytes of memory.
-    #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.memory.len()
     }

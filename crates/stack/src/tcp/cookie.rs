@@ -9,7 +9,7 @@
 use super::seq::Seq;
 use super::sockets::{Ends, Keyed};
 use super::{Config, Connection, Outgoing, SECOND, Segment, low};
-use linerate_wire::TcpOptions;
+use linerate_wire::{TcpFlags, TcpOptions};
 use std::hash::BuildHasher;
 
 /// Time of a tick, ns.
@@ -66,7 +66,9 @@ pub(super) fn answer(
         agreed = syn.options;
     }
     let mut answer = None;
-    let mut begun = Connection::accept(now, config, mss, iss, offset, &Segment { options: agreed, ..*syn });
+    // Nothing tells of ECN either.
+    let syn = Segment { options: agreed, flags: TcpFlags::SYN, ..*syn };
+    let mut begun = Connection::accept(now, config, mss, iss, offset, &syn);
     begun.poll(now, &mut |out| {
         let timestamps = out.options.timestamps.map(|(value, echo)| (stamp(value, &agreed), echo));
         answer = Some(Outgoing { payload: [&[], &[]], options: TcpOptions { timestamps, ..out.options }, ..*out });

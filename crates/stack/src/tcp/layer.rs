@@ -16,6 +16,8 @@ use std::net::{IpAddr, SocketAddr};
 const LONGEST_HEAD: usize = 14 + 4 + 40 + 60;
 /// Bytes of a header without options.
 const HEADER: usize = 20;
+/// Packets that routers may mark for congestion (RFC 3168, section 5).
+const ECT0: u8 = 2;
 
 /// TCP layer of a host.
 #[derive(Debug)]
@@ -63,10 +65,10 @@ impl Tso {
 const RESETS: u32 = 64;
 
 impl Tcp {
-    pub(crate) fn new(fills: Fills, seed: u64) -> Self {
+    pub(crate) fn new(fills: Fills, seed: u64, memory: usize) -> Self {
         let key = seed.rotate_left(29) ^ 0x7c15_9e37_79b9_7f4a;
         Self {
-            sockets: Sockets::new(key),
+            sockets: Sockets::new(key, memory),
             key,
             fills,
             tso: Tso::default(),
@@ -74,6 +76,11 @@ impl Tcp {
             blocked: false,
             resets: (0, 0),
         }
+    }
+
+    /// Another shard's, without connections; each has all of the memory.
+    pub(crate) fn shard(&self, seed: u64) -> Self {
+        Self { tso: self.tso, config: self.config, ..Self::new(self.fills, seed, self.sockets.memory) }
     }
 
     // ---- user's calls ----
@@ -109,7 +116,10 @@ impl Tcp {
     }
 
     pub(crate) fn write(&mut self, id: TcpId, bytes: &[u8]) -> Option<usize> {
-        let taken = self.sockets.get_mut(id)?.connection.write(bytes)?;
+        let pressed = self.sockets.is_pressed();
+        let connection = &mut self.sockets.get_mut(id)?.connection;
+        connection.set_pressed(pressed);
+        let taken = connection.write(bytes)?;
         if taken > 0 {
             self.sockets.wake_id(id);
         }
@@ -184,14 +194,16 @@ impl Tcp {
         if !right {
             return Err(Discard::BadChecksum);
         }
-        let segment = Segment::new(&view);
+        let segment = Segment { is_marked: packet.is_marked(), ..Segment::new(&view) };
         let (local, remote) =
             (SocketAddr::new(packet.to, view.dst_port()), SocketAddr::new(packet.from, view.src_port()));
         let ends = Ends((Key::new(packet.to), local.port()), (Key::new(packet.from), remote.port()));
+        let pressed = self.sockets.is_pressed();
         if let Some(index) = self.sockets.find(ends)
             && let Some(socket) = self.sockets.at(index)
         {
             if !socket.connection.gives_way_to(&segment) {
+                socket.connection.set_pressed(pressed);
                 socket.connection.arrive(now, &segment);
                 self.sockets.wake(index);
                 ip.link.counters.tcp_received += 1;
@@ -232,7 +244,7 @@ impl Tcp {
             let options = cookie::options(mss, segment.options.timestamps);
             told = Some(Segment { seq: peer, flags: TcpFlags::SYN, options, payload: &[], ..*segment });
         }
-        if listening.room == Room::None {
+        if listening.room == Room::None || self.sockets.is_pressed() {
             return Err(Discard::QueueFull);
         }
         let way = ip.way(remote.ip(), local.ip(), now).ok_or(Discard::NoSocket)?;
@@ -299,6 +311,7 @@ impl Tcp {
             options: TcpOptions::default(),
             payload: [&[], &[]],
             mss: 536,
+            may_be_marked: false,
         };
         if let Some(way) = ip.way(remote.ip(), local.ip(), now) {
             send(ip, now, (local, remote), &way, self.fills, &rst, tx);
@@ -313,12 +326,13 @@ impl Tcp {
         self.blocked = false;
         for _ in 0..self.sockets.works() {
             let Some(index) = self.sockets.next() else { return };
-            let (fills, tso) = (self.fills, self.tso);
+            let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
             let Some(socket) = self.sockets.at(index) else { continue };
             let ends = (socket.local, socket.remote);
             let mut full = false;
             if let Some(way) = ip.way(ends.1.ip(), ends.0.ip(), now) {
                 socket.connection.set_path_mss(mss(&way, ends.1.ip()));
+                socket.connection.set_pressed(pressed);
                 socket.connection.set_burst(tso.most(ends.1.ip(), socket.connection.mss()));
                 socket.connection.poll(now, &mut |outgoing| {
                     full = !send(ip, now, ends, &way, fills, outgoing, tx);
@@ -373,13 +387,16 @@ fn send<T: Transmit>(
     let station = if ours { None } else { ip.link.station(now, way.hop, &ip.settings.own) };
     let Some(mac) = station else { return send_by_ip(ip, now, (local, remote), way, outgoing, tx) };
     ip.link.emit_header(&mut head[..ethernet], mac, remote.is_ipv4());
-    emit_ip(&mut head[ethernet..], (way.from, remote.ip()), IpProtocol::TCP, payload_len, ip.ident, hops(remote.ip()));
+    let ends = (way.from, remote.ip());
+    let ecn = if outgoing.may_be_marked { ECT0 } else { 0 };
+    emit_ip(&mut head[ethernet..], ends, IpProtocol::TCP, payload_len, (ip.ident, ecn), hops(remote.ip()));
     // What is longer than a segment is cut by the adapter, which then completes the checksums, too.
     let cut = u16::try_from(outgoing.mss).ok().filter(|mss| outgoing.bytes() > usize::from(*mss));
     let fills = if cut.is_some() { Fills { v4: true, v6: true } } else { fills };
     let mut request = emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, fills);
     if let (Some(gso_size), Some(request)) = (cut, &mut request) {
-        let gso_type = if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 };
+        let reduced = if outgoing.flags.contains(TcpFlags::CWR) { Meta::GSO_ECN } else { 0 };
+        let gso_type = reduced | if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 };
         *request = Meta { gso_type, gso_size, hdr_len: u16::try_from(len).unwrap_or(0), ..*request };
     }
     let sent = tx.send(&head[..len], &outgoing.payload, request);
@@ -407,8 +424,14 @@ fn send_by_ip<T: Transmit>(
     loop {
         let piece = &whole[at..whole.len().min(at + mss)];
         let last = at + piece.len() == whole.len();
-        let flags =
-            if last { outgoing.flags } else { TcpFlags(outgoing.flags.0 & !(TcpFlags::FIN.0 | TcpFlags::PSH.0)) };
+        let mut flags = outgoing.flags.0;
+        if !last {
+            flags &= !(TcpFlags::FIN.0 | TcpFlags::PSH.0);
+        }
+        if at > 0 {
+            flags &= !TcpFlags::CWR.0;
+        }
+        let flags = TcpFlags(flags);
         let segment = Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[]], ..*outgoing };
         let Some(payload_len) = PayloadLen::new(len + piece.len(), remote.ip()) else { return true };
         emit(&mut head[..len], 0, (local, remote), &segment, payload_len, Fills::default());

@@ -25,7 +25,7 @@ mod seq;
 mod sockets;
 
 pub use congestion::Algorithm;
-pub use connection::{Config, Connection, End, KeepAlive, State};
+pub use connection::{Config, Connection, Ecn, End, KeepAlive, State};
 pub(crate) use layer::Tcp;
 pub use layer::Tso;
 pub use segment::{Outgoing, Segment};

@@ -19,6 +19,8 @@ pub struct Segment<'a> {
     pub options: TcpOptions,
     /// Data.
     pub payload: &'a [u8],
+    /// A router has marked it for congestion (RFC 3168, section 5).
+    pub is_marked: bool,
 }
 
 impl<'a> Segment<'a> {
@@ -33,6 +35,7 @@ impl<'a> Segment<'a> {
             window: view.window(),
             options: TcpOptions::parse(view.options()),
             payload: view.payload(),
+            is_marked: false,
         }
     }
 
@@ -76,6 +79,8 @@ pub struct Outgoing<'a> {
     pub payload: [&'a [u8]; 2],
     /// Most bytes of data in a segment.
     pub mss: u32,
+    /// Routers may mark it for congestion (ECT(0); RFC 3168, section 5).
+    pub may_be_marked: bool,
 }
 
 impl Outgoing<'_> {

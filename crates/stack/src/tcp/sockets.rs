@@ -87,6 +87,8 @@ pub(crate) struct Socket {
     told: bool,
     /// Time for which it is in the heap.
     due: Option<u64>,
+    /// Bytes of memory that are counted for it.
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -137,10 +139,13 @@ pub(crate) struct Sockets {
     news: VecDeque<TcpId>,
     arrivals: VecDeque<TcpListenerId>,
     seek: u16,
+    /// Bytes of memory of all connections, and how many make it little.
+    held: usize,
+    pub(crate) memory: usize,
 }
 
 impl Sockets {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, memory: usize) -> Self {
         Self {
             places: Vec::new(),
             lives: Vec::new(),
@@ -152,6 +157,8 @@ impl Sockets {
             news: VecDeque::new(),
             arrivals: VecDeque::new(),
             seek: u16::try_from(seed >> 16 & 0x3fff).unwrap_or(0),
+            held: 0,
+            memory,
         }
     }
 
@@ -295,9 +302,8 @@ impl Sockets {
             self.lives.push(0);
         }
         let life = self.lives[at];
-        let released = false;
-        self.places[at] =
-            Some(Socket { connection, local, remote, life, listener, released, listed: false, told: false, due: None });
+        let (released, listed, told, due, held) = (false, false, false, None, 0);
+        self.places[at] = Some(Socket { connection, local, remote, life, listener, released, listed, told, due, held });
         if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at as usize)?.as_mut()) {
             listener.pending += 1;
         }
@@ -395,6 +401,8 @@ impl Sockets {
         let Some(Some(socket)) = self.places.get_mut(index as usize) else { return };
         let (state, life) = (socket.connection.state(), socket.life);
         let id = TcpId { index, life };
+        let held = socket.connection.memory();
+        self.held = self.held + held - std::mem::replace(&mut socket.held, held);
         let next = socket.connection.poll_timeout();
         if let Some(at) = next.filter(|at| socket.due.is_none_or(|due| *at < due)) {
             // An earlier entry of the heap is passed over when its time comes.
@@ -446,6 +454,7 @@ impl Sockets {
             (Key::new(socket.local.ip()), socket.local.port()),
             (Key::new(socket.remote.ip()), socket.remote.port()),
         );
+        self.held -= socket.held;
         self.by_ends.remove(&ends);
         self.places[index as usize] = None;
         self.lives[index as usize] = self.lives[index as usize].wrapping_add(1);
@@ -486,6 +495,17 @@ impl Sockets {
     pub(crate) fn unsent(&self) -> (usize, u64) {
         let busy = self.places.iter().flatten().filter(|socket| socket.connection.is_unsent());
         busy.fold((0, 0), |(n, sent), socket| (n + 1, sent + socket.connection.counters().acknowledged))
+    }
+
+    /// True if connections hold more memory than they may.
+    #[inline]
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.held > self.memory
+    }
+
+    /// Bytes of memory of all connections.
+    pub(crate) fn held(&self) -> usize {
+        self.held
     }
 
     /// Number of connections.

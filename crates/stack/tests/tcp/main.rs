@@ -2,10 +2,8 @@
 //! `LINERATE_SCHEDULES=n` runs as many.
 
 mod hostile;
-mod keep;
 mod network;
 mod pair;
-mod path;
 mod wire;
 
 use pair::{Pair, Plan};

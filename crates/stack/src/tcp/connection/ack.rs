@@ -27,6 +27,7 @@ impl Connection {
         if !advanced && (self.flight.is_empty() || segment.options.sack.all().is_empty() && self.sack) {
             return;
         }
+        let marked = self.take_echo(segment);
         let dsack = self.take_dsack(segment);
         let (stamps, option) = (self.stamps, segment.options.timestamps);
         let sacked = if self.sack { segment.options.sack.all() } else { &[] };
@@ -43,7 +44,7 @@ impl Connection {
         let duplicate = !advanced && segment.payload.is_empty() && !self.sack;
         self.end_probe(dsack);
         // What ends a recovery was delivered in it: the window is the threshold then (RFC 6582, section 3.2).
-        let grows = self.phase.is_open() || self.phase.is_slow();
+        let grows = !marked && (self.phase.is_open() || self.phase.is_slow());
         self.recover(segment, advanced, duplicate, &delivered);
         if grows {
             self.grow(now, &delivered, advanced, full);

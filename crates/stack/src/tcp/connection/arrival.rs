@@ -125,6 +125,7 @@ impl Connection {
         if segment.seq.is_until(self.receive.acked()) {
             self.stamps.take(now, segment.options.timestamps);
         }
+        self.take_mark(segment);
         if self.state == State::SynReceived {
             if !self.is_new(segment.ack) {
                 self.reset = Some((segment.ack, None));
@@ -229,6 +230,7 @@ impl Connection {
 
     fn take_text(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool) {
         let over = self.receive.take(now, seq, payload, fin, self.config.delay, self.sack);
+        self.receive.grow(now, self.rtt.smoothed().unwrap_or(0));
         if !over {
             return;
         }

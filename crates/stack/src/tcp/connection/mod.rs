@@ -2,6 +2,7 @@
 
 mod ack;
 mod arrival;
+mod ecn;
 mod keep;
 mod output;
 mod receive;
@@ -16,6 +17,8 @@ use super::rtt::Rtt;
 use super::segment::Segment;
 use super::seq::Seq;
 use super::{MILLISECOND, SECOND, count};
+pub use ecn::Ecn;
+use ecn::Marks;
 use keep::Keep;
 pub use keep::KeepAlive;
 use linerate_wire::{TcpFlags, TcpOptions};
@@ -29,12 +32,18 @@ const DEFAULT_MSS: u32 = 536;
 /// Least segment size that is believed: smaller ones would only multiply our packets.
 const LEAST_MSS: u32 = 88;
 
+/// Most bytes at first that wait to be sent or acknowledged.
+const FIRST: u32 = 256 << 10;
+
+/// Most bytes where there is little memory.
+const PRESSED: u32 = 16 << 10;
+
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Most bytes that wait to be sent or acknowledged.
+    /// Most bytes that wait to be sent or acknowledged; fewer where the path carries less in two round trips.
     pub send: u32,
-    /// Most bytes that wait to be read: the window.
+    /// Most bytes that wait to be read: the greatest window. A connection begins with at most 256 KiB.
     pub receive: u32,
     /// Congestion control.
     pub algorithm: Algorithm,
@@ -46,6 +55,8 @@ pub struct Config {
     pub sack: bool,
     /// Offer window scaling (RFC 7323).
     pub scaling: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: Ecn,
     /// Time for which an acknowledgement may wait for company, ns (RFC 9293, section 3.8.6.3).
     pub delay: u64,
     /// Time for which nothing need be acknowledged before the connection is given up, ns.
@@ -68,6 +79,7 @@ impl Default for Config {
             timestamps: true,
             sack: true,
             scaling: true,
+            ecn: Ecn::default(),
             delay: 40 * MILLISECOND,
             patience: 900 * SECOND,
             keep_alive: None,
@@ -148,6 +160,8 @@ pub struct Connection {
     passive: bool,
     /// Nobody will read what comes.
     orphaned: bool,
+    /// There is little memory.
+    pressed: bool,
 
     // ---- what is sent (RFC 9293, section 3.3.1) ----
     /// Number of our SYN.
@@ -187,6 +201,7 @@ pub struct Connection {
     last_sent: u64,
     sack: bool,
     stamps: Stamps,
+    marks: Marks,
 
     // ---- what is received ----
     receive: Receive,
@@ -217,6 +232,8 @@ pub struct Counters {
     pub recoveries: u64,
     /// Reductions that were taken back.
     pub undone: u64,
+    /// Reductions for marks of routers.
+    pub marked: u64,
 }
 
 impl Connection {
@@ -266,6 +283,7 @@ impl Connection {
             end: None,
             passive: false,
             orphaned: false,
+            pressed: false,
             iss,
             una: iss,
             nxt: iss,
@@ -289,6 +307,7 @@ impl Connection {
             last_sent: now,
             sack: config.sack,
             stamps: Stamps::new(config.timestamps, stamp),
+            marks: Marks::default(),
             receive: Receive::new(config.receive, config.scaling, mss),
             timers: Timers::new(now),
             keep: Keep::default(),
@@ -351,8 +370,7 @@ impl Connection {
         if !open || self.closing {
             return None;
         }
-        let room = self.config.send.saturating_sub(self.queued) as usize;
-        let taken = bytes.len().min(room);
+        let taken = bytes.len().min(self.room());
         if taken > 0 {
             let held = self.queued as usize;
             self.bytes.reserve(held, held + taken);
@@ -366,7 +384,24 @@ impl Connection {
     /// Bytes that [`write`](Self::write) would take now.
     #[must_use]
     pub fn room(&self) -> usize {
-        self.config.send.saturating_sub(self.queued) as usize
+        // As much as two round trips carry: more would only wait here.
+        let most = if self.pressed { PRESSED } else { self.congestion.window().saturating_mul(2).max(FIRST) };
+        let most = most.min(self.config.send);
+        most.saturating_sub(self.queued) as usize
+    }
+
+    /// Tells it whether there is little memory: it takes less to be sent then, and its window opens to less.
+    #[inline]
+    pub fn set_pressed(&mut self, pressed: bool) {
+        if std::mem::replace(&mut self.pressed, pressed) != pressed {
+            self.receive.set_pressed(pressed);
+        }
+    }
+
+    /// Bytes of memory of both directions.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + self.receive.memory()
     }
 
     /// Bytes that were written since it began.
@@ -476,6 +511,7 @@ impl Connection {
     fn take_syn(&mut self, now: u64, syn: &Segment<'_>) {
         let options = &syn.options;
         self.receive.begin(syn.seq);
+        self.agree_on_ecn(syn);
         self.mss = options.mss.map_or(DEFAULT_MSS, u32::from).clamp(LEAST_MSS, self.own_mss.max(LEAST_MSS));
         self.sack &= options.sack_permitted;
         self.stamps.agree(now, options.timestamps);

@@ -25,6 +25,7 @@ impl Connection {
                 options: TcpOptions::default(),
                 payload: [&[], &[]],
                 mss: self.mss,
+                may_be_marked: false,
             };
             if out(&rst) {
                 self.reset = None;
@@ -65,7 +66,8 @@ impl Connection {
             timestamps: self.stamps.option(now),
             sack: SackBlocks::default(),
         };
-        let flags = if answers { TcpFlags::SYN.union(TcpFlags::ACK) } else { TcpFlags::SYN };
+        let bits = if answers { TcpFlags::SYN.union(TcpFlags::ACK) } else { TcpFlags::SYN };
+        let flags = bits.union(self.ecn_of_syn(answers, self.nxt != self.iss));
         let syn = Outgoing {
             seq: self.iss,
             ack: self.receive.nxt(),
@@ -74,6 +76,7 @@ impl Connection {
             options,
             payload: [&[], &[]],
             mss: self.mss,
+            may_be_marked: false,
         };
         if !out(&syn) {
             return;
@@ -196,7 +199,9 @@ impl Connection {
         let fin = self.fin().is_some_and(|fin| fin.is_before(to));
         let end = if fin { to.minus(1) } else { to };
         let len = if from.is_before(end) { from.to(end) } else { 0 };
-        let mut flags = TcpFlags::ACK;
+        // Only new data may be marked, and tell of a reduction (RFC 3168, sections 6.1.2 and 6.1.5).
+        let new = len > 0 && from == self.nxt;
+        let mut flags = TcpFlags::ACK.union(self.ecn_bits(new));
         if fin {
             flags = flags.union(TcpFlags::FIN);
         }
@@ -214,10 +219,14 @@ impl Connection {
             options: self.options(now),
             payload: [first, second],
             mss: self.segment(),
+            may_be_marked: new && self.marks.on,
         };
         let sent = out(&segment);
         if sent {
             self.receive.sent_ack();
+            if new {
+                self.has_told();
+            }
         }
         sent
     }
@@ -247,11 +256,12 @@ impl Connection {
         let ack = Outgoing {
             seq,
             ack: self.receive.nxt(),
-            flags: TcpFlags::ACK,
+            flags: TcpFlags::ACK.union(self.ecn_bits(false)),
             window: self.receive.window(true),
             options,
             payload: [&[], &[]],
             mss: self.mss,
+            may_be_marked: false,
         };
         let sent = out(&ack);
         if sent {

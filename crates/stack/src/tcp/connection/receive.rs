@@ -1,11 +1,15 @@
 //! What is received: its memory, the window that tells of it, and when to acknowledge.
 
 use super::super::bytes::Bytes;
-use super::super::count;
 use super::super::holes::Holes;
 use super::super::seq::Seq;
+use super::super::{MILLISECOND, count};
 use linerate_wire::{SackBlocks, TcpOptions};
 
+/// Most bytes where there is little memory.
+const PRESSED: u32 = 16 << 10;
+/// Most bytes at first.
+const FIRST: u32 = 256 << 10;
 /// Segment size of a peer of which no longer one is known (RFC 9293, section 3.7.1).
 const USUAL: u32 = super::DEFAULT_MSS;
 
@@ -30,8 +34,13 @@ pub(super) struct Receive {
     bytes: Bytes,
     /// Bytes in order that were not read.
     unread: u32,
-    /// Most bytes in memory.
+    /// Most bytes in memory now, and ever.
     limit: u32,
+    greatest: u32,
+    /// Bytes that have come in order since a time.
+    turn: (u32, u64),
+    /// There is little memory: the window opens to a few segments only, and what comes beyond a gap is not kept.
+    pressed: bool,
     shift: u8,
     holes: Holes,
     /// Number of the peer's FIN, once it is known.
@@ -48,15 +57,18 @@ pub(super) struct Receive {
 
 impl Receive {
     pub(super) fn new(limit: u32, scaling: bool, most: u32) -> Self {
-        let limit = limit.clamp(2048, 1 << 30);
-        let shift = if scaling { shift(limit) } else { 0 };
+        let greatest = limit.clamp(2048, 1 << 30);
+        let shift = if scaling { shift(greatest) } else { 0 };
         let mut new = Self {
             nxt: Seq(0),
             edge: Seq(0),
             acked: Seq(0),
             bytes: Bytes::default(),
             unread: 0,
-            limit,
+            limit: greatest.min(FIRST),
+            greatest,
+            turn: (0, 0),
+            pressed: false,
             shift,
             holes: Holes::default(),
             fin: None,
@@ -75,7 +87,7 @@ impl Receive {
     /// The peer does not scale windows.
     pub(super) fn unscaled(&mut self) {
         self.shift = 0;
-        self.limit = self.limit.min(0xffff);
+        (self.limit, self.greatest) = (self.limit.min(0xffff), self.greatest.min(0xffff));
     }
 
     /// Shift of our windows.
@@ -130,7 +142,7 @@ impl Receive {
             let at = (self.unread + self.nxt.to(seq)) as usize;
             let held = (self.unread + self.holes_end()) as usize;
             if gap {
-                if !self.holes.add(seq, end) {
+                if self.pressed || !self.holes.add(seq, end) {
                     return self.acknowledge(sack, true);
                 }
                 self.bytes.reserve(held, at + payload.len());
@@ -145,6 +157,7 @@ impl Receive {
         let filled = !self.holes.is_empty();
         let whole = if filled { self.holes.close(self.nxt.max(end)) } else { self.nxt.max(end) };
         self.unread += self.nxt.to(whole);
+        self.turn.0 += self.nxt.to(whole);
         self.nxt = whole;
         let over = self.fin == Some(self.nxt) && !self.ended;
         if over {
@@ -157,6 +170,37 @@ impl Receive {
             self.ack = Ack::At(now.saturating_add(delay));
         }
         over
+    }
+
+    /// Makes the window larger if more than half of it has come in a round trip: it may be what holds the peer up.
+    #[inline]
+    pub(super) fn grow(&mut self, now: u64, trip: u64) {
+        let (came, since) = self.turn;
+        if now.saturating_sub(since) < trip.max(MILLISECOND) {
+            return;
+        }
+        self.turn = (0, now);
+        // Who has not read half of it would not read more of a larger one.
+        if came > self.limit / 2 && self.unread < self.limit / 2 && !self.pressed {
+            self.limit = came.saturating_mul(2).next_power_of_two().clamp(self.limit, self.greatest);
+        }
+    }
+
+    /// Gives back memory that is empty.
+    pub(super) fn rest(&mut self) {
+        if self.unread == 0 && self.holes.is_empty() {
+            self.bytes.release();
+        }
+    }
+
+    /// Holds to little memory from now on, or no more.
+    pub(super) fn set_pressed(&mut self, pressed: bool) {
+        self.pressed = pressed;
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// Bytes from what is expected next to the end of what has arrived.
@@ -222,11 +266,17 @@ impl Receive {
     /// Moves the window's end as far as there is room, if that is worth telling (RFC 9293, section 3.8.6.2.2).
     #[inline]
     fn open(&mut self) {
-        let room = self.limit.saturating_sub(self.unread) >> self.shift << self.shift;
+        let limit = self.most();
+        let room = limit.saturating_sub(self.unread) >> self.shift << self.shift;
         let edge = self.nxt.plus(room);
-        if self.edge.is_before(edge) && (self.edge.to(edge) >= self.step() || room == self.limit) {
+        if self.edge.is_before(edge) && (self.edge.to(edge) >= self.step() || room == limit) {
             self.edge = edge;
         }
+    }
+
+    /// Most bytes that may be unread.
+    fn most(&self) -> u32 {
+        if self.pressed { self.limit.min(PRESSED) } else { self.limit }
     }
 
     /// Least step of the window's end.
@@ -272,7 +322,7 @@ impl Receive {
         self.unread -= count(len);
         // A window that was small is told when it has grown by half of all (or two segments): the peer may wait for it.
         let was = self.nxt.to(self.edge);
-        let room = self.limit.saturating_sub(self.unread);
+        let room = self.most().saturating_sub(self.unread);
         let grows = room.saturating_sub(was);
         if !self.ended && grows >= (2 * self.largest).min(self.limit / 2) && was < self.limit / 2 {
             self.ack = Ack::Now;

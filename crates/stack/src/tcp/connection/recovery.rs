@@ -125,6 +125,7 @@ impl Connection {
         let flight = self.flight.flying() + self.flight.lost() + self.flight.sacked();
         self.congestion.congested(flight);
         self.counters.recoveries += 1;
+        self.has_reduced();
         let prr = Prr { delivered: 0, out: 0, flight: u64::from(flight.max(1)) };
         self.phase = Phase::Recovery { point: self.nxt, prr, began: Some(now) };
         // The first goes out at once (RFC 6675, section 5, step 4.3).

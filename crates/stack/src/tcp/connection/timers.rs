@@ -9,6 +9,8 @@ use super::{Connection, End, State};
 const HELD_BACK: u64 = 200 * MILLISECOND;
 /// Least time between two challenge ACKs (RFC 5961, section 7; as Linux does).
 const CHALLENGES: u64 = 500 * MILLISECOND;
+/// Silence after which empty memory is given back.
+const REST: u64 = SECOND;
 /// Time for which a SYN is sent again before the connection is given up: six times, in the end 64 s apart.
 const SYN_PATIENCE: u64 = 127 * SECOND;
 
@@ -26,6 +28,8 @@ pub(super) struct Timers {
     persists: u8,
     /// End of TIME-WAIT, or of FIN-WAIT-2 when nobody waits for more.
     wait: Option<u64>,
+    /// Memory that is empty then, and was for a while, is given back.
+    rest: Option<u64>,
     /// Time since which nothing was acknowledged.
     pub(super) since: u64,
     challenged: Option<u64>,
@@ -50,6 +54,7 @@ impl Timers {
             persist: None,
             persists: 0,
             wait: None,
+            rest: None,
             since: now,
             challenged: None,
             duplicates: 0,
@@ -104,7 +109,7 @@ impl Timers {
     }
 
     fn next(&self) -> Option<u64> {
-        [self.timeout, self.reorder, self.tail, self.persist, self.wait].into_iter().flatten().min()
+        [self.timeout, self.reorder, self.tail, self.persist, self.wait, self.rest].into_iter().flatten().min()
     }
 }
 
@@ -129,6 +134,9 @@ impl Connection {
     /// Sets the timers that what is under way needs.
     #[inline]
     pub(super) fn arm(&mut self, now: u64) {
+        if self.timers.rest.is_none() && self.queued == 0 && self.memory() > 0 {
+            self.timers.rest = Some(now.saturating_add(REST));
+        }
         if self.flight.is_empty() {
             (self.timers.timeout, self.timers.tail, self.timers.reorder) = (None, None, None);
             self.timers.probed = None;
@@ -173,6 +181,9 @@ impl Connection {
         if is_due(&mut self.timers.wait, now) {
             return self.finish(None);
         }
+        if is_due(&mut self.timers.rest, now) {
+            self.rest(now);
+        }
         if is_due(&mut self.timers.reorder, now) {
             self.find_lost(now);
         }
@@ -194,6 +205,19 @@ impl Connection {
             }
             self.counters.probes += 1;
         }
+    }
+
+    /// Gives back memory that has been empty since the time that the timer was set for.
+    fn rest(&mut self, now: u64) {
+        let since = self.last_sent.max(self.heard);
+        if now.saturating_sub(since) < REST {
+            self.timers.rest = Some(since.saturating_add(REST));
+            return;
+        }
+        if self.queued == 0 {
+            self.bytes.release();
+        }
+        self.receive.rest();
     }
 
     /// RFC 8985, section 7.3: new data, or the last segment again.
@@ -226,6 +250,7 @@ impl Connection {
         if !handshake {
             let flight = self.flight.flying() + self.flight.lost() + self.flight.sacked();
             self.congestion.timed_out(flight, first);
+            self.has_reduced();
             self.phase = Phase::Loss { point: self.nxt, doubted: first && self.sack };
         }
         self.flight.lose_all(!first);

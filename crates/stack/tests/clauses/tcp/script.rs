@@ -18,14 +18,14 @@
 //! | `--> <…> x3`, `<-- <…> x3` | a segment of ours, of the peer; three, one behind the other |
 //! | `<-- too big 1200 <SEQ=101>`, `<-- no port <SEQ=100>` | an ICMP error about a segment of ours |
 //! | `set NAME VALUE` | a setting, before the connection is made |
-//! | `listen`, `connect`, `accept`, `write N`, `read N`, `close`, `release`, `abort` | calls |
+//! | `listen`, `connect`, `accept`, `write N`, `read N`, `close`, `release`, `abort`, `nagle on`, `keep-alive off` | calls |
 //! | `established [SECONDS] [<…>]` | connect, and an answer after so long, with these fields |
-//! | `state NAME`, `end REASON`, `readable N`, `unsent N`, `cwnd N`, `rto SECONDS` | what is known of the connection |
+//! | `state NAME`, `end REASON`, `readable N`, `at-end`, `unsent N`, `room N`, `memory N`, `cwnd N`, `mss N`, `gone` | what is known of the connection |
 
 use super::segment::{ACK, SYN, Segment, between};
 use crate::world::{PEER, SECOND, US, World, icmp_frame, peer4, us4};
 use linerate_stack::Config;
-use linerate_stack::tcp::{Algorithm, Connection, KeepAlive, TcpId, TcpListenerId};
+use linerate_stack::tcp::{Algorithm, Connection, Ecn, KeepAlive, TcpId, TcpListenerId};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -73,7 +73,8 @@ struct Play {
     config: Config,
     listener: Option<TcpListenerId>,
     id: Option<TcpId>,
-    port: u16,
+    /// Our port, by the peer's.
+    ports: HashMap<u16, u16>,
     /// On the wire: our first number, of a connection with a port of the peer's, and the peer's.
     iss: HashMap<u16, u32>,
     irs: HashMap<u16, u32>,
@@ -95,7 +96,7 @@ impl Play {
             config,
             listener: None,
             id: None,
-            port: 80,
+            ports: HashMap::new(),
             iss: HashMap::new(),
             irs: HashMap::new(),
             renewed: None,
@@ -185,7 +186,7 @@ impl Play {
         for frame in self.world.sent() {
             let Some(mut segment) = Segment::parse(&frame) else { continue };
             let (.., port) = between(&frame);
-            self.port = port;
+            self.ports.insert(segment.port, port);
             if segment.ctl & SYN != 0 {
                 if self.renewed.take() == Some(segment.port) || !self.iss.contains_key(&segment.port) {
                     self.iss.insert(segment.port, segment.seq.wrapping_sub(OURS));
@@ -201,6 +202,11 @@ impl Play {
             segment.stamps = segment.stamps.map(|(value, echo)| (value.wrapping_sub(self.stamp(segment.port)), echo));
             self.sent.push_back((self.world.now, segment));
         }
+    }
+
+    /// Our port for one of the peer's: the listener's, unless a connection has another.
+    fn port(&self, peer: u16) -> u16 {
+        self.ports.get(&peer).copied().unwrap_or(80)
     }
 
     fn stamp(&self, port: u16) -> u32 {
@@ -255,7 +261,7 @@ impl Play {
                     .for_each(|(from, to)| (*from, *to) = (from.wrapping_add(base), to.wrapping_add(base)));
             }
             wire.stamps = wire.stamps.map(|(value, echo)| (value, echo.wrapping_add(self.stamp(segment.port))));
-            let frame = wire.frame((peer4(), us4()), self.port, &data(at, wire.data));
+            let frame = wire.frame((peer4(), us4()), self.port(wire.port), &data(at, wire.data));
             self.world.host.handle(self.world.now, &frame, None, &mut self.world.ring);
             self.collect();
             segment.seq = segment.seq.wrapping_add(u32::try_from(segment.data).unwrap());
@@ -268,7 +274,7 @@ impl Play {
         let (what, about) = text.split_once('<').ok_or("no segment")?;
         let about = Segment::read(&format!("<{about}"))?;
         let seq = about.seq.wrapping_add(self.iss.get(&about.port).copied().unwrap_or(0));
-        let tcp = [&self.port.to_be_bytes()[..], &about.port.to_be_bytes(), &seq.to_be_bytes()].concat();
+        let tcp = [&self.port(about.port).to_be_bytes()[..], &about.port.to_be_bytes(), &seq.to_be_bytes()].concat();
         let (IpAddr::V4(us), IpAddr::V4(peer)) = (us4(), peer4()) else { unreachable!() };
         let quoted = crate::world::v4_with(us, peer, 6, &[], &tcp, |header| {
             header[2..4].copy_from_slice(&1500_u16.to_be_bytes())
@@ -300,7 +306,6 @@ impl Play {
             "listen" => {
                 let backlog = if value.is_empty() { 16 } else { number()? as usize };
                 let local = SocketAddr::new(us4(), 80);
-                self.port = 80;
                 self.listener = Some(self.world.host.tcp_listen(local, backlog).map_err(|e| e.to_string())?);
                 return Ok(());
             }
@@ -340,6 +345,10 @@ impl Play {
                 Ok(())
             }
             "nagle" => same(host.tcp_change(id, |connection| connection.set_nagle(value == "on")), true),
+            "keep-alive" => {
+                let how = Self::keep_alive(value)?;
+                same(host.tcp_change(id, |connection| connection.set_keep_alive(now, how)), true)
+            }
             "close" => same(host.tcp_close(id), true),
             "release" => same(host.tcp_release(id), true),
             "abort" => same(host.tcp_abort(id), true),
@@ -351,6 +360,8 @@ impl Play {
             ),
             "readable" => same(self.connection(id)?.readable(), number()? as usize),
             "at-end" => same(self.connection(id)?.is_at_end(), true),
+            "memory" => same(host.tcp_memory(), number()? as usize),
+            "room" => same(self.connection(id)?.room(), number()? as usize),
             "unsent" => same(self.connection(id)?.unacknowledged(), number()? as usize),
             "cwnd" => same(self.connection(id)?.congestion_window(), number()?),
             "mss" => same(self.connection(id)?.mss(), number()?),
@@ -379,6 +390,17 @@ impl Play {
         Ok(())
     }
 
+    /// Reads `IDLE,INTERVAL,PROBES`, seconds, or `off`.
+    fn keep_alive(text: &str) -> Result<Option<KeepAlive>> {
+        if text == "off" {
+            return Ok(None);
+        }
+        let parts: Vec<u64> = text.split(',').map_while(|part| part.parse().ok()).collect();
+        let [idle, interval, probes] = parts[..] else { return Err(format!("{text}: not three numbers")) };
+        let probes = u8::try_from(probes).map_err(|_| format!("{probes} is too much"))?;
+        Ok(Some(KeepAlive { idle: idle * SECOND, interval: interval * SECOND, probes }))
+    }
+
     fn set(&mut self, value: &str) -> Result {
         let (name, value) = value.split_once(' ').ok_or("no value")?;
         let number = || value.parse::<u32>().map_err(|_| format!("{value}: no number"));
@@ -388,8 +410,9 @@ impl Play {
             "off" => Ok(false),
             _ => Err(format!("{value}: on or off")),
         };
-        if name == "mtu" {
-            self.config.mtu = number()? as usize;
+        if let "mtu" | "memory" = name {
+            let of = if name == "mtu" { &mut self.config.mtu } else { &mut self.config.tcp_memory };
+            *of = number()? as usize;
             self.world = Self::world(&self.config);
             return Ok(());
         }
@@ -402,21 +425,18 @@ impl Play {
             "timestamps" => tcp.timestamps = on()?,
             "sack" => tcp.sack = on()?,
             "scaling" => tcp.scaling = on()?,
+            "ecn" => {
+                tcp.ecn = match value {
+                    "off" => Ecn::Off,
+                    "accept" => Ecn::Accept,
+                    "ask" => Ecn::Ask,
+                    _ => return Err(format!("{value}: off, accept or ask")),
+                }
+            }
             "delay" => tcp.delay = seconds()?,
             "patience" => tcp.patience = seconds()?,
             "linger" => tcp.linger = seconds()?,
-            "keep-alive" => {
-                let [idle, interval, probes] = value
-                    .split(',')
-                    .map(|part| part.parse::<u64>())
-                    .collect::<std::result::Result<Vec<_>, _>>()
-                    .map_err(|e| e.to_string())?[..]
-                else {
-                    return Err("not three".into());
-                };
-                let probes = u8::try_from(probes).map_err(|e| e.to_string())?;
-                tcp.keep_alive = Some(KeepAlive { idle: idle * SECOND, interval: interval * SECOND, probes });
-            }
+            "keep-alive" => tcp.keep_alive = Self::keep_alive(value)?,
             _ => return Err(format!("{name}: no such setting")),
         }
         Ok(())
