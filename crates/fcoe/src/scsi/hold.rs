@@ -165,6 +165,7 @@ mod tests {
         assert!(holds.take(Tag(1), Hold::Shared, Span::new(4, 4)));
         holds.orphan(Span::new(4, 4));
         holds.orphan(Span::default());
+        assert_eq!(holds.orphans, [Span::new(4, 4)], "what changes nothing is in nobody's way");
         holds.end(Hold::Shared);
         assert!(!holds.take(Tag(2), Hold::Shared, Span::new(0, 5)), "block 4 is not settled");
         assert!(!holds.take(Tag(3), Hold::Exclusive, Span::new(7, 1)) && !holds.take(Tag(4), Hold::Shared, Span::ALL));

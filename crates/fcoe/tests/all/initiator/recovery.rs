@@ -668,6 +668,8 @@ fn a_recovery_qualifier_is_reinstated() {
         for frame in sent {
             let which = ExchangeRepr { originator: world.peer.own, ox_id, rx_id: RxId(0x11) };
             assert_eq!(ElsRequest::parse(&frame.payload), Ok(ElsRequest::Rrq(which)));
+            // FC-FS-3, F_CTL: the first and only sequence of a new exchange, whose initiative goes to the peer.
+            assert_eq!(frame.header.f_ctl, 0x29_0000);
             world.feed(&els_reply(&frame, &[2, 0, 0, 0]));
         }
         assert!(world.pass(60 * SECOND).is_empty());
