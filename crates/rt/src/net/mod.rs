@@ -33,6 +33,7 @@
 //! ```
 
 mod gate;
+mod hail;
 mod headers;
 mod http;
 mod ip;

@@ -5,6 +5,7 @@
 //! shard, output; and nobody who holds one waits for anything but the other.
 
 use super::gate::Gate;
+use super::hail::Hail;
 use super::ip::{Ip, IpTx};
 use super::mailbox::Mailbox;
 use crate::line::{Arrivals, Line};
@@ -14,6 +15,7 @@ use linerate_port::{Link, Sleep};
 use linerate_ring::{Bell, Frame, Meta};
 use linerate_stack::tcp::{TcpId, TcpListenerId};
 use linerate_stack::{BindError, Transmit, UdpId};
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,6 +38,10 @@ pub(super) struct Shard {
     streams: Vec<Option<(TcpId, Arc<Gate>)>>,
     /// By [`TcpListenerId::index`].
     listeners: Vec<Option<Arc<Gate>>>,
+    /// Of connections that other shards make, by their ends.
+    hails: HashMap<(SocketAddr, SocketAddr), Arc<Hail>>,
+    /// Its own number among the shards.
+    at: usize,
 }
 
 /// Output of the queue.
@@ -108,6 +114,21 @@ impl Shard {
         put(&mut self.listeners, id.index(), gate);
     }
 
+    /// Has a hail answered by what comes for a connection with these ends; false if this shard has one.
+    pub(super) fn expect(&mut self, ends: (SocketAddr, SocketAddr), hail: &Arc<Hail>) -> bool {
+        let free = self.ip.host.tcp_expect(ends.0, ends.1);
+        if free {
+            self.hails.insert(ends, hail.clone());
+        }
+        free
+    }
+
+    /// Ends that.
+    pub(super) fn expect_no_more(&mut self, ends: (SocketAddr, SocketAddr)) {
+        self.hails.remove(&ends);
+        self.ip.host.tcp_expect_no_more(ends.0, ends.1);
+    }
+
     /// Closes a socket.
     pub(super) fn close(&mut self, id: UdpId) {
         self.ip.host.udp_close(id);
@@ -130,6 +151,11 @@ impl Shard {
                 && *watched == id
             {
                 calls.push(Call::Gate(gate.clone()));
+            }
+        }
+        while let Some(stray) = self.ip.host.tcp_stray() {
+            if let Some(hail) = self.hails.get(&stray.ends()) {
+                calls.push(Call::Gate(hail.heard(self.at, stray)));
             }
         }
         while let Some(id) = self.ip.host.tcp_arrival() {
@@ -182,9 +208,10 @@ impl Output {
 
 impl Queue {
     /// The queue, and the half of it that its thread alone has.
-    pub(super) fn new(ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
+    pub(super) fn new(at: usize, ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
         let interface = ip.interface();
-        let shard = Mutex::new(Shard { ip, mailboxes: Vec::new(), streams: Vec::new(), listeners: Vec::new() });
+        let (mailboxes, streams, listeners, hails) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
+        let shard = Mutex::new(Shard { ip, mailboxes, streams, listeners, hails, at });
         let output = Mutex::new(Output { nic: line.tx, prepared: 0, settings: 0 });
         let control = line.arrivals.control().clone();
         Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
@@ -346,7 +373,7 @@ mod tests {
         let address = "10.0.0.1/24".parse().unwrap();
         let node = Node::open("null:", &[address], &Options::default()).unwrap();
         let (ip, line) = node.into_parts();
-        let (queue, _arrivals) = Queue::new(ip, line).unwrap();
+        let (queue, _arrivals) = Queue::new(0, ip, line).unwrap();
         let connect = || {
             let id = queue.talk(0, |shard| shard.ip.host.tcp_connect(0, None, "10.0.0.2:9".parse().unwrap())).unwrap();
             queue.shard().watch(id, Arc::default());
@@ -368,7 +395,7 @@ mod tests {
         let address = "10.0.0.1/24".parse().unwrap();
         let node = Node::open("null:", &[address], &Options::default()).unwrap();
         let (ip, line) = node.into_parts();
-        let (queue, mut arrivals) = Queue::new(ip, line).unwrap();
+        let (queue, mut arrivals) = Queue::new(0, ip, line).unwrap();
         let mut calls = Vec::new();
         // Both reports that follow the link's coming up, which are empty, and the check of the address.
         for second in 0..20 {

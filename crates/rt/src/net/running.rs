@@ -14,6 +14,7 @@ use linerate_port::{Link, open_all};
 use linerate_stack::{BindError, Cidr, Counters, Host, UdpId};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub struct Net {
 
 struct Running {
     queues: Vec<Arc<Queue>>,
+    /// Connections made.
+    next: AtomicUsize,
     control: Control,
     stop: Stop,
     threads: Vec<JoinHandle<()>>,
@@ -89,10 +92,11 @@ impl Net {
     /// Runs a host that was set up: the nodes of all its queues, as [`Node::shards`] gives them.
     pub fn run(nodes: Vec<Node>) -> Result<Self, NetError> {
         let control = nodes.first().ok_or_else(|| NetError::OneWay("no node".into()))?.line().control().clone();
-        let mut running = Running { queues: Vec::new(), control, stop: Stop::new()?, threads: Vec::new() };
+        let next = AtomicUsize::new(0);
+        let mut running = Running { queues: Vec::new(), next, control, stop: Stop::new()?, threads: Vec::new() };
         for node in nodes {
             let (ip, line) = node.into_parts();
-            let (queue, arrivals) = Queue::new(ip, line)?;
+            let (queue, arrivals) = Queue::new(running.queues.len(), ip, line)?;
             let (queue, stop) = (Arc::new(queue), running.stop.clone());
             running.queues.push(queue.clone());
             let thread = spawn("net", &[], move || {
@@ -165,6 +169,11 @@ impl Net {
     /// Index of the queue by which a socket sends: sockets are spread over all.
     pub(super) fn output_of(&self, ids: &[UdpId]) -> usize {
         ids.first().map_or(0, |id| id.index() % self.running.queues.len())
+    }
+
+    /// Index of the queue by which the next connection is made: they are spread over all.
+    pub(super) fn next_queue(&self) -> usize {
+        self.running.next.fetch_add(1, Relaxed) % self.running.queues.len()
     }
 
     /// Number of queues.

@@ -1,9 +1,9 @@
 //! TCP sockets of a host that runs in threads of its own, used as the standard library's are.
 
 use super::gate::Gate;
+use super::hail::Hailing;
 use super::queue::Queue;
 use super::running::Net;
-use super::udp::as_io;
 use crate::monotonic_ns;
 use linerate_port::saturating_ns;
 use linerate_stack::tcp::{Connection, End, KeepAlive, State, TcpId, TcpListenerId};
@@ -45,25 +45,22 @@ impl Net {
     }
 
     fn connect_within(&self, remote: SocketAddr, time: Option<Duration>) -> Result<TcpStream> {
-        if self.queues() > 1 {
-            // The answer may come by a queue whose shard knows nothing of the connection.
-            let why = "a host of several queues takes TCP connections and makes none: open its port with ,queues=1";
-            return Err(Error::new(ErrorKind::Unsupported, why));
-        }
         let gate = Arc::new(Gate::default());
-        let now = monotonic_ns();
-        let (id, ends) = self.queue(0).talk(now, |shard| {
-            let id = shard.ip.host.tcp_connect(now, None, remote).map_err(as_io)?;
-            shard.watch(id, gate.clone());
-            Ok::<_, Error>((id, shard.ip.host.tcp_ends(id)))
-        })?;
-        let stream = TcpStream(Arc::new(Stream::new(self, 0, id, ends, gate)?));
-        let state = || self.queue(0).shard().ip.host.tcp_state(id);
-        let done = stream.0.gate.wait(time, || match state() {
-            Some((State::SynSent | State::SynReceived, _)) => None,
-            Some((State::Closed, end)) => Some(Err(ended(end.unwrap_or(End::Aborted)))),
-            _ => Some(Ok(())),
+        let by = self.next_queue();
+        let mut hailing = Hailing::begin(self, by, remote, &gate)?;
+        let done = gate.wait(time, || {
+            hailing.follow();
+            let (queue, id) = hailing.place;
+            match self.queue(queue).shard().ip.host.tcp_state(id) {
+                Some((State::SynSent | State::SynReceived, _)) => None,
+                Some((State::Closed, end)) => Some(Err(ended(end.unwrap_or(End::Aborted)))),
+                Some(_) => Some(Ok(())),
+                None => Some(Err(ended(End::Aborted))),
+            }
         });
+        let (queue, id) = hailing.place;
+        let ends = self.queue(queue).shard().ip.host.tcp_ends(id);
+        let stream = TcpStream(Arc::new(Stream::new(self, queue, id, ends, gate)?));
         match done {
             Some(done) => done.map(|()| stream),
             None => {

@@ -1,7 +1,7 @@
 //! Calls for TCP.
 
 use super::Host;
-use crate::tcp::{Config, Connection, End, State, TcpId, TcpListenerId};
+use crate::tcp::{Config, Connection, End, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
 use crate::{BindError, SendError};
 use std::net::SocketAddr;
 
@@ -33,6 +33,39 @@ impl Host {
     pub fn tcp_connect(&mut self, now: u64, local: Option<SocketAddr>, remote: SocketAddr) -> Result<TcpId, SendError> {
         self.ip.follow();
         self.tcp.connect(&self.ip, now, local, remote)
+    }
+
+    /// Local end that a connection to this address would have: for a host of several shards, the others of which are told of
+    /// it before one of them makes the connection.
+    pub fn tcp_local(&mut self, now: u64, remote: SocketAddr) -> Result<SocketAddr, SendError> {
+        self.ip.follow();
+        self.tcp.local(&self.ip, now, None, remote).map(|(local, _)| local)
+    }
+
+    /// Expects the answer to a connection that another shard makes: it comes to whichever the port chooses, and is given out
+    /// by [`Host::tcp_stray`]. False if this shard has a connection with these ends.
+    pub fn tcp_expect(&mut self, local: SocketAddr, remote: SocketAddr) -> bool {
+        self.tcp.expect(local, remote)
+    }
+
+    /// Expects it no more.
+    pub fn tcp_expect_no_more(&mut self, local: SocketAddr, remote: SocketAddr) {
+        self.tcp.expect_no_more(local, remote);
+    }
+
+    /// A segment for a connection that another shard makes.
+    pub fn tcp_stray(&mut self) -> Option<TcpStray> {
+        self.tcp.stray()
+    }
+
+    /// Takes a connection out of this shard; its identifier means nothing from now on.
+    pub fn tcp_take_out(&mut self, id: TcpId) -> Option<TcpMoving> {
+        self.tcp.take_out(id)
+    }
+
+    /// Goes on with a connection of another shard, and with the segment that came for it here. None if there is no room.
+    pub fn tcp_put_in(&mut self, now: u64, moving: TcpMoving, stray: &TcpStray) -> Option<TcpId> {
+        self.tcp.put_in(now, moving, stray)
     }
 
     /// Takes bytes to be sent, as many as there is room for: they go out with the next [`Host::poll`]. None if the connection's

@@ -2,7 +2,8 @@
 
 use super::cookie;
 use super::sockets::{Ends, Room, Sockets, numbers};
-use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListenerId};
+use super::strays::Strays;
+use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
 use crate::Transmit;
 use crate::address::Key;
 use crate::counters::Discard;
@@ -23,6 +24,7 @@ const ECT0: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Tcp {
     pub(crate) sockets: Sockets,
+    strays: Strays,
     key: u64,
     pub(crate) fills: Fills,
     pub(crate) tso: Tso,
@@ -69,6 +71,7 @@ impl Tcp {
         let key = seed.rotate_left(29) ^ 0x7c15_9e37_79b9_7f4a;
         Self {
             sockets: Sockets::new(key, memory),
+            strays: Strays::default(),
             key,
             fills,
             tso: Tso::default(),
@@ -89,13 +92,14 @@ impl Tcp {
         self.sockets.listen(local, backlog, self.config, &ip.settings.own)
     }
 
-    pub(crate) fn connect(
+    /// The local end of a connection to `remote`, with a free port where none is given; and the way there.
+    pub(crate) fn local(
         &mut self,
         ip: &Ip,
         now: u64,
         local: Option<SocketAddr>,
         remote: SocketAddr,
-    ) -> Result<TcpId, SendError> {
+    ) -> Result<(SocketAddr, NextHop), SendError> {
         let unspecified = if remote.is_ipv4() { IpAddr::from([0_u8; 4]) } else { IpAddr::from([0_u8; 16]) };
         let bound = local.map_or(unspecified, |local| local.ip());
         let nobody =
@@ -104,15 +108,55 @@ impl Tcp {
             return Err(SendError::BadDestination);
         }
         let way = ip.way(remote.ip(), bound, now).ok_or(SendError::NoRoute)?;
-        let (here, there) = (Key::new(way.from), (Key::new(remote.ip()), remote.port()));
         let port = match local.map(|local| local.port()).filter(|port| *port != 0) {
             Some(port) => port,
-            None => self.sockets.port(here, there).ok_or(SendError::NoRoom)?,
+            None => {
+                let (here, there) = (Key::new(way.from), (Key::new(remote.ip()), remote.port()));
+                self.sockets.port(here, there).ok_or(SendError::NoRoom)?
+            }
         };
-        let (iss, stamp) = numbers(now, self.key, Ends((here, port), there));
+        Ok((SocketAddr::new(way.from, port), way))
+    }
+
+    pub(crate) fn connect(
+        &mut self,
+        ip: &Ip,
+        now: u64,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+    ) -> Result<TcpId, SendError> {
+        let (local, way) = self.local(ip, now, local, remote)?;
+        let (iss, stamp) = numbers(now, self.key, ends(local, remote));
         let connection = Connection::connect(now, &self.config, mss(&way, remote.ip()), iss, stamp);
-        let local = SocketAddr::new(way.from, port);
         self.sockets.add(connection, local, remote, None).ok_or(SendError::NoRoom)
+    }
+
+    // ---- connections that go from shard to shard ----
+
+    /// Expects the answer to a connection that another shard makes; false if there is one with these ends here.
+    pub(crate) fn expect(&mut self, local: SocketAddr, remote: SocketAddr) -> bool {
+        let ends = ends(local, remote);
+        self.sockets.find(ends).is_none() && self.strays.expect(ends)
+    }
+
+    pub(crate) fn expect_no_more(&mut self, local: SocketAddr, remote: SocketAddr) {
+        self.strays.forget(ends(local, remote));
+    }
+
+    pub(crate) fn stray(&mut self) -> Option<TcpStray> {
+        self.strays.next()
+    }
+
+    pub(crate) fn take_out(&mut self, id: TcpId) -> Option<TcpMoving> {
+        self.sockets.take_out(id).map(|(connection, local, remote)| TcpMoving { connection, local, remote })
+    }
+
+    /// Goes on with a connection here, and with the segment that came for it.
+    pub(crate) fn put_in(&mut self, now: u64, moving: TcpMoving, stray: &TcpStray) -> Option<TcpId> {
+        let TcpMoving { mut connection, local, remote } = moving;
+        self.strays.forget(ends(local, remote));
+        stray.arrive(now, &mut connection);
+        self.sockets.add(connection, local, remote, None)
     }
 
     pub(crate) fn write(&mut self, id: TcpId, bytes: &[u8]) -> Option<usize> {
@@ -197,7 +241,7 @@ impl Tcp {
         let segment = Segment { is_marked: packet.is_marked(), ..Segment::new(&view) };
         let (local, remote) =
             (SocketAddr::new(packet.to, view.dst_port()), SocketAddr::new(packet.from, view.src_port()));
-        let ends = Ends((Key::new(packet.to), local.port()), (Key::new(packet.from), remote.port()));
+        let ends = ends(local, remote);
         let pressed = self.sockets.is_pressed();
         if let Some(index) = self.sockets.find(ends)
             && let Some(socket) = self.sockets.at(index)
@@ -212,7 +256,8 @@ impl Tcp {
             // A new connection in place of one that has ended (RFC 9293, section 3.10.7.4; RFC 6191).
             self.sockets.forget(index);
         }
-        if self.begin(ip, now, (local, remote, ends), &segment, tx)? {
+        let begun = self.begin(ip, now, (local, remote, ends), &segment, tx)?;
+        if begun || self.strays.take(ends, local, remote, packet.payload) {
             ip.link.counters.tcp_received += 1;
             return Ok(());
         }
@@ -270,8 +315,7 @@ impl Tcp {
     pub(crate) fn report(&mut self, ip: &mut Ip, now: u64, report: &Report) -> Result<(), Discard> {
         let Report { from, to, about, what } = *report;
         let About::Segment(seq) = about else { return Err(Discard::NoSocket) };
-        let ends = Ends((Key::new(from.ip()), from.port()), (Key::new(to.ip()), to.port()));
-        let index = self.sockets.find(ends).ok_or(Discard::NoSocket)?;
+        let index = self.sockets.find(ends(from, to)).ok_or(Discard::NoSocket)?;
         let socket = self.sockets.at(index).ok_or(Discard::NoSocket)?;
         if !socket.connection.is_under_way(super::Seq(seq)) {
             return Err(Discard::NoSocket);
@@ -361,6 +405,10 @@ impl Tcp {
         // What waits for room has no time.
         if self.blocked { self.sockets.next_timer() } else { self.sockets.next_due() }
     }
+}
+
+fn ends(local: SocketAddr, remote: SocketAddr) -> Ends {
+    Ends((Key::new(local.ip()), local.port()), (Key::new(remote.ip()), remote.port()))
 }
 
 /// Bytes of data in a segment on this way, without options (RFC 6691).

@@ -10,6 +10,7 @@
 //! | `congestion/` | the congestion window: CUBIC, NewReno, HyStart++ |
 //! | `holes.rs` | what has arrived beyond a gap, and the SACK blocks that tell of it |
 //! | `cookie.rs` | SYN cookies |
+//! | `strays.rs` | connections that go from one shard of a host to another |
 //! | `rtt.rs`, `bytes.rs`, `seq.rs` | time-out; memory; sequence numbers |
 
 mod bytes;
@@ -23,6 +24,7 @@ mod rtt;
 mod segment;
 mod seq;
 mod sockets;
+mod strays;
 
 pub use congestion::Algorithm;
 pub use connection::{Config, Connection, Ecn, End, KeepAlive, State};
@@ -31,6 +33,7 @@ pub use layer::Tso;
 pub use segment::{Outgoing, Segment};
 pub use seq::Seq;
 pub use sockets::{TcpId, TcpListenerId};
+pub use strays::{TcpMoving, TcpStray};
 
 /// Number of bytes of a segment or a buffer: both are less than 2^31.
 #[expect(clippy::cast_possible_truncation, reason = "limits of windows and packets")]

@@ -447,18 +447,24 @@ impl Sockets {
         self.forget(index);
     }
 
+    /// Takes a connection out, with its ends.
+    pub(crate) fn take_out(&mut self, id: TcpId) -> Option<(Connection, SocketAddr, SocketAddr)> {
+        self.get(id)?;
+        self.forget(id.index).map(|socket| (socket.connection, socket.local, socket.remote))
+    }
+
     /// Takes a connection away.
-    pub(crate) fn forget(&mut self, index: u32) {
-        let Some(Some(socket)) = self.places.get(index as usize) else { return };
+    pub(crate) fn forget(&mut self, index: u32) -> Option<Socket> {
+        let socket = self.places.get_mut(index as usize)?.take()?;
         let ends = Ends(
             (Key::new(socket.local.ip()), socket.local.port()),
             (Key::new(socket.remote.ip()), socket.remote.port()),
         );
         self.held -= socket.held;
         self.by_ends.remove(&ends);
-        self.places[index as usize] = None;
         self.lives[index as usize] = self.lives[index as usize].wrapping_add(1);
         self.free.push(index);
+        Some(socket)
     }
 
     /// Takes a connection of which something is new since it was last returned.

@@ -1,9 +1,11 @@
 //! A host on several queues, and senders that do not wait for the thread that receives.
 
 use super::{LIMIT, at, cidrs};
-use crate::net::{Net, Options, UdpSocket};
-use std::io::ErrorKind;
-use std::sync::mpsc;
+use crate::net::{Net, Node, Options, UdpSocket};
+use linerate_port::open_all;
+use std::io::{ErrorKind, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -180,4 +182,95 @@ fn the_error_of_a_peer_before_is_not_the_next_ones() {
     client.connect(at("10.0.0.2:7000")).unwrap();
     assert_eq!(client.send(b"hello").unwrap(), 5);
     assert_eq!(server.recv(&mut [0; 16]).unwrap(), 5);
+}
+
+/// Queue by which a frame comes, whichever it was sent by: that of its connection, another one each way, as adapters choose
+/// by their hashes.
+fn queue_of(frame: &[u8], back: bool) -> Option<usize> {
+    let tcp = frame[12..14] == [8, 0] && frame[23] == 6;
+    tcp.then(|| usize::from((frame[if back { 37 } else { 35 }] % 2) ^ u8::from(back)))
+}
+
+/// Two hosts of two queues each, and a way between them which chooses queues by connections.
+fn hashed(name: &str, stop: &Arc<AtomicBool>) -> ([Net; 2], thread::JoinHandle<()>) {
+    let names = ["a{1", "a}1", "b{1", "b}1"].map(|end| format!("cable:{name}{end},queues=2"));
+    let mut ports = open_all(&names).unwrap().into_iter();
+    let mut port = || ports.next().unwrap();
+    let (left, mut near, mut far, right) = (port(), port(), port(), port());
+    let stop = stop.clone();
+    let middle = thread::spawn(move || {
+        let rx = |port: &mut linerate_port::Port| [0, 1].map(|queue| port.take_rx(queue).unwrap());
+        let tx = |port: &mut linerate_port::Port| [0, 1].map(|queue| port.take_tx(queue).unwrap());
+        let mut ways = [(rx(&mut near), tx(&mut far), false), (rx(&mut far), tx(&mut near), true)];
+        while !stop.load(Relaxed) {
+            for (from, to, back) in &mut ways {
+                for (queue, rx) in from.iter_mut().enumerate() {
+                    rx.sync();
+                    let mut frames = rx.ring.batch(64);
+                    let n = frames.len();
+                    for i in 0..n {
+                        let (frame, _) = frames.frame(i).unwrap();
+                        let bytes = frame.bytes().unwrap();
+                        let mut room = to[queue_of(bytes, *back).unwrap_or(queue)].ring.reserve(1);
+                        assert!(room.put(0, bytes));
+                        room.commit(1);
+                    }
+                    frames.release(n);
+                    rx.sync();
+                }
+                to.iter_mut().for_each(|tx| tx.sync());
+            }
+            thread::sleep(Duration::from_micros(100));
+        }
+    });
+    let options = Options::default();
+    let mut nets = [left, right].into_iter().zip(cidrs()).map(|(port, address)| {
+        let nic = Node::adapter(port, &options).unwrap();
+        Net::run(Node::shards(nic, &[address], &options).unwrap()).unwrap()
+    });
+    let pair = [nets.next().unwrap(), nets.next().unwrap()];
+    (pair, middle)
+}
+
+/// A connection goes to the shard whose queue its peer's segments come by, and stays there.
+#[test]
+fn a_host_on_several_queues_connects() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let ([left, right], middle) = hashed("hashed", &stop);
+    let listener = right.tcp_listen(at("10.0.0.2:7000")).unwrap();
+    let mut pairs = Vec::new();
+    listener.set_nonblocking(true);
+    for _ in 0..16 {
+        let client = left.tcp_connect_timeout(at("10.0.0.2:7000"), LIMIT).unwrap();
+        let (end, mut server) = (Instant::now() + LIMIT, None);
+        while server.is_none() {
+            assert!(Instant::now() < end);
+            server = listener.accept().ok();
+        }
+        pairs.push((client, server.unwrap().0));
+    }
+    for (i, (client, server)) in pairs.iter().enumerate() {
+        let text = format!("the {i}th of several").repeat(1000);
+        let (mut there, mut back) = (vec![0; text.len()], vec![0; text.len()]);
+        [client, server].iter().for_each(|stream| stream.set_read_timeout(Some(LIMIT)));
+        (&mut &*client).write_all(text.as_bytes()).unwrap();
+        (&mut &*server).read_exact(&mut there).unwrap();
+        (&mut &*server).write_all(&there).unwrap();
+        (&mut &*client).read_exact(&mut back).unwrap();
+        assert!(back == text.as_bytes(), "connection {i}");
+    }
+    // Each is where its segments come, whichever shard has made it.
+    let of = |net: &Net, queue: usize| net.queue(queue).shard().ip.host.tcp_connections();
+    let odd = pairs.iter().filter(|(client, _)| client.local_addr().port() % 2 == 1).count();
+    assert_eq!([of(&left, 0), of(&left, 1)], [odd, 16 - odd]);
+    assert_eq!([of(&right, 0), of(&right, 1)], [16 - odd, odd]);
+    // Who refuses is heard, too, by whichever queue it is.
+    for _ in 0..2 {
+        let refused = left.tcp_connect_timeout(at("10.0.0.2:7001"), LIMIT).err().unwrap();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    }
+    assert_eq!(left.counters().unexplained() + right.counters().unexplained(), 0);
+    drop((pairs, listener, left, right));
+    stop.store(true, Relaxed);
+    middle.join().unwrap();
 }

@@ -92,7 +92,7 @@ fn time_outs_end_a_wait() {
     let began = Instant::now();
     assert_eq!(client.read(&mut [0; 10]).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(began.elapsed() >= Duration::from_millis(30));
-    // Nobody reads: there is room for so much, and no more.
+    // Nobody reads: there is room for so much, and no more; at either end the room has not grown much.
     client.set_write_timeout(Some(Duration::from_millis(30)));
     let mut written = 0;
     let why = loop {
@@ -102,7 +102,7 @@ fn time_outs_end_a_wait() {
         }
     };
     assert_eq!(why.kind(), ErrorKind::WouldBlock);
-    assert!((4 << 20..=9 << 20).contains(&written), "{written}");
+    assert!((512 << 10..=9 << 20).contains(&written), "{written}");
 }
 
 fn is_readable(fd: BorrowedFd<'_>, within: Duration) -> bool {

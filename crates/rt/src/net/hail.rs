@@ -1,0 +1,95 @@
+//! Connections that a host of several queues makes: one shard calls, and the answer may come to another, which then has it.
+
+use super::gate::Gate;
+use super::running::Net;
+use super::udp::as_io;
+use crate::monotonic_ns;
+use linerate_stack::tcp::{TcpId, TcpStray};
+use std::io::{Error, ErrorKind, Result};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Attempts to find a port that no shard has in use.
+const ATTEMPTS: usize = 64;
+
+/// Answer that has come to a shard which does not have the connection.
+#[derive(Default)]
+pub(super) struct Hail {
+    gate: Arc<Gate>,
+    /// The queue by which it came, and the segment.
+    answer: Mutex<Option<(usize, TcpStray)>>,
+}
+
+impl Hail {
+    /// Notes the answer; gives the gate that is to be opened.
+    pub(super) fn heard(&self, queue: usize, stray: TcpStray) -> Arc<Gate> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((queue, stray));
+        self.gate.clone()
+    }
+}
+
+/// A connection that is being made, and the shards that expect its answer until this is dropped.
+pub(super) struct Hailing<'a> {
+    net: &'a Net,
+    hail: Arc<Hail>,
+    ends: (SocketAddr, SocketAddr),
+    /// The queue whose shard has it, and its identifier there.
+    pub(super) place: (usize, TcpId),
+}
+
+impl<'a> Hailing<'a> {
+    /// Begins a connection by one of the queues.
+    pub(super) fn begin(net: &'a Net, queue: usize, remote: SocketAddr, gate: &Arc<Gate>) -> Result<Self> {
+        let now = monotonic_ns();
+        let hail = Arc::new(Hail { gate: gate.clone(), answer: Mutex::default() });
+        let others = || (0..net.queues()).filter(|at| *at != queue);
+        for _ in 0..ATTEMPTS {
+            let local = net.queue(queue).shard().ip.host.tcp_local(now, remote).map_err(as_io)?;
+            let ends = (local, remote);
+            let free = others().all(|at| net.queue(at).shard().expect(ends, &hail));
+            if !free {
+                others().for_each(|at| net.queue(at).shard().expect_no_more(ends));
+                continue;
+            }
+            let made = net.queue(queue).talk(now, |shard| {
+                let id = shard.ip.host.tcp_connect(now, Some(local), remote)?;
+                shard.watch(id, gate.clone());
+                Ok(id)
+            });
+            return match made {
+                Ok(id) => Ok(Self { net, hail, ends, place: (queue, id) }),
+                Err(error) => {
+                    others().for_each(|at| net.queue(at).shard().expect_no_more(ends));
+                    Err(as_io(error))
+                }
+            };
+        }
+        Err(Error::new(ErrorKind::AddrInUse, "no port is free in all shards of the host"))
+    }
+
+    /// Moves the connection to the shard that has got the answer, if that is another one.
+    pub(super) fn follow(&mut self) {
+        let answer = self.hail.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((to, stray)) = answer else { return };
+        let (from, id) = self.place;
+        let mut shard = self.net.queue(from).shard();
+        shard.unwatch(id);
+        let moving = shard.ip.host.tcp_take_out(id);
+        drop(shard);
+        let now = monotonic_ns();
+        let moved = self.net.queue(to).talk(now, |shard| {
+            let id = shard.ip.host.tcp_put_in(now, moving?, &stray)?;
+            shard.watch(id, self.hail.gate.clone());
+            Some(id)
+        });
+        if let Some(id) = moved {
+            self.place = (to, id);
+        }
+    }
+}
+
+impl Drop for Hailing<'_> {
+    fn drop(&mut self) {
+        (0..self.net.queues()).for_each(|at| self.net.queue(at).shard().expect_no_more(self.ends));
+    }
+}
