@@ -20,7 +20,10 @@ mod scale;
 mod switch;
 mod sys;
 mod tcp;
+mod tcp_alone;
+mod tcp_pair;
 mod tcp_stream;
+mod tcp_trip;
 mod traffic;
 mod tso;
 mod udp_flood;
@@ -108,6 +111,13 @@ pub const BENCHES: &[Bench] = &[
     lro::BENCH,
     tcp_stream::BIG,
     tcp_stream::SMALL,
+    tcp_stream::HUGE,
+    tcp_alone::STREAM,
+    tcp_alone::IDLE,
+    tcp_alone::IDLE_1000,
+    tcp_alone::CONNECT,
+    tcp_trip::TRIP,
+    tcp_trip::TAIL,
     vi::BENCH,
     switch::WITHIN,
     switch::BETWEEN,

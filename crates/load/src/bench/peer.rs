@@ -115,7 +115,9 @@ fn script(setting: &Setting, arguments: &[&str]) -> Result<f64, Missing> {
     let text = String::from_utf8_lossy(&out.stdout);
     let said: serde_json::Value =
         text.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
-    match said["value"].as_f64() {
+    // Streams are told in bits, and compared in bytes.
+    let scale = if said["unit"] == "Gb/s" { 1e9 / 8.0 } else { 1.0 };
+    match said["value"].as_f64().map(|value| value * scale) {
         Some(value) if said["valid"] != false => Ok(value),
         Some(_) => Err(Missing::Discarded("the peer's own figure is not valid: the cores changed state".into())),
         None => Err(Missing::Failed(format!("the peer gave no figure: {last}"))),

@@ -1,22 +1,21 @@
 //! Bench of one TCP connection over a cable, an end on each core, beside a skeleton that does the same to each byte and no more.
 
 use super::tcp::{HEADERS, MSS, Segment};
+use super::tcp_pair::{HOSTS, MACS, PATIENCE, connect, hosts, listen};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{Flags, Nic, NicConfig, NicRx, NicTx, PUBLISHED};
 use linerate_offload::Prepared;
 use linerate_port::{open_all, saturating_ns};
 use linerate_result::Unit;
-use linerate_rt::net::{Node, Options};
+use linerate_rt::net::Node;
 use linerate_rt::{Clock, spawn};
-use linerate_stack::Cidr;
-use linerate_stack::tcp::{State, TcpId};
-use linerate_wire::{MacAddr, TcpFlags, TcpSegment};
-use std::net::Ipv4Addr;
+use linerate_stack::tcp::TcpId;
+use linerate_wire::{TcpFlags, TcpSegment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 macro_rules! bench {
-    ($name:literal, $size:literal, $about:literal, $wanted:literal) => {
+    ($name:literal, $size:literal, $about:literal, $($peer:expr),*) => {
         Bench {
             name: $name,
             about: $about,
@@ -24,12 +23,24 @@ macro_rules! bench {
             two_cores: true,
             bound: None,
             run: |setting| run(setting, $size, Ends::new),
-            peers: &[Peer {
-                name: "the same bytes, copied, segmented and summed",
-                how: How::Own(|setting| run(setting, $size, Bare::new)),
-                wanted: Some($wanted),
-            }],
+            peers: &[$($peer),*],
         }
+    };
+}
+
+macro_rules! skeleton {
+    ($size:literal, $wanted:expr) => {
+        Peer {
+            name: "the same bytes, copied, segmented and summed",
+            how: How::Own(|setting| run(setting, $size, Bare::new)),
+            wanted: $wanted,
+        }
+    };
+}
+
+macro_rules! kernel {
+    ($wanted:literal, $($argument:literal),*) => {
+        Peer { name: "the kernel on a veth pair", how: How::Script(&[$($argument),*]), wanted: Some($wanted) }
     };
 }
 
@@ -37,27 +48,30 @@ pub(super) const BIG: Bench = bench!(
     "tcp-stream",
     2048,
     "one TCP connection over a cable, writes of 2 KiB, frames of 1500 bytes with checksums; an end on each core",
-    0.5
+    skeleton!(2048, Some(0.5)),
+    kernel!(20.0, "iperf3", "-l", "2K")
 );
 pub(super) const SMALL: Bench = bench!(
     "tcp-stream-64",
     64,
     "one TCP connection over a cable, writes of 64 bytes, frames of 1500 bytes with checksums; an end on each core",
-    0.3
+    skeleton!(64, Some(0.3)),
+    kernel!(30.0, "iperf3", "-l", "64")
+);
+pub(super) const HUGE: Bench = bench!(
+    "tcp-stream-128k",
+    131_072,
+    "one TCP connection over a cable, writes of 128 KiB, frames of 1500 bytes with checksums; an end on each core",
+    skeleton!(131_072, None),
+    kernel!(1.5, "iperf2", "-P", "8", "-l", "128K")
 );
 
-/// Addresses of both ends.
-const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
-const PORT: u16 = 5001;
 /// Bytes that are sent again and again.
 const PERIOD: usize = 1 << 20;
 /// Bytes between two clock readings of the sender.
 const STRETCH: usize = 128 << 10;
 /// Bytes that are read at once.
 const READ: usize = 64 << 10;
-/// Longest time for a handshake, and without a byte, in ns.
-const PATIENCE: u64 = 2_000_000_000;
 
 /// Sending end of a stream.
 trait Sends: Send {
@@ -174,40 +188,14 @@ struct Ends {
     id: TcpId,
 }
 
-fn hosts() -> Result<[Node; 2], Missing> {
-    let cidr = |at: usize| Cidr::new(HOSTS[at].into(), 24).ok_or_else(|| failed("no address"));
-    let addresses: [&[Cidr]; 2] = [&[cidr(0)?], &[cidr(1)?]];
-    let ports = ["cable:tcp-stream{1,slots=1024", "cable:tcp-stream}1,slots=1024"];
-    let nodes = Node::open_all(&ports, &addresses, &Options::default()).map_err(failed)?;
-    let mut nodes = <[Node; 2]>::try_from(nodes).map_err(|_| failed("there are two ends"))?;
-    for (at, node) in nodes.iter_mut().enumerate() {
-        node.set_mac(MACS[at]).map_err(failed)?;
-        node.ip.host.neighbours().insert_permanent(HOSTS[1 - at].into(), MACS[1 - at]).map_err(failed)?;
-    }
-    Ok(nodes)
-}
-
 impl Ends {
     #[expect(clippy::new_ret_no_self, reason = "both ends are made")]
     fn new() -> Result<Pair, Missing> {
-        let [mut near, mut far] = hosts()?;
-        let to = (HOSTS[1], PORT).into();
-        let listener = far.ip.host.tcp_listen(to, 1).map_err(failed)?;
-        let mut clock = Clock::new();
-        let until = clock.now() + PATIENCE;
-        let ours = near.ip.host.tcp_connect(clock.now(), None, to).map_err(failed)?;
-        loop {
-            let now = clock.now();
-            near.handle(now);
-            far.handle(now);
-            let stands = near.ip.host.tcp_state(ours).is_some_and(|(state, _)| state == State::Established);
-            if let (true, Some((theirs, _))) = (stands, far.ip.host.tcp_accept(listener)) {
-                return Ok((Box::new(Self { node: near, id: ours }), Box::new(Self { node: far, id: theirs })));
-            }
-            if now > until {
-                return Err(failed("no connection is made"));
-            }
-        }
+        let mut hosts = hosts("tcp-stream", 1024)?;
+        let listener = listen(&mut hosts, 5001)?;
+        let (ours, theirs) = connect(&mut hosts, listener, 1)?[0];
+        let [near, far] = hosts;
+        Ok((Box::new(Self { node: near, id: ours }), Box::new(Self { node: far, id: theirs })))
     }
 }
 
