@@ -70,6 +70,28 @@ fn datagrams_go_round() {
     );
 }
 
+/// The client reaches a server of the kernel's through linerate's stack.
+#[test]
+fn bytes_are_relayed() {
+    let (Some(mut relay), Some(mut client)) = (example("relay"), example("http_client")) else { return };
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = server.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut asked = [0; 4];
+        stream.read_exact(&mut asked).unwrap();
+        std::io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nrelayed!\n").unwrap();
+        asked
+    });
+    let [theirs, ours] = ends("relay");
+    relay.args([&theirs, "10.0.0.2/24", "80", &to]);
+    let _relay = Running::start(relay);
+    let done = client.args([&ours, "10.0.0.1/24", "10.0.0.2:80", "/"]).output().unwrap();
+    let out = String::from_utf8_lossy(&done.stdout);
+    assert!(out.ends_with("relayed!\n"), "{out}{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(&answering.join().unwrap(), b"GET ");
+}
+
 /// The client reaches the server through a forwarder between two cables.
 #[test]
 fn frames_are_forwarded() {

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::process::{LIMIT, counter};
-use crate::stack::{Host, Link, V4, are_installed, link, run};
+use crate::stack::{Host, Link, V4, V6, are_installed, link, run};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
@@ -34,6 +34,45 @@ fn curl(link: &Link, line: &str) -> String {
     let done = run(&link.ns, &format!("curl -sS {line}"));
     assert!(done.status.success(), "curl {line}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// What a program says that is given these bytes.
+fn fed(link: &Link, line: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut command = std::process::Command::new("timeout");
+    command.arg("60").args(line.split(' ')).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = link.ns.run_in(|| command.spawn()).unwrap().unwrap();
+    let (mut into, bytes) = (child.stdin.take().unwrap(), bytes.to_vec());
+    let feeding = std::thread::spawn(move || into.write_all(&bytes));
+    let done = child.wait_with_output().unwrap();
+    assert!(done.status.success(), "{line}: {:?}", done.status);
+    feeding.join().unwrap().unwrap();
+    done.stdout
+}
+
+/// wget, ApacheBench, netcat and socat have what they ask for.
+#[test]
+fn other_clients_are_served() {
+    if !are_installed(&["wget", "ab", "nc", "socat"]) {
+        return;
+    }
+    let (Some(link), (folder, big)) = (link("packet", false), folder()) else { return };
+    let www = folder.path().join("www");
+    let host = Host::start(&link, &format!("--services echo,http={}", www.display()));
+    let one = folder.path().join("one");
+    let done = run(&link.ns, &format!("wget -q -O {} http://{V4}/big", one.display()));
+    assert!(done.status.success() && std::fs::read(&one).unwrap() == big, "{done:?}");
+    for more in ["", "-k "] {
+        let done = run(&link.ns, &format!("ab -q -n 2000 -c 50 {more}http://{V4}/sub/index.html"));
+        let said = String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("Complete requests: 2000 Failed requests: 0"), "{said}");
+    }
+    for line in
+        [format!("nc -N -w 20 {V4} 7"), format!("socat -t 20 - TCP:{V4}:7"), format!("socat -t 20 - TCP:[{V6}]:7")]
+    {
+        assert!(fed(&link, &line, &big[..3_000_000]) == big[..3_000_000], "{line}");
+    }
+    let (_, counters) = host.stop();
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
 }
 
 #[test]
