@@ -77,6 +77,12 @@ impl Flight {
         self.pieces.is_empty()
     }
 
+    /// Bytes that were sent and are not acknowledged, whatever has become of them.
+    #[inline]
+    pub(super) fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
     /// Bytes that are under way: sent, neither arrived nor lost.
     #[inline]
     pub(super) fn flying(&self) -> u32 {

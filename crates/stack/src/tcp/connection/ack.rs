@@ -43,11 +43,15 @@ impl Connection {
         }
         let duplicate = !advanced && segment.payload.is_empty() && !self.sack;
         self.end_probe(dsack);
+        let round = advanced && self.round.is_before(self.una);
+        if round {
+            (self.round, self.peaks) = (self.nxt, [self.flight.bytes(), self.peaks[0]]);
+        }
         // What ends a recovery was delivered in it: the window is the threshold then (RFC 6582, section 3.2).
         let grows = !marked && (self.phase.is_open() || self.phase.is_slow());
         self.recover(segment, advanced, duplicate, &delivered);
         if grows {
-            self.grow(now, &delivered, advanced, full);
+            self.grow(now, &delivered, advanced, round, full);
         }
         self.find_lost(now);
         self.arm(now);
@@ -55,19 +59,14 @@ impl Connection {
 
     /// True if the congestion window is what limits the sender.
     fn is_window_full(&self) -> bool {
-        let flying = self.flight.flying();
-        let window = self.congestion.window();
+        let (used, window) = (self.in_use(), self.congestion.window());
         // In slow start half of it in use is enough: the other half is yet to be asked for.
-        if self.congestion.is_slow_start() { flying * 2 >= window } else { flying + self.segment() > window }
+        if self.congestion.is_slow_start() { used.saturating_mul(2) >= window } else { used + self.segment() > window }
     }
 
-    fn grow(&mut self, now: u64, delivered: &Delivered, advanced: bool, full: bool) {
+    fn grow(&mut self, now: u64, delivered: &Delivered, advanced: bool, round: bool, full: bool) {
         if !advanced {
             return;
-        }
-        let round = self.round.is_before(self.una);
-        if round {
-            self.round = self.nxt;
         }
         let smoothed = self.rtt.smoothed().unwrap_or(0);
         self.congestion.acked(&Acked { now, bytes: delivered.bytes, rtt: delivered.rtt, smoothed, round, full });

@@ -75,7 +75,7 @@ impl Connection {
         }
         let answered = self.marks.point.is_some_and(|point| self.una.is_before(point));
         if self.phase.is_open() && !answered {
-            self.congestion.congested(self.flight.flying());
+            self.congestion.congested(self.in_use());
             self.congestion.set_window(self.congestion.threshold());
             self.counters.marked += 1;
             self.has_reduced();

@@ -197,6 +197,8 @@ pub struct Connection {
     phase: Phase,
     /// Number whose acknowledgement ends a round trip.
     round: Seq,
+    /// Most bytes that were under way at a time in this round trip and the one before.
+    peaks: [u32; 2],
     /// Time of the last data that were sent.
     last_sent: u64,
     sack: bool,
@@ -304,6 +306,7 @@ impl Connection {
             congestion: Congestion::new(config.algorithm, mss),
             phase: Phase::Open,
             round: iss,
+            peaks: [0; 2],
             last_sent: now,
             sack: config.sack,
             stamps: Stamps::new(config.timestamps, stamp),

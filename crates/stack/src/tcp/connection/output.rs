@@ -148,6 +148,7 @@ impl Connection {
                 self.timers.since = now;
             }
             self.flight.sent(now, self.nxt, to);
+            self.peaks[0] = self.peaks[0].max(self.flight.bytes());
             self.goes_out(len);
             (self.nxt, self.last_sent) = (to, now);
             (self.timers.tail_new, self.timers.forced) = (false, false);

@@ -121,9 +121,15 @@ impl Connection {
         }
     }
 
+    /// Bytes of the window that are in use (RFC 5681, section 3.1, FlightSize). What is under way just now may be little of
+    /// it: acknowledgements that come together are taken before anything is sent for them.
+    pub(super) fn in_use(&self) -> u32 {
+        self.peaks[0].max(self.peaks[1]).max(self.flight.bytes())
+    }
+
     pub(super) fn begin_recovery(&mut self, now: u64) {
-        let flight = self.flight.flying() + self.flight.lost() + self.flight.sacked();
-        self.congestion.congested(flight);
+        let flight = self.flight.bytes();
+        self.congestion.congested(self.in_use());
         self.counters.recoveries += 1;
         self.has_reduced();
         let prr = Prr { delivered: 0, out: 0, flight: u64::from(flight.max(1)) };

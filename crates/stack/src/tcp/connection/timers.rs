@@ -248,8 +248,7 @@ impl Connection {
         self.counters.timeouts += 1;
         let first = !self.phase.is_slow();
         if !handshake {
-            let flight = self.flight.flying() + self.flight.lost() + self.flight.sacked();
-            self.congestion.timed_out(flight, first);
+            self.congestion.timed_out(self.in_use(), first);
             self.has_reduced();
             self.phase = Phase::Loss { point: self.nxt, doubted: first && self.sack };
         }

@@ -16,6 +16,7 @@
 //! | line | |
 //! |---|---|
 //! | `--> <…> x3`, `<-- <…> x3` | a segment of ours, of the peer; three, one behind the other |
+//! | `<-- <…> +` | the next one comes with it: nothing is sent in between |
 //! | `<-- too big 1200 <SEQ=101>`, `<-- no port <SEQ=100>` | an ICMP error about a segment of ours |
 //! | `set NAME VALUE` | a setting, before the connection is made |
 //! | `listen`, `connect`, `accept`, `write N`, `read N`, `close`, `release`, `abort`, `nagle on`, `keep-alive off` | calls |
@@ -84,6 +85,8 @@ struct Play {
     written: u32,
     read: u32,
     sent: VecDeque<(u64, Segment)>,
+    /// Nothing is sent before the next line.
+    held: bool,
 }
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -104,6 +107,7 @@ impl Play {
             written: 0,
             read: 0,
             sent: VecDeque::new(),
+            held: false,
         }
     }
 
@@ -133,15 +137,20 @@ impl Play {
             return self.expect(until, wanted);
         }
         // What is due at this very time comes behind what happens then.
-        self.advance(until - 1);
+        if !std::mem::take(&mut self.held) {
+            self.advance(until - 1);
+        }
         self.silent()?;
         self.world.now = until;
         if let Some(arrives) = step.strip_prefix("<--") {
-            self.arrive(arrives.trim())?
+            self.held = arrives.ends_with(" +");
+            self.arrive(arrives.trim_end_matches(" +").trim())?;
         } else {
-            self.call(step)?
+            self.call(step)?;
         }
-        self.advance(until);
+        if !self.held {
+            self.advance(until);
+        }
         Ok(())
     }
 
