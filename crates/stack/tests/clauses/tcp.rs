@@ -1,5 +1,6 @@
 //! Clauses of TCP, by scripts: each cites what it is of, and fails without it.
 
+mod host;
 mod script;
 mod segment;
 

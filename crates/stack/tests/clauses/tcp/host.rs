@@ -1,0 +1,163 @@
+//! Connections of a host: with itself, over both families, to neighbours that are not known, and what it asks of its adapter.
+
+use crate::world::*;
+use linerate_ring::Meta;
+use linerate_stack::tcp::{State, TcpId, Tso};
+use linerate_stack::{Config, Discard, Fills};
+use std::net::SocketAddr;
+
+/// Reads all that is there.
+fn read(world: &mut World, id: TcpId) -> Vec<u8> {
+    let mut buffer = vec![0; 1 << 20];
+    let n = world.host.tcp_read(id, &mut buffer).unwrap();
+    buffer.truncate(n);
+    buffer
+}
+
+/// A host that connects to itself: nothing leaves it, and bytes, ends and resets arrive.
+#[test]
+fn a_host_talks_with_itself() {
+    for us in [us4(), us6()] {
+        let mut world = World::new();
+        let listener = world.host.tcp_listen(SocketAddr::new(us, 80), 4).unwrap();
+        let ours = world.host.tcp_connect(world.now, None, SocketAddr::new(us, 80)).unwrap();
+        let settle = |world: &mut World| {
+            for _ in 0..200 {
+                assert_eq!(world.later(50_000_000 / 200), Vec::<Vec<u8>>::new(), "nothing leaves");
+            }
+        };
+        settle(&mut world);
+        let (theirs, from) = world.host.tcp_accept(listener).unwrap();
+        assert_eq!((from.ip(), world.host.tcp_state(ours).unwrap().0), (us, State::Established));
+        assert_eq!(world.host.tcp_ends(theirs).unwrap(), (SocketAddr::new(us, 80), from));
+        let sent = pattern(100_000);
+        assert_eq!(world.host.tcp_write(ours, &sent), Some(100_000));
+        settle(&mut world);
+        assert!(read(&mut world, theirs) == sent, "{us}");
+        let count = world.host.counters();
+        assert!(count.tcp_sent > 70 && count.looped >= count.tcp_sent - 1, "{us}: {count:?}");
+        // One that has read all closes; the other has more to say before it does.
+        world.host.tcp_close(theirs);
+        assert_eq!(world.host.tcp_write(ours, b"last"), Some(4));
+        settle(&mut world);
+        assert!(world.host.tcp_connection(ours).unwrap().is_at_end());
+        assert_eq!(read(&mut world, theirs), b"last");
+        world.host.tcp_close(ours);
+        settle(&mut world);
+        assert_eq!(world.host.tcp_state(ours).unwrap().0, State::Closed);
+        // Where nobody listens is told.
+        let refused = world.host.tcp_connect(world.now, None, SocketAddr::new(us, 81)).unwrap();
+        settle(&mut world);
+        assert_eq!(world.host.tcp_state(refused).unwrap().1.unwrap().to_string(), "connection refused");
+    }
+}
+
+/// A connection over each family from the peer, whose segments are made by hand.
+fn accepted(world: &mut World, peer: std::net::IpAddr, us: std::net::IpAddr) -> (TcpId, u32) {
+    let listener = world.host.tcp_listen(SocketAddr::new(us, 80), 4).unwrap();
+    let syn = super::segment::Segment::read("<SEQ=300><CTL=SYN><MSS=1400>").unwrap();
+    world.host.handle(world.now, &syn.frame((peer, us), 80, &[]), None, &mut world.ring);
+    world.host.poll(world.now, &mut world.ring);
+    let answer = world.sent_with().remove(0).0;
+    let answer = super::segment::Segment::parse(&answer).unwrap();
+    let mut ack = super::segment::Segment::read("<SEQ=301><ACK=0>").unwrap();
+    ack.ack = answer.seq.wrapping_add(1);
+    world.host.handle(world.now, &ack.frame((peer, us), 80, &[]), None, &mut world.ring);
+    world.host.poll(world.now, &mut world.ring);
+    (world.host.tcp_accept(listener).unwrap().0, answer.seq.wrapping_add(1))
+}
+
+/// What is longer than a segment is handed down whole to an adapter that segments, with all that it needs to know.
+#[test]
+fn super_frames_are_handed_down() {
+    for (peer, us) in families() {
+        let mut config = Config::new(US, 7);
+        config.fills = Fills { v4: true, v6: true };
+        let mut world = World::with(&config);
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        let v4 = peer.is_ipv4();
+        world.host.set_tso(Tso { v4, v6: !v4, slots: 64 });
+        let (id, first) = accepted(&mut world, peer, us);
+        world.host.tcp_write(id, &pattern(7000)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        let slots = world.sent_with();
+        let frame: Vec<u8> = slots.iter().flat_map(|(slot, _)| slot.clone()).collect();
+        let meta = slots[0].1.unwrap();
+        let (ip, header) = if v4 { (14, 20) } else { (14, 40) };
+        let tcp = ip + header;
+        assert_eq!(
+            (meta.gso_type, meta.gso_size),
+            (if v4 { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 }, 1400),
+            "{peer}"
+        );
+        assert_eq!((meta.flags, usize::from(meta.csum_start), meta.csum_offset), (Meta::NEEDS_CSUM, tcp, 16), "{peer}");
+        assert_eq!((usize::from(meta.hdr_len), frame.len()), (tcp + 20, tcp + 20 + 7000), "{peer}");
+        assert!(frame[tcp + 20..] == pattern(7000) && frame[tcp + 4..tcp + 8] == first.to_be_bytes(), "{peer}");
+        // An adapter that does not segment is given segments, of the other family too.
+        world.host.set_tso(Tso { v4: !v4, v6: v4, slots: 64 });
+        world.host.tcp_write(id, &pattern(2800)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        let sizes: Vec<_> =
+            world.sent_with().into_iter().map(|(frame, meta)| (frame.len(), meta.unwrap().gso_size)).collect();
+        assert_eq!(sizes, [(tcp + 20 + 1400, 0); 2], "{peer}");
+    }
+}
+
+/// What waits for its neighbour is cut by the stack, whatever the adapter can do: flags and numbers are those of segments.
+#[test]
+fn segments_wait_for_their_neighbour() {
+    let (peer, us) = families()[0];
+    let mut world = World::alone();
+    world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+    world.host.set_tso(Tso { v4: true, v6: true, slots: 64 });
+    let (id, first) = accepted(&mut world, peer, us);
+    world.sent();
+    assert!(world.host.neighbours().remove(peer));
+    world.host.tcp_write(id, &pattern(3000)).unwrap();
+    world.host.tcp_close(id);
+    let asked = world.later(0);
+    assert_eq!(asked.len(), 1, "who has the peer");
+    let reply = arp(2, (PEER, "10.0.0.2".parse().unwrap()), (US, "10.0.0.1".parse().unwrap()), US);
+    let frames = world.take(&reply);
+    let segments: Vec<_> = frames.iter().filter_map(|frame| super::segment::Segment::parse(frame)).collect();
+    let told: Vec<_> = segments.iter().map(|s| (s.seq.wrapping_sub(first), s.data, s.ctl)).collect();
+    assert_eq!(told, [(0, 1400, 0x10), (1400, 1400, 0x10), (2800, 200, 0x19)]);
+    let data: Vec<u8> = segments.iter().flat_map(|s| s.payload.clone()).collect();
+    assert!(data == pattern(3000));
+}
+
+/// RSTs for segments of no connection are limited: 64 in a millisecond.
+#[test]
+fn resets_for_nobody_are_limited() {
+    let (peer, us) = families()[0];
+    let mut world = World::new();
+    let stray = super::segment::Segment::read("<SEQ=300><ACK=5><DATA=0>").unwrap().frame((peer, us), 9, &[]);
+    for moment in 0..2 {
+        let answers: usize = (0..100).map(|_| world.take(&stray).len()).sum();
+        assert_eq!(answers, 64, "moment {moment}");
+        world.now += 1_000_000;
+    }
+    assert_eq!(world.host.counters().discarded(Discard::NoSocket), 200);
+}
+
+/// A full ring holds segments back; they go when there is room.
+#[test]
+fn a_full_ring_holds_segments_back() {
+    let (peer, us) = families()[0];
+    let mut world = World::new();
+    let (id, _) = accepted(&mut world, peer, us);
+    let free = world.ring.free();
+    while world.ring.free() > 3 {
+        assert!(linerate_stack::Transmit::send(&mut world.ring, &[0; 60], &[], None));
+    }
+    world.host.tcp_write(id, &pattern(7000)).unwrap();
+    assert!(!world.host.wants_room());
+    world.host.poll(world.now, &mut world.ring);
+    assert!(world.host.wants_room() && world.ring.free() == 0);
+    assert_ne!(world.host.poll_timeout(), Some(0), "no time makes room");
+    let sent = world.sent_with().len() - (free as usize - 3);
+    assert_eq!(sent, 3);
+    world.host.poll(world.now, &mut world.ring);
+    assert!(!world.host.wants_room());
+    assert_eq!(world.sent().len(), 2);
+}
