@@ -81,9 +81,9 @@ impl Tcp {
         }
     }
 
-    /// Another shard's, without connections; each has all of the memory.
+    /// Another shard's, without connections; each has all of the memory, and is told what its adapter segments.
     pub(crate) fn shard(&self, seed: u64) -> Self {
-        Self { tso: self.tso, config: self.config, ..Self::new(self.fills, seed, self.sockets.memory) }
+        Self { config: self.config, ..Self::new(self.fills, seed, self.sockets.memory) }
     }
 
     // ---- user's calls ----
@@ -287,7 +287,7 @@ impl Tcp {
             let mss = cookie::check(now, self.key, ends, peer, segment.ack.minus(1)).filter(|_| listening.cookies);
             let Some(mss) = mss else { return Ok(false) };
             let options = cookie::options(mss, segment.options.timestamps);
-            told = Some(Segment { seq: peer, flags: TcpFlags::SYN, options, payload: &[], ..*segment });
+            told = Some(Segment { seq: peer, options, ..*segment });
         }
         if listening.room == Room::None || self.sockets.is_pressed() {
             return Err(Discard::QueueFull);

@@ -132,6 +132,8 @@ pub(crate) struct Sockets {
     lives: Vec<u32>,
     free: Vec<u32>,
     by_ends: HashMap<Ends, u32, Keyed>,
+    /// The one that was found last: segments come in trains.
+    latest: Option<(Ends, u32)>,
     listeners: Vec<Option<Listener>>,
     due: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Those that have something to do.
@@ -151,6 +153,7 @@ impl Sockets {
             lives: Vec::new(),
             free: Vec::new(),
             by_ends: HashMap::with_hasher(Keyed(seed)),
+            latest: None,
             listeners: Vec::new(),
             due: BinaryHeap::new(),
             work: VecDeque::new(),
@@ -322,8 +325,15 @@ impl Sockets {
     }
 
     #[inline]
-    pub(crate) fn find(&self, ends: Ends) -> Option<u32> {
-        self.by_ends.get(&ends).copied()
+    pub(crate) fn find(&mut self, ends: Ends) -> Option<u32> {
+        if let Some((latest, index)) = self.latest
+            && latest == ends
+        {
+            return Some(index);
+        }
+        let index = self.by_ends.get(&ends).copied()?;
+        self.latest = Some((ends, index));
+        Some(index)
     }
 
     #[inline]
@@ -461,6 +471,7 @@ impl Sockets {
             (Key::new(socket.remote.ip()), socket.remote.port()),
         );
         self.held -= socket.held;
+        self.latest = None;
         self.by_ends.remove(&ends);
         self.lives[index as usize] = self.lives[index as usize].wrapping_add(1);
         self.free.push(index);

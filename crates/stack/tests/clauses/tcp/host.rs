@@ -133,11 +133,23 @@ fn resets_for_nobody_are_limited() {
     let mut world = World::new();
     let stray = super::segment::Segment::read("<SEQ=300><ACK=5><DATA=0>").unwrap().frame((peer, us), 9, &[]);
     for moment in 0..2 {
-        let answers: usize = (0..100).map(|_| world.take(&stray).len()).sum();
+        let answer = |world: &mut World| {
+            world.now += 1000;
+            world.take(&stray).len()
+        };
+        let answers: usize = (0..100).map(|_| answer(&mut world)).sum();
         assert_eq!(answers, 64, "moment {moment}");
         world.now += 1_000_000;
     }
     assert_eq!(world.host.counters().discarded(Discard::NoSocket), 200);
+}
+
+/// What is set for connections to come is so in all shards that are made then.
+#[test]
+fn shards_have_the_same_settings() {
+    let mut world = World::new();
+    world.host.tcp_config().linger = 7;
+    assert_eq!(world.host.shard().tcp_config().linger, 7);
 }
 
 /// A full ring holds segments back; they go when there is room.
