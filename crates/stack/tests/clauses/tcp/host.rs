@@ -113,7 +113,7 @@ fn segments_wait_for_their_neighbour() {
     let (id, first) = accepted(&mut world, peer, us);
     world.sent();
     assert!(world.host.neighbours().remove(peer));
-    world.host.tcp_write(id, &pattern(3000)).unwrap();
+    world.host.tcp_write(id, &pattern(4200)).unwrap();
     world.host.tcp_close(id);
     let asked = world.later(0);
     assert_eq!(asked.len(), 1, "who has the peer");
@@ -121,9 +121,9 @@ fn segments_wait_for_their_neighbour() {
     let frames = world.take(&reply);
     let segments: Vec<_> = frames.iter().filter_map(|frame| super::segment::Segment::parse(frame)).collect();
     let told: Vec<_> = segments.iter().map(|s| (s.seq.wrapping_sub(first), s.data, s.ctl)).collect();
-    assert_eq!(told, [(0, 1400, 0x10), (1400, 1400, 0x10), (2800, 200, 0x19)]);
+    assert_eq!(told, [(0, 1400, 0x10), (1400, 1400, 0x10), (2800, 1400, 0x19)]);
     let data: Vec<u8> = segments.iter().flat_map(|s| s.payload.clone()).collect();
-    assert!(data == pattern(3000));
+    assert!(data == pattern(4200));
 }
 
 /// RSTs for segments of no connection are limited: 64 in a millisecond.
