@@ -31,7 +31,7 @@ pub(super) const TRIP: Bench = bench!(
     "tcp-trip",
     "a byte and its answer over one TCP connection over a cable, an end on each core, both spinning: median",
     0.5,
-    Some(1.5)
+    Some(0.67)
 );
 pub(super) const TAIL: Bench = bench!("tcp-trip-p999", "the same: 999 of 1000 take no longer", 0.999, None);
 

@@ -60,6 +60,9 @@ impl Host {
                 return taken;
             }
         }
+        if self.ip.is_plain_v4(&packet, origin, IpProtocol::TCP) {
+            return self.tcp.take(&mut self.ip, now, &packet.plain(origin), tx);
+        }
         let taken = self.ip.take_v4(now, &packet, origin, tx);
         self.go_on(now, taken, origin, tx)
     }
@@ -80,6 +83,9 @@ impl Host {
             if let Some(taken) = self.udp.deliver(packet.from, packet.to, packet.payload(), pseudo, counters) {
                 return taken;
             }
+        }
+        if self.ip.is_plain_v6(&packet, origin, IpProtocol::TCP) {
+            return self.tcp.take(&mut self.ip, now, &packet.plain(origin), tx);
         }
         let taken = self.ip.take_v6(now, &packet, origin, tx);
         self.go_on(now, taken, origin, tx)

@@ -24,6 +24,22 @@ impl<'a> V4<'a> {
         self.ip.payload()
     }
 
+    /// Properties of a plain packet ([`Ip::is_plain_v4`]).
+    #[inline]
+    pub(crate) fn plain(&self, origin: Origin) -> Packet<'a> {
+        Packet {
+            from: self.ip.src().into(),
+            to: self.ip.dst().into(),
+            hops: self.ip.ttl(),
+            whole: &self.whole[..usize::from(self.ip.total_len())],
+            protocol: self.ip.protocol(),
+            named_at: 9,
+            payload: self.ip.payload(),
+            to_all: false,
+            origin,
+        }
+    }
+
     /// Sum over the pseudo-header, for a checksum of the layer above.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {

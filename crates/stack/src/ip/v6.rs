@@ -21,6 +21,23 @@ pub(crate) struct V6<'a> {
 }
 
 impl<'a> V6<'a> {
+    /// Properties of a plain packet ([`Ip::is_plain_v6`]).
+    #[inline]
+    pub(crate) fn plain(&self, origin: Origin) -> Packet<'a> {
+        let payload = self.ip.payload();
+        Packet {
+            from: self.ip.src().into(),
+            to: self.ip.dst().into(),
+            hops: self.ip.hop_limit(),
+            whole: &self.whole[..40 + payload.len()],
+            protocol: self.ip.next_header(),
+            named_at: 6,
+            payload,
+            to_all: false,
+            origin,
+        }
+    }
+
     #[inline]
     pub(crate) fn payload(&self) -> &'a [u8] {
         self.ip.payload()

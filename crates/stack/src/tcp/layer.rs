@@ -10,7 +10,7 @@ use crate::counters::Discard;
 use crate::ip::{About, Ip, NextHop, Packet, PayloadLen, Report, Told, emit_ip, header_len, hops};
 use crate::udp::{BindError, Fills, SendError};
 use linerate_ring::Meta;
-use linerate_wire::{IpProtocol, TcpFlags, TcpOptions, TcpSegment, pseudo_header_v4, pseudo_header_v6};
+use linerate_wire::{IpProtocol, MacAddr, TcpFlags, TcpOptions, TcpSegment, pseudo_header_v4, pseudo_header_v6};
 use std::net::{IpAddr, SocketAddr};
 
 /// Ethernet, VLAN tag, IPv6, TCP with options.
@@ -300,7 +300,8 @@ impl Tcp {
                 let iss = cookie::make(now, self.key, ends, peer, segment.options.mss);
                 if let Some(answer) = cookie::answer(now, &listening.config, mss, iss, stamp, segment) {
                     self.sockets.sends_cookie(listening.id, now);
-                    send(ip, now, (local, remote), &way, self.fills, &answer, tx);
+                    let mac = station(ip, now, remote.ip(), &way);
+                    send(ip, now, (local, remote), (&way, mac), self.fills, &answer, tx);
                 }
                 return Ok(true);
             }
@@ -358,7 +359,8 @@ impl Tcp {
             may_be_marked: false,
         };
         if let Some(way) = ip.way(remote.ip(), local.ip(), now) {
-            send(ip, now, (local, remote), &way, self.fills, &rst, tx);
+            let mac = station(ip, now, remote.ip(), &way);
+            send(ip, now, (local, remote), (&way, mac), self.fills, &rst, tx);
         }
     }
 
@@ -378,8 +380,11 @@ impl Tcp {
                 socket.connection.set_path_mss(mss(&way, ends.1.ip()));
                 socket.connection.set_pressed(pressed);
                 socket.connection.set_burst(tso.most(ends.1.ip(), socket.connection.mss()));
+                // The neighbour is looked for once, and only if there is something to send.
+                let mut found = None;
                 socket.connection.poll(now, &mut |outgoing| {
-                    full = !send(ip, now, ends, &way, fills, outgoing, tx);
+                    let mac = *found.get_or_insert_with(|| station(ip, now, ends.1.ip(), &way));
+                    full = !send(ip, now, ends, (&way, mac), fills, outgoing, tx);
                     !full
                 });
             } else {
@@ -416,12 +421,17 @@ fn mss(way: &NextHop, to: IpAddr) -> u32 {
     u32::try_from(way.mtu.saturating_sub(header_len(to) + HEADER)).unwrap_or(536).min(65_495)
 }
 
+/// MAC address of the next hop; none for ourselves, and while it is being resolved.
+fn station(ip: &mut Ip, now: u64, to: IpAddr, way: &NextHop) -> Option<MacAddr> {
+    if ip.settings.own.is_ours(to) { None } else { ip.link.station(now, way.hop, &ip.settings.own) }
+}
+
 /// Sends a segment in a frame; false if there is no room.
 fn send<T: Transmit>(
     ip: &mut Ip,
     now: u64,
     (local, remote): (SocketAddr, SocketAddr),
-    way: &NextHop,
+    (way, mac): (&NextHop, Option<MacAddr>),
     fills: Fills,
     outgoing: &Outgoing<'_>,
     tx: &mut T,
@@ -431,9 +441,7 @@ fn send<T: Transmit>(
     let mut head = [0; LONGEST_HEAD];
     let len = tcp_at + HEADER + outgoing.options.len();
     let Some(payload_len) = PayloadLen::new(len - tcp_at + outgoing.bytes(), remote.ip()) else { return true };
-    let ours = ip.settings.own.is_ours(remote.ip());
-    let station = if ours { None } else { ip.link.station(now, way.hop, &ip.settings.own) };
-    let Some(mac) = station else { return send_by_ip(ip, now, (local, remote), way, outgoing, tx) };
+    let Some(mac) = mac else { return send_by_ip(ip, now, (local, remote), way, outgoing, tx) };
     ip.link.emit_header(&mut head[..ethernet], mac, remote.is_ipv4());
     let ends = (way.from, remote.ip());
     let ecn = if outgoing.may_be_marked { ECT0 } else { 0 };
