@@ -125,9 +125,15 @@ pub(super) fn discard(stream: &mut Stream<'_>) {
 pub(super) fn chargen(stream: &mut Stream<'_>) {
     discard(stream);
     const LINE: u64 = 74;
-    while stream.room() >= stream.buffer.len() {
+    const LEAST: usize = 4096;
+    loop {
+        // Little at a time would cost more than it gives; where there is little memory, there is room for no more than a few.
+        let n = stream.room().min(stream.buffer.len());
+        if n < LEAST {
+            return;
+        }
         let sent = stream.host.tcp_connection(stream.id).map_or(0, linerate_stack::tcp::Connection::written);
-        for (at, to) in (sent..).zip(stream.buffer.iter_mut()) {
+        for (at, to) in (sent..).zip(stream.buffer[..n].iter_mut()) {
             let (line, column) = (at / LINE, at % LINE);
             *to = match column {
                 72 => b'\r',
@@ -135,7 +141,7 @@ pub(super) fn chargen(stream: &mut Stream<'_>) {
                 column => b' ' + u8::try_from((line + column) % 95).unwrap_or(0),
             };
         }
-        if stream.write(stream.buffer.len()) == 0 {
+        if stream.write(n) == 0 {
             return;
         }
     }

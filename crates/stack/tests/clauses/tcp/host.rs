@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use linerate_ring::Meta;
-use linerate_stack::tcp::{State, TcpId, Tso};
+use linerate_stack::tcp::{State, TcpId, TcpListenerId, Tso};
 use linerate_stack::{Config, Discard, Fills};
 use std::net::SocketAddr;
 
@@ -55,12 +55,22 @@ fn a_host_talks_with_itself() {
 /// A connection over each family from the peer, whose segments are made by hand.
 fn accepted(world: &mut World, peer: std::net::IpAddr, us: std::net::IpAddr) -> (TcpId, u32) {
     let listener = world.host.tcp_listen(SocketAddr::new(us, 80), 4).unwrap();
-    let syn = super::segment::Segment::read("<SEQ=300><CTL=SYN><MSS=1400>").unwrap();
+    accepted_from(world, listener, (peer, us), 4000)
+}
+
+/// One from a port of the peer's.
+fn accepted_from(
+    world: &mut World,
+    listener: TcpListenerId,
+    (peer, us): (std::net::IpAddr, std::net::IpAddr),
+    port: u16,
+) -> (TcpId, u32) {
+    let syn = super::segment::Segment::read(&format!("<SEQ=300><CTL=SYN><MSS=1400><PORT={port}>")).unwrap();
     world.host.handle(world.now, &syn.frame((peer, us), 80, &[]), None, &mut world.ring);
     world.host.poll(world.now, &mut world.ring);
     let answer = world.sent_with().remove(0).0;
     let answer = super::segment::Segment::parse(&answer).unwrap();
-    let mut ack = super::segment::Segment::read("<SEQ=301><ACK=0>").unwrap();
+    let mut ack = super::segment::Segment::read(&format!("<SEQ=301><ACK=0><PORT={port}>")).unwrap();
     ack.ack = answer.seq.wrapping_add(1);
     world.host.handle(world.now, &ack.frame((peer, us), 80, &[]), None, &mut world.ring);
     world.host.poll(world.now, &mut world.ring);
@@ -142,6 +152,30 @@ fn resets_for_nobody_are_limited() {
         world.now += 1_000_000;
     }
     assert_eq!(world.host.counters().discarded(Discard::NoSocket), 200);
+}
+
+/// Room that was told is there, though memory has become little since: echo reads what it can write, and writes it then.
+#[test]
+fn room_that_was_told_is_there() {
+    let (peer, us) = families()[0];
+    let mut config = Config::new(US, 7);
+    config.tcp_memory = 30_000;
+    let mut world = World::with(&config);
+    world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+    let listener = world.host.tcp_listen(SocketAddr::new(us, 80), 4).unwrap();
+    let (quiet, _) = accepted_from(&mut world, listener, (peer, us), 4000);
+    let (busy, first) = accepted_from(&mut world, listener, (peer, us), 4001);
+    assert_eq!(world.host.tcp_connection(quiet).unwrap().room(), 256 << 10);
+    let mut data = super::segment::Segment::read("<SEQ=301><ACK=0><PORT=4001>").unwrap();
+    data.ack = first;
+    world.host.handle(world.now, &data.frame((peer, us), 80, &pattern(60_000)), None, &mut world.ring);
+    world.host.poll(world.now, &mut world.ring);
+    assert!(world.host.tcp_memory() > 30_000);
+    let room = |world: &World, id| world.host.tcp_connection(id).unwrap().room();
+    assert_eq!((room(&world, quiet), room(&world, busy)), (256 << 10, 256 << 10), "not looked at since");
+    assert_eq!(world.host.tcp_write(quiet, &pattern(20_000)), Some(20_000));
+    world.host.poll(world.now, &mut world.ring);
+    assert_eq!(room(&world, quiet), 0, "it has more than it would have now");
 }
 
 /// What is set for connections to come is so in all shards that are made then.
