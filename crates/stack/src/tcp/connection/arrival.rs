@@ -92,8 +92,8 @@ impl Connection {
                 self.came_again(segment);
                 // Section 3.10.7.4, first: "an acknowledgment should be sent in reply".
                 self.answer(now, segment);
-                if self.state == State::TimeWait && segment.has(TcpFlags::FIN) {
-                    // The acknowledgement of the FIN was lost (section 3.10.7.4, eighth).
+                if self.state == State::TimeWait && !segment.is_empty() {
+                    // The acknowledgement of the FIN was lost (section 3.10.7.4, eighth), or even that of data before it.
                     self.timers.wait(now.saturating_add(self.config.linger));
                 }
             }
@@ -105,11 +105,12 @@ impl Connection {
                 return;
             }
             if segment.seq == nxt {
-                self.finish(Some(if self.state == State::SynReceived && self.passive {
-                    End::Refused
-                } else {
-                    End::Reset
-                }));
+                self.finish(match self.state {
+                    State::SynReceived if self.passive => Some(End::Refused),
+                    // Section 3.10.7.4, second: no error, for all has arrived but the acknowledgement of our FIN.
+                    State::Closing | State::LastAck if self.queued == 0 => None,
+                    _ => Some(End::Reset),
+                });
             } else {
                 self.challenge(now);
             }
