@@ -36,7 +36,7 @@ fn curl(link: &Link, line: &str) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// What a program says that is given these bytes.
+/// Output of a program that is given these bytes.
 fn fed(link: &Link, line: &str, bytes: &[u8]) -> Vec<u8> {
     let mut command = std::process::Command::new("timeout");
     command.arg("60").args(line.split(' ')).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());

@@ -46,9 +46,10 @@ impl<'a> Hailing<'a> {
         for _ in 0..ATTEMPTS {
             let local = net.queue(queue).shard().ip.host.tcp_local(now, remote).map_err(as_io)?;
             let ends = (local, remote);
-            let free = others().all(|at| net.queue(at).shard().expect(ends, &hail));
-            if !free {
-                others().for_each(|at| net.queue(at).shard().expect_no_more(ends));
+            // Where it is taken, another connection that is being made may have it: that one's shards go on expecting.
+            let taken = others().find(|at| !net.queue(*at).shard().expect(ends, &hail));
+            if let Some(taken) = taken {
+                others().take_while(|at| *at != taken).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                 continue;
             }
             let made = net.queue(queue).talk(now, |shard| {

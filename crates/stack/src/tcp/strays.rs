@@ -40,7 +40,7 @@ pub struct TcpMoving {
     pub(super) remote: SocketAddr,
 }
 
-/// What a shard expects for others.
+/// Answers that a shard expects for others.
 #[derive(Debug, Default)]
 pub(super) struct Strays {
     expected: HashSet<Ends>,

@@ -77,7 +77,7 @@ fn accepted_from(
     (world.host.tcp_accept(listener).unwrap().0, answer.seq.wrapping_add(1))
 }
 
-/// What is longer than a segment is handed down whole to an adapter that segments, with all that it needs to know.
+/// Super-frames are handed down whole to an adapter that segments, with all that it needs to know.
 #[test]
 fn super_frames_are_handed_down() {
     for (peer, us) in families() {
@@ -113,7 +113,7 @@ fn super_frames_are_handed_down() {
     }
 }
 
-/// What waits for its neighbour is cut by the stack, whatever the adapter can do: flags and numbers are those of segments.
+/// Super-frames that wait for their neighbour are cut by the stack, whatever the adapter can do: flags and numbers are those of segments.
 #[test]
 fn segments_wait_for_their_neighbour() {
     let (peer, us) = families()[0];
@@ -178,7 +178,7 @@ fn room_that_was_told_is_there() {
     assert_eq!(room(&world, quiet), 0, "it has more than it would have now");
 }
 
-/// What is set for connections to come is so in all shards that are made then.
+/// Settings of connections to come are the same in all shards that are made then.
 #[test]
 fn shards_have_the_same_settings() {
     let mut world = World::new();
