@@ -3,8 +3,13 @@
 use super::super::count;
 use super::super::segment::Segment;
 use super::super::seq::Seq;
+use super::super::MILLISECOND;
+use super::receive::Delay;
 use super::{Connection, End, State};
 use linerate_wire::TcpFlags;
+
+/// Longest time for which the acknowledgement of a whole segment waits while nothing is sent.
+const LONE: u64 = 5 * MILLISECOND;
 
 impl Connection {
     /// Takes a segment whose addresses, ports and checksum are right.
@@ -230,7 +235,12 @@ impl Connection {
     }
 
     fn take_text(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool) {
-        let over = self.receive.take(now, seq, payload, fin, self.config.delay, self.sack);
+        let delay = self.config.delay;
+        // Whoever sends nothing has nothing that could carry it soon, and a whole segment without another behind it may be all
+        // that the peer's window lets out, or its probe of a tail: the peer waits.
+        let talks = now.saturating_sub(self.last_sent) < delay;
+        let whole = if talks { delay } else { delay.min(LONE) };
+        let over = self.receive.take(now, seq, payload, fin, Delay { whole, small: delay }, self.sack);
         self.receive.grow(now, self.rtt.smoothed().unwrap_or(0));
         if !over {
             return;

@@ -106,7 +106,7 @@ impl Connection {
             }
             let most = (room.min(self.burst()) / segment).max(1) * segment;
             let Some((from, to)) = self.flight.next_lost(most) else { return true };
-            if !self.send_range(now, from, to, out) {
+            if !self.send_range(now, from, to, false, out) {
                 return false;
             }
             self.flight.sent_again(now, from, to);
@@ -120,7 +120,7 @@ impl Connection {
         if std::mem::take(&mut self.timers.tail_again)
             && let Some((from, to)) = self.flight.tail(self.segment())
         {
-            if !self.send_range(now, from, to, out) {
+            if !self.send_range(now, from, to, false, out) {
                 self.timers.tail_again = true;
                 return false;
             }
@@ -133,7 +133,7 @@ impl Connection {
     /// Sends new data, and FIN; false if `out` has no room.
     fn send_new(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
         loop {
-            let len = self.sendable(now);
+            let (len, waits) = self.sendable(now);
             let end = self.nxt.plus(len);
             // FIN goes with the last data, or alone; it takes a number of the window.
             let fin = self.fin() == Some(end) && end.is_before(self.una.plus(self.window.max(1)));
@@ -141,7 +141,7 @@ impl Connection {
                 return true;
             }
             let to = end.plus(u32::from(fin));
-            if !self.send_range(now, self.nxt, to, out) {
+            if !self.send_range(now, self.nxt, to, waits, out) {
                 return false;
             }
             if self.flight.is_empty() {
@@ -164,12 +164,12 @@ impl Connection {
         self.burst.min(low(share.min(self.burst.into())).max(2 * self.segment()))
     }
 
-    /// Bytes of new data that may go out at once, FIN not counted.
+    /// Bytes of new data that may go out at once, FIN not counted, and true if the congestion window lets out no more behind them.
     #[inline]
-    fn sendable(&mut self, now: u64) -> u32 {
+    fn sendable(&mut self, now: u64) -> (u32, bool) {
         let end = self.front.plus(self.queued);
         if !self.nxt.is_before(end) {
-            return 0;
+            return (0, false);
         }
         let edge = self.una.plus(self.window);
         let unsent = self.nxt.to(end);
@@ -185,18 +185,28 @@ impl Connection {
         }
         let len = unsent.min(window).min(room).min(self.burst().max(segment));
         if len >= segment {
-            return len / segment * segment;
+            let len = len / segment * segment;
+            return (len, room - len < segment);
         }
         // Less than a segment: the end of what there is, or of a window that was never larger (section 3.8.6.2.1).
         let whole = len == unsent && (!self.config.nagle || self.flight.is_empty() || self.closing);
         let most = len == window && len >= self.greatest / 2 && len > 0;
         let forced = self.timers.forced && len == unsent.min(window);
-        if room >= len && (whole || most || forced) { len } else { 0 }
+        if room >= len && (whole || most || forced) { (len, false) } else { (0, false) }
     }
 
-    /// Sends numbers `from` to `to`: data, and FIN if it is among them.
+    /// Sends numbers `from` to `to`: data, and FIN if it is among them. If more than that is to be sent but waits for an
+    /// acknowledgement, the receiver is told that nothing follows (RFC 9293, section 3.9.1.2): it would hold back the
+    /// acknowledgement of a last segment, and when the one before was lost, that is all there is to wait for.
     #[inline]
-    fn send_range(&mut self, now: u64, from: Seq, to: Seq, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+    fn send_range(
+        &mut self,
+        now: u64,
+        from: Seq,
+        to: Seq,
+        waits: bool,
+        out: &mut impl FnMut(&Outgoing<'_>) -> bool,
+    ) -> bool {
         let fin = self.fin().is_some_and(|fin| fin.is_before(to));
         let end = if fin { to.minus(1) } else { to };
         let len = if from.is_before(end) { from.to(end) } else { 0 };
@@ -206,7 +216,7 @@ impl Connection {
         if fin {
             flags = flags.union(TcpFlags::FIN);
         }
-        if len > 0 && self.pushed == end {
+        if len > 0 && (waits || self.pushed == end) {
             flags = flags.union(TcpFlags::PSH);
         }
         let window = self.receive.window(true);

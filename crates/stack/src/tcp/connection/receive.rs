@@ -55,6 +55,13 @@ pub(super) struct Receive {
     largest: u32,
 }
 
+/// Longest time for which an acknowledgement waits for company: of a whole segment, or of less.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delay {
+    pub(super) whole: u64,
+    pub(super) small: u64,
+}
+
 impl Receive {
     pub(super) fn new(limit: u32, scaling: bool, most: u32) -> Self {
         let greatest = limit.clamp(2048, 1 << 30);
@@ -130,7 +137,7 @@ impl Receive {
     }
 
     /// Takes data that lie within the window, and whether FIN follows them; true if FIN is reached.
-    pub(super) fn take(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool, delay: u64, sack: bool) -> bool {
+    pub(super) fn take(&mut self, now: u64, seq: Seq, payload: &[u8], fin: bool, delay: Delay, sack: bool) -> bool {
         let len = count(payload.len());
         let end = seq.plus(len);
         self.largest = self.largest.max(len.min(self.most));
@@ -167,6 +174,7 @@ impl Receive {
         if over || filled || self.acked.to(self.nxt) >= 2 * self.largest {
             self.ack = Ack::Now;
         } else if len > 0 && self.ack == Ack::None {
+            let delay = if len < self.largest { delay.small } else { delay.whole };
             self.ack = Ack::At(now.saturating_add(delay));
         }
         over
