@@ -13,7 +13,7 @@ use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{SUPER, SendPlan};
 use crate::info::{Caps, Info, Link};
-use crate::interface::{find, link, raw_counters};
+use crate::interface::{Carrier, find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::{Device, Parts};
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
@@ -92,7 +92,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let Some(first) = attached.first() else { return Err(spec.oops("no queues", "give queues=1")) };
     let (control, queue) =
         (Control::open(state.index).map_err(oops)?, first.as_fd().try_clone_to_owned().map_err(oops)?);
-    let watch = Arc::new(Watch { name: state.name, links: Mutex::new(links), control, queue });
+    let watch = Arc::new(Watch { name: state.name, links: Mutex::new(links), carrier: Carrier::new(control), queue });
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
     for (id, queue) in (0..).zip(attached) {
         let plan = SendPlan::new(mtu + 22, true);
@@ -214,14 +214,18 @@ fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
 struct Watch {
     name: String,
     links: Mutex<Rtnetlink>,
-    control: Control,
+    carrier: Carrier,
     /// A queue's descriptor.
     queue: OwnedFd,
 }
 
 impl Watch {
     fn link(&self) -> Link {
-        match link(&self.control) {
+        self.known(self.carrier.link())
+    }
+
+    fn known(&self, link: Link) -> Link {
+        match link {
             // Deleted, or moved to another network namespace, as for a container: the descriptor knows which.
             Link::Gone => tap::link(self.queue.as_fd()),
             state => state,
@@ -235,7 +239,7 @@ struct Tap {
 
 impl Device for Tap {
     fn link(&self) -> Link {
-        self.watch.link()
+        self.watch.known(self.watch.carrier.look())
     }
 
     fn raw_counters(&self) -> Vec<(String, u64)> {
@@ -351,6 +355,7 @@ impl RxEngine for TapRx {
 
 impl Sleeper for TapRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        self.watch.carrier.forget();
         Some(if self.gone { forever() } else { Sleep::on(self.queue.as_fd(), Interest::Readable) })
     }
 }

@@ -20,7 +20,7 @@ use crate::chain::most_slots;
 use crate::error::{Cause, OpenError};
 use crate::frames::SUPER;
 use crate::info::{Caps, Filter, Info, Link};
-use crate::interface::{find, link, raw_counters};
+use crate::interface::{Carrier, find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::memberships::Memberships;
 use crate::port::{Device, Parts};
@@ -104,7 +104,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     }
     let mtu = mtu(spec, &link)?;
     let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
-    let control = Arc::new(Control::open(link.index).map_err(oops)?);
+    let carrier = Arc::new(Carrier::new(Control::open(link.index).map_err(oops)?));
     let mut notes = Vec::new();
     let engines: Vec<Box<dyn RxEngine + Send>> = match reception {
         Reception::Recv => {
@@ -116,14 +116,14 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
             }
             packet::receive_from(&sockets, link.index, fanout).map_err(oops)?;
             let longest = most_slots(SUPER, context.region.usable()).min(slots - 1);
-            sockets.into_iter().map(|socket| Box::new(RecvRx::new(socket, &control, longest)) as _).collect()
+            sockets.into_iter().map(|socket| Box::new(RecvRx::new(socket, &carrier, longest)) as _).collect()
         }
         Reception::Ring => {
             let blocks = (u64::from(slots) * u64::from(spec.buf_size()?) / u64::from(BLOCK)).clamp(16, 512);
             let blocks = u32::try_from(blocks).unwrap_or(16);
             let rings = (0..queues).map(|_| BlockRing::new(blocks)).collect::<io::Result<Vec<_>>>().map_err(oops)?;
             packet::receive_from(&rings, link.index, fanout).map_err(oops)?;
-            rings.into_iter().map(|ring| Box::new(RingRx::new(ring, &control)) as _).collect()
+            rings.into_iter().map(|ring| Box::new(RingRx::new(ring, &carrier)) as _).collect()
         }
     };
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
@@ -131,7 +131,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         let plain = packet::sender(link.index).map_err(oops)?;
         let asking = packet::asking_sender(link.index).map_err(oops)?;
         let ring = TxRing::new(context.region, id, slots).map_err(memory)?;
-        tx.push(TxQueue::new(ring, Box::new(PacketTx::new(plain, asking, &control, mtu + ETHERNET_AND_TAG))));
+        tx.push(TxQueue::new(ring, Box::new(PacketTx::new(plain, asking, &carrier, mtu + ETHERNET_AND_TAG))));
         let ring = RxRing::new(context.region, id, slots).map_err(memory)?;
         rx.push(RxQueue::new(ring, engine));
     }
@@ -164,7 +164,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         rate: None,
         notes,
     };
-    let device = Packet { control, memberships: Memberships::default(), name: link.name, links: Mutex::new(links) };
+    let device = Packet { carrier, memberships: Memberships::default(), name: link.name, links: Mutex::new(links) };
     Ok(Parts { info, tx, rx, device: Box::new(device) })
 }
 
@@ -199,7 +199,7 @@ fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
 }
 
 struct Packet {
-    control: Arc<Control>,
+    carrier: Arc<Carrier>,
     memberships: Memberships,
     name: String,
     links: Mutex<Rtnetlink>,
@@ -207,11 +207,11 @@ struct Packet {
 
 impl Device for Packet {
     fn link(&self) -> Link {
-        link(&self.control)
+        self.carrier.look()
     }
 
     fn filter(&self, filter: &Filter) -> Result<(), String> {
-        self.memberships.apply(filter, &self.control, (&self.links, &self.name))
+        self.memberships.apply(filter, self.carrier.control(), (&self.links, &self.name))
     }
 
     fn notes(&self) -> Vec<String> {

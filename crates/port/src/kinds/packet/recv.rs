@@ -3,12 +3,11 @@
 use crate::chain::set_frame;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
-use crate::interface::link;
+use crate::interface::Carrier;
 use crate::queue::RxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::packet::{Arrived, Receiver};
 use crate::sys::socket::MOST;
-use linerate_host::Control;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Meta, OwnRx};
 use std::collections::VecDeque;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 
 pub(super) struct RecvRx {
     socket: Receiver,
-    control: Arc<Control>,
+    carrier: Arc<Carrier>,
     /// Slots for the longest frame.
     longest: u32,
     /// While it is not 0, frames are read one by one, each into as many slots as the longest may need; a frame that needs
@@ -48,9 +47,9 @@ const LONG: u32 = 16;
 const BUSY: u32 = 64;
 
 impl RecvRx {
-    pub(super) fn new(socket: Receiver, control: &Arc<Control>, longest: u32) -> Self {
+    pub(super) fn new(socket: Receiver, carrier: &Arc<Carrier>, longest: u32) -> Self {
         let (late, spare, untagged) = (VecDeque::new(), Vec::new(), Vec::new());
-        Self { socket, control: control.clone(), longest, long: 0, late, spare, untagged, run: 0 }
+        Self { socket, carrier: carrier.clone(), longest, long: 0, late, spare, untagged, run: 0 }
     }
 
     /// Reads frames into free slots; false if there are no more, or no room for more.
@@ -154,12 +153,13 @@ impl RxEngine for RecvRx {
     }
 
     fn link(&self) -> Link {
-        link(&self.control)
+        self.carrier.link()
     }
 }
 
 impl Sleeper for RecvRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        self.carrier.forget();
         self.late.is_empty().then(|| Sleep::on(self.socket.as_fd(), Interest::Readable))
     }
 }

@@ -3,11 +3,10 @@
 
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
-use crate::interface::link;
+use crate::interface::Carrier;
 use crate::queue::RxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::block_ring::BlockRing;
-use linerate_host::Control;
 use linerate_ring::OwnRx;
 use linerate_ring::layout::MAX_FRAGS;
 use std::os::fd::AsFd;
@@ -15,12 +14,12 @@ use std::sync::Arc;
 
 pub(super) struct RingRx {
     blocks: BlockRing,
-    control: Arc<Control>,
+    carrier: Arc<Carrier>,
 }
 
 impl RingRx {
-    pub(super) fn new(blocks: BlockRing, control: &Arc<Control>) -> Self {
-        Self { blocks, control: control.clone() }
+    pub(super) fn new(blocks: BlockRing, carrier: &Arc<Carrier>) -> Self {
+        Self { blocks, carrier: carrier.clone() }
     }
 }
 
@@ -52,12 +51,13 @@ impl RxEngine for RingRx {
     }
 
     fn link(&self) -> Link {
-        link(&self.control)
+        self.carrier.link()
     }
 }
 
 impl Sleeper for RingRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        self.carrier.forget();
         (!self.blocks.ready()).then(|| Sleep::on(self.blocks.as_fd(), Interest::Readable))
     }
 }

@@ -3,11 +3,10 @@
 use crate::counters::{DropReason, TxCounters};
 use crate::frames::{Outgoing, SendPlan};
 use crate::info::Link;
-use crate::interface::link;
+use crate::interface::Carrier;
 use crate::queue::TxEngine;
 use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::{MOST, Messages};
-use linerate_host::Control;
 use linerate_ring::{Meta, OwnTx};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ pub(super) struct PacketTx {
     /// Socket for frames that request a checksum or segmentation: with virtio headers, and through the queueing
     /// discipline, because past it the kernel drops frames that the driver cannot segment itself.
     asking: OwnedFd,
-    control: Arc<Control>,
+    carrier: Arc<Carrier>,
     plan: SendPlan,
     messages: Messages,
     /// The frames sent last had offload requests.
@@ -38,9 +37,9 @@ pub(super) struct PacketTx {
 }
 
 impl PacketTx {
-    pub(super) fn new(plain: OwnedFd, asking: OwnedFd, control: &Arc<Control>, largest: usize) -> Self {
+    pub(super) fn new(plain: OwnedFd, asking: OwnedFd, carrier: &Arc<Carrier>, largest: usize) -> Self {
         let (plan, messages) = (SendPlan::new(largest, true), Messages::new());
-        Self { plain, asking, control: control.clone(), plan, messages, asked: false, again: None, full_since: None }
+        Self { plain, asking, carrier: carrier.clone(), plan, messages, asked: false, again: None, full_since: None }
     }
 }
 
@@ -73,7 +72,7 @@ impl TxEngine for PacketTx {
             match error.raw_os_error() {
                 // The socket's buffer is full; poll reports when it has room.
                 Some(libc::EAGAIN | libc::EINTR) => break,
-                Some(libc::ENOBUFS) if link(&self.control) == Link::Up => {
+                Some(libc::ENOBUFS) if self.carrier.look() == Link::Up => {
                     let now = Instant::now();
                     if now - *self.full_since.get_or_insert(now) < HOPELESS {
                         self.again = Some(now + FULL);
@@ -93,7 +92,7 @@ impl TxEngine for PacketTx {
     }
 
     fn link(&self) -> Link {
-        link(&self.control)
+        self.carrier.link()
     }
 }
 

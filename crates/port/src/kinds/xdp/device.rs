@@ -1,31 +1,18 @@
 //! State shared by the queues of an `xdp:` port, and the port's link state, filter and counters.
 
 use crate::info::{Filter, Link};
-use crate::interface::link;
+use crate::interface::Carrier;
 use crate::memberships::Memberships;
 use crate::port::Device;
-use crate::saturating_ns;
 use crate::sys::xsk::Xsk;
 use linerate_host::{Control, LinkState, Rtnetlink};
 use std::any::Any;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-
-/// Longest time, in ns, for which a link state read from the kernel is reused.
-const FRESH_NS: u64 = 20_000_000;
-
-/// The link states, in the order of the enumeration.
-const STATES: [Link; 3] = [Link::Up, Link::Down, Link::Gone];
 
 /// The interface, as long as the port or one of its queues lives.
 pub(super) struct Interface {
-    control: Control,
-    /// The last link state known, by its place in [`STATES`].
-    state: AtomicU8,
-    made: Instant,
-    /// Time of the last look, in units of [`FRESH_NS`] since it was made.
-    looked: AtomicU64,
+    pub(super) carrier: Carrier,
     /// The program at the interface.
     _attachment: Arc<dyn Any + Send + Sync>,
 }
@@ -36,34 +23,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Interface {
     pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
-        let (made, looked) = (Instant::now(), AtomicU64::new(0));
-        let interface = Self { control, state: AtomicU8::new(0), made, looked, _attachment: attachment };
-        interface.look();
-        interface
-    }
-
-    /// Link state, read from the kernel at most every [`FRESH_NS`]: queues ask often.
-    pub(super) fn link(&self) -> Link {
-        let moment = saturating_ns(self.made.elapsed()) / FRESH_NS;
-        if self.looked.swap(moment, Relaxed) != moment {
-            return self.look();
-        }
-        STATES[usize::from(self.state.load(Relaxed))]
-    }
-
-    pub(super) fn set(&self, link: Link) {
-        let state = link as u8;
-        // The cache line stays shared as long as nothing changes.
-        if self.state.load(Relaxed) != state {
-            self.state.store(state, Relaxed);
-        }
-    }
-
-    /// Reads the link state from the kernel.
-    pub(super) fn look(&self) -> Link {
-        let link = link(&self.control);
-        self.set(link);
-        link
+        Self { carrier: Carrier::new(control), _attachment: attachment }
     }
 }
 
@@ -107,11 +67,11 @@ impl XdpDevice {
 
 impl Device for XdpDevice {
     fn link(&self) -> Link {
-        self.interface.look()
+        self.interface.carrier.look()
     }
 
     fn filter(&self, filter: &Filter) -> Result<(), String> {
-        self.memberships.apply(filter, &self.interface.control, (&self.netlink, &self.name))
+        self.memberships.apply(filter, self.interface.carrier.control(), (&self.netlink, &self.name))
     }
 
     fn notes(&self) -> Vec<String> {

@@ -205,12 +205,13 @@ impl RxEngine for XdpRx {
     }
 
     fn link(&self) -> Link {
-        self.socket.interface.link()
+        self.socket.interface.carrier.link()
     }
 }
 
 impl Sleeper for XdpRx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        self.socket.interface.carrier.forget();
         (self.rx.available() == 0).then(|| Sleep::on(self.socket.xsk.as_fd(), Interest::Readable))
     }
 }

@@ -288,8 +288,8 @@ impl XdpTx {
             let sent = self.socket.xsk.kick_tx();
             match sent.as_ref().map_err(std::io::Error::raw_os_error) {
                 // EAGAIN, EBUSY, ENOBUFS: enough for now. Other errors leave entries unread.
-                Ok(()) => self.socket.interface.set(Link::Up),
-                Err(Some(libc::ENETDOWN | libc::ENXIO)) => return self.socket.interface.set(Link::Down),
+                Ok(()) => self.socket.interface.carrier.set(Link::Up),
+                Err(Some(libc::ENETDOWN | libc::ENXIO)) => return self.socket.interface.carrier.set(Link::Down),
                 Err(_) => {}
             }
             let left = self.tx.unread();
@@ -346,7 +346,7 @@ impl TxEngine for XdpTx {
     }
 
     fn link(&self) -> Link {
-        self.socket.interface.link()
+        self.socket.interface.carrier.link()
     }
 }
 

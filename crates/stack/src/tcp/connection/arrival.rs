@@ -1,9 +1,9 @@
 //! Arrival of a segment (RFC 9293, section 3.10.7; RFC 5961; RFC 7323).
 
+use super::super::MILLISECOND;
 use super::super::count;
 use super::super::segment::Segment;
 use super::super::seq::Seq;
-use super::super::MILLISECOND;
 use super::receive::Delay;
 use super::{Connection, End, State};
 use linerate_wire::TcpFlags;
