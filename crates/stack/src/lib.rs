@@ -8,6 +8,7 @@
 
 mod address;
 mod counters;
+mod due;
 mod event;
 mod host;
 mod ip;

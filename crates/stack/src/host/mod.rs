@@ -335,7 +335,7 @@ impl Host {
     /// Time at which [`Host::poll`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        [self.ip.poll_timeout(), self.tcp.poll_timeout()].into_iter().flatten().min()
+        self.ip.due().min(self.tcp.due()).time()
     }
 }
 

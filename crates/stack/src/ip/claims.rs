@@ -10,6 +10,7 @@
 use super::{Ip, Origin};
 use crate::address::{Cidr, Own};
 use crate::counters::Discard;
+use crate::due::Due;
 use crate::link::Conflict;
 use crate::{Event, Transmit};
 use linerate_sum::mix;
@@ -137,8 +138,8 @@ impl Claims {
 
     /// Time of the next step, if there is one.
     #[inline]
-    pub(super) fn due(&self) -> Option<u64> {
-        Some(self.due.load(Relaxed)).filter(|due| *due != NEVER)
+    pub(super) fn due(&self) -> Due {
+        Due::at(self.due.load(Relaxed))
     }
 
     /// The link came up: all addresses are checked (RFC 5227, section 2.1).

@@ -15,7 +15,7 @@ pub(crate) fn header_len(addr: IpAddr) -> usize {
 }
 
 /// Length of a packet's payload, checked to fit the packet's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PayloadLen(u16);
 
 impl PayloadLen {

@@ -9,6 +9,7 @@ use super::{Ip, Packet};
 use crate::Transmit;
 use crate::address::{Own, is_link_local};
 use crate::counters::Discard;
+use crate::due::Due;
 use linerate_sum::mix;
 use linerate_wire::{Icmpv6Packet, IpProtocol, Ipv6Repr, solicited_node};
 use std::net::{IpAddr, Ipv6Addr};
@@ -75,9 +76,9 @@ impl Listener {
 
     /// Time of the next report, if there is one to be sent.
     #[inline]
-    pub(super) fn due(&self) -> Option<u64> {
+    pub(super) fn due(&self) -> Due {
         // Relaxed, as all accesses: the number stands for itself, and the state has a lock.
-        Some(self.due.load(Relaxed)).filter(|due| *due != NEVER)
+        Due::at(self.due.load(Relaxed))
     }
 
     /// The link came up: all groups are new to it.

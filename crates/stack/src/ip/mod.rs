@@ -23,6 +23,7 @@ mod shared;
 mod v4;
 mod v6;
 
+use crate::due::Due;
 use crate::link::{Generation, Link};
 use crate::{Event, Transmit};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
@@ -128,13 +129,11 @@ impl Ip {
     }
 
     /// Time of the next call of [`Ip::poll`]; 0 if a packet from the host to itself is queued.
-    pub(crate) fn poll_timeout(&self) -> Option<u64> {
-        if !self.looped.is_empty() {
-            return Some(0);
-        }
+    #[inline]
+    pub(crate) fn due(&self) -> Due {
         let Shared { listener, claims, auto, .. } = &*self.shared;
-        let own = [self.link.poll_timeout(), self.reassembly.poll_timeout()];
-        let common = [listener.due(), claims.due(), auto.due()];
-        own.into_iter().chain(common).flatten().min()
+        let looped = if self.looped.is_empty() { Due::NEVER } else { Due::NOW };
+        let own = looped.min(self.link.due()).min(self.reassembly.poll_timeout().map_or(Due::NEVER, Due::at));
+        own.min(listener.due()).min(claims.due().min(auto.due()))
     }
 }

@@ -2,6 +2,7 @@
 //! depend on.
 
 use super::{NeighbourConfig, Neighbours};
+use crate::due::Due;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,9 +43,9 @@ impl Common {
 
     /// Time at which the neighbours have something to do.
     #[inline]
-    pub(super) fn due(&self) -> Option<u64> {
+    pub(super) fn due(&self) -> Due {
         // Relaxed: the value stands for itself; what is due is looked up under the lock.
-        Some(self.due.load(Ordering::Relaxed)).filter(|due| *due != u64::MAX)
+        Due::at(self.due.load(Ordering::Relaxed))
     }
 
     /// The neighbours, for one shard at a time.

@@ -17,6 +17,7 @@ mod neighbour;
 use crate::Transmit;
 use crate::address::Own;
 use crate::counters::{Counters, Discard};
+use crate::due::Due;
 pub use common::NeighbourTable;
 pub(crate) use common::{Common, Generation};
 pub(crate) use ethernet::Arrived;
@@ -111,7 +112,7 @@ impl Link {
 
     /// Sends the requests that are due.
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, own: &Own, tx: &mut T) {
-        if self.common.due().is_none_or(|due| due > now) {
+        if !self.common.due().has_come(now) {
             return;
         }
         let mut actions = Vec::new();
@@ -133,7 +134,8 @@ impl Link {
     }
 
     /// Time at which [`Link::poll`] has something to do.
-    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+    #[inline]
+    pub(crate) fn due(&self) -> Due {
         self.common.due()
     }
 

@@ -1,24 +1,18 @@
 //! TCP over IP: demultiplexing, checksums, frames.
 
 use super::cookie;
-use super::sockets::{Ends, Room, Sockets, numbers};
+use super::headers::{HEADER, Headers, LONGEST_HEAD};
+use super::sockets::{Ends, Room, Socket, Sockets, numbers};
 use super::strays::Strays;
 use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
 use crate::Transmit;
 use crate::address::Key;
 use crate::counters::Discard;
-use crate::ip::{About, Ip, NextHop, Packet, PayloadLen, Report, Told, emit_ip, header_len, hops};
+use crate::due::Due;
+use crate::ip::{About, Ip, NextHop, Packet, Report, Told, header_len};
 use crate::udp::{BindError, Fills, SendError};
-use linerate_ring::Meta;
-use linerate_wire::{IpProtocol, MacAddr, TcpFlags, TcpOptions, TcpSegment, pseudo_header_v4, pseudo_header_v6};
+use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 use std::net::{IpAddr, SocketAddr};
-
-/// Ethernet, VLAN tag, IPv6, TCP with options.
-const LONGEST_HEAD: usize = 14 + 4 + 40 + 60;
-/// Bytes of a header without options.
-const HEADER: usize = 20;
-/// Packets that routers may mark for congestion (RFC 3168, section 5).
-const ECT0: u8 = 2;
 
 /// TCP layer of a host.
 #[derive(Debug)]
@@ -172,7 +166,7 @@ impl Tcp {
         let connection = &mut self.sockets.get_mut(id)?.connection;
         let n = connection.read(into);
         // The window may be told.
-        if n > 0 && connection.poll_timeout() == Some(0) {
+        if n > 0 && connection.due() == Due::NOW {
             self.sockets.wake_id(id);
         }
         Some(n)
@@ -298,8 +292,8 @@ impl Tcp {
                 let iss = cookie::make(now, self.key, ends, peer, segment.options.mss);
                 if let Some(answer) = cookie::answer(now, &listening.config, mss, iss, stamp, segment) {
                     self.sockets.sends_cookie(listening.id, now);
-                    let mac = station(ip, now, remote.ip(), &way);
-                    send(ip, now, (local, remote), (&way, mac), self.fills, &answer, tx);
+                    let valid = ip.link.common.generation();
+                    Headers::new(ip, now, (local, remote), way, valid).send(ip, now, self.fills, &answer, tx);
                 }
                 return Ok(true);
             }
@@ -357,8 +351,8 @@ impl Tcp {
             may_be_marked: false,
         };
         if let Some(way) = ip.way(remote.ip(), local.ip(), now) {
-            let mac = station(ip, now, remote.ip(), &way);
-            send(ip, now, (local, remote), (&way, mac), self.fills, &rst, tx);
+            let valid = ip.link.common.generation();
+            Headers::new(ip, now, (local, remote), way, valid).send(ip, now, self.fills, &rst, tx);
         }
     }
 
@@ -366,28 +360,34 @@ impl Tcp {
 
     /// Sends what connections have to send, as far as there is room.
     pub(crate) fn poll<T: Transmit>(&mut self, ip: &mut Ip, now: u64, tx: &mut T) {
+        let valid = ip.link.common.generation();
+        ip.follow();
         self.sockets.wake_due(now);
         self.blocked = false;
         for _ in 0..self.sockets.works() {
             let Some(index) = self.sockets.next() else { return };
             let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
             let Some(socket) = self.sockets.at(index) else { continue };
-            let ends = (socket.local, socket.remote);
+            let Socket { connection, headers, local, remote, .. } = socket;
+            let ends = (*local, *remote);
+            if headers.as_ref().is_some_and(|headers| !headers.hold(ip, now)) {
+                *headers = None;
+            }
+            let known = headers.as_ref().map(Headers::way);
             let mut full = false;
-            if let Some(way) = ip.way(ends.1.ip(), ends.0.ip(), now) {
-                socket.connection.set_path_mss(mss(&way, ends.1.ip()));
-                socket.connection.set_pressed(pressed);
-                socket.connection.set_burst(tso.most(ends.1.ip(), socket.connection.mss()));
-                // The neighbour is looked for once, and only if there is something to send.
-                let mut found = None;
-                socket.connection.poll(now, &mut |outgoing| {
-                    let mac = *found.get_or_insert_with(|| station(ip, now, ends.1.ip(), &way));
-                    full = !send(ip, now, ends, (&way, mac), fills, outgoing, tx);
+            if let Some(way) = known.or_else(|| ip.way(ends.1.ip(), ends.0.ip(), now)) {
+                connection.set_path_mss(mss(&way, ends.1.ip()));
+                connection.set_pressed(pressed);
+                connection.set_burst(tso.most(ends.1.ip(), connection.mss()));
+                // The neighbour is looked for only if there is something to send.
+                connection.poll(now, &mut |outgoing| {
+                    let headers = headers.get_or_insert_with(|| Headers::new(ip, now, ends, way, valid));
+                    full = !headers.send(ip, now, fills, outgoing, tx);
                     !full
                 });
             } else {
                 // Without a route nothing goes out: time-outs go on as if it were lost.
-                socket.connection.poll(now, &mut |_| true);
+                connection.poll(now, &mut |_| true);
             }
             self.sockets.settle(index, true);
             if full {
@@ -404,7 +404,8 @@ impl Tcp {
         self.blocked
     }
 
-    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+    #[inline]
+    pub(crate) fn due(&self) -> Due {
         // What waits for room has no time.
         if self.blocked { self.sockets.next_timer() } else { self.sockets.next_due() }
     }
@@ -417,121 +418,4 @@ fn ends(local: SocketAddr, remote: SocketAddr) -> Ends {
 /// Bytes of data in a segment on this way, without options (RFC 6691).
 fn mss(way: &NextHop, to: IpAddr) -> u32 {
     u32::try_from(way.mtu.saturating_sub(header_len(to) + HEADER)).unwrap_or(536).min(65_495)
-}
-
-/// MAC address of the next hop; none for ourselves, and while it is being resolved.
-fn station(ip: &mut Ip, now: u64, to: IpAddr, way: &NextHop) -> Option<MacAddr> {
-    if ip.settings.own.is_ours(to) { None } else { ip.link.station(now, way.hop, &ip.settings.own) }
-}
-
-/// Sends a segment in a frame; false if there is no room.
-fn send<T: Transmit>(
-    ip: &mut Ip,
-    now: u64,
-    (local, remote): (SocketAddr, SocketAddr),
-    (way, mac): (&NextHop, Option<MacAddr>),
-    fills: Fills,
-    outgoing: &Outgoing<'_>,
-    tx: &mut T,
-) -> bool {
-    let ethernet = ip.link.header_len();
-    let tcp_at = ethernet + header_len(remote.ip());
-    let mut head = [0; LONGEST_HEAD];
-    let len = tcp_at + HEADER + outgoing.options.len();
-    let Some(payload_len) = PayloadLen::new(len - tcp_at + outgoing.bytes(), remote.ip()) else { return true };
-    let Some(mac) = mac else { return send_by_ip(ip, now, (local, remote), way, outgoing, tx) };
-    ip.link.emit_header(&mut head[..ethernet], mac, remote.is_ipv4());
-    let ends = (way.from, remote.ip());
-    let ecn = if outgoing.may_be_marked { ECT0 } else { 0 };
-    emit_ip(&mut head[ethernet..], ends, IpProtocol::TCP, payload_len, (ip.ident, ecn), hops(remote.ip()));
-    // What is longer than a segment is cut by the adapter, which then completes the checksums, too.
-    let cut = u16::try_from(outgoing.mss).ok().filter(|mss| outgoing.bytes() > usize::from(*mss));
-    let fills = if cut.is_some() { Fills { v4: true, v6: true } } else { fills };
-    let mut request = emit(&mut head[tcp_at..len], tcp_at, (local, remote), outgoing, payload_len, fills);
-    if let (Some(gso_size), Some(request)) = (cut, &mut request) {
-        let reduced = if outgoing.flags.contains(TcpFlags::CWR) { Meta::GSO_ECN } else { 0 };
-        let gso_type = reduced | if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 };
-        *request = Meta { gso_type, gso_size, hdr_len: u16::try_from(len).unwrap_or(0), ..*request };
-    }
-    let sent = tx.send(&head[..len], &outgoing.payload, request);
-    if sent {
-        ip.ident = ip.ident.wrapping_add(1);
-        ip.link.counters.tcp_sent += 1;
-    }
-    sent
-}
-
-/// Sends segments that wait for their neighbour, or are for ourselves; false if there is no room for the first.
-#[cold]
-fn send_by_ip<T: Transmit>(
-    ip: &mut Ip,
-    now: u64,
-    (local, remote): (SocketAddr, SocketAddr),
-    way: &NextHop,
-    outgoing: &Outgoing<'_>,
-    tx: &mut T,
-) -> bool {
-    let whole = [outgoing.payload[0], outgoing.payload[1]].concat();
-    let mut head = [0; 60];
-    let len = HEADER + outgoing.options.len();
-    let (mut at, mss) = (0, outgoing.mss.max(1) as usize);
-    loop {
-        let piece = &whole[at..whole.len().min(at + mss)];
-        let last = at + piece.len() == whole.len();
-        let mut flags = outgoing.flags.0;
-        if !last {
-            flags &= !(TcpFlags::FIN.0 | TcpFlags::PSH.0);
-        }
-        if at > 0 {
-            flags &= !TcpFlags::CWR.0;
-        }
-        let flags = TcpFlags(flags);
-        let segment = Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[]], ..*outgoing };
-        let Some(payload_len) = PayloadLen::new(len + piece.len(), remote.ip()) else { return true };
-        emit(&mut head[..len], 0, (local, remote), &segment, payload_len, Fills::default());
-        let sent =
-            ip.send(now, *way, remote.ip(), IpProtocol::TCP, &[&head[..len], piece].concat(), hops(remote.ip()), tx);
-        ip.link.counters.tcp_sent += u64::from(sent);
-        // What finds no room later is lost, and sent again.
-        if last || !sent {
-            return sent || at > 0;
-        }
-        at += piece.len();
-    }
-}
-
-/// Writes a segment's header with its options; returns the request to the adapter, if that completes the checksum. `at` is
-/// the header's offset in the frame.
-fn emit(
-    header: &mut [u8],
-    at: usize,
-    (local, remote): (SocketAddr, SocketAddr),
-    outgoing: &Outgoing<'_>,
-    len: PayloadLen,
-    fills: Fills,
-) -> Option<Meta> {
-    // A header has room for the options that a connection sends.
-    let _ = outgoing.options.emit(&mut header[HEADER..]);
-    let words = u8::try_from(header.len() / 4).unwrap_or(0);
-    header[0..2].copy_from_slice(&local.port().to_be_bytes());
-    header[2..4].copy_from_slice(&remote.port().to_be_bytes());
-    header[4..8].copy_from_slice(&outgoing.seq.0.to_be_bytes());
-    header[8..12].copy_from_slice(&outgoing.ack.0.to_be_bytes());
-    header[12..14].copy_from_slice(&[words << 4, outgoing.flags.0]);
-    header[14..16].copy_from_slice(&outgoing.window.to_be_bytes());
-    header[16..20].fill(0);
-    let len = usize::from(len.bytes());
-    let mut sum = match (local.ip(), remote.ip()) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => pseudo_header_v4(src, dst, IpProtocol::TCP, len),
-        (IpAddr::V6(src), IpAddr::V6(dst)) => pseudo_header_v6(src, dst, IpProtocol::TCP, len),
-        _ => return None,
-    };
-    if if remote.is_ipv4() { fills.v4 } else { fills.v6 } {
-        header[16..18].copy_from_slice(&sum.fold().to_be_bytes());
-        let csum_start = u16::try_from(at).unwrap_or(0);
-        return Some(Meta { flags: Meta::NEEDS_CSUM, csum_start, csum_offset: 16, ..Meta::default() });
-    }
-    let sum = sum.add_bytes(header).add_bytes(outgoing.payload[0]).add_bytes(outgoing.payload[1]).finish();
-    header[16..18].copy_from_slice(&sum.to_be_bytes());
-    None
 }

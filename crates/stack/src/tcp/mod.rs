@@ -18,6 +18,7 @@ mod congestion;
 mod connection;
 mod cookie;
 mod flight;
+mod headers;
 mod holes;
 mod layer;
 mod rtt;

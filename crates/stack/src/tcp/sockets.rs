@@ -3,8 +3,10 @@
 //! Connections lie in a table and are found by a hash of both ends. What one that is idle costs is its place: timers are
 //! in a heap, and those that have something to send, or news for their user, in lists.
 
+use super::headers::Headers;
 use super::{Config, Connection, End, Seq, State, cookie, count, low};
 use crate::address::{Key, Own};
+use crate::due::Due;
 use crate::udp::BindError;
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry as MapEntry;
@@ -86,9 +88,11 @@ pub(crate) struct Socket {
     pub(crate) listed: bool,
     told: bool,
     /// Time for which it is in the heap.
-    due: Option<u64>,
+    due: Due,
     /// Bytes of memory that are counted for it.
     held: usize,
+    /// Headers in front of its segments', while they hold.
+    pub(crate) headers: Option<Headers>,
 }
 
 #[derive(Debug)]
@@ -135,7 +139,7 @@ pub(crate) struct Sockets {
     /// The one that was found last: segments come in trains.
     latest: Option<(Ends, u32)>,
     listeners: Vec<Option<Listener>>,
-    due: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    due: BinaryHeap<Reverse<(Due, u32, u32)>>,
     /// Those that have something to do.
     work: VecDeque<u32>,
     news: VecDeque<TcpId>,
@@ -305,8 +309,20 @@ impl Sockets {
             self.lives.push(0);
         }
         let life = self.lives[at];
-        let (released, listed, told, due, held) = (false, false, false, None, 0);
-        self.places[at] = Some(Socket { connection, local, remote, life, listener, released, listed, told, due, held });
+        let (released, listed, told, due, held) = (false, false, false, Due::NEVER, 0);
+        self.places[at] = Some(Socket {
+            connection,
+            local,
+            remote,
+            life,
+            listener,
+            released,
+            listed,
+            told,
+            due,
+            held,
+            headers: None,
+        });
         if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at as usize)?.as_mut()) {
             listener.pending += 1;
         }
@@ -384,25 +400,27 @@ impl Sockets {
 
     /// Has those looked at whose time has come.
     pub(crate) fn wake_due(&mut self, now: u64) {
-        while let Some(Reverse((at, index, life))) = self.due.peek().copied().filter(|Reverse((at, ..))| *at <= now) {
+        while let Some(&Reverse((at, index, life))) = self.due.peek().filter(|Reverse((at, ..))| at.has_come(now)) {
             self.due.pop();
             if let Some(socket) = self.at(index)
-                && (socket.life, socket.due) == (life, Some(at))
+                && (socket.life, socket.due) == (life, at)
             {
-                socket.due = None;
+                socket.due = Due::NEVER;
                 self.wake(index);
             }
         }
     }
 
     /// Time at which the next one has something to do.
-    pub(crate) fn next_due(&self) -> Option<u64> {
-        if self.work.is_empty() { self.next_timer() } else { Some(0) }
+    #[inline]
+    pub(crate) fn next_due(&self) -> Due {
+        if self.work.is_empty() { self.next_timer() } else { Due::NOW }
     }
 
     /// Time at which the next timer ends.
-    pub(crate) fn next_timer(&self) -> Option<u64> {
-        self.due.peek().map(|Reverse((at, ..))| *at)
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Due {
+        self.due.peek().map_or(Due::NEVER, |Reverse((at, ..))| *at)
     }
 
     /// A connection was looked at: notes its next time, tells its user or listener of what is new, and takes it away when
@@ -413,11 +431,11 @@ impl Sockets {
         let id = TcpId { index, life };
         let held = socket.connection.memory();
         self.held = self.held + held - std::mem::replace(&mut socket.held, held);
-        let next = socket.connection.poll_timeout();
-        if let Some(at) = next.filter(|at| socket.due.is_none_or(|due| *at < due)) {
+        let next = socket.connection.due();
+        if next < socket.due {
             // An earlier entry of the heap is passed over when its time comes.
-            socket.due = Some(at);
-            self.due.push(Reverse((at, index, life)));
+            socket.due = next;
+            self.due.push(Reverse((next, index, life)));
         }
         if let Some(listener) = socket.listener {
             if state != State::SynReceived {
@@ -450,8 +468,7 @@ impl Sockets {
 
     fn remove_ended(&mut self, index: u32) {
         let Some(Some(socket)) = self.places.get(index as usize) else { return };
-        if socket.connection.state() != State::Closed || !socket.released || socket.connection.poll_timeout().is_some()
-        {
+        if socket.connection.state() != State::Closed || !socket.released || socket.connection.due().is_set() {
             return;
         }
         self.forget(index);

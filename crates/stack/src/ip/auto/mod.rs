@@ -13,6 +13,7 @@ use super::Ip;
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, link_local};
 use crate::counters::Discard;
+use crate::due::Due;
 use crate::link::{Heard, Message};
 use crate::{ConfigError, Event, Route};
 use linerate_wire::{MacAddr, NdpRouter};
@@ -62,8 +63,8 @@ impl Auto {
 
     /// Time at which there is something to do.
     #[inline]
-    pub(super) fn due(&self) -> Option<u64> {
-        Some(self.due.load(Relaxed)).filter(|due| *due != NEVER)
+    pub(super) fn due(&self) -> Due {
+        Due::at(self.due.load(Relaxed))
     }
 
     fn is_on(&self) -> bool {
@@ -147,7 +148,7 @@ impl Ip {
 
     /// Sends a solicitation that is due, and ends what has come to its end.
     pub(super) fn poll_auto<T: Transmit>(&mut self, now: u64, tx: &mut T) {
-        if self.shared.auto.due().is_none_or(|due| due > now) {
+        if !self.shared.auto.due().has_come(now) {
             return;
         }
         if self.shared.auto.solicits(now)

@@ -2,6 +2,7 @@
 
 use super::super::SECOND;
 use super::{Connection, End, State};
+use crate::due::Due;
 
 /// Times at which a silent peer is asked whether it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +23,25 @@ impl Default for KeepAlive {
 }
 
 /// Questions to the peer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Keep {
     /// Time to look whether the peer is silent; it is not set anew by each segment.
-    pub(super) at: Option<u64>,
+    pub(super) at: Due,
     /// Questions since the peer was heard.
     asked: u8,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self { at: Due::NEVER, asked: 0 }
+    }
 }
 
 impl Connection {
     /// Has a silent peer asked from now on whether it is there, or no more. It is not at first.
     pub fn set_keep_alive(&mut self, now: u64, how: Option<KeepAlive>) {
         self.config.keep_alive = how;
-        self.keep = Keep { at: how.map(|how| now.max(self.heard).saturating_add(how.idle)), asked: 0 };
+        self.keep = Keep { at: how.map_or(Due::NEVER, |how| Due::after(now.max(self.heard), how.idle)), asked: 0 };
     }
 
     /// Begins to listen for the peer, with the settings that the connection was made with.
@@ -44,22 +51,22 @@ impl Connection {
 
     /// The time to look has come.
     pub(super) fn keep_alive(&mut self, now: u64) {
-        let Some(how) = self.config.keep_alive else { return self.keep.at = None };
+        let Some(how) = self.config.keep_alive else { return self.keep.at = Due::NEVER };
         if matches!(self.state, State::Closed | State::TimeWait) {
-            return self.keep.at = None;
+            return self.keep.at = Due::NEVER;
         }
         let silent = now.saturating_sub(self.heard);
         // What is under way asks by itself, and what waits for a window, too.
         let asks = !self.flight.is_empty() || self.queued > 0;
         if silent < how.idle || asks {
             let since = if asks { now } else { self.heard };
-            self.keep = Keep { at: Some(since.saturating_add(how.idle)), asked: 0 };
+            self.keep = Keep { at: Due::after(since, how.idle), asked: 0 };
         } else if self.keep.asked >= how.probes {
             let told = (self.nxt, Some(self.receive.nxt()));
             self.finish(Some(End::TimedOut));
             self.reset = Some(told);
         } else {
-            self.keep = Keep { at: Some(now.saturating_add(how.interval)), asked: self.keep.asked + 1 };
+            self.keep = Keep { at: Due::after(now, how.interval), asked: self.keep.asked + 1 };
             self.timers.probe = true;
         }
     }

@@ -4,6 +4,7 @@ use super::super::bytes::Bytes;
 use super::super::holes::Holes;
 use super::super::seq::Seq;
 use super::super::{MILLISECOND, count};
+use crate::due::Due;
 use linerate_wire::{SackBlocks, TcpOptions};
 
 /// Most bytes where there is little memory.
@@ -12,15 +13,6 @@ const PRESSED: u32 = 16 << 10;
 const FIRST: u32 = 256 << 10;
 /// Segment size of a peer of which no longer one is known (RFC 9293, section 3.7.1).
 const USUAL: u32 = super::DEFAULT_MSS;
-
-/// Acknowledgement that is to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ack {
-    None,
-    /// At this time, or with whatever is sent before.
-    At(u64),
-    Now,
-}
 
 /// Receiving side of a connection.
 #[derive(Debug)]
@@ -46,7 +38,7 @@ pub(super) struct Receive {
     /// Number of the peer's FIN, once it is known.
     fin: Option<Seq>,
     ended: bool,
-    ack: Ack,
+    ack: Due,
     /// Acknowledgements that tell nothing new, one for each segment beyond a gap: without SACK that is how loss is told.
     duplicates: u8,
     /// Most bytes of data that the peer was told to put in a segment. What is longer are several that were joined.
@@ -80,7 +72,7 @@ impl Receive {
             holes: Holes::default(),
             fin: None,
             ended: false,
-            ack: Ack::None,
+            ack: Due::NEVER,
             duplicates: 0,
             most,
             largest: most.min(USUAL),
@@ -172,10 +164,10 @@ impl Receive {
         }
         // RFC 5681, section 4.2: at least every second full segment, and at once when a gap is filled.
         if over || filled || self.acked.to(self.nxt) >= 2 * self.largest {
-            self.ack = Ack::Now;
-        } else if len > 0 && self.ack == Ack::None {
+            self.ack = Due::NOW;
+        } else if len > 0 && !self.ack.is_set() {
             let delay = if len < self.largest { delay.small } else { delay.whole };
-            self.ack = Ack::At(now.saturating_add(delay));
+            self.ack = Due::after(now, delay);
         }
         over
     }
@@ -218,7 +210,7 @@ impl Receive {
 
     /// Something came that must be answered at once.
     fn acknowledge(&mut self, sack: bool, beyond: bool) -> bool {
-        self.ack = Ack::Now;
+        self.ack = Due::NOW;
         if beyond && !sack {
             self.duplicates = self.duplicates.saturating_add(1);
         }
@@ -227,7 +219,7 @@ impl Receive {
 
     /// Notes that an acknowledgement is to be sent at once.
     pub(super) fn acknowledge_now(&mut self) {
-        self.ack = Ack::Now;
+        self.ack = Due::NOW;
     }
 
     /// Notes that a range came that was there already.
@@ -238,26 +230,18 @@ impl Receive {
     /// Number of acknowledgements that are due: more than one only without SACK.
     #[inline]
     pub(super) fn due(&self, now: u64) -> u8 {
-        match self.ack {
-            Ack::Now => self.duplicates.max(1),
-            Ack::At(at) if at <= now => 1,
-            _ => 0,
-        }
+        if self.ack == Due::NOW { self.duplicates.max(1) } else { self.ack.has_come(now).into() }
     }
 
     /// Time at which an acknowledgement is due.
     #[inline]
-    pub(super) fn due_at(&self) -> Option<u64> {
-        match self.ack {
-            Ack::Now => Some(0),
-            Ack::At(at) => Some(at),
-            Ack::None => None,
-        }
+    pub(super) fn due_at(&self) -> Due {
+        self.ack
     }
 
     /// Nothing is acknowledged any more.
     pub(super) fn forget_ack(&mut self) {
-        (self.ack, self.duplicates) = (Ack::None, 0);
+        (self.ack, self.duplicates) = (Due::NEVER, 0);
     }
 
     /// Window for a segment that is sent now, in the units of the header; `is_scaled` but for SYN.
@@ -298,7 +282,7 @@ impl Receive {
         self.acked = self.nxt;
         self.duplicates = self.duplicates.saturating_sub(1);
         if self.duplicates == 0 {
-            self.ack = Ack::None;
+            self.ack = Due::NEVER;
         }
     }
 
@@ -333,7 +317,7 @@ impl Receive {
         let room = self.most().saturating_sub(self.unread);
         let grows = room.saturating_sub(was);
         if !self.ended && grows >= (2 * self.largest).min(self.limit / 2) && was < self.limit / 2 {
-            self.ack = Ack::Now;
+            self.ack = Due::NOW;
         }
         if self.unread == 0 && self.holes.is_empty() && self.ended {
             self.bytes.release();

@@ -4,6 +4,7 @@ use super::super::flight::Delivered;
 use super::super::segment::Segment;
 use super::super::seq::Seq;
 use super::Connection;
+use crate::due::Due;
 
 /// Acknowledgements that tell nothing new after which the first segment is lost, without SACK (RFC 5681, section 3.2).
 const DUPLICATES: u8 = 3;
@@ -112,9 +113,9 @@ impl Connection {
             let recovers = !self.phase.is_open();
             let window = self.flight.reordering_window(self.segment(), recovers, self.rtt.least(), self.rtt.smoothed());
             let (_, wait) = self.flight.find_lost(now, window);
-            self.timers.reorder = wait;
+            self.timers.reorder = wait.map_or(Due::NEVER, Due::at);
         } else {
-            self.timers.reorder = None;
+            self.timers.reorder = Due::NEVER;
         }
         if self.flight.lost() > 0 && self.phase.is_open() {
             self.begin_recovery(now);

@@ -4,6 +4,7 @@ use super::super::seq::Seq;
 use super::super::{MILLISECOND, SECOND};
 use super::recovery::Phase;
 use super::{Connection, End, State};
+use crate::due::Due;
 
 /// Time for which a receiver may hold back the acknowledgement of a single segment (RFC 8985, section 7.2, WCDelAckT).
 const HELD_BACK: u64 = 200 * MILLISECOND;
@@ -14,22 +15,22 @@ const REST: u64 = SECOND;
 /// Time for which a SYN is sent again before the connection is given up: six times, in the end 64 s apart.
 const SYN_PATIENCE: u64 = 127 * SECOND;
 
-/// Times at which something is due, each None if it is not.
+/// Times at which something is due.
 #[derive(Debug)]
 pub(super) struct Timers {
     /// Retransmission time-out.
-    timeout: Option<u64>,
+    timeout: Due,
     /// Something that was overtaken is lost then (RFC 8985, section 6.2).
-    pub(super) reorder: Option<u64>,
+    pub(super) reorder: Due,
     /// Probe of the tail (RFC 8985, section 7.2).
-    tail: Option<u64>,
+    tail: Due,
     /// Probe of a window that is closed (RFC 9293, section 3.8.6.1), and the number of those in a row.
-    persist: Option<u64>,
+    persist: Due,
     persists: u8,
     /// End of TIME-WAIT, or of FIN-WAIT-2 when nobody waits for more.
-    wait: Option<u64>,
+    wait: Due,
     /// Memory that is empty then, and was for a while, is given back.
-    rest: Option<u64>,
+    rest: Due,
     /// Time since which nothing was acknowledged.
     pub(super) since: u64,
     challenged: Option<u64>,
@@ -48,13 +49,13 @@ pub(super) struct Timers {
 impl Timers {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            timeout: None,
-            reorder: None,
-            tail: None,
-            persist: None,
+            timeout: Due::NEVER,
+            reorder: Due::NEVER,
+            tail: Due::NEVER,
+            persist: Due::NEVER,
             persists: 0,
-            wait: None,
-            rest: None,
+            wait: Due::NEVER,
+            rest: Due::NEVER,
             since: now,
             challenged: None,
             duplicates: 0,
@@ -75,28 +76,28 @@ impl Timers {
     #[inline]
     pub(super) fn progressed(&mut self, now: u64, timeout: u64, done: bool) {
         self.since = now;
-        self.timeout = (!done).then(|| now.saturating_add(timeout));
-        self.tail = None;
+        self.timeout = if done { Due::NEVER } else { Due::after(now, timeout) };
+        self.tail = Due::NEVER;
     }
 
     /// The first of what is under way was sent again: a time-out before its acknowledgement can be here would be for nothing.
     pub(super) fn wait_anew(&mut self, now: u64, timeout: u64) {
-        self.timeout = Some(now.saturating_add(timeout));
+        self.timeout = Due::after(now, timeout);
     }
 
     /// The peer's window is open again.
     pub(super) fn opened(&mut self) {
-        (self.persist, self.persists, self.probe, self.forced) = (None, 0, false, false);
+        (self.persist, self.persists, self.probe, self.forced) = (Due::NEVER, 0, false, false);
     }
 
     /// Ends the connection at a time, unless that is set already.
     pub(super) fn wait_once(&mut self, until: u64) {
-        self.wait.get_or_insert(until);
+        self.wait.set_once(Due::at(until));
     }
 
     /// Ends TIME-WAIT at a time.
     pub(super) fn wait(&mut self, until: u64) {
-        self.wait = Some(until);
+        self.wait = Due::at(until);
     }
 
     /// True if a challenge ACK may be sent now.
@@ -108,18 +109,11 @@ impl Timers {
         may
     }
 
-    fn next(&self) -> Option<u64> {
-        [self.timeout, self.reorder, self.tail, self.persist, self.wait, self.rest].into_iter().flatten().min()
+    #[inline]
+    fn next(&self) -> Due {
+        let (first, second) = (self.timeout.min(self.reorder), self.tail.min(self.persist));
+        first.min(second).min(self.wait.min(self.rest))
     }
-}
-
-/// Takes a time that has come.
-fn is_due(timer: &mut Option<u64>, now: u64) -> bool {
-    let due = timer.is_some_and(|at| at <= now);
-    if due {
-        *timer = None;
-    }
-    due
 }
 
 impl Connection {
@@ -127,34 +121,39 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<u64> {
-        let now = if self.reset.is_some() { Some(0) } else { None };
-        [now, self.timers.next(), self.keep.at, self.receive.due_at()].into_iter().flatten().min()
+        self.due().time()
+    }
+
+    /// The same.
+    #[inline]
+    pub(crate) fn due(&self) -> Due {
+        let now = if self.reset.is_some() { Due::NOW } else { Due::NEVER };
+        self.timers.next().min(self.keep.at).min(self.receive.due_at()).min(now)
     }
 
     /// Sets the timers that what is under way needs.
     #[inline]
     pub(super) fn arm(&mut self, now: u64) {
-        if self.timers.rest.is_none() && self.queued == 0 && self.memory() > 0 {
-            self.timers.rest = Some(now.saturating_add(REST));
+        if !self.timers.rest.is_set() && self.queued == 0 && self.memory() > 0 {
+            self.timers.rest = Due::after(now, REST);
         }
         if self.flight.is_empty() {
-            (self.timers.timeout, self.timers.tail, self.timers.reorder) = (None, None, None);
+            (self.timers.timeout, self.timers.tail, self.timers.reorder) = (Due::NEVER, Due::NEVER, Due::NEVER);
             self.timers.probed = None;
             return self.arm_persist(now);
         }
-        self.timers.persist = None;
-        let timeout = *self.timers.timeout.get_or_insert_with(|| now.saturating_add(self.rtt.timeout()));
+        self.timers.persist = Due::NEVER;
+        let timeout = self.timers.timeout.set_once(Due::after(now, self.rtt.timeout()));
         let probes = self.phase.is_open() && self.sack && self.flight.sacked() == 0 && self.timers.probed.is_none();
         if !probes || self.una == self.iss {
-            self.timers.tail = None;
+            self.timers.tail = Due::NEVER;
             return;
         }
-        if self.timers.tail.is_none() {
+        if !self.timers.tail.is_set() {
             // RFC 8985, section 7.2.
             let trip = self.rtt.smoothed().map_or(SECOND, |smoothed| 2 * smoothed);
             let held = if self.flight.flying() <= self.segment() { HELD_BACK } else { 2 * MILLISECOND };
-            let at = now.saturating_add(trip).saturating_add(held);
-            self.timers.tail = Some(at.min(timeout));
+            self.timers.tail = Due::after(now, trip.saturating_add(held)).min(timeout);
         }
     }
 
@@ -164,36 +163,36 @@ impl Connection {
         let waits = self.nxt.is_before(end) && self.una != self.iss && self.state != State::Closed;
         if !waits {
             self.timers.opened();
-        } else if self.timers.persist.is_none() {
+        } else if !self.timers.persist.is_set() {
             let time = self.rtt.timeout().saturating_mul(1 << self.timers.persists.min(16)).min(60 * SECOND);
-            self.timers.persist = Some(now.saturating_add(time));
+            self.timers.persist = Due::after(now, time);
         }
     }
 
     /// Does what is due.
     pub(super) fn fire(&mut self, now: u64) {
-        if self.keep.at.is_some_and(|at| at <= now) {
+        if self.keep.at.has_come(now) {
             self.keep_alive(now);
         }
-        if self.timers.next().is_none_or(|next| now < next) {
+        if !self.timers.next().has_come(now) {
             return;
         }
-        if is_due(&mut self.timers.wait, now) {
+        if self.timers.wait.take(now) {
             return self.finish(None);
         }
-        if is_due(&mut self.timers.rest, now) {
+        if self.timers.rest.take(now) {
             self.rest(now);
         }
-        if is_due(&mut self.timers.reorder, now) {
+        if self.timers.reorder.take(now) {
             self.find_lost(now);
         }
-        if is_due(&mut self.timers.tail, now) {
+        if self.timers.tail.take(now) {
             self.probe_tail(now);
         }
-        if is_due(&mut self.timers.timeout, now) && !self.flight.is_empty() {
+        if self.timers.timeout.take(now) && !self.flight.is_empty() {
             self.time_out(now);
         }
-        if is_due(&mut self.timers.persist, now) {
+        if self.timers.persist.take(now) {
             if now.saturating_sub(self.timers.since) > self.config.patience {
                 return self.finish(Some(End::TimedOut));
             }
@@ -211,7 +210,7 @@ impl Connection {
     fn rest(&mut self, now: u64) {
         let since = self.last_sent.max(self.heard);
         if now.saturating_sub(since) < REST {
-            self.timers.rest = Some(since.saturating_add(REST));
+            self.timers.rest = Due::after(since, REST);
             return;
         }
         if self.queued == 0 {
@@ -231,7 +230,7 @@ impl Connection {
             self.timers.tail_again = true
         }
         self.timers.probed = Some((self.nxt, !fits));
-        self.timers.timeout = Some(now.saturating_add(self.rtt.timeout()));
+        self.timers.timeout = Due::after(now, self.rtt.timeout());
         self.counters.probes += 1;
     }
 
@@ -254,8 +253,8 @@ impl Connection {
         }
         self.flight.lose_all(!first);
         self.rtt.back_off();
-        (self.timers.tail, self.timers.reorder, self.timers.probed) = (None, None, None);
+        (self.timers.tail, self.timers.reorder, self.timers.probed) = (Due::NEVER, Due::NEVER, None);
         (self.timers.tail_again, self.timers.tail_new, self.timers.duplicates) = (false, false, 0);
-        self.timers.timeout = Some(now.saturating_add(self.rtt.timeout()));
+        self.timers.timeout = Due::after(now, self.rtt.timeout());
     }
 }

@@ -136,6 +136,57 @@ fn segments_wait_for_their_neighbour() {
     assert!(data == pattern(4200));
 }
 
+/// Headers that a connection keeps are made anew when something changes that they depend on: the neighbour's address, ours, the
+/// route, the MTU, and that the neighbour is known.
+#[test]
+fn kept_headers_follow_what_they_depend_on() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        let (id, first) = accepted(&mut world, peer, us);
+        let other = |last| linerate_wire::MacAddr([2, 0, 0, 0, 9, last]);
+        let (mut said, mut heard) = (first, 301_u32);
+        // Sends so much, which the peer acknowledges; what goes out.
+        let mut send = |world: &mut World, n: u16| {
+            world.host.tcp_write(id, &pattern(n.into())).unwrap();
+            world.host.poll(world.now, &mut world.ring);
+            let frames = world.sent();
+            said = said.wrapping_add(n.into());
+            let mut ack = super::segment::Segment::read(&format!("<SEQ={heard}><ACK=0><DATA=1>")).unwrap();
+            (ack.ack, heard) = (said, heard + 1);
+            world.host.handle(world.now, &ack.frame((peer, us), 80, &[7]), None, &mut world.ring);
+            world.later(50_000_000);
+            frames
+        };
+        let macs = |frame: &[u8]| (frame[..6].to_vec(), frame[6..12].to_vec());
+        let to = |frames: &[Vec<u8>]| frames.iter().map(|frame| macs(frame)).collect::<Vec<_>>();
+        let pair = |to: linerate_wire::MacAddr, from: linerate_wire::MacAddr| (to.0.to_vec(), from.0.to_vec());
+        assert_eq!(to(&send(&mut world, 10)), [pair(PEER, US)], "{peer}");
+        world.host.neighbours().insert_permanent(peer, other(1)).unwrap();
+        assert_eq!(to(&send(&mut world, 10)), [pair(other(1), US)], "{peer}: a neighbour's other address");
+        let router = if peer.is_ipv4() { "10.0.0.77".parse().unwrap() } else { "fe80::77".parse().unwrap() };
+        world.host.neighbours().insert_permanent(router, other(3)).unwrap();
+        let whole = linerate_stack::Cidr::new(peer, if peer.is_ipv4() { 32 } else { 128 }).unwrap();
+        world.host.set_route(linerate_stack::Route { to: whole, via: Some(router) }).unwrap();
+        assert_eq!(to(&send(&mut world, 10)), [pair(other(3), US)], "{peer}: a route");
+        world.host.set_mtu(1300).unwrap();
+        let two = 2 * (1300 - if peer.is_ipv4() { 40 } else { 60 });
+        let sizes: Vec<_> = send(&mut world, two).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [1314; 2], "{peer}: a smaller MTU");
+        assert!(world.host.remove_route(whole));
+        assert!(world.host.neighbours().remove(peer));
+        let asks = send(&mut world, 10);
+        assert!(asks.iter().all(|frame| super::segment::Segment::parse(frame).is_none()), "{peer}: who has it");
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        world.later(3_000_000_000);
+        // What comes for the address before is not ours any more.
+        world.host.set_mac(other(2));
+        world.host.tcp_write(id, &pattern(2000)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        assert_eq!(to(&world.sent())[0], pair(PEER, other(2)), "{peer}: our other address");
+    }
+}
+
 /// RSTs for segments of no connection are limited: 64 in a millisecond.
 #[test]
 fn resets_for_nobody_are_limited() {
