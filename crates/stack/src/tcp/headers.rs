@@ -81,10 +81,10 @@ impl Headers {
         self.valid == ip.link.common.generation() && now < self.until && self.mac.is_some()
     }
 
-    /// Source and next hop.
+    /// Longest IP packet on the way.
     #[inline]
-    pub(super) fn way(&self) -> NextHop {
-        self.way
+    pub(super) fn mtu(&self) -> usize {
+        self.way.mtu
     }
 
     /// Sends a segment in a frame; false if there is no room.

@@ -9,7 +9,7 @@ use crate::Transmit;
 use crate::address::Key;
 use crate::counters::Discard;
 use crate::due::Due;
-use crate::ip::{About, Ip, NextHop, Packet, Report, Told, header_len};
+use crate::ip::{About, Ip, NextHop, Packet, Report, Told};
 use crate::udp::{BindError, Fills, SendError};
 use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 use std::net::{IpAddr, SocketAddr};
@@ -46,9 +46,10 @@ const SLOT: usize = 1536;
 const MOST: usize = 65_535 - LONGEST_HEAD;
 
 impl Tso {
-    /// Most bytes of data of a super-frame to this address, of segments of so many bytes.
-    fn most(self, to: IpAddr, mss: u32) -> u32 {
-        if !(if to.is_ipv4() { self.v4 } else { self.v6 }) {
+    /// Most bytes of data of a super-frame over this version of IP, of segments of so many bytes.
+    #[inline]
+    fn most(self, v4: bool, mss: u32) -> u32 {
+        if !(if v4 { self.v4 } else { self.v6 }) {
             return mss;
         }
         let slots = (mss as usize + LONGEST_HEAD).div_ceil(SLOT);
@@ -121,7 +122,7 @@ impl Tcp {
     ) -> Result<TcpId, SendError> {
         let (local, way) = self.local(ip, now, local, remote)?;
         let (iss, stamp) = numbers(now, self.key, ends(local, remote));
-        let connection = Connection::connect(now, &self.config, mss(&way, remote.ip()), iss, stamp);
+        let connection = Connection::connect(now, &self.config, mss(way.mtu, remote.is_ipv4()), iss, stamp);
         self.sockets.add(connection, local, remote, None).ok_or(SendError::NoRoom)
     }
 
@@ -285,7 +286,7 @@ impl Tcp {
             return Err(Discard::QueueFull);
         }
         let way = ip.way(remote.ip(), local.ip(), now).ok_or(Discard::NoSocket)?;
-        let (mss, (iss, stamp)) = (mss(&way, remote.ip()), numbers(now, self.key, ends));
+        let (mss, (iss, stamp)) = (mss(way.mtu, remote.is_ipv4()), numbers(now, self.key, ends));
         let connection = match &told {
             Some(told) => Connection::resume(now, &listening.config, mss, segment.ack.minus(1), stamp, told, segment),
             None if listening.room == Room::Cookie => {
@@ -369,20 +370,22 @@ impl Tcp {
             let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
             let Some(socket) = self.sockets.at(index) else { continue };
             let Socket { connection, headers, local, remote, .. } = socket;
-            let ends = (*local, *remote);
             if headers.as_ref().is_some_and(|headers| !headers.hold(ip, now)) {
                 *headers = None;
             }
-            let known = headers.as_ref().map(Headers::way);
+            let way = if headers.is_some() { None } else { ip.way(remote.ip(), local.ip(), now) };
+            let known = headers.as_ref().map(Headers::mtu).or_else(|| way.as_ref().map(|way| way.mtu));
             let mut full = false;
-            if let Some(way) = known.or_else(|| ip.way(ends.1.ip(), ends.0.ip(), now)) {
-                connection.set_path_mss(mss(&way, ends.1.ip()));
+            if let Some(mtu) = known {
+                connection.set_path_mss(mss(mtu, remote.is_ipv4()));
                 connection.set_pressed(pressed);
-                connection.set_burst(tso.most(ends.1.ip(), connection.mss()));
-                // The neighbour is looked for only if there is something to send.
+                connection.set_burst(tso.most(remote.is_ipv4(), connection.mss()));
                 connection.poll(now, &mut |outgoing| {
-                    let headers = headers.get_or_insert_with(|| Headers::new(ip, now, ends, way, valid));
-                    full = !headers.send(ip, now, fills, outgoing, tx);
+                    // The neighbour is looked for only if there is something to send.
+                    if let (None, Some(way)) = (&headers, way) {
+                        *headers = Some(Headers::new(ip, now, (*local, *remote), way, valid));
+                    }
+                    full = headers.as_ref().is_some_and(|headers| !headers.send(ip, now, fills, outgoing, tx));
                     !full
                 });
             } else {
@@ -415,7 +418,9 @@ fn ends(local: SocketAddr, remote: SocketAddr) -> Ends {
     Ends((Key::new(local.ip()), local.port()), (Key::new(remote.ip()), remote.port()))
 }
 
-/// Bytes of data in a segment on this way, without options (RFC 6691).
-fn mss(way: &NextHop, to: IpAddr) -> u32 {
-    u32::try_from(way.mtu.saturating_sub(header_len(to) + HEADER)).unwrap_or(536).min(65_495)
+/// Bytes of data in a segment on a path of this MTU, without options (RFC 6691).
+#[inline]
+fn mss(mtu: usize, v4: bool) -> u32 {
+    let headers = if v4 { 20 } else { 40 } + HEADER;
+    u32::try_from(mtu.saturating_sub(headers)).unwrap_or(536).min(65_495)
 }

@@ -560,3 +560,14 @@ pub(crate) fn numbers(now: u64, key: u64, ends: Ends) -> (Seq, u32) {
     let hash = Keyed(key).hash_one(ends);
     (Seq(low(hash).wrapping_add(low(now / 4_000))), low(hash >> 32))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An idle connection has given its buffers back: this, and its entry in the table, are all that it takes.
+    #[test]
+    fn an_idle_connection_is_small() {
+        assert!(size_of::<Socket>() <= 1400, "{} bytes", size_of::<Socket>());
+    }
+}
