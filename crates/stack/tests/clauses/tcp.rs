@@ -20,5 +20,6 @@ scripts! {
     marks_of_congestion: "ecn.txt",
     losses: "loss.txt",
     memory: "memory.txt",
+    pacing: "pace.txt",
     windows_and_acknowledgements: "windows.txt",
 }

@@ -37,7 +37,18 @@ fn text(document: &Value) -> String {
         table(&["address", "state"], &rows(document, "address_states", |row| words(row, &["address", "state"]))),
         table(&["route", "by"], &rows(document, "routes", |row| words(row, &["to", "via"]))),
         table(
-            &["state", "recv-Q", "send-Q", "local", "remote", "cwnd", "rtt us", "sent again", "time-outs"],
+            &[
+                "state",
+                "recv-Q",
+                "send-Q",
+                "local",
+                "remote",
+                "cwnd",
+                "rtt us",
+                "pacing bit/s",
+                "sent again",
+                "time-outs",
+            ],
             &rows(document, "connections", |row| {
                 let names = [
                     "state",
@@ -47,6 +58,7 @@ fn text(document: &Value) -> String {
                     "remote",
                     "cwnd",
                     "rtt_us",
+                    "pacing_bits_per_s",
                     "sent_again",
                     "timeouts",
                 ];

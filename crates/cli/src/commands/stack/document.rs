@@ -118,12 +118,13 @@ pub(super) fn known(common: &Common, parts: &[Part]) -> Value {
     document
 }
 
-/// A connection, as `ss -ti` shows it: sizes in bytes, times in microseconds.
+/// A connection, as `ss -ti` shows it: sizes in bytes, times in microseconds; no pacing over a short round trip.
 fn connection((local, remote, row): (SocketAddr, SocketAddr, &Connection)) -> Value {
     let counters = row.counters();
     json!({
         "state": row.state().name(), "local": local, "remote": remote, "receive_queue": row.readable(),
         "send_queue": row.unacknowledged(), "cwnd": row.congestion_window(), "rtt_us": row.rtt().map(|ns| ns / 1000),
+        "pacing_bits_per_s": row.pacing().map(|bytes| bytes.saturating_mul(8)),
         "mss": row.mss(), "acknowledged": counters.acknowledged, "sent_again": counters.sent_again,
         "timeouts": counters.timeouts,
     })

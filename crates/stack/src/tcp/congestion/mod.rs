@@ -10,7 +10,7 @@ use cubic::Cubic;
 use hystart::Hystart;
 
 /// Segments in the first window (RFC 6928).
-const INITIAL: u32 = 10;
+pub(super) const INITIAL: u32 = 10;
 /// Least slow start threshold, in segments (RFC 5681, section 3.1).
 const LEAST: u32 = 2;
 

@@ -5,6 +5,7 @@ mod arrival;
 mod ecn;
 mod keep;
 mod output;
+mod pace;
 mod receive;
 mod recovery;
 mod stamps;
@@ -57,6 +58,8 @@ pub struct Config {
     pub scaling: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: Ecn,
+    /// Spread what is sent over the round trip, unless that is short.
+    pub pacing: bool,
     /// Time for which an acknowledgement may wait for company, ns (RFC 9293, section 3.8.6.3).
     pub delay: u64,
     /// Time for which nothing need be acknowledged before the connection is given up, ns.
@@ -80,6 +83,7 @@ impl Default for Config {
             sack: true,
             scaling: true,
             ecn: Ecn::default(),
+            pacing: true,
             delay: 40 * MILLISECOND,
             patience: 900 * SECOND,
             keep_alive: None,
@@ -201,6 +205,8 @@ pub struct Connection {
     peaks: [u32; 2],
     /// Time of the last data that were sent.
     last_sent: u64,
+    /// Time up to which what was sent has used up its share of the pace.
+    paced: u64,
     sack: bool,
     stamps: Stamps,
     marks: Marks,
@@ -308,6 +314,7 @@ impl Connection {
             round: iss,
             peaks: [0; 2],
             last_sent: now,
+            paced: 0,
             sack: config.sack,
             stamps: Stamps::new(config.timestamps, stamp),
             marks: Marks::default(),

@@ -4,6 +4,7 @@ use super::super::segment::Outgoing;
 use super::super::seq::Seq;
 use super::super::{MILLISECOND, low};
 use super::{Connection, State};
+use crate::due::Due;
 use linerate_wire::{SackBlocks, TcpFlags, TcpOptions};
 
 /// Bytes that options take at most.
@@ -115,6 +116,7 @@ impl Connection {
                 self.timers.wait_anew(now, self.rtt.timeout());
             }
             self.goes_out(from.to(to));
+            self.take_pace(now, from.to(to));
             self.counters.sent_again += u64::from(from.to(to));
         }
         if std::mem::take(&mut self.timers.tail_again)
@@ -132,6 +134,7 @@ impl Connection {
 
     /// Sends new data, and FIN; false if `out` has no room.
     fn send_new(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        self.timers.pace = Due::NEVER;
         loop {
             let (len, waits) = self.sendable(now);
             let end = self.nxt.plus(len);
@@ -150,6 +153,7 @@ impl Connection {
             self.flight.sent(now, self.nxt, to);
             self.peaks[0] = self.peaks[0].max(self.flight.bytes());
             self.goes_out(len);
+            self.take_pace(now, len);
             (self.nxt, self.last_sent) = (to, now);
             (self.timers.tail_new, self.timers.forced) = (false, false);
         }
@@ -183,7 +187,15 @@ impl Connection {
         if flying == 0 || self.timers.tail_new {
             room = room.max(segment);
         }
-        let len = unsent.min(window).min(room).min(self.burst().max(segment));
+        let len = unsent.min(window).min(room);
+        let mut allowance = self.allowance(now);
+        if flying == 0 || self.timers.tail_new {
+            allowance = allowance.max(segment);
+        }
+        if allowance < len.min(segment) {
+            self.wait_for_pace();
+        }
+        let len = len.min(allowance).min(self.burst().max(segment));
         if len >= segment {
             let len = len / segment * segment;
             return (len, room - len < segment);

@@ -24,6 +24,8 @@ pub(super) struct Timers {
     pub(super) reorder: Due,
     /// Probe of the tail (RFC 8985, section 7.2).
     tail: Due,
+    /// More new data may leave.
+    pub(super) pace: Due,
     /// Probe of a window that is closed (RFC 9293, section 3.8.6.1), and the number of those in a row.
     persist: Due,
     persists: u8,
@@ -52,6 +54,7 @@ impl Timers {
             timeout: Due::NEVER,
             reorder: Due::NEVER,
             tail: Due::NEVER,
+            pace: Due::NEVER,
             persist: Due::NEVER,
             persists: 0,
             wait: Due::NEVER,
@@ -112,7 +115,7 @@ impl Timers {
     #[inline]
     fn next(&self) -> Due {
         let (first, second) = (self.timeout.min(self.reorder), self.tail.min(self.persist));
-        first.min(second).min(self.wait.min(self.rest))
+        first.min(second).min(self.wait.min(self.rest)).min(self.pace)
     }
 }
 
@@ -183,6 +186,7 @@ impl Connection {
         if self.timers.rest.take(now) {
             self.rest(now);
         }
+        self.timers.pace.take(now);
         if self.timers.reorder.take(now) {
             self.find_lost(now);
         }

@@ -114,6 +114,8 @@ impl Play {
     fn world(config: &Config) -> World {
         let mut world = World::with(config);
         world.host.neighbours().insert_permanent(peer4(), PEER).unwrap();
+        // Where a script is not about it, the windows alone say what leaves.
+        world.host.tcp_config().pacing = false;
         world.now = START;
         world
     }
@@ -431,6 +433,7 @@ impl Play {
             "receive" => tcp.receive = number()?,
             "newreno" => tcp.algorithm = if on()? { Algorithm::NewReno } else { Algorithm::Cubic },
             "nagle" => tcp.nagle = on()?,
+            "pacing" => tcp.pacing = on()?,
             "timestamps" => tcp.timestamps = on()?,
             "sack" => tcp.sack = on()?,
             "scaling" => tcp.scaling = on()?,
