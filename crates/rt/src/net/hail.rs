@@ -42,14 +42,14 @@ impl<'a> Hailing<'a> {
     pub(super) fn begin(net: &'a Net, queue: usize, remote: SocketAddr, gate: &Arc<Gate>) -> Result<Self> {
         let now = monotonic_ns();
         let hail = Arc::new(Hail { gate: gate.clone(), answer: Mutex::default() });
-        let others = || (0..net.queues()).filter(|at| *at != queue);
         for _ in 0..ATTEMPTS {
             let local = net.queue(queue).shard().ip.host.tcp_local(now, remote).map_err(as_io)?;
             let ends = (local, remote);
+            // In all shards, this one too, and in the same order by all who connect at the same moment: one of them is first.
             // Where it is taken, another connection that is being made may have it: that one's shards go on expecting.
-            let taken = others().find(|at| !net.queue(*at).shard().expect(ends, &hail));
+            let taken = (0..net.queues()).find(|at| !net.queue(*at).shard().expect(ends, &hail));
             if let Some(taken) = taken {
-                others().take_while(|at| *at != taken).for_each(|at| net.queue(at).shard().expect_no_more(ends));
+                (0..taken).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                 continue;
             }
             let made = net.queue(queue).talk(now, |shard| {
@@ -60,7 +60,7 @@ impl<'a> Hailing<'a> {
             return match made {
                 Ok(id) => Ok(Self { net, hail, ends, place: (queue, id) }),
                 Err(error) => {
-                    others().for_each(|at| net.queue(at).shard().expect_no_more(ends));
+                    (0..net.queues()).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                     Err(as_io(error))
                 }
             };

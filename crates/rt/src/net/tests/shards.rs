@@ -274,3 +274,33 @@ fn a_host_on_several_queues_connects() {
     stop.store(true, Relaxed);
     middle.join().unwrap();
 }
+
+/// Regression: connections that two queues made at the same moment could get the same port.
+#[test]
+fn connections_of_several_queues_at_the_same_moment_have_ports_of_their_own() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let ([left, right], middle) = hashed("moment", &stop);
+    let listener = right.tcp_listen(at("10.0.0.2:7000")).unwrap();
+    listener.set_nonblocking(true);
+    let connect = || -> Vec<_> {
+        (0..50).map(|_| left.tcp_connect_timeout(at("10.0.0.2:7000"), LIMIT).expect("it stands")).collect()
+    };
+    for _ in 0..20 {
+        let mut ports = std::thread::scope(|scope| {
+            let callers = [0; 8].map(|_| scope.spawn(connect));
+            let mut servers = Vec::new();
+            while callers.iter().any(|caller| !caller.is_finished()) {
+                servers.extend(listener.accept().ok());
+                std::thread::yield_now();
+            }
+            let clients: Vec<_> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
+            clients.iter().map(|client| client.local_addr().port()).collect::<Vec<_>>()
+        });
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 400);
+    }
+    drop((listener, left, right));
+    stop.store(true, Relaxed);
+    middle.join().unwrap();
+}
