@@ -35,6 +35,8 @@ struct World {
     seen: [Seen; 4],
     ids: Vec<TcpId>,
     listener: TcpListenerId,
+    /// Cookie of Fast Open that the host has given.
+    cookie: Option<FastOpenCookie>,
 }
 
 impl World {
@@ -46,11 +48,12 @@ impl World {
         (tcp.send, tcp.receive, tcp.ecn) = (LIMIT, LIMIT, Ecn::Ask);
         tcp.keep_alive = Some(KeepAlive { idle: 3_000_000_000, interval: 1_000_000_000, probes: 2 });
         let listener = host.tcp_listen(SocketAddr::new(HERE.into(), 80), 3).unwrap();
+        host.tcp_fast_open(listener, 2);
         let region =
             RegionConfig { buf_size: 2048, buffers: 128, ring_bytes: 16384, sharing: Sharing::Private, huge: false };
         let ring = TxRing::new(&Region::new(&region).unwrap(), 0, 64).unwrap();
         let seen = [Seen { port: 80, ..Seen::default() }; 4];
-        Self { host, ring, now: 1_000_000_000_000, seen, ids: Vec::new(), listener }
+        Self { host, ring, now: 1_000_000_000_000, seen, ids: Vec::new(), listener, cookie: None }
     }
 
     /// What was sent leaves, and is right.
@@ -63,7 +66,14 @@ impl World {
             let tcp = TcpSegment::new_checked(ip.payload()).unwrap();
             assert!(tcp.verify_checksum_v4(HERE, THERE));
             let (flags, options) = (tcp.flags(), TcpOptions::parse(tcp.options()));
-            assert!(!flags.contains(TcpFlags::SYN) || tcp.payload().is_empty() && !flags.intersects(TcpFlags::FIN));
+            if flags.contains(TcpFlags::SYN) {
+                let carries = options.fast_open.is_some_and(|cookie| !cookie.is_request());
+                let may = carries && !flags.intersects(TcpFlags::ACK);
+                assert!(!flags.intersects(TcpFlags::FIN) && (may || tcp.payload().is_empty()));
+                self.cookie = options.fast_open.filter(|_| flags.intersects(TcpFlags::ACK)).or(self.cookie);
+            } else {
+                assert_eq!(options.fast_open, None, "RFC 7413, section 4.1.1");
+            }
             assert!(ip.tos() == 0 || !tcp.payload().is_empty(), "only data may be marked");
             let Some(seen) = tcp.dst_port().checked_sub(4000).and_then(|at| self.seen.get_mut(usize::from(at))) else {
                 continue;
@@ -92,6 +102,13 @@ impl World {
             stamped[4..8].copy_from_slice(&(u32::from(*window) + 1).to_be_bytes());
             stamped[8..].copy_from_slice(&seen.stamp.to_be_bytes());
             options.splice(0..0, stamped);
+            options.truncate(40);
+        }
+        if let (true, Some(cookie)) = (marked & 4 != 0, self.cookie) {
+            let mut option = [0; 12];
+            let with = TcpOptions { fast_open: Some(cookie), ..TcpOptions::default() };
+            assert_eq!(with.emit(&mut option), Ok(12));
+            options.splice(0..0, option);
             options.truncate(40);
         }
         let data = usize::from(*len) * if near & 8 == 0 { 1 } else { 37 };
@@ -129,7 +146,12 @@ impl World {
         if what & 7 == 0 {
             let remote = SocketAddr::new(THERE.into(), 4000 + u16::from(len % 4));
             if self.ids.len() < 8 {
-                self.ids.extend(self.host.tcp_connect(self.now, None, remote));
+                if what & 8 == 0 {
+                    self.ids.extend(self.host.tcp_connect(self.now, None, remote));
+                } else {
+                    let bytes = &[0x55; 2550][..usize::from(len) * 10];
+                    self.ids.extend(self.host.tcp_connect_with(self.now, None, remote, bytes).map(|(id, _)| id));
+                }
             }
             return;
         }

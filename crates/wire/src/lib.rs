@@ -99,6 +99,6 @@ pub use multicast::{multicast_mac, solicited_node};
 pub use ndp::{NdpPacket, NdpPrefix, NdpRepr, NdpRouter};
 pub use quote::Quote;
 pub use summary::summary;
-pub use tcp::{SackBlocks, TcpFlags, TcpOptions, TcpSegment};
+pub use tcp::{FastOpenCookie, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
 pub use udp::{UdpDatagram, UdpRepr};
 pub use vlan::{Priority, VlanHeader, VlanRepr, VlanTag};

@@ -33,6 +33,7 @@ mod profile;
 mod rig;
 mod sigterm;
 mod stack;
+mod stack_fast;
 mod stack_http;
 mod stack_tcp;
 mod switch;

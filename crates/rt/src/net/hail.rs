@@ -7,7 +7,10 @@ use crate::monotonic_ns;
 use linerate_stack::tcp::{TcpId, TcpStray};
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Segments that are kept for a connection until it is moved: who answers data of SYN (Fast Open) sends more than one.
+const KEPT: usize = 16;
 
 /// Attempts to find a port that no shard has in use.
 const ATTEMPTS: usize = 64;
@@ -16,15 +19,22 @@ const ATTEMPTS: usize = 64;
 #[derive(Default)]
 pub(super) struct Hail {
     gate: Arc<Gate>,
-    /// The queue by which it came, and the segment.
-    answer: Mutex<Option<(usize, TcpStray)>>,
+    /// The queue by which each segment came, and the segment.
+    answer: Mutex<Vec<(usize, TcpStray)>>,
 }
 
 impl Hail {
     /// Notes the answer; gives the gate that is to be opened.
     pub(super) fn heard(&self, queue: usize, stray: TcpStray) -> Arc<Gate> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((queue, stray));
+        let mut answer = self.lock();
+        if answer.len() < KEPT {
+            answer.push((queue, stray));
+        }
         self.gate.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, TcpStray)>> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -35,11 +45,19 @@ pub(super) struct Hailing<'a> {
     ends: (SocketAddr, SocketAddr),
     /// The queue whose shard has it, and its identifier there.
     pub(super) place: (usize, TcpId),
+    /// Bytes that were taken to be sent.
+    pub(super) taken: usize,
 }
 
 impl<'a> Hailing<'a> {
-    /// Begins a connection by one of the queues.
-    pub(super) fn begin(net: &'a Net, queue: usize, remote: SocketAddr, gate: &Arc<Gate>) -> Result<Self> {
+    /// Begins a connection by one of the queues; with bytes by Fast Open.
+    pub(super) fn begin(
+        net: &'a Net,
+        queue: usize,
+        remote: SocketAddr,
+        bytes: Option<&[u8]>,
+        gate: &Arc<Gate>,
+    ) -> Result<Self> {
         let now = monotonic_ns();
         let hail = Arc::new(Hail { gate: gate.clone(), answer: Mutex::default() });
         for _ in 0..ATTEMPTS {
@@ -53,12 +71,16 @@ impl<'a> Hailing<'a> {
                 continue;
             }
             let made = net.queue(queue).talk(now, |shard| {
-                let id = shard.ip.host.tcp_connect(now, Some(local), remote)?;
+                let host = &mut shard.ip.host;
+                let (id, taken) = match bytes {
+                    Some(bytes) => host.tcp_connect_with(now, Some(local), remote, bytes)?,
+                    None => (host.tcp_connect(now, Some(local), remote)?, 0),
+                };
                 shard.watch(id, gate.clone());
-                Ok(id)
+                Ok((id, taken))
             });
             return match made {
-                Ok(id) => Ok(Self { net, hail, ends, place: (queue, id) }),
+                Ok((id, taken)) => Ok(Self { net, hail, ends, place: (queue, id), taken }),
                 Err(error) => {
                     (0..net.queues()).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                     Err(as_io(error))
@@ -70,8 +92,7 @@ impl<'a> Hailing<'a> {
 
     /// Moves the connection to the shard that has got the answer, if that is another one.
     pub(super) fn follow(&mut self) {
-        let answer = self.hail.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((to, stray)) = answer else { return };
+        let Some(to) = self.hail.lock().first().map(|(queue, _)| *queue) else { return };
         let (from, id) = self.place;
         let mut shard = self.net.queue(from).shard();
         shard.unwatch(id);
@@ -79,7 +100,10 @@ impl<'a> Hailing<'a> {
         drop(shard);
         let now = monotonic_ns();
         let moved = self.net.queue(to).talk(now, |shard| {
-            let id = shard.ip.host.tcp_put_in(now, moving?, &stray)?;
+            // Whoever has this shard brings no more of them, and from now on they go to the connection.
+            let answers = std::mem::take(&mut *self.hail.lock());
+            let strays: Vec<_> = answers.into_iter().filter(|(by, _)| *by == to).map(|(_, stray)| stray).collect();
+            let id = shard.ip.host.tcp_put_in(now, moving?, &strays)?;
             shard.watch(id, self.hail.gate.clone());
             Some(id)
         });

@@ -13,6 +13,16 @@ impl Host {
         self.tcp.listen(&self.ip, local, backlog)
     }
 
+    /// Switches Fast Open on for a listener (RFC 7413): clients are given cookies, and data that come with SYN and a cookie are
+    /// taken at once. At most `most` connections have begun so at a time without having ended their handshake; 0 switches it
+    /// off. False if there is no such listener.
+    ///
+    /// A SYN that the network doubles may bring the same data in a second connection: it is for servers to whom a request may
+    /// come twice (section 6).
+    pub fn tcp_fast_open(&mut self, id: TcpListenerId, most: usize) -> bool {
+        self.tcp.sockets.set_fast_open(id, most)
+    }
+
     /// Takes a connection that has come, with its peer; None if there is none.
     pub fn tcp_accept(&mut self, id: TcpListenerId) -> Option<(TcpId, SocketAddr)> {
         self.tcp.sockets.accept(id)
@@ -32,7 +42,25 @@ impl Host {
     /// where that is 0.
     pub fn tcp_connect(&mut self, now: u64, local: Option<SocketAddr>, remote: SocketAddr) -> Result<TcpId, SendError> {
         self.ip.follow();
-        self.tcp.connect(&self.ip, now, local, remote)
+        self.tcp.connect(&self.ip, now, (local, remote), None).map(|(id, _)| id)
+    }
+
+    /// Begins a connection with bytes to be sent, by Fast Open (RFC 7413): if the server has given a cookie before, the first of
+    /// them go with SYN, and its answer may come a round trip earlier. Otherwise SYN asks for a cookie, and they go as soon as
+    /// the handshake is over; so they do wherever Fast Open fails. Returns how many of them were taken, as
+    /// [`tcp_write`](Self::tcp_write) does.
+    ///
+    /// What goes with SYN may reach the server's user twice, when the network doubles it. So the bytes should be a request that
+    /// can be repeated without harm (section 6).
+    pub fn tcp_connect_with(
+        &mut self,
+        now: u64,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        bytes: &[u8],
+    ) -> Result<(TcpId, usize), SendError> {
+        self.ip.follow();
+        self.tcp.connect(&self.ip, now, (local, remote), Some(bytes))
     }
 
     /// Local end that a connection to this address would have: for a host of several shards, the others of which are told of
@@ -63,9 +91,9 @@ impl Host {
         self.tcp.take_out(id)
     }
 
-    /// Goes on with a connection of another shard, and with the segment that came for it here. None if there is no room.
-    pub fn tcp_put_in(&mut self, now: u64, moving: TcpMoving, stray: &TcpStray) -> Option<TcpId> {
-        self.tcp.put_in(now, moving, stray)
+    /// Goes on with a connection of another shard, and with the segments that came for it here. None if there is no room.
+    pub fn tcp_put_in(&mut self, now: u64, moving: TcpMoving, strays: &[TcpStray]) -> Option<TcpId> {
+        self.tcp.put_in(now, moving, strays)
     }
 
     /// Takes bytes to be sent, as many as there is room for: they go out with the next [`Host::poll`]. None if the connection's

@@ -313,6 +313,19 @@ impl Flight {
         }
     }
 
+    /// Forgets what was sent from a number on: it is as if that had not been sent.
+    pub(super) fn forget_from(&mut self, at: Seq) {
+        self.cut(at);
+        while let Some(piece) = self.pieces.pop_back_if(|piece| at.is_until(piece.from)) {
+            self.bytes -= piece.len();
+            match piece.state {
+                State::Sacked => self.sacked -= piece.len(),
+                State::Lost => self.lost -= piece.len(),
+                State::Flying => {}
+            }
+        }
+    }
+
     /// Takes all that has not arrived for lost, after a time-out. What a receiver has said to have it may drop (RFC 2018,
     /// section 8): `forgets` takes that too.
     pub(super) fn lose_all(&mut self, forgets: bool) {
@@ -435,6 +448,17 @@ mod tests {
         assert_eq!((flight.lost(), flight.flying(), flight.sacked()), (0, 2000, 1000));
         flight.lose_all(true);
         assert_eq!((flight.lost(), flight.sacked()), (3000, 0), "RFC 2018, section 8");
+    }
+
+    #[test]
+    fn what_is_forgotten_was_not_sent() {
+        let mut flight = five();
+        ack(&mut flight, 50, 0, &[(4000, 5000)]);
+        flight.lose_first(MSS);
+        flight.forget_from(Seq(2500));
+        assert_eq!((flight.bytes(), flight.flying(), flight.lost(), flight.sacked()), (2500, 1500, 1000, 0));
+        flight.forget_from(Seq(0));
+        assert!(flight.is_empty() && flight.lost() == 0);
     }
 
     #[test]

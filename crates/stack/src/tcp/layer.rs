@@ -1,6 +1,7 @@
 //! TCP over IP: demultiplexing, checksums, frames.
 
 use super::cookie;
+use super::fast::{self, Known};
 use super::headers::{HEADER, Headers, LONGEST_HEAD};
 use super::sockets::{Ends, Room, Socket, Sockets, numbers};
 use super::strays::Strays;
@@ -13,6 +14,7 @@ use crate::ip::{About, Ip, NextHop, Packet, Report, Told};
 use crate::udp::{BindError, Fills, SendError};
 use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// TCP layer of a host.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub(crate) struct Tcp {
     blocked: bool,
     /// RSTs for segments of no connection, of which a moment has so many.
     resets: (u64, u32),
+    /// Servers' cookies, of all shards.
+    known: Arc<Mutex<Known>>,
 }
 
 /// Segmentation of super-frames by the adapter.
@@ -73,12 +77,14 @@ impl Tcp {
             config: Config::default(),
             blocked: false,
             resets: (0, 0),
+            known: Arc::default(),
         }
     }
 
     /// Another shard's, without connections; each has all of the memory, and is told what its adapter segments.
     pub(crate) fn shard(&self, seed: u64) -> Self {
-        Self { config: self.config, ..Self::new(self.fills, seed, self.sockets.memory) }
+        let (config, known) = (self.config, self.known.clone());
+        Self { config, known, ..Self::new(self.fills, seed, self.sockets.memory) }
     }
 
     // ---- user's calls ----
@@ -113,17 +119,25 @@ impl Tcp {
         Ok((SocketAddr::new(way.from, port), way))
     }
 
+    /// Begins a connection; with bytes to be sent by Fast Open, of which it takes as many as there is room for.
     pub(crate) fn connect(
         &mut self,
         ip: &Ip,
         now: u64,
-        local: Option<SocketAddr>,
-        remote: SocketAddr,
-    ) -> Result<TcpId, SendError> {
+        (local, remote): (Option<SocketAddr>, SocketAddr),
+        bytes: Option<&[u8]>,
+    ) -> Result<(TcpId, usize), SendError> {
         let (local, way) = self.local(ip, now, local, remote)?;
         let (iss, stamp) = numbers(now, self.key, ends(local, remote));
-        let connection = Connection::connect(now, &self.config, mss(way.mtu, remote.is_ipv4()), iss, stamp);
-        self.sockets.add(connection, local, remote, None).ok_or(SendError::NoRoom)
+        let mut connection = Connection::connect(now, &self.config, mss(way.mtu, remote.is_ipv4()), iss, stamp);
+        let taken = bytes.and_then(|bytes| {
+            if let Some((cookie, mss)) = lock(&self.known).option(now, local, remote) {
+                connection.ask_fast_open(cookie, mss.into());
+            }
+            connection.write(bytes)
+        });
+        let id = self.sockets.add(connection, local, remote, None).ok_or(SendError::NoRoom)?;
+        Ok((id, taken.unwrap_or(0)))
     }
 
     // ---- connections that go from shard to shard ----
@@ -146,11 +160,11 @@ impl Tcp {
         self.sockets.take_out(id).map(|(connection, local, remote)| TcpMoving { connection, local, remote })
     }
 
-    /// Goes on with a connection here, and with the segment that came for it.
-    pub(crate) fn put_in(&mut self, now: u64, moving: TcpMoving, stray: &TcpStray) -> Option<TcpId> {
+    /// Goes on with a connection here, and with the segments that came for it.
+    pub(crate) fn put_in(&mut self, now: u64, moving: TcpMoving, strays: &[TcpStray]) -> Option<TcpId> {
         let TcpMoving { mut connection, local, remote } = moving;
         self.strays.forget(ends(local, remote));
-        stray.arrive(now, &mut connection);
+        strays.iter().for_each(|stray| stray.arrive(now, &mut connection));
         self.sockets.add(connection, local, remote, None)
     }
 
@@ -298,7 +312,13 @@ impl Tcp {
                 }
                 return Ok(true);
             }
-            None => Connection::accept(now, &listening.config, mss, iss, stamp, segment),
+            None => {
+                let mut new = Connection::accept(now, &listening.config, mss, iss, stamp, segment);
+                if let Some(room) = listening.fast {
+                    fast::answer(now, self.key, ends, room, &mut new, segment);
+                }
+                new
+            }
         };
         self.sockets.add(connection, local, remote, Some(listening.id)).ok_or(Discard::QueueFull)?;
         Ok(true)
@@ -392,7 +412,10 @@ impl Tcp {
                 // Without a route nothing goes out: time-outs go on as if it were lost.
                 connection.poll(now, &mut |_| true);
             }
-            self.sockets.settle(index, true);
+            if let Some(lesson) = connection.fast_open_lesson() {
+                lock(&self.known).learn(now, *local, *remote, lesson);
+            }
+            self.sockets.settle(now, index, true);
             if full {
                 // It goes on when there is room; so do those behind it.
                 self.sockets.wake(index);
@@ -412,6 +435,10 @@ impl Tcp {
         // What waits for room has no time.
         if self.blocked { self.sockets.next_timer() } else { self.sockets.next_due() }
     }
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn ends(local: SocketAddr, remote: SocketAddr) -> Ends {

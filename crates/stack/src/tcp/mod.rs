@@ -10,6 +10,7 @@
 //! | `congestion/` | the congestion window: CUBIC, NewReno, HyStart++ |
 //! | `holes.rs` | what has arrived beyond a gap, and the SACK blocks that tell of it |
 //! | `cookie.rs` | SYN cookies |
+//! | `fast.rs`, `early.rs` | Fast Open: cookies, given and kept; how many connections may begin so |
 //! | `strays.rs` | connections that go from one shard of a host to another |
 //! | `rtt.rs`, `bytes.rs`, `seq.rs` | time-out; memory; sequence numbers |
 
@@ -17,6 +18,8 @@ mod bytes;
 mod congestion;
 mod connection;
 mod cookie;
+mod early;
+mod fast;
 mod flight;
 mod headers;
 mod holes;
@@ -28,7 +31,7 @@ mod sockets;
 mod strays;
 
 pub use congestion::Algorithm;
-pub use connection::{Config, Connection, Ecn, End, KeepAlive, State};
+pub use connection::{Config, Connection, Ecn, End, FastOpenLesson, KeepAlive, State};
 pub(crate) use layer::Tcp;
 pub use layer::Tso;
 pub use segment::{Outgoing, Segment};

@@ -3,6 +3,7 @@
 //! Connections lie in a table and are found by a hash of both ends. What one that is idle costs is its place: timers are
 //! in a heap, and those that have something to send, or news for their user, in lists.
 
+use super::early::Early;
 use super::headers::Headers;
 use super::{Config, Connection, End, Seq, State, cookie, count, low};
 use crate::address::{Key, Own};
@@ -82,6 +83,8 @@ pub(crate) struct Socket {
     life: u32,
     /// Its listener, until it is accepted.
     listener: Option<u32>,
+    /// The listener that counts it as begun with data, until its handshake is over (Fast Open).
+    early: Option<u32>,
     /// Nobody asks for it any more: it goes when it has ended.
     released: bool,
     /// It is in the list of those to be looked at, and in the list of those with news.
@@ -106,6 +109,7 @@ struct Listener {
     ready: VecDeque<TcpId>,
     /// Time of the last SYN that was answered by a cookie.
     cookies: Option<u64>,
+    early: Early,
 }
 
 /// A listener that a segment is for.
@@ -116,6 +120,8 @@ pub(crate) struct Listening {
     pub(crate) room: Room,
     /// A cookie may have been sent lately.
     pub(crate) cookies: bool,
+    /// Fast Open is on, and true if one more may begin with data.
+    pub(crate) fast: Option<bool>,
 }
 
 /// Room of a listener for one more connection.
@@ -194,6 +200,7 @@ impl Sockets {
             pending: 0,
             ready: VecDeque::new(),
             cookies: None,
+            early: Early::default(),
         };
         let at = self.listeners.iter().position(Option::is_none).unwrap_or(self.listeners.len());
         let Ok(id) = u32::try_from(at) else { return Err(BindError::Full) };
@@ -240,7 +247,8 @@ impl Sockets {
             Room::Some
         };
         let cookies = listener.cookies.is_some_and(|last| now.saturating_sub(last) <= cookie::LIFE);
-        Some(Listening { id: u32::try_from(at).ok()?, config: listener.config, room, cookies })
+        let fast = listener.early.room(now);
+        Some(Listening { id: u32::try_from(at).ok()?, config: listener.config, room, cookies, fast })
     }
 
     /// A listener answers with a cookie.
@@ -248,6 +256,12 @@ impl Sockets {
         if let Some(Some(listener)) = self.listeners.get_mut(listener as usize) {
             listener.cookies = Some(now);
         }
+    }
+
+    /// Sets how many connections of a listener may begin with data at a time; false if there is none.
+    pub(crate) fn set_fast_open(&mut self, id: TcpListenerId, most: usize) -> bool {
+        let listener = self.listeners.get_mut(id.0 as usize).and_then(Option::as_mut);
+        listener.map(|listener| listener.early.most = most).is_some()
     }
 
     /// Takes a connection that has come, with its peer.
@@ -265,6 +279,9 @@ impl Sockets {
             return false;
         }
         for at in 0..self.places.len() {
+            if let Some(socket) = &mut self.places[at] {
+                socket.early.take_if(|listener| *listener == id.0);
+            }
             if let Some(socket) = &mut self.places[at]
                 && socket.listener == Some(id.0)
             {
@@ -310,21 +327,14 @@ impl Sockets {
         }
         let life = self.lives[at];
         let (released, listed, told, due, held) = (false, false, false, Due::NEVER, 0);
-        self.places[at] = Some(Socket {
-            connection,
-            local,
-            remote,
-            life,
-            listener,
-            released,
-            listed,
-            told,
-            due,
-            held,
-            headers: None,
-        });
+        let early = listener.filter(|_| connection.is_open_early());
+        let headers = None;
+        let new =
+            Socket { connection, local, remote, life, listener, early, released, listed, told, due, held, headers };
+        self.places[at] = Some(new);
         if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at as usize)?.as_mut()) {
             listener.pending += 1;
+            listener.early.begun += usize::from(early.is_some());
         }
         self.wake(index);
         Some(TcpId { index, life })
@@ -425,7 +435,7 @@ impl Sockets {
 
     /// A connection was looked at: notes its next time, tells its user or listener of what is new, and takes it away when
     /// it has ended.
-    pub(crate) fn settle(&mut self, index: u32, news: bool) {
+    pub(crate) fn settle(&mut self, now: u64, index: u32, news: bool) {
         let Some(Some(socket)) = self.places.get_mut(index as usize) else { return };
         let (state, life) = (socket.connection.state(), socket.life);
         let id = TcpId { index, life };
@@ -437,8 +447,15 @@ impl Sockets {
             socket.due = next;
             self.due.push(Reverse((next, index, life)));
         }
+        let early = socket.connection.is_open_early();
+        if !early && let Some(listener) = socket.early.take() {
+            let reset = socket.connection.end() == Some(End::Reset);
+            if let Some(Some(listener)) = self.listeners.get_mut(listener as usize) {
+                listener.early.ends(now, reset);
+            }
+        }
         if let Some(listener) = socket.listener {
-            if state != State::SynReceived {
+            if state != State::SynReceived || early {
                 self.arrived(id, listener, state);
             }
         } else if news && !socket.released && !std::mem::replace(&mut socket.told, true) {
@@ -447,7 +464,7 @@ impl Sockets {
         self.remove_ended(index);
     }
 
-    /// A handshake has ended.
+    /// A handshake has ended, or data have come with SYN.
     fn arrived(&mut self, id: TcpId, listener: u32, state: State) {
         let Some(socket) = self.get_mut(id) else { return };
         if socket.told {
@@ -487,6 +504,9 @@ impl Sockets {
             (Key::new(socket.local.ip()), socket.local.port()),
             (Key::new(socket.remote.ip()), socket.remote.port()),
         );
+        if let Some(Some(listener)) = socket.early.and_then(|at| self.listeners.get_mut(at as usize)) {
+            listener.early.ends(0, false);
+        }
         self.held -= socket.held;
         self.latest = None;
         self.by_ends.remove(&ends);
@@ -568,6 +588,6 @@ mod tests {
     /// An idle connection has given its buffers back: this, and its entry in the table, are all that it takes.
     #[test]
     fn an_idle_connection_is_small() {
-        assert!(size_of::<Socket>() <= 1400, "{} bytes", size_of::<Socket>());
+        assert!(size_of::<Socket>() <= 1536, "{} bytes", size_of::<Socket>());
     }
 }

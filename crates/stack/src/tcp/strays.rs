@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 /// Segments that wait to be taken over; more are dropped, and come again.
 const MOST: usize = 64;
 
-/// First segment that has come for a connection which another shard is making.
+/// Segment that has come for a connection which another shard is making.
 #[derive(Debug)]
 pub struct TcpStray {
     local: SocketAddr,

@@ -18,6 +18,7 @@ scripts! {
     options_and_challenges: "options.txt",
     cookies: "cookies.txt",
     marks_of_congestion: "ecn.txt",
+    fast_open: "fastopen.txt",
     losses: "loss.txt",
     memory: "memory.txt",
     pacing: "pace.txt",

@@ -2,7 +2,7 @@
 
 use crate::network::Chance;
 use linerate_stack::tcp::{Config, Connection, Ecn, Segment, Seq, State};
-use linerate_wire::{SackBlocks, TcpFlags, TcpOptions};
+use linerate_wire::{FastOpenCookie, SackBlocks, TcpFlags, TcpOptions};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -51,9 +51,33 @@ fn attack(seed: u64) -> usize {
     let mut now = SECOND;
     let mut seen = Seen { ours: vec![1000], theirs: vec![5000], stamp: 0, segments: 0 };
     let mut connection = Connection::connect(now, &config, 1460, Seq(1000), 7);
+    let cookie = FastOpenCookie::new(b"a cookie").unwrap();
+    match seed % 4 {
+        0 => {
+            connection.ask_fast_open(cookie, chance.of(&[0, 40, 1460, 65_535]));
+            connection.write(&payload);
+        }
+        // A server that has taken data with SYN.
+        1 => {
+            let options = TcpOptions { mss: Some(1460), sack_permitted: true, ..TcpOptions::default() };
+            let syn = Segment {
+                seq: Seq(4999),
+                ack: Seq(0),
+                flags: chance.of(&[TcpFlags::SYN, TcpFlags::SYN.union(TcpFlags::FIN)]),
+                window: chance.of(&[0, 1, 60_000]),
+                options,
+                payload: &payload[..chance.of(&[0, 1, 1460])],
+                is_marked: false,
+            };
+            connection = Connection::accept(now, &config, 1460, Seq(1000), 7, &syn);
+            connection.open_at_once(now, &syn);
+            assert!(connection.is_open_early() && connection.readable() == syn.payload.len());
+        }
+        _ => {}
+    }
     poll(&mut connection, now, &mut seen);
     // Mostly the handshake succeeds, so that there is something to attack.
-    if chance.often(800) {
+    if connection.state() == State::SynSent && chance.often(800) {
         let syn = Segment {
             seq: Seq(5000),
             ack: Seq(1001),
@@ -64,7 +88,8 @@ fn attack(seed: u64) -> usize {
                 window_scale: Some(chance.of(&[0, 7, 14])),
                 sack_permitted: chance.often(800),
                 timestamps: chance.often(800).then_some((1, seen.stamp)),
-                sack: SackBlocks::default(),
+                fast_open: chance.of(&[None, Some(cookie), Some(FastOpenCookie::REQUEST)]),
+                ..TcpOptions::default()
             },
             payload: &[],
             is_marked: false,
@@ -99,11 +124,9 @@ fn attack(seed: u64) -> usize {
                     flags: TcpFlags(if chance.often(900) { plain & !0x04 } else { plain }),
                     window: chance.of(&[0, 1, 100, 1460, 65_535]),
                     options: TcpOptions {
-                        mss: None,
-                        window_scale: None,
-                        sack_permitted: false,
                         timestamps: chance.often(800).then_some((stamp, chance.of(&[seen.stamp, 0, 5]))),
                         sack,
+                        ..TcpOptions::default()
                     },
                     payload: &payload[..usize::try_from(chance.of(&[0, 0, 1, 100, 1460, 3000])).unwrap()],
                     is_marked: chance.often(100),

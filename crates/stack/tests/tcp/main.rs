@@ -33,6 +33,7 @@ fn every_byte_arrives() {
     eprintln!("{sum:?}");
     if number("LINERATE_SEED").is_none() {
         assert!(sum.recoveries > 50 && sum.timeouts > 20 && sum.lost > 500 && sum.undone > 0, "{sum:?}");
+        assert!(sum.fast > 50, "{sum:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::network::{Chance, Path, Way};
 use crate::wire::cut;
 use linerate_stack::tcp::{Algorithm, Config, Connection, Segment, Seq, State};
-use linerate_wire::TcpSegment;
+use linerate_wire::{FastOpenCookie, TcpSegment};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -31,6 +31,14 @@ pub(crate) struct Plan {
     mss: [u32; 2],
     users: [User; 2],
     paths: [Path; 2],
+    /// The first has a cookie of Fast Open, and takes segments of the other to have so many bytes; and whether the other takes
+    /// it.
+    fast: Option<(u32, bool)>,
+}
+
+/// A cookie.
+fn cookie() -> FastOpenCookie {
+    FastOpenCookie::new(b"a cookie").unwrap()
 }
 
 impl Plan {
@@ -43,6 +51,7 @@ impl Plan {
             mss: [1460; 2],
             users: [User { sends: bytes, ..user }, user],
             paths: [path; 2],
+            fast: None,
         }
     }
 
@@ -93,7 +102,9 @@ impl Plan {
             // Time-outs of a minute each: less is enough.
             (a.2.sends, b.2.sends) = (a.2.sends.min(20_000), b.2.sends.min(20_000));
         }
-        Self { seed, configs: [a.0, b.0], mss: [a.1, b.1], users: [a.2, b.2], paths: [a.3, b.3] }
+        let fast = [None, Some((b.1, true)), Some((1460, true)), Some((536, false))];
+        let fast = fast[usize::try_from(seed % 4).unwrap()];
+        Self { seed, configs: [a.0, b.0], mss: [a.1, b.1], users: [a.2, b.2], paths: [a.3, b.3], fast }
     }
 }
 
@@ -114,6 +125,8 @@ pub(crate) struct Tally {
     pub(crate) recoveries: u64,
     pub(crate) undone: u64,
     pub(crate) lost: u64,
+    /// Connections that began with data.
+    pub(crate) fast: u64,
     /// Time at which all had been read, ns.
     pub(crate) time: u64,
 }
@@ -127,6 +140,7 @@ impl Tally {
         self.recoveries += other.recoveries;
         self.undone += other.undone;
         self.lost += other.lost;
+        self.fast += other.fast;
         self.time += other.time;
     }
 }
@@ -156,7 +170,10 @@ impl Pair {
         let mut chance = Chance::new(plan.seed ^ 0x5555);
         let iss = Seq(chance.of(&[0, 0xffff_f000, 0x7fff_ff00, 12345]));
         let stamp = chance.of(&[0, u32::MAX - 500]);
-        let first = Connection::connect(0, &plan.configs[0], plan.mss[0], iss, stamp);
+        let mut first = Connection::connect(0, &plan.configs[0], plan.mss[0], iss, stamp);
+        if let Some((mss, _)) = plan.fast {
+            first.ask_fast_open(cookie(), mss);
+        }
         let mut pair = Self {
             chance,
             now: 0,
@@ -170,8 +187,12 @@ impl Pair {
             edges: [None; 2],
             plan,
         };
-        pair.at(0, Event::Acts(0));
-        pair.poll(0);
+        if pair.plan.fast.is_some() {
+            pair.act(0);
+        } else {
+            pair.at(0, Event::Acts(0));
+            pair.poll(0);
+        }
         pair
     }
 
@@ -279,9 +300,18 @@ impl Pair {
                     None => {
                         let (config, mss) = (&self.plan.configs[who], self.plan.mss[who]);
                         let iss = Seq(u32::try_from(self.chance.below(1 << 32)).unwrap());
-                        self.ends[who] = Some(Connection::accept(self.now, config, mss, iss, 7, &segment));
+                        let mut new = Connection::accept(self.now, config, mss, iss, 7, &segment);
+                        let takes = self.plan.fast.is_some_and(|(_, takes)| takes);
+                        if takes && segment.options.fast_open == Some(cookie()) {
+                            new.open_at_once(self.now, &segment);
+                        }
+                        let waits = new.readable() > 0;
+                        self.ends[who] = Some(new);
                         self.poll(who);
                         self.at(self.now, Event::Acts(who));
+                        if waits {
+                            self.reads(who);
+                        }
                     }
                 }
             }
@@ -333,6 +363,7 @@ impl Pair {
             tally.undone += counters.undone;
             tally.lost += self.ways[who].dropped;
         }
+        tally.fast = u64::from(self.ends[0].as_ref().unwrap().is_fast_open());
         tally
     }
 }

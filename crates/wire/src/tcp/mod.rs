@@ -10,7 +10,7 @@ use linerate_sum::Sum;
 use crate::field::{put, put_u16, u16_at, u32_at};
 use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
-pub use options::{SackBlocks, TcpOptions};
+pub use options::{FastOpenCookie, SackBlocks, TcpOptions};
 
 const NAME: &str = "tcp";
 

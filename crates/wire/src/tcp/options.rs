@@ -14,6 +14,7 @@ mod kind {
     pub(super) const SACK_PERMITTED: u8 = 4;
     pub(super) const SACK: u8 = 5;
     pub(super) const TIMESTAMPS: u8 = 8;
+    pub(super) const FAST_OPEN: u8 = 34;
 }
 
 /// Options of a segment. Those of unknown kinds are stepped over.
@@ -24,6 +25,7 @@ mod kind {
 /// SACK permitted          04 02                                    RFC 2018, section 2
 /// SACK                    05 02+8n  left left left left right …    RFC 2018, section 3
 /// timestamps              08 0a  value, 4 bytes  echo, 4 bytes     RFC 7323, section 3.2
+/// Fast Open               22 02+n  cookie, n bytes: 0 or 4 to 16   RFC 7413, section 4.1.1
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions {
@@ -37,6 +39,57 @@ pub struct TcpOptions {
     pub timestamps: Option<(u32, u32)>,
     /// Ranges that have arrived beyond the acknowledgement.
     pub sack: SackBlocks,
+    /// Cookie of Fast Open, or the request for one; on SYN only.
+    pub fast_open: Option<FastOpenCookie>,
+}
+
+/// Cookie by which a server knows a client's address again (RFC 7413, section 4.1.1); an empty one asks for a cookie.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct FastOpenCookie {
+    bytes: [u8; Self::MAX_LEN],
+    len: u8,
+}
+
+impl FastOpenCookie {
+    /// Bytes of a cookie at least, and at most.
+    pub const MIN_LEN: usize = 4;
+    /// See [`MIN_LEN`](Self::MIN_LEN).
+    pub const MAX_LEN: usize = 16;
+
+    /// The request for a cookie.
+    pub const REQUEST: Self = Self { bytes: [0; Self::MAX_LEN], len: 0 };
+
+    /// The cookie of these bytes; None if it is no cookie: they are an even number of 4 to 16, or none for a request.
+    #[must_use]
+    pub fn new(cookie: &[u8]) -> Option<Self> {
+        let fits = cookie.is_empty() || (Self::MIN_LEN..=Self::MAX_LEN).contains(&cookie.len());
+        if !fits || !cookie.len().is_multiple_of(2) {
+            return None;
+        }
+        let mut new = Self::REQUEST;
+        new.bytes[..cookie.len()].copy_from_slice(cookie);
+        new.len = u8::try_from(cookie.len()).ok()?;
+        Some(new)
+    }
+
+    /// Its bytes; none if it is a request.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// True if it asks for a cookie.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl fmt::Debug for FastOpenCookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cookie ")?;
+        self.bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 /// Ranges of sequence numbers that have arrived: left edge and the number behind the right one, the most recent first.
@@ -123,6 +176,7 @@ impl TcpOptions {
                     self.timestamps = Some((u32::from_be_bytes(*value), u32::from_be_bytes(*echo)));
                 }
             }
+            (kind::FAST_OPEN, value) => self.fast_open = FastOpenCookie::new(value).or(self.fast_open),
             (kind::SACK, value) => {
                 if let (blocks, []) = value.as_chunks::<8>() {
                     for [a, b, c, d, e, f, g, h] in blocks {
@@ -141,7 +195,8 @@ impl TcpOptions {
         // On SYN, SACK permitted stands in the two bytes before timestamps that are else padding.
         let permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
         let sack = if self.sack.len == 0 { 0 } else { 4 + 8 * self.sack.all().len() };
-        syn.iter().sum::<usize>() + permitted + self.timestamps.map_or(0, |_| 12) + sack
+        let cookie = self.fast_open.map_or(0, |cookie| (2 + cookie.bytes().len()).next_multiple_of(4));
+        syn.iter().sum::<usize>() + permitted + self.timestamps.map_or(0, |_| 12) + sack + cookie
     }
 
     /// True if there are none.
@@ -187,6 +242,13 @@ impl TcpOptions {
                 put(&right.to_be_bytes());
             }
         }
+        if let Some(cookie) = self.fast_open {
+            if cookie.len % 4 == 0 {
+                put(&[kind::NOP, kind::NOP]);
+            }
+            put(&[kind::FAST_OPEN, 2 + cookie.len]);
+            put(cookie.bytes());
+        }
         Ok(len)
     }
 }
@@ -212,13 +274,36 @@ mod tests {
             window_scale: Some(7),
             sack_permitted: true,
             timestamps: Some((0x0102_0304, 0)),
-            sack: SackBlocks::default(),
+            ..TcpOptions::default()
         };
         let mut bytes = [0; 40];
         let len = options.emit(&mut bytes).unwrap();
         let right = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
         assert_eq!(bytes[..len], right);
         assert_eq!(TcpOptions::parse(&right), options);
+        // The longest cookie fills the header (RFC 7413, section 4.1.1).
+        let cookie = FastOpenCookie::new(&[7; 16]);
+        let full = TcpOptions { fast_open: cookie, ..options };
+        assert_eq!((full.emit(&mut bytes), &bytes[22..24], &bytes[24..]), (Ok(40), &[34, 18][..], &[7; 16][..]));
+        let asks = TcpOptions { fast_open: Some(FastOpenCookie::REQUEST), ..TcpOptions::default() };
+        assert_eq!((asks.emit(&mut bytes), &bytes[..4]), (Ok(4), &[1, 1, 34, 2][..]));
+    }
+
+    #[test]
+    fn rfc7413_4_1_1_a_cookie_has_an_even_number_of_4_to_16_bytes() {
+        for len in 0..=20_u8 {
+            let mut bytes = vec![34, 2 + len];
+            bytes.resize(2 + usize::from(len), 5);
+            bytes.extend([2, 4, 5, 0xb4]);
+            let options = TcpOptions::parse(&bytes);
+            let cookie = options.fast_open.map(|cookie| cookie.bytes().to_vec());
+            let right = [0, 4, 6, 8, 10, 12, 14, 16].contains(&len);
+            assert_eq!(cookie, right.then(|| vec![5; len.into()]), "{len} bytes");
+            assert_eq!(options.fast_open.is_some_and(|cookie| cookie.is_request()), len == 0);
+            assert_eq!(options.mss, Some(1460), "{len}: what follows is read");
+        }
+        assert_eq!(TcpOptions::parse(&[34, 1, 2, 4, 5, 0xb4]), TcpOptions::default(), "an impossible length");
+        assert_eq!(format!("{:?}", FastOpenCookie::new(&[1, 2, 3, 255]).unwrap()), "cookie 010203ff");
     }
 
     #[test]
@@ -254,8 +339,10 @@ mod tests {
         fn options_come_back_and_are_etherparses(
             mss in option::of(any::<u16>()), window_scale in option::of(0..=14_u8), sack_permitted: bool,
             timestamps in option::of(any::<(u32, u32)>()), blocks in vec(any::<(u32, u32)>(), 0..=2),
+            cookie in option::of(vec(any::<u8>(), 0..=16)),
         ) {
-            let ours = TcpOptions { mss, window_scale, sack_permitted, timestamps, sack: sack(&blocks) };
+            let fast_open = cookie.and_then(|cookie| FastOpenCookie::new(&cookie));
+            let ours = TcpOptions { mss, window_scale, sack_permitted, timestamps, sack: sack(&blocks), fast_open };
             let mut bytes = [0; 44];
             if ours.len() > 40 {
                 prop_assert_eq!(ours.emit(&mut bytes), Err(Error::Truncated(NAME)));
@@ -264,7 +351,9 @@ mod tests {
             let len = ours.emit(&mut bytes).unwrap();
             prop_assert_eq!((len, len % 4), (ours.len(), 0));
             prop_assert_eq!(TcpOptions::parse(&bytes[..len]), ours);
-            for option in etherparse::TcpOptionsIterator::from_slice(&bytes[..len]) {
+            // It knows no Fast Open, which comes last.
+            let known = TcpOptions { fast_open: None, ..ours }.len();
+            for option in etherparse::TcpOptionsIterator::from_slice(&bytes[..known]) {
                 match option.unwrap() {
                     Noop => {}
                     MaximumSegmentSize(size) => prop_assert_eq!(mss, Some(size)),

@@ -264,6 +264,27 @@ fn a_host_on_several_queues_connects() {
     let odd = pairs.iter().filter(|(client, _)| client.local_addr().port() % 2 == 1).count();
     assert_eq!([of(&left, 0), of(&left, 1)], [odd, 16 - odd]);
     assert_eq!([of(&right, 0), of(&right, 1)], [16 - odd, odd]);
+    // Data go with SYN, and their answer comes to whichever queue it is.
+    listener.set_fast_open(16);
+    listener.set_nonblocking(false);
+    for turn in 0..8 {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut server, _) = listener.accept().unwrap();
+                server.set_read_timeout(Some(LIMIT));
+                let mut asked = [0; 5];
+                server.read_exact(&mut asked).unwrap();
+                server.write_all(&asked.repeat(1000)).unwrap();
+                assert_eq!(server.is_fast_open(), turn > 0, "turn {turn}");
+            });
+            let mut client = left.tcp_connect_with(at("10.0.0.2:7000"), b"hello").unwrap();
+            client.set_read_timeout(Some(LIMIT));
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).unwrap();
+            assert!(answer == "hello".repeat(1000), "turn {turn}");
+            assert_eq!(client.is_fast_open(), turn > 0, "turn {turn}");
+        });
+    }
     // Who refuses is heard, too, by whichever queue it is.
     for _ in 0..2 {
         let refused = left.tcp_connect_timeout(at("10.0.0.2:7001"), LIMIT).err().unwrap();

@@ -199,3 +199,38 @@ fn a_peer_that_is_gone_is_noticed() {
         assert!(began.elapsed() < Duration::from_secs(5), "{name}: {:?}", began.elapsed());
     }
 }
+
+/// Who has a cookie sends data with SYN (RFC 7413): by the second connection they are there before the handshake is over. What
+/// does not fit follows.
+#[test]
+fn data_go_with_syn() {
+    let [left, right] = pair("fast");
+    let to = at("10.0.0.2:7000");
+    let listener = right.tcp_listen(to).unwrap();
+    let data = pattern(500_000, 3);
+    for (turn, (on, fast)) in [(true, false), (true, true), (true, true), (false, false)].into_iter().enumerate() {
+        listener.set_fast_open(if on { 16 } else { 0 });
+        let sent = &data[..if turn == 1 { data.len() } else { 100 }];
+        std::thread::scope(|scope| {
+            let served = scope.spawn(|| {
+                let (mut server, _) = listener.accept().unwrap();
+                server.set_read_timeout(Some(LIMIT));
+                let mut got = vec![0; sent.len()];
+                server.read_exact(&mut got).unwrap();
+                server.write_all(b"done").unwrap();
+                assert_eq!(server.is_fast_open(), fast, "turn {turn}");
+                got
+            });
+            let mut client = left.tcp_connect_with(to, sent).unwrap();
+            client.set_read_timeout(Some(LIMIT));
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).unwrap();
+            assert_eq!((answer.as_str(), client.is_fast_open()), ("done", fast), "turn {turn}");
+            assert!(served.join().unwrap() == sent, "turn {turn}");
+        });
+    }
+    // Nothing to be sent is no error, and nobody there is one.
+    assert!(left.tcp_connect_with(to, b"").is_ok());
+    let refused = left.tcp_connect_with(at("10.0.0.2:7001"), b"hello").err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}

@@ -5,6 +5,7 @@ use super::super::count;
 use super::super::segment::Segment;
 use super::super::seq::Seq;
 use super::receive::Delay;
+use super::recovery::Phase;
 use super::{Connection, End, State};
 use linerate_wire::TcpFlags;
 
@@ -57,9 +58,10 @@ impl Connection {
         if !answers {
             // Both have begun at the same time (section 3.5, figure 8): our SYN goes out again, with ACK.
             self.state = State::SynReceived;
-            self.flight.lose_all(true);
+            self.flight.lose_first(1);
             return;
         }
+        self.learn_of_answer(segment);
         self.establish(now, segment);
         self.receive.acknowledge_now();
         // Its text stands behind SYN, and is cut to the window like any.
@@ -72,6 +74,11 @@ impl Connection {
         self.state = if self.closing { State::FinWait1 } else { State::Established };
         self.keep(now);
         let lost = self.counters.timeouts > 0;
+        self.take_back_data_of_syn(segment.ack);
+        if lost && segment.ack.is_before(self.nxt) {
+            // What was sent before the handshake was over (Fast Open) goes out again in slow start.
+            self.phase = Phase::Loss { point: self.nxt, doubted: false };
+        }
         self.take_ack(now, segment);
         if lost {
             self.rtt.after_lost_syn();
@@ -111,7 +118,7 @@ impl Connection {
             }
             if segment.seq == nxt {
                 self.finish(match self.state {
-                    State::SynReceived if self.passive => Some(End::Refused),
+                    State::SynReceived if self.passive && !self.fast.on => Some(End::Refused),
                     // Section 3.10.7.4, second: no error, for all has arrived but the acknowledgement of our FIN.
                     State::Closing | State::LastAck if self.queued == 0 => None,
                     _ => Some(End::Reset),
@@ -152,9 +159,10 @@ impl Connection {
         }
     }
 
-    /// True if a segment is the SYN that this connection has already taken.
+    /// True if a segment is the SYN that this connection has already taken. Until that is answered, no other segment has told
+    /// the window.
     fn is_first_syn(&self, segment: &Segment<'_>) -> bool {
-        segment.has(TcpFlags::SYN) && segment.seq.plus(1) == self.receive.nxt()
+        segment.has(TcpFlags::SYN) && segment.seq == self.told.0
     }
 
     /// The SYN of a peer that has begun at the same time comes with an acknowledgement (section 3.5, figure 8), or a peer's
@@ -164,7 +172,7 @@ impl Connection {
             self.establish(now, segment);
             self.receive.acknowledge_now();
         } else {
-            self.flight.lose_all(true);
+            self.flight.lose_first(1);
         }
     }
 
@@ -211,7 +219,7 @@ impl Connection {
 
     /// Takes text, cut to the window (sections 3.10.7.4, seventh and eighth).
     #[inline]
-    fn take_trimmed(&mut self, now: u64, segment: &Segment<'_>) {
+    pub(super) fn take_trimmed(&mut self, now: u64, segment: &Segment<'_>) {
         let fin = segment.has(TcpFlags::FIN);
         if segment.payload.is_empty() && !fin {
             return;

@@ -3,6 +3,7 @@
 mod ack;
 mod arrival;
 mod ecn;
+mod fast;
 mod keep;
 mod output;
 mod pace;
@@ -20,6 +21,8 @@ use super::seq::Seq;
 use super::{MILLISECOND, SECOND, count};
 pub use ecn::Ecn;
 use ecn::Marks;
+use fast::Fast;
+pub use fast::FastOpenLesson;
 use keep::Keep;
 pub use keep::KeepAlive;
 use linerate_wire::{TcpFlags, TcpOptions};
@@ -210,6 +213,7 @@ pub struct Connection {
     sack: bool,
     stamps: Stamps,
     marks: Marks,
+    fast: Fast,
 
     // ---- what is received ----
     receive: Receive,
@@ -318,6 +322,7 @@ impl Connection {
             sack: config.sack,
             stamps: Stamps::new(config.timestamps, stamp),
             marks: Marks::default(),
+            fast: Fast::default(),
             receive: Receive::new(config.receive, config.scaling, mss),
             timers: Timers::new(now),
             keep: Keep::default(),
@@ -572,6 +577,7 @@ impl Connection {
     /// section 4.2.3.9), no other.
     pub fn refused(&mut self) {
         if self.state == State::SynSent {
+            self.learn_of_failure();
             self.finish(Some(End::Refused));
         }
     }

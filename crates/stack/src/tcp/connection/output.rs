@@ -33,31 +33,33 @@ impl Connection {
             }
             return;
         }
-        match self.state {
-            State::Closed => return,
-            State::SynSent | State::SynReceived => {
-                self.send_syn(now, out);
-                return self.arm(now);
-            }
-            _ => {}
+        if self.state == State::Closed {
+            return;
+        }
+        let opens = matches!(self.state, State::SynSent | State::SynReceived);
+        if opens && (!self.send_syn(now, out) || !self.is_open_early()) {
+            return self.arm(now);
         }
         // Gaps are told of in acknowledgements of their own: data have no room for that.
         if self.receive.due(now) > 0 && self.receive.tells() && !self.send_acks(now, out) {
             return;
         }
-        let room = self.send_lost(now, out) && self.send_new(now, out);
+        let room = !self.may_send_data() || self.send_lost(now, out) && self.send_new(now, out);
         if room {
             self.send_acks(now, out);
         }
         self.arm(now);
     }
 
-    fn send_syn(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) {
-        let lost = self.flight.next_lost(1) == Some((self.iss, self.iss.plus(1)));
-        if self.nxt != self.iss && !lost && self.receive.due(now) == 0 {
-            return;
+    /// Sends SYN, or the answer to one; false if `out` has no room.
+    fn send_syn(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
+        let end = self.iss.plus(1);
+        let (again, lost) = (self.nxt != self.iss, self.flight.next_lost(1) == Some((self.iss, end)));
+        if again && !lost && (self.fast.on || self.receive.due(now) == 0) {
+            return true;
         }
         let answers = self.passive || self.state != State::SynSent;
+        let cookie = self.option_of_syn(answers, again);
         let options = TcpOptions {
             // An MSS counts no options (RFC 6691); what does not fit is told as the greatest.
             mss: Some(self.own_mss.min(0xffff) as u16),
@@ -66,33 +68,40 @@ impl Connection {
             sack_permitted: self.sack,
             timestamps: self.stamps.option(now),
             sack: SackBlocks::default(),
+            fast_open: cookie,
         };
+        let carried = if again { 0 } else { self.data_of_syn(cookie, options.len()) };
         let bits = if answers { TcpFlags::SYN.union(TcpFlags::ACK) } else { TcpFlags::SYN };
-        let flags = bits.union(self.ecn_of_syn(answers, self.nxt != self.iss));
+        let flags = bits.union(self.ecn_of_syn(answers, again));
+        let (first, second) = self.bytes.get(0, carried as usize);
         let syn = Outgoing {
             seq: self.iss,
             ack: self.receive.nxt(),
             flags,
             window: self.receive.window(false),
             options,
-            payload: [&[], &[]],
+            payload: [first, second],
             mss: self.mss,
             may_be_marked: false,
         };
         if !out(&syn) {
-            return;
+            return false;
         }
-        let end = self.iss.plus(1);
-        if self.nxt == self.iss {
-            self.nxt = end;
-            self.flight.sent(now, self.iss, end);
-            self.timers.since = now;
-        } else {
+        if again {
             self.flight.sent_again(now, self.iss, end);
+        } else {
+            self.nxt = end.plus(carried);
+            self.flight.sent(now, self.iss, end);
+            if carried > 0 {
+                self.flight.sent(now, end, self.nxt);
+                self.last_sent = now;
+            }
+            self.timers.since = now;
         }
         if answers {
             self.receive.sent_ack();
         }
+        true
     }
 
     /// Sends what is lost again, as far as the congestion window allows; false if `out` has no room.
@@ -140,6 +149,8 @@ impl Connection {
             let end = self.nxt.plus(len);
             // FIN goes with the last data, or alone; it takes a number of the window.
             let fin = self.fin() == Some(end) && end.is_before(self.una.plus(self.window.max(1)));
+            // Before the handshake is over it waits (RFC 9293, section 3.10.4).
+            let fin = fin && self.state != State::SynReceived;
             if len == 0 && !fin {
                 return true;
             }
@@ -201,7 +212,8 @@ impl Connection {
             return (len, room - len < segment);
         }
         // Less than a segment: the end of what there is, or of a window that was never larger (section 3.8.6.2.1).
-        let whole = len == unsent && (!self.config.nagle || self.flight.is_empty() || self.closing);
+        let whole =
+            len == unsent && (!self.config.nagle || self.flight.is_empty() || self.closing || self.flies_syn_alone());
         let most = len == window && len >= self.greatest / 2 && len > 0;
         let forced = self.timers.forced && len == unsent.min(window);
         if room >= len && (whole || most || forced) { (len, false) } else { (0, false) }

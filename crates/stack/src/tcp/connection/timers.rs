@@ -248,6 +248,9 @@ impl Connection {
             self.reset = told;
             return;
         }
+        if self.counters.timeouts == 0 {
+            self.learn_of_failure();
+        }
         self.counters.timeouts += 1;
         let first = !self.phase.is_slow();
         if !handshake {

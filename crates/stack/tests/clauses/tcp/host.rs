@@ -258,3 +258,67 @@ fn a_full_ring_holds_segments_back() {
     assert!(!world.host.wants_room());
     assert_eq!(world.sent().len(), 2);
 }
+
+/// A cookie is all shards', and so is the key of those that are given (RFC 7413). A server that answers what came with SYN sends
+/// more than one segment before the connection is in its shard.
+#[test]
+fn shards_share_cookies_of_fast_open() {
+    let (peer, us) = families()[0];
+    let remote = SocketAddr::new(peer, 4000);
+    let mut first = World::new();
+    let mut second = World::alone();
+    second.host = first.host.shard();
+    let connects = |world: &mut World, port: u16| {
+        let local = Some(SocketAddr::new(us, port));
+        let (id, taken) = world.host.tcp_connect_with(world.now, local, remote, &pattern(500)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        let syn = world.sent().iter().find_map(|frame| super::segment::Segment::parse(frame)).unwrap();
+        assert_eq!(taken, 500);
+        (id, syn)
+    };
+    let answer = |world: &World, id: TcpId, syn: &super::segment::Segment, text: &str| {
+        let mut answer = super::segment::Segment::read(text).unwrap();
+        answer.ack = syn.seq.wrapping_add(1 + u32::try_from(syn.data).unwrap());
+        answer.frame((peer, us), world.host.tcp_ends(id).unwrap().0.port(), &pattern(answer.data))
+    };
+    let (id, syn) = connects(&mut first, 5000);
+    assert_eq!((syn.cookie.as_deref(), syn.data), (Some(&[][..]), 0));
+    let gives = answer(&first, id, &syn, "<SEQ=300><ACK=0><CTL=SYN><MSS=1400><FO=01020304>");
+    first.take(&gives);
+    first.host.poll(first.now, &mut first.ring);
+    // The other one has it.
+    let (id, syn) = connects(&mut second, 5001);
+    assert_eq!((syn.cookie.as_deref(), syn.data), (Some(&[1, 2, 3, 4][..]), 500));
+    let (ours, _) = second.host.tcp_ends(id).unwrap();
+    assert!(first.host.tcp_expect(ours, remote));
+    let answers = ["<SEQ=300><ACK=0><CTL=SYN>", "<SEQ=301><ACK=0><DATA=900>"].map(|a| answer(&second, id, &syn, a));
+    first.sent();
+    answers.iter().for_each(|frame| first.host.handle(first.now, frame, None, &mut first.ring));
+    let strays: Vec<_> = std::iter::from_fn(|| first.host.tcp_stray()).collect();
+    assert_eq!(strays.len(), 2);
+    let moving = second.host.tcp_take_out(id).unwrap();
+    let id = first.host.tcp_put_in(first.now, moving, &strays).unwrap();
+    first.host.poll(first.now, &mut first.ring);
+    assert!(first.host.tcp_connection(id).unwrap().is_fast_open());
+    assert_eq!(read(&mut first, id), pattern(900));
+    // Cookies that one gives are good for another.
+    let mut given = None;
+    for world in [&mut first, &mut second] {
+        let listener = world.host.tcp_listen(SocketAddr::new(us, 80), 4).unwrap();
+        assert!(world.host.tcp_fast_open(listener, 4));
+        let mut syn = super::segment::Segment::read("<SEQ=300><CTL=SYN><FO=><DATA=70><PORT=4100>").unwrap();
+        syn.cookie = given.or(syn.cookie);
+        world.host.handle(world.now, &syn.frame((peer, us), 80, &pattern(70)), None, &mut world.ring);
+        world.host.poll(world.now, &mut world.ring);
+        let sent: Vec<_> = world
+            .sent()
+            .iter()
+            .filter_map(|frame| super::segment::Segment::parse(frame))
+            .filter(|s| s.port == 4100)
+            .collect();
+        given = sent[0].cookie.clone();
+        let accepted = world.host.tcp_accept(listener);
+        assert_eq!(accepted.is_some(), given.is_none(), "at once where the cookie is known");
+    }
+    assert_eq!(given, None);
+}

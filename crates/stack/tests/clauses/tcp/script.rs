@@ -13,15 +13,18 @@
 //!     0.1  state ESTABLISHED
 //! ```
 //!
+//! A cookie of Fast Open is written as `<FO=0102a0b0>`, the request for one as `<FO=>`. One that the host gives has a name, such
+//! as `<FO=first>`: another name means another cookie. The peer's segments have it by its name.
+//!
 //! | line | |
 //! |---|---|
 //! | `--> <…> x3`, `<-- <…> x3` | a segment of ours, of the peer; three, one behind the other |
 //! | `<-- <…> +` | the next one comes with it: nothing is sent in between |
 //! | `<-- too big 1200 <SEQ=101>`, `<-- no port <SEQ=100>` | an ICMP error about a segment of ours |
 //! | `set NAME VALUE` | a setting, before the connection is made |
-//! | `listen`, `connect`, `accept`, `write N`, `read N`, `close`, `release`, `abort`, `nagle on`, `keep-alive off` | calls |
+//! | `listen`, `fast-open N`, `connect`, `connect-with N`, `accept`, `write N`, `read N`, `close`, `release`, `abort`, `nagle on`, `keep-alive off` | calls |
 //! | `established [SECONDS] [<…>]` | connect, and an answer after so long, with these fields |
-//! | `state NAME`, `end REASON`, `readable N`, `at-end`, `unsent N`, `room N`, `memory N`, `cwnd N`, `mss N`, `gone` | what is known of the connection |
+//! | `state NAME`, `end REASON`, `readable N`, `at-end`, `unsent N`, `room N`, `memory N`, `cwnd N`, `mss N`, `fast`, `slow`, `gone` | what is known of the connection |
 
 use super::segment::{ACK, SYN, Segment, between};
 use crate::world::{PEER, SECOND, US, World, icmp_frame, peer4, us4};
@@ -85,6 +88,8 @@ struct Play {
     written: u32,
     read: u32,
     sent: VecDeque<(u64, Segment)>,
+    /// Cookies of ours, by their names.
+    cookies: HashMap<String, Vec<u8>>,
     /// Nothing is sent before the next line.
     held: bool,
 }
@@ -107,6 +112,7 @@ impl Play {
             written: 0,
             read: 0,
             sent: VecDeque::new(),
+            cookies: HashMap::new(),
             held: false,
         }
     }
@@ -207,8 +213,9 @@ impl Play {
                 }
             }
             let base = self.iss.get(&segment.port).copied().unwrap_or(0);
-            let at = segment.seq.wrapping_sub(base).wrapping_sub(OURS + 1);
-            assert!(segment.ctl & SYN != 0 || segment.payload == data(at, segment.data), "wrong data: {segment}");
+            let first = u32::from(segment.ctl & SYN == 0);
+            let at = segment.seq.wrapping_sub(base).wrapping_sub(OURS + first);
+            assert!(segment.payload == data(at, segment.data), "wrong data: {segment}");
             segment.seq = segment.seq.wrapping_sub(base);
             segment.stamps = segment.stamps.map(|(value, echo)| (value.wrapping_sub(self.stamp(segment.port)), echo));
             self.sent.push_back((self.world.now, segment));
@@ -240,6 +247,13 @@ impl Play {
             if time != at {
                 return Err(format!("sent at {}, not {}: {ours}", Self::time(time), Self::time(at)));
             }
+            if let Some(name) = &wanted.cookie_name {
+                let cookie = ours.cookie.clone().filter(|cookie| !cookie.is_empty()).ok_or("there is no cookie")?;
+                if !self.cookies.contains_key(name) && self.cookies.values().any(|known| *known == cookie) {
+                    return Err(format!("it has another name already: {ours}"));
+                }
+                wanted.cookie = Some(self.cookies.entry(name.clone()).or_insert(cookie).clone());
+            }
             if let Some(field) = wanted.differs(&ours) {
                 return Err(format!("{field} differs: {ours}"));
             }
@@ -253,6 +267,9 @@ impl Play {
             return self.icmp(text);
         }
         let (mut segment, times) = Self::written(text)?;
+        if let Some(name) = &segment.cookie_name {
+            segment.cookie = Some(self.cookies.get(name).ok_or(format!("{name}: no such cookie"))?.clone());
+        }
         if segment.ctl & SYN != 0
             && self.irs.insert(segment.port, segment.seq) != Some(segment.seq)
             && segment.ctl & ACK == 0
@@ -320,17 +337,31 @@ impl Play {
                 self.listener = Some(self.world.host.tcp_listen(local, backlog).map_err(|e| e.to_string())?);
                 return Ok(());
             }
+            "fast-open" => {
+                let listener = self.listener.ok_or("nobody listens")?;
+                return same(self.world.host.tcp_fast_open(listener, number()? as usize), true);
+            }
             "connect" => {
                 self.iss.clear();
                 self.id = Some(self.world.host.tcp_connect(now, None, remote).map_err(|e| e.to_string())?);
                 return Ok(());
+            }
+            "connect-with" => {
+                self.iss.clear();
+                self.stamps.clear();
+                (self.written, self.read) = (number()?, 0);
+                let bytes = data(0, self.written as usize);
+                let made = self.world.host.tcp_connect_with(now, None, remote, &bytes);
+                let (id, taken) = made.map_err(|e| e.to_string())?;
+                self.id = Some(id);
+                return same(taken, bytes.len());
             }
             "accept" => {
                 let listener = self.listener.ok_or("nobody listens")?;
                 let accepted = self.world.host.tcp_accept(listener);
                 return match (accepted, value) {
                     (Some((id, _)), "") => {
-                        self.id = Some(id);
+                        (self.id, self.written, self.read) = (Some(id), 0, 0);
                         Ok(())
                     }
                     (None, "none") => Ok(()),
@@ -363,6 +394,8 @@ impl Play {
             "close" => same(host.tcp_close(id), true),
             "release" => same(host.tcp_release(id), true),
             "abort" => same(host.tcp_abort(id), true),
+            "fast" => same(self.connection(id)?.is_fast_open(), true),
+            "slow" => same(self.connection(id)?.is_fast_open(), false),
             "gone" => same(host.tcp_state(id), None),
             "state" => same(host.tcp_state(id).map(|(state, _)| state.name()), Some(value)),
             "end" => same(

@@ -27,6 +27,8 @@ pub(super) struct Segment {
     pub(super) sack: Vec<(u32, u32)>,
     /// Cookie of Fast Open; empty is a request for one (RFC 7413).
     pub(super) cookie: Option<Vec<u8>>,
+    /// Name that a script gives the cookie; its bytes are the host's.
+    pub(super) cookie_name: Option<String>,
     /// Bits of ECN in the IP header (RFC 3168, section 5).
     pub(super) ecn: Option<u8>,
     /// Port of the peer.
@@ -67,6 +69,7 @@ impl Segment {
                 "SACKOK" => segment.sack_ok = true,
                 "TS" => segment.stamps = Some(pair(value, ',')?),
                 "SACK" => segment.sack = value.split(',').map(|range| pair(range, '-')).collect::<Result<_, _>>()?,
+                "FO" if value.contains(|c: char| !c.is_ascii_hexdigit()) => segment.cookie_name = Some(value.into()),
                 "FO" => {
                     let digits = (0..value.len() / 2).map(|at| u8::from_str_radix(&value[2 * at..2 * at + 2], 16));
                     segment.cookie =
