@@ -179,7 +179,7 @@ impl Flight {
         least: Option<u64>,
         is_seen: impl Fn(u64) -> bool,
     ) -> Delivered {
-        let mut delivered = Delivered::default();
+        let (mut delivered, mut again) = (Delivered::default(), false);
         while let Some(piece) = self.pieces.front().copied().filter(|piece| piece.from.is_before(una)) {
             if una.is_before(piece.to) {
                 // Receivers of super-frames acknowledge parts of them.
@@ -193,9 +193,14 @@ impl Flight {
                 State::Lost => self.lost -= piece.len(),
                 State::Flying => {}
             }
+            again |= piece.again;
             if piece.state != State::Sacked {
                 self.arrived(now, &piece, least, &is_seen, &mut delivered);
             }
+        }
+        if again {
+            // What was sent once may have waited at the receiver for what was sent again (RFC 6298, section 3).
+            delivered.rtt = None;
         }
         for (from, to) in sacked.iter().map(|(from, to)| (Seq(*from), Seq(*to))) {
             self.take_sack(now, from, to, least, &is_seen, &mut delivered);
