@@ -2,7 +2,7 @@
 
 use crate::network::{Chance, Path, Way};
 use crate::wire::cut;
-use linerate_stack::tcp::{Algorithm, Config, Connection, Segment, Seq, State};
+use linerate_stack::tcp::{Algorithm, Config, Connection, End, Segment, Seq, State};
 use linerate_wire::{FastOpenCookie, TcpSegment};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -127,6 +127,8 @@ pub(crate) struct Tally {
     pub(crate) lost: u64,
     /// Connections that began with data.
     pub(crate) fast: u64,
+    /// Ends whose last data all arrived, but were acknowledged in vain until the other end had forgotten the connection.
+    pub(crate) late: u64,
     /// Time at which all had been read, ns.
     pub(crate) time: u64,
 }
@@ -141,6 +143,7 @@ impl Tally {
         self.undone += other.undone;
         self.lost += other.lost;
         self.fast += other.fast;
+        self.late += other.late;
         self.time += other.time;
     }
 }
@@ -346,10 +349,15 @@ impl Pair {
             assert!(still < 200_000, "time stands still: {:?}", self.ends);
             assert!(self.now < 20_000 * SECOND, "it takes too long: {:?} {:?} {:?}", self.plan, self.read, self.ends);
         }
-        let mut tally = Tally { time: self.done_at, ..Tally::default() };
+        let (mut tally, mut late_ends) = (Tally { time: self.done_at, ..Tally::default() }, 0);
         for who in 0..2 {
             let end = self.ends[who].as_ref().unwrap();
-            assert_eq!(end.end(), None, "{:?}", self.plan);
+            let other = self.ends[1 - who].as_ref().unwrap();
+            let all = self.read[1 - who] + other.readable() as u64 == self.plan.users[who].sends;
+            // Whose last data are acknowledged in vain for the whole of the other's TIME-WAIT is told of it, as the data may be lost.
+            let late = end.end() == Some(End::Reset) && all && other.state() == State::Closed && other.end().is_none();
+            assert!(end.end().is_none() || late, "{:?}: {:?}", self.plan, end.end());
+            late_ends += u64::from(late);
             assert_eq!(self.written[who], self.plan.users[who].sends);
             // What was not read yet is there.
             let rest = end.readable() as u64;
@@ -363,6 +371,7 @@ impl Pair {
             tally.undone += counters.undone;
             tally.lost += self.ways[who].dropped;
         }
+        tally.late += late_ends;
         tally.fast = u64::from(self.ends[0].as_ref().unwrap().is_fast_open());
         tally
     }
