@@ -95,7 +95,8 @@ pub fn text(run: &RunResult) -> String {
             facts::machine(run).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         let _ = writeln!(
             text,
-            "{}-byte frames; {} rounds of {} ms a point, one thread on one core",
+            "{}, {}-byte frames; {} rounds of {} ms a point, one thread on one core",
+            of("protocol").to_uppercase(),
             of("size"),
             of("rounds"),
             of("time")

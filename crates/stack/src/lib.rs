@@ -30,6 +30,6 @@ pub use link::{
     Action as NeighbourAction, Heard, HoldError, Lookup, Neighbour, NeighbourConfig, NeighbourCounters, NeighbourTable,
     Neighbours, State as NeighbourState, TableFull,
 };
-pub use stage::{Probe, STAGES, Stage};
+pub use stage::{ARRIVAL, DATAGRAM, Probe, SEGMENT, STAGES, Stage};
 pub use transmit::Transmit;
 pub use udp::{BindError, Fills, Inbox, Path, Prepared, SendError, UdpId};

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use linerate_lab::{profile, qualify};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
-use linerate_load::profile::{Direction, Order, SIZES, SOURCES, Source};
+use linerate_load::profile::{Direction, Order, Protocol, SOURCES, Source};
 use linerate_rt::{Stop, cpus};
 #[cfg(target_os = "linux")]
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) const COMMAND: Command =
     Command::by_clap("profile", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Measure where each nanosecond of a UDP packet goes, stage by stage.
+/// Measure where each nanosecond of a packet of UDP or TCP goes, stage by stage.
 #[derive(Parser)]
 #[command(after_help = ENDS)]
 struct Arguments {
@@ -79,9 +79,12 @@ struct Measuring {
     /// times subtracted. Needs root.
     #[arg(long)]
     kernel: bool,
-    /// Bytes of a frame in memory, without FCS, 43 to 1514.
-    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = size)]
-    size: u32,
+    /// Measure TCP, over a connection that loses nothing, instead of UDP.
+    #[arg(long)]
+    tcp: bool,
+    /// Bytes of a frame in memory, without FCS: 43 to 1514, with --tcp 67 to 1514. Usually 64, with --tcp 1514.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    size: Option<u32>,
     /// Milliseconds that each measurement takes, 1 to 10000.
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     time: u64,
@@ -96,9 +99,15 @@ struct Measuring {
     json: bool,
 }
 
+/// Parses a size that some protocol can have.
 fn size(text: &str) -> Result<u32, String> {
-    let (least, most) = SIZES.into_inner();
-    text.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(|| format!("give {least} to {most}"))
+    let sizes = Protocol::Udp.sizes();
+    text.parse().ok().filter(|size| sizes.contains(size)).ok_or_else(|| between(Protocol::Udp))
+}
+
+fn between(protocol: Protocol) -> String {
+    let (least, most) = protocol.sizes().into_inner();
+    format!("give {least} to {most}")
 }
 
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
@@ -114,14 +123,23 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
 
 /// Measures the columns that were requested.
 fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
-    let wanted = |source: &&Source| (asked.kernel || !source.kernel) && source.ways.contains(&way);
+    let (protocol, usual) = if asked.tcp { (Protocol::Tcp, 1514) } else { (Protocol::Udp, 64) };
+    let size = asked.size.unwrap_or(usual);
+    if !protocol.sizes().contains(&size) {
+        return Err(Trouble::usage(format!(
+            "--size {size}: a frame of TCP has 66 bytes of headers; {}",
+            between(protocol)
+        )));
+    }
+    let wanted = |source: &&Source| (asked.kernel || !source.kernel) && source.measures(protocol, way);
     let sources: Vec<_> = SOURCES.iter().filter(wanted).collect();
     if sources.is_empty() {
-        return Err(Trouble::usage("nothing of linerate's own is measured that way; give --kernel"));
+        return Err(Trouble::usage("of UDP nothing of linerate's own is measured that way; give --kernel, or --tcp"));
     }
     let order = Order {
+        protocol,
         way,
-        size: asked.size,
+        size,
         time: Duration::from_millis(asked.time),
         rounds: asked.rounds.into(),
         // Interrupts are mostly handled by the first processor.

@@ -23,6 +23,8 @@ fn what_is_wrong_is_one_line_and_exit_2() {
         (&["rx", "--kernel", "--rounds", "0"], "--rounds"),
         (&["tx", "--kernel", "--time", "ten"], "--time"),
         (&["rx"], "--kernel"),
+        (&["tx", "--tcp", "--size", "66"], "--size"),
+        (&["rx", "--tcp", "--size", "1515"], "--size"),
         (&["sideways"], "sideways"),
         (&["flood", "nowhere"], "nowhere"),
         (&["flood", "127.0.0.1:9", "--batch", "1025"], "--batch"),
@@ -32,6 +34,24 @@ fn what_is_wrong_is_one_line_and_exit_2() {
         let line = text(&stderr);
         assert_eq!(status.code(), Some(2), "{words:?}: {line}");
         assert!(line.contains(named) && line.trim_end().lines().count() == 1, "{words:?}: {line}");
+    }
+}
+
+/// Both directions of TCP, with the stages in words and the sum beside the whole. That two ways disagree (exit 3) may be on a
+/// machine with other load.
+#[test]
+fn tcp_has_its_stages_in_both_directions() {
+    for (way, words) in [
+        ("tx", &["send buffer", "tcp output", "tcp header", "nic and ring", "super-frame"][..]),
+        ("rx", &["ethernet header", "tcp header", "tcp input", "acknowledgement", "read"]),
+    ] {
+        let output = profile(&[way, "--tcp", "--time", "1", "--rounds", "2"]).output().unwrap();
+        let told = text(&output.stdout);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{told}{}", text(&output.stderr));
+        let common = ["TCP, 1514-byte frames", "sum of the stages", "all of it, unstamped", "without probes"];
+        for word in words.iter().chain(&common) {
+            assert!(told.contains(word), "{word}: {told}");
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::run::{run_id, seconds};
 use crate::sweep::{self, Form};
 use crate::{environment, published, quantity};
 use linerate_load::fcoe::{self, Wire};
-use linerate_load::profile::{self, Direction};
+use linerate_load::profile::{self, Direction, Protocol};
 use linerate_result::{Number, Outcome, RunResult, Test, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns};
 use stage::Stage;
@@ -133,14 +133,15 @@ fn figure(test: &Test) -> String {
 }
 
 fn sources() -> impl Iterator<Item = &'static profile::Source> {
-    profile::SOURCES.iter().filter(|source| source.ways.contains(&Direction::Tx))
+    profile::SOURCES.iter().filter(|source| source.measures(Protocol::Udp, Direction::Tx))
 }
 
 /// Measures the time of each stage of a datagram's path, in linerate's stack and, where permitted, in the kernel's.
 fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let rounds = 2 * order.repeats + 1;
     let core = cpus().first().copied().unwrap_or(0);
-    let order = profile::Order { way: Direction::Tx, size: 64, time: order.time / 80, rounds, core };
+    let (protocol, way) = (Protocol::Udp, Direction::Tx);
+    let order = profile::Order { protocol, way, size: 64, time: order.time / 80, rounds, core };
     let mut tests = Vec::new();
     for source in sources() {
         if stop.asked() {

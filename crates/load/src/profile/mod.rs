@@ -12,6 +12,7 @@ mod flood;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod own;
+mod peer;
 #[cfg(target_os = "linux")]
 mod sys;
 
@@ -26,9 +27,11 @@ use std::time::Duration;
 /// Settings of a measurement of columns.
 #[derive(Clone, Debug)]
 pub struct Order {
+    /// Protocol of the packets.
+    pub protocol: Protocol,
     /// Direction of the packets.
     pub way: Direction,
-    /// Frame length in memory, bytes, Ethernet header included and FCS not: [`SIZES`].
+    /// Frame length in memory, bytes, Ethernet header included and FCS not: [`Protocol::sizes`].
     pub size: u32,
     /// Duration of each measurement in each round.
     pub time: Duration,
@@ -36,6 +39,13 @@ pub struct Order {
     pub rounds: usize,
     /// Processor on which the measurements run.
     pub core: usize,
+}
+
+impl Order {
+    /// Bytes of payload in a frame.
+    fn payload(&self) -> usize {
+        self.size.saturating_sub(self.protocol.headers()) as usize
+    }
 }
 
 /// Duration of one measurement, unless a stop cuts it short.
@@ -56,11 +66,39 @@ impl Span<'_> {
     }
 }
 
-/// Frame lengths that can be measured: UDP over IPv4 with at least one byte of payload, and an MTU of 1500.
-pub const SIZES: std::ops::RangeInclusive<u32> = 43..=1514;
+/// Protocol of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// UDP over IPv4.
+    Udp,
+    /// TCP over IPv4, with timestamps.
+    Tcp,
+}
 
-/// Ethernet, IPv4 and UDP headers.
-const HEADERS: u32 = 42;
+impl Protocol {
+    /// Name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+        }
+    }
+
+    /// Ethernet, IPv4 and its own headers; of TCP with the timestamps that all segments have (RFC 7323).
+    fn headers(self) -> u32 {
+        match self {
+            Self::Udp => 42,
+            Self::Tcp => 66,
+        }
+    }
+
+    /// Frame lengths that can be measured: at least one byte of payload, and an MTU of 1500.
+    #[must_use]
+    pub fn sizes(self) -> std::ops::RangeInclusive<u32> {
+        self.headers() + 1..=1514
+    }
+}
 
 /// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +126,18 @@ pub struct Source {
     pub name: &'static str,
     /// True for the system's network stack, false for linerate's.
     pub kernel: bool,
-    /// Directions that it measures.
-    pub ways: &'static [Direction],
+    /// Protocols and directions that it measures.
+    pub ways: &'static [(Protocol, Direction)],
     /// Measures; columns that cannot be measured have the reason.
     pub measure: fn(&Order, &Stop, Tell<'_>) -> Vec<Test>,
+}
+
+impl Source {
+    /// True if it measures this.
+    #[must_use]
+    pub fn measures(&self, protocol: Protocol, way: Direction) -> bool {
+        self.ways.contains(&(protocol, way))
+    }
 }
 
 /// Function that is called with a line when something new begins.
@@ -135,7 +181,12 @@ pub fn missing_column(id: &str, title: &str, order: &Order, why: &str) -> Test {
 
 fn empty_column(id: &str, title: &str, order: &Order) -> Test {
     let milliseconds = saturating_ns(order.time) / 1_000_000;
-    let asked = [("size", order.size.into()), ("time", milliseconds.into()), ("rounds", order.rounds.into())];
+    let asked = [
+        ("protocol", order.protocol.name().into()),
+        ("size", order.size.into()),
+        ("time", milliseconds.into()),
+        ("rounds", order.rounds.into()),
+    ];
     Test {
         id: id.to_owned(),
         title: title.to_owned(),

@@ -8,7 +8,7 @@ use linerate_offload::{Frames, GSO_ECN, GSO_UDP_L4, Segments, Verdict, header_le
 use linerate_port::Link;
 use linerate_ring::{Frame, Meta};
 use linerate_stack::tcp::Tso;
-use linerate_stack::{Cidr, Config, Fills, Host, Transmit};
+use linerate_stack::{Cidr, Config, Fills, Host, Probe, Stage, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
 
 /// The transmit half of an interface.
@@ -146,6 +146,29 @@ impl Ip {
         self.follow(arrivals.control());
         let arrived = arrivals.rx.receive(self.interface, usize::MAX, |frame| self.handle(now, frame, tx));
         self.poll(now, arrivals.control(), tx) || arrived > 0
+    }
+
+    /// Processes frames that have arrived for it, with a probe between the stages of those that are plain; returns their
+    /// number. What is to be answered goes out with [`Ip::poll`].
+    pub(crate) fn receive_probed(
+        &mut self,
+        now: u64,
+        arrivals: &mut Arrivals,
+        tx: &mut impl Transmit,
+        probe: &mut impl Probe,
+    ) -> usize {
+        self.follow(arrivals.control());
+        arrivals.rx.receive(self.interface, usize::MAX, |frame| {
+            if !probe.passed(Stage::Ring, &frame) {
+                return probe.done();
+            }
+            if frame.is_plain() {
+                self.host.handle_probed(now, frame.head(), None, tx, probe);
+            } else {
+                self.handle(now, frame, tx);
+            }
+            probe.done();
+        })
     }
 
     /// Processes a frame that has arrived for it.

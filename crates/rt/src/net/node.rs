@@ -6,7 +6,7 @@ use crate::machine::Sleeper;
 use crate::random::random;
 use linerate_nic::{Nic, NicError};
 use linerate_port::{Link, OpenError, Port, TxQueue, open_all};
-use linerate_stack::{Cidr, ConfigError, Host};
+use linerate_stack::{Cidr, ConfigError, Host, Probe};
 use linerate_wire::{MacAddr, VlanTag};
 use std::iter::once;
 use thiserror::Error;
@@ -169,6 +169,21 @@ impl Node {
         line.flush(now);
         // The link may have changed once more by now: that is looked at before the thread sleeps.
         worked || link.is_some()
+    }
+
+    /// Processes frames that have arrived, with a probe between the stages; returns their number. Together with
+    /// [`Node::answer`] it is [`Node::handle`], but for changes of the link.
+    pub fn receive_probed(&mut self, now: u64, probe: &mut impl Probe) -> usize {
+        let Self { ip, line: Line { tx, arrivals } } = self;
+        arrivals.take(now);
+        ip.receive_probed(now, arrivals, &mut IpTx::new(tx, ip.interface()), probe)
+    }
+
+    /// Does the work that is due, and hands on what was sent.
+    pub fn answer(&mut self, now: u64) {
+        let Self { ip, line: Line { tx, arrivals } } = self;
+        ip.poll(now, arrivals.control(), &mut IpTx::new(tx, ip.interface()));
+        self.line.flush(now);
     }
 
     /// Announces the host's addresses to all on the link, so that nobody keeps what was true before.

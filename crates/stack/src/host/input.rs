@@ -4,16 +4,30 @@ use super::Host;
 use crate::Transmit;
 use crate::counters::Discard;
 use crate::ip::{Origin, Packet, Taken, Wrong};
+use crate::stage::{Probe, Stage};
 use linerate_ring::Meta;
 use linerate_wire::{EtherType, IpProtocol};
 
 impl Host {
     /// Processes a frame with the adapter's metadata. Answers are sent at once; those that find no room are counted as
     /// discarded.
+    #[inline]
     pub fn handle<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) {
+        self.handle_probed(now, frame, meta, tx, &mut ());
+    }
+
+    /// Like [`Host::handle`], with a probe between the stages of a plain segment of TCP.
+    pub fn handle_probed<T: Transmit, P: Probe>(
+        &mut self,
+        now: u64,
+        frame: &[u8],
+        meta: Option<Meta>,
+        tx: &mut T,
+        probe: &mut P,
+    ) {
         self.ip.follow();
         self.ip.link.counters.frames += 1;
-        if let Err(why) = self.take(now, frame, meta, tx) {
+        if let Err(why) = self.take(now, frame, meta, tx, probe) {
             self.ip.link.counters.discard(why);
         }
     }
@@ -27,6 +41,12 @@ impl Host {
     /// Does the work that is due: requests to neighbours, errors for those that did not answer and for fragments that
     /// never came; and processes packets from the host to itself.
     pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        self.poll_probed(now, tx, &mut ());
+    }
+
+    /// Like [`Host::poll`], with a probe between the stages of segments that go out.
+    #[inline]
+    pub(super) fn poll_probed<T: Transmit, P: Probe>(&mut self, now: u64, tx: &mut T, probe: &mut P) {
         self.ip.follow();
         // Packets queued meanwhile are left for the next call.
         for _ in 0..self.ip.looped.len() {
@@ -37,21 +57,38 @@ impl Host {
             }
         }
         self.ip.poll(now, tx);
-        self.tcp.poll(&mut self.ip, now, tx);
+        self.tcp.poll(&mut self.ip, now, tx, probe);
         self.udp.hear(&mut self.ip);
     }
 
-    fn take<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) -> Result<(), Discard> {
+    fn take<T: Transmit, P: Probe>(
+        &mut self,
+        now: u64,
+        frame: &[u8],
+        meta: Option<Meta>,
+        tx: &mut T,
+        probe: &mut P,
+    ) -> Result<(), Discard> {
         let arrived = self.ip.link.open(frame, meta)?;
+        if !probe.passed(Stage::Ethernet, &arrived) {
+            return Ok(());
+        }
         match arrived.ethertype {
-            EtherType::IPV4 => self.take_v4(now, arrived.payload, Origin::link(&arrived), tx),
-            EtherType::IPV6 => self.take_v6(now, arrived.payload, Origin::link(&arrived), tx),
+            EtherType::IPV4 => self.take_v4(now, arrived.payload, Origin::link(&arrived), tx, probe),
+            EtherType::IPV6 => self.take_v6(now, arrived.payload, Origin::link(&arrived), tx, probe),
             EtherType::ARP => self.ip.take_arp(now, arrived.payload, tx),
             _ => Err(Discard::NotForUs),
         }
     }
 
-    fn take_v4<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
+    fn take_v4<T: Transmit, P: Probe>(
+        &mut self,
+        now: u64,
+        whole: &[u8],
+        origin: Origin,
+        tx: &mut T,
+        probe: &mut P,
+    ) -> Result<(), Discard> {
         let packet = self.ip.open_v4(whole, origin)?;
         if self.ip.is_plain_v4(&packet, origin, IpProtocol::UDP) {
             let pseudo = || packet.pseudo_header(IpProtocol::UDP);
@@ -61,13 +98,24 @@ impl Host {
             }
         }
         if self.ip.is_plain_v4(&packet, origin, IpProtocol::TCP) {
-            return self.tcp.take(&mut self.ip, now, &packet.plain(origin), tx);
+            let packet = packet.plain(origin);
+            if !probe.passed(Stage::Ip, &packet) {
+                return Ok(());
+            }
+            return self.tcp.take(&mut self.ip, now, &packet, tx, probe);
         }
         let taken = self.ip.take_v4(now, &packet, origin, tx);
         self.go_on(now, taken, origin, tx)
     }
 
-    fn take_v6<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
+    fn take_v6<T: Transmit, P: Probe>(
+        &mut self,
+        now: u64,
+        whole: &[u8],
+        origin: Origin,
+        tx: &mut T,
+        probe: &mut P,
+    ) -> Result<(), Discard> {
         let packet = match self.ip.open_v6(whole, origin) {
             Ok(packet) => packet,
             Err(why) => {
@@ -85,7 +133,11 @@ impl Host {
             }
         }
         if self.ip.is_plain_v6(&packet, origin, IpProtocol::TCP) {
-            return self.tcp.take(&mut self.ip, now, &packet.plain(origin), tx);
+            let packet = packet.plain(origin);
+            if !probe.passed(Stage::Ip, &packet) {
+                return Ok(());
+            }
+            return self.tcp.take(&mut self.ip, now, &packet, tx, probe);
         }
         let taken = self.ip.take_v6(now, &packet, origin, tx);
         self.go_on(now, taken, origin, tx)
@@ -94,8 +146,8 @@ impl Host {
     /// Processes a packet of either version that came from the host itself or was reassembled.
     fn take_ip<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
         match whole.first().map(|b| b >> 4) {
-            Some(4) => self.take_v4(now, whole, origin, tx),
-            _ => self.take_v6(now, whole, origin, tx),
+            Some(4) => self.take_v4(now, whole, origin, tx, &mut ()),
+            _ => self.take_v6(now, whole, origin, tx, &mut ()),
         }
     }
 
@@ -131,7 +183,7 @@ impl Host {
                 Err(Discard::NoSocket) => (Wrong::NoPort, Discard::NoSocket),
                 taken => return taken,
             },
-            IpProtocol::TCP => return self.tcp.take(&mut self.ip, now, &packet, tx),
+            IpProtocol::TCP => return self.tcp.take(&mut self.ip, now, &packet, tx, &mut ()),
             _ => (Wrong::NoProtocol, Discard::NotForUs),
         };
         self.ip.send_error(now, packet, wrong, tx);

@@ -2,6 +2,7 @@
 
 mod config;
 mod input;
+mod probed;
 mod streams;
 
 use crate::counters::Counters;

@@ -331,6 +331,18 @@ impl Flight {
         }
     }
 
+    /// Takes what has not arrived of a range for lost.
+    pub(super) fn lose(&mut self, from: Seq, to: Seq) {
+        self.for_each(from, to, |piece| piece.state = State::Lost);
+    }
+
+    /// Bytes of a range that are to be sent again.
+    pub(super) fn lost_within(&self, from: Seq, to: Seq) -> u32 {
+        let first = self.pieces.partition_point(|piece| piece.to.is_until(from));
+        let within = self.pieces.range(first..).take_while(|piece| piece.from.is_before(to));
+        within.filter(|piece| piece.state == State::Lost).map(Piece::len).sum()
+    }
+
     /// Takes all that has not arrived for lost, after a time-out. What a receiver has said to have it may drop (RFC 2018,
     /// section 8): `forgets` takes that too.
     pub(super) fn lose_all(&mut self, forgets: bool) {

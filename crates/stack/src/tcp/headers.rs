@@ -7,6 +7,7 @@ use super::Outgoing;
 use crate::Transmit;
 use crate::ip::{Ip, NextHop, PayloadLen, emit_ip, header_len, hops};
 use crate::link::Generation;
+use crate::stage::{Probe, Stage};
 use crate::udp::Fills;
 use linerate_ring::Meta;
 use linerate_sum::Sum;
@@ -88,13 +89,14 @@ impl Headers {
     }
 
     /// Sends a segment in a frame; false if there is no room.
-    pub(super) fn send<T: Transmit>(
+    pub(super) fn send<T: Transmit, P: Probe>(
         &self,
         ip: &mut Ip,
         now: u64,
         fills: Fills,
         outgoing: &Outgoing<'_>,
         tx: &mut T,
+        probe: &mut P,
     ) -> bool {
         let Self { local, remote, ip_at, tcp_at, .. } = *self;
         let mut head = [0; BELOW + LONGEST];
@@ -104,6 +106,9 @@ impl Headers {
             return send_by_ip(ip, now, (local, remote), &self.way, outgoing, tx);
         }
         head[..BELOW].copy_from_slice(&self.head);
+        if !probe.passed(Stage::Ethernet, &head) {
+            return true;
+        }
         let class = if outgoing.may_be_marked { ECT0 } else { 0 };
         if remote.is_ipv4() {
             let total = u16::try_from(tcp_at - ip_at).unwrap_or(0) + payload_len.bytes();
@@ -117,6 +122,9 @@ impl Headers {
             head[ip_at + 1] |= class << 4;
             head[ip_at + 4..ip_at + 6].copy_from_slice(&payload_len.bytes().to_be_bytes());
         }
+        if !probe.passed(Stage::Ip, &head) {
+            return true;
+        }
         // What is longer than a segment is cut by the adapter, which then completes the checksums, too.
         let cut = u16::try_from(outgoing.mss).ok().filter(|mss| outgoing.bytes() > usize::from(*mss));
         let fills = cut.is_some() || if remote.is_ipv4() { fills.v4 } else { fills.v6 };
@@ -127,11 +135,15 @@ impl Headers {
             let gso_type = reduced | if remote.is_ipv4() { Meta::GSO_TCPV4 } else { Meta::GSO_TCPV6 };
             *request = Meta { gso_type, gso_size, hdr_len: u16::try_from(len).unwrap_or(0), ..*request };
         }
+        if !probe.passed(Stage::Header, &(&head, request)) {
+            return true;
+        }
         let sent = tx.send(&head[..len], &outgoing.payload, request);
         if sent {
             ip.ident = ip.ident.wrapping_add(1);
             ip.link.counters.tcp_sent += 1;
         }
+        probe.passed(Stage::Ring, &sent);
         sent
     }
 }

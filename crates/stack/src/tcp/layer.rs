@@ -11,6 +11,7 @@ use crate::address::Key;
 use crate::counters::Discard;
 use crate::due::Due;
 use crate::ip::{About, Ip, NextHop, Packet, Report, Told};
+use crate::stage::{Probe, Stage};
 use crate::udp::{BindError, Fills, SendError};
 use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 use std::net::{IpAddr, SocketAddr};
@@ -169,12 +170,21 @@ impl Tcp {
     }
 
     pub(crate) fn write(&mut self, id: TcpId, bytes: &[u8]) -> Option<usize> {
+        self.write_probed(id, bytes, &mut ()).map(|(taken, _)| taken)
+    }
+
+    /// Writes with a probe; gives the bytes taken, and true if the probe lets them go on. Even then they go out with the next
+    /// poll.
+    #[inline]
+    pub(crate) fn write_probed<P: Probe>(&mut self, id: TcpId, bytes: &[u8], probe: &mut P) -> Option<(usize, bool)> {
         // As much as there was room for when it was last looked at: whoever has asked for the room relies on it.
-        let taken = self.sockets.get_mut(id)?.connection.write(bytes)?;
+        let connection = &mut self.sockets.get_mut(id)?.connection;
+        let taken = connection.write(bytes)?;
+        let goes_on = probe.passed(Stage::Buffer, connection);
         if taken > 0 {
             self.sockets.wake_id(id);
         }
-        Some(taken)
+        Some((taken, goes_on))
     }
 
     pub(crate) fn read(&mut self, id: TcpId, into: &mut [u8]) -> Option<usize> {
@@ -224,12 +234,13 @@ impl Tcp {
 
     /// Takes a segment. Whatever it has a connection send goes out with [`poll`](Self::poll), once for all that arrive
     /// together.
-    pub(crate) fn take<T: Transmit>(
+    pub(crate) fn take<T: Transmit, P: Probe>(
         &mut self,
         ip: &mut Ip,
         now: u64,
         packet: &Packet<'_>,
         tx: &mut T,
+        probe: &mut P,
     ) -> Result<(), Discard> {
         let view = TcpSegment::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
         // RFC 9293, section 3.9.2.3: nothing that came to a group or a broadcast is taken.
@@ -246,6 +257,9 @@ impl Tcp {
             return Err(Discard::BadChecksum);
         }
         let segment = Segment { is_marked: packet.is_marked(), ..Segment::new(&view) };
+        if !probe.passed(Stage::Segment, &segment) {
+            return Ok(());
+        }
         let (local, remote) =
             (SocketAddr::new(packet.to, view.dst_port()), SocketAddr::new(packet.from, view.src_port()));
         let ends = ends(local, remote);
@@ -254,10 +268,14 @@ impl Tcp {
             && let Some(socket) = self.sockets.at(index)
         {
             if !socket.connection.gives_way_to(&segment) {
+                if !probe.passed(Stage::Socket, socket) {
+                    return Ok(());
+                }
                 socket.connection.set_pressed(pressed);
                 socket.connection.arrive(now, &segment);
                 self.sockets.wake(index);
                 ip.link.counters.tcp_received += 1;
+                probe.passed(Stage::Input, &self.sockets);
                 return Ok(());
             }
             // A new connection in place of one that has ended (RFC 9293, section 3.10.7.4; RFC 6191).
@@ -308,7 +326,7 @@ impl Tcp {
                 if let Some(answer) = cookie::answer(now, &listening.config, mss, iss, stamp, segment) {
                     self.sockets.sends_cookie(listening.id, now);
                     let valid = ip.link.common.generation();
-                    Headers::new(ip, now, (local, remote), way, valid).send(ip, now, self.fills, &answer, tx);
+                    Headers::new(ip, now, (local, remote), way, valid).send(ip, now, self.fills, &answer, tx, &mut ());
                 }
                 return Ok(true);
             }
@@ -334,8 +352,10 @@ impl Tcp {
         if !socket.connection.is_under_way(super::Seq(seq)) {
             return Err(Discard::NoSocket);
         }
-        if let Told::Refused = what {
-            socket.connection.refused();
+        match what {
+            Told::Refused => socket.connection.refused(),
+            Told::Unreachable => socket.connection.unreachable(),
+            Told::TooBig(_) => {}
         }
         // The connection learns the path's MTU when it is looked at.
         ip.heed(now, report);
@@ -373,14 +393,14 @@ impl Tcp {
         };
         if let Some(way) = ip.way(remote.ip(), local.ip(), now) {
             let valid = ip.link.common.generation();
-            Headers::new(ip, now, (local, remote), way, valid).send(ip, now, self.fills, &rst, tx);
+            Headers::new(ip, now, (local, remote), way, valid).send(ip, now, self.fills, &rst, tx, &mut ());
         }
     }
 
     // ---- output ----
 
     /// Sends what connections have to send, as far as there is room.
-    pub(crate) fn poll<T: Transmit>(&mut self, ip: &mut Ip, now: u64, tx: &mut T) {
+    pub(crate) fn poll<T: Transmit, P: Probe>(&mut self, ip: &mut Ip, now: u64, tx: &mut T, probe: &mut P) {
         let valid = ip.link.common.generation();
         ip.follow();
         self.sockets.wake_due(now);
@@ -389,6 +409,9 @@ impl Tcp {
             let Some(index) = self.sockets.next() else { return };
             let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
             let Some(socket) = self.sockets.at(index) else { continue };
+            if !probe.passed(Stage::Turn, socket) {
+                return self.sockets.wake(index);
+            }
             let Socket { connection, headers, local, remote, .. } = socket;
             if headers.as_ref().is_some_and(|headers| !headers.hold(ip, now)) {
                 *headers = None;
@@ -397,15 +420,25 @@ impl Tcp {
             let known = headers.as_ref().map(Headers::mtu).or_else(|| way.as_ref().map(|way| way.mtu));
             let mut full = false;
             if let Some(mtu) = known {
-                connection.set_path_mss(mss(mtu, remote.is_ipv4()));
+                if !probe.passed(Stage::Route, &mtu) {
+                    return self.sockets.wake(index);
+                }
+                connection.set_path_mss(mss(mtu, remote.is_ipv4()), least_mss(remote.is_ipv4()));
                 connection.set_pressed(pressed);
                 connection.set_burst(tso.most(remote.is_ipv4(), connection.mss()));
                 connection.poll(now, &mut |outgoing| {
+                    // What is turned back from here on is lost on its way, as far as the connection knows.
+                    if !probe.passed(Stage::Output, outgoing) {
+                        return true;
+                    }
                     // The neighbour is looked for only if there is something to send.
                     if let (None, Some(way)) = (&headers, way) {
                         *headers = Some(Headers::new(ip, now, (*local, *remote), way, valid));
                     }
-                    full = headers.as_ref().is_some_and(|headers| !headers.send(ip, now, fills, outgoing, tx));
+                    if !probe.passed(Stage::Neighbour, headers) {
+                        return true;
+                    }
+                    full = headers.as_ref().is_some_and(|headers| !headers.send(ip, now, fills, outgoing, tx, probe));
                     !full
                 });
             } else {
@@ -450,4 +483,11 @@ fn ends(local: SocketAddr, remote: SocketAddr) -> Ends {
 fn mss(mtu: usize, v4: bool) -> u32 {
     let headers = if v4 { 20 } else { 40 } + HEADER;
     u32::try_from(mtu.saturating_sub(headers)).unwrap_or(536).min(65_495)
+}
+
+/// Bytes of data that every path takes, without options: those of IPv6 carry 1280 bytes (RFC 8200, section 5), those of IPv4
+/// hardly any (RFC 791).
+#[inline]
+fn least_mss(v4: bool) -> u32 {
+    if v4 { 0 } else { 1280 - 40 - 20 }
 }

@@ -5,7 +5,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `connection/` | states, arrival, output, timers, recovery |
+//! | `connection/` | states, arrival, output, timers, recovery, path MTU |
 //! | `flight.rs` | what was sent and is not acknowledged; which of it is lost (RACK) |
 //! | `congestion/` | the congestion window: CUBIC, NewReno, HyStart++ |
 //! | `holes.rs` | what has arrived beyond a gap, and the SACK blocks that tell of it |
@@ -31,7 +31,7 @@ mod sockets;
 mod strays;
 
 pub use congestion::Algorithm;
-pub use connection::{Config, Connection, Ecn, End, FastOpenLesson, KeepAlive, State};
+pub use connection::{Config, Connection, Counters, Ecn, End, FastOpenLesson, KeepAlive, MtuSearch, State};
 pub(crate) use layer::Tcp;
 pub use layer::Tso;
 pub use segment::{Outgoing, Segment};

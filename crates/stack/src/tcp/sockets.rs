@@ -357,6 +357,12 @@ impl Sockets {
         {
             return Some(index);
         }
+        self.look_up(ends)
+    }
+
+    /// The same, of another one than was found last: not to be in the way of those that come in trains.
+    #[inline(never)]
+    fn look_up(&mut self, ends: Ends) -> Option<u32> {
         let index = self.by_ends.get(&ends).copied()?;
         self.latest = Some((ends, index));
         Some(index)

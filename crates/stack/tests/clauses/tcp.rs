@@ -21,6 +21,7 @@ scripts! {
     fast_open: "fastopen.txt",
     losses: "loss.txt",
     memory: "memory.txt",
+    longest_segments: "mtu.txt",
     pacing: "pace.txt",
     windows_and_acknowledgements: "windows.txt",
 }

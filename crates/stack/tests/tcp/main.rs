@@ -35,6 +35,7 @@ fn every_byte_arrives() {
     if number("LINERATE_SEED").is_none() {
         assert!(sum.recoveries > 50 && sum.timeouts > 20 && sum.lost > 500 && sum.undone > 0, "{sum:?}");
         assert!(sum.fast > 50 && sum.late <= 1 + count / 5000, "{sum:?}");
+        assert!(sum.black_holes > 20 && sum.path_probes > 100, "{sum:?}");
     }
 }
 

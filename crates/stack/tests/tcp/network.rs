@@ -38,6 +38,8 @@ pub(crate) struct Path {
     pub(crate) rate: u64,
     /// Most bytes that wait; more are lost.
     pub(crate) queue: u64,
+    /// Bytes of the longest segment, header included, that it takes; longer ones are lost.
+    pub(crate) most: usize,
     /// Faults, of a thousand segments: lost, doubled, late.
     pub(crate) lost: u64,
     pub(crate) doubled: u64,
@@ -61,9 +63,9 @@ impl Way {
 
     /// Times at which the copies of a segment arrive.
     pub(crate) fn carry(&mut self, now: u64, bytes: usize, chance: &mut Chance) -> Vec<u64> {
-        let Path { delay, rate, queue, lost, doubled, late, lateness } = self.path;
+        let Path { delay, rate, queue, most, lost, doubled, late, lateness } = self.path;
         let waits = self.free.saturating_sub(now);
-        if waits * rate / 1_000_000_000 > queue || chance.often(lost) {
+        if waits * rate / 1_000_000_000 > queue || bytes > most || chance.often(lost) {
             self.dropped += 1;
             return Vec::new();
         }

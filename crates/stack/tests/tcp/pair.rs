@@ -2,7 +2,7 @@
 
 use crate::network::{Chance, Path, Way};
 use crate::wire::cut;
-use linerate_stack::tcp::{Algorithm, Config, Connection, End, Segment, Seq, State};
+use linerate_stack::tcp::{Algorithm, Config, Connection, End, MtuSearch, Segment, Seq, State};
 use linerate_wire::{FastOpenCookie, TcpSegment};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,7 +43,7 @@ fn cookie() -> FastOpenCookie {
 
 impl Plan {
     pub(crate) fn clean(bytes: u64, delay: u64, rate: u64) -> Self {
-        let path = Path { delay, rate, queue: 64 << 20, lost: 0, doubled: 0, late: 0, lateness: 0 };
+        let path = Path { delay, rate, queue: 64 << 20, most: usize::MAX, lost: 0, doubled: 0, late: 0, lateness: 0 };
         let user = User { sends: 0, chunk: 65_536, pause: 0, reads: 1 << 20, rest: 0 };
         Self {
             seed: 1,
@@ -90,6 +90,7 @@ impl Plan {
                 delay: chance.of(&[20_000, MILLISECOND, 30 * MILLISECOND, 200 * MILLISECOND]),
                 rate: chance.of(&[100_000, 1_250_000, 125_000_000, 1_250_000_000]),
                 queue: chance.of(&[20_000, 200_000, 10_000_000]),
+                most: usize::MAX,
                 lost: chance.of(&[0, 0, 10, 50, 300]),
                 doubled: chance.of(&[0, 0, 10, 100]),
                 late: chance.of(&[0, 0, 10, 100]),
@@ -98,6 +99,16 @@ impl Plan {
             (config, chance.of(&[536, 1460, 8960]), user, path)
         };
         let (mut a, mut b) = (one(), one());
+        // A path of three takes less than its ends do, and does not tell.
+        for end in [&mut a, &mut b] {
+            end.3.most = chance.of(&[usize::MAX, usize::MAX, usize::MAX, usize::MAX, 1_100, 300]);
+            let searches = [MtuSearch::AfterBlackHole, MtuSearch::AfterBlackHole, MtuSearch::Always];
+            end.0.mtu_search = if end.3.most < usize::MAX {
+                chance.of(&searches)
+            } else {
+                chance.of(&[MtuSearch::Off, MtuSearch::Always])
+            };
+        }
         if a.3.lost.max(b.3.lost) > 100 {
             // Time-outs of a minute each: less is enough.
             (a.2.sends, b.2.sends) = (a.2.sends.min(20_000), b.2.sends.min(20_000));
@@ -124,6 +135,8 @@ pub(crate) struct Tally {
     pub(crate) probes: u64,
     pub(crate) recoveries: u64,
     pub(crate) undone: u64,
+    pub(crate) black_holes: u64,
+    pub(crate) path_probes: u64,
     pub(crate) lost: u64,
     /// Connections that began with data.
     pub(crate) fast: u64,
@@ -141,6 +154,8 @@ impl Tally {
         self.probes += other.probes;
         self.recoveries += other.recoveries;
         self.undone += other.undone;
+        self.black_holes += other.black_holes;
+        self.path_probes += other.path_probes;
         self.lost += other.lost;
         self.fast += other.fast;
         self.late += other.late;
@@ -369,6 +384,8 @@ impl Pair {
             tally.probes += counters.probes;
             tally.recoveries += counters.recoveries;
             tally.undone += counters.undone;
+            tally.black_holes += counters.black_holes;
+            tally.path_probes += counters.path_probes;
             tally.lost += self.ways[who].dropped;
         }
         tally.late += late_ends;

@@ -202,5 +202,36 @@ pub(super) fn time_calls(time: Span<'_>, mut call: impl FnMut() -> Result<(), St
     median.map(|ns| (ns, calls)).ok_or_else(|| "no time to measure".to_owned())
 }
 
+/// Repeats a stretch of calls for that time. It prepares itself, makes its calls, and returns their time in nanoseconds per
+/// call, and their number, those that were not timed included. Returns the median of the stretches, and the number of calls.
+/// Ends early with the error of a stretch.
+pub(super) fn time_stretches(
+    time: Span<'_>,
+    mut stretch: impl FnMut() -> Result<(f64, u64), String>,
+) -> Result<(f64, u64), String> {
+    // The first warms the path up.
+    let (_, mut calls) = stretch()?;
+    let mut stretches: Vec<f64> = Vec::with_capacity(1 << 12);
+    let until = time.until(monotonic_ns());
+    while time.goes_on(until, monotonic_ns()) {
+        let (ns, more) = stretch()?;
+        stretches.push(ns);
+        calls += more;
+    }
+    let median = Summary::of_values(&mut stretches, Unit::Ns).and_then(|summary| summary.median.known());
+    median.map(|ns| (ns, calls)).ok_or_else(|| "no time to measure".to_owned())
+}
+
+/// Makes so many calls; returns nanoseconds per call.
+#[inline]
+pub(super) fn time_of(calls: u32, mut call: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+    let start = monotonic_ns();
+    for _ in 0..calls {
+        call()?;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "some microseconds")]
+    Ok((monotonic_ns() - start) as f64 / f64::from(calls))
+}
+
 #[cfg(test)]
 mod tests;

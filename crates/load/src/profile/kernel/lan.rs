@@ -20,6 +20,8 @@ pub(super) const FAR: &str = "far";
 pub(super) struct Lan {
     pub(super) net: Rtnetlink,
     far: Option<(Namespace, VethPair)>,
+    /// Hardware addresses of the near and the far interface of a pair.
+    pub(super) stations: [[u8; 6]; 2],
 }
 
 impl Lan {
@@ -29,7 +31,7 @@ impl Lan {
         net.make_sink(NEAR)?;
         net.add_address(NEAR, HERE, 24)?;
         net.add_unreachable(Ipv4Addr::new(10, 78, 0, 0), 16)?;
-        Ok(Self { net, far: None })
+        Ok(Self { net, far: None, stations: [[0; 6]; 2] })
     }
 
     /// Makes a veth pair with its far end in another namespace.
@@ -37,12 +39,13 @@ impl Lan {
         let mut net = Rtnetlink::open()?;
         let far = Namespace::new()?;
         let pair = VethPair::new([NEAR, FAR], 1, 1500)?;
-        let mac = pair.link(FAR)?.mac.unwrap_or_default();
+        let [near_mac, mac] = [pair.link(NEAR)?, pair.link(FAR)?].map(|link| link.mac.unwrap_or_default());
         net.move_to(FAR, &far)?;
         far.run_in(|| -> Result<(), Error> {
             let mut net = Rtnetlink::open()?;
             net.set_up(FAR, true)?;
-            net.add_address(FAR, THERE, 24)
+            net.add_address(FAR, THERE, 24)?;
+            net.add_neighbour(FAR, HERE, near_mac)
         })??;
         net.add_address(NEAR, HERE, 24)?;
         net.add_neighbour(NEAR, THERE, mac)?;
@@ -52,7 +55,7 @@ impl Lan {
         while !net.link(NEAR)?.running && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Ok(Self { net, far: Some((far, pair)) })
+        Ok(Self { net, far: Some((far, pair)), stations: [near_mac, mac] })
     }
 
     /// True if there is a far end.

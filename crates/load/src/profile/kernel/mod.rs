@@ -1,5 +1,5 @@
-//! The kernel's UDP path by differences between *cut points*: packets are refused or dropped at one point of the path
-//! after the other, and the additional cost of a point over the one before is the stage between them.
+//! The kernel's path of UDP and TCP by differences between *cut points*: packets are refused or dropped at one point of
+//! the path after the other, and the additional cost of a point over the one before is the stage between them.
 //!
 //! Each cut belongs to a network namespace: an address without a route, or a BPF program that counts and drops. The
 //! cost of the program itself is measured by one that lets all pass, in the same round, and subtracted. A cut counts
@@ -11,17 +11,28 @@
 mod kernel_path;
 mod lan;
 mod rx;
+mod tcp_rx;
+mod tcp_tx;
 mod tx;
 
-use super::{Direction, Order, Source, Tell, missing_column};
+use super::{Direction, Order, Protocol, Source, Tell, missing_column};
 use kernel_path::{KernelPath, measure_all};
 use linerate_host::{Error, Namespace};
 use linerate_result::Test;
 use linerate_rt::{Stop, core_times, pin};
 use std::time::Duration;
 
-pub(super) const SOURCE: Source =
-    Source { name: "kernel", kernel: true, ways: &[Direction::Tx, Direction::Rx], measure };
+pub(super) const SOURCE: Source = Source {
+    name: "kernel",
+    kernel: true,
+    ways: &[
+        (Protocol::Udp, Direction::Tx),
+        (Protocol::Udp, Direction::Rx),
+        (Protocol::Tcp, Direction::Tx),
+        (Protocol::Tcp, Direction::Rx),
+    ],
+    measure,
+};
 
 /// A column, and the function that builds its path in a namespace of its own.
 struct Row {
@@ -31,9 +42,11 @@ struct Row {
 }
 
 fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
-    let rows = match order.way {
-        Direction::Tx => tx::ROWS,
-        Direction::Rx => rx::ROWS,
+    let rows = match (order.protocol, order.way) {
+        (Protocol::Udp, Direction::Tx) => tx::ROWS,
+        (Protocol::Udp, Direction::Rx) => rx::ROWS,
+        (Protocol::Tcp, Direction::Tx) => tcp_tx::ROWS,
+        (Protocol::Tcp, Direction::Rx) => tcp_rx::ROWS,
     };
     let busy = busy_cores();
     let mut tests = Vec::new();

@@ -6,7 +6,7 @@ use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
 use super::lan::{FAR, Lan, NEAR, PORT, THERE, sender};
 use crate::profile::sys::udp;
-use crate::profile::{HEADERS, Order, Span};
+use crate::profile::{Order, Span};
 use linerate_host::{Cut, Error, Place};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ struct In {
 impl In {
     fn build(order: &Order, reads: bool) -> Result<Box<dyn KernelPath>, Error> {
         let lan = Lan::veth()?;
-        let payload = order.size.saturating_sub(HEADERS) as usize;
+        let payload = order.payload();
         Ok(Box::new(Self { socket: sender(true)?, lan, data: vec![0x55; payload], reads }))
     }
 

@@ -4,7 +4,7 @@ use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
 use super::lan::{FAR, Lan, NEAR, NOWHERE, PORT, THERE, sender};
 use crate::profile::sys::udp::{self, Errno, To};
-use crate::profile::{HEADERS, Order, Span};
+use crate::profile::{Order, Span};
 use linerate_host::{Cut, Error, Place};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ struct Out {
 impl Out {
     fn build(order: &Order, connected: bool, lan: Lan) -> Result<Box<dyn KernelPath>, Error> {
         let far = if lan.has_far() { Some(lan.cut_at_far(Place::Xdp(FAR), false)?) } else { None };
-        let payload = order.size.saturating_sub(HEADERS) as usize;
+        let payload = order.payload();
         Ok(Box::new(Self { socket: sender(connected)?, lan, connected, data: vec![0x55; payload], far }))
     }
 

@@ -39,7 +39,7 @@ impl From<SocketAddr> for To {
 
 impl To {
     #[inline]
-    fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+    pub(super) fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         match self {
             Self::V4(a) => ((&raw const *a).cast(), len_of::<libc::sockaddr_in>()),
             Self::V6(a) => ((&raw const *a).cast(), len_of::<libc::sockaddr_in6>()),
@@ -52,12 +52,12 @@ fn family(family: libc::c_int) -> libc::sa_family_t {
 }
 
 #[inline]
-fn len_of<T>() -> libc::socklen_t {
+pub(super) fn len_of<T>() -> libc::socklen_t {
     libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0)
 }
 
 #[inline]
-fn outcome(result: isize) -> Result<usize, Errno> {
+pub(super) fn outcome(result: isize) -> Result<usize, Errno> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(0))
 }
 

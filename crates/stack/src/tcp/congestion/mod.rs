@@ -87,6 +87,12 @@ impl Congestion {
         self.window = self.window.max(mss);
     }
 
+    /// Takes over another segment size, found while data flow: the window stays the same bytes, but one segment at least.
+    pub(super) fn resize(&mut self, mss: u32) {
+        self.mss = mss;
+        self.window = self.window.max(mss);
+    }
+
     /// Bytes that may be under way.
     #[inline]
     pub(super) fn window(&self) -> u32 {

@@ -17,6 +17,7 @@ impl Connection {
         let advanced = before.is_before(ack);
         if advanced {
             self.una = ack;
+            self.path.progressed();
             self.free();
         }
         self.take_window(segment);
@@ -41,6 +42,7 @@ impl Connection {
         if advanced {
             self.timers.progressed(now, self.rtt.timeout(), self.flight.is_empty());
         }
+        self.judge_probe(now);
         let duplicate = !advanced && segment.payload.is_empty() && !self.sack;
         self.end_probe(dsack);
         let round = advanced && self.round.is_before(self.una);

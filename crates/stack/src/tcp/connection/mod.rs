@@ -5,6 +5,7 @@ mod arrival;
 mod ecn;
 mod fast;
 mod keep;
+mod mtu;
 mod output;
 mod pace;
 mod receive;
@@ -26,6 +27,8 @@ pub use fast::FastOpenLesson;
 use keep::Keep;
 pub use keep::KeepAlive;
 use linerate_wire::{TcpFlags, TcpOptions};
+pub use mtu::MtuSearch;
+use mtu::Path;
 use receive::Receive;
 use recovery::Phase;
 use stamps::Stamps;
@@ -63,6 +66,8 @@ pub struct Config {
     pub ecn: Ecn,
     /// Spread what is sent over the round trip, unless that is short.
     pub pacing: bool,
+    /// Search for the longest segment that the path takes, where no router tells (RFC 4821).
+    pub mtu_search: MtuSearch,
     /// Time for which an acknowledgement may wait for company, ns (RFC 9293, section 3.8.6.3).
     pub delay: u64,
     /// Time for which nothing need be acknowledged before the connection is given up, ns.
@@ -87,6 +92,7 @@ impl Default for Config {
             scaling: true,
             ecn: Ecn::default(),
             pacing: true,
+            mtu_search: MtuSearch::default(),
             delay: 40 * MILLISECOND,
             patience: 900 * SECOND,
             keep_alive: None,
@@ -188,6 +194,7 @@ pub struct Connection {
     mss: u32,
     /// Most bytes of data that the path takes here, without options: the link's.
     own_mss: u32,
+    path: Path,
     /// Most bytes of data that are handed out at once.
     burst: u32,
     bytes: Bytes,
@@ -246,6 +253,10 @@ pub struct Counters {
     pub undone: u64,
     /// Reductions for marks of routers.
     pub marked: u64,
+    /// Times that segments became shorter because they timed out again and again.
+    pub black_holes: u64,
+    /// Segments that were longer than others, to find out whether the path takes them.
+    pub path_probes: u64,
 }
 
 impl Connection {
@@ -305,6 +316,7 @@ impl Connection {
             shift: (0, 0),
             mss,
             own_mss: mss,
+            path: Path::new(config.mtu_search, mss),
             burst: config.burst,
             bytes: Bytes::default(),
             front: iss.plus(1),
@@ -371,6 +383,7 @@ impl Connection {
     /// True if a segment is the SYN of a new connection between the same ends, which this one, in TIME-WAIT, does not stand in
     /// the way of (RFC 9293, section 3.10.7.4, MAY-2; RFC 6191).
     #[must_use]
+    #[inline]
     pub fn gives_way_to(&self, segment: &Segment<'_>) -> bool {
         let syn = segment.flags.0 & (TcpFlags::SYN.0 | TcpFlags::ACK.0 | TcpFlags::RST.0) == TcpFlags::SYN.0;
         let newer = self.receive.nxt().is_before(segment.seq) || self.stamps.is_newer(segment.options.timestamps);
@@ -380,6 +393,7 @@ impl Connection {
     // ---- user's calls (RFC 9293, section 3.9.1) ----
 
     /// Takes bytes to be sent, as many as there is room for; returns their number. None once our side is closed.
+    #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Option<usize> {
         let open = matches!(self.state, State::SynSent | State::SynReceived | State::Established | State::CloseWait);
         if !open || self.closing {
@@ -527,7 +541,8 @@ impl Connection {
         let options = &syn.options;
         self.receive.begin(syn.seq);
         self.agree_on_ecn(syn);
-        self.mss = options.mss.map_or(DEFAULT_MSS, u32::from).clamp(LEAST_MSS, self.own_mss.max(LEAST_MSS));
+        let ends = options.mss.map_or(DEFAULT_MSS, u32::from).clamp(LEAST_MSS, self.own_mss.max(LEAST_MSS));
+        self.mss = self.path.begin(ends);
         self.sack &= options.sack_permitted;
         self.stamps.agree(now, options.timestamps);
         self.shift = match options.window_scale {
@@ -548,17 +563,6 @@ impl Connection {
     #[inline]
     fn segment(&self) -> u32 {
         self.mss - self.stamps.len()
-    }
-
-    /// Takes another size of what the path takes, without options, as path MTU discovery has found it. What is under way was
-    /// too long, and is sent again in shorter segments (RFC 1191, section 6.5).
-    #[inline]
-    pub fn set_path_mss(&mut self, mss: u32) {
-        if mss < self.mss && self.mss > LEAST_MSS {
-            self.mss = mss.max(LEAST_MSS);
-            self.congestion.set_mss(self.segment());
-            self.flight.lose_all(false);
-        }
     }
 
     /// Sets the most bytes of data that are handed out at once: what is longer than a segment is cut by who sends it.

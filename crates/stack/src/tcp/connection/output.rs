@@ -3,6 +3,7 @@
 use super::super::segment::Outgoing;
 use super::super::seq::Seq;
 use super::super::{MILLISECOND, low};
+use super::mtu::Turn;
 use super::{Connection, State};
 use crate::due::Due;
 use linerate_wire::{SackBlocks, TcpFlags, TcpOptions};
@@ -116,10 +117,11 @@ impl Connection {
             }
             let most = (room.min(self.burst()) / segment).max(1) * segment;
             let Some((from, to)) = self.flight.next_lost(most) else { return true };
-            if !self.send_range(now, from, to, false, out) {
+            if !self.send_range(now, from, to, segment, false, out) {
                 return false;
             }
             self.flight.sent_again(now, from, to);
+            self.sent_probe_again(from, to);
             if from == self.una {
                 // Its acknowledgement has a time-out of its own.
                 self.timers.wait_anew(now, self.rtt.timeout());
@@ -131,7 +133,7 @@ impl Connection {
         if std::mem::take(&mut self.timers.tail_again)
             && let Some((from, to)) = self.flight.tail(self.segment())
         {
-            if !self.send_range(now, from, to, false, out) {
+            if !self.send_range(now, from, to, self.segment(), false, out) {
                 self.timers.tail_again = true;
                 return false;
             }
@@ -145,7 +147,16 @@ impl Connection {
     fn send_new(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
         self.timers.pace = Due::NEVER;
         loop {
-            let (len, waits) = self.sendable(now);
+            let (mut len, mut waits) = self.sendable(now);
+            let (turn, mut mss) = (self.turn(now), self.segment());
+            match turn {
+                Turn::Plain => {}
+                Turn::Held => return true,
+                Turn::Probe(size) => {
+                    mss = size - self.stamps.len();
+                    (len, waits) = (mss, false);
+                }
+            }
             let end = self.nxt.plus(len);
             // FIN goes with the last data, or alone; it takes a number of the window.
             let fin = self.fin() == Some(end) && end.is_before(self.una.plus(self.window.max(1)));
@@ -155,8 +166,11 @@ impl Connection {
                 return true;
             }
             let to = end.plus(u32::from(fin));
-            if !self.send_range(now, self.nxt, to, waits, out) {
+            if !self.send_range(now, self.nxt, to, mss, waits, out) {
                 return false;
+            }
+            if let Turn::Probe(size) = turn {
+                self.sent_probe(self.nxt, to, size);
             }
             if self.flight.is_empty() {
                 self.timers.since = now;
@@ -219,15 +233,16 @@ impl Connection {
         if room >= len && (whole || most || forced) { (len, false) } else { (0, false) }
     }
 
-    /// Sends numbers `from` to `to`: data, and FIN if it is among them. If more than that is to be sent but waits for an
-    /// acknowledgement, the receiver is told that nothing follows (RFC 9293, section 3.9.1.2): it would hold back the
-    /// acknowledgement of a last segment, and when the one before was lost, that is all there is to wait for.
+    /// Sends numbers `from` to `to`: data, in segments of `mss` bytes, and FIN if it is among them. If more than that is to be
+    /// sent but waits for an acknowledgement, the receiver is told that nothing follows (RFC 9293, section 3.9.1.2): it would hold
+    /// back the acknowledgement of a last segment, and when the one before was lost, that is all there is to wait for.
     #[inline]
     fn send_range(
         &mut self,
         now: u64,
         from: Seq,
         to: Seq,
+        mss: u32,
         waits: bool,
         out: &mut impl FnMut(&Outgoing<'_>) -> bool,
     ) -> bool {
@@ -253,7 +268,7 @@ impl Connection {
             window,
             options: self.options(now),
             payload: [first, second],
-            mss: self.segment(),
+            mss,
             may_be_marked: new && self.marks.on,
         };
         let sent = out(&segment);

@@ -3,8 +3,8 @@
 //! What is sent takes its time of a clock that runs at somewhat more than the congestion window in a round trip; new data wait
 //! when that clock is ahead. What is lost is sent again without waiting: recovery has a rate of its own.
 
-use super::super::MILLISECOND;
 use super::super::congestion::INITIAL;
+use super::super::{MILLISECOND, SECOND, low};
 use super::Connection;
 use crate::due::Due;
 
@@ -22,7 +22,7 @@ impl Connection {
     #[must_use]
     pub fn pacing(&self) -> Option<u64> {
         let (window, trip) = self.pace()?;
-        Some(u64::try_from(u128::from(window) * 1_000_000_000 / u128::from(trip)).unwrap_or(u64::MAX))
+        Some(window.saturating_mul(SECOND) / trip)
     }
 
     /// So many bytes in so many nanoseconds.
@@ -39,7 +39,7 @@ impl Connection {
         let Some((window, trip)) = self.pace() else { return u32::MAX };
         self.paced = self.paced.max(now);
         let ahead = now.saturating_add(self.head_start(window, trip)).saturating_sub(self.paced);
-        u32::try_from(ahead.saturating_mul(window) / trip).unwrap_or(u32::MAX)
+        low((ahead.saturating_mul(window) / trip).min(u32::MAX.into()))
     }
 
     /// Time by which the clock of what was sent may be ahead: a first window's worth always leaves at once (RFC 6928).

@@ -60,7 +60,7 @@ impl Connection {
             // Each tells that a segment has arrived (RFC 6937, section 3).
             delivered.bytes = self.segment();
             if self.timers.duplicates == DUPLICATES && self.phase.is_open() {
-                self.flight.lose_first(self.segment());
+                self.flight.lose_first(self.first());
             }
         } else if advanced {
             self.timers.duplicates = 0;
@@ -117,7 +117,7 @@ impl Connection {
         } else {
             self.timers.reorder = Due::NEVER;
         }
-        if self.flight.lost() > 0 && self.phase.is_open() {
+        if self.flight.lost() > 0 && !self.is_only_a_probe_lost() && self.phase.is_open() {
             self.begin_recovery(now);
         }
     }

@@ -253,12 +253,13 @@ impl Connection {
         }
         self.counters.timeouts += 1;
         let first = !self.phase.is_slow();
+        self.flight.lose_all(!first);
         if !handshake {
+            self.path_timed_out(now);
             self.congestion.timed_out(self.in_use(), first);
             self.has_reduced();
             self.phase = Phase::Loss { point: self.nxt, doubted: first && self.sack };
         }
-        self.flight.lose_all(!first);
         self.rtt.back_off();
         (self.timers.tail, self.timers.reorder, self.timers.probed) = (Due::NEVER, Due::NEVER, None);
         (self.timers.tail_again, self.timers.tail_new, self.timers.duplicates) = (false, false, 0);

@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use linerate_ring::Meta;
-use linerate_stack::tcp::{State, TcpId, TcpListenerId, Tso};
+use linerate_stack::tcp::{MtuSearch, State, TcpId, TcpListenerId, Tso};
 use linerate_stack::{Config, Discard, Fills};
 use std::net::SocketAddr;
 
@@ -110,6 +110,25 @@ fn super_frames_are_handed_down() {
         let sizes: Vec<_> =
             world.sent_with().into_iter().map(|(frame, meta)| (frame.len(), meta.unwrap().gso_size)).collect();
         assert_eq!(sizes, [(tcp + 20 + 1400, 0); 2], "{peer}");
+    }
+}
+
+/// A probe of the path (RFC 4821, section 7.5) is a segment of its own size, whatever the adapter segments.
+#[test]
+fn probes_of_the_path_are_no_super_frames() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        world.host.set_tso(Tso { v4: true, v6: true, slots: 64 });
+        world.host.tcp_config().mtu_search = MtuSearch::Always;
+        let (id, _) = accepted(&mut world, peer, us);
+        world.host.tcp_write(id, &pattern(20_000)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        let slots = world.sent_with();
+        let head = if peer.is_ipv4() { 14 + 20 + 20 } else { 14 + 40 + 20 };
+        // Half-way from what nearly all paths take to the peer's 1400.
+        let (usual, probe) = if peer.is_ipv4() { (1024, 1212) } else { (1220, 1310) };
+        let cut = |at: usize| slots[at].1.map_or(0, |meta: Meta| meta.gso_size);
+        assert_eq!((slots[0].0.len(), cut(0), cut(1)), (head + probe, 0, usual), "{peer}");
     }
 }
 

@@ -27,9 +27,9 @@
 //! | `state NAME`, `end REASON`, `readable N`, `at-end`, `unsent N`, `room N`, `memory N`, `cwnd N`, `mss N`, `fast`, `slow`, `gone` | what is known of the connection |
 
 use super::segment::{ACK, SYN, Segment, between};
-use crate::world::{PEER, SECOND, US, World, icmp_frame, peer4, us4};
+use crate::world::{PEER, SECOND, US, World, icmp_frame, peer4, peer6, us4, us6};
 use linerate_stack::Config;
-use linerate_stack::tcp::{Algorithm, Connection, Ecn, KeepAlive, TcpId, TcpListenerId};
+use linerate_stack::tcp::{Algorithm, Connection, Ecn, KeepAlive, MtuSearch, TcpId, TcpListenerId};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -75,6 +75,8 @@ fn data(from: u32, len: usize) -> Vec<u8> {
 struct Play {
     world: World,
     config: Config,
+    /// The peer's address, and ours.
+    ends: (IpAddr, IpAddr),
     listener: Option<TcpListenerId>,
     id: Option<TcpId>,
     /// Our port, by the peer's.
@@ -102,6 +104,7 @@ impl Play {
         Self {
             world: Self::world(&config),
             config,
+            ends: (peer4(), us4()),
             listener: None,
             id: None,
             ports: HashMap::new(),
@@ -119,7 +122,9 @@ impl Play {
 
     fn world(config: &Config) -> World {
         let mut world = World::with(config);
-        world.host.neighbours().insert_permanent(peer4(), PEER).unwrap();
+        for peer in [peer4(), peer6()] {
+            world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        }
         // Where a script is not about it, the windows alone say what leaves.
         world.host.tcp_config().pacing = false;
         world.now = START;
@@ -164,10 +169,11 @@ impl Play {
 
     /// Nothing was sent that is not in the script.
     fn silent(&mut self) -> Result {
-        match self.sent.pop_front() {
-            Some((at, segment)) => Err(format!("not in the script: {} {segment}", Self::time(at))),
-            None => Ok(()),
+        if self.sent.is_empty() {
+            return Ok(());
         }
+        let all: Vec<_> = self.sent.drain(..).map(|(at, segment)| format!("{} {segment}", Self::time(at))).collect();
+        Err(format!("not in the script: {}", all.join("\n    ")))
     }
 
     fn time(at: u64) -> String {
@@ -289,7 +295,7 @@ impl Play {
                     .for_each(|(from, to)| (*from, *to) = (from.wrapping_add(base), to.wrapping_add(base)));
             }
             wire.stamps = wire.stamps.map(|(value, echo)| (value, echo.wrapping_add(self.stamp(segment.port))));
-            let frame = wire.frame((peer4(), us4()), self.port(wire.port), &data(at, wire.data));
+            let frame = wire.frame(self.ends, self.port(wire.port), &data(at, wire.data));
             self.world.host.handle(self.world.now, &frame, None, &mut self.world.ring);
             self.collect();
             segment.seq = segment.seq.wrapping_add(u32::try_from(segment.data).unwrap());
@@ -326,14 +332,14 @@ impl Play {
     fn call(&mut self, step: &str) -> Result {
         let (name, value) = step.split_once(' ').map_or((step, ""), |(name, value)| (name, value.trim()));
         let number = || value.parse::<u32>().map_err(|_| format!("{value}: no number"));
-        let remote = SocketAddr::new(peer4(), 4000);
+        let remote = SocketAddr::new(self.ends.0, 4000);
         let now = self.world.now;
         match name {
             "set" => return self.set(value),
             "established" => return self.established(value),
             "listen" => {
                 let backlog = if value.is_empty() { 16 } else { number()? as usize };
-                let local = SocketAddr::new(us4(), 80);
+                let local = SocketAddr::new(self.ends.1, 80);
                 self.listener = Some(self.world.host.tcp_listen(local, backlog).map_err(|e| e.to_string())?);
                 return Ok(());
             }
@@ -460,6 +466,10 @@ impl Play {
             self.world = Self::world(&self.config);
             return Ok(());
         }
+        if name == "ipv6" {
+            self.ends = if on()? { (peer6(), us6()) } else { (peer4(), us4()) };
+            return Ok(());
+        }
         let tcp = self.world.host.tcp_config();
         match name {
             "send" => tcp.send = number()?,
@@ -476,6 +486,14 @@ impl Play {
                     "accept" => Ecn::Accept,
                     "ask" => Ecn::Ask,
                     _ => return Err(format!("{value}: off, accept or ask")),
+                }
+            }
+            "mtu-search" => {
+                tcp.mtu_search = match value {
+                    "off" => MtuSearch::Off,
+                    "after-black-hole" => MtuSearch::AfterBlackHole,
+                    "always" => MtuSearch::Always,
+                    _ => return Err(format!("{value}: off, after-black-hole or always")),
                 }
             }
             "delay" => tcp.delay = seconds()?,

@@ -36,7 +36,8 @@ fn path() -> Known {
 }
 
 fn order() -> Order {
-    Order { way: crate::profile::Direction::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
+    let protocol = crate::profile::Protocol::Udp;
+    Order { protocol, way: crate::profile::Direction::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
 }
 
 fn went(mut path: Known) -> Result<Test, String> {
