@@ -102,6 +102,10 @@ impl Plan {
         // A path of three takes less than its ends do, and does not tell.
         for end in [&mut a, &mut b] {
             end.3.most = chance.of(&[usize::MAX, usize::MAX, usize::MAX, usize::MAX, 1_100, 300]);
+            if end.3.most == 300 {
+                // So many segments: less is enough.
+                end.2.sends = end.2.sends.min(50_000);
+            }
             let searches = [MtuSearch::AfterBlackHole, MtuSearch::AfterBlackHole, MtuSearch::Always];
             end.0.mtu_search = if end.3.most < usize::MAX {
                 chance.of(&searches)

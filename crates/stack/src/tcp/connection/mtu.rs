@@ -14,8 +14,6 @@ use super::{Connection, LEAST_MSS};
 const TIMEOUTS: u8 = 4;
 /// Segment size that nearly all paths take (section 7.2).
 const BASE: u32 = 1024;
-/// Segments of so many bytes and less are not taken for too long.
-const SHORT: u32 = 128;
 /// Bytes that a longer segment must gain at least, and so the error of a search that has ended (section 7.3).
 const MARGIN: u32 = 8;
 /// Segments that must be able to follow a probe, so that its loss is found without a time-out (section 7.4).
@@ -310,14 +308,9 @@ impl Connection {
     /// long; not those that are no longer than that anyway.
     fn suspect_black_hole(&mut self) {
         let path = &mut self.path;
-        let halves = self.mss <= path.base() && path.timeouts > TIMEOUTS;
-        let mut mss = if halves { self.mss / 2 } else { path.base() };
+        let halves = (path.timeouts - TIMEOUTS).min(31);
+        let mss = (path.base() >> halves).max(path.least);
         let lost = self.flight.next_lost(self.mss).map_or(0, |(from, to)| from.to(to));
-        // What is sent may be shorter than that, and still too long.
-        while lost + self.stamps.len() <= mss && mss > SHORT {
-            mss /= 2;
-        }
-        let mss = mss.max(path.least);
         if mss >= self.mss || lost <= mss - self.stamps.len() {
             return;
         }
