@@ -32,9 +32,9 @@ pub enum Stage {
     Segment,
     /// The connection took the segment: numbers, acknowledgement, and its data into the receive buffer.
     Input,
-    /// What the connection has to answer is sent: acknowledgements.
+    /// Acknowledgements that are due are sent.
     Answer,
-    /// What was received is copied to the caller.
+    /// Received bytes are copied to the caller.
     Read,
 }
 

@@ -6,7 +6,7 @@ use crate::process::{LIMIT, counter};
 use crate::stack::{Host, Link, V4, V6, are_installed, link, run};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn connect(link: &Link, to: &str, port: u16) -> std::io::Result<TcpStream> {
     let to = SocketAddr::new(to.parse().unwrap(), port);
@@ -178,6 +178,38 @@ fn small_packets_carry_tcp() {
     echoes(&link, V4, 1_000_000);
     let (_, counters) = host.stop();
     assert_eq!(counter(&counters, "echo.tcp.sent"), 3_000_000, "{counters}");
+}
+
+/// The path to the kernel takes frames of 1200 bytes, though the kernel has told of segments of 1460, and drops longer ones
+/// without a word: all arrives, and soon in longer segments than the shortest (RFC 4821).
+#[test]
+fn a_path_that_drops_long_frames_silently_carries_tcp() {
+    if !are_installed(&["ss"]) {
+        return;
+    }
+    let Some(link) = link("packet", false) else { return };
+    let host = Host::start(&link, "");
+    assert!(run(&link.ns, "ip link set dev va mtu 1200").status.success());
+    assert!(run(&link.ns, "ip route replace 10.9.0.0/24 dev va advmss 1460").status.success());
+    let mut stream = connect(&link, V4, 7).unwrap();
+    let (sent, mut back, until) = (bytes(50_000, 3), vec![0; 50_000], Instant::now() + LIMIT);
+    loop {
+        for _ in 0..100 {
+            stream.write_all(&sent).unwrap();
+            stream.read_exact(&mut back).unwrap();
+            assert!(back == sent);
+        }
+        // Of segments that the kernel has got: with timestamps it takes 1148 bytes.
+        let told = String::from_utf8(run(&link.ns, "ss -tin").stdout).unwrap();
+        let largest = told.split("rcvmss:").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+        if largest.is_some_and(|largest| (1140..=1148).contains(&largest)) {
+            break;
+        }
+        assert!(Instant::now() < until, "{told}");
+    }
+    drop(stream);
+    let (_, counters) = host.stop();
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
 }
 
 /// Frames that linerate sends are lost, doubled, reordered and damaged, data and acknowledgements alike.

@@ -129,7 +129,7 @@ impl TcpListener {
     /// is over, with the bytes that came with SYN. At most `most` connections of each queue have begun so at a time; 0, as at
     /// first, switches it off.
     ///
-    /// When the network doubles a SYN, its bytes may come twice, the second time by a connection of their own: it is for
+    /// Bytes of a SYN may come twice, the second time by a connection of their own, if the network doubles it: Fast Open is for
     /// servers to whom a request may come twice (RFC 7413, section 6).
     pub fn set_fast_open(&self, most: usize) {
         for (at, id) in self.ids.iter().enumerate() {

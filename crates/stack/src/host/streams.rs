@@ -50,8 +50,8 @@ impl Host {
     /// the handshake is over; so they do wherever Fast Open fails. Returns how many of them were taken, as
     /// [`tcp_write`](Self::tcp_write) does.
     ///
-    /// What goes with SYN may reach the server's user twice, when the network doubles it. So the bytes should be a request that
-    /// can be repeated without harm (section 6).
+    /// Bytes of a SYN may reach the server's user twice, when the network doubles it. So they should be a request that can be
+    /// repeated without harm (section 6).
     pub fn tcp_connect_with(
         &mut self,
         now: u64,

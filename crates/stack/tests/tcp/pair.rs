@@ -62,6 +62,13 @@ impl Plan {
         plan
     }
 
+    /// A path of 0.1 s and 100 Mb/s, with a queue that holds 14 segments.
+    pub(crate) fn short_queue(bytes: u64) -> Self {
+        let mut plan = Self::clean(bytes, 50_000_000, 12_500_000);
+        plan.paths[0].queue = 20_000;
+        plan
+    }
+
     pub(crate) fn random(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let mut one = || {

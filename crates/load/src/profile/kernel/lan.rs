@@ -16,6 +16,18 @@ pub(super) const NEAR: &str = "near";
 /// Interface at the far end, in a namespace of its own.
 pub(super) const FAR: &str = "far";
 
+/// Growth of a count from `before`, once that is as much as is wanted, or for 2 s: soft interrupts may be a little late.
+pub(super) fn settled(before: u64, wanted: u64, mut count: impl FnMut() -> Result<u64, String>) -> Result<u64, String> {
+    let until = Instant::now() + Duration::from_secs(2);
+    loop {
+        let grown = count()? - before;
+        if grown >= wanted || Instant::now() >= until {
+            return Ok(grown);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// A network in the calling thread's namespace.
 pub(super) struct Lan {
     pub(super) net: Rtnetlink,

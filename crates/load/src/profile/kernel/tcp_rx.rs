@@ -6,7 +6,7 @@
 
 use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_of, time_stretches};
-use super::lan::{FAR, HERE, Lan, NEAR, PORT, THERE};
+use super::lan::{FAR, HERE, Lan, NEAR, PORT, THERE, settled};
 use crate::profile::peer::Peer;
 use crate::profile::sys::packet::Injector;
 use crate::profile::sys::tcp::{self, Restored};
@@ -15,7 +15,6 @@ use linerate_host::{Cause, Cut, Error, Place};
 use linerate_wire::{MacAddr, TcpFlags};
 use std::io;
 use std::net::{SocketAddrV4, TcpStream};
-use std::time::{Duration, Instant};
 
 pub(super) const ROWS: &[Row] = &[Row { id: "rx-tcp-kernel-recv", title: "kernel TCP recv", build: In::build }];
 
@@ -114,13 +113,7 @@ impl In {
             let ns = time_of(STRETCH, || self.inject(frames.next().map_or(&[][..], Vec::as_slice), wanted))?;
             Ok((ns, u64::from(STRETCH)))
         })?;
-        // The soft interrupt may be a little late.
-        let until = Instant::now() + Duration::from_secs(2);
-        let mut counted = count(&receiver)? - before;
-        while counted < calls && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
-            counted = count(&receiver)? - before;
-        }
+        let counted = settled(before, calls, || count(&receiver))?;
         let behind = receiver.drain()?;
         receiver.forget()?;
         Ok(Measured { ns, calls, counted, behind })

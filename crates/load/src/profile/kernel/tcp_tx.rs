@@ -6,14 +6,13 @@
 
 use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls, time_of, time_stretches};
-use super::lan::{FAR, HERE, Lan, NEAR, PORT, THERE};
+use super::lan::{FAR, HERE, Lan, NEAR, PORT, THERE, settled};
 use crate::profile::sys::tcp::{self, Restored};
 use crate::profile::sys::udp;
 use crate::profile::{Order, Span};
 use linerate_host::{Cause, Cut, Error, Place};
 use std::io;
 use std::net::{SocketAddrV4, TcpStream};
-use std::time::{Duration, Instant};
 
 pub(super) const ROWS: &[Row] = &[Row { id: "tx-tcp-kernel-veth", title: "kernel TCP send, veth", build: Out::build }];
 
@@ -95,12 +94,8 @@ impl Out {
         };
         let before = counted(self)?;
         let (ns, calls) = self.send(OPEN, time)?;
-        // The far end's soft interrupt may be a little late.
-        let until = Instant::now() + Duration::from_secs(2);
-        while counted(self)? - before < calls && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(Measured { ns, calls, counted: counted(self)? - before, behind: 0 })
+        let counted = settled(before, calls, || counted(self))?;
+        Ok(Measured { ns, calls, counted, behind: 0 })
     }
 
     fn program(place: &str) -> Place<'static> {

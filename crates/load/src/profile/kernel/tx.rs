@@ -2,12 +2,11 @@
 
 use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
-use super::lan::{FAR, Lan, NEAR, NOWHERE, PORT, THERE, sender};
+use super::lan::{FAR, Lan, NEAR, NOWHERE, PORT, THERE, sender, settled};
 use crate::profile::sys::udp::{self, Errno, To};
 use crate::profile::{Order, Span};
 use linerate_host::{Cut, Error, Place};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::time::{Duration, Instant};
 
 pub(super) const ROWS: &[Row] = &[
     Row { id: "tx-kernel-sendto", title: "kernel sendto", build: |order| Out::build(order, false, Lan::sink()?) },
@@ -87,12 +86,8 @@ impl Out {
         };
         let before = counted(self)?;
         let (ns, calls) = self.send(None, time)?;
-        // The far end's soft interrupt may be a little late.
-        let until = Instant::now() + Duration::from_secs(2);
-        while counted(self)? - before < calls && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(Measured { ns, calls, counted: counted(self)? - before, behind: 0 })
+        let counted = settled(before, calls, || counted(self))?;
+        Ok(Measured { ns, calls, counted, behind: 0 })
     }
 
     fn program(place: &str) -> Place<'static> {

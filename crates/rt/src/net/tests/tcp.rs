@@ -200,8 +200,8 @@ fn a_peer_that_is_gone_is_noticed() {
     }
 }
 
-/// Who has a cookie sends data with SYN (RFC 7413): by the second connection they are there before the handshake is over. What
-/// does not fit follows.
+/// Data go with SYN, once there is a cookie (RFC 7413): by the second connection they are there before the handshake is over.
+/// Those that do not fit follow.
 #[test]
 fn data_go_with_syn() {
     let [left, right] = pair("fast");

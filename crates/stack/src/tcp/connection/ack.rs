@@ -51,7 +51,7 @@ impl Connection {
         }
         // What ends a recovery was delivered in it: the window is the threshold then (RFC 6582, section 3.2).
         let grows = !marked && (self.phase.is_open() || self.phase.is_slow());
-        self.recover(segment, advanced, duplicate, &delivered);
+        self.recover(now, segment, advanced, duplicate, &delivered);
         if grows {
             self.grow(now, &delivered, advanced, round, full);
         }

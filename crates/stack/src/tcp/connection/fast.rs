@@ -35,8 +35,8 @@ impl Connection {
     /// Has SYN ask for a cookie; or carry this one, and the first of what is written before SYN goes out. `mss` is what the
     /// peer takes in a segment, without options, as far as is known.
     ///
-    /// What goes with SYN may reach the peer's user twice (section 2.1): where a SYN that was doubled on its way comes when its
-    /// connection is over already. It must do no harm then.
+    /// Data of a SYN may reach the peer's user twice (section 2.1): where a SYN that was doubled on its way comes when its
+    /// connection is over already. They must do no harm then.
     pub fn ask_fast_open(&mut self, cookie: FastOpenCookie, mss: u32) {
         (self.fast.option, self.fast.most) = (Some(cookie), mss.min(self.own_mss));
     }

@@ -44,7 +44,7 @@ struct Probe {
     lost: Option<u32>,
 }
 
-/// What is known of the path.
+/// Knowledge of the path.
 #[derive(Debug)]
 pub(super) struct Path {
     how: MtuSearch,

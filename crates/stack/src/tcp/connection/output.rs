@@ -146,6 +146,7 @@ impl Connection {
     /// Sends new data, and FIN; false if `out` has no room.
     fn send_new(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
         self.timers.pace = Due::NEVER;
+        let (first, probes) = (self.nxt, self.timers.tail_new);
         loop {
             let (mut len, mut waits) = self.sendable(now);
             let (turn, mut mss) = (self.turn(now), self.segment());
@@ -158,6 +159,9 @@ impl Connection {
                 }
             }
             let end = self.nxt.plus(len);
+            // Where acknowledgements let out a little at a time, more of them are under way: and a receiver that joins segments
+            // stops at PSH.
+            waits &= probes || first.to(end) >= self.congestion.window() / 2;
             // FIN goes with the last data, or alone; it takes a number of the window.
             let fin = self.fin() == Some(end) && end.is_before(self.una.plus(self.window.max(1)));
             // Before the handshake is over it waits (RFC 9293, section 3.10.4).

@@ -1,6 +1,6 @@
 //! Pacing: a window leaves over the round trip rather than at once, so that a slow link's queue is not given all of it.
 //!
-//! What is sent takes its time of a clock that runs at somewhat more than the congestion window in a round trip; new data wait
+//! Bytes that are sent take their time of a clock that runs at somewhat more than the congestion window in a round trip; new data wait
 //! when that clock is ahead. What is lost is sent again without waiting: recovery has a rate of its own.
 
 use super::super::congestion::INITIAL;

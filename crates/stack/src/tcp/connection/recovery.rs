@@ -1,4 +1,4 @@
-//! Recovery from loss: when it begins and ends, and how much goes out meanwhile (RFC 6675, RFC 6937, RFC 8985, RFC 5682).
+//! Recovery from loss: when it begins and ends, and how much goes out meanwhile (RFC 6675, RFC 9937, RFC 8985, RFC 5682).
 
 use super::super::flight::Delivered;
 use super::super::segment::Segment;
@@ -29,7 +29,7 @@ pub(super) enum Phase {
     },
 }
 
-/// Proportional rate reduction (RFC 6937, section 3).
+/// Proportional rate reduction (RFC 9937).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
     delivered: u64,
@@ -53,11 +53,18 @@ impl Phase {
 
 impl Connection {
     /// Goes on with recovery after an acknowledgement.
-    pub(super) fn recover(&mut self, segment: &Segment<'_>, advanced: bool, duplicate: bool, delivered: &Delivered) {
-        let mut delivered = *delivered;
+    pub(super) fn recover(
+        &mut self,
+        now: u64,
+        segment: &Segment<'_>,
+        advanced: bool,
+        duplicate: bool,
+        delivered: &Delivered,
+    ) {
+        let (mut delivered, lost) = (*delivered, self.flight.lost());
         if duplicate {
             self.timers.duplicates = self.timers.duplicates.saturating_add(1);
-            // Each tells that a segment has arrived (RFC 6937, section 3).
+            // Each tells that a segment has arrived (RFC 9937).
             delivered.bytes = self.segment();
             if self.timers.duplicates == DUPLICATES && self.phase.is_open() {
                 self.flight.lose_first(self.first());
@@ -77,7 +84,9 @@ impl Connection {
                     // A partial acknowledgement: the next one is lost, too (RFC 6582, section 3.2).
                     self.flight.lose_first(self.segment());
                 }
-                self.reduce_rate(delivered.bytes);
+                // Before the window is made: what is lost is not under way.
+                self.find_lost(now);
+                self.reduce_rate(delivered.bytes, advanced && self.flight.lost() <= lost);
             }
             Phase::Loss { point, doubted } => {
                 if doubted && delivered.original {
@@ -139,8 +148,9 @@ impl Connection {
         self.congestion.set_window(self.flight.flying() + self.segment());
     }
 
-    /// Window in recovery (RFC 6937, section 3).
-    fn reduce_rate(&mut self, bytes: u32) {
+    /// Window in recovery (RFC 9937). It may grow only with acknowledgements that go forward and tell of no more loss (SafeACK):
+    /// otherwise what is sent again meets a queue that is full already, and is lost again.
+    fn reduce_rate(&mut self, bytes: u32, safe: bool) {
         let (pipe, threshold) = (u64::from(self.flight.flying()), u64::from(self.congestion.threshold()));
         let segment = u64::from(self.segment());
         let Phase::Recovery { prr, .. } = &mut self.phase else { return };
@@ -148,8 +158,9 @@ impl Connection {
         let sends = if pipe > threshold {
             (prr.delivered * threshold).div_ceil(prr.flight).saturating_sub(prr.out)
         } else {
-            // Slow start, as far as something was delivered.
-            let limit = prr.delivered.saturating_sub(prr.out).max(u64::from(bytes)) + segment;
+            // As much as was delivered; in slow start, where that is safe.
+            let more = if safe { segment } else { 0 };
+            let limit = prr.delivered.saturating_sub(prr.out).max(u64::from(bytes)) + more;
             limit.min(threshold - pipe)
         };
         self.congestion.set_window(u32::try_from(pipe + sends).unwrap_or(0));
@@ -166,7 +177,7 @@ impl Connection {
     fn end_recovery(&mut self) {
         self.phase = Phase::Open;
         self.flight.recovered();
-        // RFC 6937, section 3: the window is the threshold then.
+        // RFC 9937: the window is the threshold then.
         self.congestion.set_window(self.congestion.threshold());
     }
 

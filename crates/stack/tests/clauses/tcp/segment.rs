@@ -39,8 +39,8 @@ pub(super) struct Segment {
     pub(super) payload: Vec<u8>,
 }
 
-/// Names of options that may be forbidden.
-const NONE: [&str; 5] = ["NOMSS", "NOWS", "NOSACKOK", "NOTS", "NOFO"];
+/// Names of options, and of a bit, that may be forbidden.
+const NONE: [&str; 6] = ["NOMSS", "NOWS", "NOSACKOK", "NOTS", "NOFO", "NOPSH"];
 /// Values of ECN's bits (RFC 3168, figure 1).
 const ECN: [&str; 4] = ["NOECT", "ECT1", "ECT0", "CE"];
 
@@ -193,8 +193,14 @@ impl Segment {
     /// First difference of a segment of ours from this one, which a script expects; None if there is none.
     pub(super) fn differs(&self, ours: &Self) -> Option<&'static str> {
         let asked = if self.ctl & PSH == 0 { !PSH } else { !0 };
-        let options =
-            [ours.mss.is_some(), ours.shift.is_some(), ours.sack_ok, ours.stamps.is_some(), ours.cookie.is_some()];
+        let options = [
+            ours.mss.is_some(),
+            ours.shift.is_some(),
+            ours.sack_ok,
+            ours.stamps.is_some(),
+            ours.cookie.is_some(),
+            ours.ctl & PSH != 0,
+        ];
         let forbidden = NONE.iter().zip(options).find(|(name, there)| *there && self.none.contains(name));
         if let Some((name, _)) = forbidden {
             return Some(name);
