@@ -115,6 +115,7 @@ pub const BENCHES: &[Bench] = &[
     tcp_alone::STREAM,
     tcp_alone::IDLE,
     tcp_alone::IDLE_1000,
+    tcp_alone::CHUNKS,
     tcp_alone::CONNECT,
     tcp_trip::TRIP,
     tcp_trip::TAIL,

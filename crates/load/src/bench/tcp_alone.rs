@@ -1,9 +1,10 @@
 //! Benches of TCP with both ends on one core, which take turns: a stream without TSO, alone and beside connections that are
-//! idle; and connections that are made and closed.
+//! idle; buffers without copies; and connections that are made and closed.
 
 use super::alone::on_core;
 use super::tcp_pair::{PATIENCE, connect, hosts, listen};
 use super::{Bench, How, Missing, Peer, Setting, failed};
+use bytes::{Buf, Bytes};
 use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_rt::Clock;
@@ -53,6 +54,20 @@ pub(super) const IDLE_1000: Bench = Bench {
     peers: &[Peer { name: "beside none", how: How::Own(|setting| stream(setting, 0)), wanted: Some(0.95) }],
 };
 
+pub(super) const CHUNKS: Bench = Bench {
+    name: "tcp-chunks",
+    about: "one TCP connection over a cable, both ends on one core, buffers of 128 KiB that are handed over and read where they lie, TSO",
+    unit: Unit::BytesPerSecond,
+    two_cores: false,
+    bound: None,
+    run: |setting| chunks(setting, true),
+    peers: &[Peer {
+        name: "written and read with copies",
+        how: How::Own(|setting| chunks(setting, false)),
+        wanted: Some(1.0),
+    }],
+};
+
 pub(super) const CONNECT: Bench = Bench {
     name: "tcp-connect",
     about: "a TCP connection made over a cable, closed by both ends, and gone, one behind the other; both ends on one core",
@@ -66,6 +81,8 @@ pub(super) const CONNECT: Bench = Bench {
 /// Bytes of a write, and of a turn of the sender.
 const WRITE: usize = 2048;
 const TURN: usize = 64 << 10;
+/// Bytes of a buffer.
+const CHUNK: usize = 128 << 10;
 /// Connections that are made at once.
 const BATCH: usize = 512;
 /// Connections to one port: fewer than there are ports to connect from.
@@ -136,6 +153,67 @@ fn stream(setting: &Setting, idle: usize) -> Result<f64, Missing> {
     })
 }
 
+/// Bytes per second in buffers of 128 KiB, with or without copies at both ends.
+fn chunks(setting: &Setting, in_place: bool) -> Result<f64, Missing> {
+    let time = saturating_ns(setting.time);
+    on_core(setting.cores[0], move || {
+        let mut hosts = hosts("tcp-chunks", 1024)?;
+        let listener = listen(&mut hosts, 5001)?;
+        let (ours, theirs) = connect(&mut hosts, listener, 1)?[0];
+        let data: Bytes = (0..CHUNK).map(|i| u8::try_from(i % 251).unwrap_or(0)).collect::<Vec<_>>().into();
+        let (mut clock, mut buffer, mut total) = (Clock::new(), vec![0; CHUNK], 0_u64);
+        let start = clock.now();
+        let (mut now, mut last, mut left) = (start, start, data.clone());
+        while now < start + time {
+            let [near, far] = &mut hosts;
+            if left.is_empty() {
+                left = data.clone();
+            }
+            let host = &mut near.ip.host;
+            if in_place {
+                host.tcp_write_chunk(ours, &mut left);
+            } else {
+                let n = host.tcp_write(ours, &left).unwrap_or(0);
+                left.advance(n);
+            }
+            near.handle(now);
+            far.handle(now);
+            loop {
+                let at = usize::try_from(total % CHUNK as u64).unwrap_or(0);
+                let mut right = true;
+                let mut look = |piece: &[u8], at: usize| {
+                    let ends = piece.first().zip(piece.last());
+                    right &= ends.is_none_or(|(first, last)| {
+                        *first == data[at % CHUNK] && *last == data[(at + piece.len() - 1) % CHUNK]
+                    });
+                };
+                let host = &mut far.ip.host;
+                let n = if in_place {
+                    host.tcp_read_with(theirs, |[first, second]| {
+                        look(first, at);
+                        look(second, at + first.len());
+                        first.len() + second.len()
+                    })
+                } else {
+                    host.tcp_read(theirs, &mut buffer).inspect(|n| look(&buffer[..*n], at))
+                };
+                let Some(n @ 1..) = n else { break };
+                if !right {
+                    return Err(failed(format!("a byte near {total} is wrong")));
+                }
+                total += n as u64;
+                last = now;
+            }
+            far.handle(now);
+            now = clock.now();
+            if now > last + PATIENCE {
+                return Err(failed("no bytes come"));
+            }
+        }
+        Ok(total as f64 * 1e9 / (now - start) as f64)
+    })
+}
+
 /// Nanoseconds for a connection.
 fn connections(setting: &Setting) -> Result<f64, Missing> {
     let time = saturating_ns(setting.time);
@@ -196,6 +274,11 @@ mod tests {
     #[test]
     fn bytes_arrive_beside_idle_connections() {
         assert!(stream(&setting(), 0).unwrap() > 0.0 && stream(&setting(), 600).unwrap() > 0.0);
+    }
+
+    #[test]
+    fn bytes_arrive_with_copies_and_without() {
+        assert!(chunks(&setting(), true).unwrap() > 0.0 && chunks(&setting(), false).unwrap() > 0.0);
     }
 
     #[test]

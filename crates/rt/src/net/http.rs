@@ -4,10 +4,10 @@ mod answer;
 mod files;
 mod request;
 
+use super::file::Chunks;
 use super::streams::{Stream, Talk};
 use answer::Answer;
 use request::{Head, Request};
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,13 +20,14 @@ pub(super) struct Http {
     /// Bytes that have come and are not answered.
     came: Vec<u8>,
     answer: Option<Answer>,
+    chunks: Chunks,
     /// The last answer was given.
     over: bool,
 }
 
 impl Http {
     pub(super) fn new(folder: Arc<Path>) -> Self {
-        Self { folder, came: Vec::new(), answer: None, over: false }
+        Self { folder, came: Vec::new(), answer: None, chunks: Chunks::default(), over: false }
     }
 
     /// The answer to the request that has come, if it has come whole.
@@ -50,7 +51,7 @@ impl Talk for Http {
     fn go(&mut self, stream: &mut Stream<'_>) -> bool {
         loop {
             if let Some(answer) = &mut self.answer {
-                match send(answer, stream) {
+                match send(answer, &mut self.chunks, stream) {
                     Sent::Part => return false,
                     Sent::Cut => {
                         stream.abort();
@@ -88,7 +89,7 @@ enum Sent {
     Cut,
 }
 
-fn send(answer: &mut Answer, stream: &mut Stream<'_>) -> Sent {
+fn send(answer: &mut Answer, chunks: &mut Chunks, stream: &mut Stream<'_>) -> Sent {
     while !answer.text.is_empty() {
         let n = stream.write_bytes(&answer.text);
         if n == 0 {
@@ -97,17 +98,23 @@ fn send(answer: &mut Answer, stream: &mut Stream<'_>) -> Sent {
         answer.text.drain(..n);
     }
     while answer.left > 0 {
-        let Some(file) = &mut answer.file else { return Sent::Cut };
-        let room = stream.room().min(stream.buffer.len());
-        let most = usize::try_from(answer.left).unwrap_or(room).min(room);
-        if most == 0 {
-            return Sent::Part;
+        if answer.chunk.is_empty() {
+            let Some(file) = &answer.file else { return Sent::Cut };
+            let room = stream.room_for_chunk();
+            let most = usize::try_from(answer.left).unwrap_or(room).min(room);
+            if most == 0 {
+                return if stream.is_closed() { Sent::Cut } else { Sent::Part };
+            }
+            answer.chunk = match chunks.read(file, answer.at, most) {
+                Ok(chunk) if !chunk.is_empty() => chunk,
+                _ => return Sent::Cut,
+            };
         }
-        let Ok(n @ 1..) = file.read(&mut stream.buffer[..most]) else { return Sent::Cut };
-        if stream.write(n) < n {
-            return Sent::Cut;
+        let n = stream.write_chunk(&mut answer.chunk) as u64;
+        if n == 0 {
+            return if stream.is_closed() { Sent::Cut } else { Sent::Part };
         }
-        answer.left -= n as u64;
+        (answer.at, answer.left) = (answer.at + n, answer.left - n);
     }
     Sent::All
 }

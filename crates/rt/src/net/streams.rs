@@ -2,6 +2,7 @@
 
 use super::ip::Ip;
 use super::service::{Offer, Service};
+use bytes::Bytes;
 use linerate_stack::tcp::{KeepAlive, State, TcpId, TcpListenerId};
 use linerate_stack::{BindError, Host};
 use std::collections::HashMap;
@@ -63,6 +64,11 @@ impl Stream<'_> {
         self.host.tcp_connection(self.id).map_or(0, linerate_stack::tcp::Connection::room)
     }
 
+    /// Bytes that are worth reading from a file now.
+    pub(super) fn room_for_chunk(&self) -> usize {
+        self.host.tcp_connection(self.id).map_or(0, linerate_stack::tcp::Connection::room_for_chunk)
+    }
+
     /// True if the peer has closed, and all was read.
     pub(super) fn is_at_end(&self) -> bool {
         self.host.tcp_connection(self.id).is_none_or(linerate_stack::tcp::Connection::is_at_end)
@@ -91,6 +97,13 @@ impl Stream<'_> {
     /// Writes bytes, as many as there is room for.
     pub(super) fn write_bytes(&mut self, bytes: &[u8]) -> usize {
         let n = self.host.tcp_write(self.id, bytes).unwrap_or(0);
+        self.count.sent += n as u64;
+        n
+    }
+
+    /// Writes the front of a buffer, without a copy unless it is short.
+    pub(super) fn write_chunk(&mut self, chunk: &mut Bytes) -> usize {
+        let n = self.host.tcp_write_chunk(self.id, chunk).unwrap_or(0);
         self.count.sent += n as u64;
         n
     }

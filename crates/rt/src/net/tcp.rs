@@ -1,12 +1,15 @@
 //! TCP sockets of a host that runs in threads of its own, used as the standard library's are.
 
+use super::file::Chunks;
 use super::gate::Gate;
 use super::hail::Hailing;
 use super::queue::Queue;
 use super::running::Net;
 use crate::monotonic_ns;
+use bytes::Bytes;
 use linerate_port::saturating_ns;
 use linerate_stack::tcp::{Connection, End, KeepAlive, State, TcpId, TcpListenerId};
+use std::fs::File;
 use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::BorrowedFd;
@@ -213,16 +216,32 @@ impl Stream {
     }
 
     fn read(&self, into: &mut [u8]) -> Result<usize> {
-        if into.is_empty() || self.deaf.load(Relaxed) {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        self.reads(|host| host.tcp_read(self.id, into).filter(|n| *n > 0))
+    }
+
+    fn read_with(&self, read: impl FnOnce([&[u8]; 2]) -> usize) -> Result<usize> {
+        let mut read = Some(read);
+        self.reads(|host| {
+            let readable = host.tcp_connection(self.id).is_some_and(|connection| connection.readable() > 0);
+            let read = read.take_if(|_| readable)?;
+            host.tcp_read_with(self.id, read)
+        })
+    }
+
+    /// Reads with `read` as soon as it reads something; 0 at the end.
+    fn reads(&self, mut read: impl FnMut(&mut linerate_stack::Host) -> Option<usize>) -> Result<usize> {
+        if self.deaf.load(Relaxed) {
             return Ok(0);
         }
         self.wait(READ, || {
             self.talk(|host| {
-                let n = host.tcp_read(self.id, into).unwrap_or(0);
-                let connection = host.tcp_connection(self.id);
-                if n > 0 {
+                if let Some(n) = read(host) {
                     return Some(Ok(n));
                 }
+                let connection = host.tcp_connection(self.id);
                 match connection.and_then(|connection| connection.end()) {
                     Some(end) => Some(Err(ended(end))),
                     None => connection.is_none_or(|connection| connection.is_at_end()).then_some(Ok(0)),
@@ -240,10 +259,7 @@ impl Stream {
             self.talk(|host| {
                 let mut written = 0;
                 for piece in pieces {
-                    let Some(n) = host.tcp_write(self.id, piece) else {
-                        let end = host.tcp_connection(self.id).and_then(|connection| connection.end());
-                        return Some(Err(end.map_or(ErrorKind::BrokenPipe.into(), ended)));
-                    };
+                    let Some(n) = host.tcp_write(self.id, piece) else { return Some(Err(self.why_closed(host))) };
                     written += n;
                     if n < piece.len() {
                         break;
@@ -252,6 +268,55 @@ impl Stream {
                 (written > 0).then_some(Ok(written))
             })
         })
+    }
+
+    fn write_chunk(&self, chunk: &mut Bytes) -> Result<usize> {
+        if chunk.is_empty() {
+            return Ok(0);
+        }
+        self.wait(WRITE, || {
+            self.talk(|host| match host.tcp_write_chunk(self.id, chunk) {
+                Some(0) => None,
+                Some(taken) => Some(Ok(taken)),
+                None => Some(Err(self.why_closed(host))),
+            })
+        })
+    }
+
+    fn why_closed(&self, host: &linerate_stack::Host) -> Error {
+        let end = host.tcp_connection(self.id).and_then(Connection::end);
+        end.map_or(ErrorKind::BrokenPipe.into(), ended)
+    }
+
+    /// Waits until it is worth reading from a file; gives how many bytes.
+    fn wait_for_room(&self) -> Result<usize> {
+        self.wait(WRITE, || {
+            let shard = self.queue().shard();
+            let host = &shard.ip.host;
+            let connection = host.tcp_connection(self.id).filter(|connection| connection.end().is_none());
+            match connection.map(Connection::room_for_chunk) {
+                None => Some(Err(self.why_closed(host))),
+                Some(0) => None,
+                Some(room) => Some(Ok(room)),
+            }
+        })
+    }
+
+    /// Sends bytes of a file, and counts them.
+    fn send_file(&self, file: &File, at: u64, count: u64, sent: &mut u64) -> Result<()> {
+        let mut chunks = Chunks::default();
+        while *sent < count {
+            let room = self.wait_for_room()?;
+            let most = usize::try_from(count - *sent).unwrap_or(room).min(room);
+            let mut chunk = chunks.read(file, at.saturating_add(*sent), most)?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            while !chunk.is_empty() {
+                *sent += self.write_chunk(&mut chunk)? as u64;
+            }
+        }
+        Ok(())
     }
 
     fn abort(&self) {
@@ -332,6 +397,35 @@ impl TcpStream {
 
     fn change(&self, change: impl FnOnce(&mut Connection)) {
         self.0.talk(|host| host.tcp_change(self.0.id, change));
+    }
+
+    /// Writes the front of a buffer, without a copy: it is left where it is until what was taken is acknowledged. All of it is
+    /// taken if there is any room, unless it is longer than 16 MiB; of less than 64 KiB, as much as there is room for, and it is
+    /// copied. Gives the bytes taken, which are gone from `chunk`.
+    pub fn write_chunk(&self, chunk: &mut Bytes) -> Result<usize> {
+        self.0.write_chunk(chunk)
+    }
+
+    /// Sends `count` bytes of a file from the place `at` on, or up to its end if that comes first, without a copy in user space
+    /// but into frames. Gives the bytes sent: fewer than there are if the time for writers was over, the file could not be read
+    /// or the connection has ended meanwhile. An error if that were none.
+    ///
+    /// The file is read while it is sent: whoever changes it changes what goes out.
+    pub fn send_file(&self, file: &File, at: u64, count: u64) -> Result<u64> {
+        let mut sent = 0;
+        match self.0.send_file(file, at, count, &mut sent) {
+            Err(error) if sent == 0 => Err(error),
+            _ => Ok(sent),
+        }
+    }
+
+    /// Reads without a copy: shows `read` the bytes that have arrived where they lie, in two pieces of which the second follows
+    /// the first, and drops as many of them as it says. Waits for bytes as `read` of the standard library does, and gives their
+    /// number; 0, and `read` is not called, at the end.
+    ///
+    /// Nothing is received or sent by the connection's queue until `read` has returned: it must not wait, nor use the host.
+    pub fn read_with(&self, read: impl FnOnce([&[u8]; 2]) -> usize) -> Result<usize> {
+        self.0.read_with(read)
     }
 
     /// Closes a side: the peer reads to the end of what was written, or nothing is read here any more.

@@ -3,6 +3,7 @@
 use super::Host;
 use crate::tcp::{Config, Connection, End, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
 use crate::{BindError, SendError};
+use bytes::Bytes;
 use std::net::SocketAddr;
 
 impl Host {
@@ -105,6 +106,18 @@ impl Host {
     /// Reads bytes that have arrived; None if there is no such connection. 0 is the end if [`Connection::is_at_end`].
     pub fn tcp_read(&mut self, id: TcpId, into: &mut [u8]) -> Option<usize> {
         self.tcp.read(id, into)
+    }
+
+    /// Takes bytes to be sent from the front of a buffer, which is left where it is until they are acknowledged
+    /// ([`Connection::write_chunk`]). None if the connection's sending side is closed, or it is none.
+    pub fn tcp_write_chunk(&mut self, id: TcpId, chunk: &mut Bytes) -> Option<usize> {
+        self.tcp.write_chunk(id, chunk)
+    }
+
+    /// Shows `read` the bytes that have arrived, where they lie, in two pieces of which the second follows the first; drops as
+    /// many of them as it says, and gives their number. None if there is no such connection.
+    pub fn tcp_read_with(&mut self, id: TcpId, read: impl FnOnce([&[u8]; 2]) -> usize) -> Option<usize> {
+        self.tcp.read_with(id, read)
     }
 
     /// Closes the sending side: FIN follows what was written.

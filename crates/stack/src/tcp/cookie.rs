@@ -71,7 +71,8 @@ pub(super) fn answer(
     let mut begun = Connection::accept(now, config, mss, iss, offset, &syn);
     begun.poll(now, &mut |out| {
         let timestamps = out.options.timestamps.map(|(value, echo)| (stamp(value, &agreed), echo));
-        answer = Some(Outgoing { payload: [&[], &[]], options: TcpOptions { timestamps, ..out.options }, ..*out });
+        answer =
+            Some(Outgoing { payload: Outgoing::NO_DATA, options: TcpOptions { timestamps, ..out.options }, ..*out });
         true
     });
     answer

@@ -138,7 +138,7 @@ impl Headers {
         if !probe.passed(Stage::Header, &(&head, request)) {
             return true;
         }
-        let sent = tx.send(&head[..len], &outgoing.payload, request);
+        let sent = tx.send(&head[..len], outgoing.pieces(), request);
         if sent {
             ip.ident = ip.ident.wrapping_add(1);
             ip.link.counters.tcp_sent += 1;
@@ -159,7 +159,7 @@ fn send_by_ip<T: Transmit>(
     tx: &mut T,
 ) -> bool {
     let pseudo = pseudo(local.ip(), remote.ip());
-    let whole = [outgoing.payload[0], outgoing.payload[1]].concat();
+    let whole = outgoing.payload.concat();
     let mut head = [0; 60];
     let len = HEADER + outgoing.options.len();
     let (mut at, mss) = (0, outgoing.mss.max(1) as usize);
@@ -174,7 +174,8 @@ fn send_by_ip<T: Transmit>(
             flags &= !TcpFlags::CWR.0;
         }
         let flags = TcpFlags(flags);
-        let segment = Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[]], ..*outgoing };
+        let segment =
+            Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[], &[], &[]], ..*outgoing };
         let Some(payload_len) = PayloadLen::new(len + piece.len(), remote.ip()) else { return true };
         emit(&mut head[..len], 0, (local.port(), remote.port()), &segment, (pseudo, payload_len), false);
         let sent =
@@ -225,7 +226,11 @@ fn emit(
         let csum_start = u16::try_from(at).unwrap_or(0);
         return Some(Meta { flags: Meta::NEEDS_CSUM, csum_start, csum_offset: 16, ..Meta::default() });
     }
-    let sum = sum.add_bytes(header).add_bytes(outgoing.payload[0]).add_bytes(outgoing.payload[1]).finish();
+    sum.add_bytes(header);
+    for piece in outgoing.pieces() {
+        sum.add_bytes(piece);
+    }
+    let sum = sum.finish();
     header[16..18].copy_from_slice(&sum.to_be_bytes());
     None
 }

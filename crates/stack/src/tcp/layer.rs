@@ -13,6 +13,7 @@ use crate::due::Due;
 use crate::ip::{About, Ip, NextHop, Packet, Report, Told};
 use crate::stage::{Probe, Stage};
 use crate::udp::{BindError, Fills, SendError};
+use bytes::Bytes;
 use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -187,9 +188,30 @@ impl Tcp {
         Some((taken, goes_on))
     }
 
+    pub(crate) fn write_chunk(&mut self, id: TcpId, chunk: &mut Bytes) -> Option<usize> {
+        let taken = self.sockets.get_mut(id)?.connection.write_chunk(chunk)?;
+        if taken > 0 {
+            self.sockets.wake_id(id);
+        }
+        Some(taken)
+    }
+
     pub(crate) fn read(&mut self, id: TcpId, into: &mut [u8]) -> Option<usize> {
+        self.reads(id, |connection| connection.read(into))
+    }
+
+    pub(crate) fn read_with(&mut self, id: TcpId, read: impl FnOnce([&[u8]; 2]) -> usize) -> Option<usize> {
+        self.reads(id, |connection| {
+            let [first, second] = connection.peek();
+            let n = read([first, second]).min(first.len() + second.len());
+            connection.consume(n);
+            n
+        })
+    }
+
+    fn reads(&mut self, id: TcpId, read: impl FnOnce(&mut Connection) -> usize) -> Option<usize> {
         let connection = &mut self.sockets.get_mut(id)?.connection;
-        let n = connection.read(into);
+        let n = read(connection);
         // The window may be told.
         if n > 0 && connection.due() == Due::NOW {
             self.sockets.wake_id(id);
@@ -387,7 +409,7 @@ impl Tcp {
             flags: if answers { TcpFlags::RST } else { TcpFlags::RST.union(TcpFlags::ACK) },
             window: 0,
             options: TcpOptions::default(),
-            payload: [&[], &[]],
+            payload: Outgoing::NO_DATA,
             mss: 536,
             may_be_marked: false,
         };

@@ -12,9 +12,9 @@
 //! | `cookie.rs` | SYN cookies |
 //! | `fast.rs`, `early.rs` | Fast Open: cookies, given and kept; how many connections may begin so |
 //! | `strays.rs` | connections that go from one shard of a host to another |
-//! | `rtt.rs`, `bytes.rs`, `seq.rs` | time-out; memory; sequence numbers |
+//! | `send_queue.rs`, `memory.rs` | bytes to be sent or acknowledged, copied or in buffers of their owner; memory |
+//! | `rtt.rs`, `seq.rs` | time-out; sequence numbers |
 
-mod bytes;
 mod congestion;
 mod connection;
 mod cookie;
@@ -24,8 +24,10 @@ mod flight;
 mod headers;
 mod holes;
 mod layer;
+mod memory;
 mod rtt;
 mod segment;
+mod send_queue;
 mod seq;
 mod sockets;
 mod strays;
@@ -35,6 +37,7 @@ pub use connection::{Config, Connection, Counters, Ecn, End, FastOpenLesson, Kee
 pub(crate) use layer::Tcp;
 pub use layer::Tso;
 pub use segment::{Outgoing, Segment};
+pub use send_queue::PIECES;
 pub use seq::Seq;
 pub use sockets::{TcpId, TcpListenerId};
 pub use strays::{TcpMoving, TcpStray};

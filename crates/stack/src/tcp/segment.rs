@@ -1,7 +1,7 @@
 //! Segments, in host order.
 
-use super::count;
 use super::seq::Seq;
+use super::{PIECES, count};
 use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 
 /// A segment that has arrived. Several that follow each other may have been joined (LRO).
@@ -61,7 +61,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// A segment to be sent. Its payload lies in two pieces; if it is longer than `mss` it is cut into several, of which each
+/// A segment to be sent. Its payload lies in a few pieces; if it is longer than `mss` it is cut into several, of which each
 /// has the same header but for its sequence number, and the last alone FIN and PSH.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
@@ -75,19 +75,30 @@ pub struct Outgoing<'a> {
     pub window: u16,
     /// Options.
     pub options: TcpOptions,
-    /// Data.
-    pub payload: [&'a [u8]; 2],
+    /// Data: the pieces that are not empty come first.
+    pub payload: [&'a [u8]; PIECES],
     /// Most bytes of data in a segment.
     pub mss: u32,
     /// Routers may mark it for congestion (ECT(0); RFC 3168, section 5).
     pub may_be_marked: bool,
 }
 
-impl Outgoing<'_> {
+impl<'a> Outgoing<'a> {
+    /// Data of a segment that has none.
+    pub(super) const NO_DATA: [&'static [u8]; PIECES] = [&[]; PIECES];
+
     /// Bytes of data.
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.payload[0].len() + self.payload[1].len()
+        self.payload.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// Pieces of data that are not empty.
+    #[must_use]
+    #[inline]
+    pub fn pieces(&self) -> &[&'a [u8]] {
+        let pieces = self.payload.iter().position(|piece| piece.is_empty()).unwrap_or(PIECES);
+        &self.payload[..pieces]
     }
 }

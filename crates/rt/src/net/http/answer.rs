@@ -2,20 +2,23 @@
 
 use super::files::{Found, find, media_type};
 use super::request::Request;
+use bytes::Bytes;
 use std::fs::{File, Metadata};
-use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
 /// Answer to a request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Answer {
     /// The head, and a body that is no file.
     pub(super) text: Vec<u8>,
-    /// A file, at the first byte to be sent, and bytes to be sent of it.
+    /// A file, the first byte to be sent, and bytes to be sent of it.
     pub(super) file: Option<File>,
+    pub(super) at: u64,
     pub(super) left: u64,
+    /// Those that were read, and found no room.
+    pub(super) chunk: Bytes,
     /// The connection is kept.
     pub(super) keeps: bool,
 }
@@ -49,10 +52,10 @@ impl Answer {
         if !request.head {
             text.extend_from_slice(body.as_bytes());
         }
-        Self { text, file: None, left: 0, keeps: request.keeps }
+        Self { text, keeps: request.keeps, ..Self::default() }
     }
 
-    fn file(request: &Request, mut file: File, metadata: &Metadata, path: &Path) -> Self {
+    fn file(request: &Request, file: File, metadata: &Metadata, path: &Path) -> Self {
         let (len, modified) = (metadata.len(), metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH));
         let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let tag = format!("\"{len:x}-{:x}\"", since.as_nanos());
@@ -67,7 +70,8 @@ impl Answer {
             _ => false,
         };
         if unchanged {
-            return Self { text: head(request, "304 Not Modified", &known), file: None, left: 0, keeps: request.keeps };
+            let text = head(request, "304 Not Modified", &known);
+            return Self { text, keeps: request.keeps, ..Self::default() };
         }
         // A range of another version is of no use (section 13.1.5).
         let same = request.if_range.as_ref().is_none_or(|version| *version == tag || *version == date);
@@ -95,8 +99,8 @@ impl Answer {
         let left = range.end - range.start;
         let kind = media_type(path);
         let text = head(request, status, &format!("{known}{told}Content-Type: {kind}\r\nContent-Length: {left}\r\n"));
-        let left = if request.head || file.seek(SeekFrom::Start(range.start)).is_err() { 0 } else { left };
-        Self { text, file: Some(file), left, keeps: request.keeps }
+        let left = if request.head { 0 } else { left };
+        Self { text, file: Some(file), at: range.start, left, keeps: request.keeps, ..Self::default() }
     }
 }
 

@@ -85,6 +85,77 @@ fn pieces_are_written_in_their_order() {
     assert_eq!((client.write_vectored(&[]).unwrap(), client.read(&mut []).unwrap()), (0, 0));
 }
 
+/// Buffers and files go without a copy, and are read without one.
+#[test]
+fn buffers_and_files_are_sent_as_they_are() {
+    let (_nets, mut ours, theirs) = connected("chunks");
+    let data = pattern(3_000_000, 7);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&data).unwrap();
+    let wanted = [&b"head"[..], &data[5..2_900_005], &data, &data[2_999_000..], b"tail"].concat();
+    let reader = std::thread::spawn(move || {
+        let mut got = Vec::new();
+        loop {
+            let n = theirs.read_with(|pieces| {
+                let most = pieces[0].len().min(50_000);
+                got.extend_from_slice(&pieces[0][..most]);
+                most
+            });
+            if n.unwrap() == 0 {
+                return got;
+            }
+        }
+    });
+    ours.write_all(b"head").unwrap();
+    assert_eq!(ours.send_file(&file, 5, 2_900_000).unwrap(), 2_900_000);
+    let whole = bytes::Bytes::from(data.clone());
+    let mut chunk = whole.clone();
+    while !chunk.is_empty() {
+        ours.write_chunk(&mut chunk).unwrap();
+    }
+    assert_eq!(ours.write_chunk(&mut chunk).unwrap(), 0);
+    assert_eq!(ours.send_file(&file, 2_999_000, u64::MAX).unwrap(), 1000, "the file ends");
+    assert_eq!(ours.send_file(&file, u64::MAX - 5, 100).unwrap_or(0), 0);
+    assert_eq!(ours.send_file(&file, 0, 0).unwrap(), 0);
+    ours.write_all(b"tail").unwrap();
+    ours.shutdown(Shutdown::Write).unwrap();
+    assert!(reader.join().unwrap() == wanted);
+    assert!(whole.is_unique(), "all of it is acknowledged");
+    assert_eq!(ours.send_file(&file, 0, 10).unwrap_err().kind(), ErrorKind::BrokenPipe);
+    let folder = std::fs::File::open("/").unwrap();
+    assert!(ours.send_file(&folder, 0, 10).is_err());
+}
+
+/// Who has no time to wait is told how much of a file has gone.
+#[test]
+fn a_file_goes_as_far_as_there_is_room() {
+    let (_nets, ours, mut theirs) = connected("file-part");
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(100 << 20).unwrap();
+    ours.set_nonblocking(true);
+    let mut sent = 0;
+    // Nobody reads: windows and queues are filled some time.
+    loop {
+        match ours.send_file(&file, sent, 100 << 20) {
+            Ok(n) => sent += n,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                std::thread::sleep(Duration::from_millis(100));
+                let more = ours.send_file(&file, sent, 100 << 20);
+                sent += more.as_ref().copied().unwrap_or(0);
+                if more.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!((64 << 10..50 << 20).contains(&sent), "{sent}");
+    drop(ours);
+    let mut got = vec![];
+    theirs.read_to_end(&mut got).unwrap();
+    assert_eq!(got.len() as u64, sent);
+}
+
 #[test]
 fn time_outs_end_a_wait() {
     let (_nets, mut client, _server) = connected("times");

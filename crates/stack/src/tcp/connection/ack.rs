@@ -77,16 +77,16 @@ impl Connection {
     /// Frees memory of what is acknowledged.
     #[inline]
     fn free(&mut self) {
-        let end = self.front.plus(self.queued);
+        let end = self.front.plus(self.queue.len());
         // SYN and FIN are in no memory.
         let una = self.una.max(self.front).min(end);
         let bytes = self.front.to(una);
         if bytes > 0 {
-            self.bytes.drop_front(bytes as usize);
-            (self.front, self.queued) = (una, self.queued - bytes);
+            self.queue.drop_front(bytes as usize);
+            self.front = una;
             self.counters.acknowledged += u64::from(bytes);
-            if self.queued == 0 && self.closing {
-                self.bytes.release();
+            if self.queue.is_empty() && self.closing {
+                self.queue.release();
             }
         }
     }

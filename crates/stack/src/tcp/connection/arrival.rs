@@ -120,7 +120,7 @@ impl Connection {
                 self.finish(match self.state {
                     State::SynReceived if self.passive && !self.fast.on => Some(End::Refused),
                     // Section 3.10.7.4, second: no error, for all has arrived but the acknowledgement of our FIN.
-                    State::Closing | State::LastAck if self.queued == 0 => None,
+                    State::Closing | State::LastAck if self.queue.is_empty() => None,
                     _ => Some(End::Reset),
                 });
             } else {
@@ -265,7 +265,7 @@ impl Connection {
     /// Enters TIME-WAIT.
     fn wait(&mut self, now: u64) {
         self.state = State::TimeWait;
-        self.bytes.release();
+        self.queue.release();
         self.timers.clear();
         self.timers.wait(now.saturating_add(self.config.linger));
     }

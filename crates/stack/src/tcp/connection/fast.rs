@@ -94,7 +94,7 @@ impl Connection {
         if self.passive || cookie.is_none_or(|cookie| cookie.is_request()) {
             return 0;
         }
-        self.queued.min(self.fast.most.saturating_sub(super::count(options)))
+        self.queue.len().min(self.fast.most.saturating_sub(super::count(options)))
     }
 
     /// The peer has answered our SYN.

@@ -57,7 +57,7 @@ impl Connection {
         }
         let silent = now.saturating_sub(self.heard);
         // What is under way asks by itself, and what waits for a window, too.
-        let asks = !self.flight.is_empty() || self.queued > 0;
+        let asks = !self.flight.is_empty() || !self.queue.is_empty();
         if silent < how.idle || asks {
             let since = if asks { now } else { self.heard };
             self.keep = Keep { at: Due::after(since, how.idle), asked: 0 };

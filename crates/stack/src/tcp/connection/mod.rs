@@ -13,13 +13,14 @@ mod recovery;
 mod stamps;
 mod timers;
 
-use super::bytes::Bytes;
 use super::congestion::{Algorithm, Congestion};
 use super::flight::Flight;
 use super::rtt::Rtt;
 use super::segment::Segment;
+use super::send_queue::{self, SendQueue};
 use super::seq::Seq;
 use super::{MILLISECOND, SECOND, count};
+use bytes::{Buf, Bytes as Chunk};
 pub use ecn::Ecn;
 use ecn::Marks;
 use fast::Fast;
@@ -197,10 +198,9 @@ pub struct Connection {
     path: Path,
     /// Most bytes of data that are handed out at once.
     burst: u32,
-    bytes: Bytes,
-    /// Number of the first byte in memory, and bytes there.
+    queue: SendQueue,
+    /// Number of the first byte in the queue.
     front: Seq,
-    queued: u32,
     /// Our user has closed: FIN follows the last byte.
     closing: bool,
     /// End of the bytes that are to be sent at once (PSH).
@@ -317,10 +317,9 @@ impl Connection {
             mss,
             own_mss: mss,
             path: Path::new(config.mtu_search, mss),
-            burst: config.burst,
-            bytes: Bytes::default(),
+            burst: config.burst.min(LONGEST),
+            queue: SendQueue::default(),
             front: iss.plus(1),
-            queued: 0,
             closing: false,
             pushed: iss.plus(1),
             flight: Flight::default(),
@@ -395,19 +394,42 @@ impl Connection {
     /// Takes bytes to be sent, as many as there is room for; returns their number. None once our side is closed.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Option<usize> {
-        let open = matches!(self.state, State::SynSent | State::SynReceived | State::Established | State::CloseWait);
-        if !open || self.closing {
+        if !self.takes_data() {
             return None;
         }
         let taken = bytes.len().min(self.room());
         if taken > 0 {
-            let held = self.queued as usize;
-            self.bytes.reserve(held, held + taken);
-            self.bytes.put(held, &bytes[..taken]);
-            self.queued += count(taken);
-            self.pushed = self.front.plus(self.queued);
+            self.queue.copy(&bytes[..taken]);
+            self.pushed = self.front.plus(self.queue.len());
         }
         Some(taken)
+    }
+
+    /// Takes bytes to be sent from the front of a buffer, which is left where it is until they are acknowledged: all of it if
+    /// there is any room, unless it is longer than 16 MiB. Buffers of less than 64 KiB are copied, as [`write`](Self::write) does.
+    /// Returns the number of bytes; None once our side is closed.
+    pub fn write_chunk(&mut self, chunk: &mut Chunk) -> Option<usize> {
+        if chunk.len() < send_queue::LEAST {
+            let taken = self.write(chunk)?;
+            chunk.advance(taken);
+            return Some(taken);
+        }
+        if !self.takes_data() {
+            return None;
+        }
+        if self.room() == 0 {
+            return Some(0);
+        }
+        let taken = self.queue.hand(chunk);
+        self.pushed = self.front.plus(self.queue.len());
+        Some(taken)
+    }
+
+    /// True if our side is not closed.
+    #[inline]
+    fn takes_data(&self) -> bool {
+        let open = matches!(self.state, State::SynSent | State::SynReceived | State::Established | State::CloseWait);
+        open && !self.closing
     }
 
     /// Bytes that [`write`](Self::write) would take now.
@@ -416,7 +438,16 @@ impl Connection {
         // As much as two round trips carry: more would only wait here.
         let most = if self.pressed { PRESSED } else { self.congestion.window().saturating_mul(2).max(FIRST) };
         let most = most.min(self.config.send);
-        most.saturating_sub(self.queued) as usize
+        most.saturating_sub(self.queue.len()) as usize
+    }
+
+    /// Bytes that are worth reading from elsewhere to be written now: the room, unless that is little of what there is when more
+    /// is acknowledged.
+    #[must_use]
+    pub fn room_for_chunk(&self) -> usize {
+        let room = self.room();
+        let worth = send_queue::LEAST.min((room + self.unacknowledged()) / 2);
+        if room < worth { 0 } else { room }
     }
 
     /// Tells it whether there is little memory: it takes less to be sent then, and its window opens to less.
@@ -430,13 +461,13 @@ impl Connection {
     /// Bytes of memory of both directions.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.bytes.capacity() + self.receive.memory()
+        self.queue.memory() + self.receive.memory()
     }
 
     /// Bytes that were written since it began.
     #[must_use]
     pub fn written(&self) -> u64 {
-        self.counters.acknowledged + u64::from(self.queued)
+        self.counters.acknowledged + u64::from(self.queue.len())
     }
 
     /// Switches Nagle's algorithm on or off from now on.
@@ -453,18 +484,34 @@ impl Connection {
     #[must_use]
     pub fn is_unsent(&self) -> bool {
         let synchronized = !matches!(self.state, State::SynSent | State::Closed | State::TimeWait);
-        synchronized && (self.queued > 0 || self.closing && !self.is_fin_acknowledged()) || self.reset.is_some()
+        synchronized && (!self.queue.is_empty() || self.closing && !self.is_fin_acknowledged()) || self.reset.is_some()
     }
 
     /// Bytes that are not acknowledged, or not yet sent.
     #[must_use]
     pub fn unacknowledged(&self) -> usize {
-        self.queued as usize
+        self.queue.len() as usize
     }
 
     /// Reads bytes that have arrived; returns their number.
     pub fn read(&mut self, into: &mut [u8]) -> usize {
-        self.receive.read(into)
+        let [first, second] = self.receive.peek(into.len());
+        let len = first.len() + second.len();
+        into[..first.len()].copy_from_slice(first);
+        into[first.len()..len].copy_from_slice(second);
+        self.receive.consume(len);
+        len
+    }
+
+    /// Bytes that have arrived, where they lie, without a copy: the second piece follows the first.
+    #[must_use]
+    pub fn peek(&self) -> [&[u8]; 2] {
+        self.receive.peek(usize::MAX)
+    }
+
+    /// Drops bytes at the front of those that [`peek`](Self::peek) shows: they were read.
+    pub fn consume(&mut self, bytes: usize) {
+        self.receive.consume(bytes);
     }
 
     /// Bytes that can be read.
@@ -483,7 +530,7 @@ impl Connection {
     /// Closes our side: what was written is sent, and FIN behind it.
     pub fn close(&mut self) {
         match self.state {
-            State::SynSent if self.queued == 0 => self.finish(None),
+            State::SynSent if self.queue.is_empty() => self.finish(None),
             State::SynSent | State::SynReceived => self.closing = true,
             State::Established => (self.closing, self.state) = (true, State::FinWait1),
             State::CloseWait => (self.closing, self.state) = (true, State::LastAck),
@@ -514,8 +561,8 @@ impl Connection {
     fn finish(&mut self, end: Option<End>) {
         self.state = State::Closed;
         self.end = self.end.or(end);
-        self.bytes.release();
-        (self.queued, self.flight) = (0, Flight::default());
+        self.queue.clear();
+        self.flight = Flight::default();
         self.timers.clear();
         self.keep = Keep::default();
         self.receive.forget_ack();
@@ -523,7 +570,7 @@ impl Connection {
 
     /// FIN's number, once it is known.
     fn fin(&self) -> Option<Seq> {
-        self.closing.then(|| self.front.plus(self.queued))
+        self.closing.then(|| self.front.plus(self.queue.len()))
     }
 
     /// True if FIN was sent and is acknowledged.
@@ -568,7 +615,7 @@ impl Connection {
     /// Sets the most bytes of data that are handed out at once: what is longer than a segment is cut by who sends it.
     #[inline]
     pub fn set_burst(&mut self, bytes: u32) {
-        self.burst = bytes.min(self.config.burst);
+        self.burst = bytes.min(self.config.burst).min(LONGEST);
     }
 
     /// True if a segment with this number was sent and is not acknowledged.
@@ -587,4 +634,7 @@ impl Connection {
     }
 }
 
+/// Most bytes of data that are handed out at once, whatever the settings: they lie in few pieces.
+const LONGEST: u32 = 65_495;
+const _: () = assert!((LONGEST as usize) < send_queue::LEAST);
 const _: () = assert!(LEAST_MSS > 2 * 12, "options leave room for data");

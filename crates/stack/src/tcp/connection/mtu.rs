@@ -199,7 +199,7 @@ impl Connection {
         let needs = len + BEHIND * self.segment();
         // Our FIN, or what a window let out that has shrunk since, may lie behind either.
         let until = |end: Seq| if self.nxt.is_before(end) { self.nxt.to(end) } else { 0 };
-        let (unsent, window) = (until(self.front.plus(self.queued)), until(self.una.plus(self.window)));
+        let (unsent, window) = (until(self.front.plus(self.queue.len())), until(self.una.plus(self.window)));
         let forced = self.timers.tail_new || self.timers.forced;
         let losses = !self.phase.is_open() || self.flight.lost() > 0 || self.flight.sacked() > 0;
         if forced || losses || self.timers.duplicates > 0 || unsent.min(window).min(self.congestion.window()) < needs {

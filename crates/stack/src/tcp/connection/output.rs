@@ -25,7 +25,7 @@ impl Connection {
                 flags,
                 window: 0,
                 options: TcpOptions::default(),
-                payload: [&[], &[]],
+                payload: Outgoing::NO_DATA,
                 mss: self.mss,
                 may_be_marked: false,
             };
@@ -74,14 +74,13 @@ impl Connection {
         let carried = if again { 0 } else { self.data_of_syn(cookie, options.len()) };
         let bits = if answers { TcpFlags::SYN.union(TcpFlags::ACK) } else { TcpFlags::SYN };
         let flags = bits.union(self.ecn_of_syn(answers, again));
-        let (first, second) = self.bytes.get(0, carried as usize);
         let syn = Outgoing {
             seq: self.iss,
             ack: self.receive.nxt(),
             flags,
             window: self.receive.window(false),
             options,
-            payload: [first, second],
+            payload: self.queue.get(0, carried as usize),
             mss: self.mss,
             may_be_marked: false,
         };
@@ -200,7 +199,7 @@ impl Connection {
     /// Bytes of new data that may go out at once, FIN not counted, and true if the congestion window lets out no more behind them.
     #[inline]
     fn sendable(&mut self, now: u64) -> (u32, bool) {
-        let end = self.front.plus(self.queued);
+        let end = self.front.plus(self.queue.len());
         if !self.nxt.is_before(end) {
             return (0, false);
         }
@@ -263,15 +262,15 @@ impl Connection {
             flags = flags.union(TcpFlags::PSH);
         }
         let window = self.receive.window(true);
-        let (first, second) =
-            if len > 0 { self.bytes.get(self.front.to(from) as usize, len as usize) } else { (&[][..], &[][..]) };
+        let payload =
+            if len > 0 { self.queue.get(self.front.to(from) as usize, len as usize) } else { Outgoing::NO_DATA };
         let segment = Outgoing {
             seq: from,
             ack: self.receive.nxt(),
             flags,
             window,
             options: self.options(now),
-            payload: [first, second],
+            payload,
             mss,
             may_be_marked: new && self.marks.on,
         };
@@ -313,7 +312,7 @@ impl Connection {
             flags: TcpFlags::ACK.union(self.ecn_bits(false)),
             window: self.receive.window(true),
             options,
-            payload: [&[], &[]],
+            payload: Outgoing::NO_DATA,
             mss: self.mss,
             may_be_marked: false,
         };

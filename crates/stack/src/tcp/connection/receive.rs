@@ -1,7 +1,7 @@
 //! What is received: its memory, the window that tells of it, and when to acknowledge.
 
-use super::super::bytes::Bytes;
 use super::super::holes::Holes;
+use super::super::memory::Memory;
 use super::super::seq::Seq;
 use super::super::{MILLISECOND, count};
 use crate::due::Due;
@@ -23,7 +23,7 @@ pub(super) struct Receive {
     edge: Seq,
     /// Last number that was acknowledged.
     acked: Seq,
-    bytes: Bytes,
+    memory: Memory,
     /// Bytes in order that were not read.
     unread: u32,
     /// Most bytes in memory now, and ever.
@@ -62,7 +62,7 @@ impl Receive {
             nxt: Seq(0),
             edge: Seq(0),
             acked: Seq(0),
-            bytes: Bytes::default(),
+            memory: Memory::default(),
             unread: 0,
             limit: greatest.min(FIRST),
             greatest,
@@ -144,12 +144,12 @@ impl Receive {
                 if self.pressed || !self.holes.add(seq, end) {
                     return self.acknowledge(sack, true);
                 }
-                self.bytes.reserve(held, at + payload.len());
-                self.bytes.put(at, payload);
+                self.memory.reserve(held, at + payload.len());
+                self.memory.put(at, payload);
                 return self.acknowledge(sack, true);
             }
-            self.bytes.reserve(held, at + payload.len());
-            self.bytes.put(at, payload);
+            self.memory.reserve(held, at + payload.len());
+            self.memory.put(at, payload);
         } else if gap {
             return self.acknowledge(sack, true);
         }
@@ -189,7 +189,7 @@ impl Receive {
     /// Gives back memory that is empty.
     pub(super) fn rest(&mut self) {
         if self.unread == 0 && self.holes.is_empty() {
-            self.bytes.release();
+            self.memory.release();
         }
     }
 
@@ -200,7 +200,7 @@ impl Receive {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        self.bytes.capacity()
+        self.memory.capacity()
     }
 
     /// Bytes from what is expected next to the end of what has arrived.
@@ -301,16 +301,20 @@ impl Receive {
         self.holes.blocks((room.saturating_sub(4) / 8).min(SackBlocks::MOST))
     }
 
-    /// Copies bytes out.
-    pub(super) fn read(&mut self, into: &mut [u8]) -> usize {
-        let len = into.len().min(self.unread as usize);
+    /// Bytes that can be read, where they lie.
+    #[inline]
+    pub(super) fn peek(&self, most: usize) -> [&[u8]; 2] {
+        let (first, second) = self.memory.get(0, most.min(self.unread as usize));
+        [first, second]
+    }
+
+    /// Drops bytes that were read.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        let len = bytes.min(self.unread as usize);
         if len == 0 {
-            return 0;
+            return;
         }
-        let (first, second) = self.bytes.get(0, len);
-        into[..first.len()].copy_from_slice(first);
-        into[first.len()..len].copy_from_slice(second);
-        self.bytes.drop_front(len);
+        self.memory.drop_front(len);
         self.unread -= count(len);
         // A window that was small is told when it has grown by half of all (or two segments): the peer may wait for it.
         let was = self.nxt.to(self.edge);
@@ -320,9 +324,8 @@ impl Receive {
             self.ack = Due::NOW;
         }
         if self.unread == 0 && self.holes.is_empty() && self.ended {
-            self.bytes.release();
+            self.memory.release();
         }
-        len
     }
 }
 

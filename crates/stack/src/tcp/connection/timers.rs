@@ -137,7 +137,7 @@ impl Connection {
     /// Sets the timers that what is under way needs.
     #[inline]
     pub(super) fn arm(&mut self, now: u64) {
-        if !self.timers.rest.is_set() && self.queued == 0 && self.memory() > 0 {
+        if !self.timers.rest.is_set() && self.queue.is_empty() && self.memory() > 0 {
             self.timers.rest = Due::after(now, REST);
         }
         if self.flight.is_empty() {
@@ -162,7 +162,7 @@ impl Connection {
 
     /// With nothing under way and something to be sent, the window is probed.
     fn arm_persist(&mut self, now: u64) {
-        let end = self.front.plus(self.queued).plus(u32::from(self.closing));
+        let end = self.front.plus(self.queue.len()).plus(u32::from(self.closing));
         let waits = self.nxt.is_before(end) && self.una != self.iss && self.state != State::Closed;
         if !waits {
             self.timers.opened();
@@ -217,15 +217,15 @@ impl Connection {
             self.timers.rest = Due::after(since, REST);
             return;
         }
-        if self.queued == 0 {
-            self.bytes.release();
+        if self.queue.is_empty() {
+            self.queue.release();
         }
         self.receive.rest();
     }
 
     /// RFC 8985, section 7.3: new data, or the last segment again.
     fn probe_tail(&mut self, now: u64) {
-        let (end, edge) = (self.front.plus(self.queued), self.una.plus(self.window));
+        let (end, edge) = (self.front.plus(self.queue.len()), self.una.plus(self.window));
         let least = if self.config.nagle { self.segment() } else { 1 };
         let fits = self.nxt.plus(least).is_until(end.min(edge));
         if fits {

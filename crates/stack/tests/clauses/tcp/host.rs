@@ -155,6 +155,62 @@ fn segments_wait_for_their_neighbour() {
     assert!(data == pattern(4200));
 }
 
+/// A buffer that is handed over is copied into frames alone, is sent again from where it lies, and is given back when all of it
+/// is acknowledged; with what was copied before and behind it, the stream is whole.
+#[test]
+fn a_buffer_is_sent_from_where_it_lies() {
+    let [(peer, us), _] = families();
+    let mut world = World::new();
+    world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+    let (id, first) = accepted(&mut world, peer, us);
+    let whole = pattern(3000 + 100_000 + 10);
+    let buffer = bytes::Bytes::from(whole[3000..103_000].to_vec());
+    assert_eq!(world.host.tcp_write(id, &whole[..3000]), Some(3000));
+    let mut left = buffer.clone();
+    assert_eq!((world.host.tcp_write_chunk(id, &mut left), left.len()), (Some(100_000), 0));
+    let mut short = bytes::Bytes::copy_from_slice(&whole[103_000..]);
+    assert_eq!((world.host.tcp_write_chunk(id, &mut short), short.len()), (Some(10), 0), "it is copied");
+    let (mut came, mut acked, mut again) = (vec![None; whole.len()], 0, 0);
+    for _ in 0..1000 {
+        if acked == whole.len() {
+            break;
+        }
+        world.host.poll(world.now, &mut world.ring);
+        let segments: Vec<_> = world
+            .sent()
+            .iter()
+            .filter_map(|frame| super::segment::Segment::parse(frame))
+            .filter(|s| s.data > 0)
+            .collect();
+        for segment in segments {
+            let at = segment.seq.wrapping_sub(first) as usize;
+            // The first time, one is lost; it comes when its time is over.
+            if at == 42_000 && again == 0 {
+                again = 1;
+                continue;
+            }
+            for (place, byte) in came[at..].iter_mut().zip(&segment.payload) {
+                *place = Some(*byte);
+            }
+        }
+        let known = came.iter().position(Option::is_none).unwrap_or(whole.len());
+        if known == acked {
+            world.now += 1_000_000_000;
+            continue;
+        }
+        acked = known;
+        assert!(!buffer.is_unique() || acked >= 103_000, "{acked}");
+        let mut ack = super::segment::Segment::read("<SEQ=301><ACK=0><WIN=60000>").unwrap();
+        ack.ack = first.wrapping_add(u32::try_from(acked).unwrap());
+        world.host.handle(world.now, &ack.frame((peer, us), 80, &[]), None, &mut world.ring);
+    }
+    assert!(came.iter().map(|byte| byte.unwrap()).eq(whole) && again == 1);
+    assert!(buffer.is_unique());
+    assert_eq!(world.host.tcp_connection(id).unwrap().unacknowledged(), 0);
+    world.host.tcp_close(id);
+    assert_eq!(world.host.tcp_write_chunk(id, &mut buffer.clone()), None);
+}
+
 /// Headers that a connection keeps are made anew when something changes that they depend on: the neighbour's address, ours, the
 /// route, the MTU, and that the neighbour is known.
 #[test]

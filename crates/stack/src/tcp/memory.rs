@@ -6,14 +6,14 @@ const LEAST: usize = 4096;
 /// Bytes of a stream from its front on, in memory that grows by doubling. It has none while nothing is in it: an idle
 /// connection costs nothing here.
 #[derive(Debug, Default)]
-pub(super) struct Bytes {
+pub(super) struct Memory {
     /// A power of two of bytes, or none.
     memory: Vec<u8>,
     /// Place in the memory of the first byte.
     front: usize,
 }
 
-impl Bytes {
+impl Memory {
     /// Bytes of memory.
     pub(super) fn capacity(&self) -> usize {
         self.memory.len()
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn an_empty_one_has_no_memory() {
-        let mut bytes = Bytes::default();
+        let mut bytes = Memory::default();
         assert_eq!((bytes.capacity(), bytes.get(0, 0)), (0, (&[][..], &[][..])));
         bytes.put(0, &[]);
         bytes.drop_front(0);
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_queue(steps in vec((any::<bool>(), 0..6000_usize), 1..60)) {
-            let (mut ours, mut model, mut next) = (Bytes::default(), VecDeque::new(), 0_u8);
+            let (mut ours, mut model, mut next) = (Memory::default(), VecDeque::new(), 0_u8);
             for (adds, n) in steps {
                 if adds {
                     let more: Vec<u8> = (0..n)
