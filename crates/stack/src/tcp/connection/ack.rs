@@ -55,7 +55,7 @@ impl Connection {
         if grows {
             self.grow(now, &delivered, advanced, round, full);
         }
-        self.find_lost(now);
+        self.find_lost(now, delivered.bytes);
         self.arm(now);
     }
 

@@ -125,6 +125,7 @@ impl Connection {
                 // Its acknowledgement has a time-out of its own.
                 self.timers.wait_anew(now, self.rtt.timeout());
             }
+            self.timers.sent_data();
             self.goes_out(from.to(to));
             self.take_pace(now, from.to(to));
             self.counters.sent_again += u64::from(from.to(to));
@@ -137,6 +138,7 @@ impl Connection {
                 return false;
             }
             self.flight.sent_again(now, from, to);
+            self.timers.probed = self.timers.probed.map(|(end, _)| (end, Some(to)));
             self.counters.sent_again += u64::from(from.to(to));
         }
         true
@@ -179,6 +181,7 @@ impl Connection {
                 self.timers.since = now;
             }
             self.flight.sent(now, self.nxt, to);
+            self.timers.sent_data();
             self.peaks[0] = self.peaks[0].max(self.flight.bytes());
             self.goes_out(len);
             self.take_pace(now, len);

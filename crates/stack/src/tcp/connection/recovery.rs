@@ -85,7 +85,7 @@ impl Connection {
                     self.flight.lose_first(self.segment());
                 }
                 // Before the window is made: what is lost is not under way.
-                self.find_lost(now);
+                self.find_lost(now, 0);
                 self.reduce_rate(delivered.bytes, advanced && self.flight.lost() <= lost);
             }
             Phase::Loss { point, doubted } => {
@@ -109,15 +109,16 @@ impl Connection {
         let Some((end, again)) = self.timers.probed else { return };
         if dsack || end.is_until(self.una) {
             self.timers.probed = None;
-            if again && !dsack && self.phase.is_open() {
+            if again.is_some() && !dsack && self.phase.is_open() {
                 self.congestion.congested(self.congestion.window());
                 self.congestion.set_window(self.congestion.threshold());
             }
         }
     }
 
-    /// Takes what is lost by RACK, which needs SACK (RFC 8985, section 3.3); recovery begins when something is.
-    pub(super) fn find_lost(&mut self, now: u64) {
+    /// Takes what is lost by RACK, which needs SACK (RFC 8985, section 3.3); recovery begins when something is. So many bytes have
+    /// just been delivered.
+    pub(super) fn find_lost(&mut self, now: u64, delivered: u32) {
         if self.sack && (self.flight.sacked() > 0 || !self.phase.is_open()) {
             let recovers = !self.phase.is_open();
             let window = self.flight.reordering_window(self.segment(), recovers, self.rtt.least(), self.rtt.smoothed());
@@ -127,7 +128,7 @@ impl Connection {
             self.timers.reorder = Due::NEVER;
         }
         if self.flight.lost() > 0 && !self.is_only_a_probe_lost() && self.phase.is_open() {
-            self.begin_recovery(now);
+            self.begin_recovery(now, delivered);
         }
     }
 
@@ -137,15 +138,18 @@ impl Connection {
         self.peaks[0].max(self.peaks[1]).max(self.flight.bytes())
     }
 
-    pub(super) fn begin_recovery(&mut self, now: u64) {
-        let flight = self.flight.bytes();
+    fn begin_recovery(&mut self, now: u64, delivered: u32) {
+        // What had arrived before is not delivered in it (RFC 9937, RecoverFS).
+        let flight = (self.flight.bytes() - self.flight.sacked()).saturating_add(delivered);
         self.congestion.congested(self.in_use());
         self.counters.recoveries += 1;
         self.has_reduced();
         let prr = Prr { delivered: 0, out: 0, flight: u64::from(flight.max(1)) };
         self.phase = Phase::Recovery { point: self.nxt, prr, began: Some(now) };
+        self.reduce_rate(delivered, false);
         // The first goes out at once (RFC 6675, section 5, step 4.3).
-        self.congestion.set_window(self.flight.flying() + self.segment());
+        let least = self.flight.flying() + self.segment();
+        self.congestion.set_window(self.congestion.window().max(least));
     }
 
     /// Window in recovery (RFC 9937). It may grow only with acknowledgements that go forward and tell of no more loss (SafeACK):
@@ -199,7 +203,9 @@ impl Connection {
         let Some((from, to)) = all.first().map(|(from, to)| (Seq(*from), Seq(*to))) else { return false };
         let within = |(a, b): &(u32, u32)| Seq(*a).is_until(from) && to.is_until(Seq(*b));
         let twice = from.is_before(to) && (to.is_until(segment.ack) || all.get(1).is_some_and(within));
-        if twice {
+        // A probe of the tail comes twice for lack of an acknowledgement, not for reordering.
+        let of_probe = self.timers.probed.is_some_and(|(_, again)| again == Some(to));
+        if twice && !of_probe {
             self.flight.was_late();
         }
         twice

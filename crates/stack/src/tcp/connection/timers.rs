@@ -8,6 +8,8 @@ use crate::due::Due;
 
 /// Time for which a receiver may hold back the acknowledgement of a single segment (RFC 8985, section 7.2, WCDelAckT).
 const HELD_BACK: u64 = 200 * MILLISECOND;
+/// Time for which any may be late.
+const SHORT: u64 = 2 * MILLISECOND;
 /// Least time between two challenge ACKs (RFC 5961, section 7; as Linux does).
 const CHALLENGES: u64 = 500 * MILLISECOND;
 /// Silence after which empty memory is given back.
@@ -38,8 +40,9 @@ pub(super) struct Timers {
     challenged: Option<u64>,
     /// Acknowledgements that tell nothing new, in a row.
     pub(super) duplicates: u8,
-    /// A probe of the tail is under way: the number behind it, and whether it was sent before.
-    pub(super) probed: Option<(Seq, bool)>,
+    /// A probe of the tail is under way: the number behind all that was sent by then, and the end of the probe, if it is of
+    /// something that was sent before.
+    pub(super) probed: Option<(Seq, Option<Seq>)>,
     /// To be sent: the tail again, or a segment of new data beyond the congestion window.
     pub(super) tail_again: bool,
     pub(super) tail_new: bool,
@@ -80,6 +83,12 @@ impl Timers {
     pub(super) fn progressed(&mut self, now: u64, timeout: u64, done: bool) {
         self.since = now;
         self.timeout = if done { Due::NEVER } else { Due::after(now, timeout) };
+        self.tail = Due::NEVER;
+    }
+
+    /// Data were sent: the tail is another one (RFC 8985, section 7.2).
+    #[inline]
+    pub(super) fn sent_data(&mut self) {
         self.tail = Due::NEVER;
     }
 
@@ -147,15 +156,18 @@ impl Connection {
         }
         self.timers.persist = Due::NEVER;
         let timeout = self.timers.timeout.set_once(Due::after(now, self.rtt.timeout()));
-        let probes = self.phase.is_open() && self.sack && self.flight.sacked() == 0 && self.timers.probed.is_none();
-        if !probes || self.una == self.iss {
+        // RFC 8985, section 7.2; but in a recovery, too. What is sent again there may be acknowledged all at once: that one
+        // segment or its acknowledgement is lost would be known by a time-out only.
+        let recovers = matches!(self.phase, Phase::Recovery { .. });
+        let may = recovers || self.phase.is_open() && self.flight.sacked() == 0;
+        if !may || !self.sack || self.timers.probed.is_some() || self.una == self.iss {
             self.timers.tail = Due::NEVER;
             return;
         }
         if !self.timers.tail.is_set() {
-            // RFC 8985, section 7.2.
             let trip = self.rtt.smoothed().map_or(SECOND, |smoothed| 2 * smoothed);
-            let held = if self.flight.flying() <= self.segment() { HELD_BACK } else { 2 * MILLISECOND };
+            let waits = !recovers && self.flight.flying() <= self.segment();
+            let held = if waits { HELD_BACK } else { SHORT };
             self.timers.tail = Due::after(now, trip.saturating_add(held)).min(timeout);
         }
     }
@@ -188,7 +200,7 @@ impl Connection {
         }
         self.timers.pace.take(now);
         if self.timers.reorder.take(now) {
-            self.find_lost(now);
+            self.find_lost(now, 0);
         }
         if self.timers.tail.take(now) {
             self.probe_tail(now);
@@ -233,7 +245,7 @@ impl Connection {
         } else {
             self.timers.tail_again = true
         }
-        self.timers.probed = Some((self.nxt, !fits));
+        self.timers.probed = Some((self.nxt, (!fits).then_some(self.nxt)));
         self.timers.timeout = Due::after(now, self.rtt.timeout());
         self.counters.probes += 1;
     }
