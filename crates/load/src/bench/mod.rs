@@ -21,7 +21,9 @@ mod switch;
 mod sys;
 mod tcp;
 mod tcp_alone;
+mod tcp_loop;
 mod tcp_pair;
+mod tcp_queues;
 mod tcp_stream;
 mod tcp_trip;
 mod traffic;
@@ -116,6 +118,8 @@ pub const BENCHES: &[Bench] = &[
     tcp_alone::IDLE,
     tcp_alone::IDLE_1000,
     tcp_alone::CHUNKS,
+    tcp_queues::QUEUES,
+    tcp_stream::SKELETON,
     tcp_alone::CONNECT,
     tcp_trip::TRIP,
     tcp_trip::TAIL,

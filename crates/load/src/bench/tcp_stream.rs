@@ -2,7 +2,7 @@
 
 use super::tcp::{HEADERS, MSS, Segment};
 use super::tcp_pair::{HOSTS, MACS, PATIENCE, connect, hosts, listen};
-use super::{Bench, How, Missing, Peer, Setting, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed, tcp_loop};
 use linerate_nic::{Flags, Nic, NicConfig, NicRx, NicTx, PUBLISHED};
 use linerate_offload::Prepared;
 use linerate_port::{open_all, saturating_ns};
@@ -65,6 +65,19 @@ pub(super) const HUGE: Bench = bench!(
     skeleton!(131_072, None),
     kernel!(1.5, "iperf2", "-P", "8", "-l", "128K")
 );
+pub(super) const SKELETON: Bench = Bench {
+    name: "tcp-skeleton",
+    about: "what the TCP streams are compared with: writes of 2 KiB, copied, segmented, summed and copied out, over a cable; an end on each core",
+    unit: Unit::BytesPerSecond,
+    two_cores: true,
+    bound: None,
+    run: |setting| run(setting, 2048, Bare::new),
+    peers: &[Peer {
+        name: "the copies and sums alone",
+        how: How::Own(|setting| run(setting, 2048, tcp_loop::pair)),
+        wanted: Some(0.8),
+    }],
+};
 
 /// Bytes that are sent again and again.
 const PERIOD: usize = 1 << 20;
@@ -74,7 +87,7 @@ const STRETCH: usize = 128 << 10;
 const READ: usize = 64 << 10;
 
 /// Sending end of a stream.
-trait Sends: Send {
+pub(super) trait Sends: Send {
     /// Does what is due; true while more can be written.
     fn turn(&mut self, now: u64) -> Result<(), Missing>;
     /// Writes bytes, as many as there is room for.
@@ -82,13 +95,14 @@ trait Sends: Send {
 }
 
 /// Receiving end.
-trait Receives: Send {
+pub(super) trait Receives: Send {
     fn turn(&mut self, now: u64);
     /// Reads bytes that have arrived.
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Missing>;
 }
 
-type Pair = (Box<dyn Sends>, Box<dyn Receives>);
+/// Both ends.
+pub(super) type Pair = (Box<dyn Sends>, Box<dyn Receives>);
 
 /// The bytes, of which each word says where it is.
 fn period() -> Vec<u8> {
@@ -322,7 +336,7 @@ mod tests {
         };
         let setting = Setting { cores, time: Duration::from_millis(50), rounds: 1, peers: None };
         for size in [64, 2048] {
-            for make in [Ends::new, Bare::new] {
+            for make in [Ends::new, Bare::new, tcp_loop::pair] {
                 assert!(run(&setting, size, make).unwrap() > 0.0, "{size}");
             }
         }

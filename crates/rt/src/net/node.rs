@@ -78,8 +78,18 @@ impl Node {
     /// Opens a port and sets up a host with these addresses on it: a node for each queue, each for a thread of its own.
     /// They have addresses, routes and neighbours in common; each has its own sockets.
     pub fn open_shards(port: &str, addresses: &[Cidr], options: &Options) -> Result<Vec<Self>, NetError> {
-        let port = open_all(&[port])?.pop().ok_or_else(|| NetError::OneWay(port.into()))?;
-        Self::shards(Self::adapter(port, options)?, addresses, options)
+        let mut hosts = Self::open_all_shards(&[port], &[addresses], options)?;
+        hosts.pop().ok_or_else(|| NetError::OneWay(port.into()))
+    }
+
+    /// Several such hosts at once, whose ports may be the ends of one cable.
+    pub fn open_all_shards(
+        ports: &[&str],
+        addresses: &[&[Cidr]],
+        options: &Options,
+    ) -> Result<Vec<Vec<Self>>, NetError> {
+        let hosts = open_all(ports)?.into_iter().zip(addresses);
+        hosts.map(|(port, addresses)| Self::shards(Self::adapter(port, options)?, addresses, options)).collect()
     }
 
     pub(super) fn adapter(port: Port, options: &Options) -> Result<Nic, NetError> {
