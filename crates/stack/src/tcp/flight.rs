@@ -448,7 +448,7 @@ mod tests {
     #[test]
     fn a_block_outside_of_what_was_sent_is_not_believed() {
         let mut flight = five();
-        ack(&mut flight, 50, 1000, &[(0, 1000), (6000, 7000), (4000, 5001), (3000, 2000), (2000, 2000)]);
+        ack(&mut flight, 50, 1000, &[(0, 1000), (500, 2000), (6000, 7000), (4000, 5001), (3000, 2000), (2000, 2000)]);
         assert_eq!((flight.sacked(), flight.flying()), (0, 4000));
     }
 

@@ -134,4 +134,15 @@ mod tests {
         cubic.reduced(70_000, 70_000, MSS);
         assert!((cubic.before - 59.5).abs() < 1e-9, "section 4.7: {}", cubic.before);
     }
+
+    #[test]
+    fn a_great_window_grows_by_half_a_round_trip_and_no_further_than_a_number() {
+        for (window, wanted) in [(4_000_000, 6_000_000), (u32::MAX - 10, u32::MAX)] {
+            let mut cubic = Cubic::default();
+            let acked = |now| Acked { now, bytes: window, rtt: None, smoothed: SECOND, round: true, full: true };
+            cubic.acked(&acked(SECOND), 1, window, MSS);
+            // After an hour the target is as far as it may be (section 4.4).
+            assert_eq!(cubic.acked(&acked(3600 * SECOND), window, window, MSS), wanted);
+        }
+    }
 }

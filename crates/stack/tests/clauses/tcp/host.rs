@@ -3,7 +3,7 @@
 use crate::world::*;
 use linerate_ring::Meta;
 use linerate_stack::tcp::{MtuSearch, State, TcpId, TcpListenerId, Tso};
-use linerate_stack::{Config, Discard, Fills};
+use linerate_stack::{Config, Discard, Fills, SendError};
 use std::net::SocketAddr;
 
 /// Reads all that is there.
@@ -211,6 +211,50 @@ fn a_buffer_is_sent_from_where_it_lies() {
     assert_eq!(world.host.tcp_write_chunk(id, &mut buffer.clone()), None);
 }
 
+/// CWR stands in the first segment of a super-frame alone (RFC 3168, section 6.1.2), whoever cuts it: the adapter is told, and
+/// what waits for its neighbour is cut here.
+#[test]
+fn a_reduction_is_told_by_the_first_segment_alone() {
+    for waits in [false, true] {
+        let (peer, us) = families()[0];
+        let mut world = World::alone();
+        world.host.tcp_config().pacing = false;
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        world.host.set_tso(Tso { v4: true, v6: true, slots: 64 });
+        let listener = world.host.tcp_listen(SocketAddr::new(us, 80), 4).unwrap();
+        let come = |world: &mut World, text: &str, ack: u32| {
+            let mut segment = super::segment::Segment::read(text).unwrap();
+            segment.ack = ack;
+            world.host.handle(world.now, &segment.frame((peer, us), 80, &[]), None, &mut world.ring);
+            world.host.poll(world.now, &mut world.ring);
+            world.sent_with()
+        };
+        let answer = come(&mut world, "<SEQ=300><CTL=SYN,ECE,CWR><MSS=1400>", 0).remove(0).0;
+        let first = super::segment::Segment::parse(&answer).unwrap().seq.wrapping_add(1);
+        come(&mut world, "<SEQ=301><ACK=0>", first);
+        let (id, _) = world.host.tcp_accept(listener).unwrap();
+        world.host.tcp_write(id, &pattern(4200)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        assert_eq!(world.sent_with()[0].1.unwrap().gso_type, Meta::GSO_TCPV4);
+        assert_eq!(come(&mut world, "<SEQ=301><ACK=0><CTL=ECE>", first + 4200).len(), 0);
+        if waits {
+            assert!(world.host.neighbours().remove(peer));
+        }
+        world.host.tcp_write(id, &pattern(2800)).unwrap();
+        world.host.poll(world.now, &mut world.ring);
+        if !waits {
+            let (frame, meta) = world.sent_with().remove(0);
+            assert_eq!(meta.unwrap().gso_type, Meta::GSO_TCPV4 | Meta::GSO_ECN);
+            assert_eq!(super::segment::Segment::parse(&frame).unwrap().ctl & 0x80, 0x80);
+            continue;
+        }
+        assert_eq!(world.sent().len(), 1, "who has the peer");
+        let reply = arp(2, (PEER, "10.0.0.2".parse().unwrap()), (US, "10.0.0.1".parse().unwrap()), US);
+        let segments = world.take(&reply).iter().filter_map(|f| super::segment::Segment::parse(f)).collect::<Vec<_>>();
+        assert_eq!(segments.iter().map(|s| (s.data, s.ctl & 0x80)).collect::<Vec<_>>(), [(1400, 0x80), (1400, 0)]);
+    }
+}
+
 /// Headers that a connection keeps are made anew when something changes that they depend on: the neighbour's address, ours, the
 /// route, the MTU, and that the neighbour is known.
 #[test]
@@ -304,6 +348,55 @@ fn room_that_was_told_is_there() {
     assert_eq!(room(&world, quiet), 0, "it has more than it would have now");
 }
 
+/// Calls that change nothing for the peer have nothing sent, and are no news to who made them.
+#[test]
+fn calls_that_say_nothing_wake_nobody() {
+    let (peer, us) = families()[0];
+    let mut world = World::new();
+    let (id, first) = accepted(&mut world, peer, us);
+    let mut data = super::segment::Segment::read("<SEQ=301><ACK=0>").unwrap();
+    data.ack = first;
+    world.host.handle(world.now, &data.frame((peer, us), 80, &pattern(100)), None, &mut world.ring);
+    world.host.poll(world.now, &mut world.ring);
+    assert_eq!((world.host.tcp_news(), world.host.tcp_news()), (Some(id), None));
+    // Its acknowledgement is due later, whatever was read.
+    let due = world.host.poll_timeout();
+    assert!(due.is_some_and(|due| due > world.now));
+    assert_eq!(world.host.tcp_read(id, &mut [0; 10]), Some(10));
+    assert_eq!(world.host.tcp_write(id, &[]), Some(0));
+    assert_eq!(world.host.poll_timeout(), due);
+    world.host.poll(world.now, &mut world.ring);
+    assert_eq!(world.host.tcp_news(), None);
+}
+
+/// A host that ends waits for a reset that is still to be sent.
+#[test]
+fn a_reset_is_owed_until_it_is_sent() {
+    let (peer, us) = families()[0];
+    let mut world = World::new();
+    let (id, _) = accepted(&mut world, peer, us);
+    assert_eq!(world.host.tcp_unsent(), (0, 0));
+    assert!(world.host.tcp_abort(id));
+    assert_eq!(world.host.tcp_unsent(), (1, 0));
+    world.host.poll(world.now, &mut world.ring);
+    assert_eq!((world.sent().len(), world.host.tcp_unsent()), (1, (0, 0)));
+}
+
+/// Nobody connects to all, to a group or to no port (RFC 9293, section 3.9.2.3), nor from one family to the other.
+#[test]
+fn destinations_that_cannot_be_are_refused() {
+    let mut world = World::new();
+    let connect = |world: &mut World, from: Option<&str>, to: &str| {
+        let from = from.map(|from| from.parse().unwrap());
+        world.host.tcp_connect(world.now, from, to.parse().unwrap()).unwrap_err()
+    };
+    for to in ["0.0.0.0:7", "224.0.0.1:7", "255.255.255.255:7", "10.0.0.255:7", "10.0.0.2:0", "[::]:7", "[ff02::1]:7"] {
+        assert_eq!(connect(&mut world, None, to), SendError::BadDestination, "{to}");
+    }
+    assert_eq!(connect(&mut world, Some("10.0.0.1:5"), "[fd00::2]:7"), SendError::BadDestination);
+    assert_eq!(connect(&mut world, None, "8.8.8.8:7"), SendError::NoRoute);
+}
+
 /// Settings of connections to come are the same in all shards that are made then.
 #[test]
 fn shards_have_the_same_settings() {
@@ -332,6 +425,28 @@ fn a_full_ring_holds_segments_back() {
     world.host.poll(world.now, &mut world.ring);
     assert!(!world.host.wants_room());
     assert_eq!(world.sent().len(), 2);
+}
+
+/// What comes for a connection that another shard makes is kept for it, in its order and no more than so much, until that is not
+/// expected any more: then it is for nobody.
+#[test]
+fn answers_that_another_shard_expects_are_kept_for_it() {
+    let (peer, us) = families()[0];
+    let (local, remote) = (SocketAddr::new(us, 5000), SocketAddr::new(peer, 4000));
+    let mut world = World::new();
+    let answer = super::segment::Segment::read("<SEQ=300><ACK=777><CTL=SYN>").unwrap().frame((peer, us), 5000, &[]);
+    assert!(world.host.tcp_expect(local, remote));
+    assert!(!world.host.tcp_expect(local, remote), "somebody expects it already");
+    for _ in 0..70 {
+        world.host.handle(world.now, &answer, None, &mut world.ring);
+    }
+    let kept: Vec<_> = std::iter::from_fn(|| world.host.tcp_stray()).collect();
+    assert_eq!((kept.len(), kept[0].ends()), (64, (local, remote)));
+    // What was too much is answered as if it were for nobody.
+    assert_eq!(world.sent().len(), 6);
+    world.host.tcp_expect_no_more(local, remote);
+    assert_eq!(world.take(&answer).len(), 1);
+    assert!(world.host.tcp_stray().is_none());
 }
 
 /// A cookie is all shards', and so is the key of those that are given (RFC 7413). A server that answers what came with SYN sends

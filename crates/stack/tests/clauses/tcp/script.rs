@@ -24,7 +24,8 @@
 //! | `set NAME VALUE` | a setting, before the connection is made |
 //! | `listen`, `fast-open N`, `connect`, `connect-with N`, `accept`, `write N`, `read N`, `close`, `release`, `abort`, `nagle on`, `keep-alive off` | calls |
 //! | `established [SECONDS] [<…>]` | connect, and an answer after so long, with these fields |
-//! | `state NAME`, `end REASON`, `readable N`, `at-end`, `unsent N`, `room N`, `memory N`, `cwnd N`, `mss N`, `fast`, `slow`, `gone` | what is known of the connection |
+//! | `state NAME`, `end REASON`, `readable N`, `at-end`, `unsent N`, `written N`, `room N`, `memory N`, `cwnd N`, `mss N`, `fast`, `slow`, `gone` | what is known of the connection |
+//! | `owing N BYTES` | connections that have bytes or a FIN for their peers, and the bytes that those have had acknowledged |
 
 use super::segment::{ACK, SYN, Segment, between};
 use crate::world::{PEER, SECOND, US, World, icmp_frame, peer4, peer6, us4, us6};
@@ -413,6 +414,8 @@ impl Play {
             "memory" => same(host.tcp_memory(), number()? as usize),
             "room" => same(self.connection(id)?.room(), number()? as usize),
             "unsent" => same(self.connection(id)?.unacknowledged(), number()? as usize),
+            "written" => same(self.connection(id)?.written(), number()?.into()),
+            "owing" => same(format!("{} {}", host.tcp_unsent().0, host.tcp_unsent().1), value.to_string()),
             "cwnd" => same(self.connection(id)?.congestion_window(), number()?),
             "mss" => same(self.connection(id)?.mss(), number()?),
             _ => Err(format!("{name}: no such step")),
