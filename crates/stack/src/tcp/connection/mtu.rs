@@ -201,7 +201,7 @@ impl Connection {
         let until = |end: Seq| if self.nxt.is_before(end) { self.nxt.to(end) } else { 0 };
         let (unsent, window) = (until(self.front.plus(self.queue.len())), until(self.una.plus(self.window)));
         let forced = self.timers.tail_new || self.timers.forced;
-        let losses = !self.phase.is_open() || self.flight.lost() > 0 || self.flight.sacked() > 0;
+        let losses = !self.phase.is_open() || self.flight.sacked() > 0;
         if forced || losses || self.timers.duplicates > 0 || unsent.min(window).min(self.congestion.window()) < needs {
             return Turn::Plain;
         }
