@@ -178,3 +178,24 @@ fn no_service_is_offered_where_none_is_wanted() {
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
     assert_eq!(host.stop().0, Some(130));
 }
+
+/// Clients of a host that ends, by whatever signal, hear of it at once: in the middle of an answer, and in silence.
+#[test]
+fn clients_hear_that_the_host_ends() {
+    for kind in ["tap", "packet"] {
+        let Some((link, host, _folder, _)) = served(kind) else { return };
+        let connect = || {
+            let to = SocketAddr::new(V4.parse().unwrap(), 80);
+            let stream = link.ns.run_in(|| TcpStream::connect_timeout(&to, LIMIT)).unwrap().unwrap();
+            stream.set_read_timeout(Some(LIMIT)).unwrap();
+            stream
+        };
+        let (mut reads, mut silent) = (connect(), connect());
+        reads.write_all(b"GET /big HTTP/1.0\r\n\r\n").unwrap();
+        reads.read_exact(&mut [0; 1000]).unwrap();
+        assert_eq!(host.stop().0, Some(130), "{kind}");
+        let told = |stream: &mut TcpStream| stream.read_to_end(&mut Vec::new()).unwrap_err().kind();
+        assert_eq!(told(&mut silent), std::io::ErrorKind::ConnectionReset, "{kind}");
+        assert_eq!(told(&mut reads), std::io::ErrorKind::ConnectionReset, "{kind}");
+    }
+}

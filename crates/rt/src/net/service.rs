@@ -97,6 +97,8 @@ pub const DEFAULT_SERVICES: &str = "echo,discard";
 /// Ports below this are those of services (RFC 6335, section 6). A datagram from there may be the answer of one, and would
 /// be answered without end: inetd refuses the same.
 const SYSTEM_PORTS: u16 = 1024;
+/// Longest time for which clients are told that the host ends, ns.
+const FAREWELL: u64 = 100_000_000;
 
 /// Counters of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,7 +133,8 @@ pub struct Serving {
     pub(super) node: Node,
     services: Services,
     streams: Streams,
-    stopping: bool,
+    /// It ends, by this time at the latest.
+    ends: Option<u64>,
 }
 
 impl Services {
@@ -203,7 +206,7 @@ impl Serving {
         let services: Vec<_> = offers.iter().map(|offer| offer.service).collect();
         let services = Services::open(&mut node.ip, &services)?;
         let streams = Streams::open(&mut node.ip, offers)?;
-        Ok(Self { node, services, streams, stopping: false })
+        Ok(Self { node, services, streams, ends: None })
     }
 
     /// The node.
@@ -236,10 +239,11 @@ impl Serving {
 
 impl Machine for Serving {
     fn handle(&mut self, now: u64) -> Progress {
-        if self.stopping {
-            return Progress::Done;
-        }
         let arrived = self.node.handle(now);
+        if let Some(until) = self.ends {
+            let over = now >= until || self.node.ip.host.tcp_unsent().0 == 0;
+            return if over { Progress::Done } else { Progress::Worked };
+        }
         let (ip, line) = self.node.split();
         let streamed = self.streams.serve(&mut ip.host);
         if streamed {
@@ -259,7 +263,9 @@ impl Machine for Serving {
         self.node.waits_for(visit);
     }
 
-    fn stop(&mut self, _: u64) {
-        self.stopping = true;
+    fn stop(&mut self, now: u64) {
+        // Clients are told.
+        self.node.ip.host.tcp_abort_all();
+        self.ends = Some(now.saturating_add(FAREWELL));
     }
 }

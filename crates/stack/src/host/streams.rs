@@ -169,6 +169,13 @@ impl Host {
         self.tcp.change(id, change)
     }
 
+    /// Resets all connections, but for those that are closed here and whose peers know it: for the end of a host, of which its
+    /// peers would learn by time-outs only. The segments go out with the next [`Host::poll`]s, until [`Host::tcp_unsent`] tells of
+    /// none.
+    pub fn tcp_abort_all(&mut self) {
+        self.tcp.sockets.abort_all();
+    }
+
     /// Number of connections whose peer has not acknowledged all that was written or the FIN, and the bytes that those have
     /// had acknowledged: who ends a host waits for them while that grows.
     #[must_use]

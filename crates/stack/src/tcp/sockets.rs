@@ -551,6 +551,18 @@ impl Sockets {
         self.listeners.get(id.0 as usize)?.as_ref().map(|listener| listener.local)
     }
 
+    /// Resets all connections of which the peer does not know yet that all of ours has come.
+    pub(crate) fn abort_all(&mut self) {
+        for at in 0..self.places.len() {
+            if let Some(socket) = &mut self.places[at]
+                && !matches!(socket.connection.state(), State::FinWait2 | State::TimeWait | State::Closed)
+            {
+                socket.connection.abort();
+                self.wake(count(at));
+            }
+        }
+    }
+
     /// Number of connections that still have bytes or a FIN for their peer, and what they have sent.
     pub(crate) fn unsent(&self) -> (usize, u64) {
         let busy = self.places.iter().flatten().filter(|socket| socket.connection.is_unsent());

@@ -119,7 +119,7 @@ impl Connection {
     /// Takes what is lost by RACK, which needs SACK (RFC 8985, section 3.3); recovery begins when something is. So many bytes have
     /// just been delivered.
     pub(super) fn find_lost(&mut self, now: u64, delivered: u32) {
-        if self.sack && (self.flight.sacked() > 0) {
+        if self.sack && (self.flight.sacked() > 0 || !self.phase.is_open()) {
             let recovers = !self.phase.is_open();
             let window = self.flight.reordering_window(self.segment(), recovers, self.rtt.least(), self.rtt.smoothed());
             let (_, wait) = self.flight.find_lost(now, window);
