@@ -162,6 +162,11 @@ impl Receive {
         if over {
             (self.nxt, self.ended) = (self.nxt.plus(1), true);
         }
+        if filled && sack && self.holes.is_empty() {
+            // Others acknowledge each segment then. Here one acknowledgement stands for all that have come together, and if that
+            // is lost, senders that do not probe in a recovery wait for a time-out.
+            self.duplicates = self.duplicates.max(2);
+        }
         // RFC 5681, section 4.2: at least every second full segment, and at once when a gap is filled.
         if over || filled || self.acked.to(self.nxt) >= 2 * self.largest {
             self.ack = Due::NOW;
