@@ -11,8 +11,9 @@ use std::process::ExitCode;
 /// Runs the command that the words name. Returns the name for messages, and the outcome.
 pub(crate) fn obey(called: &str, words: &[String]) -> (String, Outcome) {
     let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
-    if let Some(Command { name, reader: Reader::Itself { run, .. } }) = named(called) {
-        return ((*name).to_owned(), run(words));
+    if let Some(Command { reader: Reader::Itself { run, .. }, .. }) = COMMANDS.iter().find(|c| c.stands_in_for(called))
+    {
+        return (called.to_owned(), run(words));
     }
     // The words of such a command may be anything: clap would take `--` away.
     if let Some((first, rest)) = words.split_first()

@@ -1,4 +1,4 @@
-//! Workloads and their measurement: pkt-gen, xdd, FCoE loads, benches and profiles.
+//! Workloads and their measurement: pkt-gen, iperf3's streams, xdd, FCoE loads, benches and profiles.
 
 pub mod bench;
 pub mod bridge;
@@ -9,6 +9,7 @@ pub mod frame;
 pub mod pktgen;
 pub mod ports;
 pub mod profile;
+pub mod stream;
 pub mod switch;
 pub mod vis;
 pub mod xdd;

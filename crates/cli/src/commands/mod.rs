@@ -16,6 +16,7 @@ mod qualify;
 pub(crate) mod root;
 mod shared;
 mod stack;
+mod stream;
 mod sweep;
 mod switch;
 mod xdd;
@@ -45,10 +46,12 @@ pub(crate) enum Reader {
         run: fn(&ArgMatches, &[String]) -> Outcome,
     },
     /// The words are read by the command itself, in the manner of the program that it replaces: a link to the binary
-    /// under that program's name behaves like it.
+    /// under that program's name, which may be the command's, behaves like it.
     Itself {
         /// Description of the command, one line.
         about: &'static str,
+        /// Programs whose names it goes by, if not by its own.
+        programs: &'static [&'static str],
         /// The whole help text.
         help: fn() -> String,
         /// Flags that clap can represent, so that shells complete them.
@@ -69,6 +72,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     fcoe::COMMAND,
     nic::COMMAND,
     profile::COMMAND,
+    stream::COMMAND,
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,
@@ -84,6 +88,15 @@ impl Command {
         run: fn(&ArgMatches, &[String]) -> Outcome,
     ) -> Self {
         Self { name, reader: Reader::Clap { syntax, run } }
+    }
+
+    /// True if a link to the binary under this name behaves like this command.
+    pub(crate) fn stands_in_for(&self, program: &str) -> bool {
+        match &self.reader {
+            Reader::Clap { .. } => false,
+            Reader::Itself { programs, .. } if programs.is_empty() => self.name == program,
+            Reader::Itself { programs, .. } => programs.contains(&program),
+        }
     }
 
     /// The command for clap's root.

@@ -1,12 +1,10 @@
 //! `linerate pkt-gen`, and `pkt-gen`.
 
-use super::shared::{confine, stop_at_signals};
+use super::shared::{arguments, confine, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{self, print};
 use crate::trouble::Trouble;
-use clap::{Arg, ArgAction};
 use linerate_lab::environment;
-use linerate_load::flags::{Listed, Takes};
 use linerate_load::pktgen::{self, Config, run_after};
 use std::process::ExitCode;
 
@@ -14,30 +12,12 @@ pub(super) const COMMAND: Command = Command {
     name: "pkt-gen",
     reader: Reader::Itself {
         about: "netmap's packet generator and receiver, flag for flag, with every frame accounted for",
+        programs: &[],
         help: pktgen::help,
-        flags,
+        flags: || arguments(pktgen::listed()),
         run: pkt_gen,
     },
 };
-
-fn flags() -> Vec<Arg> {
-    let arg = |flag: Listed| {
-        // The id is a static text that no other flag has.
-        let mut arg = Arg::new(flag.about).help(flag.about);
-        for name in flag.names {
-            arg = match name.strip_prefix("--") {
-                Some(long) => arg.long(long),
-                None => arg.short(name.chars().nth(1)),
-            };
-        }
-        match flag.takes {
-            Takes::Nothing => arg.action(ArgAction::SetTrue),
-            Takes::Maybe => arg.value_name(flag.form).num_args(0..=1),
-            Takes::Value | Takes::Values => arg.value_name(flag.form),
-        }
-    };
-    pktgen::listed().into_iter().map(arg).collect()
-}
 
 fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let config = match Config::parse(arguments).map_err(Trouble::usage)? {

@@ -3,7 +3,9 @@
 use crate::print::{self, print};
 use crate::trouble::Trouble;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction};
 use linerate_lab::store::{self, Place, StoreError};
+use linerate_load::flags::{Listed, Takes};
 use linerate_load::pktgen::resolve;
 use linerate_port::path::from_text;
 use linerate_result::RunResult;
@@ -29,6 +31,27 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
 pub(super) fn port_name(typed: &str) -> String {
     let (name, _) = resolve(typed);
     name.split(',').next().unwrap_or_default().to_owned()
+}
+
+/// Flags of a program that reads its words itself, for shells to complete.
+pub(super) fn arguments(listed: Vec<Listed>) -> Vec<Arg> {
+    let arg = |flag: Listed| {
+        // The id is a static text that no other flag has.
+        let mut arg = Arg::new(flag.about).help(flag.about);
+        for name in flag.names {
+            arg = match name.strip_prefix("--") {
+                Some(long) if arg.get_long().is_some() => arg.visible_alias(long),
+                Some(long) => arg.long(long),
+                None => arg.short(name.chars().nth(1)),
+            };
+        }
+        match flag.takes {
+            Takes::Nothing => arg.action(ArgAction::SetTrue),
+            Takes::Maybe => arg.value_name(flag.form).num_args(0..=1),
+            Takes::Value | Takes::Values => arg.value_name(flag.form),
+        }
+    };
+    listed.into_iter().map(arg).collect()
 }
 
 /// Path of the file or directory that a word names; the bytes of the name are arbitrary.

@@ -13,6 +13,7 @@ pub(super) const COMMAND: Command = Command {
     name: "xdd",
     reader: Reader::Itself {
         about: "xdd's block I/O, flag for flag: files, disks, SCSI devices, LUNs found on a port",
+        programs: &[],
         help: xdd::help,
         // clap has no form for long names behind one dash.
         flags: Vec::new,

@@ -1,0 +1,65 @@
+//! Streams of a client: opened one after the other, as the server counts them.
+
+use crate::stream::config::Place;
+use crate::stream::fault::Fault;
+use crate::stream::figures::{Buffers, Face};
+use crate::stream::protocol::{CONNECT, Cookie, is_accepted};
+use crate::stream::run::Stream;
+use crate::stream::settings::{Role, Settings, Transport};
+use crate::stream::socket::{Socket, connect_tcp, connect_udp, settle};
+use std::io::{ErrorKind, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// Time for the server's answer to a datagram.
+const ACCEPTS: Duration = Duration::from_secs(30);
+/// Datagrams of streams that are open already, which may come before it.
+const OTHERS: usize = 1000;
+
+/// Opens all streams; those that send are the first. `told` hears of each.
+pub(super) fn open(
+    place: &Place,
+    remote: SocketAddr,
+    port: u16,
+    settings: &Settings,
+    cookie: &Cookie,
+    mut told: impl FnMut(&Face, Buffers),
+) -> Result<(Vec<Stream>, Option<String>), Fault> {
+    let (receive, send) = settings.direction.split(Role::Client, settings.streams);
+    let (mut streams, mut congestion) = (Vec::with_capacity(send + receive), None);
+    for at in 0..send + receive {
+        // The configuration has checked that there are so many.
+        let own = if port > 0 { port.saturating_add(u16::try_from(at).unwrap_or(0)) } else { 0 };
+        let (socket, sizes) = match settings.transport {
+            Transport::Tcp => {
+                let (mut stream, sizes) = connect_tcp(place, remote, own, settings)?;
+                stream.write_all(cookie.bytes()).map_err(Fault::StreamConnect)?;
+                (Socket::Tcp(stream), sizes)
+            }
+            Transport::Udp => {
+                let (socket, sizes) = connect_udp(place, remote, own, settings)?;
+                introduce(&socket).map_err(Fault::StreamConnect)?;
+                (Socket::Udp(socket), sizes)
+            }
+        };
+        congestion = settle(&socket, settings, false)?;
+        let face = socket.face(at < send).map_err(Fault::StreamConnect)?;
+        told(&face, sizes);
+        streams.push(Stream { socket, face });
+    }
+    Ok((streams, congestion))
+}
+
+/// Tells the server of a socket, and waits for its answer.
+fn introduce(socket: &UdpSocket) -> std::io::Result<()> {
+    socket.set_read_timeout(Some(ACCEPTS))?;
+    socket.send(&CONNECT)?;
+    let mut datagram = [0; 8];
+    for _ in 0..OTHERS {
+        let n = socket.recv(&mut datagram)?;
+        if is_accepted(&datagram[..n]) {
+            return socket.set_read_timeout(None);
+        }
+    }
+    Err(ErrorKind::InvalidData.into())
+}

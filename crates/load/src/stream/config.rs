@@ -1,0 +1,88 @@
+//! Configuration of an end.
+
+use super::settings::Settings;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Configuration of an end. Made by [`Config::parse`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Own end, and the other one.
+    pub place: Place,
+    /// Form of what is printed.
+    pub form: Form,
+    /// Part in the test.
+    pub part: Part,
+    /// File that is sent, or that takes what is received.
+    pub file: Option<PathBuf>,
+    /// Processor of all threads.
+    pub cpu: Option<usize>,
+    /// File with the number of the process.
+    pub pid_file: Option<PathBuf>,
+    /// Time without data after which a receiver gives up.
+    pub idle: Duration,
+}
+
+/// Part in a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It asks for a test.
+    Client(Asked),
+    /// It takes clients in.
+    Server {
+        /// True to leave the terminal.
+        daemon: bool,
+        /// True to end after the first client.
+        once: bool,
+    },
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Name or address of the server.
+    pub host: String,
+    /// First port of the own streams; 0 for any.
+    pub port: u16,
+    /// Time for the first connection; none is the system's.
+    pub patience: Option<Duration>,
+    /// The test.
+    pub settings: Settings,
+}
+
+/// Addresses of an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Port of the server.
+    pub port: u16,
+    /// Own address, or a name of it.
+    pub bind: Option<String>,
+    /// Interface of all sockets.
+    pub device: Option<String>,
+    /// The only family of addresses.
+    pub family: Option<Family>,
+}
+
+/// Family of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// Form of what is printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Unit of speeds: a letter of iperf3's `-f`.
+    pub unit: Option<char>,
+    /// Time between two lines; none for only a summary.
+    pub interval: Option<Duration>,
+    /// True for more lines.
+    pub verbose: bool,
+    /// True for a document instead of lines.
+    pub json: bool,
+    /// File that output is appended to instead of printed.
+    pub log: Option<PathBuf>,
+}

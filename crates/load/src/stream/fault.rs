@@ -1,0 +1,169 @@
+//! Reasons why a test fails, in iperf3's words and with its numbers, which a server sends to its client.
+
+use super::protocol::Malformed;
+use std::io;
+use thiserror::Error;
+
+/// Reason why a test failed.
+#[derive(Debug, Error)]
+pub enum Fault {
+    /// The server takes no connection.
+    #[error("unable to connect to server: {0}")]
+    Connect(io::Error),
+    /// Nothing can be taken in at this address.
+    #[error("unable to start listener for connections: {0}")]
+    Listen(io::Error),
+    /// Words on the control connection could not be sent.
+    #[error("unable to send control message: {0}")]
+    Send(io::Error),
+    /// The control connection failed.
+    #[error("unable to receive control message: {0}")]
+    Receive(io::Error),
+    /// The other end closed the control connection before the test was over.
+    #[error("control socket has closed unexpectedly")]
+    Closed,
+    /// The other end said something that has no place there.
+    #[error("received an unknown control message")]
+    Unknown,
+    /// The parameters are none.
+    #[error("unable to receive parameters from client: {0}")]
+    Parameters(Malformed),
+    /// The results are none.
+    #[error("unable to receive results: {0}")]
+    Results(Malformed),
+    /// A stream has a number that no stream has.
+    #[error("stream has an invalid id")]
+    StreamId,
+    /// A stream could not be opened.
+    #[error("unable to connect stream: {0}")]
+    StreamConnect(io::Error),
+    /// The server cannot take in streams.
+    #[error("unable to start stream listener: {0}")]
+    StreamListen(io::Error),
+    /// The streams did not come.
+    #[error("unable to accept stream connection: {0}")]
+    StreamAccept(io::Error),
+    /// There is no thread or memory for a stream.
+    #[error("unable to create a new stream: {0}")]
+    Create(io::Error),
+    /// A stream broke while it was written to.
+    #[error("unable to write to stream socket: {0}")]
+    Write(io::Error),
+    /// A stream broke while it was read.
+    #[error("unable to read from stream socket: {0}")]
+    Read(io::Error),
+    /// The file that is sent, or that takes what is received.
+    #[error("unable to open -F file: {0}")]
+    File(io::Error),
+    /// A socket option: its flag, and the reason.
+    #[error("unable to set {what}: {error}")]
+    Option {
+        /// Name of the option.
+        what: &'static str,
+        /// iperf3's number of this fault.
+        code: u32,
+        /// Error of the system.
+        error: io::Error,
+    },
+    /// The system gives smaller buffers than asked for.
+    #[error(
+        "socket buffer size not set correctly: {given} bytes of {asked}; raise net.core.wmem_max and net.core.rmem_max"
+    )]
+    Buffers {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes given.
+        given: u64,
+    },
+    /// No data came for the time of `--rcv-timeout`.
+    #[error("idle timeout for receiving data")]
+    Idle,
+    /// The test lasted longer than it may.
+    #[error("the test did not end in time")]
+    Late,
+    /// The server has no place.
+    #[error("the server is busy running a test. try again later")]
+    Denied,
+    /// The client was told to end.
+    #[error("the client has terminated")]
+    ClientTerminated,
+    /// The server was told to end.
+    #[error("the server has terminated")]
+    ServerTerminated,
+    /// The server refused, with these numbers.
+    #[error("{}", told(*code, *errno))]
+    Refused {
+        /// iperf3's number.
+        code: u32,
+        /// The system's number.
+        errno: i32,
+    },
+    /// This end was told to end.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Faults that a server tells by number, and iperf3's words for them.
+const WORDS: [(u32, &str); 20] = [
+    (6, "number of parallel streams too large"),
+    (7, "block size too large"),
+    (18, "no SCTP support available"),
+    (27, "total required bandwidth is larger than server limit"),
+    (114, "unable to receive parameters from client"),
+    (122, "unable to set TCP/SCTP NODELAY"),
+    (123, "unable to set TCP/SCTP MSS"),
+    (124, "unable to set socket buffer size"),
+    (125, "unable to set IP TOS"),
+    (126, "unable to set IPv6 traffic class"),
+    (132, "unable to set CPU affinity"),
+    (134, "unable to set TCP_CONGESTION"),
+    (141, "socket buffer size not set correctly"),
+    (142, "test authorization failed"),
+    (144, "idle timeout for receiving data"),
+    (200, "unable to create a new stream"),
+    (202, "unable to start stream listener"),
+    (203, "unable to connect stream"),
+    (204, "unable to accept stream connection"),
+    (14, "unable to open -F file"),
+];
+
+fn told(code: u32, errno: i32) -> String {
+    let words = WORDS.iter().find(|(known, _)| *known == code).map(|(_, words)| (*words).to_owned());
+    let words = words.unwrap_or_else(|| format!("int_errno={code}"));
+    if errno == 0 { words } else { format!("{words}: {}", io::Error::from_raw_os_error(errno)) }
+}
+
+impl Fault {
+    /// iperf3's number and the system's, as a server sends them.
+    pub(super) fn numbers(&self) -> (u32, i32) {
+        let of = |code, error: &io::Error| (code, error.raw_os_error().unwrap_or(0));
+        match self {
+            Self::Parameters(_) => (114, 0),
+            Self::File(e) => of(14, e),
+            Self::Create(e) => of(200, e),
+            Self::StreamListen(e) => of(202, e),
+            Self::StreamConnect(e) => of(203, e),
+            Self::StreamAccept(e) => of(204, e),
+            Self::Option { code, error, .. } => of(*code, error),
+            Self::Buffers { .. } => (141, 0),
+            Self::Idle => (144, 0),
+            Self::Refused { code, errno } => (*code, *errno),
+            _ => (100, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_refuses_is_told_in_words_and_in_numbers() {
+        let fault = Fault::StreamListen(io::Error::from_raw_os_error(libc::EADDRINUSE));
+        assert_eq!(fault.numbers(), (202, libc::EADDRINUSE));
+        let (code, errno) = fault.numbers();
+        let told = Fault::Refused { code, errno }.to_string();
+        assert!(told.starts_with("unable to start stream listener: Address already in use"), "{told}");
+        assert_eq!(Fault::Refused { code: 999, errno: 0 }.to_string(), "int_errno=999");
+    }
+}

@@ -1,0 +1,111 @@
+//! Checks of flags that do not go together, and defaults that follow from others.
+
+use super::state::State;
+use crate::stream::config::{Asked, Config, Part};
+use crate::stream::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, TCP_BLOCK, Transport, UDP_RATE};
+use std::time::Duration;
+
+/// Time without data after which a receiver gives up, if none is given.
+const IDLE: Duration = Duration::from_secs(120);
+/// Time of a test, if no end is given, seconds.
+const TIME: u64 = 10;
+
+impl State {
+    /// The configuration.
+    pub(super) fn config(mut self) -> Result<Config, String> {
+        let part = match (self.host.take(), self.server) {
+            (Some(_), true) => return Err("-s and -c: an end is one of both; give one".into()),
+            (None, false) => return Err("no part in the test; give -s for a server or -c HOST for a client".into()),
+            (None, true) => self.serving()?,
+            (Some(host), false) => self.asking(host)?,
+        };
+        Ok(Config {
+            place: self.place,
+            form: self.form,
+            part,
+            file: self.file,
+            cpu: self.cpu,
+            pid_file: self.pid_file,
+            idle: self.idle.unwrap_or(IDLE),
+        })
+    }
+
+    fn serving(&self) -> Result<Part, String> {
+        match self.for_client {
+            Some(flag) => Err(format!("{flag}: the client decides on that; give it there")),
+            None => Ok(Part::Server { daemon: self.daemon, once: self.once }),
+        }
+    }
+
+    fn asking(&mut self, host: String) -> Result<Part, String> {
+        if let Some(flag) = self.for_server {
+            return Err(format!("{flag}: that is for a server; leave it out"));
+        }
+        let s = &mut self.settings;
+        s.direction = match (self.reverse, self.both) {
+            (true, true) => return Err("-R and --bidir: the data flow one way or both; give one".into()),
+            (true, false) => Direction::Reverse,
+            (false, true) => Direction::Both,
+            (false, false) => Direction::Forward,
+        };
+        let (udp, ends) = (s.transport == Transport::Udp, (self.time.is_some(), s.bytes > 0, s.blocks > 0));
+        if matches!(ends, (true, true, _) | (true, _, true) | (_, true, true)) {
+            return Err("-t, -n and -k: a test has one end; give one of them".into());
+        }
+        let reads = s.direction == Direction::Forward;
+        if let (Some(path), (false, false, false)) = (&self.file, ends) {
+            // A file that is sent ends the test.
+            match std::fs::metadata(path) {
+                Ok(file) if file.len() > 0 => s.bytes = file.len(),
+                Err(e) if reads => return Err(format!("-F {}: {e}; give a file that can be read", path.display())),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        s.time = self.time.unwrap_or(if s.bytes > 0 || s.blocks > 0 { 0 } else { TIME });
+        s.rate = self.rate.unwrap_or(if udp { UDP_RATE } else { 0 });
+        s.block = match (self.block, udp) {
+            (None, true) => 0,
+            (None, false) => TCP_BLOCK,
+            (Some(n), udp) => {
+                let (least, most) = if udp { (LEAST_DATAGRAM, DATAGRAM) } else { (1, BLOCK) };
+                let n = usize::try_from(n).unwrap_or(usize::MAX);
+                if !(least..=most).contains(&n) {
+                    return Err(format!("-l {n}: give a size from {least} to {most}"));
+                }
+                n
+            }
+        };
+        if self.idle.is_some() && s.direction == Direction::Forward {
+            return Err("--rcv-timeout: this client receives nothing; give -R or --bidir, or leave it out".into());
+        }
+        // Flags that the other transport has no use for.
+        let none = |flag: &str, of: &str| Err(format!("{flag}: {of} has no such thing; leave it out"));
+        if udp {
+            for (given, flag) in [
+                (s.congestion.is_some(), "-C"),
+                (s.mss > 0, "-M"),
+                (s.no_delay, "-N"),
+                (s.zero_copy, "-Z"),
+                (s.flow_label > 0, "-L"),
+                (self.file.is_some(), "-F"),
+            ] {
+                if given {
+                    return none(flag, "UDP");
+                }
+            }
+        } else {
+            for (given, flag) in [(s.wide_counters, "--udp-counters-64bit"), (s.dont_fragment, "--dont-fragment")] {
+                if given {
+                    return none(flag, "TCP");
+                }
+            }
+        }
+        if s.burst > 0 && s.rate == 0 {
+            return Err("-b: a burst needs a rate; give -b RATE/BURST".into());
+        }
+        if self.own_port > 0 && usize::from(self.own_port) + 2 * s.streams > 65_536 {
+            return Err(format!("--cport {}: the ports behind it end at 65535; give a lower one", self.own_port));
+        }
+        Ok(Part::Client(Asked { host, port: self.own_port, patience: self.patience, settings: s.clone() }))
+    }
+}

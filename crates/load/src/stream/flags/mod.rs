@@ -1,0 +1,65 @@
+//! iperf3's command line: a table of flags, and the configuration that follows from them.
+//!
+//! Flags of iperf3 that are not built are refused by name; a flag that has no effect at the end that it is given to, or
+//! in the test that it is given for, is refused as well.
+
+mod check;
+mod dscp;
+mod state;
+mod table;
+
+use super::config::Config;
+use crate::flags::{self, Dialect, Does, Listed, Program, Words};
+use state::{Scope, State};
+
+pub(super) use table::FLAGS;
+
+/// Request of a command line.
+pub type Command = flags::Command<Config>;
+
+/// Command line of iperf3.
+pub(super) static PROGRAM: Program<State, Scope> =
+    Program { name: "iperf3", usage: "-s|-c HOST [flags]", dialect: Dialect::Getopt, flags: FLAGS, width: 100 };
+
+impl Config {
+    /// Parses a command line (without the program's name).
+    ///
+    /// # Errors
+    /// One line that names the flag and the mend.
+    pub fn parse(arguments: &[String]) -> Result<Command, String> {
+        let mut state = State::default();
+        let mut words = Words::new(arguments);
+        while let Some(flag) = PROGRAM.find(&mut words)? {
+            if let Does::Print(text) = flag.does {
+                return Ok(Command::Print(text()));
+            }
+            words.give(flag, &mut state)?;
+            match flag.scope {
+                Scope::Client => state.for_client.get_or_insert(flag.name()),
+                Scope::Server => state.for_server.get_or_insert(flag.name()),
+                Scope::Both => continue,
+            };
+        }
+        state.config().map(|config| Command::Run(Box::new(config)))
+    }
+}
+
+/// The text of `-h`.
+#[must_use]
+pub fn help() -> String {
+    PROGRAM.help(|_| "")
+        + "\nSizes go by 1024 (512k is 524288 bytes), rates by 1000 (512k is 512000 bits per second).\n\
+           Exit codes: 0 done, 1 the test failed or was ended by Ctrl-C (as iperf3), 2 wrong on the command line, 128+n \
+           the reader of the output is gone (n = 13)\n"
+}
+
+/// The text of `--version`.
+pub(super) fn version() -> String {
+    format!("{}\n", super::VERSION)
+}
+
+/// Flags, for completions.
+#[must_use]
+pub fn listed() -> Vec<Listed> {
+    PROGRAM.listed()
+}

@@ -1,0 +1,87 @@
+//! Values of the flags read so far.
+
+use crate::stream::config::{Family, Form, Place};
+use crate::stream::settings::Settings;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// End that a flag is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::stream) enum Scope {
+    /// Client and server.
+    Both,
+    /// The client alone.
+    Client,
+    /// The server alone.
+    Server,
+}
+
+/// Values of the flags.
+pub(in crate::stream) struct State {
+    pub(super) host: Option<String>,
+    pub(super) server: bool,
+    pub(super) daemon: bool,
+    pub(super) once: bool,
+    pub(super) place: Place,
+    pub(super) form: Form,
+    pub(super) settings: Settings,
+    pub(super) block: Option<u64>,
+    pub(super) rate: Option<u64>,
+    pub(super) time: Option<u64>,
+    pub(super) own_port: u16,
+    pub(super) patience: Option<Duration>,
+    pub(super) idle: Option<Duration>,
+    pub(super) file: Option<PathBuf>,
+    pub(super) cpu: Option<usize>,
+    pub(super) pid_file: Option<PathBuf>,
+    pub(super) reverse: bool,
+    pub(super) both: bool,
+    /// First flag given that is for one end only.
+    pub(super) for_client: Option<&'static str>,
+    pub(super) for_server: Option<&'static str>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            host: None,
+            server: false,
+            daemon: false,
+            once: false,
+            place: Place { port: 5201, bind: None, device: None, family: None },
+            form: Form { unit: None, interval: Some(Duration::from_secs(1)), verbose: false, json: false, log: None },
+            settings: Settings { streams: 1, ..Settings::default() },
+            block: None,
+            rate: None,
+            time: None,
+            own_port: 0,
+            patience: None,
+            idle: None,
+            file: None,
+            cpu: None,
+            pid_file: None,
+            reverse: false,
+            both: false,
+            for_client: None,
+            for_server: None,
+        }
+    }
+}
+
+impl State {
+    /// Splits `ADDRESS%INTERFACE`; the interface of a link-local address belongs to it.
+    pub(super) fn host_of(&mut self, text: &str) -> String {
+        match text.split_once('%') {
+            Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80:") => {
+                self.place.device = Some(device.to_owned());
+                host.to_owned()
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    /// Permits one family of addresses only.
+    pub(super) fn only(&mut self, family: Family) {
+        self.place.family = Some(family);
+    }
+}

@@ -1,0 +1,156 @@
+//! What the lanes of a test have in common: its end, and how much they may move until then.
+
+use crate::stream::fault::Fault;
+use linerate_rt::Stop;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+
+/// Amount after which a test ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::stream) enum Limit {
+    /// None.
+    None,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many blocks.
+    Blocks(u64),
+}
+
+/// State that all lanes share.
+pub(in crate::stream) struct Shared {
+    /// True once receivers, and once senders, are to end.
+    done: [AtomicBool; 2],
+    /// True while the beginning is left out, which no limit counts.
+    omitting: AtomicBool,
+    /// Number of times that the count has begun anew.
+    counted: AtomicU32,
+    limit: Limit,
+    /// Amounts that senders have claimed, and that receivers have got.
+    claimed: AtomicU64,
+    got: AtomicU64,
+    senders: AtomicUsize,
+    fault: Mutex<Option<Fault>>,
+    /// Requested when a limit is reached, all senders have ended, or a stream broke.
+    pub(in crate::stream) over: Stop,
+}
+
+impl Shared {
+    /// Makes the state of a test with so many senders.
+    pub(in crate::stream) fn new(limit: Limit, omitting: bool, senders: usize) -> std::io::Result<Self> {
+        Ok(Self {
+            done: [const { AtomicBool::new(false) }; 2],
+            omitting: AtomicBool::new(omitting),
+            counted: AtomicU32::new(0),
+            limit,
+            claimed: AtomicU64::new(0),
+            got: AtomicU64::new(0),
+            senders: AtomicUsize::new(senders),
+            fault: Mutex::new(None),
+            over: Stop::new()?,
+        })
+    }
+
+    /// True if lanes that send, or that receive, are to end.
+    #[inline]
+    pub(super) fn is_done(&self, sends: bool) -> bool {
+        self.done[usize::from(sends)].load(Relaxed)
+    }
+
+    /// Tells lanes that send, or that receive, to end.
+    pub(in crate::stream) fn end(&self, sends: bool) {
+        // Before the sockets are shut down, so that a lane that fails by that sees why.
+        self.done[usize::from(sends)].store(true, SeqCst);
+    }
+
+    /// True if the number of blocks counts.
+    #[inline]
+    pub(super) fn counts_blocks(&self) -> bool {
+        matches!(self.limit, Limit::Blocks(_))
+    }
+
+    /// Begins the count: from now on the limit holds, and jitter begins anew.
+    pub(in crate::stream) fn count(&self) {
+        self.omitting.store(false, Relaxed);
+        self.counted.fetch_add(1, Relaxed);
+    }
+
+    /// Number of times that the count has begun anew.
+    #[inline]
+    pub(super) fn counted(&self) -> u32 {
+        self.counted.load(Relaxed)
+    }
+
+    /// True if a sender may send another block; what it claims so is its own.
+    #[inline]
+    pub(super) fn claim(&self, bytes: u64) -> bool {
+        let (amount, most) = match self.limit {
+            Limit::None => return true,
+            Limit::Bytes(most) => (bytes, most),
+            Limit::Blocks(most) => (1, most),
+        };
+        self.omitting.load(Relaxed) || self.claimed.fetch_add(amount, Relaxed) < most
+    }
+
+    /// Counts what a receiver got, `pieces` of them since the last time.
+    #[inline]
+    pub(super) fn got(&self, bytes: u64, pieces: u64) {
+        let (amount, most) = match self.limit {
+            Limit::None => return,
+            Limit::Bytes(most) => (bytes, most),
+            Limit::Blocks(most) => (pieces, most),
+        };
+        if !self.omitting.load(Relaxed) && self.got.fetch_add(amount, Relaxed) + amount >= most {
+            self.over.ask(0);
+        }
+    }
+
+    /// A lane has ended, because of a fault or not.
+    pub(super) fn left(&self, sends: bool, fault: Option<Fault>) {
+        let broke = fault.is_some();
+        if let Some(fault) = fault {
+            self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        }
+        let last = sends && self.senders.fetch_sub(1, SeqCst) == 1;
+        if broke || last {
+            self.over.ask(0);
+        }
+    }
+
+    /// The first fault of a lane.
+    pub(in crate::stream) fn fault(&self) -> Option<Fault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_claim_no_more_than_the_limit_and_a_block() {
+        let shared = Shared::new(Limit::Bytes(1000), false, 1).unwrap();
+        assert_eq!((0..9).filter(|_| shared.claim(300)).count(), 4);
+        let shared = Shared::new(Limit::Blocks(3), true, 1).unwrap();
+        assert_eq!((0..9).filter(|_| shared.claim(300)).count(), 9, "nothing counts yet");
+        shared.count();
+        assert_eq!((0..9).filter(|_| shared.claim(300)).count(), 3);
+    }
+
+    #[test]
+    fn a_limit_a_fault_and_the_last_sender_end_a_test() {
+        let shared = Shared::new(Limit::Bytes(1000), false, 2).unwrap();
+        shared.got(999, 1);
+        assert!(!shared.over.asked());
+        shared.got(1, 1);
+        assert!(shared.over.asked());
+        let shared = Shared::new(Limit::None, false, 2).unwrap();
+        shared.left(true, None);
+        shared.left(false, None);
+        assert!(!shared.over.asked());
+        shared.left(true, None);
+        assert!(shared.over.asked() && shared.fault().is_none());
+        let shared = Shared::new(Limit::None, false, 2).unwrap();
+        shared.left(false, Some(Fault::Idle));
+        assert!(shared.over.asked() && matches!(shared.fault(), Some(Fault::Idle)));
+    }
+}

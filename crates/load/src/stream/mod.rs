@@ -1,0 +1,84 @@
+//! iperf3: streams of bytes or datagrams over the kernel's sockets, measured at both ends, in iperf3's protocol, flag for
+//! flag and line for line.
+//!
+//! [`Config::parse`] reads a command line; [`run`] executes it, as client or server, with iperf3 or another of these at
+//! the other end. [`protocol`] has what the two ends say to each other, and knows no sockets. Each stream has a thread and
+//! blocking calls (`lane`); the thread of the control connection takes the figures (`run`) and has them reported
+//! (`report`).
+
+mod client;
+mod config;
+mod control;
+mod fault;
+mod figures;
+mod flags;
+mod lane;
+pub mod protocol;
+mod report;
+mod run;
+mod server;
+mod settings;
+mod socket;
+mod sys;
+mod units;
+
+pub use config::{Asked, Config, Family, Form, Part, Place};
+pub use fault::Fault;
+pub use flags::{Command, help, listed};
+pub use report::Output;
+pub use settings::{Direction, Role, Settings, Transport};
+
+use linerate_rt::{Stop, pin};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Version of iperf3 whose flags, protocol and output these are, and the version of this program.
+const VERSION: &str = concat!("iperf 3.12 (linerate ", env!("CARGO_PKG_VERSION"), ")");
+
+/// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal.
+///
+/// # Errors
+/// One line, without the program's name: iperf3's words where it has some.
+pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
+    if let Some(cpu) = config.cpu {
+        pin(&[cpu]).map_err(|e| format!("error - unable to set CPU affinity: {e}"))?;
+    }
+    match &config.part {
+        Part::Client(asked) => {
+            let _pid = PidFile::new(config.pid_file.as_ref())?;
+            client::run(config, asked, stop, output)
+        }
+        Part::Server { daemon, once } => {
+            let listener = socket::listen(&config.place).map_err(|e| format!("error - {}", Fault::Listen(e)))?;
+            if *daemon {
+                sys::daemon().map_err(|e| format!("error - unable to become a daemon: {e}"))?;
+            }
+            let _pid = PidFile::new(config.pid_file.as_ref())?;
+            server::run(config, listener, *once, stop, output)
+        }
+    }
+}
+
+/// File with the number of the process, deleted in the end.
+struct PidFile(Option<PathBuf>);
+
+impl PidFile {
+    fn new(path: Option<&PathBuf>) -> Result<Self, String> {
+        let Some(path) = path else { return Ok(Self(None)) };
+        let other = std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
+        if other.is_some_and(|pid: i32| pid > 0 && sys::is_alive(pid)) {
+            return Err("Another instance of iperf3 appears to be running".to_owned());
+        }
+        let written = std::fs::write(path, std::process::id().to_string());
+        written.map_err(|e| format!("error - unable to write PID file: {}: {e}", path.display()))?;
+        Ok(Self(Some(path.clone())))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

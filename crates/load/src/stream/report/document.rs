@@ -1,0 +1,298 @@
+//! The document of a test, field by field as iperf3 writes it with `-J`.
+
+use super::is_worth;
+use super::lines::{congestion, order, sum, whole};
+use super::output::Output;
+use super::tree::{Fields, Tree, text};
+use crate::stream::VERSION;
+use crate::stream::figures::{Buffers, Cpu, Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
+use crate::stream::settings::{Direction, Role, Settings, Transport};
+use crate::stream::sys::system;
+use linerate_rt::wall;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Intervals of streams that are kept: two of a stream a second for a day and more. Later ones are left out, so that a
+/// client cannot fill the server's memory.
+const KEPT: usize = 200_000;
+
+/// Document of a test.
+pub(in crate::stream) struct Document {
+    output: Arc<Output>,
+    subject: Option<Subject>,
+    start: Fields,
+    connected: Vec<Tree>,
+    intervals: Vec<Tree>,
+    kept: usize,
+    end: Fields,
+    /// Fields behind these.
+    further: Fields,
+}
+
+/// Times, bytes and speed, with which most objects begin.
+fn moved(start: f64, end: f64, seconds: f64, bytes: u64) -> Fields {
+    let speed = speed(bytes, seconds) * 8.0;
+    let times = Fields::default().with("start", start).with("end", end).with("seconds", seconds);
+    times.with("bytes", bytes).with("bits_per_second", speed)
+}
+
+fn socket(face: &Face) -> Fields {
+    Fields::default().with("socket", whole_number(face.socket))
+}
+
+fn whole_number(n: i32) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}
+
+impl Document {
+    pub(super) fn new(output: Arc<Output>) -> Self {
+        Self {
+            output,
+            subject: None,
+            start: Fields::default().with("version", VERSION).with("system_info", system()),
+            connected: Vec::new(),
+            intervals: Vec::new(),
+            kept: 0,
+            end: Fields::default(),
+            further: Fields::default(),
+        }
+    }
+
+    pub(super) fn agreed(&mut self, subject: Subject) {
+        let s = &subject.settings;
+        let time = Fields::default()
+            .with("time", httpdate::fmt_http_date(SystemTime::now()))
+            .with("timesecs", wall().as_secs());
+        self.start.add("timestamp", time);
+        let other = Fields::default().with("host", subject.host.as_str()).with("port", subject.port);
+        self.start.add(if subject.role == Role::Client { "connecting_to" } else { "accepted_connection" }, other);
+        self.start.add("cookie", subject.cookie.as_str());
+        match (s.transport, s.mss) {
+            (Transport::Tcp, 0) => self.start.add("tcp_mss_default", subject.mss),
+            (Transport::Tcp, mss) => self.start.add("tcp_mss", mss),
+            (Transport::Udp, _) => {}
+        }
+        self.start.add("target_bitrate", s.rate);
+        self.subject = Some(subject);
+    }
+
+    pub(super) fn buffers(&mut self, sizes: Buffers) {
+        // All streams have the same; iperf3 writes them once more for each.
+        if !self.start.has("sock_bufsize") {
+            self.start.add("sock_bufsize", sizes.asked);
+            self.start.add("sndbuf_actual", sizes.send);
+            self.start.add("rcvbuf_actual", sizes.receive);
+        }
+    }
+
+    pub(super) fn stream(&mut self, face: &Face) {
+        let fields = socket(face)
+            .with("local_host", face.local.ip().to_string())
+            .with("local_port", face.local.port())
+            .with("remote_host", face.remote.ip().to_string())
+            .with("remote_port", face.remote.port());
+        self.connected.push(fields.into());
+    }
+
+    pub(super) fn started(&mut self) {
+        let Some(Subject { settings: s, .. }) = &self.subject else { return };
+        let fields = Fields::default()
+            .with("protocol", if s.transport == Transport::Tcp { "TCP" } else { "UDP" })
+            .with("num_streams", s.streams as u64)
+            .with("blksize", s.block as u64)
+            .with("omit", s.omit)
+            .with("duration", s.time)
+            .with("bytes", s.bytes)
+            .with("blocks", s.blocks)
+            .with("reverse", u64::from(s.direction == Direction::Reverse))
+            .with("tos", u64::from(s.tos))
+            .with("target_bitrate", s.rate);
+        self.start.add("test_start", fields);
+    }
+
+    pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
+        let Some(Subject { role, settings, .. }) = &self.subject else { return };
+        if !is_worth(figures, 0.0) || self.kept + figures.len() > KEPT {
+            return;
+        }
+        self.kept += figures.len();
+        let (mut streams, mut sums) = (Vec::new(), Fields::default());
+        let sends = faces.iter().any(|face| face.sends);
+        for sends in order(*role, settings.direction, sends) {
+            let of: Vec<(&Face, &Figure)> = faces.iter().zip(figures).filter(|(face, _)| face.sends == sends).collect();
+            streams.extend(of.iter().map(|(face, figure)| {
+                let kernel = settings.transport == Transport::Tcp && sends;
+                Tree::from(socket(face).and(interval(settings, figure, sends, kernel)))
+            }));
+            let sum = sum(of.iter().map(|(_, figure)| **figure), settings.streams);
+            sums.add(
+                name_of(settings, *role, sends, "sum", "sum_bidir_reverse"),
+                interval(settings, &sum, sends, false),
+            );
+        }
+        self.intervals.push(Fields::default().with("streams", streams).and(sums).into());
+    }
+
+    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+        let Some(Subject { role, settings, .. }) = &self.subject else { return };
+        let (mut streams, mut sums, mut last) = (Vec::new(), Fields::default(), true);
+        let sends = faces.iter().any(|face| face.sends);
+        for sends in order(*role, settings.direction, sends) {
+            let of: Vec<(&Face, &Total)> =
+                faces.iter().zip(&summary.totals).filter(|(face, _)| face.sends == sends).collect();
+            streams.extend(of.iter().map(|(face, total)| Tree::from(stream(settings, face, total, &summary))));
+            let all: Vec<Total> = of.iter().map(|(_, total)| **total).collect();
+            let names = [
+                name_of(settings, *role, sends, "sum", "sum_bidir_reverse"),
+                name_of(settings, *role, sends, "sum_sent", "sum_sent_bidir_reverse"),
+                name_of(settings, *role, sends, "sum_received", "sum_received_bidir_reverse"),
+            ];
+            sums = sums.and(totals(settings, sends, &whole(&all), &summary, names));
+            last = sends;
+        }
+        let (own, other): (Cpu, Cpu) = (summary.own_cpu, summary.other_cpu);
+        let cpu = Fields::default()
+            .with("host_total", own.total)
+            .with("host_user", own.user)
+            .with("host_system", own.system)
+            .with("remote_total", other.total)
+            .with("remote_user", other.user)
+            .with("remote_system", other.system);
+        self.end = Fields::default().with("streams", streams).and(sums).with("cpu_utilization_percent", cpu);
+        if settings.transport == Transport::Tcp {
+            let (sender, receiver) = congestion(last, &summary);
+            for (end, name) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
+                if let Some(name) = name {
+                    self.end.add(end, name);
+                }
+            }
+        }
+        match summary.output {
+            ServerOutput::None => {}
+            ServerOutput::Text(text) => self.further.add("server_output_text", text),
+            ServerOutput::Json(value) => self.further.add("server_output_json", value),
+        }
+    }
+
+    fn tree(&self) -> Fields {
+        let start = Fields::default().with("connected", self.connected.clone()).and(self.start.clone());
+        let mut top = Fields::default().with("start", start);
+        top.add("intervals", self.intervals.clone());
+        top.add("end", self.end.clone());
+        top
+    }
+
+    /// The document so far.
+    pub(super) fn value(&self) -> serde_json::Value {
+        serde_json::to_value(Tree::from(self.tree())).unwrap_or_default()
+    }
+
+    pub(super) fn end(&mut self, fault: Option<&str>) {
+        let mut top = self.tree();
+        if let Some(fault) = fault {
+            top.add("error", fault);
+        }
+        let settings = self.subject.as_ref().map(|subject| &subject.settings);
+        for (name, value) in [
+            ("title", settings.and_then(|settings| settings.title.as_deref())),
+            ("extra_data", settings.and_then(|settings| settings.extra_data.as_deref())),
+        ] {
+            if let Some(value) = value {
+                top.add(name, value);
+            }
+        }
+        let top = top.and(std::mem::take(&mut self.further));
+        self.output.print(&format!("{}\n", text(&Tree::from(top))));
+    }
+}
+
+/// Name of a sum: with both directions in a test, what the server sends has one of its own.
+fn name_of(settings: &Settings, role: Role, sends: bool, name: &'static str, reverse: &'static str) -> &'static str {
+    let of_server = sends == (role == Role::Server);
+    if settings.direction == Direction::Both && of_server { reverse } else { name }
+}
+
+/// Figures of an interval, of a stream or of all.
+fn interval(settings: &Settings, figure: &Figure, sends: bool, kernel: bool) -> Fields {
+    let mut fields = moved(figure.start, figure.end, figure.seconds(), figure.bytes);
+    match (settings.transport, sends) {
+        (Transport::Tcp, true) => {
+            fields.add("retransmits", figure.retransmits);
+            if kernel {
+                fields.add("snd_cwnd", figure.cwnd);
+                fields.add("snd_wnd", figure.wnd);
+                fields.add("rtt", figure.rtt);
+                fields.add("rttvar", figure.rttvar);
+                fields.add("pmtu", figure.pmtu);
+            }
+        }
+        (Transport::Tcp, false) => {}
+        (Transport::Udp, true) => fields.add("packets", figure.packets),
+        (Transport::Udp, false) => {
+            fields.add("jitter_ms", figure.jitter * 1000.0);
+            fields.add("lost_packets", figure.lost);
+            fields.add("packets", figure.packets);
+            fields.add("lost_percent", percent(figure.lost as f64, figure.packets));
+        }
+    }
+    fields.with("omitted", figure.omitted).with("sender", sends)
+}
+
+/// True if segments sent again are known of this direction.
+fn retransmits(sends: bool, summary: &Summary) -> bool {
+    if sends { summary.own_retransmits } else { summary.other_retransmits }
+}
+
+/// Figures of a stream over the test.
+fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) -> Fields {
+    let (sent_in, got_in, sends) = (summary.sender_seconds, summary.receiver_seconds, face.sends);
+    let sent = socket(face).and(moved(0.0, sent_in, sent_in, total.sent));
+    if settings.transport == Transport::Udp {
+        let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
+        let udp = sent
+            .with("jitter_ms", total.jitter * 1000.0)
+            .with("lost_packets", total.lost)
+            .with("packets", packets)
+            .with("lost_percent", percent(total.lost as f64, packets))
+            .with("out_of_order", total.out_of_order)
+            .with("sender", sends);
+        return Fields::default().with("udp", udp);
+    }
+    let mut sender = sent;
+    if retransmits(sends, summary) {
+        sender.add("retransmits", total.retransmits);
+        sender.add("max_snd_cwnd", total.max_cwnd);
+        sender.add("max_snd_wnd", total.max_wnd);
+        sender.add("max_rtt", total.max_rtt);
+        sender.add("min_rtt", total.min_rtt);
+        sender.add("mean_rtt", total.mean_rtt);
+    }
+    let receiver = socket(face).and(moved(0.0, got_in, got_in, total.received));
+    Fields::default().with("sender", sender.with("sender", sends)).with("receiver", receiver.with("sender", sends))
+}
+
+/// Sums of a direction over the test; `names` of the sum, of what was sent, and of what was received.
+fn totals(settings: &Settings, sends: bool, total: &Total, summary: &Summary, names: [&'static str; 3]) -> Fields {
+    let (sent_in, got_in) = (summary.sender_seconds, summary.receiver_seconds);
+    let sent = moved(0.0, sent_in, sent_in, total.sent);
+    let received = moved(0.0, got_in, got_in, total.received);
+    let [sum_name, sent_name, received_name] = names;
+    if settings.transport == Transport::Tcp {
+        let again = retransmits(sends, summary).then_some(total.retransmits);
+        let sent = again.map_or(sent.clone(), |n| sent.with("retransmits", n));
+        let sums = Fields::default().with(sent_name, sent.with("sender", sends));
+        return sums.with(received_name, received.with("sender", sends));
+    }
+    let datagrams = |fields: Fields, jitter: f64, lost: u64, packets: u64| {
+        let fields = fields.with("jitter_ms", jitter * 1000.0).with("lost_packets", lost).with("packets", packets);
+        fields.with("lost_percent", percent(lost as f64, packets))
+    };
+    let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
+    let sum = datagrams(moved(0.0, got_in, got_in, total.sent), total.jitter, total.lost, packets);
+    let sent = datagrams(sent, 0.0, 0, total.packets_sent);
+    let received = datagrams(received, total.jitter, total.lost, total.packets_received);
+    Fields::default()
+        .with(sum_name, sum.with("sender", sends))
+        .with(sent_name, sent.with("sender", true))
+        .with(received_name, received.with("sender", false))
+}

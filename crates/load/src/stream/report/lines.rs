@@ -1,0 +1,378 @@
+//! Lines of a test, column for column as iperf3 prints them.
+
+use super::is_worth;
+use super::output::Output;
+use super::tree::text;
+use crate::stream::VERSION;
+use crate::stream::config::Form;
+use crate::stream::figures::{Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
+use crate::stream::settings::{Direction, Role, Settings, Transport};
+use crate::stream::sys::system;
+use crate::stream::units::{amount, speed as rate, two_digits};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Bytes of a server's lines that are kept for its client.
+const KEPT: usize = 1 << 20;
+const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
+/// Width of the role, where one is printed.
+const ROLE_GAP: &str = "          ";
+
+/// Lines of a test.
+pub(in crate::stream) struct Lines {
+    output: Arc<Output>,
+    unit: Option<char>,
+    verbose: bool,
+    interval: f64,
+    subject: Option<Subject>,
+    headed: bool,
+    kept: String,
+}
+
+/// Streams of one direction, in one interval or all of the test.
+struct Group<'a> {
+    settings: &'a Settings,
+    role: Role,
+    sends: bool,
+}
+
+impl Group<'_> {
+    /// Role of the streams, where both are in the test.
+    fn tag(&self) -> &'static str {
+        match (self.settings.direction, self.role, self.sends) {
+            (Direction::Both, Role::Client, true) => "[TX-C]",
+            (Direction::Both, Role::Client, false) => "[RX-C]",
+            (Direction::Both, Role::Server, true) => "[TX-S]",
+            (Direction::Both, Role::Server, false) => "[RX-S]",
+            _ => "",
+        }
+    }
+
+    fn is_tcp(&self) -> bool {
+        self.settings.transport == Transport::Tcp
+    }
+
+    /// Gap before the number of datagrams.
+    fn gap(&self) -> &'static str {
+        if self.settings.direction == Direction::Both { ROLE_GAP } else { "" }
+    }
+}
+
+impl Lines {
+    pub(super) fn new(form: &Form, output: Arc<Output>) -> Self {
+        Self {
+            output,
+            unit: form.unit,
+            verbose: form.verbose,
+            interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
+            subject: None,
+            headed: false,
+            kept: String::new(),
+        }
+    }
+
+    /// Prints a line, or several.
+    fn print(&mut self, line: &str) {
+        let subject = self.subject.as_ref();
+        let title = subject.filter(|subject| subject.role == Role::Client).and_then(|s| s.settings.title.as_ref());
+        match title {
+            Some(title) => self.output.print(&format!("{title}:  {line}")),
+            None => self.output.print(line),
+        }
+        let wanted = subject.is_some_and(|subject| subject.role == Role::Server && subject.settings.server_output);
+        if wanted && self.kept.len() + line.len() <= KEPT {
+            self.kept.push_str(line);
+        }
+    }
+
+    pub(super) fn hello(&mut self) {
+        self.detail(VERSION);
+        self.detail(&system());
+    }
+
+    pub(super) fn detail(&mut self, line: &str) {
+        if self.verbose {
+            self.print(&format!("{line}\n"));
+        }
+    }
+
+    pub(super) fn agreed(&mut self, subject: Subject) {
+        let s = subject.settings.clone();
+        let (host, port) = (subject.host.clone(), subject.port);
+        let (role, cookie, mss) = (subject.role, subject.cookie.clone(), subject.mss);
+        self.subject = Some(subject);
+        self.detail(&format!("Time: {}", httpdate::fmt_http_date(SystemTime::now())));
+        if role == Role::Client {
+            self.print(&format!("Connecting to host {host}, port {port}\n"));
+            if s.direction == Direction::Reverse {
+                self.print(&format!("Reverse mode, remote host {host} is sending\n"));
+            }
+        } else {
+            self.print(&format!("Accepted connection from {host}, port {port}\n"));
+        }
+        self.detail(&format!("      Cookie: {cookie}"));
+        match (s.transport, s.mss) {
+            (Transport::Tcp, 0) => self.detail(&format!("      TCP MSS: {mss} (default)")),
+            (Transport::Tcp, mss) => self.detail(&format!("      TCP MSS: {mss}")),
+            (Transport::Udp, _) => {}
+        }
+        if s.rate > 0 {
+            self.detail(&format!("      Target Bitrate: {}", s.rate));
+        }
+    }
+
+    pub(super) fn stream(&mut self, face: &Face) {
+        let Face { socket, local, remote, .. } = face;
+        self.print(&format!(
+            "[{socket:3}] local {} port {} connected to {} port {}\n",
+            local.ip(),
+            local.port(),
+            remote.ip(),
+            remote.port()
+        ));
+    }
+
+    pub(super) fn started(&mut self) {
+        let Some(Subject { settings: s, .. }) = &self.subject else { return };
+        let end = match (s.bytes, s.blocks) {
+            (0, 0) => format!("{} second test", s.time),
+            (0, blocks) => format!("{blocks} blocks to send"),
+            (bytes, _) => format!("{bytes} bytes to send"),
+        };
+        let protocol = if s.transport == Transport::Tcp { "TCP" } else { "UDP" };
+        let line = format!(
+            "Starting Test: protocol: {protocol}, {} streams, {} byte blocks, omitting {} seconds, {end}, tos {}",
+            s.streams, s.block, s.omit, s.tos
+        );
+        self.detail(&line);
+    }
+
+    pub(super) fn counting(&mut self) {
+        if self.interval == 0.0 {
+            self.detail("Finished omit period, starting real test");
+        }
+    }
+
+    pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
+        let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
+        if !is_worth(figures, self.interval) {
+            return;
+        }
+        let (sends, receives) = (faces.iter().any(|face| face.sends), faces.iter().any(|face| !face.sends));
+        let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
+        if !self.headed {
+            self.headed = true;
+            let columns = match (settings.transport, sends, receives) {
+                (Transport::Tcp, true, _) => "        Retr  Cwnd",
+                (Transport::Tcp, false, _) => "",
+                (Transport::Udp, true, false) => "        Total Datagrams",
+                (Transport::Udp, ..) => "        Jitter    Lost/Total Datagrams",
+            };
+            self.print(&head(both, columns));
+        } else if settings.streams > 1 {
+            self.print(RULE);
+        }
+        for sends in order(role, settings.direction, sends) {
+            let group = Group { settings: &settings, role, sends };
+            let of: Vec<(&Face, &Figure)> = faces.iter().zip(figures).filter(|(face, _)| face.sends == sends).collect();
+            for (face, figure) in &of {
+                let line = self.interval_line(&group, &format!("{:3}", face.socket), figure, true);
+                self.print(&line);
+            }
+            if settings.streams > 1 {
+                let sum = sum(of.iter().map(|(_, figure)| **figure), settings.streams);
+                let line = self.interval_line(&group, "SUM", &sum, false);
+                self.print(&line);
+            }
+        }
+    }
+
+    /// Line of a stream, or of all.
+    fn interval_line(&self, group: &Group<'_>, name: &str, figure: &Figure, is_one: bool) -> String {
+        let Figure { start, end, bytes, packets, lost, .. } = figure;
+        let front = self.front(group, name, (*start, *end), *bytes);
+        let end = if figure.omitted { "(omitted)" } else { "" };
+        match (group.is_tcp(), group.sends) {
+            (true, true) if is_one => {
+                format!("{front}  {:3}   {}s       {end}\n", figure.retransmits, amount(figure.cwnd))
+            }
+            (true, true) => format!("{front}  {:3}             {end}\n", figure.retransmits),
+            (true, false) => format!("{front}                  {end}\n"),
+            (false, true) => format!("{front} {} {packets}  {end}\n", group.gap()),
+            (false, false) => {
+                let share = two_digits(percent(*lost as f64, *packets));
+                format!("{front}  {:5.3} ms  {lost}/{packets} ({share}%)  {end}\n", figure.jitter * 1000.0)
+            }
+        }
+    }
+
+    /// Front of a line: up to the speed.
+    fn front(&self, group: &Group<'_>, name: &str, (start, end): (f64, f64), bytes: u64) -> String {
+        let speed = rate(speed(bytes, end - start), self.unit);
+        format!("[{name}]{} {start:6.2}-{end:<6.2} sec  {}s  {speed}s/sec", group.tag(), amount(bytes))
+    }
+
+    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+        let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
+        self.print(RULE);
+        self.detail("Test Complete. Summary Results:");
+        let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
+        let columns = match settings.transport {
+            Transport::Tcp if summary.own_retransmits || summary.other_retransmits => "        Retr",
+            Transport::Tcp => "",
+            Transport::Udp => "        Jitter    Lost/Total Datagrams",
+        };
+        self.print(&head(both, columns));
+        let sends = faces.iter().any(|face| face.sends);
+        for sends in order(role, settings.direction, sends) {
+            let group = Group { settings: &settings, role, sends };
+            let of = faces.iter().zip(&summary.totals).filter(|(face, _)| face.sends == sends);
+            let mut all = Vec::new();
+            for (face, total) in of {
+                self.total(&group, &format!("{:3}", face.socket), total, &summary);
+                all.push(*total);
+            }
+            if settings.streams > 1 && !all.is_empty() {
+                let sum = whole(&all);
+                self.total(&group, "SUM", &sum, &summary);
+            }
+            self.ends(&group, &summary);
+        }
+        match summary.output {
+            ServerOutput::None => {}
+            ServerOutput::Text(text) => self.print(&format!("\nServer output:\n{text}\n")),
+            ServerOutput::Json(value) => self.print(&format!("\nServer JSON output:\n{}\n", text(&value))),
+        }
+    }
+
+    /// Lines of a stream, or of all: of its sender and of its receiver. A server does not know the client's yet.
+    fn total(&mut self, group: &Group<'_>, name: &str, total: &Total, summary: &Summary) {
+        let (sent_in, got_in) = ((0.0, summary.sender_seconds), (0.0, summary.receiver_seconds));
+        let server = group.role == Role::Server;
+        if server && !group.sends {
+            self.detail(&format!("[{name}] (sender statistics not available)"));
+        } else {
+            let front = self.front(group, name, sent_in, total.sent);
+            let known = if group.sends { summary.own_retransmits } else { summary.other_retransmits };
+            let line = match (group.is_tcp(), known) {
+                (true, true) => format!("{front}  {:3}             sender\n", total.retransmits),
+                (true, false) => format!("{front}                  sender\n"),
+                (false, _) => format!("{front}  0.000 ms  0/{} (0%)  sender\n", total.packets_sent),
+            };
+            self.print(&line);
+        }
+        if total.out_of_order > 0 {
+            self.print(&format!(
+                "[{name}]{} {:4.1}-{:4.1} sec  {} datagrams received out-of-order\n",
+                group.tag(),
+                0.0,
+                sent_in.1,
+                total.out_of_order
+            ));
+        }
+        if server && group.sends {
+            self.detail(&format!("[{name}] (receiver statistics not available)"));
+            return;
+        }
+        let front = self.front(group, name, got_in, total.received);
+        let line = if group.is_tcp() {
+            format!("{front}                  receiver\n")
+        } else {
+            let (lost, packets) = (total.lost, total.packets_received);
+            let share = two_digits(percent(lost as f64, packets));
+            format!("{front}  {:5.3} ms  {lost}/{packets} ({share}%)  receiver\n", total.jitter * 1000.0)
+        };
+        self.print(&line);
+    }
+
+    /// Processor time and congestion control of both ends.
+    fn ends(&mut self, group: &Group<'_>, summary: &Summary) {
+        let (own, other) = (summary.own_cpu, summary.other_cpu);
+        let cpu = |own_is: &str, other_is: &str| {
+            format!(
+                "CPU Utilization: local/{own_is} {:.1}% ({:.1}%u/{:.1}%s), remote/{other_is} {:.1}% ({:.1}%u/{:.1}%s)",
+                own.total, own.user, own.system, other.total, other.user, other.system
+            )
+        };
+        let both = group.settings.direction == Direction::Both;
+        if group.sends || !both {
+            let (own_is, other_is) = if group.sends { ("sender", "receiver") } else { ("receiver", "sender") };
+            self.detail(&cpu(own_is, other_is));
+            if both {
+                self.detail(&cpu(other_is, own_is));
+            }
+        }
+        let (sender, receiver) = congestion(group.sends, summary);
+        for (end, name) in [("snd", sender), ("rcv", receiver)] {
+            if let Some(name) = name {
+                self.detail(&format!("{end}_tcp_congestion {name}"));
+            }
+        }
+    }
+
+    pub(super) fn for_client(&self) -> ServerOutput {
+        ServerOutput::Text(self.kept.clone())
+    }
+
+    pub(super) fn end(&mut self, fault: Option<&str>) {
+        let is_client = self.subject.as_ref().is_some_and(|subject| subject.role == Role::Client);
+        if fault.is_none() && is_client {
+            self.print("\n");
+            self.print("iperf Done.\n");
+        }
+    }
+}
+
+/// Line of columns' names.
+fn head(both: &str, columns: &str) -> String {
+    let line = format!("[ ID]{both} Interval           Transfer     Bitrate {columns}");
+    format!("{}\n", line.trim_end_matches(' '))
+}
+
+/// Directions in the order of reports: at a client what it sends first, at a server what it receives.
+pub(super) fn order(role: Role, direction: Direction, sends: bool) -> impl Iterator<Item = bool> {
+    let all = match (direction, role) {
+        (Direction::Both, Role::Client) => [Some(true), Some(false)],
+        (Direction::Both, Role::Server) => [Some(false), Some(true)],
+        _ => [Some(sends), None],
+    };
+    all.into_iter().flatten()
+}
+
+/// Sum of the figures of several streams; the first one's times stand for all.
+pub(super) fn sum(figures: impl Iterator<Item = Figure>, streams: usize) -> Figure {
+    let mut sum = Figure::default();
+    for (at, figure) in figures.enumerate() {
+        if at == 0 {
+            (sum.start, sum.end, sum.omitted) = (figure.start, figure.end, figure.omitted);
+        }
+        sum.bytes += figure.bytes;
+        sum.retransmits += figure.retransmits;
+        sum.packets += figure.packets;
+        sum.lost += figure.lost;
+        sum.jitter += figure.jitter / streams as f64;
+    }
+    sum
+}
+
+/// Sum of totals; what the other end says of itself may be anything.
+pub(super) fn whole(totals: &[Total]) -> Total {
+    let mut sum = Total::default();
+    for total in totals {
+        sum.sent = sum.sent.saturating_add(total.sent);
+        sum.received = sum.received.saturating_add(total.received);
+        sum.retransmits = sum.retransmits.saturating_add(total.retransmits);
+        sum.packets_sent = sum.packets_sent.saturating_add(total.packets_sent);
+        sum.packets_received = sum.packets_received.saturating_add(total.packets_received);
+        sum.lost = sum.lost.saturating_add(total.lost);
+        sum.out_of_order = sum.out_of_order.saturating_add(total.out_of_order);
+        sum.jitter += total.jitter / totals.len() as f64;
+    }
+    sum
+}
+
+/// Congestion control of sender and receiver.
+pub(super) fn congestion(sends: bool, summary: &Summary) -> (Option<&str>, Option<&str>) {
+    let (own, other) = (summary.own_congestion.as_deref(), summary.other_congestion.as_deref());
+    if sends { (own, other) } else { (other, own) }
+}

@@ -1,0 +1,124 @@
+//! Reports of a test, in iperf3's lines or in iperf3's document.
+
+mod document;
+mod lines;
+mod output;
+mod tree;
+
+pub use output::Output;
+
+use super::config::Form;
+use super::figures::{Buffers, Face, Figure, ServerOutput, Subject, Summary};
+use document::Document;
+use lines::Lines;
+use std::sync::Arc;
+
+/// Report of a test.
+pub(super) enum Report {
+    Lines(Lines),
+    Document(Box<Document>),
+}
+
+impl Report {
+    /// Begins a report.
+    pub(super) fn new(form: &Form, output: &Arc<Output>) -> Self {
+        if form.json {
+            Self::Document(Box::new(Document::new(output.clone())))
+        } else {
+            Self::Lines(Lines::new(form, output.clone()))
+        }
+    }
+
+    /// Version and system.
+    pub(super) fn hello(&mut self) {
+        match self {
+            Self::Lines(lines) => lines.hello(),
+            Self::Document(_) => {}
+        }
+    }
+
+    /// A line for those who want more of them.
+    pub(super) fn detail(&mut self, line: &str) {
+        match self {
+            Self::Lines(lines) => lines.detail(line),
+            Self::Document(_) => {}
+        }
+    }
+
+    /// The two ends know what to do.
+    pub(super) fn agreed(&mut self, subject: Subject) {
+        match self {
+            Self::Lines(lines) => lines.agreed(subject),
+            Self::Document(document) => document.agreed(subject),
+        }
+    }
+
+    /// Sizes of the buffers of a stream.
+    pub(super) fn buffers(&mut self, sizes: Buffers) {
+        match self {
+            Self::Lines(_) => {}
+            Self::Document(document) => document.buffers(sizes),
+        }
+    }
+
+    /// A stream is open.
+    pub(super) fn stream(&mut self, face: &Face) {
+        match self {
+            Self::Lines(lines) => lines.stream(face),
+            Self::Document(document) => document.stream(face),
+        }
+    }
+
+    /// The test begins.
+    pub(super) fn started(&mut self) {
+        match self {
+            Self::Lines(lines) => lines.started(),
+            Self::Document(document) => document.started(),
+        }
+    }
+
+    /// Figures of an interval.
+    pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
+        match self {
+            Self::Lines(lines) => lines.interval(faces, figures),
+            Self::Document(document) => document.interval(faces, figures),
+        }
+    }
+
+    /// The count begins.
+    pub(super) fn counting(&mut self) {
+        match self {
+            Self::Lines(lines) => lines.counting(),
+            Self::Document(_) => {}
+        }
+    }
+
+    /// Figures of the whole test.
+    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+        match self {
+            Self::Lines(lines) => lines.summary(faces, summary),
+            Self::Document(document) => document.summary(faces, summary),
+        }
+    }
+
+    /// What the client gets of it, if it asked for it.
+    pub(super) fn for_client(&self) -> ServerOutput {
+        match self {
+            Self::Lines(lines) => lines.for_client(),
+            Self::Document(document) => ServerOutput::Json(document.value()),
+        }
+    }
+
+    /// The end, for a reason if there is one.
+    pub(super) fn end(&mut self, fault: Option<&str>) {
+        match self {
+            Self::Lines(lines) => lines.end(fault),
+            Self::Document(document) => document.end(fault),
+        }
+    }
+}
+
+/// True if the figures of an interval are worth a line: it is not very short, or something moved in it.
+fn is_worth(figures: &[Figure], interval: f64) -> bool {
+    figures.iter().any(|figure| figure.seconds() >= interval * 0.1 || figure.bytes > 0)
+}

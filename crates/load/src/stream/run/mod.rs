@@ -1,0 +1,366 @@
+//! A test while its data flow: the lanes, the times at which something is due, and the figures.
+
+mod meter;
+
+use super::control::Control;
+use super::fault::Fault;
+use super::figures::{Cpu, Face, Figure, Summary, Total};
+use super::lane::{self, Job, Limit, Payload, Shared};
+use super::protocol::{Results, StreamResult};
+use super::settings::{Role, Settings, Transport};
+use super::socket::Socket;
+use super::sys::{self, Ready, poll};
+use linerate_port::saturating_ns;
+use linerate_rt::{Stop, ThreadTime, monotonic_ns, random};
+use meter::Meter;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Time that a server gives a client beyond the time of the test, as iperf3 does.
+const GRACE_NS: u64 = 40 * SECOND_NS;
+
+/// A stream that is open.
+pub(super) struct Stream {
+    pub(super) socket: Socket,
+    pub(super) face: Face,
+}
+
+/// What a test consists of.
+pub(super) struct Setup {
+    pub(super) role: Role,
+    pub(super) settings: Settings,
+    pub(super) streams: Vec<Stream>,
+    pub(super) interval: Option<Duration>,
+    /// File that is sent, or that takes what is received.
+    pub(super) file: Option<PathBuf>,
+    /// Time without data after which a receiver gives up.
+    pub(super) idle: Duration,
+    /// Congestion control in use.
+    pub(super) congestion: Option<String>,
+}
+
+/// A stream in the test.
+struct Track {
+    face: Face,
+    socket: Arc<Socket>,
+    lane: Option<JoinHandle<ThreadTime>>,
+    meter: Meter,
+}
+
+/// A test in its course.
+pub(super) struct Run {
+    settings: Arc<Settings>,
+    shared: Arc<Shared>,
+    payload: Arc<Payload>,
+    file: Option<PathBuf>,
+    congestion: Option<String>,
+    tracks: Vec<Track>,
+    idle_ns: u64,
+    interval_ns: Option<u64>,
+    /// Beginning of the count.
+    begin: u64,
+    /// Time at which the figures are due, the count begins, and the test ends.
+    next: u64,
+    count_at: Option<u64>,
+    end_at: u64,
+    /// Bytes moved when somebody last looked, and the time of the last change.
+    moved: (u64, u64),
+    /// Own processor time at the beginning, and that of the lanes.
+    cpu: (ThreadTime, ThreadTime),
+    cpu_begin: u64,
+    /// True once its time has begun.
+    begun: bool,
+    /// True once the end of the senders, or of a limit, has been seen.
+    over: bool,
+}
+
+/// What a test was waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// The other end says something.
+    Control,
+    /// Something is due.
+    Time,
+    /// A limit is reached, all is sent, or a stream broke.
+    Over,
+    /// This end was told to end.
+    Stopped,
+}
+
+/// What was due.
+pub(super) enum Due {
+    /// Figures of the streams, in their order.
+    Figures(Vec<Figure>),
+    /// The count begins.
+    Count,
+    /// The time of the test is over, with a server's grace.
+    End,
+    /// No data came for too long.
+    Idle,
+}
+
+impl Run {
+    /// Prepares a test.
+    pub(super) fn new(setup: Setup) -> Result<Self, Fault> {
+        let (settings, now) = (setup.settings, monotonic_ns());
+        let senders = setup.streams.iter().filter(|stream| stream.face.sends).count();
+        // The client ends the test: its server sends on until it hears of that.
+        let limit = match (setup.role, settings.bytes, settings.blocks) {
+            (Role::Client, bytes, _) if bytes > 0 => Limit::Bytes(bytes),
+            (Role::Client, _, blocks) if blocks > 0 => Limit::Blocks(blocks),
+            _ => Limit::None,
+        };
+        let shared = Shared::new(limit, settings.omit > 0, senders).map_err(Fault::Create)?;
+        let payload =
+            Payload::new(settings.block, settings.repeating, settings.zero_copy, random).map_err(Fault::Create)?;
+        let (omit, time) = (settings.omit * SECOND_NS, settings.time * SECOND_NS);
+        let interval_ns = setup.interval.map(saturating_ns);
+        let tracks = setup.streams.into_iter().map(|Stream { socket, face }| Track {
+            face,
+            socket: Arc::new(socket),
+            lane: None,
+            meter: Meter::new(face.sends, settings.transport),
+        });
+        Ok(Self {
+            tracks: tracks.collect(),
+            shared: Arc::new(shared),
+            payload: Arc::new(payload),
+            file: setup.file,
+            congestion: setup.congestion,
+            idle_ns: saturating_ns(setup.idle),
+            interval_ns,
+            begin: now,
+            next: u64::MAX,
+            count_at: (omit > 0).then_some(omit),
+            end_at: match (time, setup.role) {
+                (0, _) => u64::MAX,
+                (_, Role::Client) => omit + time,
+                (_, Role::Server) => omit + time + GRACE_NS,
+            },
+            moved: (0, now),
+            cpu: (ThreadTime::of_this_thread(), ThreadTime::default()),
+            cpu_begin: now,
+            begun: false,
+            over: false,
+            settings: Arc::new(settings),
+        })
+    }
+
+    /// Begins the time of the test.
+    pub(super) fn begin(&mut self) {
+        let now = monotonic_ns();
+        (self.begin, self.moved.1, self.cpu_begin, self.begun) = (now, now, now, true);
+        self.next = self.interval_ns.map_or(u64::MAX, |interval| now + interval);
+        self.count_at = self.count_at.map(|omit| now + omit);
+        self.end_at = self.end_at.saturating_add(now);
+        self.cpu.0 = ThreadTime::of_this_thread();
+        self.tracks.iter_mut().for_each(|track| track.meter.begin(now));
+    }
+
+    /// True if its time has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Lets the data flow.
+    pub(super) fn start(&mut self) -> Result<(), Fault> {
+        for track in &mut self.tracks {
+            let job = Job {
+                socket: track.socket.clone(),
+                sends: track.face.sends,
+                counters: track.meter.counters(),
+                shared: self.shared.clone(),
+                settings: self.settings.clone(),
+                payload: self.payload.clone(),
+                file: self.file.clone(),
+            };
+            track.lane = Some(lane::start(job).map_err(Fault::Create)?);
+        }
+        Ok(())
+    }
+
+    /// The streams, for reports.
+    pub(super) fn faces(&self) -> Vec<Face> {
+        self.tracks.iter().map(|track| track.face).collect()
+    }
+
+    /// Waits until something happens.
+    pub(super) fn wait(&mut self, control: &Control, stop: &Stop) -> Result<Woken, Fault> {
+        let at = self.next.min(self.count_at.unwrap_or(u64::MAX)).min(self.end_at).min(self.idle_at());
+        let left = Duration::from_nanos(at.saturating_sub(monotonic_ns()));
+        let over = self.shared.over.as_fd();
+        let mut on = vec![(stop.as_fd(), Ready::Read), (control.as_fd(), Ready::Read)];
+        // Once seen, it stays ready.
+        if !self.over {
+            on.push((over, Ready::Read));
+        }
+        let ready = poll(&on, Some(left)).map_err(Fault::Receive)?;
+        if ready[0] {
+            return Ok(Woken::Stopped);
+        }
+        if ready.get(2) == Some(&true) {
+            self.over = true;
+            return Ok(Woken::Over);
+        }
+        Ok(if ready[1] { Woken::Control } else { Woken::Time })
+    }
+
+    /// Time at which a receiver gives up.
+    fn idle_at(&self) -> u64 {
+        self.moved.1.saturating_add(self.idle_ns)
+    }
+
+    /// The next thing that is due by now.
+    pub(super) fn due(&mut self) -> Option<Due> {
+        let now = monotonic_ns();
+        // At the end the last figures are taken by `finish`.
+        if now >= self.end_at {
+            return Some(Due::End);
+        }
+        if now >= self.next {
+            let interval = self.interval_ns.unwrap_or(u64::MAX);
+            while self.next <= now {
+                self.next = self.next.saturating_add(interval);
+            }
+            return Some(Due::Figures(self.figures(now)));
+        }
+        if self.count_at.is_some_and(|at| now >= at) {
+            self.count(now);
+            return Some(Due::Count);
+        }
+        if now >= self.idle_at() {
+            let bytes = self.tracks.iter().map(|track| track.meter.bytes()).sum();
+            if bytes == self.moved.0 {
+                return Some(Due::Idle);
+            }
+            self.moved = (bytes, now);
+        }
+        None
+    }
+
+    /// Begins the count.
+    fn count(&mut self, now: u64) {
+        self.shared.count();
+        for track in &mut self.tracks {
+            track.meter.count(&track.socket, now);
+        }
+        (self.begin, self.count_at) = (now, None);
+        self.next = self.interval_ns.map_or(u64::MAX, |interval| now + interval);
+    }
+
+    fn figures(&mut self, now: u64) -> Vec<Figure> {
+        let omitted = self.count_at.is_some();
+        let mut figures = Vec::with_capacity(self.tracks.len());
+        for track in &mut self.tracks {
+            figures.push(track.meter.figure(&track.socket, self.begin, now, omitted));
+        }
+        figures
+    }
+
+    /// The first fault of a lane.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        self.shared.fault()
+    }
+
+    /// Ends the senders, or the receivers; these take what has arrived.
+    fn halt(&mut self, senders: bool) {
+        self.shared.end(senders);
+        for track in self.tracks.iter().filter(|track| track.face.sends == senders) {
+            if senders { sys::shut_down(track.socket.as_fd()) } else { sys::receive_no_more(track.socket.as_fd()) }
+        }
+        for track in self.tracks.iter_mut().filter(|track| track.face.sends == senders) {
+            if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()) {
+                self.cpu.1 =
+                    ThreadTime { user: self.cpu.1.user + spent.user, system: self.cpu.1.system + spent.system };
+            }
+        }
+    }
+
+    /// Ends the senders, and at a server, which hears of the end behind all data, the receivers; the last figures.
+    /// A client's receivers go on, and count no more, until [`Run::close`].
+    pub(super) fn finish(&mut self, role: Role) -> Vec<Figure> {
+        self.halt(true);
+        if role == Role::Server {
+            self.halt(false);
+        }
+        self.figures(monotonic_ns())
+    }
+
+    /// Ends all that goes on, and closes the streams; own processor time in per cent.
+    pub(super) fn close(&mut self) -> Cpu {
+        self.halt(true);
+        self.halt(false);
+        let own = ThreadTime::of_this_thread().since(self.cpu.0);
+        let ns = (monotonic_ns() - self.cpu_begin).max(1) as f64;
+        let percent = |time: Duration| 100.0 * saturating_ns(time) as f64 / ns;
+        let (user, system) = (percent(own.user + self.cpu.1.user), percent(own.system + self.cpu.1.system));
+        Cpu { total: user + system, user, system }
+    }
+
+    /// Results for the other end.
+    pub(super) fn results(&self, cpu: Cpu) -> Results {
+        let (tcp, sends) =
+            (self.settings.transport == Transport::Tcp, self.tracks.iter().any(|track| track.face.sends));
+        Results {
+            cpu_util_total: cpu.total,
+            cpu_util_user: cpu.user,
+            cpu_util_system: cpu.system,
+            sender_has_retransmits: sends.then_some(tcp.into()),
+            congestion_used: self.congestion.clone(),
+            server_output_text: None,
+            server_output_json: None,
+            streams: self
+                .tracks
+                .iter()
+                .enumerate()
+                .map(|(place, track)| track.meter.result(Results::id(place), self.begin))
+                .collect(),
+        }
+    }
+
+    /// The figures of both ends, as far as the other one's are known.
+    pub(super) fn summary(&self, cpu: Cpu, other: Option<&Results>) -> Result<Summary, Fault> {
+        let mut results: Vec<Option<&StreamResult>> = vec![None; self.tracks.len()];
+        for result in other.iter().flat_map(|other| &other.streams) {
+            let place = (0..results.len()).find(|place| Results::id(*place) == result.id).ok_or(Fault::StreamId)?;
+            results[place] = Some(result);
+        }
+        let totals: Vec<Total> =
+            self.tracks.iter().zip(&results).map(|(track, result)| track.meter.total(*result)).collect();
+        // The first stream stands for all.
+        let seconds = self.tracks.first().map_or(0.0, |track| track.meter.seconds(self.begin));
+        let theirs = results.first().copied().flatten().map_or(0.0, |result| result.end_time - result.start_time);
+        let theirs = if theirs.is_finite() && theirs > 0.0 { theirs } else { seconds };
+        let first_sends = self.tracks.first().is_some_and(|track| track.face.sends);
+        let tcp = self.settings.transport == Transport::Tcp;
+        Ok(Summary {
+            totals,
+            seconds,
+            sender_seconds: if first_sends { seconds } else { theirs },
+            receiver_seconds: if first_sends { theirs } else { seconds },
+            own_retransmits: tcp && self.tracks.iter().any(|track| track.face.sends),
+            other_retransmits: other.is_some_and(|other| other.sender_has_retransmits == Some(1)),
+            own_cpu: cpu,
+            other_cpu: other.map_or(Cpu::default(), |other| Cpu {
+                total: other.cpu_util_total,
+                user: other.cpu_util_user,
+                system: other.cpu_util_system,
+            }),
+            own_congestion: self.congestion.clone(),
+            other_congestion: other.and_then(|other| other.congestion_used.clone()),
+            output: super::figures::ServerOutput::None,
+        })
+    }
+}
+
+/// No lane outlives its test.
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.halt(true);
+        self.halt(false);
+    }
+}

@@ -1,0 +1,118 @@
+//! Door of a server: connections that have not said their cookie yet. They share this one thread, so that any number of
+//! them costs a descriptor each and nothing else.
+
+use crate::stream::protocol::Cookie;
+use crate::stream::sys::{Ready, poll};
+use linerate_rt::Stop;
+use std::io::{self, ErrorKind, Read};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// Greatest number of connections without a cookie; the oldest gives way.
+const WAITING: usize = 128;
+/// Time for a cookie.
+const SPEAKS: Duration = Duration::from_secs(5);
+/// Time to wait when there are no descriptors left.
+const RESTS: Duration = Duration::from_millis(50);
+
+/// A connection with its cookie.
+pub(super) struct Arrival {
+    pub(super) stream: TcpStream,
+    pub(super) cookie: Cookie,
+    /// Number of the connection, in the order in which they were taken.
+    pub(super) number: u64,
+}
+
+/// A connection without a cookie, or with a part of one.
+struct Silent {
+    stream: TcpStream,
+    bytes: [u8; Cookie::LEN],
+    got: usize,
+    since: Instant,
+    number: u64,
+}
+
+/// The door.
+pub(super) struct Door {
+    listener: TcpListener,
+    silent: Vec<Silent>,
+    number: u64,
+}
+
+impl Door {
+    /// Opens the door.
+    pub(super) fn new(listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, silent: Vec::new(), number: 0 })
+    }
+
+    /// Waits for the next connection that says its cookie; `None` once one of the stops is requested.
+    pub(super) fn next(&mut self, stops: &[&Stop]) -> io::Result<Option<Arrival>> {
+        loop {
+            let now = Instant::now();
+            self.silent.retain(|silent| now.duration_since(silent.since) < SPEAKS);
+            let left = self.silent.first().map(|oldest| SPEAKS.saturating_sub(now.duration_since(oldest.since)));
+            let fds = stops.iter().map(|stop| stop.as_fd()).chain([self.listener.as_fd()]);
+            let fds = fds.chain(self.silent.iter().map(|silent| silent.stream.as_fd()));
+            let on: Vec<_> = fds.map(|fd| (fd, Ready::Read)).collect();
+            let ready = poll(&on, left)?;
+            if ready[..stops.len()].contains(&true) {
+                return Ok(None);
+            }
+            // One at a time: the others stay ready.
+            if let Some(at) = ready[stops.len() + 1..].iter().position(|ready| *ready) {
+                match self.silent[at].read() {
+                    Ok(true) => {
+                        let Silent { stream, bytes, number, .. } = self.silent.remove(at);
+                        return Ok(Some(Arrival { stream, cookie: Cookie::received(bytes), number }));
+                    }
+                    Ok(false) => {}
+                    Err(_) => drop(self.silent.remove(at)),
+                }
+            }
+            if ready[stops.len()] {
+                self.accept();
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        match self.listener.accept() {
+            Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
+                if self.silent.len() >= WAITING {
+                    self.silent.remove(0);
+                }
+                self.number += 1;
+                let (bytes, since) = ([0; Cookie::LEN], Instant::now());
+                self.silent.push(Silent { stream, bytes, got: 0, since, number: self.number });
+            }
+            // It is gone already, or nobody has knocked.
+            Ok(_) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {}
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            // Out of descriptors: those who wait without a word go first.
+            Err(_) if !self.silent.is_empty() => drop(self.silent.remove(0)),
+            Err(_) => std::thread::sleep(RESTS),
+        }
+    }
+}
+
+impl Silent {
+    /// Reads on; true if the cookie is complete.
+    fn read(&mut self) -> io::Result<bool> {
+        match self.stream.read(&mut self.bytes[self.got..]) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                self.got += n;
+                let complete = self.got == self.bytes.len();
+                if complete {
+                    self.stream.set_nonblocking(false)?;
+                }
+                Ok(complete)
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The server: takes clients in at one port, several at a time, each in a session of its own.
+//!
+//! Connections say by their cookie whose they are. One that says nothing waits without a thread, and gives way to newer
+//! ones; a session has limits of its own in time and memory. So a client that lies, stalls or vanishes costs its own
+//! session only.
+
+mod datagrams;
+mod door;
+mod session;
+mod table;
+
+use super::config::Config;
+use super::fault::Fault;
+use super::protocol::State;
+use super::report::Output;
+use super::socket::plain;
+use datagrams::Datagrams;
+use door::{Arrival, Door};
+use linerate_rt::{Stop, spawn};
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use table::Table;
+
+/// Greatest number of sessions, and of streams in all of them.
+const SESSIONS: usize = 64;
+const STREAMS: usize = 1024;
+/// Time for sessions to end when the server is told to.
+const LEAVES: Duration = Duration::from_secs(5);
+
+/// What all sessions share.
+struct House {
+    config: Config,
+    output: Arc<Output>,
+    stop: Stop,
+    once: bool,
+    table: Table,
+    datagrams: Datagrams,
+    streams: AtomicUsize,
+    /// Sessions that go on, and those that ever began.
+    sessions: AtomicUsize,
+    began: AtomicUsize,
+    /// Requested when the only session has ended, and its fault.
+    done: Stop,
+    fault: Mutex<Option<String>>,
+}
+
+/// Serves clients until the stop is requested.
+///
+/// # Errors
+/// One line, in iperf3's words.
+pub(super) fn run(
+    config: &Config,
+    listener: TcpListener,
+    once: bool,
+    stop: &Stop,
+    output: &Arc<Output>,
+) -> Result<(), String> {
+    let system = |e| format!("error - {}", Fault::Listen(e));
+    let house = Arc::new(House {
+        config: config.clone(),
+        output: output.clone(),
+        stop: stop.clone(),
+        once,
+        table: Table::default(),
+        datagrams: Datagrams::new(&config.place, stop),
+        streams: AtomicUsize::new(0),
+        sessions: AtomicUsize::new(0),
+        began: AtomicUsize::new(0),
+        done: Stop::new().map_err(system)?,
+        fault: Mutex::new(None),
+    });
+    house.announce();
+    let mut door = Door::new(listener).map_err(system)?;
+    while let Some(arrival) = door.next(&[stop, &house.done]).map_err(system)? {
+        house.take(arrival);
+    }
+    house.empty();
+    if stop.asked() {
+        return Err(format!("interrupt - {}", Fault::ServerTerminated));
+    }
+    let fault = house.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fault.map_or(Ok(()), Err)
+}
+
+impl House {
+    /// Says that clients are taken in.
+    fn announce(&self) {
+        if self.config.form.json {
+            return;
+        }
+        let rule = "-----------------------------------------------------------";
+        let (port, number) = (self.config.place.port, self.began.load(SeqCst) + 1);
+        self.output.print(&format!("{rule}\nServer listening on {port} (test #{number})\n{rule}\n"));
+    }
+
+    /// Takes in a connection: a stream that a session waits for, or a client.
+    fn take(self: &Arc<Self>, arrival: Arrival) {
+        let Some(arrival) = self.table.deliver(arrival) else { return };
+        // A file that is written to has one writer.
+        let most = if self.once || self.config.file.is_some() { 1 } else { SESSIONS };
+        let full = self.sessions.load(SeqCst) >= most || (self.once && self.began.load(SeqCst) > 0);
+        if full {
+            // It does not wait: the buffer of a new connection has room.
+            let _ = (&arrival.stream).write_all(&[State::AccessDenied.byte()]);
+            return;
+        }
+        self.sessions.fetch_add(1, SeqCst);
+        self.began.fetch_add(1, SeqCst);
+        let house = self.clone();
+        let started = spawn("stream-session", &[], move || {
+            let fault = session::serve(&house, arrival);
+            house.leave(fault);
+        });
+        if let Err(e) = started {
+            self.leave(Some(format!("error - {}", Fault::Create(e))));
+        }
+    }
+
+    /// A session has ended.
+    fn leave(&self, fault: Option<String>) {
+        match fault {
+            Some(line) if self.once => *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(line),
+            Some(line) => self.output.error(&line),
+            None => {}
+        }
+        if !self.once && !self.stop.asked() {
+            self.announce();
+        }
+        self.sessions.fetch_sub(1, SeqCst);
+        if self.once {
+            self.done.ask(0);
+        }
+    }
+
+    /// Waits until the sessions have said what they have to say.
+    fn empty(&self) {
+        let until = Instant::now() + LEAVES;
+        while self.sessions.load(SeqCst) > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Reserves places for streams.
+    fn reserve(&self, streams: usize) -> Option<Reserved<'_>> {
+        let taken = self.streams.fetch_add(streams, SeqCst);
+        let reserved = Reserved { house: self, streams };
+        (taken + streams <= STREAMS).then_some(reserved)
+    }
+}
+
+/// Places for streams, given back when dropped.
+struct Reserved<'a> {
+    house: &'a House,
+    streams: usize,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.house.streams.fetch_sub(self.streams, SeqCst);
+    }
+}
+
+/// Address of the other end, for reports.
+fn peer(of: &std::net::TcpStream) -> Option<std::net::SocketAddr> {
+    of.peer_addr().ok().map(plain)
+}

@@ -1,0 +1,259 @@
+//! A session: one client's test, from its parameters to its results.
+
+use super::door::Arrival;
+use super::{House, peer};
+use crate::stream::control::Control;
+use crate::stream::fault::Fault;
+use crate::stream::figures::{Cpu, ServerOutput, Subject};
+use crate::stream::protocol::{Cookie, Parameters, Results, State};
+use crate::stream::report::Report;
+use crate::stream::run::{Due, Run, Setup, Stream, Woken};
+use crate::stream::settings::{Role, Settings, Transport};
+use crate::stream::socket::{Socket, buffers, datagram_buffers, plain, settle};
+use linerate_rt::pin;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Time for a client to say what it must say next, before and after the test.
+const ANSWERS: Duration = Duration::from_secs(10);
+/// Time for the next stream: sessions of the same address may wait for it.
+const OPENS: Duration = Duration::from_secs(5);
+/// Time between two looks at the control connection meanwhile.
+const LOOKS: Duration = Duration::from_millis(50);
+/// Time for a state that explains why a stream broke.
+const EXPLAINS: Duration = Duration::from_millis(500);
+
+/// A session.
+struct Session<'a> {
+    house: &'a House,
+    control: Control,
+    cookie: Cookie,
+    peer: SocketAddr,
+    report: Report,
+}
+
+/// Serves a client; the line about its fault, if it had one.
+pub(super) fn serve(house: &House, arrival: Arrival) -> Option<String> {
+    let peer = peer(&arrival.stream)?;
+    let mut report = Report::new(&house.config.form, &house.output);
+    report.hello();
+    let control = match Control::new(arrival.stream, &house.stop) {
+        Ok(control) => control,
+        Err(fault) => return Some(format!("error - {fault}")),
+    };
+    let mut session = Session { house, control, cookie: arrival.cookie, peer, report };
+    let served = session.serve();
+    let told = match &served {
+        Ok(()) => None,
+        Err(Fault::Stopped) => Some(format!("interrupt - {}", Fault::ServerTerminated)),
+        // In iperf3's words, which are those of no error.
+        Err(fault @ Fault::ClientTerminated) => Some(fault.to_string()),
+        Err(fault) => Some(format!("error - {fault}")),
+    };
+    session.report.end(told.as_deref());
+    // That the server was told to end is said once, by itself.
+    told.filter(|_| !matches!(served, Err(Fault::Stopped)))
+}
+
+impl Session<'_> {
+    fn serve(&mut self) -> Result<(), Fault> {
+        self.control.say(State::ParamExchange)?;
+        let json = self.control.message(Parameters::LONGEST, ANSWERS, Fault::Parameters)?;
+        let settings = self.or_refuse(Parameters::settings(&json).map_err(Fault::Parameters))?;
+        let (receive, send) = settings.direction.split(Role::Server, settings.streams);
+        let house = self.house;
+        let Some(_reserved) = house.reserve(receive + send) else {
+            let _ = self.control.say(State::AccessDenied);
+            return Err(Fault::Denied);
+        };
+        if let Some(cpu) = settings.server_cpu {
+            // This thread's only, and that of those that it starts.
+            let pinned = pin(&[cpu]).map_err(|error| Fault::Option { what: "CPU affinity", code: 132, error });
+            self.or_refuse(pinned)?;
+        }
+        let opened = self.open(&settings, receive + send, receive);
+        let (streams, congestion) = self.or_refuse(opened)?;
+        let setup = Setup {
+            role: Role::Server,
+            streams,
+            interval: house.config.form.interval,
+            file: house.config.file.clone(),
+            idle: house.config.idle,
+            congestion,
+            settings: settings.clone(),
+        };
+        let mut run = self.or_refuse(Run::new(setup))?;
+        self.control.say(State::TestStart)?;
+        run.begin();
+        self.report.started();
+        self.control.say(State::TestRunning)?;
+        let measured = run.start().and_then(|()| self.measure(&mut run));
+        let wanted = matches!(measured, Ok(()) | Err(Fault::Stopped | Fault::ClientTerminated));
+        if let Err(Fault::Stopped) = measured {
+            let _ = self.control.say(State::ServerTerminate);
+        }
+        let mut cpu = Cpu::default();
+        if wanted {
+            let figures = run.finish(Role::Server);
+            self.report.interval(&run.faces(), &figures);
+            cpu = run.close();
+            self.report.summary(&run.faces(), run.summary(cpu, None)?);
+        }
+        if let Err(fault @ (Fault::Idle | Fault::Late | Fault::Write(_) | Fault::Read(_) | Fault::File(_))) = &measured
+        {
+            self.control.refuse(fault);
+        }
+        measured?;
+        self.exchange(&settings, &run, cpu)
+    }
+
+    /// Tells the client why it is refused.
+    fn or_refuse<T>(&self, done: Result<T, Fault>) -> Result<T, Fault> {
+        done.inspect_err(|fault| match fault {
+            Fault::Closed | Fault::ClientTerminated | Fault::Unknown | Fault::Send(_) | Fault::Receive(_) => {}
+            Fault::Stopped => {
+                let _ = self.control.say(State::ServerTerminate);
+            }
+            fault => self.control.refuse(fault),
+        })
+    }
+
+    /// Has the client open its streams: those that it sends by come first.
+    fn open(
+        &mut self,
+        settings: &Settings,
+        count: usize,
+        receive: usize,
+    ) -> Result<(Vec<Stream>, Option<String>), Fault> {
+        let house = self.house;
+        let sockets = match settings.transport {
+            Transport::Tcp => {
+                let taken = std::io::ErrorKind::AddrInUse;
+                let seat = house.table.seat(&self.cookie, count).ok_or_else(|| Fault::StreamListen(taken.into()))?;
+                self.invite(settings)?;
+                let mut arrivals = self.gather(&seat.streams, count, |_| Ok(()))?;
+                // As the client opened them, even if their cookies came in another order.
+                arrivals.sort_by_key(|arrival| arrival.number);
+                arrivals.into_iter().map(|arrival| Socket::Tcp(arrival.stream)).collect::<Vec<_>>()
+            }
+            Transport::Udp => {
+                let turn = house.datagrams.turn(self.peer.ip(), count)?;
+                self.invite(settings)?;
+                let knocks = self.gather(&turn.streams, count, |(socket, answer)| {
+                    datagram_buffers(socket.as_fd(), settings)?;
+                    socket.send(answer).map(drop).map_err(Fault::StreamAccept)
+                })?;
+                knocks.into_iter().map(|(socket, _)| Socket::Udp(socket)).collect()
+            }
+        };
+        let (mut streams, mut congestion) = (Vec::with_capacity(count), None);
+        for (at, socket) in sockets.into_iter().enumerate() {
+            let window = if settings.transport == Transport::Tcp { settings.window } else { 0 };
+            let sizes = buffers(socket.as_fd(), window)?;
+            congestion = settle(&socket, settings, true)?;
+            let face = socket.face(at >= receive).map_err(Fault::StreamAccept)?;
+            self.report.buffers(sizes);
+            self.report.stream(&face);
+            streams.push(Stream { socket, face });
+        }
+        Ok((streams, congestion))
+    }
+
+    fn invite(&mut self, settings: &Settings) -> Result<(), Fault> {
+        let peer = plain(self.peer);
+        self.report.agreed(Subject {
+            role: Role::Server,
+            settings: settings.clone(),
+            cookie: self.cookie.to_string(),
+            host: peer.ip().to_string(),
+            port: peer.port(),
+            mss: 0,
+        });
+        self.control.say(State::CreateStreams)
+    }
+
+    /// Collects the client's streams.
+    fn gather<T>(
+        &self,
+        from: &Receiver<T>,
+        count: usize,
+        accept: impl Fn(&T) -> Result<(), Fault>,
+    ) -> Result<Vec<T>, Fault> {
+        let (mut all, mut until) = (Vec::with_capacity(count), Instant::now() + OPENS);
+        while all.len() < count {
+            match from.recv_timeout(LOOKS) {
+                Ok(stream) => {
+                    accept(&stream)?;
+                    all.push(stream);
+                    until = Instant::now() + OPENS;
+                }
+                Err(RecvTimeoutError::Timeout) => match self.control.state(Duration::ZERO)? {
+                    Some(State::ClientTerminate) => return Err(Fault::ClientTerminated),
+                    Some(_) => return Err(Fault::Unknown),
+                    None if Instant::now() > until => {
+                        return Err(Fault::StreamAccept(std::io::ErrorKind::TimedOut.into()));
+                    }
+                    None => {}
+                },
+                Err(RecvTimeoutError::Disconnected) => return Err(Fault::StreamId),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets the data flow until the client ends the test.
+    fn measure(&mut self, run: &mut Run) -> Result<(), Fault> {
+        let faces = run.faces();
+        loop {
+            match run.wait(&self.control, &self.house.stop)? {
+                Woken::Stopped => return Err(Fault::Stopped),
+                Woken::Control => match self.control.state(ANSWERS)? {
+                    Some(State::TestEnd) => return Ok(()),
+                    Some(State::ClientTerminate) => return Err(Fault::ClientTerminated),
+                    _ => return Err(Fault::Unknown),
+                },
+                Woken::Over => {
+                    if let Some(fault) = run.fault() {
+                        return match self.control.state(EXPLAINS)? {
+                            Some(State::TestEnd) => Ok(()),
+                            Some(State::ClientTerminate) => Err(Fault::ClientTerminated),
+                            _ => Err(fault),
+                        };
+                    }
+                }
+                Woken::Time => {}
+            }
+            match run.due() {
+                Some(Due::Figures(figures)) => self.report.interval(&faces, &figures),
+                Some(Due::Count) => self.report.counting(),
+                Some(Due::End) => return Err(Fault::Late),
+                Some(Due::Idle) => return Err(Fault::Idle),
+                None => {}
+            }
+        }
+    }
+
+    /// Exchanges the results.
+    fn exchange(&mut self, settings: &Settings, run: &Run, cpu: Cpu) -> Result<(), Fault> {
+        self.control.say(State::ExchangeResults)?;
+        let json = self.control.message(Results::LONGEST_OF_CLIENT, ANSWERS, Fault::Results)?;
+        let theirs = Results::read(&json).map_err(Fault::Results)?;
+        // What it says of its streams must be of streams that there are.
+        run.summary(cpu, Some(&theirs))?;
+        let mut results = run.results(cpu);
+        if settings.server_output {
+            match self.report.for_client() {
+                ServerOutput::None => {}
+                ServerOutput::Text(text) => results.server_output_text = Some(text),
+                ServerOutput::Json(value) => results.server_output_json = Some(value),
+            }
+        }
+        self.control.tell(&results)?;
+        self.control.say(State::DisplayResults)?;
+        // It is done, or gone: the test is over in any case.
+        let _ = self.control.state(ANSWERS);
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! System calls of streams: sockets and their options, what TCP knows of a connection, files sent without a copy, the
+//! process.
+
+mod process;
+mod socket;
+mod tcp_info;
+
+pub(super) use process::{daemon, fine_sleep, is_alive, system};
+pub(super) use socket::{
+    Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, pace, poll,
+    receive_no_more, send_file, set_congestion, set_option, shut_down, socket,
+};
+pub(super) use tcp_info::{TcpInfo, tcp_info};
+
+use std::io;
+
+/// Outcome of a system call that returns -1 for an error.
+fn outcome(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,67 @@
+//! What the kernel's TCP knows of a connection (TCP_INFO, linux/tcp.h).
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Part of the kernel's structure; zero where an old kernel has no such field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::stream) struct TcpInfo {
+    /// Congestion window, bytes.
+    pub(in crate::stream) cwnd: u64,
+    /// Window that the receiver offers, bytes.
+    pub(in crate::stream) wnd: u64,
+    /// Smoothed round-trip time, microseconds.
+    pub(in crate::stream) rtt: u64,
+    /// Its variation, microseconds.
+    pub(in crate::stream) rttvar: u64,
+    /// Largest packet of the path, bytes.
+    pub(in crate::stream) pmtu: u64,
+    /// Segments sent again since the connection began.
+    pub(in crate::stream) retransmits: u64,
+}
+
+/// Length of the structure up to its last field here.
+const LEN: usize = 232;
+// Offsets of its fields, which are words in the machine's byte order.
+const SND_MSS: usize = 16;
+const PMTU: usize = 60;
+const RTT: usize = 68;
+const RTTVAR: usize = 72;
+const SND_CWND: usize = 80;
+const TOTAL_RETRANS: usize = 100;
+const SND_WND: usize = 228;
+
+/// What TCP knows of this connection; `None` if the socket has no such thing.
+pub(in crate::stream) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
+    let mut bytes = [0u8; LEN];
+    let mut len = libc::socklen_t::try_from(LEN).ok()?;
+    // SAFETY: as many bytes as `len` says may be written, and `len` itself.
+    let result = unsafe {
+        libc::getsockopt(of.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes.as_mut_ptr().cast(), &raw mut len)
+    };
+    let word = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b));
+    (result == 0).then(|| TcpInfo {
+        cwnd: u64::from(word(SND_CWND)) * u64::from(word(SND_MSS)),
+        wnd: word(SND_WND).into(),
+        rtt: word(RTT).into(),
+        rttvar: word(RTTVAR).into(),
+        pmtu: word(PMTU).into(),
+        retransmits: word(TOTAL_RETRANS).into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_connection_over_loopback_has_its_packet_size_and_windows() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let info = tcp_info(stream.as_fd()).unwrap();
+        assert_eq!((info.pmtu, info.retransmits), (65_535, 0));
+        assert!(info.cwnd >= 10 * 500 && info.wnd > 0 && info.rtt < 1_000_000, "{info:?}");
+        assert_eq!(tcp_info(UdpSocket::bind("127.0.0.1:0").unwrap().as_fd()), None);
+    }
+}
