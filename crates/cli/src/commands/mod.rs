@@ -94,7 +94,7 @@ impl Command {
     pub(crate) fn stands_in_for(&self, program: &str) -> bool {
         match &self.reader {
             Reader::Clap { .. } => false,
-            Reader::Itself { programs, .. } if programs.is_empty() => self.name == program,
+            Reader::Itself { programs: [], .. } => self.name == program,
             Reader::Itself { programs, .. } => programs.contains(&program),
         }
     }

@@ -24,6 +24,7 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
         (&["profile", "flood", "--help"], &[1, 2, 3, 4]),
         (&["bench", "--help"], &[1, 2, 3]),
         (&["xdd", "-h"], &[1, 2]),
+        (&["stream", "-h"], &[1, 2]),
         (&["pkt-gen", "-h"], &[1, 2]),
     ] {
         // Line breaks do not matter.
@@ -67,9 +68,18 @@ fn commands() -> Vec<Vec<String>> {
 #[test]
 fn help_and_version_are_there_at_every_command_and_subcommand() {
     let all = commands();
-    for path in
-        ["fcoe target", "stack up", "nic set", "nic vi add", "nic filter del", "profile tx", "pkt-gen", "xdd", "bench"]
-    {
+    for path in [
+        "fcoe target",
+        "stack up",
+        "nic set",
+        "nic vi add",
+        "nic filter del",
+        "profile tx",
+        "pkt-gen",
+        "xdd",
+        "stream",
+        "bench",
+    ] {
         assert!(all.iter().any(|known| known.join(" ") == path), "{path}: {all:?}");
     }
     for path in all {
@@ -79,6 +89,8 @@ fn help_and_version_are_there_at_every_command_and_subcommand() {
         assert!(help(&[&path[..], &["-h"]].concat()).contains("Usage: "), "{path:?}");
         assert_eq!(help(&[&["help"], &path[..]].concat()), long, "help {path:?}");
         for asked in ["-V", "--version"] {
+            // iperf3's -V asks for more lines, and its -v for the version.
+            let asked = if path == ["stream"] && asked == "-V" { "-v" } else { asked };
             let version = help(&[&path[..], &[asked]].concat());
             assert!(version.contains(&format!("linerate {}", env!("CARGO_PKG_VERSION"))), "{path:?}: {version}");
             assert_eq!(version.lines().count(), 1, "{path:?}");

@@ -88,6 +88,10 @@ const LINES: &[(&str, &str, &str)] = &[
     ("profile rx --round 3", "linerate profile rx: --round: ", "did you mean --rounds?"),
     ("profile flood", "linerate profile flood: ADDR:PORT is missing", "as 10.0.0.1:9"),
     ("profile flood here", "linerate profile flood: ADDR:PORT here: ", "as 10.0.0.1:9"),
+    ("stream", "linerate stream: no part in the test", "give -s for a server or -c HOST for a client"),
+    ("stream -c x --revers", "linerate stream: --revers: ", "did you mean --reverse?"),
+    ("stream -c x -t 1 -n 1", "linerate stream: -t, -n and -k: ", "give one of them"),
+    ("stream -c x --sctp", "linerate stream: --sctp: ", "leave it out"),
     ("xdd", "linerate xdd: no target", "give -targets 1 NAME"),
     ("xdd -bogus", "linerate xdd: -bogus: ", "-h lists"),
     (

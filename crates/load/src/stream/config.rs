@@ -27,7 +27,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// It asks for a test.
-    Client(Asked),
+    Client(Box<Asked>),
     /// It takes clients in.
     Server {
         /// True to leave the terminal.

@@ -44,7 +44,7 @@ struct Test<'a> {
 /// # Errors
 /// One line, in iperf3's words.
 pub(super) fn run(config: &Config, asked: &Asked, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
-    let mut report = Report::new(&config.form, output);
+    let mut report = Report::new(&config.form, asked.settings.title.as_deref(), output);
     report.hello();
     let tested = Test::connect(config, asked, stop, output, &mut report).and_then(|mut test| {
         let tested = test.lead(asked.port, &mut report);

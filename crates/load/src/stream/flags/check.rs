@@ -106,6 +106,7 @@ impl State {
         if self.own_port > 0 && usize::from(self.own_port) + 2 * s.streams > 65_536 {
             return Err(format!("--cport {}: the ports behind it end at 65535; give a lower one", self.own_port));
         }
-        Ok(Part::Client(Asked { host, port: self.own_port, patience: self.patience, settings: s.clone() }))
+        let settings = s.clone();
+        Ok(Part::Client(Box::new(Asked { host, port: self.own_port, patience: self.patience, settings })))
     }
 }

@@ -10,12 +10,10 @@ use serde::{Deserialize, Serialize};
 /// Version of iperf3 whose protocol is spoken.
 const VERSION: &str = "3.12";
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
 fn unset(flag: &bool) -> bool {
     !flag
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
 fn zero(n: &u64) -> bool {
     *n == 0
 }

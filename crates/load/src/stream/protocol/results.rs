@@ -57,7 +57,6 @@ pub struct StreamResult {
     pub end_time: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
 fn or_minus_one<S: Serializer>(n: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
     match n {
         Some(n) => to.serialize_u64(*n),

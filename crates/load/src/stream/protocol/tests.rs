@@ -100,7 +100,7 @@ fn parameters_that_no_test_can_have_are_refused() {
         (r#"{"tcp":true,"MSS":9217}"#, "MSS is 9217"),
         (r#"{"sctp":true}"#, "SCTP"),
         (r#"{"tcp":true,"title":7}"#, "invalid type"),
-        ("[]", "invalid"),
+        (r#"{"tcp":true,"num":{}}"#, "invalid type"),
         ("{", "EOF"),
         ("", "EOF"),
     ] {

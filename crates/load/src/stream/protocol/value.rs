@@ -57,7 +57,7 @@ pub(super) fn known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
         }
 
         fn visit_f64<E: Error>(self, n: f64) -> Result<Option<u64>, E> {
-            if n < 0.0 || n >= 9.2e18 { Ok(None) } else { Whole.visit_f64(n).map(Some) }
+            if !(0.0..9.2e18).contains(&n) { Ok(None) } else { Whole.visit_f64(n).map(Some) }
         }
     }
     from.deserialize_any(Known)

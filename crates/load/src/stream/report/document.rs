@@ -5,6 +5,7 @@ use super::lines::{congestion, order, sum, whole};
 use super::output::Output;
 use super::tree::{Fields, Tree, text};
 use crate::stream::VERSION;
+use crate::stream::config::Form;
 use crate::stream::figures::{Buffers, Cpu, Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
 use crate::stream::sys::system;
@@ -19,6 +20,7 @@ const KEPT: usize = 200_000;
 /// Document of a test.
 pub(in crate::stream) struct Document {
     output: Arc<Output>,
+    interval: f64,
     subject: Option<Subject>,
     start: Fields,
     connected: Vec<Tree>,
@@ -45,9 +47,10 @@ fn whole_number(n: i32) -> u64 {
 }
 
 impl Document {
-    pub(super) fn new(output: Arc<Output>) -> Self {
+    pub(super) fn new(form: &Form, output: Arc<Output>) -> Self {
         Self {
             output,
+            interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
             subject: None,
             start: Fields::default().with("version", VERSION).with("system_info", system()),
             connected: Vec::new(),
@@ -112,7 +115,7 @@ impl Document {
 
     pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
-        if !is_worth(figures, 0.0) || self.kept + figures.len() > KEPT {
+        if !is_worth(figures, self.interval) || self.kept + figures.len() > KEPT {
             return;
         }
         self.kept += figures.len();

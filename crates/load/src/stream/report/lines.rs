@@ -23,6 +23,8 @@ pub(in crate::stream) struct Lines {
     output: Arc<Output>,
     unit: Option<char>,
     verbose: bool,
+    /// Text in front of each line.
+    title: Option<String>,
     interval: f64,
     subject: Option<Subject>,
     headed: bool,
@@ -59,11 +61,12 @@ impl Group<'_> {
 }
 
 impl Lines {
-    pub(super) fn new(form: &Form, output: Arc<Output>) -> Self {
+    pub(super) fn new(form: &Form, title: Option<&str>, output: Arc<Output>) -> Self {
         Self {
             output,
             unit: form.unit,
             verbose: form.verbose,
+            title: title.map(str::to_owned),
             interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
             subject: None,
             headed: false,
@@ -73,12 +76,11 @@ impl Lines {
 
     /// Prints a line, or several.
     fn print(&mut self, line: &str) {
-        let subject = self.subject.as_ref();
-        let title = subject.filter(|subject| subject.role == Role::Client).and_then(|s| s.settings.title.as_ref());
-        match title {
+        match &self.title {
             Some(title) => self.output.print(&format!("{title}:  {line}")),
             None => self.output.print(line),
         }
+        let subject = self.subject.as_ref();
         let wanted = subject.is_some_and(|subject| subject.role == Role::Server && subject.settings.server_output);
         if wanted && self.kept.len() + line.len() <= KEPT {
             self.kept.push_str(line);
@@ -93,6 +95,12 @@ impl Lines {
     pub(super) fn detail(&mut self, line: &str) {
         if self.verbose {
             self.print(&format!("{line}\n"));
+        }
+    }
+
+    fn detail_if(&mut self, wanted: bool, line: &str) {
+        if wanted {
+            self.detail(line);
         }
     }
 
@@ -163,8 +171,9 @@ impl Lines {
         if !self.headed {
             self.headed = true;
             let columns = match (settings.transport, sends, receives) {
-                (Transport::Tcp, true, _) => "        Retr  Cwnd",
-                (Transport::Tcp, false, _) => "",
+                // At a client that receives, too, although its lines have no such columns.
+                (Transport::Tcp, ..) if sends || role == Role::Client => "        Retr  Cwnd",
+                (Transport::Tcp, ..) => "",
                 (Transport::Udp, true, false) => "        Total Datagrams",
                 (Transport::Udp, ..) => "        Jitter    Lost/Total Datagrams",
             };
@@ -249,8 +258,10 @@ impl Lines {
     fn total(&mut self, group: &Group<'_>, name: &str, total: &Total, summary: &Summary) {
         let (sent_in, got_in) = ((0.0, summary.sender_seconds), (0.0, summary.receiver_seconds));
         let server = group.role == Role::Server;
+        // Of datagrams, iperf3 says it of each stream, and not of their sum.
+        let missed = group.is_tcp() || name != "SUM";
         if server && !group.sends {
-            self.detail(&format!("[{name}] (sender statistics not available)"));
+            self.detail_if(missed, &format!("[{name}] (sender statistics not available)"));
         } else {
             let front = self.front(group, name, sent_in, total.sent);
             let known = if group.sends { summary.own_retransmits } else { summary.other_retransmits };
@@ -271,7 +282,7 @@ impl Lines {
             ));
         }
         if server && group.sends {
-            self.detail(&format!("[{name}] (receiver statistics not available)"));
+            self.detail_if(missed, &format!("[{name}] (receiver statistics not available)"));
             return;
         }
         let front = self.front(group, name, got_in, total.received);
@@ -295,7 +306,8 @@ impl Lines {
             )
         };
         let both = group.settings.direction == Direction::Both;
-        if group.sends || !both {
+        // A server that receives knows nothing of its client yet. A client that receives says it, where iperf3 does not.
+        if group.sends || (!both && group.role == Role::Client) {
             let (own_is, other_is) = if group.sends { ("sender", "receiver") } else { ("receiver", "sender") };
             self.detail(&cpu(own_is, other_is));
             if both {

@@ -15,17 +15,17 @@ use std::sync::Arc;
 
 /// Report of a test.
 pub(super) enum Report {
-    Lines(Lines),
+    Lines(Box<Lines>),
     Document(Box<Document>),
 }
 
 impl Report {
-    /// Begins a report.
-    pub(super) fn new(form: &Form, output: &Arc<Output>) -> Self {
+    /// Begins a report, with a title in front of each line if one is given.
+    pub(super) fn new(form: &Form, title: Option<&str>, output: &Arc<Output>) -> Self {
         if form.json {
-            Self::Document(Box::new(Document::new(output.clone())))
+            Self::Document(Box::new(Document::new(form, output.clone())))
         } else {
-            Self::Lines(Lines::new(form, output.clone()))
+            Self::Lines(Box::new(Lines::new(form, title, output.clone())))
         }
     }
 

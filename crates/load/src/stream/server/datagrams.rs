@@ -116,12 +116,15 @@ fn attend(socket: &UdpSocket, place: &Place, stop: &Stop, shared: &Shared) {
     }
 }
 
-fn knock(datagram: &[u8], from: SocketAddr) -> Option<(SocketAddr, [u8; 4])> {
+/// A datagram that opens a stream: its sender, and the answer.
+type Opening = (SocketAddr, [u8; 4]);
+
+fn knock(datagram: &[u8], from: SocketAddr) -> Option<Opening> {
     is_connect(datagram).then(|| (from, reply(datagram)))
 }
 
 /// Socket of a stream, and what others have sent to it before it was connected.
-fn stream_to(place: &Place, from: SocketAddr) -> io::Result<(UdpSocket, Vec<(SocketAddr, [u8; 4])>)> {
+fn stream_to(place: &Place, from: SocketAddr) -> io::Result<(UdpSocket, Vec<Opening>)> {
     let socket = receive_at(place)?;
     socket.connect(from)?;
     socket.set_nonblocking(true)?;

@@ -9,11 +9,13 @@ mod door;
 mod session;
 mod table;
 
+use super::VERSION;
 use super::config::Config;
 use super::fault::Fault;
 use super::protocol::State;
 use super::report::Output;
 use super::socket::plain;
+use super::sys::system;
 use datagrams::Datagrams;
 use door::{Arrival, Door};
 use linerate_rt::{Stop, spawn};
@@ -90,6 +92,9 @@ impl House {
     fn announce(&self) {
         if self.config.form.json {
             return;
+        }
+        if self.config.form.verbose {
+            self.output.print(&format!("{VERSION}\n{}\n", system()));
         }
         let rule = "-----------------------------------------------------------";
         let (port, number) = (self.config.place.port, self.began.load(SeqCst) + 1);

@@ -37,8 +37,7 @@ struct Session<'a> {
 /// Serves a client; the line about its fault, if it had one.
 pub(super) fn serve(house: &House, arrival: Arrival) -> Option<String> {
     let peer = peer(&arrival.stream)?;
-    let mut report = Report::new(&house.config.form, &house.output);
-    report.hello();
+    let report = Report::new(&house.config.form, None, &house.output);
     let control = match Control::new(arrival.stream, &house.stop) {
         Ok(control) => control,
         Err(fault) => return Some(format!("error - {fault}")),
@@ -60,8 +59,9 @@ pub(super) fn serve(house: &House, arrival: Arrival) -> Option<String> {
 impl Session<'_> {
     fn serve(&mut self) -> Result<(), Fault> {
         self.control.say(State::ParamExchange)?;
-        let json = self.control.message(Parameters::LONGEST, ANSWERS, Fault::Parameters)?;
-        let settings = self.or_refuse(Parameters::settings(&json).map_err(Fault::Parameters))?;
+        let json = self.control.message(Parameters::LONGEST, ANSWERS, Fault::Parameters);
+        let settings = json.and_then(|json| Parameters::settings(&json).map_err(Fault::Parameters));
+        let settings = self.or_refuse(settings)?;
         let (receive, send) = settings.direction.split(Role::Server, settings.streams);
         let house = self.house;
         let Some(_reserved) = house.reserve(receive + send) else {

@@ -1,0 +1,159 @@
+//! Tests of documents (`-J`): the fields that iperf3 writes, with its types, and sums that add up.
+
+use super::{End, PAIRINGS, client, has_iperf3, pair, port, server};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+/// All paths of a document, with the types of their values; elements of a list are taken together.
+fn skeleton(value: &Value, path: &str, into: &mut BTreeMap<String, &'static str>) {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "flag",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Array(all) => {
+            all.iter().for_each(|value| skeleton(value, &format!("{path}[]"), into));
+            "list"
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| skeleton(value, &format!("{path}.{name}"), into));
+            "object"
+        }
+    };
+    let before = into.insert(path.to_owned(), kind);
+    assert!(before.is_none_or(|before| before == kind), "{path} is {before:?} and {kind}");
+}
+
+fn skeleton_of(text: &str) -> BTreeMap<String, &'static str> {
+    let mut all = BTreeMap::new();
+    skeleton(&document(text), "", &mut all);
+    all
+}
+
+const TESTS: &[&[&str]] = &[
+    &["-n", "2M", "-b", "20M"],
+    &["-t", "1", "-R", "-O", "1", "-b", "50M"],
+    &["-t", "1", "-b", "50M", "--bidir", "-P", "2", "-i", "0.4"],
+    &["-t", "1", "-b", "50M", "-O", "1", "-T", "title", "--extra-data", "more", "-M", "1000", "-w", "64K"],
+    &["-u", "-t", "1", "-b", "5M"],
+    &["-u", "-t", "1", "-b", "5M", "-R", "-P", "2"],
+    &["-u", "-t", "1", "-b", "5M", "--bidir"],
+];
+
+#[test]
+fn fields_and_their_types_are_those_of_iperf3() {
+    if !has_iperf3() {
+        return;
+    }
+    for test in TESTS {
+        let words = [test, &["-J"][..]].concat();
+        let documents = |pairing| {
+            let (client, server) = pair(pairing, &words, &["-J"]);
+            (skeleton_of(&client.out), skeleton_of(&server.out))
+        };
+        let (theirs, ours) = (documents((End::Theirs, End::Theirs)), documents((End::Ours, End::Ours)));
+        assert_eq!(ours.0, theirs.0, "the client of {words:?}");
+        assert_eq!(ours.1, theirs.1, "the server of {words:?}");
+    }
+}
+
+fn bytes(value: &Value) -> u64 {
+    value["bytes"].as_u64().unwrap_or_else(|| panic!("{value}"))
+}
+
+fn sum<'a>(values: impl Iterator<Item = &'a Value>) -> u64 {
+    values.map(bytes).sum()
+}
+
+/// Checks the sums of a document, of what one direction moved. `side` is what this end knows of it.
+fn adds_up(document: &Value, sends: bool, name: &str, side: &str) {
+    let intervals = document["intervals"].as_array().unwrap();
+    assert!(!intervals.is_empty(), "{document:#}");
+    let mut all = 0;
+    for interval in intervals {
+        let streams = interval["streams"].as_array().unwrap().iter().filter(|stream| stream["sender"] == sends);
+        let total = bytes(&interval[name]);
+        assert_eq!(sum(streams), total, "{interval:#}");
+        all += if interval[name]["omitted"] == true { 0 } else { total };
+    }
+    let end = &document["end"];
+    let total = &end[name.replace("sum", side)];
+    assert_eq!(bytes(total), all, "{end:#}");
+    let seconds = total["seconds"].as_f64().unwrap();
+    let rate = all as f64 * 8.0 / seconds;
+    assert!((total["bits_per_second"].as_f64().unwrap() / rate - 1.0).abs() < 1e-6, "{total}");
+    let streams = end["streams"].as_array().unwrap().iter();
+    let of = streams.filter_map(|stream| {
+        let part = if side == "sum_sent" { &stream["sender"] } else { &stream["receiver"] };
+        (part["sender"] == sends).then_some(part)
+    });
+    if end["streams"][0].get("udp").is_none() {
+        assert_eq!(sum(of), all, "{end:#}");
+    }
+}
+
+#[test]
+fn sums_add_up_and_no_byte_is_received_that_was_not_sent() {
+    if !has_iperf3() {
+        return;
+    }
+    for pairing in PAIRINGS.into_iter().filter(|(client, _)| *client == End::Ours) {
+        for test in TESTS {
+            let words = [test, &["-J"][..]].concat();
+            let (client, _) = pair(pairing, &words, &[]);
+            let document = document(&client.out);
+            let (both, reverse) = (words.contains(&"--bidir"), words.contains(&"-R"));
+            if !reverse {
+                adds_up(&document, true, "sum", "sum_sent");
+            } else {
+                adds_up(&document, false, "sum", "sum_received");
+            }
+            if both {
+                adds_up(&document, false, "sum_bidir_reverse", "sum_received");
+            }
+            let end = &document["end"];
+            let (sent, received) = (bytes(&end["sum_sent"]), bytes(&end["sum_received"]));
+            assert!(received > 0 && received <= sent, "{words:?}: {end:#}");
+            if let Some(cpu) = end["cpu_utilization_percent"]["host_total"].as_f64() {
+                assert!(cpu > 0.0 && cpu < 100.0 * 64.0, "{end:#}");
+            }
+        }
+    }
+}
+
+/// What was sent until a limit is all received by our server, which takes what has arrived when it hears of the end.
+#[test]
+fn all_bytes_of_a_limited_test_arrive() {
+    let port = port();
+    let _server = server(End::Ours, port, &[]);
+    for words in [&["-n", "3M", "-l", "100K"][..], &["-k", "31", "-l", "100K", "-P", "3"]] {
+        let client = client(End::Ours, port, &[words, &["-J"]].concat());
+        let document = document(&client.out);
+        let expected = 31 * 102_400_u64;
+        let end = &document["end"];
+        assert_eq!((bytes(&end["sum_sent"]), bytes(&end["sum_received"])), (expected, expected), "{words:?}: {end:#}");
+    }
+}
+
+/// The server's output, in its form, in the client's document or lines.
+#[test]
+fn the_servers_output_can_be_had() {
+    if !has_iperf3() {
+        return;
+    }
+    for pairing in PAIRINGS {
+        let (client, _) = pair(pairing, &["-n", "100M", "--get-server-output", "-J"], &[]);
+        let text =
+            document(&client.out)["server_output_text"].as_str().unwrap_or_else(|| panic!("{}", client.out)).to_owned();
+        assert!(text.contains("Accepted connection from ") && text.contains("receiver"), "{pairing:?}: {text}");
+        let (client, _) = pair(pairing, &["-n", "100M", "--get-server-output"], &["-J"]);
+        let (_, json) = client.out.split_once("Server JSON output:\n").unwrap_or_else(|| panic!("{}", client.out));
+        let (json, _) = json.split_once("\n\niperf Done.").unwrap();
+        let theirs = document(json);
+        assert!(bytes(&theirs["end"]["sum_received"]) > 0, "{theirs:#}");
+    }
+}

@@ -1,0 +1,345 @@
+//! Peers that lie, stall or vanish: each costs its own session, and the server goes on serving others.
+
+use super::{End, client, lines, port, server};
+use crate::process::{LIMIT, Process};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+const COOKIE: [u8; 37] = *b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
+
+// States, by their bytes.
+const TEST_START: u8 = 1;
+const TEST_RUNNING: u8 = 2;
+const TEST_END: u8 = 4;
+const PARAM_EXCHANGE: u8 = 9;
+const CREATE_STREAMS: u8 = 10;
+const EXCHANGE_RESULTS: u8 = 13;
+const DISPLAY_RESULTS: u8 = 14;
+const DONE: u8 = 16;
+const SERVER_ERROR: u8 = 0xfe;
+const ACCESS_DENIED: u8 = 0xff;
+
+/// A client without a mind of its own.
+struct Puppet {
+    port: u16,
+    control: TcpStream,
+    streams: Vec<TcpStream>,
+}
+
+impl Puppet {
+    /// Connects, says its cookie, and is asked for parameters.
+    fn new(port: u16, cookie: &[u8]) -> Self {
+        let mut control = connect(port);
+        control.write_all(cookie).unwrap();
+        let mut puppet = Self { port, control, streams: Vec::new() };
+        assert_eq!(puppet.hears(), PARAM_EXCHANGE);
+        puppet
+    }
+
+    /// Next byte of the server; panics if it takes too long.
+    fn hears(&mut self) -> u8 {
+        let mut byte = [0];
+        self.control.read_exact(&mut byte).unwrap();
+        byte[0]
+    }
+
+    fn says(&mut self, bytes: &[u8]) {
+        self.control.write_all(bytes).unwrap();
+    }
+
+    fn tells(&mut self, json: &str) {
+        self.says(&u32::try_from(json.len()).unwrap().to_be_bytes());
+        self.says(json.as_bytes());
+    }
+
+    /// Goes on until the server waits for streams.
+    fn asked(port: u16, cookie: &[u8], json: &str) -> Self {
+        let mut puppet = Self::new(port, cookie);
+        puppet.tells(json);
+        assert_eq!(puppet.hears(), CREATE_STREAMS);
+        puppet
+    }
+
+    /// Goes on until data may flow.
+    fn running(port: u16, cookie: &[u8]) -> Self {
+        let mut puppet = Self::asked(port, cookie, PARAMETERS);
+        puppet.stream(cookie);
+        assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+        puppet
+    }
+
+    fn stream(&mut self, cookie: &[u8]) {
+        let mut stream = connect(self.port);
+        stream.write_all(cookie).unwrap();
+        self.streams.push(stream);
+    }
+
+    /// True if the server closes the connection, whatever it says before, and whatever it has not read.
+    fn was_left(mut self) -> bool {
+        let end = self.control.read_to_end(&mut Vec::new());
+        end.is_ok() || end.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset)
+    }
+}
+
+const PARAMETERS: &str = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":1000}"#;
+
+fn connect(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream
+}
+
+/// Checks that a client is served, at once.
+fn serves(port: u16) {
+    let began = Instant::now();
+    for words in [&["-n", "200K"][..], &["-n", "200K", "-R"], &["-u", "-n", "20K", "-b", "10M", "-l", "1000"]] {
+        let client = client(End::Ours, port, words);
+        assert_eq!(client.code, Some(0), "{words:?}: {}", client.said());
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "it took {:?}", began.elapsed());
+}
+
+/// Resident memory of a process, KiB.
+fn resident(process: &Process) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").trim().parse().unwrap()
+}
+
+#[test]
+fn clients_that_lie_are_left_and_others_are_served() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]);
+    // It is served all the while.
+    let long = Process::start(End::Ours.command(&["-c", "127.0.0.1", "-p", &port.to_string(), "-t", "4", "-b", "50M"]));
+    // No cookie at all; a part of one.
+    drop(connect(port));
+    connect(port).write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    // Parameters that are none: the server says so, and leaves.
+    let huge = u32::MAX.to_be_bytes();
+    for wrong in [
+        &huge.to_vec(),
+        &[&7_u32.to_be_bytes()[..], b"{\"tcp\":"].concat(),
+        &0_u32.to_be_bytes().to_vec(),
+        &told(r#"{"tcp":true,"parallel":1000}"#),
+        &told(r#"{"tcp":true,"len":-5}"#),
+        &told(r#"{"sctp":true}"#),
+        &told(r#"{"udp":true,"len":70000}"#),
+        &told(r#"{"tcp":true,"server_affinity":1023}"#),
+    ] {
+        let mut puppet = Puppet::new(port, &[0xee; 37]);
+        puppet.says(wrong);
+        assert_eq!(puppet.hears(), SERVER_ERROR, "{}", String::from_utf8_lossy(&wrong[..wrong.len().min(60)]));
+    }
+    server.line_with("unable to receive parameters");
+    // States that are none, or not yet.
+    for state in [3, 99, TEST_START, DONE, ACCESS_DENIED] {
+        let mut puppet = Puppet::running(port, &COOKIE);
+        puppet.says(&[state]);
+        assert!(puppet.was_left(), "{state}");
+    }
+    // Results that are none, or of streams that there are not.
+    for results in [
+        &[&huge[..], b"{}"].concat(),
+        &told("{}"),
+        &told("no"),
+        &told(
+            r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":1,
+               "streams":[{"id":2,"bytes":1,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}"#,
+        ),
+    ] {
+        let mut puppet = Puppet::running(port, &COOKIE);
+        puppet.says(&[TEST_END]);
+        assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+        puppet.says(results);
+        assert!(puppet.was_left(), "{}", String::from_utf8_lossy(results));
+    }
+    // More streams than were agreed on are closed, and the test goes on.
+    let mut puppet = Puppet::asked(port, &COOKIE, PARAMETERS);
+    (0..20).for_each(|_| puppet.stream(&COOKIE));
+    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    puppet.says(&[TEST_END]);
+    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+    drop(puppet);
+    // Figures of a stream that nobody can have sent.
+    let mut puppet = Puppet::running(port, &COOKIE);
+    puppet.says(&[TEST_END]);
+    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+    puppet.tells(
+        r#"{"cpu_util_total":1e308,"cpu_util_user":-1,"cpu_util_system":1,"sender_has_retransmits":1e300,"streams":
+           [{"id":1,"bytes":1e300,"retransmits":9e18,"jitter":1e308,"errors":1e19,"packets":1e19,"end_time":-1e308}]}"#,
+    );
+    let mut length = [0; 4];
+    puppet.control.read_exact(&mut length).unwrap();
+    let mut json = vec![0; u32::from_be_bytes(length).try_into().unwrap()];
+    puppet.control.read_exact(&mut json).unwrap();
+    assert_eq!(puppet.hears(), DISPLAY_RESULTS);
+    drop(puppet);
+
+    serves(port);
+    let long = long.end();
+    assert_eq!(long.code, Some(0), "{}", long.said());
+    assert!(resident(&server) < 200 << 10, "{} KiB", resident(&server));
+    server.end_by_signal();
+}
+
+fn told(json: &str) -> Vec<u8> {
+    [&u32::try_from(json.len()).unwrap().to_be_bytes()[..], json.as_bytes()].concat()
+}
+
+#[test]
+fn clients_that_stall_or_vanish_at_any_state_cost_only_their_own_session() {
+    let port = port();
+    let server = server(End::Ours, port, &["--rcv-timeout", "1000"]);
+    // More silent connections than have a place, and a stalled session of each kind.
+    let silent: Vec<TcpStream> = (0..300).map(|_| connect(port)).collect();
+    let udp = PARAMETERS.replace("tcp", "udp");
+    let cookie = |n: u8| [n; 37];
+    let at_parameters = Puppet::new(port, &cookie(1));
+    let in_parameters = {
+        let mut puppet = Puppet::new(port, &cookie(2));
+        puppet.says(&[0, 0, 1, 0, b'{']);
+        puppet
+    };
+    let at_streams = Puppet::asked(port, &cookie(3), PARAMETERS);
+    let before_data = Puppet::running(port, &cookie(4));
+    let at_results = {
+        let mut puppet = Puppet::running(port, &cookie(5));
+        puppet.says(&[TEST_END]);
+        assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+        puppet
+    };
+    let unread = {
+        // It is sent to, and reads nothing.
+        let mut puppet = Puppet::asked(port, &cookie(6), &PARAMETERS.replace("\"len\"", "\"reverse\":true,\"len\""));
+        puppet.stream(&cookie(6));
+        assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+        puppet
+    };
+    serves(port);
+    // Streams of datagrams of one address wait for each other, so long as one may take.
+    let at_datagrams = Puppet::asked(port, &cookie(7), &udp);
+    let began = Instant::now();
+    serves(port);
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    // All of them are left within their times.
+    for (name, puppet) in [
+        ("parameters", at_parameters),
+        ("in the parameters", in_parameters),
+        ("streams", at_streams),
+        ("datagrams", at_datagrams),
+        ("data", before_data),
+        ("results", at_results),
+        ("unread", unread),
+    ] {
+        assert!(puppet.was_left(), "{name}");
+    }
+    drop(silent);
+    // The same states, and gone.
+    drop(Puppet::new(port, &cookie(1)));
+    drop(Puppet::asked(port, &cookie(2), PARAMETERS));
+    drop(Puppet::asked(port, &cookie(3), &udp));
+    drop(Puppet::running(port, &cookie(4)));
+    let mut puppet = Puppet::running(port, &cookie(5));
+    puppet.streams[0].write_all(&[7; 5000]).unwrap();
+    drop(puppet);
+    let mut puppet = Puppet::running(port, &cookie(6));
+    puppet.says(&[TEST_END]);
+    drop(puppet);
+    serves(port);
+    let said = server.end_by_signal();
+    for line in ["control socket has closed unexpectedly", "idle timeout for receiving data", "unable to accept stream"]
+    {
+        assert!(!lines(&said.log, line).is_empty(), "{line}: {}", said.log);
+    }
+}
+
+/// Datagrams that are none of a test, at the port where streams of datagrams are opened.
+#[test]
+fn stray_datagrams_open_nothing() {
+    let port = port();
+    let _server = server(End::Ours, port, &[]);
+    serves(port);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    for datagram in [&b"9876"[..], b"6789", b"", &[0; 1000]] {
+        let _ = socket.send_to(datagram, ("127.0.0.1", port));
+    }
+    assert!(socket.recv(&mut [0; 8]).is_err(), "nobody asked for a stream");
+    serves(port);
+}
+
+/// Runs our client against a server that does this; its exit code and errors.
+fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut control, _) = listener.accept().unwrap();
+            control.set_read_timeout(Some(LIMIT)).unwrap();
+            control.read_exact(&mut [0; 37]).unwrap();
+            serve(control, &listener);
+        });
+        let client = client(End::Ours, port, &["-t", "1"]);
+        assert!(!client.out.contains("iperf Done."), "{}", client.said());
+        (client.code, client.log)
+    })
+}
+
+/// Reads a message.
+fn read(control: &mut TcpStream) {
+    let mut length = [0; 4];
+    control.read_exact(&mut length).unwrap();
+    control.read_exact(&mut vec![0; u32::from_be_bytes(length).try_into().unwrap()]).unwrap();
+}
+
+/// Leads a client until it sends.
+fn to_data(control: &mut TcpStream, listener: &TcpListener) -> TcpStream {
+    control.write_all(&[PARAM_EXCHANGE]).unwrap();
+    read(control);
+    control.write_all(&[CREATE_STREAMS]).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 37]).unwrap();
+    control.write_all(&[TEST_START, TEST_RUNNING]).unwrap();
+    stream
+}
+
+#[test]
+fn servers_that_lie_or_vanish_are_told_of() {
+    for (words, line) in [
+        (&[][..], "control socket has closed unexpectedly"),
+        (&[99], "received an unknown control message"),
+        (&[TEST_RUNNING], "received an unknown control message"),
+        (&[ACCESS_DENIED], "the server is busy running a test. try again later"),
+        (&[SERVER_ERROR, 0, 0, 0, 202, 0, 0, 0, 98], "unable to start stream listener: Address already in use"),
+        (&[SERVER_ERROR, 0, 0, 0, 142], "test authorization failed"),
+        (&[11], "the server has terminated"),
+    ] {
+        let (code, log) = against(|mut control, _| control.write_all(words).unwrap());
+        assert!(code == Some(1) && log.contains(&format!("error - {line}")), "{words:?}: {log}");
+    }
+    let (code, log) = against(|mut control, listener| drop(to_data(&mut control, listener)));
+    assert!(code == Some(1) && log.contains("error - "), "{log}");
+    // Results that are none.
+    let huge = [&u32::MAX.to_be_bytes()[..], b"{}"].concat();
+    let other = told(
+        r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":-1,
+           "streams":[{"id":4,"bytes":1,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}"#,
+    );
+    for (results, line) in
+        [(huge, "unable to receive results"), (told("7"), "unable to receive results"), (other, "invalid id")]
+    {
+        let (code, log) = against(|mut control, listener| {
+            let mut stream = to_data(&mut control, listener);
+            std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+            let mut state = [0];
+            control.read_exact(&mut state).unwrap();
+            assert_eq!(state, [TEST_END]);
+            control.write_all(&[EXCHANGE_RESULTS]).unwrap();
+            read(&mut control);
+            let _ = control.write_all(&[&results[..], &[DISPLAY_RESULTS]].concat());
+        });
+        assert!(code == Some(1) && log.contains(line), "{log}");
+    }
+}

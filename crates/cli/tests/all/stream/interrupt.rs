@@ -1,0 +1,82 @@
+//! Tests of Ctrl-C: the figures so far, the word to the other end, and iperf3's exit code.
+
+use super::{End, PAIRINGS, has_iperf3, lines, port, server};
+use crate::process::Process;
+use serde_json::Value;
+
+/// Starts a client that goes on until it is ended, and waits for its first figures.
+fn going(end: End, port: u16, more: &[&str]) -> Process {
+    let port = port.to_string();
+    let words = [&["-c", "127.0.0.1", "-p", &port, "-t", "0", "-b", "10M", "-i", "0.2"][..], more].concat();
+    Process::ready(end.command(&words), "sec  ")
+}
+
+#[test]
+fn a_client_that_is_interrupted_prints_what_was_measured_and_tells_its_server() {
+    if !has_iperf3() {
+        return;
+    }
+    for (of_client, of_server) in PAIRINGS {
+        for more in [&[][..], &["-R"], &["-u"], &["-u", "-R"], &["--bidir"]] {
+            let port = port();
+            let server = server(of_server, port, &["-1"]);
+            let client = going(of_client, port, more);
+            client.signal("INT");
+            let client = client.end();
+            assert_eq!(client.code, Some(1), "{}", client.said());
+            assert!(!lines(&client.out, "sender").is_empty(), "{more:?}: {}", client.said());
+            assert!(client.log.ends_with("interrupt - the client has terminated\n"), "{more:?}: {}", client.said());
+            let server = server.end();
+            assert!(server.said().contains("the client has terminated"), "{more:?}: {}", server.said());
+            assert!(server.out.contains("- - - -"), "{more:?}: {}", server.said());
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_interrupted_tells_its_clients() {
+    if !has_iperf3() {
+        return;
+    }
+    for end in [End::Ours, End::Theirs] {
+        let port = port();
+        let server = server(End::Ours, port, &[]);
+        let clients = [going(end, port, &[]), going(end, port, &["-R"])];
+        let said = server.end_by_signal();
+        assert!(!lines(&said.out, "receiver").is_empty() && !lines(&said.out, "sender").is_empty(), "{}", said.said());
+        for client in clients {
+            let client = client.end();
+            assert_eq!(client.code, Some(1), "{}", client.said());
+            assert!(client.log.contains("error - the server has terminated"), "{}", client.said());
+            assert!(client.out.contains("- - - -"), "{}", client.said());
+        }
+    }
+}
+
+#[test]
+fn a_document_that_is_cut_short_is_valid_and_says_why() {
+    let port = port();
+    let server = server(End::Ours, port, &["-J", "-i", "0.2"]);
+    let words = ["-c", "127.0.0.1", "-p", &port.to_string(), "-t", "0", "-b", "10M", "-i", "0.2", "-J"];
+    let client = Process::start(End::Ours.command(&words));
+    // Nothing is printed before the end: the kernel says when data flow.
+    let flows = || {
+        let table = std::fs::read_to_string("/proc/net/tcp6").unwrap_or_default();
+        table.lines().filter(|line| line.contains(&format!(":{port:04X} ")) && line.contains(" 01 ")).count() >= 2
+    };
+    for _ in 0..2000 {
+        if flows() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    client.signal("INT");
+    let client = client.end();
+    let document: Value = serde_json::from_str(&client.out).unwrap_or_else(|e| panic!("{e}: {}", client.said()));
+    assert_eq!((client.code, &document["error"]), (Some(1), &"interrupt - the client has terminated".into()));
+    assert!(document["end"]["sum_sent"]["bytes"].as_u64() > Some(0), "{document:#}");
+    let said = server.end_by_signal();
+    let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.said()));
+    assert_eq!(document["error"], "the client has terminated");
+}

@@ -1,0 +1,88 @@
+//! iperf3's control messages and datagrams: the first byte says which; the rest is what the peer says, in pieces. Whatever
+//! that is, it is refused or understood; what is understood is written again as it was, and nothing grows beyond its limit.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use linerate_load::stream::protocol::{
+    Cookie, Header, Inbox, Parameters, Receipt, Results, State, framed, is_accepted, is_connect, reply,
+};
+
+/// JSON of a message that came in pieces; `None` if it is refused, or not whole.
+fn received(bytes: &[u8], piece: usize, most: u32) -> Option<Vec<u8>> {
+    let mut inbox = Inbox::new(most);
+    let mut rest = bytes;
+    loop {
+        let wants = inbox.wants().ok()?.min(piece);
+        if wants == 0 {
+            assert!(inbox.json().len() <= most as usize);
+            return Some(inbox.json().to_vec());
+        }
+        let (now, later) = rest.split_at_checked(wants)?;
+        inbox.take(now);
+        rest = later;
+    }
+}
+
+/// What a peer says behind its length, or, with `whole`, the bytes themselves as what it says.
+fn message(bytes: &[u8], piece: usize, most: u32, whole: bool) -> Option<Vec<u8>> {
+    if !whole {
+        return received(bytes, piece, most);
+    }
+    let length = u32::try_from(bytes.len()).unwrap().to_be_bytes();
+    let json = received(&[&length[..], bytes].concat(), piece, most);
+    assert!(json.as_ref().is_none_or(|json| json == bytes));
+    json
+}
+
+fn parameters(json: &[u8]) {
+    let Ok(settings) = Parameters::settings(json) else { return };
+    assert!((1..=128).contains(&settings.streams) && (1..=1 << 20).contains(&settings.block));
+    let again = framed(&Parameters::of(&settings)).unwrap();
+    assert_eq!(Parameters::settings(&again[4..]), Ok(settings));
+}
+
+fn results(json: &[u8]) {
+    let Ok(results) = Results::read(json) else { return };
+    let again = framed(&results).unwrap();
+    assert_eq!(Results::read(&again[4..]), Ok(results));
+}
+
+fn datagrams(bytes: &[u8], wide: bool) {
+    let mut receipt = Receipt::default();
+    for (at, datagram) in bytes.chunks(Header::len(wide)).enumerate() {
+        let Some(header) = Header::read(wide, datagram) else { continue };
+        let mut again = [0; 16];
+        header.write(wide, &mut again);
+        let read = Header::read(wide, &again).unwrap();
+        assert_eq!(read.number, header.number);
+        receipt.arrived(header, at as u64);
+        assert!(receipt.lost <= receipt.highest && receipt.jitter.is_finite() && receipt.jitter >= 0.0);
+    }
+    assert!(!(is_connect(bytes) && is_accepted(bytes)) && (!is_connect(bytes) || is_accepted(&reply(bytes))));
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&[first, piece], bytes)) = input.split_first_chunk() else { return };
+    let (piece, whole) = (usize::from(piece).max(1), first & 4 != 0);
+    match first & 3 {
+        0 => {
+            if let Some(json) = message(bytes, piece, Parameters::LONGEST, whole) {
+                parameters(&json);
+            }
+        }
+        1 => {
+            if let Some(json) = message(bytes, piece, Results::LONGEST_OF_CLIENT, whole) {
+                results(&json);
+            }
+        }
+        2 => datagrams(bytes, whole),
+        _ => {
+            for byte in bytes {
+                assert!(State::from_byte(*byte).is_none_or(|state| state.byte() == *byte));
+            }
+            if let Some(cookie) = bytes.first_chunk() {
+                assert!(Cookie::received(*cookie).to_string().bytes().all(|byte| byte.is_ascii_graphic()));
+            }
+        }
+    }
+});
