@@ -388,3 +388,97 @@ pub(super) fn congestion(sends: bool, summary: &Summary) -> (Option<&str>, Optio
     let (own, other) = (summary.own_congestion.as_deref(), summary.other_congestion.as_deref());
     if sends { (own, other) } else { (other, own) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::figures::Cpu;
+    use linerate_rt::Stop;
+    use std::io::Write;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    /// What was printed.
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Lines of a test of two streams, whose figures are these; `sends` says of each whether this end sends.
+    fn printed(role: Role, settings: &Settings, sends: [bool; 2], figure: Figure, total: Total) -> Vec<String> {
+        let (paper, stop) = (Paper::default(), Stop::new().unwrap());
+        let output = Arc::new(Output::new(Box::new(paper.clone()), Box::new(std::io::sink()), &stop));
+        let interval = Some(Duration::from_secs(1));
+        let form = Form { unit: None, interval, verbose: false, json: false, log: None };
+        let mut lines = Lines::new(&form, None, output);
+        let (settings, tcp) = (settings.clone(), settings.transport == Transport::Tcp);
+        let (cookie, host) = (String::new(), "h".to_owned());
+        lines.agreed(Subject { role, settings, cookie, host, port: 1, mss: 0 });
+        let address = "127.0.0.1:5201".parse().unwrap();
+        let face = |socket, sends| Face { socket, sends, local: address, remote: address };
+        let faces = [face(5, sends[0]), face(12, sends[1])];
+        lines.interval(&faces, &[figure; 2]);
+        let summary = Summary {
+            totals: vec![total; 2],
+            seconds: 10.0,
+            sender_seconds: 10.0,
+            receiver_seconds: 10.04,
+            own_retransmits: tcp && sends.contains(&true),
+            own_cpu: Cpu::default(),
+            ..Summary::default()
+        };
+        lines.summary(&faces, summary);
+        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect()
+    }
+
+    /// Column for column as iperf3 3.12 printed such figures.
+    #[test]
+    fn columns_are_those_of_iperf3() {
+        let second = Figure { end: 1.0, bytes: 1 << 30, retransmits: 16, cwnd: 895 << 10, ..Figure::default() };
+        let total = Total { sent: 10 << 30, received: 10 << 30, retransmits: 160, ..Total::default() };
+        let tcp = Settings { streams: 2, ..Settings::default() };
+        assert_eq!(
+            printed(Role::Client, &tcp, [true; 2], second, total),
+            [
+                "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd",
+                "[  5]   0.00-1.00   sec  1.00 GBytes  8.59 Gbits/sec   16    895 KBytes       ",
+                "[ 12]   0.00-1.00   sec  1.00 GBytes  8.59 Gbits/sec   16    895 KBytes       ",
+                "[SUM]   0.00-1.00   sec  2.00 GBytes  17.2 Gbits/sec   32             ",
+                "- - - - - - - - - - - - - - - - - - - - - - - - -",
+                "[ ID] Interval           Transfer     Bitrate         Retr",
+                "[  5]   0.00-10.00  sec  10.0 GBytes  8.59 Gbits/sec  160             sender",
+                "[  5]   0.00-10.04  sec  10.0 GBytes  8.56 Gbits/sec                  receiver",
+                "[ 12]   0.00-10.00  sec  10.0 GBytes  8.59 Gbits/sec  160             sender",
+                "[ 12]   0.00-10.04  sec  10.0 GBytes  8.56 Gbits/sec                  receiver",
+                "[SUM]   0.00-10.00  sec  20.0 GBytes  17.2 Gbits/sec  320             sender",
+                "[SUM]   0.00-10.04  sec  20.0 GBytes  17.1 Gbits/sec                  receiver",
+            ]
+        );
+        let both = Settings { streams: 1, direction: Direction::Both, ..Settings::default() };
+        let lines = printed(Role::Server, &both, [false, true], second, total);
+        assert_eq!(lines[0], "[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd");
+        assert_eq!(lines[1], "[  5][RX-S]   0.00-1.00   sec  1.00 GBytes  8.59 Gbits/sec                  ");
+        assert_eq!(lines[2], "[ 12][TX-S]   0.00-1.00   sec  1.00 GBytes  8.59 Gbits/sec   16    895 KBytes       ");
+
+        let udp = Settings { transport: Transport::Udp, streams: 1, ..Settings::default() };
+        let second = Figure { end: 1.0, bytes: 131_072, packets: 91, lost: 3, jitter: 0.000_162, ..Figure::default() };
+        let total = Total { packets_received: 910, lost: 910, packets_sent: 920, ..Total::default() };
+        let lines = printed(Role::Client, &udp, [true; 2], second, total);
+        assert_eq!(lines[0], "[ ID] Interval           Transfer     Bitrate         Total Datagrams");
+        assert_eq!(lines[1], "[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  91  ");
+        let lines = printed(Role::Client, &udp, [false; 2], Figure { omitted: true, ..second }, total);
+        assert_eq!(lines[0], "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams");
+        assert_eq!(lines[1], "[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.162 ms  3/91 (3.3%)  (omitted)");
+        let receiver = "[  5]   0.00-10.04  sec  0.00 Bytes  0.00 bits/sec  0.000 ms  910/910 (1e+02%)  receiver";
+        assert_eq!(lines.last().map(String::as_str), Some(receiver.replace("[  5]", "[ 12]")).as_deref());
+    }
+}
