@@ -255,18 +255,36 @@ fn clients_that_stall_or_vanish_at_any_state_cost_only_their_own_session() {
     }
 }
 
-/// Datagrams that are none of a test, at the port where streams of datagrams are opened.
+/// Datagrams that are none of a test, at the port where streams of datagrams are opened, while a session waits for some and
+/// while none does.
 #[test]
 fn stray_datagrams_open_nothing() {
     let port = port();
     let _server = server(End::Ours, port, &[]);
-    serves(port);
+    let mut puppet = Puppet::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    for datagram in [&b"9876"[..], b"6789", b"", &[0; 1000]] {
-        let _ = socket.send_to(datagram, ("127.0.0.1", port));
-    }
-    assert!(socket.recv(&mut [0; 8]).is_err(), "nobody asked for a stream");
+    let connect = 0x3637_3839_u32.to_ne_bytes();
+    let strays = || {
+        for datagram in [&connect[..3], &[&connect[..], b"0"].concat(), b"", &[0; 1000], &0x3938_3736_u32.to_ne_bytes()]
+        {
+            let _ = socket.send_to(datagram, ("127.0.0.1", port));
+        }
+        assert!(socket.recv(&mut [0; 8]).is_err(), "nobody asked for a stream");
+    };
+    strays();
+    let stream = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream.send_to(&connect, ("127.0.0.1", port)).unwrap();
+    let mut answer = [0; 8];
+    assert_eq!(stream.recv(&mut answer).unwrap(), 4);
+    assert_eq!(answer[..4], 0x3938_3736_u32.to_ne_bytes());
+    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    strays();
+    // A stream that nobody waits for any more.
+    let _ = socket.send_to(&connect, ("127.0.0.1", port));
+    assert!(socket.recv(&mut answer).is_err(), "no session wants it");
+    drop(puppet);
     serves(port);
 }
 
