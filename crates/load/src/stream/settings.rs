@@ -59,6 +59,8 @@ pub(super) const OMIT: u64 = 60;
 pub(super) const WINDOW: u64 = 512 << 20;
 /// Greatest number of blocks in a burst.
 pub(super) const BURST: u64 = 1000;
+/// Greatest number of a processor.
+pub(super) const CPU: usize = 1023;
 /// Largest segment, bytes.
 pub(super) const MSS: u64 = 9 << 10;
 /// Rate of datagrams if none is given, bit/s.

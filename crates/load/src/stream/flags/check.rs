@@ -68,11 +68,8 @@ impl State {
             (None, false) => TCP_BLOCK,
             (Some(n), udp) => {
                 let (least, most) = if udp { (LEAST_DATAGRAM, DATAGRAM) } else { (1, BLOCK) };
-                let n = usize::try_from(n).unwrap_or(usize::MAX);
-                if !(least..=most).contains(&n) {
-                    return Err(format!("-l {n}: give a size from {least} to {most}"));
-                }
-                n
+                let fits = usize::try_from(n).ok().filter(|n| (least..=most).contains(n));
+                fits.ok_or_else(|| format!("-l {n}: give a size from {least} to {most}"))?
             }
         };
         if self.idle.is_some() && s.direction == Direction::Forward {

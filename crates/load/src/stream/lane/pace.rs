@@ -2,6 +2,7 @@
 
 use super::Shared;
 use crate::stream::sys::fine_sleep;
+use linerate_port::saturating_u64;
 use linerate_rt::monotonic_ns;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Pace {
     /// Time at which so many bytes may have been sent.
     fn due(&self, bytes: u64) -> u64 {
         let ns = u128::from(bytes) * 8_000_000_000 / u128::from(self.rate);
-        self.begin.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+        self.begin.saturating_add(saturating_u64(ns))
     }
 }
 

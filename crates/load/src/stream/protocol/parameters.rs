@@ -3,7 +3,8 @@
 use super::message::Malformed;
 use super::value::{known, present, whole};
 use crate::stream::settings::{
-    BLOCK, BURST, DATAGRAM, Direction, LEAST_DATAGRAM, MSS, OMIT, STREAMS, Settings, TCP_BLOCK, TIME, Transport, WINDOW,
+    BLOCK, BURST, CPU, DATAGRAM, Direction, LEAST_DATAGRAM, MSS, OMIT, STREAMS, Settings, TCP_BLOCK, TIME, Transport,
+    WINDOW,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,9 +91,8 @@ fn within(name: &str, n: u64, least: u64, most: u64) -> Result<u64, Malformed> {
 }
 
 fn size(name: &str, n: u64, least: usize, most: usize) -> Result<usize, Malformed> {
-    let n = usize::try_from(n).unwrap_or(usize::MAX);
-    within(name, n as u64, least as u64, most as u64)?;
-    Ok(n)
+    within(name, n, least as u64, most as u64)?;
+    Ok(usize::try_from(n).unwrap_or(most))
 }
 
 impl Parameters {
@@ -152,7 +152,7 @@ impl Parameters {
         // Absent, as from the oldest clients: iperf3's default.
         let (len, parallel) = (if p.len == 0 { TCP_BLOCK as u64 } else { p.len }, p.parallel.max(1));
         let tos = within("TOS", p.tos, 0, 255)?;
-        let cpu = p.server_affinity.map(|cpu| usize::try_from(cpu).unwrap_or(usize::MAX));
+        let cpu = p.server_affinity.map(|cpu| size("server_affinity", cpu, 0, CPU)).transpose()?;
         Ok(Settings {
             transport,
             direction: match (p.bidirectional, p.reverse) {

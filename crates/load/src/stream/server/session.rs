@@ -133,7 +133,7 @@ impl Session<'_> {
                 let taken = std::io::ErrorKind::AddrInUse;
                 let seat = house.table.seat(&self.cookie, count).ok_or_else(|| Fault::StreamListen(taken.into()))?;
                 self.invite(settings)?;
-                let mut arrivals = self.gather(&seat.streams, count, |_| Ok(()))?;
+                let mut arrivals = self.collect(&seat.streams, count, |_| Ok(()))?;
                 // As the client opened them, even if their cookies came in another order.
                 arrivals.sort_by_key(|arrival| arrival.number);
                 arrivals.into_iter().map(|arrival| Socket::Tcp(arrival.stream)).collect::<Vec<_>>()
@@ -141,7 +141,7 @@ impl Session<'_> {
             Transport::Udp => {
                 let turn = house.datagrams.turn(self.peer.ip(), count)?;
                 self.invite(settings)?;
-                let knocks = self.gather(&turn.streams, count, |(socket, answer)| {
+                let knocks = self.collect(&turn.streams, count, |(socket, answer)| {
                     datagram_buffers(socket.as_fd(), settings)?;
                     socket.send(answer).map(drop).map_err(Fault::StreamAccept)
                 })?;
@@ -175,7 +175,7 @@ impl Session<'_> {
     }
 
     /// Collects the client's streams.
-    fn gather<T>(
+    fn collect<T>(
         &self,
         from: &Receiver<T>,
         count: usize,

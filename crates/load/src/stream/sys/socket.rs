@@ -256,7 +256,7 @@ pub(in crate::stream) fn poll(on: &[(BorrowedFd<'_>, Ready)], within: Option<Dur
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(std::time::Instant::now()));
         let time = left.map(|left| libc::timespec {
-            tv_sec: libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_sec: libc::time_t::try_from(left.as_secs().min(1 << 30)).unwrap_or(0),
             tv_nsec: left.subsec_nanos().into(),
         });
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
