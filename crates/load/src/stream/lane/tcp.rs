@@ -3,7 +3,7 @@
 use super::Job;
 use super::pace::Pace;
 use crate::stream::fault::Fault;
-use crate::stream::sys::{send_file, set_option};
+use crate::stream::sys::send_file;
 use linerate_rt::monotonic_ns;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,11 +12,6 @@ use std::os::fd::AsFd;
 
 /// Time in ns after the end within which a receiver takes what has arrived.
 const LATE_NS: u64 = 200_000_000;
-
-/// Bytes, and time in ns within which they come on a fast path.
-const FAST: (u64, u64) = (16 << 20, 1_000_000_000);
-/// Greatest number of bytes for which a receiver sleeps at once: at such a rate, some milliseconds of data.
-const GULP: usize = 128 << 10;
 
 impl Job {
     /// Sends blocks until the end, a limit, or the end of the file.
@@ -104,7 +99,6 @@ impl Job {
     /// Receives until the other end is done, or, once this one is, until nothing more has arrived.
     pub(super) fn receive_tcp(&self, mut stream: &TcpStream) -> Result<(), Fault> {
         let (mut block, mut bytes, mut late_until) = (vec![0; self.payload.block.len()], 0, None);
-        let (began, mut looked) = (monotonic_ns(), false);
         let mut file = self.file.as_ref().map(File::create).transpose().map_err(Fault::File)?;
         loop {
             if self.shared.is_done(false)
@@ -121,10 +115,6 @@ impl Job {
                     let size = block.len() as u64;
                     let blocks = if self.shared.counts_blocks() { bytes / size - before / size } else { 0 };
                     self.shared.got(n as u64, blocks);
-                    if !looked && bytes >= FAST.0 {
-                        looked = true;
-                        self.sleep_longer(stream, monotonic_ns() - began);
-                    }
                     if let Some(file) = &mut file {
                         file.write_all(&block[..n]).map_err(Fault::File)?;
                     }
@@ -132,18 +122,6 @@ impl Job {
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return self.is_over(Fault::Read(e)),
             }
-        }
-    }
-}
-
-impl Job {
-    /// On a fast path, has a receiver woken for a whole block instead of each segment: a sleep and a read a block, and
-    /// the sender has the time in between. On a slow one that would be seen in the figures of an interval.
-    fn sleep_longer(&self, stream: &TcpStream, took_ns: u64) {
-        let (settings, bytes) = (&self.settings, self.payload.block.len().min(GULP) as u64);
-        if took_ns < FAST.1 && settings.rate == 0 && settings.window == 0 {
-            // If it cannot be, it is as before.
-            let _ = set_option(stream.as_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes);
         }
     }
 }
