@@ -114,7 +114,7 @@ fn shape(line: &str) -> String {
         }
     }
     // Units follow from the numbers.
-    ["KBytes", "MBytes", "GBytes", "Kbits", "Mbits", "Gbits"]
+    ["KBytes", "MBytes", "GBytes", "Kbits", "Mbits", "Gbits", "Bytes", "bits"]
         .iter()
         .fold(shape, |shape, unit| shape.replace(unit, "unit"))
 }
