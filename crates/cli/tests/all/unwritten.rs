@@ -52,6 +52,8 @@ const COMMANDS: &[&[&str]] = &[
     &["profile", "tx", "--time", "1", "--rounds", "1"],
     &["xdd", "-targets", "1", "null:1M", "-numreqs", "10"],
     &["xdd", "-targets", "1", "null:1M", "-numreqs", "10", "--json"],
+    &["stream", "-h"],
+    &["stream", "-v"],
     &["sweep", "-h"],
     &["bench", "list"],
     &["bench", "null", "--time", "50", "--rounds", "1"],

@@ -17,7 +17,12 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Silence after which nothing is waited for any more at the end, and the longest time of it.
+const DRAINS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
+/// The same where what comes is written to a file.
+const FILE_DRAINS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Time that a server gives a client beyond the time of the test, as iperf3 does.
@@ -280,11 +285,35 @@ impl Run {
         }
     }
 
+    /// Waits for what is still under way to receivers of byte streams: the end of the test comes by another connection and may
+    /// overtake it. Up to the end of each stream, which our clients send behind their last byte and iperf3's do not; or until
+    /// nothing has come for a while, which is longer where a file is to be whole.
+    fn drain(&self) {
+        if self.settings.transport != Transport::Tcp {
+            return;
+        }
+        let (silence, limit) = if self.file.is_some() { FILE_DRAINS } else { DRAINS };
+        let receivers = || self.tracks.iter().filter(|track| !track.face.sends);
+        let (begin, mut seen) = (Instant::now(), (0, Instant::now()));
+        while receivers().any(|track| track.lane.as_ref().is_some_and(|lane| !lane.is_finished())) {
+            let bytes = receivers().map(|track| track.meter.bytes()).sum();
+            let now = Instant::now();
+            if bytes != seen.0 {
+                seen = (bytes, now);
+            }
+            if now - seen.1 >= silence || now - begin >= limit {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Ends the senders, and at a server, which hears of the end behind all data, the receivers; the last figures.
     /// A client's receivers go on, and count no more, until [`Run::close`].
     pub(super) fn finish(&mut self, role: Role) -> Vec<Figure> {
         self.halt(true);
         if role == Role::Server {
+            self.drain();
             self.halt(false);
         }
         self.figures(monotonic_ns())
