@@ -23,7 +23,7 @@ fn received(bytes: &[u8], piece: usize, most: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// What a peer says behind its length, or, with `whole`, the bytes themselves as what it says.
+/// Bytes that a peer says behind their length, or, with `whole`, the bytes themselves as what it says.
 fn message(bytes: &[u8], piece: usize, most: u32, whole: bool) -> Option<Vec<u8>> {
     if !whole {
         return received(bytes, piece, most);

@@ -180,22 +180,17 @@ fn chunks(setting: &Setting, in_place: bool) -> Result<f64, Missing> {
             far.handle(now);
             loop {
                 let at = usize::try_from(total % CHUNK as u64).unwrap_or(0);
-                let mut right = true;
-                let mut look = |piece: &[u8], at: usize| {
-                    let ends = piece.first().zip(piece.last());
-                    right &= ends.is_none_or(|(first, last)| {
-                        *first == data[at % CHUNK] && *last == data[(at + piece.len() - 1) % CHUNK]
-                    });
-                };
-                let host = &mut far.ip.host;
+                // Each byte is looked at, as whoever reads would.
+                let (host, rest, mut right) = (&mut far.ip.host, &data[at..], true);
                 let n = if in_place {
-                    host.tcp_read_with(theirs, |[first, second]| {
-                        look(first, at);
-                        look(second, at + first.len());
-                        first.len() + second.len()
+                    host.tcp_read_with(theirs, |[first, _]| {
+                        let n = first.len().min(rest.len());
+                        right = first[..n] == rest[..n];
+                        n
                     })
                 } else {
-                    host.tcp_read(theirs, &mut buffer).inspect(|n| look(&buffer[..*n], at))
+                    let n = host.tcp_read(theirs, &mut buffer[..rest.len()]);
+                    n.inspect(|n| right = buffer[..*n] == rest[..*n])
                 };
                 let Some(n @ 1..) = n else { break };
                 if !right {

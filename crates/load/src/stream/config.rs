@@ -37,7 +37,7 @@ pub enum Part {
     },
 }
 
-/// What a client asks for.
+/// Request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Name or address of the server.

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(speed(0.0, Some('g')), "0.00 Gbit");
     }
 
-    /// What printf(3) prints.
+    /// Text that printf(3) prints.
     #[test]
     fn percentages_have_two_digits() {
         for (n, text) in [

@@ -4,7 +4,6 @@ mod answer;
 mod files;
 mod request;
 
-use super::file::Chunks;
 use super::streams::{Stream, Talk};
 use answer::Answer;
 use request::{Head, Request};
@@ -20,14 +19,13 @@ pub(super) struct Http {
     /// Bytes that have come and are not answered.
     came: Vec<u8>,
     answer: Option<Answer>,
-    chunks: Chunks,
     /// The last answer was given.
     over: bool,
 }
 
 impl Http {
     pub(super) fn new(folder: Arc<Path>) -> Self {
-        Self { folder, came: Vec::new(), answer: None, chunks: Chunks::default(), over: false }
+        Self { folder, came: Vec::new(), answer: None, over: false }
     }
 
     /// The answer to the request that has come, if it has come whole.
@@ -51,7 +49,7 @@ impl Talk for Http {
     fn go(&mut self, stream: &mut Stream<'_>) -> bool {
         loop {
             if let Some(answer) = &mut self.answer {
-                match send(answer, &mut self.chunks, stream) {
+                match send(answer, stream) {
                     Sent::Part => return false,
                     Sent::Cut => {
                         stream.abort();
@@ -89,7 +87,7 @@ enum Sent {
     Cut,
 }
 
-fn send(answer: &mut Answer, chunks: &mut Chunks, stream: &mut Stream<'_>) -> Sent {
+fn send(answer: &mut Answer, stream: &mut Stream<'_>) -> Sent {
     while !answer.text.is_empty() {
         let n = stream.write_bytes(&answer.text);
         if n == 0 {
@@ -105,7 +103,7 @@ fn send(answer: &mut Answer, chunks: &mut Chunks, stream: &mut Stream<'_>) -> Se
             if most == 0 {
                 return if stream.is_closed() { Sent::Cut } else { Sent::Part };
             }
-            answer.chunk = match chunks.read(file, answer.at, most) {
+            answer.chunk = match answer.chunks.read(file, answer.at, most) {
                 Ok(chunk) if !chunk.is_empty() => chunk,
                 _ => return Sent::Cut,
             };

@@ -125,7 +125,7 @@ fn sums_add_up_and_no_byte_is_received_that_was_not_sent() {
     }
 }
 
-/// What was sent until a limit is all received by our server, which takes what has arrived when it hears of the end.
+/// All that was sent until a limit is received by our server, which waits at the end for what is still under way.
 #[test]
 fn all_bytes_of_a_limited_test_arrive() {
     let port = port();

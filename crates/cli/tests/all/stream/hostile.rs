@@ -288,6 +288,24 @@ fn stray_datagrams_open_nothing() {
     serves(port);
 }
 
+/// The end of a test comes by another connection than the data: what it has overtaken is waited for.
+#[test]
+fn data_that_come_behind_the_end_of_the_test_are_taken() {
+    let (port, dir) = (port(), tempfile::tempdir().unwrap());
+    let file = dir.path().join("file");
+    let _server = server(End::Ours, port, &["-F", file.to_str().unwrap()]);
+    let mut puppet = Puppet::running(port, &COOKIE);
+    let mut stream = puppet.streams.remove(0);
+    stream.write_all(b"before, ").unwrap();
+    puppet.says(&[TEST_END]);
+    // It has heard that by now: nothing else is written to the control connection before the results.
+    std::thread::sleep(Duration::from_millis(300));
+    stream.write_all(b"behind").unwrap();
+    drop(stream);
+    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+    assert_eq!(std::fs::read(&file).unwrap(), b"before, behind");
+}
+
 /// Runs our client against a server that does this; its exit code and errors.
 fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

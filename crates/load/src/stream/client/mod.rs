@@ -226,7 +226,7 @@ impl<'a> Test<'a> {
     }
 }
 
-/// What the server says instead of waiting for the end.
+/// State that the server says instead of waiting for the end.
 fn said(control: &Control, within: Duration) -> Fault {
     match control.state(within) {
         Ok(Some(State::ServerTerminate)) => Fault::ServerTerminated,

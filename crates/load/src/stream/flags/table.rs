@@ -11,9 +11,9 @@ use crate::stream::units::{rate, size};
 use linerate_port::path::from_text;
 use std::time::Duration;
 
-/// Why the flags of iperf3's login are refused.
+/// Reason for which the flags of iperf3's login are refused.
 const NO_LOGIN: &str = "there is no login here; leave it out";
-/// Why the flags of SCTP are refused.
+/// Reason for which the flags of SCTP are refused.
 const NO_SCTP: &str = "there is no SCTP here; leave it out, or give -u";
 
 /// All flags.

@@ -1,4 +1,4 @@
-//! What the lanes of a test have in common: its end, and how much they may move until then.
+//! State that the lanes of a test share: its end, and how much they may move until then.
 
 use crate::stream::fault::Fault;
 use linerate_rt::Stop;

@@ -25,21 +25,12 @@ impl Job {
     }
 
     /// Sends the same block over and over.
-    fn send_block(&self, mut stream: &TcpStream) -> Result<(), Fault> {
+    fn send_block(&self, stream: &TcpStream) -> Result<(), Fault> {
         let (block, mut bytes) = (&self.payload.block[..], 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
         while !self.shared.is_done(true) && self.shared.claim(block.len() as u64) && pace.wait(bytes, &self.shared) {
-            let mut left = block;
-            while !left.is_empty() {
-                match stream.write(left) {
-                    Ok(n) => {
-                        left = left.get(n..).unwrap_or_default();
-                        bytes += n as u64;
-                        self.counters.bytes(bytes);
-                    }
-                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                    Err(e) => return self.is_over(Fault::Write(e)),
-                }
+            if let Err(e) = self.write(stream, block, &mut bytes) {
+                return self.is_over(Fault::Write(e));
             }
         }
         Ok(())
@@ -72,25 +63,33 @@ impl Job {
     }
 
     /// Sends what is read from a file.
-    fn send_read(&self, mut stream: &TcpStream, mut file: File) -> Result<(), Fault> {
+    fn send_read(&self, stream: &TcpStream, mut file: File) -> Result<(), Fault> {
         let (mut block, mut bytes) = (vec![0; self.payload.block.len()], 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
         while !self.shared.is_done(true) && self.shared.claim(block.len() as u64) && pace.wait(bytes, &self.shared) {
             let got = fill(&mut file, &mut block).map_err(Fault::File)?;
-            let mut left = &block[..got];
-            while !left.is_empty() {
-                match stream.write(left) {
-                    Ok(n) => {
-                        left = left.get(n..).unwrap_or_default();
-                        bytes += n as u64;
-                        self.counters.bytes(bytes);
-                    }
-                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                    Err(e) => return self.is_over(Fault::Write(e)),
-                }
+            if let Err(e) = self.write(stream, &block[..got], &mut bytes) {
+                return self.is_over(Fault::Write(e));
             }
             if got < block.len() {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of a block; `bytes` counts what was written.
+    #[inline]
+    fn write(&self, mut stream: &TcpStream, mut block: &[u8], bytes: &mut u64) -> io::Result<()> {
+        while !block.is_empty() {
+            match stream.write(block) {
+                Ok(n) => {
+                    block = block.get(n..).unwrap_or_default();
+                    *bytes += n as u64;
+                    self.counters.bytes(*bytes);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ fn a_cookie_is_36_letters_and_a_zero() {
     assert_eq!(Cookie::received([0x1b; 37]).to_string(), "", "nothing that a terminal would obey");
 }
 
-/// What `iperf3 -c … -u -R -P 2 -b 10M -l 1000` sends.
+/// Parameters that `iperf3 -c … -u -R -P 2 -b 10M -l 1000` sends.
 const SENT: &str = r#"{"udp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":2,"reverse":true,"len":1000,
 "bandwidth":10000000,"pacing_timer":1000,"client_version":"3.12"}"#;
 
@@ -111,7 +111,7 @@ fn parameters_that_no_test_can_have_are_refused() {
     assert!(Parameters::settings(format!("{{\"x\":{deep}").as_bytes()).is_err());
 }
 
-/// What an iperf3 server sent after a test of two streams.
+/// Results that an iperf3 server sent after a test of two streams.
 const RESULTS: &str = r#"{"cpu_util_total":17.5,"cpu_util_user":0.7,"cpu_util_system":16.8,"sender_has_retransmits":-1,
 "congestion_used":"bbr","streams":[{"id":1,"bytes":1000,"retransmits":-1,"jitter":0,"errors":0,"packets":0,
 "start_time":0,"end_time":1.004},{"id":3,"bytes":2000,"retransmits":4,"jitter":1e-05,"errors":3,"packets":7}]}"#;

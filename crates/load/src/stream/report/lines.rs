@@ -398,7 +398,7 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Duration;
 
-    /// What was printed.
+    /// Text that was printed.
     #[derive(Clone, Default)]
     struct Paper(Arc<Mutex<Vec<u8>>>);
 

@@ -101,7 +101,7 @@ impl Report {
         }
     }
 
-    /// What the client gets of it, if it asked for it.
+    /// Output for the client, if it asked for it.
     pub(super) fn for_client(&self) -> ServerOutput {
         match self {
             Self::Lines(lines) => lines.for_client(),

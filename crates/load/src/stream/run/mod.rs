@@ -34,7 +34,7 @@ pub(super) struct Stream {
     pub(super) face: Face,
 }
 
-/// What a test consists of.
+/// Parts of a test.
 pub(super) struct Setup {
     pub(super) role: Role,
     pub(super) settings: Settings,
@@ -83,7 +83,7 @@ pub(super) struct Run {
     over: bool,
 }
 
-/// What a test was waiting for.
+/// Event that a test was waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     /// The other end says something.
@@ -96,7 +96,7 @@ pub(super) enum Woken {
     Stopped,
 }
 
-/// What was due.
+/// Work that was due.
 pub(super) enum Due {
     /// Figures of the streams, in their order.
     Figures(Vec<Figure>),

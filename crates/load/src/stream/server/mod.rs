@@ -32,7 +32,7 @@ const STREAMS: usize = 1024;
 /// Time for sessions to end when the server is told to.
 const LEAVES: Duration = Duration::from_secs(5);
 
-/// What all sessions share.
+/// State that all sessions share.
 struct House {
     config: Config,
     output: Arc<Output>,

@@ -1,4 +1,4 @@
-//! What the kernel's TCP knows of a connection (TCP_INFO, linux/tcp.h).
+//! State of a connection of the kernel's TCP (TCP_INFO, linux/tcp.h).
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -30,7 +30,7 @@ const SND_CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
 const SND_WND: usize = 228;
 
-/// What TCP knows of this connection; `None` if the socket has no such thing.
+/// State of this connection; `None` if the socket has no such thing.
 pub(in crate::stream) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
     let mut bytes = [0u8; LEN];
     let mut len = libc::socklen_t::try_from(LEN).ok()?;

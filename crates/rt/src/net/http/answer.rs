@@ -2,6 +2,7 @@
 
 use super::files::{Found, find, media_type};
 use super::request::Request;
+use crate::net::file::Chunks;
 use bytes::Bytes;
 use std::fs::{File, Metadata};
 use std::ops::Range;
@@ -19,6 +20,8 @@ pub(super) struct Answer {
     pub(super) left: u64,
     /// Those that were read, and found no room.
     pub(super) chunk: Bytes,
+    /// Buffers of the file, which go with the answer: a connection that is kept has none.
+    pub(super) chunks: Chunks,
     /// The connection is kept.
     pub(super) keeps: bool,
 }

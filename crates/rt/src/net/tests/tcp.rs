@@ -126,7 +126,7 @@ fn buffers_and_files_are_sent_as_they_are() {
     assert!(ours.send_file(&folder, 0, 10).is_err());
 }
 
-/// Who has no time to wait is told how much of a file has gone.
+/// A writer that does not wait is told how much of a file has gone.
 #[test]
 fn a_file_goes_as_far_as_there_is_room() {
     let (_nets, ours, mut theirs) = connected("file-part");

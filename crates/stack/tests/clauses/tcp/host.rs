@@ -427,7 +427,7 @@ fn a_full_ring_holds_segments_back() {
     assert_eq!(world.sent().len(), 2);
 }
 
-/// What comes for a connection that another shard makes is kept for it, in its order and no more than so much, until that is not
+/// Segments for a connection that another shard makes are kept for it, in its order and no more than so much, until that is not
 /// expected any more: then it is for nobody.
 #[test]
 fn answers_that_another_shard_expects_are_kept_for_it() {
