@@ -9,6 +9,7 @@ pub mod frame;
 pub mod pktgen;
 pub mod ports;
 pub mod profile;
+mod socket;
 pub mod stream;
 pub mod switch;
 pub mod vis;

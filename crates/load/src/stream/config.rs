@@ -1,6 +1,7 @@
 //! Configuration of an end.
 
 use super::settings::Settings;
+use crate::socket::Place;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,28 +49,6 @@ pub struct Asked {
     pub patience: Option<Duration>,
     /// The test.
     pub settings: Settings,
-}
-
-/// Addresses of an end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Port of the server.
-    pub port: u16,
-    /// Own address, or a name of it.
-    pub bind: Option<String>,
-    /// Interface of all sockets.
-    pub device: Option<String>,
-    /// The only family of addresses.
-    pub family: Option<Family>,
-}
-
-/// Family of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
 }
 
 /// Form of what is printed.

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::protocol::{Inbox, Malformed, State, framed};
-use super::sys::{Ready, poll};
+use crate::socket::sys::{Ready, poll};
 use linerate_rt::Stop;
 use serde::Serialize;
 use std::io::{ErrorKind, Read, Write};

@@ -19,10 +19,10 @@ mod run;
 mod server;
 mod settings;
 mod socket;
-mod sys;
 mod units;
 
-pub use config::{Asked, Config, Family, Form, Part, Place};
+pub use crate::socket::{Family, Place};
+pub use config::{Asked, Config, Form, Part};
 pub use fault::Fault;
 pub use flags::{Command, help, listed};
 pub use report::Output;
@@ -49,9 +49,9 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
             client::run(config, asked, stop, output)
         }
         Part::Server { daemon, once } => {
-            let listener = socket::listen(&config.place).map_err(|e| format!("error - {}", Fault::Listen(e)))?;
+            let listener = crate::socket::listen(&config.place).map_err(|e| format!("error - {}", Fault::Listen(e)))?;
             if *daemon {
-                sys::daemon().map_err(|e| format!("error - unable to become a daemon: {e}"))?;
+                crate::socket::sys::daemon().map_err(|e| format!("error - unable to become a daemon: {e}"))?;
             }
             let _pid = PidFile::new(config.pid_file.as_ref())?;
             server::run(config, listener, *once, stop, output)
@@ -66,7 +66,7 @@ impl PidFile {
     fn new(path: Option<&PathBuf>) -> Result<Self, String> {
         let Some(path) = path else { return Ok(Self(None)) };
         let other = std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
-        if other.is_some_and(|pid: i32| pid > 0 && sys::is_alive(pid)) {
+        if other.is_some_and(|pid: i32| pid > 0 && crate::socket::sys::is_alive(pid)) {
             return Err("Another instance of iperf3 appears to be running".to_owned());
         }
         let written = std::fs::write(path, std::process::id().to_string());

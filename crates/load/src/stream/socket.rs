@@ -1,14 +1,12 @@
-//! Sockets of a test: names and addresses, options in the order in which the kernel wants them.
+//! Sockets of a test, with their options in the order in which the kernel wants them.
 
-use super::config::{Family, Place};
 use super::fault::Fault;
 use super::figures::{Buffers, Face};
 use super::settings::{Settings, Transport};
-use super::sys;
+use crate::socket::{Place, open, plain, sys};
 use std::io::{Error, ErrorKind, Result as Io};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Room that a socket buffer must have beyond one datagram, bytes.
 const EXTRA: u64 = 1024;
@@ -40,113 +38,10 @@ impl Socket {
     }
 }
 
-/// The address of IPv4 that an address of IPv6 stands for.
-pub(super) fn plain(address: SocketAddr) -> SocketAddr {
-    match address.ip().to_canonical() {
-        IpAddr::V4(v4) => SocketAddr::new(v4.into(), address.port()),
-        IpAddr::V6(_) => address,
-    }
-}
-
-/// Addresses of a name, of one family only if one is given.
-fn addresses(host: &str, port: u16, family: Option<Family>) -> Io<Vec<SocketAddr>> {
-    let all = (host, port).to_socket_addrs()?;
-    let fits = |address: &SocketAddr| family.is_none_or(|family| (family == Family::V4) == address.is_ipv4());
-    let fitting: Vec<SocketAddr> = all.filter(fits).collect();
-    if fitting.is_empty() {
-        let family = if family == Some(Family::V4) { "IPv4" } else { "IPv6" };
-        return Err(Error::new(ErrorKind::AddrNotAvailable, format!("{host} has no address of {family}")));
-    }
-    Ok(fitting)
-}
-
-fn family_of(address: SocketAddr) -> Family {
-    if address.is_ipv4() { Family::V4 } else { Family::V6 }
-}
-
-/// Own address for a socket to `remote`, with this port; `None` if the system may choose both.
-fn own(place: &Place, remote: SocketAddr, port: u16) -> Io<Option<SocketAddr>> {
-    let any: IpAddr = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    match &place.bind {
-        Some(host) => addresses(host, port, Some(family_of(remote))).map(|all| all.first().copied()),
-        None if port > 0 => Ok(Some(SocketAddr::new(any, port))),
-        None => Ok(None),
-    }
-}
-
-/// A socket to `remote`, not connected yet.
-fn open(place: &Place, remote: SocketAddr, kind: libc::c_int, port: u16) -> Io<OwnedFd> {
-    let fd = sys::socket(remote, kind)?;
-    if let Some(device) = &place.device {
-        sys::bind_device(fd.as_fd(), device)?;
-    }
-    if let Some(own) = own(place, remote, port)? {
-        sys::bind(fd.as_fd(), own)?;
-    }
-    Ok(fd)
-}
-
-/// Connects the control connection: to the first address of the server that takes it.
-pub(super) fn dial(place: &Place, host: &str, within: Option<Duration>) -> Result<TcpStream, Fault> {
-    let mut failed = Error::from(ErrorKind::AddrNotAvailable);
-    for remote in addresses(host, place.port, place.family).map_err(Fault::Connect)? {
-        let connected = open(place, remote, libc::SOCK_STREAM, 0)
-            .and_then(|fd| sys::connect(fd.as_fd(), remote, within).map(|()| TcpStream::from(fd)));
-        match connected {
-            Ok(stream) => return Ok(stream),
-            Err(e) => failed = e,
-        }
-    }
-    Err(Fault::Connect(failed))
-}
-
 /// Largest segment of a connection, as far as the kernel says so.
 pub(super) fn segment(of: &TcpStream) -> u64 {
     let mss = sys::option(of.as_fd(), libc::IPPROTO_TCP, libc::TCP_MAXSEG).unwrap_or(0);
     u64::try_from(mss).unwrap_or(0)
-}
-
-/// Socket that takes in at the server's port: of one family if one is given, otherwise of both.
-fn at(place: &Place, kind: libc::c_int) -> Io<OwnedFd> {
-    let both = place.family.is_none() && place.bind.is_none();
-    let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), place.port);
-    let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), place.port);
-    let address = match &place.bind {
-        Some(host) => addresses(host, place.port, place.family)?.first().copied().unwrap_or(v6),
-        None if place.family == Some(Family::V4) => v4,
-        None => v6,
-    };
-    let fd = match sys::socket(address, kind) {
-        Err(e) if both && e.raw_os_error() == Some(libc::EAFNOSUPPORT) => {
-            return bound(sys::socket(v4, kind)?, place, v4);
-        }
-        fd => fd?,
-    };
-    if address.is_ipv6() {
-        sys::set_option(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, u64::from(!both))?;
-    }
-    bound(fd, place, address)
-}
-
-fn bound(fd: OwnedFd, place: &Place, to: SocketAddr) -> Io<OwnedFd> {
-    if let Some(device) = &place.device {
-        sys::bind_device(fd.as_fd(), device)?;
-    }
-    sys::set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    sys::bind(fd.as_fd(), to)?;
-    Ok(fd)
-}
-
-/// Listens at the server's port.
-pub(super) fn listen(place: &Place) -> Io<TcpListener> {
-    let fd = at(place, libc::SOCK_STREAM)?;
-    sys::listen(fd.as_fd())?;
-    Ok(TcpListener::from(fd))
-}
-
-/// Takes in datagrams at the server's port.
-pub(super) fn receive_at(place: &Place) -> Io<UdpSocket> {
-    at(place, libc::SOCK_DGRAM).map(UdpSocket::from)
 }
 
 /// A stream of bytes to the server, with all options that must be set before.

@@ -11,6 +11,7 @@ use super::report::{Output, Report};
 use super::run::{Due, Run, Setup, Stream, Woken};
 use super::settings::{Role, Settings, Transport};
 use super::socket;
+use crate::socket::dial;
 use linerate_rt::{Stop, random};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl<'a> Test<'a> {
         output: &'a Output,
         report: &mut Report,
     ) -> Result<Self, Fault> {
-        let stream = socket::dial(&config.place, &asked.host, asked.patience)?;
+        let stream = dial(&config.place, &asked.host, asked.patience).map_err(Fault::Connect)?;
         let remote = stream.peer_addr().map_err(Fault::Connect)?;
         let mss = socket::segment(&stream);
         report.detail(&format!("Control connection MSS {mss}"));

@@ -1,6 +1,6 @@
 //! Streams of a client: opened one after the other, as the server counts them.
 
-use crate::stream::config::Place;
+use crate::socket::Place;
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Buffers, Face};
 use crate::stream::protocol::{CONNECT, Cookie, is_accepted};

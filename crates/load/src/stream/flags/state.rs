@@ -1,6 +1,7 @@
 //! Values of the flags read so far.
 
-use crate::stream::config::{Family, Form, Place};
+use crate::socket::{Family, Place};
+use crate::stream::config::Form;
 use crate::stream::settings::Settings;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use super::state::Scope::{self, Both, Client, Server};
 use super::state::State;
 use super::{help, version};
 use crate::flags::{Flag, number, print, refused, set, value};
-use crate::stream::config::Family;
+use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
 use crate::stream::units::{rate, size};
 use linerate_port::path::from_text;

@@ -1,7 +1,7 @@
 //! Rate of a stream: each block has a time before which it is not sent.
 
 use super::Shared;
-use crate::stream::sys::fine_sleep;
+use crate::socket::sys::fine_sleep;
 use linerate_port::saturating_u64;
 use linerate_rt::monotonic_ns;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Payload of what is sent: random bytes, or digits over and over.
 
-use crate::stream::sys::memory_file;
+use crate::socket::sys::memory_file;
 use std::fs::File;
 use std::io::{self, Write};
 

@@ -2,8 +2,8 @@
 
 use super::Job;
 use super::pace::Pace;
+use crate::socket::sys::send_file;
 use crate::stream::fault::Fault;
-use crate::stream::sys::send_file;
 use linerate_rt::monotonic_ns;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};

@@ -3,11 +3,11 @@
 use super::is_worth;
 use super::output::Output;
 use super::tree::text;
+use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;
 use crate::stream::figures::{Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
-use crate::stream::sys::system;
 use crate::stream::units::{amount, speed as rate, two_digits};
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,11 +1,11 @@
 //! Meter of a stream: what its counters say in an interval, and since the count began.
 
+use crate::socket::sys::{TcpInfo, tcp_info};
 use crate::stream::figures::{Figure, Total};
 use crate::stream::lane::{Counters, Counts};
 use crate::stream::protocol::StreamResult;
 use crate::stream::settings::Transport;
 use crate::stream::socket::Socket;
-use crate::stream::sys::{TcpInfo, tcp_info};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use super::lane::{self, Job, Limit, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
 use super::socket::Socket;
-use super::sys::{self, Ready, poll};
+use crate::socket::sys::{self, Ready, poll};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, random};
 use meter::Meter;

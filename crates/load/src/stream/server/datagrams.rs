@@ -1,11 +1,11 @@
 //! Door for datagrams: those that open a stream say nothing but their address, so a session waits for those of its
 //! client's address, and one session of an address at a time.
 
-use crate::stream::config::Place;
+use crate::socket::Place;
+use crate::socket::receive_at;
+use crate::socket::sys::{Ready, poll};
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{is_connect, reply};
-use crate::stream::socket::receive_at;
-use crate::stream::sys::{Ready, poll};
 use linerate_rt::{Stop, spawn};
 use std::collections::{HashMap, VecDeque};
 use std::io;

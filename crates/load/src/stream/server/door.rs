@@ -1,8 +1,8 @@
 //! Door of a server: connections that have not said their cookie yet. They share this one thread, so that any number of
 //! them costs a descriptor each and nothing else.
 
+use crate::socket::sys::{Ready, poll};
 use crate::stream::protocol::Cookie;
-use crate::stream::sys::{Ready, poll};
 use linerate_rt::Stop;
 use std::io::{self, ErrorKind, Read};
 use std::net::{TcpListener, TcpStream};

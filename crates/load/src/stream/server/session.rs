@@ -2,6 +2,7 @@
 
 use super::door::Arrival;
 use super::{House, peer};
+use crate::socket::plain;
 use crate::stream::control::Control;
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Cpu, ServerOutput, Subject};
@@ -9,7 +10,7 @@ use crate::stream::protocol::{Cookie, Parameters, Results, State};
 use crate::stream::report::Report;
 use crate::stream::run::{Due, Run, Setup, Stream, Woken};
 use crate::stream::settings::{Role, Settings, Transport};
-use crate::stream::socket::{Socket, buffers, datagram_buffers, plain, settle};
+use crate::stream::socket::{Socket, buffers, datagram_buffers, settle};
 use linerate_rt::pin;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;

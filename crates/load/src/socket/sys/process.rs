@@ -5,21 +5,21 @@ use std::ffi::CStr;
 use std::io;
 
 /// True if there is a process with this number.
-pub(in crate::stream) fn is_alive(pid: i32) -> bool {
+pub(crate) fn is_alive(pid: i32) -> bool {
     // SAFETY: the call takes any numbers; signal 0 is not delivered.
     let result = unsafe { libc::kill(pid, 0) };
     result == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 /// Goes on in a child without a terminal, in the directory `/`; the parent ends at once. Only for a process of one thread.
-pub(in crate::stream) fn daemon() -> io::Result<()> {
+pub(crate) fn daemon() -> io::Result<()> {
     // SAFETY: the call takes any numbers. The child has this thread alone, and the caller promises that there is no other
     // one whose locks it would miss.
     outcome(unsafe { libc::daemon(0, 0) }).map(drop)
 }
 
 /// Name of the system, as `uname -a` prints it: system, host, release, version, machine.
-pub(in crate::stream) fn system() -> String {
+pub(crate) fn system() -> String {
     // SAFETY: all zeros is a valid utsname.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
     // SAFETY: a utsname to be written.
@@ -35,7 +35,7 @@ pub(in crate::stream) fn system() -> String {
 }
 
 /// Has sleeps of this thread end as soon as they are over, not within 50 us.
-pub(in crate::stream) fn fine_sleep() {
+pub(crate) fn fine_sleep() {
     // SAFETY: the call takes any numbers; it changes a property of this thread only.
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }

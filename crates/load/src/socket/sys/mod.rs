@@ -1,16 +1,16 @@
-//! System calls of streams: sockets and their options, what TCP knows of a connection, files sent without a copy, the
+//! System calls of loads over sockets: sockets and their options, what TCP knows of a connection, files sent without a copy, the
 //! process.
 
 mod process;
 mod socket;
 mod tcp_info;
 
-pub(super) use process::{daemon, fine_sleep, is_alive, system};
-pub(super) use socket::{
+pub(crate) use process::{daemon, fine_sleep, is_alive, system};
+pub(crate) use socket::{
     Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, pace, poll,
     receive_no_more, send_file, set_congestion, set_option, shut_down, socket,
 };
-pub(super) use tcp_info::{TcpInfo, tcp_info};
+pub(crate) use tcp_info::{TcpInfo, tcp_info};
 
 use std::io;
 

@@ -14,7 +14,7 @@ fn len<T>(of: &T) -> libc::socklen_t {
 }
 
 /// Makes a socket of the family of this address; `kind` is SOCK_STREAM or SOCK_DGRAM.
-pub(in crate::stream) fn socket(of: SocketAddr, kind: libc::c_int) -> io::Result<OwnedFd> {
+pub(crate) fn socket(of: SocketAddr, kind: libc::c_int) -> io::Result<OwnedFd> {
     let family = if of.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     // SAFETY: the call takes any numbers.
     let fd = outcome(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) })?;
@@ -66,27 +66,27 @@ fn raw_v6(address: SocketAddrV6) -> libc::sockaddr_in6 {
 }
 
 /// Gives a socket its own address.
-pub(in crate::stream) fn bind(fd: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
+pub(crate) fn bind(fd: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
     let (address, len) = Address::of(to);
     // SAFETY: an address of that length, which the kernel only reads.
     outcome(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }
 
 /// Lets a socket take connections in.
-pub(in crate::stream) fn listen(fd: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn listen(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: the call takes any numbers; the kernel cuts the length of the queue.
     outcome(unsafe { libc::listen(fd.as_raw_fd(), libc::c_int::MAX) }).map(drop)
 }
 
 /// Ends the receiving of a socket; what has arrived can still be read.
-pub(in crate::stream) fn receive_no_more(fd: BorrowedFd<'_>) {
+pub(crate) fn receive_no_more(fd: BorrowedFd<'_>) {
     // SAFETY: the call takes any numbers. It fails where there is no connection left, which is as well.
     let _ = unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RD) };
 }
 
 /// Connects a socket, within this time if one is given. The flow information of an IPv6 address is in the machine's form
 /// of the network's order.
-pub(in crate::stream) fn connect(fd: BorrowedFd<'_>, to: SocketAddr, within: Option<Duration>) -> io::Result<()> {
+pub(crate) fn connect(fd: BorrowedFd<'_>, to: SocketAddr, within: Option<Duration>) -> io::Result<()> {
     let (address, len) = Address::of(to);
     if within.is_some() {
         set_blocking(fd, false)?;
@@ -112,12 +112,7 @@ fn set_blocking(fd: BorrowedFd<'_>, blocking: bool) -> io::Result<()> {
 }
 
 /// Sets an option that is a number.
-pub(in crate::stream) fn set_option(
-    fd: BorrowedFd<'_>,
-    level: libc::c_int,
-    name: libc::c_int,
-    value: u64,
-) -> io::Result<()> {
+pub(crate) fn set_option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: u64) -> io::Result<()> {
     let value = libc::c_int::try_from(value).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the kernel reads one int, which lives until the call returns.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const value).cast(), len(&value)) };
@@ -125,7 +120,7 @@ pub(in crate::stream) fn set_option(
 }
 
 /// Has the kernel pace what a socket sends, in bytes per second.
-pub(in crate::stream) fn pace(fd: BorrowedFd<'_>, rate: u64) -> io::Result<()> {
+pub(crate) fn pace(fd: BorrowedFd<'_>, rate: u64) -> io::Result<()> {
     let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
     // SAFETY: the kernel reads one number of 64 bits, which lives until the call returns.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const rate).cast(), len(&rate)) };
@@ -133,7 +128,7 @@ pub(in crate::stream) fn pace(fd: BorrowedFd<'_>, rate: u64) -> io::Result<()> {
 }
 
 /// Value of an option that is a number.
-pub(in crate::stream) fn option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<libc::c_int> {
+pub(crate) fn option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<libc::c_int> {
     let mut value: libc::c_int = 0;
     let mut size = len(&value);
     // SAFETY: one int may be written, as `size` says, and `size` itself.
@@ -149,17 +144,17 @@ fn set_text(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, text: &st
 }
 
 /// Binds a socket to an interface.
-pub(in crate::stream) fn bind_device(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
+pub(crate) fn bind_device(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
     set_text(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, interface)
 }
 
 /// Sets the congestion control of a connection.
-pub(in crate::stream) fn set_congestion(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+pub(crate) fn set_congestion(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     set_text(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name)
 }
 
 /// Congestion control of a connection.
-pub(in crate::stream) fn congestion(fd: BorrowedFd<'_>) -> io::Result<String> {
+pub(crate) fn congestion(fd: BorrowedFd<'_>) -> io::Result<String> {
     let mut name = [0u8; 16];
     let mut size = len(&name);
     // SAFETY: so many bytes may be written, and `size` itself.
@@ -189,7 +184,7 @@ const FLOWLABEL_MGR: libc::c_int = 32;
 const FLOWINFO_SEND: libc::c_int = 33;
 
 /// Gets a flow label for packets to an address; returns the address with it, to connect to.
-pub(in crate::stream) fn flow_label(fd: BorrowedFd<'_>, to: SocketAddrV6, label: u32) -> io::Result<SocketAddrV6> {
+pub(crate) fn flow_label(fd: BorrowedFd<'_>, to: SocketAddrV6, label: u32) -> io::Result<SocketAddrV6> {
     let request = FlowLabelRequest {
         destination: to.ip().octets(),
         label: label.to_be(),
@@ -209,19 +204,14 @@ pub(in crate::stream) fn flow_label(fd: BorrowedFd<'_>, to: SocketAddrV6, label:
 }
 
 /// Ends a connection in both directions; whoever sleeps on it wakes.
-pub(in crate::stream) fn shut_down(fd: BorrowedFd<'_>) {
+pub(crate) fn shut_down(fd: BorrowedFd<'_>) {
     // SAFETY: the call takes any numbers. It fails where there is no connection left, which is as well.
     let _ = unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
 }
 
 /// Sends a part of a file without a copy; returns the number of bytes.
 #[inline]
-pub(in crate::stream) fn send_file(
-    to: BorrowedFd<'_>,
-    from: BorrowedFd<'_>,
-    at: u64,
-    bytes: usize,
-) -> io::Result<usize> {
+pub(crate) fn send_file(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, bytes: usize) -> io::Result<usize> {
     let mut at = libc::off_t::try_from(at).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the kernel reads and writes the offset, which lives until the call returns.
     let sent = unsafe { libc::sendfile(to.as_raw_fd(), from.as_raw_fd(), &raw mut at, bytes) };
@@ -229,7 +219,7 @@ pub(in crate::stream) fn send_file(
 }
 
 /// Makes a file without a name.
-pub(in crate::stream) fn memory_file() -> io::Result<File> {
+pub(crate) fn memory_file() -> io::Result<File> {
     // SAFETY: a name that ends with a zero, and flags of any kind.
     let fd = outcome(unsafe { libc::memfd_create(c"payload".as_ptr(), libc::MFD_CLOEXEC) })?;
     // SAFETY: a new descriptor that nobody else has.
@@ -238,7 +228,7 @@ pub(in crate::stream) fn memory_file() -> io::Result<File> {
 
 /// Readiness to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::stream) enum Ready {
+pub(crate) enum Ready {
     /// Something to read, or the end.
     Read,
     /// Room to write, or the end.
@@ -246,7 +236,7 @@ pub(in crate::stream) enum Ready {
 }
 
 /// Waits until one of these is ready, or the time is over; says which are. A signal does not end the wait early.
-pub(in crate::stream) fn poll(on: &[(BorrowedFd<'_>, Ready)], within: Option<Duration>) -> io::Result<Vec<bool>> {
+pub(crate) fn poll(on: &[(BorrowedFd<'_>, Ready)], within: Option<Duration>) -> io::Result<Vec<bool>> {
     let events = |ready| if ready == Ready::Read { libc::POLLIN } else { libc::POLLOUT };
     let entry =
         |(fd, ready): &(BorrowedFd<'_>, Ready)| libc::pollfd { fd: fd.as_raw_fd(), events: events(*ready), revents: 0 };

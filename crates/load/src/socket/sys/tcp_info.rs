@@ -4,19 +4,19 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Part of the kernel's structure; zero where an old kernel has no such field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::stream) struct TcpInfo {
+pub(crate) struct TcpInfo {
     /// Congestion window, bytes.
-    pub(in crate::stream) cwnd: u64,
+    pub(crate) cwnd: u64,
     /// Window that the receiver offers, bytes.
-    pub(in crate::stream) wnd: u64,
+    pub(crate) wnd: u64,
     /// Smoothed round-trip time, microseconds.
-    pub(in crate::stream) rtt: u64,
+    pub(crate) rtt: u64,
     /// Its variation, microseconds.
-    pub(in crate::stream) rttvar: u64,
+    pub(crate) rttvar: u64,
     /// Largest packet of the path, bytes.
-    pub(in crate::stream) pmtu: u64,
+    pub(crate) pmtu: u64,
     /// Segments sent again since the connection began.
-    pub(in crate::stream) retransmits: u64,
+    pub(crate) retransmits: u64,
 }
 
 /// Length of the structure up to its last field here.
@@ -31,7 +31,7 @@ const TOTAL_RETRANS: usize = 100;
 const SND_WND: usize = 228;
 
 /// State of this connection; `None` if the socket has no such thing.
-pub(in crate::stream) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
+pub(crate) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
     let mut bytes = [0u8; LEN];
     let mut len = libc::socklen_t::try_from(LEN).ok()?;
     // SAFETY: as many bytes as `len` says may be written, and `len` itself.
