@@ -10,7 +10,6 @@ use linerate_rt::net::{DEFAULT_SERVICES, Ip, Offer, SERVICES, Served, Service, S
 use linerate_stack::{Cidr, CidrError, Counters, Route};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::net::IpAddr;
 use std::path::Path;
 
 /// Arguments for an IP host beside the command's own purpose.
@@ -21,7 +20,7 @@ pub(super) struct IpArguments {
     #[arg(long, value_name = "CIDR")]
     pub(super) addr: Vec<Cidr>,
     /// Route of the IP host, such as 0.0.0.0/0=10.0.0.1; may be given more than once.
-    #[arg(long, value_name = "CIDR=ROUTER", value_parser = route, requires = "addr")]
+    #[arg(long, value_name = "CIDR=ROUTER", requires = "addr")]
     pub(super) route: Vec<Route>,
     /// UDP services of the IP host, separated by commas: echo, discard, chargen; none: --services=. They answer nothing
     /// that was sent to a broadcast or a group, or from a port below 1024.
@@ -92,13 +91,6 @@ impl Address {
 /// Parses an address as it is typed.
 pub(super) fn address(text: &str) -> Result<Address, CidrError> {
     if text == "auto" { Ok(Address::Auto) } else { text.parse().map(Address::Given) }
-}
-
-/// Parses a route as it is typed.
-pub(super) fn route(text: &str) -> Result<Route, String> {
-    let (to, via) = text.split_once('=').ok_or("write it as 0.0.0.0/0=10.0.0.1")?;
-    let via: IpAddr = via.parse().map_err(|_| format!("'{via}' is no IPv4 or IPv6 address"))?;
-    Ok(Route { to: to.parse().map_err(|e: CidrError| e.to_string())?, via: Some(via) })
 }
 
 /// Sets routes.

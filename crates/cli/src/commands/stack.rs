@@ -49,7 +49,7 @@ struct Up {
     #[arg(long, value_name = "CIDR|auto", required = true, value_parser = ip::address)]
     addr: Vec<Address>,
     /// Route, such as 0.0.0.0/0=10.0.0.1; may be given more than once.
-    #[arg(long, value_name = "CIDR=ROUTER", value_parser = ip::route)]
+    #[arg(long, value_name = "CIDR=ROUTER")]
     route: Vec<Route>,
     /// The hardware address; otherwise the port's own, or a random one.
     #[arg(long, value_name = "MAC")]

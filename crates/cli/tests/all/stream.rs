@@ -6,6 +6,7 @@ mod document;
 mod flags;
 mod hostile;
 mod interrupt;
+mod own;
 
 use crate::process::{BINARY, Ended, Process};
 use linerate_skip::{is_installed, skip};

@@ -1,7 +1,28 @@
-//! Sockets of loads: names and addresses, and options that the standard library has not.
+//! Sockets of loads: the kernel's, or those of a host of our own; names and addresses, and options that the standard
+//! library has not.
+//!
+//! A load asks its [`Site`] for sockets and does not know whose they are, but for options that only the kernel has.
 
 mod place;
+mod site;
 pub(crate) mod sys;
+mod tcp;
+mod udp;
 
 pub use place::{Family, Place};
-pub(crate) use place::{dial, listen, open, plain, receive_at};
+pub(crate) use place::{open, plain};
+pub use site::Own;
+pub(crate) use site::Site;
+pub(crate) use tcp::{TcpListener, TcpStream};
+pub(crate) use udp::UdpSocket;
+
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// Number of the next socket of our own. The first ones of the kernel's are those of the terminal and of the control
+/// connection.
+static NEXT: AtomicI32 = AtomicI32::new(4);
+
+/// A number for a socket of our own.
+fn number() -> i32 {
+    NEXT.fetch_add(1, Relaxed)
+}

@@ -2,11 +2,11 @@
 
 use super::fault::Fault;
 use super::protocol::{Inbox, Malformed, State, framed};
+use crate::socket::TcpStream;
 use crate::socket::sys::{Ready, poll};
 use linerate_rt::Stop;
 use serde::Serialize;
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -24,8 +24,7 @@ pub(super) struct Control {
 impl Control {
     /// Takes a connection, whose waits end when the stop is requested.
     pub(super) fn new(stream: TcpStream, stop: &Stop) -> Result<Self, Fault> {
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(TAKES)));
-        set.and_then(|()| stream.set_nonblocking(false)).map_err(Fault::Receive)?;
+        stream.set_nodelay(true).and_then(|()| stream.set_polled(TAKES)).map_err(Fault::Receive)?;
         Ok(Self { stream, stop: stop.clone() })
     }
 
@@ -96,7 +95,8 @@ impl Control {
     fn read(&self, to: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let on = [(self.stream.as_fd(), Ready::Read), (self.stop.as_fd(), Ready::Read)];
+            let stream = self.stream.readiness().map_err(Fault::Receive)?;
+            let on = [(stream, Ready::Read), (self.stop.as_fd(), Ready::Read)];
             let ready = poll(&on, Some(left)).map_err(Fault::Receive)?;
             if ready[1] {
                 return Err(Fault::Stopped);
@@ -112,11 +112,14 @@ impl Control {
             }
         }
     }
-}
 
-/// Readable when the other end has said something, or is gone.
-impl AsFd for Control {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    /// Descriptor for poll, readable when the other end may have said something, or is gone.
+    pub(super) fn readiness(&self) -> Result<BorrowedFd<'_>, Fault> {
+        self.stream.readiness().map_err(Fault::Receive)
+    }
+
+    /// True if it has, after [`Self::readiness`] was readable.
+    pub(super) fn is_readable(&self) -> bool {
+        self.stream.is_readable()
     }
 }

@@ -75,6 +75,14 @@ pub enum Fault {
         /// Bytes given.
         given: u64,
     },
+    /// A connection of our own has smaller buffers than asked for.
+    #[error("socket buffer size not set correctly: {given} bytes of {asked}; give a smaller -w")]
+    OwnBuffers {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes given.
+        given: u64,
+    },
     /// No data came for the time of `--rcv-timeout`.
     #[error("idle timeout for receiving data")]
     Idle,
@@ -145,7 +153,7 @@ impl Fault {
             Self::StreamConnect(e) => of(203, e),
             Self::StreamAccept(e) => of(204, e),
             Self::Option { code, error, .. } => of(*code, error),
-            Self::Buffers { .. } => (141, 0),
+            Self::Buffers { .. } | Self::OwnBuffers { .. } => (141, 0),
             Self::Idle => (144, 0),
             Self::Refused { code, errno } => (*code, *errno),
             _ => (100, 0),

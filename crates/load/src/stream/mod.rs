@@ -21,13 +21,14 @@ mod settings;
 mod socket;
 mod units;
 
-pub use crate::socket::{Family, Place};
+pub use crate::socket::{Family, Own, Place};
 pub use config::{Asked, Config, Form, Part};
 pub use fault::Fault;
 pub use flags::{Command, help, listed};
 pub use report::Output;
 pub use settings::{Direction, Role, Settings, Transport};
 
+use crate::socket::Site;
 use linerate_rt::{Stop, pin};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,17 +47,23 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
     match &config.part {
         Part::Client(asked) => {
             let _pid = PidFile::new(config.pid_file.as_ref())?;
-            client::run(config, asked, stop, output)
+            client::run(config, asked, &site(config)?, stop, output)
         }
         Part::Server { daemon, once } => {
-            let listener = crate::socket::listen(&config.place).map_err(|e| format!("error - {}", Fault::Listen(e)))?;
+            let site = site(config)?;
+            let listener = site.listen().map_err(|e| format!("error - {}", Fault::Listen(e)))?;
             if *daemon {
                 crate::socket::sys::daemon().map_err(|e| format!("error - unable to become a daemon: {e}"))?;
             }
             let _pid = PidFile::new(config.pid_file.as_ref())?;
-            server::run(config, listener, *once, stop, output)
+            server::run(config, &site, listener, *once, stop, output)
         }
     }
+}
+
+/// Source of the sockets.
+fn site(config: &Config) -> Result<Site, String> {
+    Site::open(&config.place, config.own.as_ref()).map_err(|e| format!("error - {e}"))
 }
 
 /// File with the number of the process, deleted in the end.

@@ -3,55 +3,111 @@
 use super::fault::Fault;
 use super::figures::{Buffers, Face};
 use super::settings::{Settings, Transport};
-use crate::socket::{Place, open, plain, sys};
+use crate::socket::{Site, TcpStream, UdpSocket, open, plain, sys};
+use linerate_stack::tcp::Connection;
 use std::io::{Error, ErrorKind, Result as Io};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Room that a socket buffer must have beyond one datagram, bytes.
 const EXTRA: u64 = 1024;
 
 /// Socket of a stream.
-#[derive(Debug)]
 pub(super) enum Socket {
     Tcp(TcpStream),
     Udp(UdpSocket),
 }
 
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
+impl Socket {
+    /// The stream, for reports. Addresses of IPv4 that IPv6 stands for are shown as such.
+    pub(super) fn face(&self, sends: bool) -> Io<Face> {
+        let (number, local, remote) = match self {
+            Self::Tcp(stream) => (stream.number(), stream.local_addr()?, stream.peer_addr()?),
+            Self::Udp(socket) => (socket.number(), socket.local_addr()?, socket.peer_addr()?),
+        };
+        Ok(Face { socket: number, sends, local: plain(local), remote: plain(remote) })
+    }
+
+    /// The kernel's descriptor, if it is the kernel's.
+    fn kernel(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Self::Tcp(stream) => stream.as_fd(),
-            Self::Udp(socket) => socket.as_fd(),
+            Self::Tcp(stream) => stream.kernel(),
+            Self::Udp(socket) => socket.kernel(),
+        }
+    }
+
+    /// Ends both directions; whoever sleeps on it wakes.
+    pub(super) fn shut_down(&self) {
+        match self {
+            Self::Tcp(stream) => stream.shut_down(),
+            Self::Udp(socket) => socket.shut_down(),
+        }
+    }
+
+    /// Ends the receiving; whoever sleeps on it wakes.
+    pub(super) fn receive_no_more(&self) {
+        match self {
+            Self::Tcp(stream) => stream.receive_no_more(),
+            Self::Udp(socket) => socket.receive_no_more(),
+        }
+    }
+
+    /// Sets its buffers to a size, 0 for the system's own; the sizes that they have then.
+    pub(super) fn buffers(&self, asked: u64) -> Result<Buffers, Fault> {
+        match self {
+            Self::Tcp(TcpStream::Own(stream, _)) => own_buffers(stream, asked),
+            Self::Udp(UdpSocket::Own(..)) => own_queue(asked),
+            Self::Tcp(TcpStream::Kernel(stream)) => buffers(stream.as_fd(), asked),
+            Self::Udp(UdpSocket::Kernel(socket)) => buffers(socket.as_fd(), asked),
+        }
+    }
+
+    /// Sets its buffers so that they have room for a datagram at least.
+    pub(super) fn datagram_buffers(&self, settings: &Settings) -> Result<Buffers, Fault> {
+        match self.kernel() {
+            Some(fd) => datagram_buffers(fd, settings),
+            None => self.buffers(settings.window),
         }
     }
 }
 
-impl Socket {
-    /// The stream, for reports. Addresses of IPv4 that IPv6 stands for are shown as such.
-    pub(super) fn face(&self, sends: bool) -> Io<Face> {
-        let (local, remote) = match self {
-            Self::Tcp(stream) => (stream.local_addr()?, stream.peer_addr()?),
-            Self::Udp(socket) => (socket.local_addr()?, socket.peer_addr()?),
-        };
-        Ok(Face { socket: self.as_fd().as_raw_fd(), sends, local: plain(local), remote: plain(remote) })
+/// Sizes of a socket for datagrams of our own, which cannot be chosen.
+fn own_queue(asked: u64) -> Result<Buffers, Fault> {
+    if asked > 0 {
+        let queued = linerate_stack::Config::INBOX;
+        let why = format!("a host of linerate's own stack queues {queued} bytes of datagrams; leave -w out");
+        let error = Error::new(ErrorKind::Unsupported, why);
+        return Err(Fault::Option { what: "socket buffer size", code: 124, error });
     }
+    Ok(Buffers { asked, send: 0, receive: linerate_stack::Config::INBOX as u64 })
 }
 
-/// Largest segment of a connection, as far as the kernel says so.
-pub(super) fn segment(of: &TcpStream) -> u64 {
-    let mss = sys::option(of.as_fd(), libc::IPPROTO_TCP, libc::TCP_MAXSEG).unwrap_or(0);
-    u64::try_from(mss).unwrap_or(0)
+/// Sets the buffers of a connection of our own, 0 for those that it has.
+fn own_buffers(of: &linerate_rt::net::TcpStream, asked: u64) -> Result<Buffers, Fault> {
+    let (send, receive) = match u32::try_from(asked).unwrap_or(u32::MAX) {
+        0 => of.look(Connection::buffers).unwrap_or_default(),
+        size => of.set_buffers(size, size),
+    };
+    let (send, receive) = (u64::from(send), u64::from(receive));
+    let given = send.min(receive);
+    if given < asked { Err(Fault::OwnBuffers { asked, given }) } else { Ok(Buffers { asked, send, receive }) }
 }
 
 /// A stream of bytes to the server, with all options that must be set before.
 pub(super) fn connect_tcp(
-    place: &Place,
+    site: &Site,
     remote: SocketAddr,
     port: u16,
     settings: &Settings,
 ) -> Result<(TcpStream, Buffers), Fault> {
-    let fd = open(place, remote, libc::SOCK_STREAM, port).map_err(Fault::StreamConnect)?;
+    if let Some(stream) = site.connect(remote) {
+        let socket = Socket::Tcp(stream.map_err(Fault::StreamConnect)?);
+        let sizes = socket.buffers(settings.window)?;
+        let Socket::Tcp(stream) = socket else { return Err(Fault::StreamId) };
+        stream.set_nodelay(settings.no_delay).map_err(Fault::StreamConnect)?;
+        return Ok((stream, sizes));
+    }
+    let fd = open(site.place(), remote, libc::SOCK_STREAM, port).map_err(Fault::StreamConnect)?;
     let tcp = |what, code, name, value| match value {
         0 => Ok(()),
         value => sys::set_option(fd.as_fd(), libc::IPPROTO_TCP, name, value).map_err(|error| Fault::Option {
@@ -72,24 +128,28 @@ pub(super) fn connect_tcp(
         to = sys::flow_label(fd.as_fd(), v6, settings.flow_label).map_err(label)?.into();
     }
     sys::connect(fd.as_fd(), to, None).map_err(Fault::StreamConnect)?;
-    Ok((TcpStream::from(fd), buffers))
+    Ok((TcpStream::Kernel(fd.into()), buffers))
 }
 
 /// A socket for datagrams to the server.
 pub(super) fn connect_udp(
-    place: &Place,
+    site: &Site,
     remote: SocketAddr,
     port: u16,
     settings: &Settings,
 ) -> Result<(UdpSocket, Buffers), Fault> {
-    let fd = open(place, remote, libc::SOCK_DGRAM, port).map_err(Fault::StreamConnect)?;
+    if let Some(socket) = site.send_to(remote) {
+        let socket = socket.map_err(Fault::StreamConnect)?;
+        return own_queue(settings.window).map(|sizes| (socket, sizes));
+    }
+    let fd = open(site.place(), remote, libc::SOCK_DGRAM, port).map_err(Fault::StreamConnect)?;
     sys::connect(fd.as_fd(), remote, None).map_err(Fault::StreamConnect)?;
     let buffers = datagram_buffers(fd.as_fd(), settings)?;
-    Ok((UdpSocket::from(fd), buffers))
+    Ok((UdpSocket::Kernel(fd.into()), buffers))
 }
 
 /// Sets both buffers to a size, 0 for the system's own; the sizes that they have then.
-pub(super) fn buffers(of: BorrowedFd<'_>, asked: u64) -> Result<Buffers, Fault> {
+fn buffers(of: BorrowedFd<'_>, asked: u64) -> Result<Buffers, Fault> {
     let fault = |error| Fault::Option { what: "socket buffer size", code: 124, error };
     let size = |name, forced| -> Result<u64, Fault> {
         let given = || sys::option(of, libc::SOL_SOCKET, name).map(|n| u64::try_from(n).unwrap_or(0)).map_err(fault);
@@ -109,7 +169,7 @@ pub(super) fn buffers(of: BorrowedFd<'_>, asked: u64) -> Result<Buffers, Fault> 
 }
 
 /// Buffers that have room for a datagram at least.
-pub(super) fn datagram_buffers(of: BorrowedFd<'_>, settings: &Settings) -> Result<Buffers, Fault> {
+fn datagram_buffers(of: BorrowedFd<'_>, settings: &Settings) -> Result<Buffers, Fault> {
     let sizes = buffers(of, settings.window)?;
     let block = settings.block as u64;
     if settings.window == 0 && sizes.send.min(sizes.receive) < block {
@@ -121,7 +181,54 @@ pub(super) fn datagram_buffers(of: BorrowedFd<'_>, settings: &Settings) -> Resul
 /// Sets what both ends set at a stream that is open; the congestion control that it has then. A server goes on without
 /// the one asked for if it has none of that name.
 pub(super) fn settle(of: &Socket, settings: &Settings, is_server: bool) -> Result<Option<String>, Fault> {
-    let fd = of.as_fd();
+    match (of.kernel(), of) {
+        (Some(fd), of) => settle_kernel(of, fd, settings, is_server),
+        (None, Socket::Tcp(stream)) => settle_own(stream, settings, is_server),
+        (None, Socket::Udp(_)) => unlike_kernel(settings).map(|()| None),
+    }
+}
+
+/// Options of our own TCP.
+fn settle_own(stream: &TcpStream, settings: &Settings, is_server: bool) -> Result<Option<String>, Fault> {
+    unlike_kernel(settings)?;
+    stream.set_nodelay(settings.no_delay).map_err(Fault::Create)?;
+    choose_congestion(stream, settings, is_server)?;
+    Ok(stream.congestion())
+}
+
+/// Refuses options that our own stack has not.
+fn unlike_kernel(settings: &Settings) -> Result<(), Fault> {
+    let udp = settings.transport == Transport::Udp;
+    for (asked, what, code) in [
+        (settings.tos > 0, "IP TOS", 125),
+        (settings.pacing >= 8, "socket pacing", 140),
+        (settings.dont_fragment && udp, "IP Do-Not-Fragment flag", 145),
+        (settings.mss > 0, "TCP MSS", 123),
+        (settings.flow_label > 0, "IPv6 flow label", 127),
+    ] {
+        if asked {
+            let why = "linerate's own stack has no such option; leave it out";
+            return Err(Fault::Option { what, code, error: Error::new(ErrorKind::Unsupported, why) });
+        }
+    }
+    Ok(())
+}
+
+fn choose_congestion(stream: &TcpStream, settings: &Settings, is_server: bool) -> Result<(), Fault> {
+    let Some(name) = &settings.congestion else { return Ok(()) };
+    match stream.set_congestion(name) {
+        Err(e) if is_server && e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+        done => done.map_err(|error| Fault::Option { what: "TCP_CONGESTION", code: 134, error }),
+    }
+}
+
+/// Options of the kernel's sockets.
+fn settle_kernel(
+    of: &Socket,
+    fd: BorrowedFd<'_>,
+    settings: &Settings,
+    is_server: bool,
+) -> Result<Option<String>, Fault> {
     let (v4, set) = (plain(of.face(true).map_err(Fault::Create)?.remote).is_ipv4(), sys::set_option);
     if settings.tos > 0 {
         // A socket of IPv6 that carries IPv4 has both.
@@ -156,11 +263,7 @@ pub(super) fn settle(of: &Socket, settings: &Settings, is_server: bool) -> Resul
             error,
         })?;
     }
-    if let Some(name) = &settings.congestion {
-        match sys::set_congestion(fd, name) {
-            Err(e) if is_server && e.raw_os_error() == Some(libc::ENOENT) => {}
-            done => done.map_err(|error| Fault::Option { what: "TCP_CONGESTION", code: 134, error })?,
-        }
-    }
-    Ok(sys::congestion(fd).ok())
+    let Socket::Tcp(stream) = of else { return Ok(None) };
+    choose_congestion(stream, settings, is_server)?;
+    Ok(stream.congestion())
 }

@@ -59,8 +59,14 @@ impl Gate {
         }
         if time == Some(Duration::ZERO) {
             // What comes from now on rings; what has come before is looked for once more.
-            self.bell.get().map(Bell::clear);
-            return attempt();
+            let bell = self.bell.get();
+            bell.map(Bell::clear);
+            let done = attempt();
+            // There may be more of it.
+            if done.is_some() {
+                bell.map(Bell::ring);
+            }
+            return done;
         }
         let until = time.and_then(|time| Instant::now().checked_add(time));
         loop {

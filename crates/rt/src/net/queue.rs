@@ -89,9 +89,14 @@ impl Shard {
     pub(super) fn open(
         &mut self,
         local: SocketAddr,
+        remote: Option<SocketAddr>,
         mailbox: Option<&Arc<Mailbox>>,
     ) -> Result<(UdpId, Arc<Mailbox>), BindError> {
-        let id = self.ip.host.udp_bind(local)?;
+        let host = &mut self.ip.host;
+        let id = match remote {
+            None => host.udp_bind(local),
+            Some(remote) => host.udp_bind_to(local, remote),
+        }?;
         let mailbox = mailbox.map_or_else(|| Arc::new(Mailbox::new(self.ip.host.udp_inbox())), Arc::clone);
         put(&mut self.mailboxes, id.index(), Some(mailbox.clone()));
         Ok((id, mailbox))

@@ -132,17 +132,21 @@ impl Net {
         &self.running.control
     }
 
-    /// Opens a socket in all shards, with one mailbox: its identifier in each.
-    pub(super) fn bind(&self, local: SocketAddr) -> Result<(Vec<UdpId>, Arc<Mailbox>), BindError> {
+    /// Opens a socket in all shards, with one mailbox, for everybody or for one peer: its identifier in each.
+    pub(super) fn bind(
+        &self,
+        local: SocketAddr,
+        remote: Option<SocketAddr>,
+    ) -> Result<(Vec<UdpId>, Arc<Mailbox>), BindError> {
         let [first, others @ ..] = &self.running.queues[..] else { return Err(BindError::Full) };
         let mut shard = first.shard();
-        let (id, mailbox) = shard.open(local, None)?;
+        let (id, mailbox) = shard.open(local, remote, None)?;
         // The first one has chosen the port, where none was given.
         let local = shard.ip.host.udp_ends(id).map_or(local, |(local, _)| local);
         drop(shard);
         let mut ids = vec![id];
         for queue in others {
-            match queue.shard().open(local, Some(&mailbox)) {
+            match queue.shard().open(local, remote, Some(&mailbox)) {
                 Ok((id, _)) => ids.push(id),
                 Err(error) => {
                     self.close(&ids);

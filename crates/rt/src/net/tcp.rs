@@ -8,7 +8,7 @@ use super::running::Net;
 use crate::monotonic_ns;
 use bytes::Bytes;
 use linerate_port::saturating_ns;
-use linerate_stack::tcp::{Connection, End, KeepAlive, State, TcpId, TcpListenerId};
+use linerate_stack::tcp::{Algorithm, Connection, End, KeepAlive, State, TcpId, TcpListenerId};
 use std::fs::File;
 use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -233,10 +233,10 @@ impl Stream {
 
     /// Reads with `read` as soon as it reads something; 0 at the end.
     fn reads(&self, mut read: impl FnMut(&mut linerate_stack::Host) -> Option<usize>) -> Result<usize> {
-        if self.deaf.load(Relaxed) {
-            return Ok(0);
-        }
         self.wait(READ, || {
+            if self.deaf.load(Relaxed) {
+                return Some(Ok(0));
+            }
             self.talk(|host| {
                 if let Some(n) = read(host) {
                     return Some(Ok(n));
@@ -395,6 +395,27 @@ impl TcpStream {
         self.change(|connection| connection.set_user_timeout(saturating_ns(time)));
     }
 
+    /// Sets the most bytes that wait to be sent or acknowledged, and that wait to be read, as far as windows can tell of the latter;
+    /// gives what they are then.
+    pub fn set_buffers(&self, send: u32, receive: u32) -> (u32, u32) {
+        let mut given = (0, 0);
+        self.change(|connection| {
+            connection.set_buffers(send, receive);
+            given = connection.buffers();
+        });
+        given
+    }
+
+    /// Sets the congestion control.
+    pub fn set_congestion(&self, algorithm: Algorithm) {
+        self.change(|connection| connection.set_algorithm(algorithm));
+    }
+
+    /// Looks at the connection: its state, windows, times and counters. None once it is gone.
+    pub fn look<T>(&self, look: impl FnOnce(&Connection) -> T) -> Option<T> {
+        self.0.queue().shard().ip.host.tcp_connection(self.0.id).map(look)
+    }
+
     fn change(&self, change: impl FnOnce(&mut Connection)) {
         self.0.talk(|host| host.tcp_change(self.0.id, change));
     }
@@ -432,11 +453,12 @@ impl TcpStream {
     pub fn shutdown(&self, how: Shutdown) -> Result<()> {
         if matches!(how, Shutdown::Read | Shutdown::Both) {
             self.0.deaf.store(true, Relaxed);
-            self.0.gate.open();
         }
         if matches!(how, Shutdown::Write | Shutdown::Both) {
             self.0.talk(|host| host.tcp_close(self.0.id));
         }
+        // Readers and writers that wait learn of it.
+        self.0.gate.open();
         Ok(())
     }
 

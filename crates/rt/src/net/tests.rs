@@ -140,6 +140,31 @@ fn a_connected_socket_is_told_that_nobody_listens_while_it_waits() {
     assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::WouldBlock, "it is told once");
 }
 
+/// A server has a socket for each client at its one port, beside the one for everybody.
+#[test]
+fn sockets_of_one_port_have_a_peer_each() {
+    let [left, right] = Net::open_pair(["cable:each{1", "cable:each}1"], cidrs(), &Options::default()).unwrap();
+    let all = right.udp_bind(at("10.0.0.2:7000")).unwrap();
+    let clients = [9001, 9002, 9003].map(|port| left.udp_bind(SocketAddr::new([10, 0, 0, 1].into(), port)).unwrap());
+    let each: Vec<_> = (9001..9003)
+        .map(|port| right.udp_bind_to(at("10.0.0.2:7000"), SocketAddr::new([10, 0, 0, 1].into(), port)).unwrap())
+        .collect();
+    let again = right.udp_bind_to(at("10.0.0.2:7000"), at("10.0.0.1:9001"));
+    assert_eq!(again.err().map(|e| e.kind()), Some(ErrorKind::AddrInUse));
+    assert_eq!(right.udp_bind(at("10.0.0.2:7000")).err().map(|e| e.kind()), Some(ErrorKind::AddrInUse));
+    let mut buffer = [0; 9];
+    for (at_server, (client, name)) in each.iter().chain([&all]).zip(clients.iter().zip(["a", "b", "c"])) {
+        at_server.set_read_timeout(Some(LIMIT));
+        client.set_read_timeout(Some(LIMIT));
+        client.send_to(name.as_bytes(), at("10.0.0.2:7000")).unwrap();
+        let (n, from) = at_server.recv_from(&mut buffer).unwrap();
+        assert_eq!((&buffer[..n], from), (name.as_bytes(), client.local_addr().unwrap()));
+    }
+    // Those that are connected answer without an address.
+    each[1].send(b"back").unwrap();
+    assert_eq!(clients[1].recv_from(&mut buffer).unwrap(), (4, at("10.0.0.2:7000")));
+}
+
 #[test]
 fn a_host_on_an_adapter_follows_its_settings() {
     use linerate_nic::{Nic, NicConfig};

@@ -18,8 +18,18 @@ const ROOM: Duration = Duration::from_micros(50);
 impl Net {
     /// Opens a UDP socket; port 0 gives a free one.
     pub fn udp_bind(&self, local: SocketAddr) -> Result<UdpSocket> {
-        let (ids, mailbox) = self.bind(local).map_err(not_bound)?;
-        let sending = Mutex::new(Sending { peer: None, headers: Headers::new() });
+        self.udp_open(local, None)
+    }
+
+    /// Opens a UDP socket that is connected from the beginning. Its address and port may be those of a socket for everybody, or
+    /// of others with other peers, as a server's are that has a socket for each client.
+    pub fn udp_bind_to(&self, local: SocketAddr, peer: SocketAddr) -> Result<UdpSocket> {
+        self.udp_open(local, Some(peer))
+    }
+
+    fn udp_open(&self, local: SocketAddr, peer: Option<SocketAddr>) -> Result<UdpSocket> {
+        let (ids, mailbox) = self.bind(local, peer).map_err(not_bound)?;
+        let sending = Mutex::new(Sending { peer, headers: Headers::new() });
         Ok(UdpSocket { output: self.output_of(&ids), net: self.clone(), ids, mailbox, sending })
     }
 }

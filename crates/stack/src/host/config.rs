@@ -25,6 +25,9 @@ pub struct Config {
 }
 
 impl Config {
+    /// Bytes of datagrams that a socket queues, unless it is said otherwise: as many as Linux queues.
+    pub const INBOX: usize = 212_992;
+
     /// Makes a configuration with an MTU of 1500, no tag, no offloads, 208 KiB a UDP socket, 256 MiB for TCP, and 1024
     /// neighbours.
     #[must_use]
@@ -34,7 +37,7 @@ impl Config {
             mtu: 1500,
             vlan: None,
             fills: Fills::default(),
-            inbox: 212_992,
+            inbox: Self::INBOX,
             tcp_memory: 256 << 20,
             neighbours: 1024,
             seed,

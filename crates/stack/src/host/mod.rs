@@ -207,7 +207,14 @@ impl Host {
     /// Opens a UDP socket; port 0 chooses a free one, an unspecified address means all of its family.
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, BindError> {
         self.ip.follow();
-        self.udp.bind(local, &self.ip.settings.own)
+        self.udp.bind(local, None, &self.ip.settings.own)
+    }
+
+    /// Opens a UDP socket for one peer: its default destination, and the only sender it receives from. Another socket, or others
+    /// for other peers, may have the same address and port.
+    pub fn udp_bind_to(&mut self, local: SocketAddr, remote: SocketAddr) -> Result<UdpId, BindError> {
+        self.ip.follow();
+        self.udp.bind(local, Some(remote), &self.ip.settings.own)
     }
 
     /// Closes a socket and drops its waiting datagrams. False if it was closed already.

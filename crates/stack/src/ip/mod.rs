@@ -34,7 +34,7 @@ pub(crate) use packet::{Origin, Packet, Taken};
 pub use reassembly::{
     Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason, Reassembly,
 };
-pub use route::Route;
+pub use route::{Route, RouteError};
 pub use settings::ConfigError;
 pub(crate) use settings::{Settings, check_mtu};
 use shared::Shared;

@@ -1,7 +1,9 @@
 //! Routes: longest prefix match.
 
-use crate::address::{Cidr, Key};
+use crate::address::{Cidr, CidrError, Key};
 use std::net::IpAddr;
+use std::str::FromStr;
+use thiserror::Error;
 
 /// Most routes.
 const MOST: usize = 16_384;
@@ -15,6 +17,31 @@ pub struct Route {
     pub to: Cidr,
     /// Address of the router; None if the network is on the link.
     pub via: Option<IpAddr>,
+}
+
+/// Error in the text of a route.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RouteError {
+    /// There is no `=`.
+    #[error("write it as 0.0.0.0/0=10.0.0.1")]
+    Form,
+    /// The network is none.
+    #[error(transparent)]
+    Network(#[from] CidrError),
+    /// The router is no address.
+    #[error("'{0}' is no IPv4 or IPv6 address")]
+    Router(String),
+}
+
+/// `NETWORK=ROUTER`, as `0.0.0.0/0=10.0.0.1`.
+impl FromStr for Route {
+    type Err = RouteError;
+
+    fn from_str(text: &str) -> Result<Self, RouteError> {
+        let (to, via) = text.split_once('=').ok_or(RouteError::Form)?;
+        let via: IpAddr = via.parse().map_err(|_| RouteError::Router(via.into()))?;
+        Ok(Self { to: to.parse()?, via: Some(via) })
+    }
 }
 
 /// All routes, in the order of their networks: IPv4 and IPv6 apart, by first address, an enclosing network before those

@@ -55,8 +55,7 @@ impl Rtt {
     }
 
     /// Its variation.
-    #[cfg(test)]
-    fn variation(&self) -> u64 {
+    pub(super) fn variation(&self) -> u64 {
         self.smoothed.map_or(0, |(_, variation)| variation)
     }
 

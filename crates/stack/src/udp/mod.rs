@@ -77,11 +77,16 @@ impl Udp {
         Self { path: self.path, ..Self::new(self.inbox, self.fills, seed) }
     }
 
-    pub(crate) fn bind(&mut self, local: SocketAddr, own: &Own) -> Result<UdpId, BindError> {
+    pub(crate) fn bind(
+        &mut self,
+        local: SocketAddr,
+        remote: Option<SocketAddr>,
+        own: &Own,
+    ) -> Result<UdpId, BindError> {
         if !local.ip().is_unspecified() && !own.is_ours(local.ip()) {
             return Err(BindError::NotOurs(local.ip()));
         }
-        self.sockets.bind(local, self.inbox)
+        self.sockets.bind(local, remote, self.inbox)
     }
 
     pub(crate) fn close(&mut self, id: UdpId) -> bool {

@@ -64,9 +64,15 @@ impl Sockets {
         Self { slots: Vec::new(), free: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new() }
     }
 
-    pub(crate) fn bind(&mut self, local: SocketAddr, capacity: usize) -> Result<UdpId, BindError> {
+    /// Opens a socket: for everybody, or for one peer; beside one for everybody, or for other peers.
+    pub(crate) fn bind(
+        &mut self,
+        local: SocketAddr,
+        remote: Option<SocketAddr>,
+        capacity: usize,
+    ) -> Result<UdpId, BindError> {
         let local = if local.port() == 0 { self.free_port(local)? } else { local };
-        if self.taken(local) {
+        if self.taken(local, remote) {
             return Err(BindError::InUse(local));
         }
         let new = || u16::try_from(self.slots.len()).ok().filter(|id| *id < MOST);
@@ -82,9 +88,9 @@ impl Sockets {
         let here = Key::new(local.ip());
         self.slots[at] = Some(Socket {
             local,
-            remote: None,
+            remote,
             here,
-            there: None,
+            there: remote.map(|to| (Key::new(to.ip()), to.port())),
             inbox,
             template: None,
             error: None,
@@ -96,9 +102,10 @@ impl Sockets {
         Ok(UdpId(id))
     }
 
-    fn taken(&self, local: SocketAddr) -> bool {
+    fn taken(&self, local: SocketAddr, remote: Option<SocketAddr>) -> bool {
         let clash = |s: &Socket| {
             s.local.is_ipv4() == local.is_ipv4()
+                && (remote.is_none() || s.remote == remote)
                 && (s.local.ip() == local.ip() || s.local.ip().is_unspecified() || local.ip().is_unspecified())
         };
         self.at_port(local.port()).any(|(_, s)| clash(s))
@@ -109,7 +116,7 @@ impl Sockets {
         for _ in 0..=count {
             self.seek = (self.seek + 1) % (count + 1);
             let candidate = SocketAddr::new(local.ip(), EPHEMERAL.start() + self.seek);
-            if !self.taken(candidate) {
+            if !self.taken(candidate, None) {
                 return Ok(candidate);
             }
         }
@@ -252,12 +259,12 @@ mod tests {
     #[test]
     fn the_closest_socket_gets_the_datagram() {
         let mut sockets = Sockets::new(0);
-        let all = sockets.bind(at("0.0.0.0:7"), 100).unwrap();
-        assert_eq!(sockets.bind(at("10.0.0.1:7"), 100), Err(BindError::InUse(at("10.0.0.1:7"))));
-        assert_eq!(sockets.bind(at("[::]:7"), 100).map(|_| ()), Ok(()), "IPv6 has ports of its own");
+        let all = sockets.bind(at("0.0.0.0:7"), None, 100).unwrap();
+        assert_eq!(sockets.bind(at("10.0.0.1:7"), None, 100), Err(BindError::InUse(at("10.0.0.1:7"))));
+        assert_eq!(sockets.bind(at("[::]:7"), None, 100).map(|_| ()), Ok(()), "IPv6 has ports of its own");
         assert!(sockets.close(all) && !sockets.close(all));
-        let one = sockets.bind(at("10.0.0.1:7"), 100).unwrap();
-        let two = sockets.bind(at("10.0.0.2:7"), 100).unwrap();
+        let one = sockets.bind(at("10.0.0.1:7"), None, 100).unwrap();
+        let two = sockets.bind(at("10.0.0.2:7"), None, 100).unwrap();
         assert!(sockets.connect(two, Some(at("10.0.0.9:9"))));
         let key = |text: &str| (Key::new(at(text).ip()), at(text).port());
         let local = |s: &mut Sockets, to: &str, from: &str| {
@@ -276,7 +283,7 @@ mod tests {
     #[test]
     fn who_has_news_is_listed_once_and_not_after_its_end() {
         let mut sockets = Sockets::new(0);
-        let ids = [7, 8, 9].map(|port| sockets.bind(SocketAddr::new([0; 4].into(), port), 200).unwrap());
+        let ids = [7, 8, 9].map(|port| sockets.bind(SocketAddr::new([0; 4].into(), port), None, 200).unwrap());
         let from = (Key::new([10, 0, 0, 9].into()), 9);
         let push = |sockets: &mut Sockets, port| sockets.push((Key::new([10, 0, 0, 1].into()), port), from, &[0; 64]);
         assert_eq!([7, 7, 7, 7, 7].map(|port| push(&mut sockets, port)), [true, true, true, true, false].map(Some));
@@ -288,21 +295,21 @@ mod tests {
         sockets.tell(ids[0], SendError::Refused);
         push(&mut sockets, 8);
         assert!(sockets.close(ids[1]));
-        assert_eq!(sockets.bind(at("0.0.0.0:8"), 200), Ok(ids[1]));
+        assert_eq!(sockets.bind(at("0.0.0.0:8"), None, 200), Ok(ids[1]));
         assert_eq!([(); 2].map(|()| sockets.news()), [Some(ids[0]), None]);
     }
 
     #[test]
     fn ports_and_sockets_are_bounded() {
         let mut sockets = Sockets::new(7);
-        let ids: Vec<_> = (0..MOST).map(|_| sockets.bind(at("0.0.0.0:0"), 16).unwrap()).collect();
-        assert_eq!(sockets.bind(at("0.0.0.0:0"), 16), Err(BindError::Full));
+        let ids: Vec<_> = (0..MOST).map(|_| sockets.bind(at("0.0.0.0:0"), None, 16).unwrap()).collect();
+        assert_eq!(sockets.bind(at("0.0.0.0:0"), None, 16), Err(BindError::Full));
         let mut ports: Vec<u16> = ids.iter().map(|id| sockets.get(*id).unwrap().local.port()).collect();
         ports.sort_unstable();
         ports.dedup();
         assert_eq!(ports.len(), usize::from(MOST), "each has a port of its own");
         assert!(ports.iter().all(|port| EPHEMERAL.contains(port)));
         assert!(sockets.close(ids[17]));
-        assert!(sockets.bind(at("0.0.0.0:0"), 16).is_ok());
+        assert!(sockets.bind(at("0.0.0.0:0"), None, 16).is_ok());
     }
 }

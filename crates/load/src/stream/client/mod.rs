@@ -10,8 +10,7 @@ use super::protocol::{Cookie, Parameters, Results, State};
 use super::report::{Output, Report};
 use super::run::{Due, Run, Setup, Stream, Woken};
 use super::settings::{Role, Settings, Transport};
-use super::socket;
-use crate::socket::dial;
+use crate::socket::Site;
 use linerate_rt::{Stop, random};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,6 +27,7 @@ const DATAGRAM: usize = 1460;
 /// A test, up to where it has come.
 struct Test<'a> {
     config: &'a Config,
+    site: &'a Site,
     settings: Settings,
     cookie: Cookie,
     control: Control,
@@ -44,10 +44,19 @@ struct Test<'a> {
 ///
 /// # Errors
 /// One line, in iperf3's words.
-pub(super) fn run(config: &Config, asked: &Asked, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
+pub(super) fn run(
+    config: &Config,
+    asked: &Asked,
+    site: &Site,
+    stop: &Stop,
+    output: &Arc<Output>,
+) -> Result<(), String> {
     let mut report = Report::new(&config.form, asked.settings.title.as_deref(), output);
     report.hello();
-    let tested = Test::connect(config, asked, stop, output, &mut report).and_then(|mut test| {
+    if let Some(path) = site.path() {
+        report.detail(path);
+    }
+    let tested = Test::connect(config, asked, site, stop, output, &mut report).and_then(|mut test| {
         let tested = test.lead(asked.port, &mut report);
         match &tested {
             Ok(()) => {}
@@ -76,13 +85,14 @@ impl<'a> Test<'a> {
     fn connect(
         config: &'a Config,
         asked: &'a Asked,
+        site: &'a Site,
         stop: &'a Stop,
         output: &'a Output,
         report: &mut Report,
     ) -> Result<Self, Fault> {
-        let stream = dial(&config.place, &asked.host, asked.patience).map_err(Fault::Connect)?;
+        let stream = site.dial(&asked.host, asked.patience).map_err(Fault::Connect)?;
         let remote = stream.peer_addr().map_err(Fault::Connect)?;
-        let mss = socket::segment(&stream);
+        let mss = stream.segment();
         report.detail(&format!("Control connection MSS {mss}"));
         let mut settings = asked.settings.clone();
         if settings.transport == Transport::Udp {
@@ -99,7 +109,7 @@ impl<'a> Test<'a> {
         let (control, cookie) = (Control::new(stream, stop)?, Cookie::new(random));
         control.send(cookie.bytes())?;
         let host = &asked.host;
-        Ok(Self { config, settings, cookie, control, remote, stop, run: None, finished: false, mss, host })
+        Ok(Self { config, site, settings, cookie, control, remote, stop, run: None, finished: false, mss, host })
     }
 
     /// Goes from state to state as the server says, to the end.
@@ -122,6 +132,7 @@ impl<'a> Test<'a> {
                         interval: self.config.form.interval,
                         file: self.config.file.clone(),
                         idle: self.config.idle,
+                        own: self.site.is_own(),
                         congestion,
                     })?);
                 }
@@ -216,8 +227,7 @@ impl<'a> Test<'a> {
 
     /// Opens the streams, those that send first; the congestion control that they have.
     fn open(&self, port: u16, report: &mut Report) -> Result<(Vec<Stream>, Option<String>), Fault> {
-        let place = &self.config.place;
-        streams::open(place, self.remote, port, &self.settings, &self.cookie, |face, sizes| {
+        streams::open(self.site, self.remote, port, &self.settings, &self.cookie, |face, sizes| {
             report.buffers(sizes);
             report.stream(face);
         })

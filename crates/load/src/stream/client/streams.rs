@@ -1,6 +1,6 @@
 //! Streams of a client: opened one after the other, as the server counts them.
 
-use crate::socket::Place;
+use crate::socket::{Site, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Buffers, Face};
 use crate::stream::protocol::{CONNECT, Cookie, is_accepted};
@@ -8,7 +8,7 @@ use crate::stream::run::Stream;
 use crate::stream::settings::{Role, Settings, Transport};
 use crate::stream::socket::{Socket, connect_tcp, connect_udp, settle};
 use std::io::{ErrorKind, Write};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Time for the server's answer to a datagram.
@@ -18,7 +18,7 @@ const OTHERS: usize = 1000;
 
 /// Opens all streams; those that send are the first. `told` hears of each.
 pub(super) fn open(
-    place: &Place,
+    site: &Site,
     remote: SocketAddr,
     port: u16,
     settings: &Settings,
@@ -32,12 +32,12 @@ pub(super) fn open(
         let own = if port > 0 { port.saturating_add(u16::try_from(at).unwrap_or(0)) } else { 0 };
         let (socket, sizes) = match settings.transport {
             Transport::Tcp => {
-                let (mut stream, sizes) = connect_tcp(place, remote, own, settings)?;
-                stream.write_all(cookie.bytes()).map_err(Fault::StreamConnect)?;
+                let (stream, sizes) = connect_tcp(site, remote, own, settings)?;
+                (&stream).write_all(cookie.bytes()).map_err(Fault::StreamConnect)?;
                 (Socket::Tcp(stream), sizes)
             }
             Transport::Udp => {
-                let (socket, sizes) = connect_udp(place, remote, own, settings)?;
+                let (socket, sizes) = connect_udp(site, remote, own, settings)?;
                 introduce(&socket).map_err(Fault::StreamConnect)?;
                 (Socket::Udp(socket), sizes)
             }

@@ -1,6 +1,7 @@
 //! Checks of flags that do not go together, and defaults that follow from others.
 
 use super::state::State;
+use crate::socket::Own;
 use crate::stream::config::{Asked, Config, Part};
 use crate::stream::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, TCP_BLOCK, Transport, UDP_RATE};
 use std::time::Duration;
@@ -13,6 +14,7 @@ const TIME: u64 = 10;
 impl State {
     /// The configuration.
     pub(super) fn config(mut self) -> Result<Config, String> {
+        let own = self.own_host()?;
         let part = match (self.host.take(), self.server) {
             (Some(_), true) => return Err("-s and -c: an end is one of both; give one".into()),
             (None, false) => return Err("no part in the test; give -s for a server or -c HOST for a client".into()),
@@ -21,6 +23,7 @@ impl State {
         };
         Ok(Config {
             place: self.place,
+            own,
             form: self.form,
             part,
             file: self.file,
@@ -28,6 +31,45 @@ impl State {
             pid_file: self.pid_file,
             idle: self.idle.unwrap_or(IDLE),
         })
+    }
+
+    /// The host of our own stack, if one is asked for.
+    fn own_host(&mut self) -> Result<Option<Own>, String> {
+        let own = std::mem::take(&mut self.own);
+        if own.port.is_empty() {
+            let rows = [
+                (!own.addresses.is_empty(), "--addr"),
+                (!own.routes.is_empty(), "--route"),
+                (own.mtu.is_some(), "--mtu"),
+            ];
+            return match rows.iter().find(|(given, _)| *given) {
+                Some((_, flag)) => Err(format!("{flag}: the kernel has its own; give --via PORT too, or leave it out")),
+                None => Ok(None),
+            };
+        }
+        if own.addresses.is_empty() {
+            return Err(format!(
+                "--via {}: a host needs an address; give --addr, such as --addr 10.0.0.2/24",
+                own.port
+            ));
+        }
+        let (s, client) = (&self.settings, self.host.is_some());
+        for (given, flag) in [
+            (self.place.device.is_some(), "-B ADDRESS%INTERFACE"),
+            (client && self.place.bind.is_some(), "-B"),
+            (self.own_port > 0, "--cport"),
+            (s.mss > 0, "-M"),
+            (s.tos > 0, "-S and --dscp"),
+            (s.flow_label > 0, "-L"),
+            (s.pacing > 0, "--fq-rate"),
+            (s.dont_fragment, "--dont-fragment"),
+            (self.daemon, "-D"),
+        ] {
+            if given {
+                return Err(format!("{flag}: a host of our own (--via) has no such thing; leave it out"));
+            }
+        }
+        Ok(Some(own))
     }
 
     fn serving(&self) -> Result<Part, String> {

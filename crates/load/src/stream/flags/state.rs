@@ -1,6 +1,6 @@
 //! Values of the flags read so far.
 
-use crate::socket::{Family, Place};
+use crate::socket::{Family, Own, Place};
 use crate::stream::config::Form;
 use crate::stream::settings::Settings;
 use std::path::PathBuf;
@@ -24,6 +24,8 @@ pub(in crate::stream) struct State {
     pub(super) daemon: bool,
     pub(super) once: bool,
     pub(super) place: Place,
+    /// Name of the port of a host of our own, its addresses and routes.
+    pub(super) own: Own,
     pub(super) form: Form,
     pub(super) settings: Settings,
     pub(super) block: Option<u64>,
@@ -50,6 +52,7 @@ impl Default for State {
             daemon: false,
             once: false,
             place: Place { port: 5201, bind: None, device: None, family: None },
+            own: Own::default(),
             form: Form { unit: None, interval: Some(Duration::from_secs(1)), verbose: false, json: false, log: None },
             settings: Settings { streams: 1, ..Settings::default() },
             block: None,

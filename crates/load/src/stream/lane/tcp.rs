@@ -2,13 +2,11 @@
 
 use super::Job;
 use super::pace::Pace;
-use crate::socket::sys::send_file;
+use crate::socket::TcpStream;
 use crate::stream::fault::Fault;
 use linerate_rt::monotonic_ns;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::AsFd;
 
 /// Time in ns after the end within which a receiver takes what has arrived.
 const LATE_NS: u64 = 200_000_000;
@@ -43,7 +41,7 @@ impl Job {
         while !self.shared.is_done(true) && self.shared.claim(block as u64) && pace.wait(bytes, &self.shared) {
             let mut left = block;
             while left > 0 {
-                match send_file(stream.as_fd(), file.as_fd(), at, left) {
+                match stream.send_file(file, at, left) {
                     Ok(0) => return Ok(()),
                     Ok(n) => {
                         left -= n.min(left);

@@ -2,11 +2,11 @@
 
 use super::Job;
 use super::pace::Pace;
+use crate::socket::UdpSocket;
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{Header, Receipt};
 use linerate_rt::monotonic_ns;
 use std::io::ErrorKind;
-use std::net::UdpSocket;
 
 /// Time in ns after the end within which a receiver takes what has arrived.
 const LATE_NS: u64 = 200_000_000;
@@ -51,8 +51,17 @@ impl Job {
             }
             let n = match socket.recv(&mut datagram) {
                 Ok(n) => n,
+                // A socket of our own is not woken for the end, and has nothing left.
+                Err(e) if e.kind() == ErrorKind::WouldBlock && self.shared.is_done(false) => return Ok(()),
                 // What the other end's kernel says of a socket that is closed there.
-                Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionRefused) => continue,
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::Interrupted | ErrorKind::ConnectionRefused | ErrorKind::WouldBlock
+                    ) =>
+                {
+                    continue;
+                }
                 Err(e) => return self.is_over(Fault::Read(e)),
             };
             let Some(header) = Header::read(wide, &datagram[..n]) else {

@@ -1,12 +1,11 @@
 //! Meter of a stream: what its counters say in an interval, and since the count began.
 
-use crate::socket::sys::{TcpInfo, tcp_info};
+use crate::socket::sys::TcpInfo;
 use crate::stream::figures::{Figure, Total};
 use crate::stream::lane::{Counters, Counts};
 use crate::stream::protocol::StreamResult;
 use crate::stream::settings::Transport;
 use crate::stream::socket::Socket;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Meter of a stream.
@@ -74,7 +73,10 @@ impl Meter {
     }
 
     fn info(&self, socket: &Socket) -> Option<TcpInfo> {
-        if self.sends && self.transport == Transport::Tcp { tcp_info(socket.as_fd()) } else { None }
+        match socket {
+            Socket::Tcp(stream) if self.sends => stream.info(),
+            _ => None,
+        }
     }
 
     /// Begins the count.

@@ -9,7 +9,7 @@ use super::lane::{self, Job, Limit, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
 use super::socket::Socket;
-use crate::socket::sys::{self, Ready, poll};
+use crate::socket::sys::{Ready, poll};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, random};
 use meter::Meter;
@@ -44,6 +44,8 @@ pub(super) struct Setup {
     pub(super) file: Option<PathBuf>,
     /// Time without data after which a receiver gives up.
     pub(super) idle: Duration,
+    /// True if the sockets are those of a host of our own, whose threads serve all tests of the process.
+    pub(super) own: bool,
     /// Congestion control in use.
     pub(super) congestion: Option<String>,
 }
@@ -64,6 +66,7 @@ pub(super) struct Run {
     file: Option<PathBuf>,
     congestion: Option<String>,
     tracks: Vec<Track>,
+    own: bool,
     idle_ns: u64,
     interval_ns: Option<u64>,
     /// Beginning of the count.
@@ -108,6 +111,11 @@ pub(super) enum Due {
     Idle,
 }
 
+/// Time of the thread of the control connection; with a host of our own, of the process.
+fn spent(own: bool) -> ThreadTime {
+    if own { ThreadTime::of_this_process() } else { ThreadTime::of_this_thread() }
+}
+
 impl Run {
     /// Prepares a test.
     pub(super) fn new(setup: Setup) -> Result<Self, Fault> {
@@ -136,6 +144,7 @@ impl Run {
             payload: Arc::new(payload),
             file: setup.file,
             congestion: setup.congestion,
+            own: setup.own,
             idle_ns: saturating_ns(setup.idle),
             interval_ns,
             begin: now,
@@ -147,7 +156,7 @@ impl Run {
                 (_, Role::Server) => omit + time + GRACE_NS,
             },
             moved: (0, now),
-            cpu: (ThreadTime::of_this_thread(), ThreadTime::default()),
+            cpu: (spent(setup.own), ThreadTime::default()),
             cpu_begin: now,
             begun: false,
             over: false,
@@ -162,7 +171,7 @@ impl Run {
         self.next = self.interval_ns.map_or(u64::MAX, |interval| now + interval);
         self.count_at = self.count_at.map(|omit| now + omit);
         self.end_at = self.end_at.saturating_add(now);
-        self.cpu.0 = ThreadTime::of_this_thread();
+        self.cpu.0 = spent(self.own);
         self.tracks.iter_mut().for_each(|track| track.meter.begin(now));
     }
 
@@ -198,7 +207,7 @@ impl Run {
         let at = self.next.min(self.count_at.unwrap_or(u64::MAX)).min(self.end_at).min(self.idle_at());
         let left = Duration::from_nanos(at.saturating_sub(monotonic_ns()));
         let over = self.shared.over.as_fd();
-        let mut on = vec![(stop.as_fd(), Ready::Read), (control.as_fd(), Ready::Read)];
+        let mut on = vec![(stop.as_fd(), Ready::Read), (control.readiness()?, Ready::Read)];
         // Once seen, it stays ready.
         if !self.over {
             on.push((over, Ready::Read));
@@ -211,7 +220,7 @@ impl Run {
             self.over = true;
             return Ok(Woken::Over);
         }
-        Ok(if ready[1] { Woken::Control } else { Woken::Time })
+        Ok(if ready[1] && control.is_readable() { Woken::Control } else { Woken::Time })
     }
 
     /// Time at which a receiver gives up.
@@ -275,10 +284,10 @@ impl Run {
     fn halt(&mut self, senders: bool) {
         self.shared.end(senders);
         for track in self.tracks.iter().filter(|track| track.face.sends == senders) {
-            if senders { sys::shut_down(track.socket.as_fd()) } else { sys::receive_no_more(track.socket.as_fd()) }
+            if senders { track.socket.shut_down() } else { track.socket.receive_no_more() }
         }
         for track in self.tracks.iter_mut().filter(|track| track.face.sends == senders) {
-            if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()) {
+            if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()).filter(|_| !self.own) {
                 self.cpu.1 =
                     ThreadTime { user: self.cpu.1.user + spent.user, system: self.cpu.1.system + spent.system };
             }
@@ -323,7 +332,7 @@ impl Run {
     pub(super) fn close(&mut self) -> Cpu {
         self.halt(true);
         self.halt(false);
-        let own = ThreadTime::of_this_thread().since(self.cpu.0);
+        let own = spent(self.own).since(self.cpu.0);
         let ns = (monotonic_ns() - self.cpu_begin).max(1) as f64;
         let percent = |time: Duration| 100.0 * saturating_ns(time) as f64 / ns;
         let (user, system) = (percent(own.user + self.cpu.1.user), percent(own.system + self.cpu.1.system));

@@ -1,15 +1,15 @@
 //! Door for datagrams: those that open a stream say nothing but their address, so a session waits for those of its
 //! client's address, and one session of an address at a time.
 
-use crate::socket::Place;
-use crate::socket::receive_at;
 use crate::socket::sys::{Ready, poll};
+use crate::socket::{Site, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{is_connect, reply};
+use crate::stream::socket::Socket;
 use linerate_rt::{Stop, spawn};
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,11 +21,11 @@ const WAITS: Duration = Duration::from_secs(30);
 const LOOKS: Duration = Duration::from_millis(100);
 
 /// A stream that is asked for: its socket, and the answer that its client waits for.
-pub(super) type Knock = (UdpSocket, [u8; 4]);
+pub(super) type Knock = (Socket, [u8; 4]);
 
 /// The door.
 pub(super) struct Datagrams {
-    place: Place,
+    site: Site,
     stop: Stop,
     shared: Arc<Shared>,
 }
@@ -57,8 +57,8 @@ impl Shared {
 
 impl Datagrams {
     /// Makes a door, which opens when the first session wants it.
-    pub(super) fn new(place: &Place, stop: &Stop) -> Self {
-        Self { place: place.clone(), stop: stop.clone(), shared: Arc::default() }
+    pub(super) fn new(site: &Site, stop: &Stop) -> Self {
+        Self { site: site.clone(), stop: stop.clone(), shared: Arc::default() }
     }
 
     /// Waits for the turn of an address, and has its streams delivered.
@@ -84,22 +84,27 @@ impl Datagrams {
     }
 
     fn open(&self) -> io::Result<()> {
-        let socket = receive_at(&self.place)?;
-        socket.set_nonblocking(true)?;
-        let (place, stop, shared) = (self.place.clone(), self.stop.clone(), self.shared.clone());
-        spawn("stream-door", &[], move || attend(&socket, &place, &stop, &shared)).map(drop)
+        let socket = self.site.receive_at()?;
+        if let UdpSocket::Kernel(socket) = &socket {
+            socket.set_nonblocking(true)?;
+        }
+        let (site, stop, shared) = (self.site.clone(), self.stop.clone(), self.shared.clone());
+        spawn("stream-door", &[], move || attend(&socket, &site, &stop, &shared)).map(drop)
     }
 }
 
 /// Takes datagrams in until the stop is requested.
-fn attend(socket: &UdpSocket, place: &Place, stop: &Stop, shared: &Shared) {
+fn attend(socket: &UdpSocket, site: &Site, stop: &Stop, shared: &Shared) {
     let mut datagram = [0; 8];
     loop {
-        let on = [(stop.as_fd(), Ready::Read), (socket.as_fd(), Ready::Read)];
-        match poll(&on, None) {
-            Ok(ready) if ready[0] => return,
-            Ok(_) => {}
-            Err(_) => return,
+        // A socket of our own looks up by itself.
+        if let Some(fd) = socket.kernel()
+            && poll(&[(stop.as_fd(), Ready::Read), (fd, Ready::Read)], None).is_err()
+        {
+            return;
+        }
+        if stop.asked() {
+            return;
         }
         let mut knocks = VecDeque::new();
         if let Ok((n, from)) = socket.recv_from(&mut datagram) {
@@ -108,8 +113,8 @@ fn attend(socket: &UdpSocket, place: &Place, stop: &Stop, shared: &Shared) {
         while let Some((from, answer)) = knocks.pop_front() {
             let ip = from.ip().to_canonical();
             let Some(to) = shared.lock().waiting.get(&ip).cloned() else { continue };
-            if let Ok((stream, others)) = stream_to(place, from) {
-                let _ = to.try_send((stream, answer));
+            if let Ok((stream, others)) = stream_to(site, from) {
+                let _ = to.try_send((Socket::Udp(stream), answer));
                 knocks.extend(others);
             }
         }
@@ -124,17 +129,23 @@ fn knock(datagram: &[u8], from: SocketAddr) -> Option<Opening> {
 }
 
 /// Socket of a stream, and what others have sent to it before it was connected.
-fn stream_to(place: &Place, from: SocketAddr) -> io::Result<(UdpSocket, Vec<Opening>)> {
-    let socket = receive_at(place)?;
-    socket.connect(from)?;
-    socket.set_nonblocking(true)?;
-    let (mut others, mut datagram) = (Vec::new(), [0; 8]);
-    while let Ok((n, other)) = socket.recv_from(&mut datagram) {
-        if other != from {
-            others.extend(knock(&datagram[..n], other));
-        }
+fn stream_to(site: &Site, from: SocketAddr) -> io::Result<(UdpSocket, Vec<Opening>)> {
+    if let Some(socket) = site.receive_of(from) {
+        return Ok((socket?, Vec::new()));
     }
-    socket.set_nonblocking(false)?;
+    let socket = site.receive_at()?;
+    let mut others = Vec::new();
+    if let UdpSocket::Kernel(socket) = &socket {
+        socket.connect(from)?;
+        socket.set_nonblocking(true)?;
+        let mut datagram = [0; 8];
+        while let Ok((n, other)) = socket.recv_from(&mut datagram) {
+            if other != from {
+                others.extend(knock(&datagram[..n], other));
+            }
+        }
+        socket.set_nonblocking(false)?;
+    }
     Ok((socket, others))
 }
 

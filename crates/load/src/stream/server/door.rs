@@ -2,10 +2,10 @@
 //! them costs a descriptor each and nothing else.
 
 use crate::socket::sys::{Ready, poll};
+use crate::socket::{TcpListener, TcpStream};
 use crate::stream::protocol::Cookie;
 use linerate_rt::Stop;
 use std::io::{self, ErrorKind, Read};
-use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -53,9 +53,9 @@ impl Door {
             let now = Instant::now();
             self.silent.retain(|silent| now.duration_since(silent.since) < SPEAKS);
             let left = self.silent.first().map(|oldest| SPEAKS.saturating_sub(now.duration_since(oldest.since)));
-            let fds = stops.iter().map(|stop| stop.as_fd()).chain([self.listener.as_fd()]);
-            let fds = fds.chain(self.silent.iter().map(|silent| silent.stream.as_fd()));
-            let on: Vec<_> = fds.map(|fd| (fd, Ready::Read)).collect();
+            let fds = stops.iter().map(|stop| Ok(stop.as_fd())).chain([self.listener.readiness()]);
+            let fds = fds.chain(self.silent.iter().map(|silent| silent.stream.readiness()));
+            let on = fds.map(|fd| fd.map(|fd| (fd, Ready::Read))).collect::<io::Result<Vec<_>>>()?;
             let ready = poll(&on, left)?;
             if ready[..stops.len()].contains(&true) {
                 return Ok(None);
@@ -101,7 +101,7 @@ impl Door {
 impl Silent {
     /// Reads on; true if the cookie is complete.
     fn read(&mut self) -> io::Result<bool> {
-        match self.stream.read(&mut self.bytes[self.got..]) {
+        match (&self.stream).read(&mut self.bytes[self.got..]) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(n) => {
                 self.got += n;

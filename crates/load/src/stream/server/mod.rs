@@ -14,13 +14,12 @@ use super::config::Config;
 use super::fault::Fault;
 use super::protocol::State;
 use super::report::Output;
-use crate::socket::plain;
 use crate::socket::sys::system;
+use crate::socket::{Site, TcpListener, TcpStream, plain};
 use datagrams::Datagrams;
 use door::{Arrival, Door};
 use linerate_rt::{Stop, spawn};
 use std::io::Write;
-use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,6 +37,7 @@ struct House {
     output: Arc<Output>,
     stop: Stop,
     once: bool,
+    own: bool,
     table: Table,
     datagrams: Datagrams,
     streams: AtomicUsize,
@@ -55,6 +55,7 @@ struct House {
 /// One line, in iperf3's words.
 pub(super) fn run(
     config: &Config,
+    site: &Site,
     listener: TcpListener,
     once: bool,
     stop: &Stop,
@@ -66,8 +67,9 @@ pub(super) fn run(
         output: output.clone(),
         stop: stop.clone(),
         once,
+        own: site.is_own(),
         table: Table::default(),
-        datagrams: Datagrams::new(&config.place, stop),
+        datagrams: Datagrams::new(site, stop),
         streams: AtomicUsize::new(0),
         sessions: AtomicUsize::new(0),
         began: AtomicUsize::new(0),
@@ -169,6 +171,6 @@ impl Drop for Reserved<'_> {
 }
 
 /// Address of the other end, for reports.
-fn peer(of: &std::net::TcpStream) -> Option<std::net::SocketAddr> {
+fn peer(of: &TcpStream) -> Option<std::net::SocketAddr> {
     of.peer_addr().ok().map(plain)
 }

@@ -10,10 +10,9 @@ use crate::stream::protocol::{Cookie, Parameters, Results, State};
 use crate::stream::report::Report;
 use crate::stream::run::{Due, Run, Setup, Stream, Woken};
 use crate::stream::settings::{Role, Settings, Transport};
-use crate::stream::socket::{Socket, buffers, datagram_buffers, settle};
+use crate::stream::socket::{Socket, settle};
 use linerate_rt::pin;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -82,6 +81,7 @@ impl Session<'_> {
             interval: house.config.form.interval,
             file: house.config.file.clone(),
             idle: house.config.idle,
+            own: house.own,
             congestion,
             settings: settings.clone(),
         };
@@ -143,16 +143,17 @@ impl Session<'_> {
                 let turn = house.datagrams.turn(self.peer.ip(), count)?;
                 self.invite(settings)?;
                 let knocks = self.collect(&turn.streams, count, |(socket, answer)| {
-                    datagram_buffers(socket.as_fd(), settings)?;
+                    socket.datagram_buffers(settings)?;
+                    let Socket::Udp(socket) = socket else { return Err(Fault::StreamId) };
                     socket.send(answer).map(drop).map_err(Fault::StreamAccept)
                 })?;
-                knocks.into_iter().map(|(socket, _)| Socket::Udp(socket)).collect()
+                knocks.into_iter().map(|(socket, _)| socket).collect()
             }
         };
         let (mut streams, mut congestion) = (Vec::with_capacity(count), None);
         for (at, socket) in sockets.into_iter().enumerate() {
             let window = if settings.transport == Transport::Tcp { settings.window } else { 0 };
-            let sizes = buffers(socket.as_fd(), window)?;
+            let sizes = socket.buffers(window)?;
             congestion = settle(&socket, settings, true)?;
             let face = socket.face(at >= receive).map_err(Fault::StreamAccept)?;
             self.report.buffers(sizes);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::sys::poll::PollSet;
 use linerate_port::{Interest, Sleep};
+use linerate_stack::tcp::Connection;
 use std::io::{IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
@@ -304,4 +305,67 @@ fn data_go_with_syn() {
     assert!(left.tcp_connect_with(to, b"").is_ok());
     let refused = left.tcp_connect_with(at("10.0.0.2:7001"), b"hello").err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}
+
+/// Whoever sleeps in a read or a write learns that another thread has shut the connection down.
+#[test]
+fn shutting_down_wakes_who_waits() {
+    let (_nets, client, server) = connected("woken");
+    for how in [Shutdown::Read, Shutdown::Both] {
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| (&client).read(&mut [0; 10]));
+            // Most likely it sleeps by then; if it does not, it finds the end at once.
+            std::thread::sleep(Duration::from_millis(50));
+            client.shutdown(how).unwrap();
+            assert_eq!(reader.join().unwrap().unwrap(), 0, "{how:?}");
+        });
+    }
+    // Nobody reads what the other end writes.
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (&server).write_all(&vec![7; 64 << 20]));
+        std::thread::sleep(Duration::from_millis(50));
+        server.shutdown(Shutdown::Both).unwrap();
+        assert_eq!(writer.join().unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+    });
+}
+
+/// Small messages in quick succession to one who polls, and reads one byte each time.
+#[test]
+fn who_polls_misses_nothing_that_comes_while_it_looks() {
+    let (_nets, client, server) = connected("polled");
+    const MESSAGES: usize = 20_000;
+    server.set_nonblocking(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            client.set_nodelay(true);
+            for _ in 0..MESSAGES {
+                (&client).write_all(b"ab").unwrap();
+            }
+        });
+        let mut got = 0;
+        while got < 2 * MESSAGES {
+            assert!(is_readable(server.readiness().unwrap(), LIMIT), "{got} bytes have come, and no more");
+            match (&server).read(&mut [0; 1]) {
+                Ok(n) => got += n,
+                Err(e) => assert_eq!(e.kind(), ErrorKind::WouldBlock),
+            }
+        }
+    });
+}
+
+#[test]
+fn buffers_and_congestion_control_can_be_set() {
+    let (_nets, client, server) = connected("options");
+    assert_eq!(client.set_buffers(100_000, 1 << 30), (100_000, 0xffff << 7), "no more than windows can tell");
+    assert_eq!(server.set_buffers(1 << 20, 50_000), (1 << 20, 50_000));
+    client.set_congestion(linerate_stack::tcp::Algorithm::NewReno);
+    assert_eq!(client.look(Connection::algorithm), Some(linerate_stack::tcp::Algorithm::NewReno));
+    client.set_nonblocking(true);
+    let mut written = 0;
+    // Nobody reads: what the writer holds and the reader takes is bounded by both.
+    while let Ok(n) = (&client).write(&[5; 10_000]) {
+        written += n;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!((100_000..500_000).contains(&written), "{written}");
 }

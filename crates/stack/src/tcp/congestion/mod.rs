@@ -78,6 +78,11 @@ impl Congestion {
         }
     }
 
+    /// Goes on by another algorithm, with the same window.
+    pub(super) fn set_algorithm(&mut self, algorithm: Algorithm) {
+        (self.algorithm, self.cubic, self.before) = (algorithm, Cubic::default(), None);
+    }
+
     /// Takes over another segment size, known after the handshake or by path MTU discovery.
     pub(super) fn set_mss(&mut self, mss: u32) {
         if self.window == INITIAL * self.mss {

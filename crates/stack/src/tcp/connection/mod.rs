@@ -243,6 +243,8 @@ pub struct Counters {
     pub acknowledged: u64,
     /// Bytes sent again.
     pub sent_again: u64,
+    /// Segments sent again.
+    pub segments_again: u64,
     /// Time-outs.
     pub timeouts: u64,
     /// Probes of the tail.
@@ -373,6 +375,12 @@ impl Connection {
         self.rtt.smoothed()
     }
 
+    /// Variation of the round-trip time, ns; 0 before the first measurement.
+    #[must_use]
+    pub fn rtt_variation(&self) -> u64 {
+        self.rtt.variation()
+    }
+
     /// Bytes of data in a segment, without options.
     #[must_use]
     pub fn mss(&self) -> u32 {
@@ -468,6 +476,37 @@ impl Connection {
     #[must_use]
     pub fn written(&self) -> u64 {
         self.counters.acknowledged + u64::from(self.queue.len())
+    }
+
+    /// Sets the most bytes that wait to be sent or acknowledged, and that wait to be read. The latter are as many from now on, and
+    /// no more than windows of this connection can tell.
+    pub fn set_buffers(&mut self, send: u32, receive: u32) {
+        self.config.send = send;
+        self.receive.set_limit(receive);
+    }
+
+    /// Most bytes that wait to be sent or acknowledged, and that wait to be read.
+    #[must_use]
+    pub fn buffers(&self) -> (u32, u32) {
+        (self.config.send, self.receive.greatest())
+    }
+
+    /// Sets the congestion control. The window stays as it is.
+    pub fn set_algorithm(&mut self, algorithm: Algorithm) {
+        self.config.algorithm = algorithm;
+        self.congestion.set_algorithm(algorithm);
+    }
+
+    /// Congestion control.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.config.algorithm
+    }
+
+    /// Window that the peer offers, bytes.
+    #[must_use]
+    pub fn peer_window(&self) -> u32 {
+        self.window
     }
 
     /// Switches Nagle's algorithm on or off from now on.

@@ -128,7 +128,7 @@ impl Connection {
             self.timers.sent_data();
             self.goes_out(from.to(to));
             self.take_pace(now, from.to(to));
-            self.counters.sent_again += u64::from(from.to(to));
+            self.count_again(from.to(to));
         }
         if std::mem::take(&mut self.timers.tail_again)
             && let Some((from, to)) = self.flight.tail(self.segment())
@@ -139,9 +139,14 @@ impl Connection {
             }
             self.flight.sent_again(now, from, to);
             self.timers.probed = self.timers.probed.map(|(end, _)| (end, Some(to)));
-            self.counters.sent_again += u64::from(from.to(to));
+            self.count_again(from.to(to));
         }
         true
+    }
+
+    fn count_again(&mut self, bytes: u32) {
+        self.counters.sent_again += u64::from(bytes);
+        self.counters.segments_again += u64::from(bytes.div_ceil(self.segment().max(1)).max(1));
     }
 
     /// Sends new data, and FIN; false if `out` has no room.

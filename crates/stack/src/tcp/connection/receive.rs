@@ -83,6 +83,17 @@ impl Receive {
         new
     }
 
+    /// Sets the most bytes in memory, as far as windows can tell of them. A window that the peer was told of stays.
+    pub(super) fn set_limit(&mut self, limit: u32) {
+        self.greatest = limit.clamp(2048, 0xffff << self.shift);
+        self.limit = self.greatest;
+    }
+
+    /// Most bytes that are ever in memory.
+    pub(super) fn greatest(&self) -> u32 {
+        self.greatest
+    }
+
     /// The peer does not scale windows.
     pub(super) fn unscaled(&mut self) {
         self.shift = 0;

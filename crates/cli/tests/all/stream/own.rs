@@ -1,0 +1,227 @@
+//! Tests of streams by a host of linerate's own stack: with itself over a cable, and with iperf3 and the kernel's sockets over
+//! TAP, AF_PACKET and AF_XDP.
+
+use super::{End, has_iperf3, lines};
+use crate::process::{BINARY, Ended, Process};
+use crate::stack::{Link, link};
+use serde_json::Value;
+use std::process::Command;
+
+/// A command of ours at one end of a cable.
+fn ours(cable: &str, end: char, address: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(["stream", "--via", &format!("cable:{cable}{end}1"), "--addr", address]).args(words);
+    command
+}
+
+/// Name of a cable that nobody else has.
+fn cable(name: &str) -> String {
+    format!("stream-{name}-{}", std::process::id())
+}
+
+/// Runs a test over a cable: both ends are ours.
+fn over_cable(name: &str, words: &[&str], of_server: &[&str]) -> (Ended, Ended) {
+    let cable = cable(name);
+    let server = ours(&cable, '{', "10.0.0.1/24", &[&["-s", "-1"][..], of_server].concat());
+    let server = Process::ready(server, "Server listening");
+    let client = ours(&cable, '}', "10.0.0.2/24", &[&["-c", "10.0.0.1"][..], words].concat());
+    let client = Process::start(client).end();
+    assert_eq!(client.code, Some(0), "{words:?}: {}", client.said());
+    let server = server.end();
+    assert_eq!(server.code, Some(0), "{words:?}: {}", server.said());
+    (client, server)
+}
+
+#[test]
+fn bytes_and_datagrams_flow_over_a_cable_in_all_directions() {
+    for (at, (words, senders)) in [
+        (&["-n", "40M"][..], 1),
+        (&["-n", "40M", "-R"], 1),
+        (&["-t", "1", "--bidir"], 2),
+        (&["-n", "40M", "-P", "4"], 5),
+        (&["-k", "1000", "-l", "1000", "-N"], 1),
+        (&["-n", "40M", "-Z"], 1),
+        (&["-n", "4M", "-w", "256K", "-C", "reno"], 1),
+        (&["-u", "-n", "2M", "-b", "100M"], 1),
+        (&["-u", "-n", "2M", "-b", "100M", "-R", "-P", "3"], 4),
+        (&["-u", "-t", "1", "-b", "20M", "--bidir"], 2),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (client, server) = over_cable(&format!("flow{at}"), words, &[]);
+        let received = lines(&client.out, "receiver");
+        assert_eq!(received.len(), senders, "{words:?}: {}", client.out);
+        assert!(received.iter().all(|line| !line.contains(" 0.00 Bytes")), "{words:?}: {}", client.out);
+        assert!(server.out.contains("local 10.0.0.1 port 5201 connected to 10.0.0.2"), "{words:?}: {}", server.out);
+        assert!(!client.out.contains("local 0.0.0.0"), "{words:?}: {}", client.out);
+    }
+}
+
+/// All bytes of a file arrive, by writes and without a copy.
+#[test]
+fn a_file_arrives_over_a_cable() {
+    let folder = tempfile::tempdir().unwrap();
+    let data: Vec<u8> = (0..3_000_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let sent = folder.path().join("sent");
+    std::fs::write(&sent, &data).unwrap();
+    for (name, more) in [("written", &[][..]), ("sent-as-file", &["-Z"])] {
+        let got = folder.path().join(name);
+        let words = [&["-F", sent.to_str().unwrap()][..], more].concat();
+        over_cable(name, &words, &["-F", got.to_str().unwrap()]);
+        assert!(std::fs::read(&got).unwrap() == data, "{name}");
+    }
+}
+
+/// The document has the state of our TCP where iperf3's has the kernel's.
+#[test]
+fn a_document_has_what_our_tcp_knows() {
+    let (client, _) = over_cable("document", &["-t", "1", "-J"], &[]);
+    let document: Value = serde_json::from_str(&client.out).unwrap();
+    let stream = &document["intervals"][0]["streams"][0];
+    for field in ["snd_cwnd", "snd_wnd", "rtt", "pmtu"] {
+        assert!(stream[field].as_u64().is_some_and(|n| n > 0), "{field}: {stream}");
+    }
+    assert_eq!(stream["pmtu"], 1500, "{stream}");
+    assert_eq!(document["end"]["sender_tcp_congestion"], "cubic", "{}", document["end"]);
+    let cpu = document["end"]["cpu_utilization_percent"]["host_total"].as_f64().unwrap();
+    assert!(cpu > 0.0, "{cpu}");
+}
+
+/// Runs a test between our host at one end of a link, and iperf3 or ours at the kernel's.
+fn over_link(link: &Link, kernel: End, is_server: bool, words: &[&str]) {
+    let via = ["--via", &link.port, "--addr", "10.9.0.2/24"];
+    let ours = |more: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.arg("stream").args(via).args(more);
+        command
+    };
+    let start = |command: Command, ready: Option<&str>| {
+        let run = || match ready {
+            Some(words) => Process::ready(command, words),
+            None => Process::start(command),
+        };
+        link.ns.run_in(run).unwrap()
+    };
+    // iperf3 writes its lines when its buffer is full, but for this flag.
+    let flush = if kernel == End::Theirs { &["--forceflush"][..] } else { &[] };
+    let (server, client) = if is_server {
+        let to = [&["-c", "10.9.0.2"][..], words].concat();
+        (start(ours(&["-s", "-1"]), Some("Server listening")), kernel.command(&to))
+    } else {
+        let to = [&["-c", "10.9.0.1"][..], words].concat();
+        (start(kernel.command(&[&["-s", "-1"][..], flush].concat()), Some("Server listening")), ours(&to))
+    };
+    let what = format!("{} {kernel:?} {is_server} {words:?}", link.port);
+    let client = start(client, None).end();
+    assert_eq!(client.code, Some(0), "{what}: {}", client.said());
+    assert!(lines(&client.out, "receiver").iter().all(|line| !line.contains(" 0.00 Bytes")), "{what}: {}", client.out);
+    let server = server.end();
+    assert_eq!(server.code, Some(0), "{what}: {}", server.said());
+}
+
+fn with_the_kernel(kind: &str) {
+    if !has_iperf3() {
+        return;
+    }
+    for kernel in [End::Theirs, End::Ours] {
+        for is_server in [true, false] {
+            let Some(link) = link(kind, kind != "packet") else { return };
+            for words in [
+                &["-n", "20M"][..],
+                &["-n", "20M", "-R", "-P", "2"],
+                &["-t", "1", "-b", "100M", "--bidir"],
+                &["-u", "-t", "1", "-b", "20M"],
+                &["-u", "-t", "1", "-b", "20M", "-R", "-P", "2"],
+            ] {
+                over_link(&link, kernel, is_server, words);
+            }
+        }
+    }
+}
+
+#[test]
+fn iperf3_and_the_kernels_sockets_talk_with_a_host_of_ours_over_tap() {
+    with_the_kernel("tap");
+}
+
+#[test]
+fn iperf3_and_the_kernels_sockets_talk_with_a_host_of_ours_over_packet() {
+    with_the_kernel("packet");
+}
+
+#[test]
+fn iperf3_and_the_kernels_sockets_talk_with_a_host_of_ours_over_xdp() {
+    with_the_kernel("xdp");
+}
+
+#[test]
+fn several_clients_of_a_host_of_ours_are_served_at_once_and_a_silent_one_disturbs_nobody() {
+    let Some(link) = link("packet", false) else { return };
+    let mut command = Command::new(BINARY);
+    command.args(["stream", "-s", "--via", &link.port, "--addr", "10.9.0.2/24"]);
+    let server = link.ns.run_in(|| Process::ready(command, "Server listening")).unwrap();
+    let silent = link.ns.run_in(|| std::net::TcpStream::connect("10.9.0.2:5201")).unwrap().unwrap();
+    let client = |words: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.args(["stream", "-c", "10.9.0.2"]).args(words);
+        link.ns.run_in(|| Process::start(command)).unwrap()
+    };
+    let clients =
+        [client(&["-t", "1", "-b", "20M"]), client(&["-t", "1", "-R", "-b", "20M"]), client(&["-u", "-t", "1"])];
+    for client in clients {
+        let ended = client.end();
+        assert_eq!(ended.code, Some(0), "{}", ended.said());
+    }
+    drop(silent);
+    server.signal("INT");
+    let ended = server.end();
+    assert!(ended.log.contains("the server has terminated"), "{}", ended.said());
+}
+
+/// Flags that a host of ours has no use for, on the command line and as a server hears of them.
+#[test]
+fn flags_that_only_the_kernel_knows_are_refused() {
+    let refused = |words: &[&str]| {
+        let run = Command::new(BINARY).arg("stream").args(words).output().unwrap();
+        (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    };
+    let host = ["-c", "10.0.0.1", "--via", "cable:none}1", "--addr", "10.0.0.2/24"];
+    for (more, why) in [
+        (&["-M", "1000"][..], "-M: a host of our own"),
+        (&["-S", "8"], "-S and --dscp: a host of our own"),
+        (&["-B", "10.0.0.2"], "-B: a host of our own"),
+        (&["--cport", "9000"], "--cport: a host of our own"),
+        (&["--fq-rate", "1G"], "--fq-rate: a host of our own"),
+        (&["-u", "--dont-fragment"], "--dont-fragment: a host of our own"),
+    ] {
+        let (code, line) = refused(&[&host[..], more].concat());
+        assert_eq!((code, line.lines().count()), (Some(2), 1), "{more:?}: {line}");
+        assert!(line.contains(why), "{more:?}: {line}");
+    }
+    for (words, why) in [
+        (&["-c", "x", "--addr", "10.0.0.2/24"][..], "--addr: the kernel has its own"),
+        (&["-c", "x", "--via", "cable:a{1"], "a host needs an address"),
+        (&["-c", "x", "--via", "cable:a{1", "--addr", "10.0.0.2"], "--addr 10.0.0.2: "),
+        (&["-c", "x", "--via", "cable:a{1", "--addr", "10.0.0.2/24", "--mtu", "9"], "--mtu 9: "),
+        (&["-c", "x", "--via", "cable:a{1", "--addr", "10.0.0.2/24", "--route", "x"], "--route x: write it as"),
+    ] {
+        let (code, line) = refused(words);
+        assert_eq!((code, line.lines().count()), (Some(2), 1), "{words:?}: {line}");
+        assert!(line.contains(why), "{words:?}: {line}");
+    }
+    let (code, line) = refused(&["-s", "--via", "packet:nosuchif", "--addr", "10.0.0.2/24"]);
+    assert_eq!((code, line.lines().count()), (Some(1), 1), "{line}");
+    assert!(line.contains("nosuchif"), "{line}");
+    // Of the client's wishes a server hears later.
+    let Some(link) = link("packet", false) else { return };
+    let mut command = Command::new(BINARY);
+    command.args(["stream", "-s", "-1", "--via", &link.port, "--addr", "10.9.0.2/24"]);
+    let server = link.ns.run_in(|| Process::ready(command, "Server listening")).unwrap();
+    let mut client = Command::new(BINARY);
+    client.args(["stream", "-c", "10.9.0.2", "-t", "1", "-S", "8"]);
+    let client = link.ns.run_in(|| Process::start(client)).unwrap().end();
+    assert_eq!(client.code, Some(1), "{}", client.said());
+    assert!(client.log.contains("unable to set IP TOS"), "{}", client.said());
+    assert_eq!(server.end().code, Some(1));
+}

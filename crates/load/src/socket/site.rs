@@ -1,0 +1,155 @@
+//! Site of a load: its place among the kernel's sockets, or a host of our own on a port, from which it has its sockets.
+
+use super::place::{self, Place, addresses};
+use super::{TcpListener, TcpStream, UdpSocket};
+use linerate_rt::monotonic_ns;
+use linerate_rt::net::{Net, NetError, Node, Options};
+use linerate_stack::{Cidr, Route};
+use std::io::{Error, ErrorKind, Result as Io};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+/// Host of our own stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// The port that it is on (KIND:NAME).
+    pub port: String,
+    /// Its addresses.
+    pub addresses: Vec<Cidr>,
+    /// Its routes.
+    pub routes: Vec<Route>,
+    /// Longest IP packet; otherwise the port's.
+    pub mtu: Option<usize>,
+}
+
+/// Source of a load's sockets.
+#[derive(Clone)]
+pub(crate) struct Site {
+    place: Place,
+    net: Option<Net>,
+    /// Description of the port's path.
+    path: Option<String>,
+}
+
+impl Site {
+    /// Opens a site: of the kernel, or of a host of our own.
+    pub(crate) fn open(place: &Place, own: Option<&Own>) -> Result<Self, String> {
+        let Some(own) = own else { return Ok(Self { place: place.clone(), net: None, path: None }) };
+        let opened = Self::host(own).map_err(|e| e.to_string())?;
+        let (mut nodes, path) = opened;
+        for route in &own.routes {
+            nodes[0].ip.host.set_route(*route).map_err(|e| e.to_string())?;
+        }
+        nodes[0].announce(monotonic_ns());
+        let net = Net::run(nodes).map_err(|e| e.to_string())?;
+        Ok(Self { place: place.clone(), net: Some(net), path: Some(path) })
+    }
+
+    fn host(own: &Own) -> Result<(Vec<Node>, String), NetError> {
+        let options = Options { mtu: own.mtu, ..Options::default() };
+        let nodes = Node::open_shards(&own.port, &own.addresses, &options)?;
+        let path = nodes.first().map(|node| {
+            let info = node.line().info();
+            format!("{}: {}", info.name, info.path)
+        });
+        path.map(|path| (nodes, path)).ok_or_else(|| NetError::OneWay(own.port.clone()))
+    }
+
+    /// The port of a host of our own and the path that it has; `None` for the kernel.
+    pub(crate) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// True if the sockets are those of a host of our own.
+    pub(crate) fn is_own(&self) -> bool {
+        self.net.is_some()
+    }
+
+    /// Its place.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Connects to the first address of a host that takes it, at the place's port.
+    pub(crate) fn dial(&self, host: &str, within: Option<Duration>) -> Io<TcpStream> {
+        let Some(net) = &self.net else { return place::dial(&self.place, host, within).map(TcpStream::Kernel) };
+        let mut failed = Error::from(ErrorKind::AddrNotAvailable);
+        for remote in addresses(host, self.place.port, self.place.family)? {
+            match connect(net, remote, within) {
+                Ok(stream) => return Ok(stream),
+                Err(e) => failed = e,
+            }
+        }
+        Err(failed)
+    }
+
+    /// Listens at the place's port.
+    pub(crate) fn listen(&self) -> Io<TcpListener> {
+        match &self.net {
+            None => place::listen(&self.place).map(TcpListener::Kernel),
+            Some(net) => net.tcp_listen(self.at()?).map(TcpListener::Own),
+        }
+    }
+
+    /// Takes in datagrams at the place's port.
+    pub(crate) fn receive_at(&self) -> Io<UdpSocket> {
+        match &self.net {
+            None => place::receive_at(&self.place).map(UdpSocket::Kernel),
+            Some(net) => net.udp_bind(self.at()?).map(UdpSocket::own),
+        }
+    }
+
+    /// A socket of our own at the place's port for the datagrams of one peer; `None` if the sockets are the kernel's.
+    pub(crate) fn receive_of(&self, peer: SocketAddr) -> Option<Io<UdpSocket>> {
+        let net = self.net.as_ref()?;
+        let at = if self.place.bind.is_some() { self.at() } else { Ok(towards(net, peer, self.place.port)) };
+        Some(at.and_then(|at| net.udp_bind_to(at, peer)).map(UdpSocket::own))
+    }
+
+    /// A connection of our own; `None` if the sockets are the kernel's.
+    pub(crate) fn connect(&self, remote: SocketAddr) -> Option<Io<TcpStream>> {
+        self.net.as_ref().map(|net| connect(net, remote, None))
+    }
+
+    /// A socket of our own for datagrams to a peer; `None` if the sockets are the kernel's.
+    pub(crate) fn send_to(&self, peer: SocketAddr) -> Option<Io<UdpSocket>> {
+        let net = self.net.as_ref()?;
+        Some(net.udp_bind_to(towards(net, peer, 0), peer).map(UdpSocket::own))
+    }
+
+    /// Own address at which a host of our own takes in.
+    fn at(&self) -> Io<SocketAddr> {
+        let place = &self.place;
+        match &place.bind {
+            Some(host) => addresses(host, place.port, place.family)?.first().copied().ok_or(ErrorKind::NotFound.into()),
+            None => {
+                let v4 = place.family.map_or_else(|| self.has_v4(), |family| family == super::Family::V4);
+                Ok(any(v4, place.port))
+            }
+        }
+    }
+
+    /// True if the host has an address of IPv4.
+    fn has_v4(&self) -> bool {
+        self.net.as_ref().is_some_and(|net| net.with(|host| host.addresses().iter().any(|cidr| cidr.addr().is_ipv4())))
+    }
+}
+
+/// Own address by which a peer is reached, as the kernel chooses it for a socket that is connected.
+fn towards(net: &Net, peer: SocketAddr, port: u16) -> SocketAddr {
+    let own = net.with(|host| host.tcp_local(monotonic_ns(), peer));
+    own.map_or_else(|_| any(peer.is_ipv4(), port), |own| SocketAddr::new(own.ip(), port))
+}
+
+fn any(v4: bool, port: u16) -> SocketAddr {
+    let ip: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(ip, port)
+}
+
+fn connect(net: &Net, remote: SocketAddr, within: Option<Duration>) -> Io<TcpStream> {
+    let stream = match within {
+        None => net.tcp_connect(remote),
+        Some(within) => net.tcp_connect_timeout(remote, within),
+    };
+    stream.map(TcpStream::own)
+}

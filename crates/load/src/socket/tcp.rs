@@ -1,0 +1,260 @@
+//! Byte streams of the kernel, or of a host of our own, used as the standard library's are.
+
+use super::sys::{self, TcpInfo};
+use linerate_rt::net;
+use linerate_stack::tcp::{Algorithm, Connection};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// A connection.
+pub(crate) enum TcpStream {
+    /// The kernel's.
+    Kernel(std::net::TcpStream),
+    /// Our own, with a number for reports.
+    Own(net::TcpStream, i32),
+}
+
+/// A listener.
+pub(crate) enum TcpListener {
+    /// The kernel's.
+    Kernel(std::net::TcpListener),
+    /// Our own.
+    Own(net::TcpListener),
+}
+
+/// Congestion controls of our own TCP, by the names that the kernel has for them.
+const ALGORITHMS: [(&str, Algorithm); 2] = [("cubic", Algorithm::Cubic), ("reno", Algorithm::NewReno)];
+
+impl TcpStream {
+    /// A connection of our own.
+    pub(super) fn own(stream: net::TcpStream) -> Self {
+        Self::Own(stream, super::number())
+    }
+
+    /// Its number, for reports.
+    pub(crate) fn number(&self) -> i32 {
+        match self {
+            Self::Kernel(stream) => stream.as_raw_fd(),
+            Self::Own(_, number) => *number,
+        }
+    }
+
+    /// The kernel's descriptor, for options that only the kernel has.
+    pub(crate) fn kernel(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Kernel(stream) => Some(stream.as_fd()),
+            Self::Own(..) => None,
+        }
+    }
+
+    /// Own address.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Kernel(stream) => stream.local_addr(),
+            Self::Own(stream, _) => Ok(stream.local_addr()),
+        }
+    }
+
+    /// Address of the other end.
+    pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Kernel(stream) => stream.peer_addr(),
+            Self::Own(stream, _) => Ok(stream.peer_addr()),
+        }
+    }
+
+    /// Descriptor for poll. That of our own may be readable though there is nothing to read: see [`Self::is_readable`].
+    pub(crate) fn readiness(&self) -> io::Result<BorrowedFd<'_>> {
+        match self {
+            Self::Kernel(stream) => Ok(stream.as_fd()),
+            Self::Own(stream, _) => stream.readiness(),
+        }
+    }
+
+    /// True if there is something to read, or the end, after [`Self::readiness`] was readable.
+    pub(crate) fn is_readable(&self) -> bool {
+        match self {
+            Self::Kernel(_) => true,
+            Self::Own(stream, _) => {
+                let look = |stream: &net::TcpStream| stream.read_with(|_| 0);
+                !matches!(look(stream), Err(e) if e.kind() == ErrorKind::WouldBlock)
+            }
+        }
+    }
+
+    /// Has reads wait for nothing, or for ever; writes likewise.
+    pub(crate) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => stream.set_nonblocking(on),
+            Self::Own(stream, _) => {
+                stream.set_nonblocking(on);
+                Ok(())
+            }
+        }
+    }
+
+    /// Has reads follow a poll, and writes wait so long at most.
+    pub(crate) fn set_polled(&self, writes: Duration) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => {
+                stream.set_nonblocking(false)?;
+                stream.set_write_timeout(Some(writes))
+            }
+            Self::Own(stream, _) => {
+                stream.set_read_timeout(Some(Duration::ZERO));
+                stream.set_write_timeout(Some(writes));
+                Ok(())
+            }
+        }
+    }
+
+    /// Has small segments sent at once.
+    pub(crate) fn set_nodelay(&self, on: bool) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => stream.set_nodelay(on),
+            Self::Own(stream, _) => {
+                stream.set_nodelay(on);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets the congestion control by its name.
+    pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => sys::set_congestion(stream.as_fd(), name),
+            Self::Own(stream, _) => {
+                let known = ALGORITHMS.iter().find(|(known, _)| *known == name);
+                let (_, algorithm) = known.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
+                stream.set_congestion(*algorithm);
+                Ok(())
+            }
+        }
+    }
+
+    /// Name of the congestion control.
+    pub(crate) fn congestion(&self) -> Option<String> {
+        match self {
+            Self::Kernel(stream) => sys::congestion(stream.as_fd()).ok(),
+            Self::Own(stream, _) => {
+                let algorithm = stream.look(Connection::algorithm)?;
+                ALGORITHMS.iter().find(|(_, known)| *known == algorithm).map(|(name, _)| (*name).to_owned())
+            }
+        }
+    }
+
+    /// Largest segment, as far as it is known.
+    pub(crate) fn segment(&self) -> u64 {
+        let known = match self {
+            Self::Kernel(stream) => {
+                let mss = sys::option(stream.as_fd(), libc::IPPROTO_TCP, libc::TCP_MAXSEG);
+                mss.ok().and_then(|mss| u64::try_from(mss).ok())
+            }
+            Self::Own(stream, _) => stream.look(|connection| connection.mss().into()),
+        };
+        known.unwrap_or(0)
+    }
+
+    /// State of the connection.
+    pub(crate) fn info(&self) -> Option<TcpInfo> {
+        match self {
+            Self::Kernel(stream) => sys::tcp_info(stream.as_fd()),
+            Self::Own(stream, _) => stream.look(|connection| TcpInfo {
+                cwnd: connection.congestion_window().into(),
+                wnd: connection.peer_window().into(),
+                rtt: connection.rtt().unwrap_or(0) / 1000,
+                rttvar: connection.rtt_variation() / 1000,
+                pmtu: u64::from(connection.mss()) + headers(stream.peer_addr()),
+                retransmits: connection.counters().segments_again,
+            }),
+        }
+    }
+
+    /// Ends the connection in both directions; whoever sleeps on it wakes.
+    pub(crate) fn shut_down(&self) {
+        match self {
+            Self::Kernel(stream) => sys::shut_down(stream.as_fd()),
+            Self::Own(stream, _) => drop(stream.shutdown(Shutdown::Both)),
+        }
+    }
+
+    /// Ends the receiving; whoever sleeps on it wakes.
+    pub(crate) fn receive_no_more(&self) {
+        match self {
+            Self::Kernel(stream) => sys::receive_no_more(stream.as_fd()),
+            Self::Own(stream, _) => drop(stream.shutdown(Shutdown::Read)),
+        }
+    }
+
+    /// Sends a part of a file without a copy in user space; returns the number of bytes.
+    #[inline]
+    pub(crate) fn send_file(&self, file: &File, at: u64, bytes: usize) -> io::Result<usize> {
+        match self {
+            Self::Kernel(stream) => sys::send_file(stream.as_fd(), file.as_fd(), at, bytes),
+            Self::Own(stream, _) => {
+                stream.send_file(file, at, bytes as u64).map(|n| usize::try_from(n).unwrap_or(usize::MAX))
+            }
+        }
+    }
+}
+
+/// Bytes of headers of a packet beyond its segment: IP's, and TCP's without options.
+fn headers(to: SocketAddr) -> u64 {
+    if to.is_ipv4() { 40 } else { 60 }
+}
+
+impl Read for &TcpStream {
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            TcpStream::Kernel(stream) => { stream }.read(into),
+            TcpStream::Own(stream, _) => { stream }.read(into),
+        }
+    }
+}
+
+impl Write for &TcpStream {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            TcpStream::Kernel(stream) => { stream }.write(bytes),
+            TcpStream::Own(stream, _) => { stream }.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl TcpListener {
+    /// Takes a connection.
+    pub(crate) fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        match self {
+            Self::Kernel(listener) => listener.accept().map(|(stream, from)| (TcpStream::Kernel(stream), from)),
+            Self::Own(listener) => listener.accept().map(|(stream, from)| (TcpStream::own(stream), from)),
+        }
+    }
+
+    /// Has [`Self::accept`] wait for nothing, or for ever.
+    pub(crate) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+        match self {
+            Self::Kernel(listener) => listener.set_nonblocking(on),
+            Self::Own(listener) => {
+                listener.set_nonblocking(on);
+                Ok(())
+            }
+        }
+    }
+
+    /// Descriptor for poll, readable if somebody may be there.
+    pub(crate) fn readiness(&self) -> io::Result<BorrowedFd<'_>> {
+        match self {
+            Self::Kernel(listener) => Ok(listener.as_fd()),
+            Self::Own(listener) => listener.readiness(),
+        }
+    }
+}

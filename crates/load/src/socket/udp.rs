@@ -1,0 +1,110 @@
+//! Datagrams by the kernel, or by a host of our own, used as the standard library's sockets are.
+
+use super::sys;
+use linerate_rt::net;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// Time after which a receiver of our own looks whether it is to end: nothing else wakes it.
+const LOOKS: Duration = Duration::from_millis(20);
+
+/// A socket for datagrams.
+pub(crate) enum UdpSocket {
+    /// The kernel's.
+    Kernel(std::net::UdpSocket),
+    /// Our own, with a number for reports.
+    Own(net::UdpSocket, i32),
+}
+
+impl UdpSocket {
+    /// A socket of our own.
+    pub(super) fn own(socket: net::UdpSocket) -> Self {
+        socket.set_read_timeout(Some(LOOKS));
+        Self::Own(socket, super::number())
+    }
+
+    /// Its number, for reports.
+    pub(crate) fn number(&self) -> i32 {
+        match self {
+            Self::Kernel(socket) => socket.as_raw_fd(),
+            Self::Own(_, number) => *number,
+        }
+    }
+
+    /// The kernel's descriptor, for options that only the kernel has.
+    pub(crate) fn kernel(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Kernel(socket) => Some(socket.as_fd()),
+            Self::Own(..) => None,
+        }
+    }
+
+    /// Own address.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Kernel(socket) => socket.local_addr(),
+            Self::Own(socket, _) => socket.local_addr(),
+        }
+    }
+
+    /// Address of the other end.
+    pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Kernel(socket) => socket.peer_addr(),
+            Self::Own(socket, _) => socket.peer_addr(),
+        }
+    }
+
+    /// Sends a datagram to the other end.
+    #[inline]
+    pub(crate) fn send(&self, datagram: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Kernel(socket) => socket.send(datagram),
+            Self::Own(socket, _) => socket.send(datagram),
+        }
+    }
+
+    /// Receives a datagram. `WouldBlock` says that none came for a while.
+    #[inline]
+    pub(crate) fn recv(&self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Kernel(socket) => socket.recv(into),
+            Self::Own(socket, _) => socket.recv(into),
+        }
+    }
+
+    /// Receives a datagram of anybody. `WouldBlock` says that none came for a while.
+    pub(crate) fn recv_from(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        match self {
+            Self::Kernel(socket) => socket.recv_from(into),
+            Self::Own(socket, _) => socket.recv_from(into),
+        }
+    }
+
+    /// Sets the time for which receivers wait; none is until the end.
+    pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Kernel(socket) => socket.set_read_timeout(time),
+            Self::Own(socket, _) => {
+                socket.set_read_timeout(Some(time.unwrap_or(LOOKS)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the receiving; whoever sleeps on it wakes. Receivers of our own wake by themselves.
+    pub(crate) fn receive_no_more(&self) {
+        if let Self::Kernel(socket) = self {
+            sys::receive_no_more(socket.as_fd());
+        }
+    }
+
+    /// Ends both directions.
+    pub(crate) fn shut_down(&self) {
+        if let Self::Kernel(socket) = self {
+            sys::shut_down(socket.as_fd());
+        }
+    }
+}
