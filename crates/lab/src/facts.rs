@@ -2,7 +2,7 @@
 
 use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
-use crate::{fcoe, quantity};
+use crate::{fcoe, quantity, streams};
 
 /// The packet rate that represents the run: the first test with a rate in the order of the plan. It is chosen by its
 /// place, not by its value: the greatest of many medians is a stroke of luck. A paced rate is left out, since it was
@@ -27,6 +27,11 @@ pub(crate) fn standing(test: &Test) -> String {
             format!("median of {only}{counted} repeats, {}", quantity::range(value.least, value.greatest, &value.unit))
         }
     }
+}
+
+/// True for points of a sweep, which have a table of their own.
+pub(crate) fn has_own_table(test: &Test) -> bool {
+    test.workload == fcoe::WORKLOAD || streams::is_point(test)
 }
 
 /// All repeats of a run, and those that count.
@@ -62,6 +67,9 @@ pub(crate) fn headline(run: &RunResult) -> String {
         }
         None if let Some(glance) = fcoe::glance(run).filter(|glance| glance.done > 0) => {
             glance.range().into_iter().chain([glance.about()]).collect::<Vec<_>>().join(" ")
+        }
+        None if let Some(glance) = streams::glance(run).filter(|glance| glance.done > 0) => {
+            format!("{} {}", glance.headline(), glance.about())
         }
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
         None if run.tests.iter().any(|test| test.value.is_some()) => "No packet rate was measured".to_owned(),

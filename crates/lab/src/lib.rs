@@ -23,5 +23,6 @@ pub mod text;
 mod facts;
 mod fcoe;
 mod noise;
+mod streams;
 mod table;
 mod tables;

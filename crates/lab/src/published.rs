@@ -5,6 +5,7 @@
 //! published and are not measurements of this machine: other hardware, another time.
 
 pub mod fcoe;
+pub mod nic;
 
 use linerate_result::{Comparison, Kind, Test, Unit};
 use thiserror::Error;
@@ -40,7 +41,7 @@ const ETHER_OUTPUT: Published = Published {
 };
 
 /// Every published table.
-pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT, fcoe::TABLE];
+pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT, fcoe::TABLE, nic::TABLE, nic::PLAN];
 
 /// Published table with that identifier.
 #[must_use]
@@ -253,7 +254,7 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
 /// Comparisons of the tests with the figures of all published tables.
 #[must_use]
 pub fn beside(tests: &[Test]) -> Vec<Comparison> {
-    let tables = [compare(tests), compare_stages(tests), fcoe::compare(tests)];
+    let tables = [compare(tests), compare_stages(tests), fcoe::compare(tests), nic::compare(tests)];
     tables.into_iter().flat_map(Result::unwrap_or_default).collect()
 }
 

@@ -3,7 +3,7 @@
 use linerate_result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test, Unit};
 
 use crate::facts;
-use crate::fcoe::WORKLOAD;
+use crate::facts::has_own_table;
 use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, range, ratio, seconds, value};
 use crate::table::{Cell, Table, Tone, anchor};
 
@@ -26,7 +26,7 @@ pub(crate) fn summary(run: &RunResult) -> Table {
         "#Ratio",
         "#Unexplained",
     ]);
-    let shown = |(_, test): &(usize, &Test)| test.workload != WORKLOAD || test.value.is_none();
+    let shown = |(_, test): &(usize, &Test)| !has_own_table(test) || test.value.is_none();
     for (index, test) in run.tests.iter().enumerate().filter(shown) {
         let unknown = || Cell::from(UNKNOWN).tone(Tone::Absent);
         let frame = test.wire_bytes.map_or_else(unknown, |bytes| format!("{bytes} B").into());

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use linerate_result::{Outcome, RunResult, Test};
 
 use crate::table::{Cell, Table, Tone};
-use crate::{facts, fcoe, quantity, tables};
+use crate::{facts, fcoe, quantity, streams, tables};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
@@ -56,8 +56,9 @@ pub fn render(run: &RunResult, colour: bool) -> String {
 
     section(&mut lines, "", &tables::summary(run), colour);
     section(&mut lines, "FCoE, beside the published table", &fcoe::beside(run), colour);
+    section(&mut lines, "Streams", &streams::beside(run), colour);
     // Points of a sweep have a table of their own.
-    section(&mut lines, "Compared", &tables::comparisons(run, |test| test.workload != fcoe::WORKLOAD), colour);
+    section(&mut lines, "Compared", &tables::comparisons(run, |test| !facts::has_own_table(test)), colour);
     if facts::unexplained(run).is_some_and(|frames| frames > 0) {
         section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
     }

@@ -4,10 +4,19 @@
 //! flags, so that a point of a plan reads like a command line.
 
 use crate::workload::Workload;
-use crate::{fcoe, pktgen, xdd};
+use crate::{fcoe, pktgen, stream, xdd};
 
 /// All workloads.
-pub const WORKLOADS: &[Workload] = &[pktgen::WORKLOAD, xdd::WORKLOAD, fcoe::WORKLOAD];
+pub const WORKLOADS: &[Workload] = &[
+    pktgen::WORKLOAD,
+    xdd::WORKLOAD,
+    fcoe::WORKLOAD,
+    stream::TCP_STREAM,
+    stream::TCP_MAERTS,
+    stream::TCP_BIDIR,
+    stream::TCP_SENDFILE,
+    stream::UDP_STREAM,
+];
 
 #[cfg(test)]
 mod tests {
@@ -38,6 +47,9 @@ mod tests {
             ]),
             "xdd" => parameters([("-target", path.into()), ("-numreqs", 20_u32.into()), ("-reqsize", 4_u32.into())]),
             "fcoe" => parameters([("io_bytes", 4096_u32.into()), ("op", "read".into()), ("time_ms", 50_u32.into())]),
+            name if name.starts_with("TCP_") || name == "UDP_STREAM" => {
+                parameters([("io_bytes", 1000_u32.into()), ("via", "stack".into())])
+            }
             name => panic!("ask something of {name}"),
         };
         let stop = Stop::new().unwrap();

@@ -20,13 +20,6 @@ impl ThreadTime {
         Self { user, system }
     }
 
-    /// Time of all threads of the process, so far.
-    #[must_use]
-    pub fn of_this_process() -> Self {
-        let (user, system) = usage::of_this_process();
-        Self { user, system }
-    }
-
     /// Difference from an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {

@@ -6,7 +6,7 @@ use crate::print::colours;
 use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
-use linerate_lab::sweep::{Form, PRESETS, Preset, Store, SweepError, measure, sweep};
+use linerate_lab::sweep::{Form, PRESETS, Preset, Store, SweepError, Via, measure, sweep};
 use linerate_lab::{store, text};
 use linerate_result::{RunResult, Timestamp};
 use std::path::PathBuf;
@@ -32,6 +32,10 @@ struct Arguments {
     /// All of its points.
     #[arg(long)]
     full: bool,
+    /// Whose sockets streams have: the kernel's, over a veth pair between two namespaces (the default), or those of
+    /// linerate's own stack, over a cable.
+    #[arg(long, value_name = "HOW", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
+    via: Option<Via>,
     /// Folder for points, result and report (a new one in the user's data directory).
     #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
@@ -51,7 +55,11 @@ fn presets() -> String {
 
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let preset = parsed.preset;
-    let plan = preset.plan(if parsed.full { Form::Full } else { Form::Quick });
+    if parsed.via.is_some() && !preset.has_via() {
+        return Err(Trouble::usage(format!("--via: {} has no sockets; leave it out", preset.name)));
+    }
+    let form = if parsed.full { Form::Full } else { Form::Quick };
+    let plan = preset.plan(form, parsed.via.unwrap_or(Via::Kernel));
     let stop = stop_at_signals()?;
     let command = typed(words);
     let fresh = RunResult::new(preset.name.into(), Vec::new(), Timestamp::now());

@@ -37,6 +37,7 @@ mod stack_fast;
 mod stack_http;
 mod stack_tcp;
 mod stream;
+mod sweep;
 mod switch;
 mod switch_groups;
 mod switch_loops;

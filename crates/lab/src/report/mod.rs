@@ -26,6 +26,7 @@ fn sections(run: &RunResult) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));
     all.extend(parts::sweep(run).map(|body| Section::new("fcoe", "FCoE, beside the published table", body)));
+    all.extend(parts::streams(run).map(|body| Section::new("streams", "Streams", body)));
     for chart in CHARTS {
         let section = |body| Section { class: chart.class(), ..Section::new(chart.id, chart.title, body) };
         all.extend(chart.body(run).map(section));

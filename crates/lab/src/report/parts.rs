@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
 use crate::quantity::{UNKNOWN, count, duration, ratio, value};
-use crate::{facts, fcoe, published, tables};
+use crate::{facts, fcoe, published, streams, tables};
 
 /// Headline and verdict.
 pub(super) fn header(run: &RunResult) -> Markup {
@@ -29,7 +29,12 @@ pub(super) fn header(run: &RunResult) -> Markup {
                 p class="lead" { (sweep.about()) }
                 p class="under" { @for span in &sweep.spans { (span.line()) br; } }
             },
-            _ => h1 { (facts::headline(run)) },
+            _ if let Some(sweep) = streams::glance(run) => {
+                    h1 { (sweep.headline()) }
+                    p class="lead" { (sweep.about()) }
+                    p class="under" { @for line in &sweep.lines { (line) br; } }
+                },
+                _ => h1 { (facts::headline(run)) },
         }
         div class=(format!("verdict {class}")) {
             span class="badge" { span aria-hidden="true" { (sign) } " " (run.outcome.word()) }
@@ -179,6 +184,19 @@ pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
             @if let Ok(setup) = published::fcoe::setup() { "Published: " (setup) }
         }
         (table(&beside, "FCoE, beside the published table"))
+    })
+}
+
+/// Table of a sweep's streams.
+pub(super) fn streams(run: &RunResult) -> Option<Markup> {
+    let beside = streams::beside(run);
+    (!beside.rows.is_empty()).then(|| html! {
+        p class="reading" {
+            "Goodput: bits that arrived per second, without headers, all streams together, both directions if there are two; \
+             higher is better. CPU: processor time of the threads of the test at the end that asks for it, and at the other \
+             one, per cent of one core; with the kernel's sockets, work that the kernel does in interrupts is not in it."
+        }
+        (table(&beside, "Streams"))
     })
 }
 

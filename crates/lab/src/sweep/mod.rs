@@ -7,7 +7,7 @@ mod plan;
 mod store;
 
 pub(crate) use plan::fcoe;
-pub use plan::{Form, PRESETS, Plan, Point, Preset};
+pub use plan::{Form, PRESETS, Plan, Point, Preset, Via};
 pub use store::{Head, POINTS, Store, SweepError};
 
 use crate::progress::{Step, Steps};

@@ -28,6 +28,9 @@ pub struct Head {
     pub preset: String,
     /// Thoroughness of the sweep.
     pub form: String,
+    /// Whose sockets, if the preset has a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// Identifies the sweep, however often it is resumed.
     pub run_id: String,
     /// Start time of the sweep.
@@ -39,12 +42,13 @@ impl Head {
     #[must_use]
     pub fn new(plan: &Plan, run_id: String, start: Timestamp) -> Self {
         let (preset, form) = (plan.preset.into(), plan.form.word().into());
-        Self { schema: SCHEMA.into(), version: VERSION, preset, form, run_id, start }
+        let via = plan.via.map(|via| via.word().into());
+        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, run_id, start }
     }
 
     fn is_of(&self, other: &Self) -> bool {
-        (&self.schema, self.version, &self.preset, &self.form)
-            == (&other.schema, other.version, &other.preset, &other.form)
+        (&self.schema, self.version, &self.preset, &self.form, &self.via)
+            == (&other.schema, other.version, &other.preset, &other.form, &other.via)
     }
 }
 
@@ -131,7 +135,9 @@ impl Store {
             Some(line) => serde_json::from_str(line).map_err(|e| other(&e.to_string()))?,
         };
         if !found.is_of(head) {
-            return Err(other(&format!("{} {}, {} version {}", found.preset, found.form, found.schema, found.version)));
+            let via = found.via.as_ref().map(|via| format!(" --via {via}")).unwrap_or_default();
+            let found = format!("{} {}{via}, {} version {}", found.preset, found.form, found.schema, found.version);
+            return Err(other(&found));
         }
         let tests: Result<Vec<Test>, _> = lines.map(Test::from_json).collect();
         let tests = tests.map_err(|e| other(&e.to_string()))?;

@@ -54,7 +54,7 @@ fn word<'a>(point: &'a Point, name: &str) -> &'a str {
 }
 
 fn t5_fcoe(form: Form) -> Plan {
-    PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form)
+    PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form, Via::Kernel)
 }
 
 fn go(made: &mut Made, directory: &Path, resume: bool) -> Result<RunResult, SweepError> {
@@ -70,7 +70,7 @@ fn go_over(plan: &Plan, made: &mut Made, directory: &Path, resume: bool) -> Resu
 #[test]
 fn each_preset_asks_what_its_workloads_have_under_names_of_its_own() {
     for preset in PRESETS {
-        let [quick, full] = [Form::Quick, Form::Full].map(|form| preset.plan(form).points);
+        let [quick, full] = [Form::Quick, Form::Full].map(|form| preset.plan(form, Via::Stack).points);
         assert!(!quick.is_empty() && quick.len() <= full.len(), "{}", preset.name);
         for points in [&quick, &full] {
             let ids: std::collections::BTreeSet<_> = points.iter().map(|point| &point.id).collect();
@@ -250,4 +250,96 @@ fn briefly_it_goes_over_some_points_and_keeps_no_file() {
         tests.iter().filter(|test| !test.failures.is_empty()).map(|test| (&test.id, &test.failures[..])).collect();
     assert_eq!(failed, [(&wrong, &["1 requests failed".to_owned()][..])]);
     assert_eq!((told[1].n, told[1].what.as_str()), (2, "fcoe: WRITE of 512 bytes, unlimited wire"));
+}
+
+fn streams(name: &str, form: Form, via: Via) -> Plan {
+    PRESETS.iter().find(|preset| preset.name == name).unwrap().plan(form, via)
+}
+
+#[test]
+fn the_plans_of_streams_are_those_that_were_published() {
+    let plan = streams("emulex-netperf", Form::Full, Via::Kernel);
+    assert_eq!(plan.points.len(), 111);
+    let count = |point: &Point, name: &str| point.parameters.get(name).and_then(linerate_result::Parameter::count);
+    for (mtu, points) in [576, 1500, 9000].into_iter().zip(plan.points.chunks(37)) {
+        assert!(points.iter().all(|point| count(point, "mtu") == Some(mtu) && count(point, "seconds") == Some(60)));
+        let of = |name: &str| points.iter().filter(|point| point.workload.name == name).collect::<Vec<_>>();
+        assert_eq!(["TCP_STREAM", "TCP_SENDFILE", "UDP_STREAM"].map(|name| of(name).len()), [13, 13, 11]);
+        assert!(of("UDP_STREAM").iter().all(|point| count(point, "window") == Some(131_072)));
+    }
+    let plan = streams("t5-nic", Form::Full, Via::Kernel);
+    let asked: Vec<_> =
+        plan.points.iter().map(|point| (point.workload.name, count(point, "io_bytes").unwrap())).collect();
+    assert_eq!((asked.len(), asked[0], asked[26]), (27, ("TCP_STREAM", 1024), ("TCP_BIDIR", 262_144)));
+    let common = ["parallel", "window", "mtu", "seconds"];
+    let is_right = |point: &Point| common.map(|name| count(point, name)) == [8, 524_288, 1500, 30].map(Some);
+    assert!(plan.points.iter().all(is_right));
+    // Quick ones are as many, a second each, and our stack has queues of one size.
+    let quick = streams("emulex-netperf", Form::Quick, Via::Stack);
+    assert!(quick.points.iter().all(|point| count(point, "seconds") == Some(1) && word(point, "via") == "stack"));
+    assert_eq!(quick.points.iter().filter(|point| point.parameters.contains_key("window")).count(), 0);
+}
+
+/// Makes up streams: goodput grows with I/O and MTU.
+fn made_up(point: &Point, _: &Stop) -> Result<Test, String> {
+    let count = |name: &str| f64::from(u32::try_from(point.parameters[name].count().unwrap()).unwrap());
+    let bits = (1e9 + 1e5 * count("io_bytes")) * count("mtu").sqrt() / 10.0;
+    let mut test = Test {
+        workload: point.workload.name.to_owned(),
+        repeats: vec![Repeat { value: bits.into(), seconds: 1.0.into(), valid: true, ..Repeat::default() }],
+        ..Test::default()
+    };
+    for (name, unit) in point.workload.reports.iter().skip(1) {
+        test.further
+            .insert((*name).to_owned(), Summary::once(if *unit == Unit::PerCent { 50.0 } else { bits }, unit.clone()));
+    }
+    test.summarize(Unit::BitsPerSecond);
+    Ok(test)
+}
+
+#[test]
+fn a_sweep_of_streams_has_its_page() {
+    let (dir, stop) = (tempfile::tempdir().unwrap(), Stop::new().unwrap());
+    let plan = streams("emulex-netperf", Form::Quick, Via::Kernel);
+    let run = sweep(&plan, &mut made_up, dir.path(), false, vec!["sweep".into()], &stop, |_| {}).unwrap();
+    assert_eq!((run.outcome, run.comparisons.len()), (Outcome::Pass, 0));
+    let page = report::render(&run);
+    assert!(page.len() < 2 << 20, "{} bytes", page.len());
+    for (text, times) in [
+        ("TCP_STREAM, MTU 1500: ", 1),
+        ("id=\"tcp-stream-goodput\"", 1),
+        ("id=\"tcp-sendfile-cpu\"", 1),
+        ("id=\"udp-stream-goodput\"", 1),
+        ("id=\"tcp-maerts-goodput\"", 0),
+    ] {
+        assert_eq!(page.matches(text).count(), times, "{text}");
+    }
+    // A row of the table for each point, and none of them once more in the table of results.
+    assert!(!page.contains("id=\"results\""));
+    let text = crate::text::render(&run, false);
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("  TCP_") || line.starts_with("  UDP_")).count(),
+        111,
+        "{text}"
+    );
+    // Another kind of sockets is another sweep.
+    let other = streams("emulex-netperf", Form::Quick, Via::Stack);
+    let error = sweep(&other, &mut made_up, dir.path(), true, vec![], &stop, |_| {}).unwrap_err().to_string();
+    assert!(error.contains("emulex-netperf quick --via kernel"), "{error}");
+}
+
+#[test]
+fn the_published_iperf_figure_is_beside_what_it_was_measured_for() {
+    let (dir, stop) = (tempfile::tempdir().unwrap(), Stop::new().unwrap());
+    let plan = streams("t5-nic", Form::Quick, Via::Stack);
+    let run = sweep(&plan, &mut made_up, dir.path(), false, vec!["sweep".into()], &stop, |_| {}).unwrap();
+    // One direction, from 2K on: 8 sizes, two directions.
+    assert_eq!(run.comparisons.len(), 16);
+    let headline = crate::facts::headline(&run);
+    assert!(
+        headline.starts_with('×') && headline.contains("of the published throughput; 27 of 27 points"),
+        "{headline}"
+    );
+    let page = report::render(&run);
+    assert!(page.contains("published, at least") && page.contains("37.000 Gb/s"), "no published figure");
 }

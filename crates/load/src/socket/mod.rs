@@ -23,6 +23,6 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 static NEXT: AtomicI32 = AtomicI32::new(4);
 
 /// A number for a socket of our own.
-fn number() -> i32 {
+pub(crate) fn number() -> i32 {
     NEXT.fetch_add(1, Relaxed)
 }

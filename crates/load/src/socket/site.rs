@@ -2,8 +2,8 @@
 
 use super::place::{self, Place, addresses};
 use super::{TcpListener, TcpStream, UdpSocket};
-use linerate_rt::monotonic_ns;
 use linerate_rt::net::{Net, NetError, Node, Options};
+use linerate_rt::{ThreadTime, monotonic_ns};
 use linerate_stack::{Cidr, Route};
 use std::io::{Error, ErrorKind, Result as Io};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -60,9 +60,14 @@ impl Site {
         self.path.as_deref()
     }
 
-    /// True if the sockets are those of a host of our own.
-    pub(crate) fn is_own(&self) -> bool {
-        self.net.is_some()
+    /// A site of a host that runs.
+    pub(crate) fn of(place: &Place, net: Net) -> Self {
+        Self { place: place.clone(), net: Some(net), path: None }
+    }
+
+    /// Processor time of the threads of a host of our own, which serve all its sockets; none of the kernel's.
+    pub(crate) fn spent(&self) -> ThreadTime {
+        self.net.as_ref().map(Net::spent).unwrap_or_default()
     }
 
     /// Its place.

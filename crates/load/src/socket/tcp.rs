@@ -168,7 +168,7 @@ impl TcpStream {
                 rtt: connection.rtt().unwrap_or(0) / 1000,
                 rttvar: connection.rtt_variation() / 1000,
                 pmtu: u64::from(connection.mss()) + headers(stream.peer_addr()),
-                retransmits: connection.counters().segments_again,
+                retransmits: connection.counters().segments_again.into(),
             }),
         }
     }

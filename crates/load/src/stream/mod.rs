@@ -13,6 +13,8 @@ mod fault;
 mod figures;
 mod flags;
 mod lane;
+mod measure;
+mod pair;
 pub mod protocol;
 mod report;
 mod run;
@@ -20,6 +22,7 @@ mod server;
 mod settings;
 mod socket;
 mod units;
+mod workload;
 
 pub use crate::socket::{Family, Own, Place};
 pub use config::{Asked, Config, Form, Part};
@@ -27,6 +30,7 @@ pub use fault::Fault;
 pub use flags::{Command, help, listed};
 pub use report::Output;
 pub use settings::{Direction, Role, Settings, Transport};
+pub use workload::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 
 use crate::socket::Site;
 use linerate_rt::{Stop, pin};

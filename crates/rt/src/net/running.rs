@@ -3,6 +3,7 @@
 use super::mailbox::Mailbox;
 use super::node::{NetError, Node, Options};
 use super::queue::{Calls, Queue, wake};
+use crate::ThreadTime;
 use crate::event::run;
 use crate::line::Arrivals;
 use crate::machine::{Machine, Progress, Sleeper};
@@ -10,17 +11,20 @@ use crate::signal::Stop;
 use crate::spawn;
 use crate::wait::{WaitMode, Waiter};
 use linerate_nic::Control;
-use linerate_port::{Link, open_all};
+use linerate_port::{Link, open_all, saturating_ns};
 use linerate_stack::{BindError, Cidr, Counters, Host, UdpId};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long the host goes on with what arrives before it wakes those who read it (ns): about what a wake-up costs. Readers
 /// that were woken for each few datagrams of a flood would sleep in between, and both sides pay for it.
 const GO_ON: u64 = 20_000;
+
+/// Time after which a thread says how much processor time it has used, ns.
+const SAYS: u64 = 1_000_000;
 
 /// Longest time that a host that ends waits for a peer that takes nothing.
 const LINGER: Duration = Duration::from_secs(3);
@@ -41,6 +45,27 @@ struct Running {
     control: Control,
     stop: Stop,
     threads: Vec<JoinHandle<()>>,
+    /// Processor time of each thread.
+    spent: Vec<Arc<Spent>>,
+}
+
+/// Processor time that a thread has used, in user mode and in the kernel, ns; published by it alone, from time to time.
+#[derive(Default)]
+struct Spent([AtomicU64; 2]);
+
+impl Spent {
+    #[cold]
+    fn say(&self) {
+        let time = ThreadTime::of_this_thread();
+        // Each is a figure of its own; nothing else is published by them.
+        self.0[0].store(saturating_ns(time.user), Relaxed);
+        self.0[1].store(saturating_ns(time.system), Relaxed);
+    }
+
+    fn read(&self) -> ThreadTime {
+        let [user, system] = [0, 1].map(|at| Duration::from_nanos(self.0[at].load(Relaxed)));
+        ThreadTime { user, system }
+    }
 }
 
 impl Running {
@@ -93,14 +118,18 @@ impl Net {
     pub fn run(nodes: Vec<Node>) -> Result<Self, NetError> {
         let control = nodes.first().ok_or_else(|| NetError::OneWay("no node".into()))?.line().control().clone();
         let next = AtomicUsize::new(0);
-        let mut running = Running { queues: Vec::new(), next, control, stop: Stop::new()?, threads: Vec::new() };
+        let mut running =
+            Running { queues: Vec::new(), next, control, stop: Stop::new()?, threads: Vec::new(), spent: Vec::new() };
         for node in nodes {
             let (ip, line) = node.into_parts();
             let (queue, arrivals) = Queue::new(running.queues.len(), ip, line)?;
             let (queue, stop) = (Arc::new(queue), running.stop.clone());
+            let spent = Arc::new(Spent::default());
+            running.spent.push(spent.clone());
             running.queues.push(queue.clone());
             let thread = spawn("net", &[], move || {
-                let mut runner = Runner { queue, arrivals, calls: Vec::new(), since: 0, stopping: false };
+                let mut runner =
+                    Runner { queue, arrivals, calls: Vec::new(), since: 0, stopping: false, spent, said: 0 };
                 run(&mut runner, &mut Waiter::new(WaitMode::Sleep), &stop);
             })?;
             running.threads.push(thread);
@@ -124,6 +153,15 @@ impl Net {
         self.running.queues.iter().for_each(|queue| sum += queue.with(&mut calls, |ip| *ip.host.counters()));
         wake(&mut calls);
         sum
+    }
+
+    /// Processor time of its threads, a millisecond ago at most.
+    #[must_use]
+    pub fn spent(&self) -> ThreadTime {
+        self.running.spent.iter().map(|spent| spent.read()).fold(ThreadTime::default(), |sum, time| ThreadTime {
+            user: sum.user + time.user,
+            system: sum.system + time.system,
+        })
     }
 
     /// Reads and changes the settings of its adapter.
@@ -200,6 +238,9 @@ struct Runner {
     calls: Calls,
     since: u64,
     stopping: bool,
+    spent: Arc<Spent>,
+    /// When it last said its processor time.
+    said: u64,
 }
 
 impl Machine for Runner {
@@ -209,6 +250,10 @@ impl Machine for Runner {
         }
         if self.calls.is_empty() {
             self.since = now;
+        }
+        if now >= self.said + SAYS {
+            self.said = now;
+            self.spent.say();
         }
         let worked = self.queue.turn(now, &mut self.arrivals, &mut self.calls);
         // Nobody waits for long, and nobody while the host sleeps.
@@ -228,6 +273,7 @@ impl Machine for Runner {
 
     fn stop(&mut self, _: u64) {
         wake(&mut self.calls);
+        self.spent.say();
         self.stopping = true;
     }
 }

@@ -1,22 +1,13 @@
-//! CPU time of the calling thread, and of the process.
+//! CPU time of the calling thread.
 
 use std::time::Duration;
 
 /// Time in user mode and in the kernel.
 pub(crate) fn of_this_thread() -> (Duration, Duration) {
-    times(libc::RUSAGE_THREAD)
-}
-
-/// The same of all threads of the process.
-pub(crate) fn of_this_process() -> (Duration, Duration) {
-    times(libc::RUSAGE_SELF)
-}
-
-fn times(of: libc::c_int) -> (Duration, Duration) {
     // SAFETY: all zeros is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: an rusage to be written. The call cannot fail with these selectors.
-    unsafe { libc::getrusage(of, &raw mut usage) };
+    // SAFETY: an rusage to be written. The call cannot fail with this selector.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     (duration(usage.ru_utime), duration(usage.ru_stime))
 }
 

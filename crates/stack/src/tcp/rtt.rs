@@ -19,6 +19,8 @@ pub(super) struct Rtt {
     smoothed: Option<(u64, u64)>,
     /// The least of the last time, and when it was measured.
     least: (u64, u64),
+    /// The least ever.
+    floor: u64,
     timeout: u64,
     /// Number of time-outs in a row.
     backoff: u8,
@@ -26,7 +28,7 @@ pub(super) struct Rtt {
 
 impl Default for Rtt {
     fn default() -> Self {
-        Self { smoothed: None, least: (u64::MAX, 0), timeout: INITIAL, backoff: 0 }
+        Self { smoothed: None, least: (u64::MAX, 0), floor: u64::MAX, timeout: INITIAL, backoff: 0 }
     }
 }
 
@@ -44,6 +46,7 @@ impl Rtt {
         if time <= self.least.0 || now.saturating_sub(self.least.1) > MEMORY {
             self.least = (time, now);
         }
+        self.floor = self.floor.min(time);
         self.smoothed = Some((smoothed, variation));
         self.timeout = smoothed.saturating_add(4 * variation).clamp(LEAST, GREATEST);
         self.backoff = 0;
@@ -62,6 +65,11 @@ impl Rtt {
     /// The least time that was measured lately; None before the first measurement.
     pub(super) fn least(&self) -> Option<u64> {
         self.smoothed.map(|_| self.least.0)
+    }
+
+    /// The least time that was ever measured.
+    pub(super) fn floor(&self) -> u64 {
+        self.floor
     }
 
     /// Retransmission time-out, doubled for each one in a row (section 5.5).

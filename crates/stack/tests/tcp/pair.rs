@@ -417,8 +417,8 @@ impl Pair {
             tally.timeouts += counters.timeouts;
             tally.probes += counters.probes;
             tally.recoveries += counters.recoveries;
-            tally.undone += counters.undone;
-            tally.black_holes += counters.black_holes;
+            tally.undone += u64::from(counters.undone);
+            tally.black_holes += u64::from(counters.black_holes);
             tally.path_probes += counters.path_probes;
             tally.lost += self.ways[who].dropped;
         }

@@ -52,11 +52,32 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
         let (name, look) = (format!("{}, published", mix.title()), look.hollow());
         lines.push(Line { name, look, measured: false, points: theirs });
     }
-    lines_of(&lines, page)
+    lines_of(&lines, page, &BYTES)
 }
 
+/// Axis of the figures.
+pub(super) struct Axis {
+    pub(super) title: &'static str,
+    /// Heading of its column in the table.
+    pub(super) column: &'static str,
+    /// True for a logarithmic one; otherwise it begins at zero.
+    pub(super) logarithmic: bool,
+    /// Text beside a tick, and of a figure.
+    pub(super) tick: fn(f64) -> String,
+    pub(super) value: fn(f64) -> String,
+}
+
+/// Bytes per second.
+pub(super) const BYTES: Axis = Axis {
+    title: "Throughput, MB/s",
+    column: "#Throughput",
+    logarithmic: true,
+    tick: |bytes| format!("{}", bytes / 1e6),
+    value: |bytes| value(bytes.into(), &Unit::BytesPerSecond),
+};
+
 /// Draws the lines; `None` if too few points were measured.
-pub(super) fn lines_of(lines: &[Line], page: Page) -> Option<Drawing> {
+pub(super) fn lines_of(lines: &[Line], page: Page, axis: &Axis) -> Option<Drawing> {
     let points = || lines.iter().flat_map(|line| &line.points);
     if !lines.iter().any(|line| line.measured && line.points.len() >= LEAST_POINTS) {
         return None;
@@ -69,22 +90,28 @@ pub(super) fn lines_of(lines: &[Line], page: Page) -> Option<Drawing> {
     let height = page.pick(400.0, 320.0);
     let area = Area { left: 66.0, right: page.width() - 24.0, top: 30.0, bottom: height - 46.0 };
     let x = Scale::logarithmic(smallest / 1.15, largest * 1.15, area.left, area.right);
-    let y = Scale::logarithmic(lowest / 1.4, highest * 1.4, area.bottom, area.top);
+    let y = if axis.logarithmic {
+        Scale::logarithmic(lowest / 1.4, highest * 1.4, area.bottom, area.top)
+    } else {
+        Scale::linear(0.0, highest * 1.1, area.bottom, area.top)
+    };
     let mut sizes: Vec<f64> = points().map(|point| point.0).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
-    let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), format!("{bytes}"))).collect();
+    let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), short(bytes))).collect();
+    // On a narrow page every second one.
+    let marks: Vec<_> = marks.into_iter().rev().step_by(page.pick(1, 2)).collect();
 
-    let rate = |bytes: f64| value(bytes.into(), &Unit::BytesPerSecond);
-    let mut table = Table::new(&["Line", "#I/O", "#Throughput"]);
+    let rate = axis.value;
+    let mut table = Table::new(&["Line", "#I/O", axis.column]);
     for line in lines {
         for (bytes, throughput) in &line.points {
             table.row([line.name.as_str().into(), format!("{bytes} B").into(), rate(*throughput).into()]);
         }
     }
     let body = html! {
-        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Throughput, MB/s"))
-        (plot::rows(area, &y, &y.ticks(page.pick(9, 7)), |bytes| format!("{}", bytes / 1e6)))
+        (plot::label(0.0, 14.0, Anchor::Start, "unit", axis.title))
+        (plot::rows(area, &y, &y.ticks(page.pick(9, 7)), axis.tick))
         (plot::columns(area, &marks))
         (plot::label(area.right, height - 6.0, Anchor::End, "unit", "I/O size, bytes"))
         @for line in lines {
@@ -96,11 +123,17 @@ pub(super) fn lines_of(lines: &[Line], page: Page) -> Option<Drawing> {
         }
     };
     let description = format!(
-        "{} lines over requests of {smallest} to {largest} bytes; throughput from {} to {}.",
+        "{} lines over I/O of {smallest} to {largest} bytes; from {} to {}.",
         lines.len(),
         rate(lowest),
         rate(highest)
     );
     let legend = lines.iter().map(|line| (Some(line.look), line.name.clone())).collect();
     Some(Drawing { height, body, description, legend, table })
+}
+
+/// A size as it is typed: `512`, `64K`.
+fn short(bytes: f64) -> String {
+    let kibi = bytes / 1024.0;
+    if kibi >= 1.0 && kibi.fract() == 0.0 { format!("{kibi}K") } else { format!("{bytes}") }
 }

@@ -6,7 +6,7 @@ use maud::html;
 use super::plot::{self, Anchor};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page, Paper};
-use crate::fcoe::WORKLOAD;
+use crate::facts::has_own_table;
 use crate::quantity::{ratio, value};
 use crate::tables;
 
@@ -26,7 +26,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let known =
         |c: &&Comparison| [c.ours, c.value].iter().all(|number| number.known().is_some_and(|number| number >= 0.0));
     // Points of a sweep have a table of their own.
-    let of_sweep = |c: &&Comparison| run.tests.iter().any(|test| test.id == c.test && test.workload == WORKLOAD);
+    let of_sweep = |c: &&Comparison| run.tests.iter().any(|test| test.id == c.test && has_own_table(test));
     let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).filter(|c| !of_sweep(c)).collect();
     if pairs.is_empty() {
         return None;
@@ -75,6 +75,6 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
         } else {
             Vec::new()
         },
-        table: tables::comparisons(run, |test| test.workload != WORKLOAD),
+        table: tables::comparisons(run, |test| !has_own_table(test)),
     })
 }

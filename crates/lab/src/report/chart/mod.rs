@@ -12,6 +12,7 @@ mod over_time;
 mod plot;
 mod scale;
 mod stages;
+mod streams;
 mod wires;
 
 use linerate_result::RunResult;
@@ -53,6 +54,16 @@ pub const CHARTS: &[Chart] = &[
     latency::CHART,
     by_io_size::CHART,
     wires::CHART,
+    streams::STREAM,
+    streams::STREAM_CPU,
+    streams::MAERTS,
+    streams::MAERTS_CPU,
+    streams::BIDIR,
+    streams::BIDIR_CPU,
+    streams::SENDFILE,
+    streams::SENDFILE_CPU,
+    streams::UDP,
+    streams::UDP_CPU,
     compared::CHART,
     stages::CHART,
     over_time::CHART,

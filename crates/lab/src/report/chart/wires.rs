@@ -2,7 +2,7 @@
 
 use linerate_result::RunResult;
 
-use super::by_io_size::{Line, lines_of, measured};
+use super::by_io_size::{BYTES, Line, lines_of, measured};
 use super::plot::Look;
 use super::{Chart, Drawing, Page, Paper};
 use linerate_load::fcoe::{Mix, Wire};
@@ -27,5 +27,5 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
             }
         }
     }
-    lines_of(&lines, page)
+    lines_of(&lines, page, &BYTES)
 }

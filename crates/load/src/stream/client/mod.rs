@@ -56,14 +56,7 @@ pub(super) fn run(
     if let Some(path) = site.path() {
         report.detail(path);
     }
-    let tested = Test::connect(config, asked, site, stop, output, &mut report).and_then(|mut test| {
-        let tested = test.lead(asked.port, &mut report);
-        match &tested {
-            Ok(()) => {}
-            Err(fault) => test.leave(fault, &mut report),
-        }
-        tested
-    });
+    let tested = test(config, asked, site, stop, output, &mut report);
     // A document has the words of a fault alone, but says what an interrupt was.
     let (told, line) = match tested {
         Ok(()) => {
@@ -78,6 +71,23 @@ pub(super) fn run(
     };
     report.end(Some(&told));
     Err(line)
+}
+
+/// Runs a test, up to its summary.
+pub(super) fn test(
+    config: &Config,
+    asked: &Asked,
+    site: &Site,
+    stop: &Stop,
+    output: &Output,
+    report: &mut Report,
+) -> Result<(), Fault> {
+    let mut test = Test::connect(config, asked, site, stop, output, report)?;
+    let tested = test.lead(asked.port, report);
+    if let Err(fault) = &tested {
+        test.leave(fault, report);
+    }
+    tested
 }
 
 impl<'a> Test<'a> {
@@ -132,7 +142,7 @@ impl<'a> Test<'a> {
                         interval: self.config.form.interval,
                         file: self.config.file.clone(),
                         idle: self.config.idle,
-                        own: self.site.is_own(),
+                        site: self.site.clone(),
                         congestion,
                     })?);
                 }

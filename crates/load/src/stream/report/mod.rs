@@ -1,6 +1,7 @@
-//! Reports of a test, in iperf3's lines or in iperf3's document.
+//! Reports of a test, in iperf3's lines, in iperf3's document, or kept for whoever runs it.
 
 mod document;
+mod kept;
 mod lines;
 mod output;
 mod tree;
@@ -10,6 +11,7 @@ pub use output::Output;
 use super::config::Form;
 use super::figures::{Buffers, Face, Figure, ServerOutput, Subject, Summary};
 use document::Document;
+pub(super) use kept::Kept;
 use lines::Lines;
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use std::sync::Arc;
 pub(super) enum Report {
     Lines(Box<Lines>),
     Document(Box<Document>),
+    Kept(Box<Kept>),
 }
 
 impl Report {
@@ -33,7 +36,7 @@ impl Report {
     pub(super) fn hello(&mut self) {
         match self {
             Self::Lines(lines) => lines.hello(),
-            Self::Document(_) => {}
+            Self::Document(_) | Self::Kept(_) => {}
         }
     }
 
@@ -41,7 +44,7 @@ impl Report {
     pub(super) fn detail(&mut self, line: &str) {
         match self {
             Self::Lines(lines) => lines.detail(line),
-            Self::Document(_) => {}
+            Self::Document(_) | Self::Kept(_) => {}
         }
     }
 
@@ -50,13 +53,14 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.agreed(subject),
             Self::Document(document) => document.agreed(subject),
+            Self::Kept(_) => {}
         }
     }
 
     /// Sizes of the buffers of a stream.
     pub(super) fn buffers(&mut self, sizes: Buffers) {
         match self {
-            Self::Lines(_) => {}
+            Self::Lines(_) | Self::Kept(_) => {}
             Self::Document(document) => document.buffers(sizes),
         }
     }
@@ -66,6 +70,7 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.stream(face),
             Self::Document(document) => document.stream(face),
+            Self::Kept(_) => {}
         }
     }
 
@@ -74,6 +79,7 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.started(),
             Self::Document(document) => document.started(),
+            Self::Kept(_) => {}
         }
     }
 
@@ -82,6 +88,7 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.interval(faces, figures),
             Self::Document(document) => document.interval(faces, figures),
+            Self::Kept(kept) => kept.interval(figures),
         }
     }
 
@@ -89,7 +96,7 @@ impl Report {
     pub(super) fn counting(&mut self) {
         match self {
             Self::Lines(lines) => lines.counting(),
-            Self::Document(_) => {}
+            Self::Document(_) | Self::Kept(_) => {}
         }
     }
 
@@ -98,6 +105,7 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.summary(faces, summary),
             Self::Document(document) => document.summary(faces, summary),
+            Self::Kept(kept) => kept.summary(faces, summary),
         }
     }
 
@@ -106,6 +114,7 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.for_client(),
             Self::Document(document) => ServerOutput::Json(document.value()),
+            Self::Kept(_) => ServerOutput::None,
         }
     }
 
@@ -114,6 +123,7 @@ impl Report {
         match self {
             Self::Lines(lines) => lines.end(fault),
             Self::Document(document) => document.end(fault),
+            Self::Kept(_) => {}
         }
     }
 }

@@ -9,6 +9,7 @@ use super::lane::{self, Job, Limit, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
 use super::socket::Socket;
+use crate::socket::Site;
 use crate::socket::sys::{Ready, poll};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, random};
@@ -44,8 +45,8 @@ pub(super) struct Setup {
     pub(super) file: Option<PathBuf>,
     /// Time without data after which a receiver gives up.
     pub(super) idle: Duration,
-    /// True if the sockets are those of a host of our own, whose threads serve all tests of the process.
-    pub(super) own: bool,
+    /// Source of the sockets: a host of our own has threads, whose processor time counts too.
+    pub(super) site: Site,
     /// Congestion control in use.
     pub(super) congestion: Option<String>,
 }
@@ -66,7 +67,7 @@ pub(super) struct Run {
     file: Option<PathBuf>,
     congestion: Option<String>,
     tracks: Vec<Track>,
-    own: bool,
+    site: Site,
     idle_ns: u64,
     interval_ns: Option<u64>,
     /// Beginning of the count.
@@ -111,9 +112,10 @@ pub(super) enum Due {
     Idle,
 }
 
-/// Time of the thread of the control connection; with a host of our own, of the process.
-fn spent(own: bool) -> ThreadTime {
-    if own { ThreadTime::of_this_process() } else { ThreadTime::of_this_thread() }
+/// Processor time of the thread of the control connection, and of the threads of a host of our own.
+fn spent(site: &Site) -> ThreadTime {
+    let (own, host) = (ThreadTime::of_this_thread(), site.spent());
+    ThreadTime { user: own.user + host.user, system: own.system + host.system }
 }
 
 impl Run {
@@ -144,7 +146,7 @@ impl Run {
             payload: Arc::new(payload),
             file: setup.file,
             congestion: setup.congestion,
-            own: setup.own,
+            site: setup.site,
             idle_ns: saturating_ns(setup.idle),
             interval_ns,
             begin: now,
@@ -156,7 +158,7 @@ impl Run {
                 (_, Role::Server) => omit + time + GRACE_NS,
             },
             moved: (0, now),
-            cpu: (spent(setup.own), ThreadTime::default()),
+            cpu: (ThreadTime::default(), ThreadTime::default()),
             cpu_begin: now,
             begun: false,
             over: false,
@@ -171,7 +173,7 @@ impl Run {
         self.next = self.interval_ns.map_or(u64::MAX, |interval| now + interval);
         self.count_at = self.count_at.map(|omit| now + omit);
         self.end_at = self.end_at.saturating_add(now);
-        self.cpu.0 = spent(self.own);
+        self.cpu.0 = spent(&self.site);
         self.tracks.iter_mut().for_each(|track| track.meter.begin(now));
     }
 
@@ -287,7 +289,7 @@ impl Run {
             if senders { track.socket.shut_down() } else { track.socket.receive_no_more() }
         }
         for track in self.tracks.iter_mut().filter(|track| track.face.sends == senders) {
-            if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()).filter(|_| !self.own) {
+            if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()) {
                 self.cpu.1 =
                     ThreadTime { user: self.cpu.1.user + spent.user, system: self.cpu.1.system + spent.system };
             }
@@ -332,7 +334,7 @@ impl Run {
     pub(super) fn close(&mut self) -> Cpu {
         self.halt(true);
         self.halt(false);
-        let own = spent(self.own).since(self.cpu.0);
+        let own = spent(&self.site).since(self.cpu.0);
         let ns = (monotonic_ns() - self.cpu_begin).max(1) as f64;
         let percent = |time: Duration| 100.0 * saturating_ns(time) as f64 / ns;
         let (user, system) = (percent(own.user + self.cpu.1.user), percent(own.system + self.cpu.1.system));

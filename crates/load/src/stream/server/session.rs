@@ -81,7 +81,7 @@ impl Session<'_> {
             interval: house.config.form.interval,
             file: house.config.file.clone(),
             idle: house.config.idle,
-            own: house.own,
+            site: house.site.clone(),
             congestion,
             settings: settings.clone(),
         };

@@ -244,7 +244,7 @@ pub struct Counters {
     /// Bytes sent again.
     pub sent_again: u64,
     /// Segments sent again.
-    pub segments_again: u64,
+    pub segments_again: u32,
     /// Time-outs.
     pub timeouts: u64,
     /// Probes of the tail.
@@ -252,11 +252,11 @@ pub struct Counters {
     /// Recoveries, and those that were for nothing.
     pub recoveries: u64,
     /// Reductions that were taken back.
-    pub undone: u64,
+    pub undone: u32,
     /// Reductions for marks of routers.
-    pub marked: u64,
+    pub marked: u32,
     /// Times that segments became shorter because they timed out again and again.
-    pub black_holes: u64,
+    pub black_holes: u32,
     /// Segments that were longer than others, to find out whether the path takes them.
     pub path_probes: u64,
 }

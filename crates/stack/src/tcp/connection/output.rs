@@ -146,7 +146,8 @@ impl Connection {
 
     fn count_again(&mut self, bytes: u32) {
         self.counters.sent_again += u64::from(bytes);
-        self.counters.segments_again += u64::from(bytes.div_ceil(self.segment().max(1)).max(1));
+        let segments = bytes.div_ceil(self.segment().max(1)).max(1);
+        self.counters.segments_again = self.counters.segments_again.wrapping_add(segments);
     }
 
     /// Sends new data, and FIN; false if `out` has no room.

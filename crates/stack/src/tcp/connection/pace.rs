@@ -2,6 +2,10 @@
 //!
 //! Bytes that are sent take their time of a clock that runs at somewhat more than the congestion window in a round trip; new data wait
 //! when that clock is ahead. What is lost is sent again without waiting: recovery has a rate of its own.
+//!
+//! Nothing waits where a queue stands on the path (round trips are longer than they once were, and the window does not double any
+//! more): acknowledgements come at the link's rate then, and each lets out as much as it tells of. A connection that spreads its window
+//! evenly meets every overflow of a drop-tail queue that it shares with others, whose windows come in bursts, and loses its share.
 
 use super::super::congestion::INITIAL;
 use super::super::{MILLISECOND, SECOND, low};
@@ -17,6 +21,9 @@ const QUANTUM: u64 = MILLISECOND;
 const DOUBLES: (u64, u64) = (2, 1);
 const GROWS: (u64, u64) = (6, 5);
 
+/// A queue stands on the path when a round trip is longer by this part of the least one.
+const QUEUED: u64 = 4;
+
 impl Connection {
     /// Bytes a second that new data are held to; None if they are not.
     #[must_use]
@@ -29,7 +36,11 @@ impl Connection {
     #[inline]
     fn pace(&self) -> Option<(u64, u64)> {
         let trip = self.rtt.smoothed().filter(|trip| self.config.pacing && *trip >= LEAST_TRIP)?;
-        let (more, of) = if self.congestion.is_slow_start() { DOUBLES } else { GROWS };
+        let doubles = self.congestion.is_slow_start();
+        if !doubles && trip > self.rtt.floor().saturating_add(self.rtt.floor() / QUEUED) {
+            return None;
+        }
+        let (more, of) = if doubles { DOUBLES } else { GROWS };
         Some((u64::from(self.congestion.window()) * more / of, trip))
     }
 
@@ -60,6 +71,35 @@ impl Connection {
     pub(super) fn take_pace(&mut self, now: u64, bytes: u32) {
         if let Some((window, trip)) = self.pace() {
             self.paced = self.paced.max(now).saturating_add(u64::from(bytes) * trip / window.max(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::seq::Seq;
+    use super::super::Config;
+    use super::*;
+
+    /// In slow start always; in congestion avoidance only where no queue stands on the path.
+    #[test]
+    fn nothing_waits_where_a_queue_stands_on_the_path() {
+        let mut connection = Connection::new(0, &Config::default(), 1000, Seq(1), 0);
+        let trips = |connection: &mut Connection, milliseconds: u64| {
+            (0..50).for_each(|_| connection.rtt.measured(0, milliseconds * MILLISECOND));
+        };
+        trips(&mut connection, 20);
+        assert_eq!(connection.pacing(), Some(2 * 10_000 * 50), "two windows in a round trip");
+        trips(&mut connection, 40);
+        assert!(connection.congestion.is_slow_start() && connection.pacing().is_some());
+        connection.congestion.set_window(20_000);
+        connection.congestion.congested(20_000);
+        connection.congestion.set_window(connection.congestion.threshold());
+        assert!(!connection.congestion.is_slow_start());
+        assert_eq!((connection.pacing(), connection.allowance(0)), (None, u32::MAX));
+        for (milliseconds, paced) in [(26, false), (24, true), (20, true), (2, true), (20, false)] {
+            trips(&mut connection, milliseconds);
+            assert_eq!(connection.pacing().is_some(), paced, "{milliseconds} ms");
         }
     }
 }

@@ -1,0 +1,105 @@
+//! A test between two ends in this process, whose figures are kept rather than printed.
+
+use super::config::{Asked, Config, Form, Part};
+use super::fault::Fault;
+use super::figures::{Cpu, Total};
+use super::pair::Pair;
+use super::report::{Kept, Output, Report};
+use super::settings::Settings;
+use super::{client, server};
+use linerate_rt::Stop;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+/// Time without data after which an end gives up, and time to reach the server.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Time between two samples.
+const SAMPLES: Duration = Duration::from_millis(250);
+
+/// Figures of a test: all streams together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured {
+    /// Bytes sent and received, of all streams.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Seconds in which they were received.
+    pub(super) seconds: f64,
+    pub(super) retransmits: u64,
+    /// Datagrams sent, and lost.
+    pub(super) datagrams: u64,
+    pub(super) lost: u64,
+    /// Processor time of the client and of the server.
+    pub(super) cpu: [Cpu; 2],
+    /// Bytes that the client moved up to each time.
+    pub(super) samples: Vec<(f64, u64)>,
+}
+
+/// An end's configuration.
+fn config(pair: &Pair, part: Part) -> Config {
+    let form = Form { unit: None, interval: Some(SAMPLES), verbose: false, json: false, log: None };
+    let place = pair.sides[0].site.place().clone();
+    Config { place, own: None, form, part, file: None, cpu: None, pid_file: None, idle: PATIENCE }
+}
+
+/// Runs a test between the hosts of a pair: the first one asks.
+///
+/// # Errors
+/// One line: iperf3's words, where it has some.
+pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<Measured, String> {
+    let [client, server] = &pair.sides;
+    let over = Stop::new().map_err(|e| e.to_string())?;
+    let (ready, listening) = sync_channel(1);
+    let served = config(pair, Part::Server { daemon: false, once: true });
+    let asked = Asked { host: server.address.clone(), port: 0, patience: Some(PATIENCE), settings: settings.clone() };
+    let asks = config(pair, Part::Client(Box::new(asked.clone())));
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| {
+            server.run(|| {
+                let listener = server.site.listen().map_err(|e| Fault::Listen(e).to_string());
+                let _ = ready.send(());
+                let output = silent(&over);
+                server::run(&served, &server.site, listener?, true, &over, &output)
+            })
+        });
+        // It listens, or has failed.
+        let _ = listening.recv_timeout(PATIENCE);
+        let mut report = Report::Kept(Box::default());
+        let tested = client.run(|| {
+            let output = silent(stop);
+            client::test(&asks, &asked, &client.site, stop, &output, &mut report)
+        });
+        // Of a client that has failed the server need not hear.
+        if !matches!(tested, Ok(Ok(()))) {
+            over.ask(0);
+        }
+        let served = serving.join().unwrap_or_else(|_| Err("the server has panicked".to_owned()));
+        tested?.map_err(|fault| match (fault, served) {
+            // Of what the client sees only the end, the server knows the reason.
+            (Fault::Closed | Fault::Connect(_), Ok(Err(why)) | Err(why)) => why,
+            (fault, _) => fault.to_string(),
+        })?;
+        let Report::Kept(kept) = report else { return Err("no figures".to_owned()) };
+        figures(*kept)
+    })
+}
+
+fn silent(stop: &Stop) -> Arc<Output> {
+    Arc::new(Output::new(Box::new(io::sink()), Box::new(io::sink()), stop))
+}
+
+fn figures(kept: Kept) -> Result<Measured, String> {
+    let (_, summary) = kept.summary.ok_or("the test has no summary")?;
+    let sum = |of: fn(&Total) -> u64| summary.totals.iter().map(of).sum::<u64>();
+    Ok(Measured {
+        sent: sum(|total| total.sent),
+        received: sum(|total| total.received),
+        seconds: summary.receiver_seconds,
+        retransmits: sum(|total| total.retransmits),
+        datagrams: sum(|total| total.packets_sent),
+        lost: sum(|total| total.lost),
+        cpu: [summary.own_cpu, summary.other_cpu],
+        samples: kept.intervals,
+    })
+}

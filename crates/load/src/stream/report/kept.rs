@@ -1,0 +1,25 @@
+//! Report that keeps the figures of a test.
+
+use crate::stream::figures::{Face, Figure, Summary};
+
+/// Figures of a test.
+#[derive(Debug, Default)]
+pub(in crate::stream) struct Kept {
+    /// Bytes that all streams moved in each interval, and its end, seconds.
+    pub(in crate::stream) intervals: Vec<(f64, u64)>,
+    /// Streams and their figures over the whole test.
+    pub(in crate::stream) summary: Option<(Vec<Face>, Summary)>,
+}
+
+impl Kept {
+    /// Figures of an interval.
+    pub(super) fn interval(&mut self, figures: &[Figure]) {
+        let Some(first) = figures.first().filter(|first| !first.omitted && first.seconds() > 0.0) else { return };
+        self.intervals.push((first.end, figures.iter().map(|figure| figure.bytes).sum()));
+    }
+
+    /// Figures of the whole test.
+    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+        self.summary = Some((faces.to_vec(), summary));
+    }
+}

@@ -1,0 +1,202 @@
+//! Streams in the table of workloads: netperf's names, a row for each test, measured between two hosts in this process.
+
+use super::measure::{Measured, measure};
+use super::pair::{Pair, Via};
+use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
+use crate::workload::{ParameterRow, Workload, count, nothing_needed, word};
+use linerate_result::{Number, Parameters, Repeat, Sample, Summary, Test, Unit};
+use linerate_rt::Stop;
+
+/// A test.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    transport: Transport,
+    direction: Direction,
+    zero_copy: bool,
+}
+
+const fn tcp(name: &'static str, direction: Direction, zero_copy: bool) -> Kind {
+    Kind { name, transport: Transport::Tcp, direction, zero_copy }
+}
+
+const STREAM: Kind = tcp("TCP_STREAM", Direction::Forward, false);
+const MAERTS: Kind = tcp("TCP_MAERTS", Direction::Reverse, false);
+const BIDIRECTIONAL: Kind = tcp("TCP_BIDIR", Direction::Both, false);
+const SENDFILE: Kind = tcp("TCP_SENDFILE", Direction::Forward, true);
+const UDP: Kind =
+    Kind { name: "UDP_STREAM", transport: Transport::Udp, direction: Direction::Forward, zero_copy: false };
+
+/// Figures of TCP, and of UDP.
+const TCP_REPORTS: &[(&str, Unit)] =
+    &[("throughput", Unit::BitsPerSecond), ("cpu", Unit::PerCent), ("cpu_remote", Unit::PerCent)];
+const UDP_REPORTS: &[(&str, Unit)] = &[
+    ("throughput", Unit::BitsPerSecond),
+    ("cpu", Unit::PerCent),
+    ("cpu_remote", Unit::PerCent),
+    ("offered", Unit::BitsPerSecond),
+    ("lost", Unit::PerCent),
+];
+
+macro_rules! row {
+    ($kind:ident, $about:literal, $reports:ident) => {
+        Workload::new(($kind.name, $about), parameters, nothing_needed, $reports, |all, stop| run($kind, all, stop))
+    };
+}
+
+/// TCP from here to there.
+pub const TCP_STREAM: Workload = row!(STREAM, "TCP from here to there: bits that the other end received", TCP_REPORTS);
+/// TCP from there to here.
+pub const TCP_MAERTS: Workload = row!(MAERTS, "TCP from there to here: bits that this end received", TCP_REPORTS);
+/// TCP both ways.
+pub const TCP_BIDIR: Workload =
+    row!(BIDIRECTIONAL, "TCP both ways at once, by streams of their own: the sum of both", TCP_REPORTS);
+/// TCP without a copy.
+pub const TCP_SENDFILE: Workload = row!(SENDFILE, "TCP from here to there by sendfile(2), without a copy", TCP_REPORTS);
+/// Datagrams.
+pub const UDP_STREAM: Workload =
+    row!(UDP, "datagrams from here to there, as fast as they can be sent: bits that arrived", UDP_REPORTS);
+
+fn parameters() -> Vec<ParameterRow> {
+    let rows = [
+        ("via", "kernel|stack", "the kernel's sockets over a veth pair, or linerate's own stack over a cable (kernel)"),
+        ("io_bytes", "N", "bytes of a write or a datagram"),
+        ("parallel", "N", "streams at once, in each direction (1)"),
+        ("window", "N", "bytes of each socket buffer; 0: the system's own (0)"),
+        ("mtu", "N", "the largest IP packet, bytes (1500)"),
+        ("seconds", "N", "how long is measured (1)"),
+    ];
+    rows.map(|(name, value, about)| ParameterRow { name: name.into(), value: value.into(), about: about.into() }).into()
+}
+
+fn run(kind: Kind, all: &Parameters, stop: &Stop) -> Result<Test, String> {
+    let via = word(all, "via", Via::parse, &Via::WORDS)?.unwrap_or(Via::Kernel);
+    let udp = kind.transport == Transport::Udp;
+    let (least, most) = if udp { (LEAST_DATAGRAM, DATAGRAM) } else { (1, BLOCK) };
+    if !all.contains_key("io_bytes") {
+        return Err("io_bytes: give bytes of a write or a datagram".to_owned());
+    }
+    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let settings = Settings {
+        transport: kind.transport,
+        direction: kind.direction,
+        streams: size(count(all, "parallel", 1..=STREAMS as u64, 1)?),
+        block: size(count(all, "io_bytes", least as u64..=most as u64, 0)?),
+        time: count(all, "seconds", 1..=TIME, 1)?,
+        window: count(all, "window", 0..=WINDOW, 0)?,
+        zero_copy: kind.zero_copy,
+        wide_counters: udp,
+        ..Settings::default()
+    };
+    let mtu = u32::try_from(count(all, "mtu", 576..=65_535, 1500)?).unwrap_or(1500);
+    if udp && settings.window > 0 && via == Via::Stack {
+        return Err(
+            "window: linerate's own stack has queues of datagrams of one size; give 0, or leave it out".to_owned()
+        );
+    }
+    let pair = Pair::new(via, mtu)?;
+    let measured = measure(&pair, &settings, stop)?;
+    Ok(test(kind, &pair, &measured))
+}
+
+fn test(kind: Kind, pair: &Pair, measured: &Measured) -> Test {
+    let rate = |bytes: u64| 8.0 * bytes as f64 / measured.seconds.max(1e-9);
+    let failure = (measured.received == 0).then(|| "nothing arrived".to_owned());
+    let mut test = Test {
+        workload: kind.name.to_owned(),
+        ports: pair.ports.clone(),
+        repeats: vec![Repeat {
+            value: rate(measured.received).into(),
+            seconds: measured.seconds.into(),
+            valid: failure.is_none(),
+            why_invalid: failure.clone(),
+            ..Repeat::default()
+        }],
+        failures: failure.into_iter().collect(),
+        samples: samples(&measured.samples),
+        ..Test::default()
+    };
+    test.summarize(Unit::BitsPerSecond);
+    let [here, there] = measured.cpu;
+    for (name, cpu) in [("cpu", here), ("cpu_remote", there)] {
+        test.further.insert(name.to_owned(), Summary::once(cpu.total, Unit::PerCent));
+    }
+    test.counters.add(None, "bytes sent", measured.sent);
+    test.counters.add(None, "bytes received", measured.received);
+    if kind.transport == Transport::Udp {
+        test.further.insert("offered".to_owned(), Summary::once(rate(measured.sent), Unit::BitsPerSecond));
+        let lost = 100.0 * measured.lost as f64 / measured.datagrams.max(1) as f64;
+        test.further.insert("lost".to_owned(), Summary::once(lost, Unit::PerCent));
+        test.counters.add(None, "datagrams sent", measured.datagrams);
+        test.counters.add(None, "datagrams lost", measured.lost);
+    } else {
+        test.counters.add(None, "segments sent again", measured.retransmits);
+    }
+    test
+}
+
+/// Rates up to each time.
+fn samples(all: &[(f64, u64)]) -> Vec<Sample> {
+    let mut before = 0.0;
+    let sample = |&(end, bytes): &(f64, u64)| {
+        let seconds = end - std::mem::replace(&mut before, end);
+        Sample { t_s: end.into(), value: Number::new(8.0 * bytes as f64 / seconds.max(1e-9)) }
+    };
+    all.iter().map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_result::parameters;
+
+    #[test]
+    fn each_test_moves_bytes_over_each_path_at_each_mtu() {
+        let stop = Stop::new().unwrap();
+        for workload in [TCP_STREAM, TCP_MAERTS, TCP_BIDIR, TCP_SENDFILE, UDP_STREAM] {
+            for (via, mtu) in [("kernel", 1500_u32), ("kernel", 576), ("stack", 1500), ("stack", 9000)] {
+                let asked = parameters([
+                    ("via", via.into()),
+                    ("io_bytes", 2048_u32.into()),
+                    ("mtu", mtu.into()),
+                    ("parallel", 2_u32.into()),
+                ]);
+                let test = match workload.measure(&asked, &stop) {
+                    Err(why) if why.contains("network namespace") => {
+                        linerate_skip::skip!("{why}");
+                        continue;
+                    }
+                    test => test.unwrap_or_else(|why| panic!("{} {via} {mtu}: {why}", workload.name)),
+                };
+                assert_eq!(test.failures, [""; 0], "{}", workload.name);
+                assert!(test.ports.iter().all(|port| port.mtu == Some(mtu)));
+                let seconds = test.repeats[0].seconds.known().unwrap();
+                assert!((0.8..3.0).contains(&seconds), "{} {via} {mtu}: {seconds}", workload.name);
+                let cpu = test.further["cpu"].median.known().unwrap();
+                assert!(cpu > 0.0 && cpu < 400.0, "{} {via} {mtu}: {cpu}", workload.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_said_before_anything_is_made() {
+        let stop = Stop::new().unwrap();
+        let (stream, udp) = (&TCP_STREAM, &UDP_STREAM);
+        for (workload, list, told) in [
+            (stream, &[][..], "io_bytes: give bytes"),
+            (stream, &[("io_bytes", "0")], "io_bytes: give a number from 1 to 1048576"),
+            (stream, &[("io_bytes", "64"), ("via", "air")], "via: give one of kernel, stack"),
+            (stream, &[("io_bytes", "64"), ("mtu", "100")], "mtu: give a number from 576"),
+            (udp, &[("io_bytes", "8")], "io_bytes: give a number from 16 to 65507"),
+            (udp, &[("io_bytes", "64"), ("via", "stack"), ("window", "9000")], "window: linerate's own stack"),
+        ] {
+            let number = |text: &str| text.parse::<u32>().map_or_else(|_| text.into(), Into::into);
+            let asked = parameters(list.iter().map(|(name, text)| (*name, number(text))));
+            let error = workload.measure(&asked, &stop).unwrap_err();
+            assert!(error.starts_with(told), "{told}: {error}");
+        }
+        stop.ask(2);
+        let asked = parameters([("io_bytes", 64_u32.into()), ("via", "stack".into())]);
+        assert_eq!(stream.measure(&asked, &stop), Err("stopped".to_owned()));
+    }
+}
