@@ -4,4 +4,4 @@ mod place;
 pub(crate) mod sys;
 
 pub use place::{Family, Place};
-pub(crate) use place::{dial, listen, open, plain, receive_at};
+pub(crate) use place::{addresses, dial, listen, open, plain, receive_at};

@@ -37,7 +37,7 @@ pub(crate) fn plain(address: SocketAddr) -> SocketAddr {
 }
 
 /// Addresses of a name, of one family only if one is given.
-fn addresses(host: &str, port: u16, family: Option<Family>) -> Io<Vec<SocketAddr>> {
+pub(crate) fn addresses(host: &str, port: u16, family: Option<Family>) -> Io<Vec<SocketAddr>> {
     let all = (host, port).to_socket_addrs()?;
     let fits = |address: &SocketAddr| family.is_none_or(|family| (family == Family::V4) == address.is_ipv4());
     let fitting: Vec<SocketAddr> = all.filter(fits).collect();

@@ -19,7 +19,7 @@ mod run;
 mod server;
 mod settings;
 mod socket;
-mod units;
+pub(crate) mod units;
 
 pub use crate::socket::{Family, Place};
 pub use config::{Asked, Config, Form, Part};
