@@ -11,10 +11,11 @@ const WIDE_NUMBERS: u32 = 0x0800_0000;
 const VERSION2: u32 = 0x0400_0000;
 const WANTS_ACK: u32 = 0x0200_0000;
 const BOUNCE_BACK: u32 = 0x0080_0000;
-const SMALL_TIMES: u32 = 0x0002_0000;
 const HAS_LENGTH: u32 = 0x0001_0000;
 const LENGTH: u32 = 0x0000_01fe;
 const AT_ONCE: u32 = 0x0000_0001;
+/// Beginning of small datagrams that say times.
+const SMALL_TIMES: [u8; 2] = [0, 2];
 
 /// Bits of the second half of the header.
 const ISOCHRONOUS: u32 = 0x0001;
@@ -192,8 +193,8 @@ impl Request {
         let flags = word(body, 0);
         if flags & (VERSION1 | EXTENDED) == 0 {
             let begun = Stamp { seconds: word(datagram, 4), micros: word(datagram, 8) };
-            // Two bytes, where nothing follows: datagrams too small for more.
-            let timed = flags & !0xffff == SMALL_TIMES && body.iter().skip(2).all(|byte| *byte == 0);
+            // Two bytes, where there is no room for more: what follows is data.
+            let timed = body.starts_with(&SMALL_TIMES);
             return Ok(Self { begun: timed.then_some(begun), ..Self::default() });
         }
         Self::parse(body, BOTH + GAP, true)
@@ -287,7 +288,7 @@ impl Request {
             bytes,
             20,
             match self.amount {
-                Amount::Time(hundredths) => hundredths.min(i32::MAX.unsigned_abs()).wrapping_neg(),
+                Amount::Time(hundredths) => hundredths.min(i32::MIN.unsigned_abs()).wrapping_neg(),
                 Amount::Bytes(bytes) => bytes & i32::MAX.unsigned_abs(),
             },
         );

@@ -94,12 +94,12 @@ impl Heading {
 }
 
 impl Kind {
-    /// Kind of the sum of these flows; `None` if there is none.
-    pub(super) fn of_sum(flows: &[&Flow]) -> Option<Self> {
+    /// Kind of the sum of these flows, of a client or at a server; `None` if there is none.
+    pub(super) fn of_sum(flows: &[&Flow], client: bool) -> Option<Self> {
         let first = flows.first()?;
         let both = flows.iter().any(|flow| flow.sends != first.sends);
         let one = flows.iter().all(|flow| flow.id == first.id);
-        if flows.len() < 2 || one && first.duplex && first.enhanced {
+        if flows.len() < 2 || client && one && first.duplex && first.enhanced {
             return None;
         }
         let enhanced = flows.iter().all(|flow| flow.enhanced);

@@ -38,9 +38,13 @@ struct Inner {
     groups: Vec<Group>,
 }
 
-/// Flows that are summed.
+/// Flows that are summed: those of one address, and of one of the ways that data flow one after the other (`-r`); `None` for
+/// those of a client.
+pub(super) type Of = Option<(IpAddr, bool)>;
+
+/// Group of flows that are summed.
 struct Group {
-    of: Option<IpAddr>,
+    of: Of,
     begin: u64,
     /// Intervals that were reported.
     ticks: u64,
@@ -106,7 +110,7 @@ impl Board {
     }
 
     /// A flow begins: of the client's group, or of an address.
-    pub(super) fn begin(&self, of: Option<IpAddr>, flow: &Arc<Flow>) {
+    pub(super) fn begin(&self, of: Of, flow: &Arc<Flow>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.groups.is_empty() {
             inner.shown.clear();
@@ -187,7 +191,7 @@ impl Group {
         for entry in self.entries.iter_mut().filter(|entry| entry.ended.is_none()) {
             text += &entry.interval(now, form, shown);
         }
-        if let Some(kind) = Kind::of_sum(&self.flows()) {
+        if let Some(kind) = Kind::of_sum(&self.flows(), self.of.is_none()) {
             let sum = self.sum();
             let span = Span::new(self.begin, self.at, now);
             text += &lines::sum(kind, &self.flows(), span, &sum.since(&self.before), form, shown, false);
@@ -211,7 +215,7 @@ impl Group {
         }
         text += &self.pair(flow, form, shown);
         if self.entries.iter().all(|entry| entry.ended.is_some())
-            && let Some(kind) = Kind::of_sum(&self.flows())
+            && let Some(kind) = Kind::of_sum(&self.flows(), self.of.is_none())
         {
             let last = self.entries.iter().filter_map(|entry| entry.ended).map(|(at, _)| at).max().unwrap_or(now);
             let span = Span::new(self.begin, self.begin, last);

@@ -6,7 +6,7 @@ use crate::iperf::flow::{Counters, Flow, Times};
 use crate::iperf::lane::{Crew, Receiving, Sending, Work};
 use crate::iperf::link::{Dialled, Options, Socket};
 use crate::iperf::protocol::{Amount, Ask, Request, Stamp};
-use crate::iperf::report::{ClientSettings, Connected, EndSettings};
+use crate::iperf::report::{ClientSettings, Connected, EndSettings, Of};
 use crate::iperf::settings::{BLOCK_ASKED, DATAGRAMS, Rate, TCP_BLOCK, Transport, UDP_BLOCK, UDP_RATE};
 use crate::socket::Place;
 use linerate_rt::{monotonic_ns, wall};
@@ -33,6 +33,11 @@ pub(super) struct Session<'a> {
 impl Session<'_> {
     fn udp(&self) -> bool {
         matches!(*self.socket, Socket::Udp(_))
+    }
+
+    /// Group of the session's flows.
+    fn of(&self) -> Of {
+        Some((self.remote.ip(), false))
     }
 
     /// Flow of the session's connection.
@@ -120,10 +125,10 @@ pub(super) fn over_it(session: &Session<'_>, work: Option<Receiving>) -> Result<
     let sending = session.sending(true)?;
     let flow = session.flow(true);
     // The sender's beginning is not the client's.
-    house.board.begin(Some(session.remote.ip()), &flow);
+    house.board.begin(session.of(), &flow);
     if let Some(work) = work {
         let flow = session.flow(false);
-        house.board.begin(Some(session.remote.ip()), &flow);
+        house.board.begin(session.of(), &flow);
         crew.start(flow, &house.board, Work::Receive(work))?;
     }
     crew.start(flow, &house.board, Work::Send(sending))?;
@@ -135,12 +140,14 @@ pub(super) fn back(session: &Session<'_>, work: Option<Receiving>) -> Result<(),
     let (house, mut crew) = (session.house, Crew::new()?);
     let flow = connected(session)?;
     let sending = session.sending(false)?;
+    // What is sent afterwards has a sum of its own.
+    let of = session.of().map(|(ip, _)| (ip, work.is_none()));
     if let Some(work) = work {
         let flow = session.flow(false);
-        house.board.begin(Some(session.remote.ip()), &flow);
+        house.board.begin(session.of(), &flow);
         crew.start(flow, &house.board, Work::Receive(work))?;
     }
-    house.board.begin(Some(session.remote.ip()), &flow);
+    house.board.begin(of, &flow);
     crew.start(flow, &house.board, Work::Send(sending))?;
     house.keep(crew.watch(&[&house.quit], session.time(), None, |now| house.board.tick(now)))
 }

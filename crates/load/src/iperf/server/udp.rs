@@ -184,7 +184,7 @@ fn serve(house: &Arc<House>, socket: UdpSocket, request: Request, early: Vec<Ear
     match request.ask {
         Ask::Forward | Ask::TradeOff => {
             let flow = session.flow(false);
-            board.begin(Some(remote.ip()), &flow);
+            board.begin(Some((remote.ip(), false)), &flow);
             let lane = Lane { flow, board: board.clone(), over: house.quit.clone(), work: Work::Receive(work) };
             house.keep(vec![lane.run()])?;
             if request.ask == Ask::TradeOff { reverse::back(&session, None) } else { Ok(()) }
