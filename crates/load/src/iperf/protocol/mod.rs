@@ -39,7 +39,6 @@ const fn low(value: u64) -> u32 {
 }
 
 /// The upper 32 bits of a number.
-#[expect(clippy::cast_possible_truncation, reason = "32 bits are left")]
 const fn high(value: u64) -> u32 {
     (value >> 32) as u32
 }
