@@ -123,6 +123,17 @@ fn what_fails_is_said() {
     let asked = Asked { host: "127.0.0.1".to_owned(), own_port: 0, listen_port: 0, settings: Settings::default() };
     let why = measure(&Place::at_port(port), &asked, &Stop::new().unwrap()).unwrap_err();
     assert!(why.starts_with("tcp connect failed: "), "{why}");
+    for (settings, why) in [
+        (Settings { block: 0, ..Settings::default() }, "blocks of 0 bytes"),
+        (Settings { streams: 0, ..Settings::default() }, "in 0 streams"),
+        (Settings { way: Ask::Reverse, limit: Limit::None, ..Settings::default() }, "no end"),
+        (Settings { way: Ask::Dual, limit: Limit::Bytes(1 << 31), ..Settings::default() }, "2147483648 bytes"),
+        (Settings { times: true, block: 91, ..Settings::default() }, "a time takes room"),
+    ] {
+        let asked = Asked { settings, ..asked.clone() };
+        let said = measure(&Place::at_port(port), &asked, &Stop::new().unwrap()).unwrap_err();
+        assert!(said.contains(why), "{said}");
+    }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = Place { bind: Some("127.0.0.1".to_owned()), ..Place::at_port(taken.local_addr().unwrap().port()) };
     assert!(Server::listen(&place, &Serving::default()).err().unwrap().starts_with("listener bind failed: "));

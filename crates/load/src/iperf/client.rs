@@ -30,6 +30,7 @@ struct Stream {
 /// Runs a client's test to its end.
 pub(super) fn run(place: &Place, asked: &Asked, board: &Arc<Board>, stop: &Stop) -> Result<Vec<Outcome>, String> {
     let settings = &asked.settings;
+    settings.check()?;
     let all = addresses(&asked.host, place.port, place.family).map_err(|e| format!("{}: {e}", asked.host))?;
     let server = *all.first().ok_or_else(|| format!("{}: no address", asked.host))?;
     if server.ip().is_multicast() {
@@ -182,7 +183,9 @@ fn request(asked: &Asked, begun: Stamp) -> Request {
         port: asked.listen_port,
         block: if settings.block_given { u32::try_from(block).unwrap_or(0) } else { 0 },
         amount: match settings.limit {
-            Limit::Time(time) => Amount::Time(u32::try_from(time.as_millis() / 10).unwrap_or(u32::MAX).max(1)),
+            Limit::Time(time) => {
+                Amount::Time(u32::try_from((time.as_millis() / 10).min(0x7fff_ffff)).unwrap_or(0).max(1))
+            }
             Limit::Bytes(bytes) => Amount::Bytes(u32::try_from(bytes & 0x7fff_ffff).unwrap_or(0)),
             Limit::None => Amount::Bytes(0),
         },

@@ -1,6 +1,6 @@
 //! Settings of a test, and their limits.
 
-use super::protocol::Ask;
+use super::protocol::{Ask, Burst, Request};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -96,6 +96,35 @@ impl Default for Settings {
             silent: false,
             no_fin: false,
             file: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks what a program may have set that no command line can.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (udp, told) = (self.transport == Transport::Udp, self.way != Ask::Forward);
+        let [least, most] = if udp { DATAGRAMS } else { [1, BLOCK] };
+        if !(least..=most).contains(&self.block) || !(1..=STREAMS).contains(&self.streams) {
+            return Err(format!(
+                "blocks of {} bytes in {} streams: give {least} to {most} in 1 to {STREAMS}",
+                self.block, self.streams
+            ));
+        }
+        let room = match (udp, self.times) {
+            (_, false) => 0,
+            (true, true) => Request::IN_TIMED_DATAGRAM,
+            (false, true) => Burst::LEN,
+        };
+        if self.block < room {
+            return Err(format!("blocks of {} bytes: a time takes room; give {room} or more", self.block));
+        }
+        match self.limit {
+            Limit::Bytes(bytes) if told && bytes > i32::MAX.unsigned_abs().into() => {
+                Err(format!("{bytes} bytes: the server is told, up to {}; give less, or a time", i32::MAX))
+            }
+            Limit::None if told => Err("no end: the server must know it; give a time".to_owned()),
+            _ => Ok(()),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::link::Socket;
 use super::protocol::{Report, Stamp};
 use super::report::Board;
 use super::settings::Rate;
+use linerate_port::saturating_ns;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
 use std::fs::File;
 use std::io;
@@ -168,8 +169,8 @@ impl Calendar {
 
     /// Seconds from a stamp to a time of the monotonic clock; negative if clocks do not agree.
     fn since(self, stamp: Stamp, monotonic: u64) -> f64 {
-        let now = i64::try_from(self.at(monotonic).as_micros()).unwrap_or(i64::MAX);
-        now.saturating_sub(stamp.micros()) as f64 / 1e6
+        let now = i128::from(saturating_ns(self.at(monotonic))) / 1000;
+        (now - i128::from(stamp.micros())) as f64 / 1e6
     }
 }
 
@@ -235,9 +236,7 @@ impl Crew {
         mut tick: impl FnMut(u64) -> Option<u64>,
     ) -> Vec<Outcome> {
         let begin = monotonic_ns();
-        let until = |time: Option<Duration>| {
-            time.map_or(u64::MAX, |time| begin.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
-        };
+        let until = |time: Option<Duration>| time.map_or(u64::MAX, |time| begin.saturating_add(saturating_ns(time)));
         let ends = [(until(sends), &self.sends), (until(receives), &self.receives)];
         if self.left.fetch_sub(1, SeqCst) == 1 {
             self.done.ask(0);

@@ -3,6 +3,7 @@
 
 use crate::iperf::settings::Rate;
 use crate::socket::sys::fine_sleep;
+use linerate_port::saturating_u64;
 use linerate_rt::{Stop, monotonic_ns};
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ impl Pace {
     /// Time at which so much may have been sent.
     fn due(&self, amount: u128, rate: u64) -> u64 {
         let ns = amount * 1_000_000_000 / u128::from(rate.max(1));
-        self.begin.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+        self.begin.saturating_add(saturating_u64(ns))
     }
 }
 

@@ -43,7 +43,7 @@ fn blocks(stream: &TcpStream, flow: &Flow, mut work: Sending, over: &Stop) -> Re
             number = number.wrapping_add(1);
             let block = work.block.get_mut(..size.max(Burst::LEN)).unwrap_or_default();
             let sent = calendar.stamp(monotonic_ns());
-            let size = u32::try_from(block.len()).unwrap_or(u32::MAX);
+            let size = u32::try_from(block.len()).unwrap_or(0);
             Burst { number, size, sent }.write(block, begun, tally.bytes);
             all(stream, block, &mut tally, over)?;
         }
@@ -67,8 +67,8 @@ fn blocks(stream: &TcpStream, flow: &Flow, mut work: Sending, over: &Stop) -> Re
 #[inline]
 fn next(tally: &Tally<'_>, work: &Sending) -> Option<usize> {
     let Some(limit) = work.limit else { return Some(work.block.len()) };
-    let left = usize::try_from(limit.saturating_sub(tally.bytes)).unwrap_or(usize::MAX);
-    Some(left.min(work.block.len())).filter(|size| *size > 0)
+    let left = limit.saturating_sub(tally.bytes).min(work.block.len() as u64);
+    usize::try_from(left).ok().filter(|size| *size > 0)
 }
 
 fn failed(error: std::io::Error) -> String {

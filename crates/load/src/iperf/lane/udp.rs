@@ -70,7 +70,7 @@ pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &
 }
 
 fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+    i64::try_from(number).unwrap_or(0)
 }
 
 /// Sends datagrams; returns the number of the last one.
@@ -87,7 +87,7 @@ fn datagrams(
     while !over.asked() {
         let size = match work.limit.map(|limit| limit.saturating_sub(tally.bytes)) {
             Some(0) => break,
-            Some(left) => usize::try_from(left).unwrap_or(usize::MAX).clamp(Datagram::LEN, block.len()),
+            Some(left) => usize::try_from(left.min(block.len() as u64)).unwrap_or(0).max(Datagram::LEN),
             None => block.len(),
         };
         if !pace.wait(tally.bytes, number, over) {

@@ -129,7 +129,7 @@ impl Report {
             {
                 put_seconds(body, at, value);
             }
-            put(body, 88, u32::try_from(spread.count).unwrap_or(u32::MAX));
+            put(body, 88, low(spread.count.min(u32::MAX.into())));
             put(body, 92, rate);
             put(body, 96, 1);
         }

@@ -15,6 +15,7 @@ pub(super) use settings::{ClientSettings, EndSettings, ServerSettings};
 use super::config::Form;
 use super::flow::{Figures, Flow};
 use super::protocol::Report;
+use linerate_port::saturating_ns;
 use lines::{Heading, Kind, Span};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -126,7 +127,7 @@ impl Board {
 
     /// Prints what is due at this time; returns when the next lines are due.
     pub(super) fn tick(&self, now: u64) -> Option<u64> {
-        let interval = u64::try_from(self.form.interval?.as_nanos()).unwrap_or(u64::MAX);
+        let interval = saturating_ns(self.form.interval?);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let Inner { shown, groups } = &mut *inner;
         let mut text = String::new();

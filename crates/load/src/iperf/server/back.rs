@@ -6,6 +6,7 @@ use crate::iperf::lane::Outcome;
 use crate::iperf::report::Board;
 use crate::iperf::settings::SLOP;
 use crate::socket::Place;
+use linerate_port::saturating_ns;
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
@@ -66,7 +67,7 @@ impl Back {
             result
         });
         let thread = thread.map_err(|e| format!("no thread is left: {e}"))?;
-        let time = time.map(|time| u64::try_from((time + COMES + SLOP).as_nanos()).unwrap_or(u64::MAX));
+        let time = time.map(|time| saturating_ns(time + COMES + SLOP));
         let until = time.map(|time| monotonic_ns().saturating_add(time));
         Ok(Coming { house, stop, done, thread, until })
     }
@@ -75,7 +76,7 @@ impl Back {
 impl Coming {
     /// Waits for the end of all connections; what came of them. If the test went wrong, none is awaited.
     pub(in crate::iperf) fn end(self, stop: &Stop, well: bool) -> Result<Vec<Outcome>, String> {
-        let comes = monotonic_ns() + u64::try_from(COMES.as_nanos()).unwrap_or(u64::MAX);
+        let comes = monotonic_ns() + saturating_ns(COMES);
         while !self.done.asked() && well && !stop.asked() {
             let now = monotonic_ns();
             let missing = !self.house.is_full();
