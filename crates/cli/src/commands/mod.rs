@@ -6,6 +6,7 @@ mod completions;
 mod control;
 mod fcoe;
 mod ip;
+mod iperf;
 mod link;
 mod man;
 mod nic;
@@ -73,6 +74,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     nic::COMMAND,
     profile::COMMAND,
     stream::COMMAND,
+    iperf::COMMAND,
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,

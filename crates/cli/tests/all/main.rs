@@ -21,6 +21,7 @@ mod fcoe_status;
 mod forwarders;
 mod help;
 mod interrupted;
+mod iperf;
 mod made;
 mod names;
 mod nic;

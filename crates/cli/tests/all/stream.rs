@@ -49,7 +49,7 @@ fn has_iperf3() -> bool {
 }
 
 /// A port that nobody uses, below those that the system gives to clients.
-fn port() -> u16 {
+pub(crate) fn port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
     for _ in 0..1000 {

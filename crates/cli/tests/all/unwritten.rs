@@ -54,6 +54,8 @@ const COMMANDS: &[&[&str]] = &[
     &["xdd", "-targets", "1", "null:1M", "-numreqs", "10", "--json"],
     &["stream", "-h"],
     &["stream", "-v"],
+    &["iperf", "-h"],
+    &["iperf", "-v"],
     &["sweep", "-h"],
     &["bench", "list"],
     &["bench", "null", "--time", "50", "--rounds", "1"],

@@ -37,7 +37,7 @@ pub(crate) fn plain(address: SocketAddr) -> SocketAddr {
 }
 
 /// Addresses of a name, of one family only if one is given.
-pub(super) fn addresses(host: &str, port: u16, family: Option<Family>) -> Io<Vec<SocketAddr>> {
+pub(crate) fn addresses(host: &str, port: u16, family: Option<Family>) -> Io<Vec<SocketAddr>> {
     let all = (host, port).to_socket_addrs()?;
     let fits = |address: &SocketAddr| family.is_none_or(|family| (family == Family::V4) == address.is_ipv4());
     let fitting: Vec<SocketAddr> = all.filter(fits).collect();
@@ -75,7 +75,7 @@ pub(crate) fn open(place: &Place, remote: SocketAddr, kind: libc::c_int, port: u
 }
 
 /// Connects the control connection: to the first address of the server that takes it.
-pub(super) fn dial(place: &Place, host: &str, within: Option<Duration>) -> Io<TcpStream> {
+pub(crate) fn dial(place: &Place, host: &str, within: Option<Duration>) -> Io<TcpStream> {
     let mut failed = Error::from(ErrorKind::AddrNotAvailable);
     for remote in addresses(host, place.port, place.family)? {
         let connected = open(place, remote, libc::SOCK_STREAM, 0)
@@ -120,13 +120,13 @@ fn bound(fd: OwnedFd, place: &Place, to: SocketAddr) -> Io<OwnedFd> {
 }
 
 /// Listens at the server's port.
-pub(super) fn listen(place: &Place) -> Io<TcpListener> {
+pub(crate) fn listen(place: &Place) -> Io<TcpListener> {
     let fd = at(place, libc::SOCK_STREAM)?;
     sys::listen(fd.as_fd())?;
     Ok(TcpListener::from(fd))
 }
 
 /// Takes in datagrams at the server's port.
-pub(super) fn receive_at(place: &Place) -> Io<UdpSocket> {
+pub(crate) fn receive_at(place: &Place) -> Io<UdpSocket> {
     at(place, libc::SOCK_DGRAM).map(UdpSocket::from)
 }

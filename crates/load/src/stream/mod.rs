@@ -21,7 +21,7 @@ mod run;
 mod server;
 mod settings;
 mod socket;
-mod units;
+pub(crate) mod units;
 mod workload;
 
 pub use crate::socket::{Family, Own, Place};

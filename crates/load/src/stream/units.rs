@@ -65,7 +65,7 @@ fn fitted(mut n: f64, base: f64, power: Option<usize>, units: [&str; 5]) -> Stri
 }
 
 /// A number as C's `%.2g` prints it.
-pub(super) fn two_digits(n: f64) -> String {
+pub(crate) fn two_digits(n: f64) -> String {
     if n == 0.0 || !n.is_finite() {
         return "0".to_owned();
     }

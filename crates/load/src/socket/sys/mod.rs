@@ -1,10 +1,12 @@
 //! System calls of loads over sockets: sockets and their options, what TCP knows of a connection, files sent without a copy, the
-//! process.
+//! process, the calendar.
 
+mod local_time;
 mod process;
 mod socket;
 mod tcp_info;
 
+pub(crate) use local_time::local_time;
 pub(crate) use process::{daemon, fine_sleep, is_alive, system};
 pub(crate) use socket::{
     Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, pace, poll,

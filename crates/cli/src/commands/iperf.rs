@@ -1,0 +1,42 @@
+//! `linerate iperf`, and `iperf`.
+
+use super::shared::{arguments, ended, stop_at_signals};
+use super::{Command, Reader};
+use crate::print::{Stdout, print};
+use crate::trouble::Trouble;
+use linerate_load::iperf::{self, Config, Output};
+use std::io::stderr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    name: "iperf",
+    reader: Reader::Itself {
+        about: "iperf 2's TCP and UDP streams, client and server: with iperf 2, or another linerate",
+        programs: &["iperf"],
+        help: iperf::help,
+        flags: || arguments(iperf::listed()),
+        run: iperf,
+    },
+};
+
+fn iperf(words: &[String]) -> Result<ExitCode, Trouble> {
+    let config = match Config::parse(words).map_err(Trouble::usage)? {
+        iperf::Command::Print(text) => {
+            print(&text);
+            return Ok(ExitCode::SUCCESS);
+        }
+        iperf::Command::Run(config) => *config,
+    };
+    let stop = stop_at_signals()?;
+    let output = match &config.form.file {
+        Some(path) => Output::to_file(path, &stop).map_err(Trouble::usage)?,
+        None => Output::new(Box::new(Stdout), Box::new(stderr()), &stop),
+    };
+    let output = Arc::new(output);
+    iperf::run(&config, &stop, &output).map_err(Trouble::failed)?;
+    match output.trouble() {
+        Some(trouble) => Err(Trouble::failed(trouble)),
+        None => Ok(ended(&stop)),
+    }
+}

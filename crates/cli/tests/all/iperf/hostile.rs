@@ -1,0 +1,208 @@
+//! Tests of peers that lie, stall or vanish: each costs its own session only, and is named in one line.
+
+use super::{End, client, ended, moved, port, server};
+use crate::process::Process;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// Words of a header.
+fn header(flags: u32, port: u32, block: u32, amount: u32, upper: u32) -> Vec<u8> {
+    let words = [flags, 1, port, block, 0, amount, 0, 0, upper << 16, 0x0002_0001, 0x0008_0003, 0, 0, 0, 0];
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// Flags of a header of 60 bytes, of one that asks the server to send, and of one that awaits a connection.
+const PLAIN: u32 = 0x4001_0078;
+const VERSION2: u32 = 0x4401_0078;
+const DUAL: u32 = 0xc001_0079;
+const REVERSE: u32 = 0x0400;
+
+fn connect(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// True once the server has closed its end.
+fn closes(mut stream: &TcpStream) -> bool {
+    let mut bytes = [0; 65_536];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(e) => return e.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+/// Memory that a process has, KiB.
+fn memory(process: &Process) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn headers_that_lie_are_refused_in_a_line() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]);
+    for (bytes, why) in [
+        (header(0x5001_0078, 0, 0, 1000, 0), "it has a key"),
+        (vec![0, 0x80, 0, 0], "--bounceback"),
+        (header(0x4001_0008, 0, 0, 1000, 0), "shorter than its flags say"),
+        (header(PLAIN, 0, 0, 1000, 0x0010), "shorter than its flags say"),
+        (header(VERSION2, 0, 0, 1000, REVERSE | 1), "--isochronous"),
+        (header(DUAL, 0, 0, 1000, 0), "says no port"),
+        (header(DUAL, 1, 0, 1000, 0), "connection back to port 1 failed"),
+    ] {
+        let mut stream = connect(port);
+        stream.write_all(&bytes).unwrap();
+        let line = server.line_with(why);
+        assert!(line.starts_with("iperf: 127.0.0.1:"), "{line}");
+        assert!(closes(&stream), "{why}");
+    }
+    let run = client(End::Ours, port, &["-n", "100K"]);
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    let said = ended(End::Ours, server);
+    assert_eq!(said.log.lines().count(), 7, "{}", said.log);
+}
+
+#[test]
+fn those_who_stall_or_vanish_cost_their_own_session() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]);
+    // Says nothing; says a part of its header; wants data and reads none; asks for huge blocks; goes within its data.
+    let silent = connect(port);
+    let mut half = connect(port);
+    half.write_all(&header(PLAIN, 0, 0, 1000, 0)[..30]).unwrap();
+    let mut deaf = connect(port);
+    deaf.write_all(&header(VERSION2, 0, 0, (-100i32).cast_unsigned(), REVERSE)).unwrap();
+    let mut huge = connect(port);
+    huge.write_all(&header(VERSION2, 0, u32::MAX, 5_000_000, REVERSE)).unwrap();
+    let mut gone = connect(port);
+    gone.write_all(&header(PLAIN, 0, 0, 1000, 0)).unwrap();
+    gone.write_all(&[0; 5000]).unwrap();
+    drop(gone);
+    drop(connect(port));
+    let begin = Instant::now();
+    let run = client(End::Ours, port, &["-n", "10M", "-P", "8"]);
+    assert_eq!((run.code, moved(&run.out)), (Some(0), 8), "{}", run.said());
+    assert!(begin.elapsed() < Duration::from_secs(4), "nobody waits for those who stall");
+    let mut got = 0;
+    let mut bytes = vec![0; 1 << 20];
+    while let Ok(n) = huge.read(&mut bytes)
+        && n > 0
+    {
+        got += n;
+    }
+    assert_eq!(got, 5_000_000);
+    assert!(memory(&server) < 100_000, "{} KiB", memory(&server));
+    server.line_with("it closed its connection before it said anything");
+    server.line_with("it said nothing of its test within 4 s");
+    server.line_with("did not take all");
+    assert!(closes(&silent) && closes(&half));
+    let said = ended(End::Ours, server);
+    assert!(said.out.contains("4.94 KBytes"), "what came of the one that went is told: {}", said.out);
+}
+
+/// More connections than there are sessions are sent away; the others are served, and so is who comes later.
+#[test]
+fn there_are_no_more_sessions_than_there_is_room_for() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]);
+    let crowd: Vec<TcpStream> = (0..300).map(|_| connect(port)).collect();
+    server.line_with("refused: 256 sessions go on");
+    drop(crowd);
+    let until = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < until {
+        if client(End::Ours, port, &["-n", "100K"]).code == Some(0) {
+            assert!(memory(&server) < 200_000);
+            ended(End::Ours, server);
+            return;
+        }
+    }
+    panic!("nobody is served any more");
+}
+
+#[test]
+fn datagrams_of_any_bytes_begin_nothing() {
+    let port = port();
+    let server = server(End::Ours, port, &["-u"]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(("127.0.0.1", port)).unwrap();
+    let mut negative = vec![0xff; 64];
+    negative[0] = 0x80;
+    for bytes in [&[][..], &[1], &[0; 11], &[0; 200], &negative, &[0xff; 1470]] {
+        socket.send(bytes).unwrap();
+    }
+    // A flow that is asked for with a header that lies; one that wants datagrams which are none.
+    let mut lie = vec![0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    lie.extend(&header(PLAIN, 0, 0, 1000, 0)[..40]);
+    socket.send(&lie).unwrap();
+    let other = UdpSocket::bind("127.0.0.1:0").unwrap();
+    other.connect(("127.0.0.1", port)).unwrap();
+    let mut small = vec![0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    small.extend(header(VERSION2, 0, 3, 1000, REVERSE));
+    other.send(&small).unwrap();
+    let run = client(End::Ours, port, &["-u", "-n", "100k", "-b", "10m", "-P", "2"]);
+    assert_eq!(run.code, Some(0), "{}", run.said());
+    let said = ended(End::Ours, server);
+    assert!(
+        said.log.contains("shorter than its flags say") && said.log.contains("it wants datagrams of 3 bytes"),
+        "{}",
+        said.log
+    );
+    assert_eq!(said.log.lines().count(), 2, "{}", said.log);
+    assert_eq!(moved(&said.out), 2, "{}", said.out);
+}
+
+/// Servers that lie, stall or vanish end a client with a line.
+#[test]
+fn a_client_ends_whatever_its_server_does() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = |answer: fn(TcpStream)| {
+        let listener = listener.try_clone().unwrap();
+        std::thread::spawn(move || answer(listener.accept().unwrap().0))
+    };
+    // It closes at once; it reads nothing; it sends what was not asked for.
+    let server = serve(drop);
+    let run = client(End::Ours, port, &["-t", "1"]);
+    assert_eq!((run.code, run.log.lines().count()), (Some(1), 1), "{}", run.said());
+    server.join().unwrap();
+    let server = serve(|stream| {
+        std::thread::sleep(Duration::from_secs(8));
+        drop(stream);
+    });
+    let begin = Instant::now();
+    let run = client(End::Ours, port, &["-t", "1"]);
+    assert_eq!(run.code, Some(1), "{}", run.said());
+    assert!(run.log.contains("the server did not take all within 2 s"), "{}", run.log);
+    assert!(begin.elapsed() < Duration::from_secs(8));
+    server.join().unwrap();
+    let server = serve(|mut stream| while stream.write_all(&[0xa5; 10_000]).is_ok() {});
+    let run = client(End::Ours, port, &["-t", "1", "-R", "--trip-times"]);
+    assert_eq!((run.code, run.log.lines().count()), (Some(1), 1), "{}", run.said());
+    server.join().unwrap();
+    // Nobody connects back.
+    let server = serve(|mut stream| while matches!(stream.read(&mut [0; 65_536]), Ok(n) if n > 0) {});
+    let back = super::port().to_string();
+    let run = client(End::Ours, port, &["-n", "10k", "-r", "-L", &back]);
+    assert_eq!(run.code, Some(1), "{}", run.said());
+    assert!(run.log.contains("expected reverse connect did not occur"), "{}", run.log);
+    server.join().unwrap();
+    // A report that is none.
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let server = std::thread::spawn(move || {
+        let mut bytes = [0; 2000];
+        while let Ok((_, from)) = socket.recv_from(&mut bytes) {
+            let _ = socket.send_to(&[0x55; 60], from);
+        }
+    });
+    let run = client(End::Ours, port, &["-u", "-n", "10k", "-b", "10m"]);
+    assert_eq!((run.code, run.log.lines().count()), (Some(1), 1), "{}", run.said());
+    server.join().unwrap();
+}

@@ -1,0 +1,263 @@
+//! Lanes: a thread for each flow, which moves its data by blocking calls and counts them.
+//!
+//! A lane allocates before its first byte and not after. It looks at one flag between two calls; calls that move nothing end
+//! after [`LOOK`], so that a peer which stalls does not hold up the end.
+
+mod pace;
+mod tcp;
+mod udp;
+
+pub(super) use udp::{Early, Reply};
+
+use super::flow::{Figures, Flow};
+use super::link::Socket;
+use super::protocol::{Report, Stamp};
+use super::report::Board;
+use super::settings::Rate;
+use linerate_port::saturating_ns;
+use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longest call that moves nothing.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Work of a lane.
+pub(super) enum Work {
+    Send(Sending),
+    Receive(Receiving),
+}
+
+/// Work of a sender.
+pub(super) struct Sending {
+    /// What is sent before the first block: the client's header. For datagrams: the first one, if it is not as the others.
+    pub(super) first: Vec<u8>,
+    /// The block.
+    pub(super) block: Vec<u8>,
+    /// Number of bytes after which it ends.
+    pub(super) limit: Option<u64>,
+    pub(super) rate: Rate,
+    /// Beginning that each block says, if blocks say times.
+    pub(super) begun: Option<Stamp>,
+    pub(super) file: Option<File>,
+    /// Time in which the other end must say that it has all: by closing its connection, or by its report.
+    pub(super) answer: Option<Duration>,
+}
+
+/// Work of a receiver.
+pub(super) struct Receiving {
+    /// What is sent before anything is received.
+    pub(super) first: Vec<u8>,
+    /// Number of bytes after which it ends.
+    pub(super) limit: Option<u64>,
+    /// Time without data after which it gives up.
+    pub(super) idle: Duration,
+    /// True if blocks say times; the beginning is a header if the other end is a server.
+    pub(super) timed: bool,
+    pub(super) headed: bool,
+    /// Bytes that were read before.
+    pub(super) before: usize,
+    /// Datagrams that were received before.
+    pub(super) early: Vec<Early>,
+    /// True if numbers of datagrams have 64 bits.
+    pub(super) wide: bool,
+    /// Report that is sent when the datagrams have ended.
+    pub(super) reply: Reply,
+}
+
+impl Receiving {
+    /// Work of a receiver with no limits but this one.
+    pub(super) fn new(idle: Duration) -> Self {
+        Self {
+            first: Vec::new(),
+            limit: None,
+            idle,
+            timed: false,
+            headed: false,
+            before: 0,
+            early: Vec::new(),
+            wide: false,
+            reply: Reply::None,
+        }
+    }
+}
+
+/// A lane.
+pub(super) struct Lane {
+    pub(super) flow: Arc<Flow>,
+    pub(super) board: Arc<Board>,
+    /// Requested when it is to end.
+    pub(super) over: Stop,
+    pub(super) work: Work,
+}
+
+/// What came of a flow.
+pub(super) struct Outcome {
+    pub(super) flow: Arc<Flow>,
+    pub(super) figures: Figures,
+    /// End, ns of the monotonic clock.
+    pub(super) end: u64,
+    /// Processor time of its thread.
+    pub(super) cpu: ThreadTime,
+    /// The server's report.
+    pub(super) report: Option<Report>,
+    /// Fault that ended it, one line.
+    pub(super) fault: Option<String>,
+}
+
+impl Lane {
+    /// Moves the data, and reports the end.
+    pub(super) fn run(self) -> Outcome {
+        let before = ThreadTime::of_this_thread();
+        let (flow, board, over) = (&self.flow, &self.board, &self.over);
+        let ended = match (self.work, &*flow.socket) {
+            (Work::Send(work), Socket::Tcp(stream)) => tcp::send(stream, flow, work, over),
+            (Work::Receive(work), Socket::Tcp(stream)) => tcp::receive(stream, flow, &work, over),
+            (Work::Send(work), Socket::Udp(socket)) => udp::send(socket, flow, &work, over, board),
+            (Work::Receive(work), Socket::Udp(socket)) => udp::receive(socket, flow, &work, over, board),
+        };
+        let (figures, report) = match ended.reported {
+            Some((figures, report)) => (figures, report),
+            None => (board.end(flow, ended.at), None),
+        };
+        let cpu = ThreadTime::of_this_thread().since(before);
+        Outcome { flow: self.flow, figures, end: ended.at, cpu, report, fault: ended.fault }
+    }
+}
+
+/// End of a lane's data.
+struct Ended {
+    /// Time, ns.
+    at: u64,
+    fault: Option<String>,
+    /// Figures, if the end was reported already, and the server's report.
+    reported: Option<(Figures, Option<Report>)>,
+}
+
+impl Ended {
+    /// The end is now.
+    fn now(result: Result<(), String>) -> Self {
+        Self { at: monotonic_ns(), fault: result.err(), reported: None }
+    }
+}
+
+/// Clock that gives times since 1970 at the price of one reading of the monotonic one.
+#[derive(Clone, Copy)]
+struct Calendar {
+    /// Time since 1970 at the zero of the monotonic clock, ns.
+    zero: u64,
+}
+
+impl Calendar {
+    fn new() -> Self {
+        let since = u64::try_from(wall().as_nanos()).unwrap_or(0);
+        Self { zero: since.saturating_sub(monotonic_ns()) }
+    }
+
+    /// Time since 1970 at a time of the monotonic clock.
+    fn at(self, monotonic: u64) -> Duration {
+        Duration::from_nanos(self.zero.saturating_add(monotonic))
+    }
+
+    fn stamp(self, monotonic: u64) -> Stamp {
+        Stamp::of(self.at(monotonic))
+    }
+
+    /// Seconds from a stamp to a time of the monotonic clock; negative if clocks do not agree.
+    fn since(self, stamp: Stamp, monotonic: u64) -> f64 {
+        let now = i128::from(saturating_ns(self.at(monotonic))) / 1000;
+        (now - i128::from(stamp.micros())) as f64 / 1e6
+    }
+}
+
+/// True for an error that means: not yet.
+fn not_yet(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+/// Lanes that begin and end together.
+pub(super) struct Crew {
+    pub(super) sends: Stop,
+    pub(super) receives: Stop,
+    /// Lanes that go on, and one more until all have started.
+    left: Arc<AtomicUsize>,
+    done: Stop,
+    lanes: Vec<JoinHandle<Outcome>>,
+}
+
+impl Crew {
+    /// A crew without lanes.
+    pub(super) fn new() -> Result<Self, String> {
+        let stop = || Stop::new().map_err(|e| format!("no descriptors are left: {e}"));
+        Ok(Self {
+            sends: stop()?,
+            receives: stop()?,
+            left: Arc::new(AtomicUsize::new(1)),
+            done: stop()?,
+            lanes: Vec::new(),
+        })
+    }
+
+    /// Starts a lane.
+    pub(super) fn start(&mut self, flow: Arc<Flow>, board: &Arc<Board>, work: Work) -> Result<(), String> {
+        let over = if flow.sends { self.sends.clone() } else { self.receives.clone() };
+        let name = if flow.sends { "iperf-send" } else { "iperf-receive" };
+        let lane = Lane { flow, board: board.clone(), over, work };
+        let (left, done) = (self.left.clone(), self.done.clone());
+        left.fetch_add(1, SeqCst);
+        let started = spawn(name, &[], move || {
+            let outcome = lane.run();
+            if left.fetch_sub(1, SeqCst) == 1 {
+                done.ask(0);
+            }
+            outcome
+        });
+        match started {
+            Ok(lane) => self.lanes.push(lane),
+            Err(e) => {
+                self.left.fetch_sub(1, SeqCst);
+                return Err(format!("no thread is left: {e}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the end of all lanes: of those that send after a time, of those that receive after another, of all when a
+    /// stop is requested. `tick` is called when lines are due, and says when the next are.
+    pub(super) fn watch(
+        self,
+        stops: &[&Stop],
+        sends: Option<Duration>,
+        receives: Option<Duration>,
+        mut tick: impl FnMut(u64) -> Option<u64>,
+    ) -> Vec<Outcome> {
+        let begin = monotonic_ns();
+        let until = |time: Option<Duration>| time.map_or(u64::MAX, |time| begin.saturating_add(saturating_ns(time)));
+        let ends = [(until(sends), &self.sends), (until(receives), &self.receives)];
+        if self.left.fetch_sub(1, SeqCst) == 1 {
+            self.done.ask(0);
+        }
+        while !self.done.asked() {
+            let now = monotonic_ns();
+            let told = stops.iter().any(|stop| stop.asked());
+            for (at, stop) in ends {
+                if told || now >= at {
+                    stop.ask(0);
+                }
+            }
+            let mut next = tick(now).unwrap_or(u64::MAX);
+            for (at, _) in ends.iter().filter(|(at, stop)| *at < u64::MAX && !stop.asked()) {
+                next = next.min(*at);
+            }
+            // A stop that was requested wakes no more.
+            let on: Vec<&Stop> = stops.iter().copied().filter(|stop| !stop.asked()).chain([&self.done]).collect();
+            pause(&on, (next < u64::MAX).then_some(next));
+        }
+        let ended = |lane: JoinHandle<Outcome>| lane.join().ok();
+        self.lanes.into_iter().filter_map(ended).collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! Lanes of datagrams.
+
+use super::pace::Pace;
+use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
+use crate::iperf::flow::{Flow, Tally};
+use crate::iperf::protocol::{Datagram, Receipt, Report};
+use crate::iperf::report::Board;
+use linerate_rt::{Stop, monotonic_ns};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two datagrams that say the end.
+const ASKS: Duration = Duration::from_millis(10);
+/// Silence that tells a server that its report has arrived, and number of times that it sends it.
+const SILENCE: Duration = Duration::from_millis(250);
+const REPORTS: usize = 9;
+/// Number of times that a client says what it wants to receive, and the time between two.
+const REQUESTS: u32 = 100;
+const BETWEEN: Duration = Duration::from_millis(15);
+
+/// Datagram that was received before its lane began.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::iperf) struct Early {
+    pub(in crate::iperf) datagram: Datagram,
+    pub(in crate::iperf) bytes: usize,
+    /// Time of its arrival, ns.
+    pub(in crate::iperf) at: u64,
+}
+
+/// Report at the end of the datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::iperf) enum Reply {
+    /// None is wanted.
+    None,
+    /// Counters.
+    Plain,
+    /// Counters and times.
+    Timed,
+}
+
+/// Sends datagrams until the end or a limit, and says the end.
+pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &Stop, board: &Board) -> Ended {
+    let mut tally = Tally::new(flow);
+    let calendar = Calendar::new();
+    let mut block = work.block.clone();
+    let (number, result) = match socket.set_write_timeout(Some(LOOK)) {
+        Ok(()) => datagrams(socket, &mut block, work, &mut tally, calendar, over),
+        Err(e) => (0, Err(format!("socket: {e}"))),
+    };
+    let mut last = Datagram { number: -signed(number + 1), sent: calendar.stamp(monotonic_ns()) };
+    last.write(&mut block);
+    if socket.send(&block).is_ok() {
+        tally.fins(1);
+    }
+    let at = monotonic_ns();
+    let figures = board.end(flow, at);
+    let mut fault = result.err();
+    let mut report = None;
+    if let Some(within) = work.answer.filter(|_| fault.is_none()) {
+        report = answer(socket, &mut block, &mut last, within);
+        match &report {
+            Some(report) => board.report(flow, report),
+            None => fault = Some(format!("[{:3}] did not receive ack of last datagram", flow.id)),
+        }
+    }
+    Ended { at, fault, reported: Some((figures, report)) }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(0)
+}
+
+/// Sends datagrams; returns the number of the last one.
+fn datagrams(
+    socket: &UdpSocket,
+    block: &mut [u8],
+    work: &Sending,
+    tally: &mut Tally<'_>,
+    calendar: Calendar,
+    over: &Stop,
+) -> (u64, Result<(), String>) {
+    let (pace, mut number, mut first) = (Pace::new(work.rate), 0, work.first.clone());
+    let mut file = work.file.as_ref();
+    while !over.asked() {
+        let size = match work.limit.map(|limit| limit.saturating_sub(tally.bytes)) {
+            Some(0) => break,
+            Some(left) => usize::try_from(left.min(block.len() as u64)).unwrap_or(0).max(Datagram::LEN),
+            None => block.len(),
+        };
+        if !pace.wait(tally.bytes, number, over) {
+            break;
+        }
+        let mut size = size;
+        if let Some(file) = &mut file {
+            match part(file, &mut block[Datagram::LEN..]) {
+                Ok(0) => break,
+                Ok(n) => size = Datagram::LEN + n,
+                Err(e) => return (number, Err(format!("-F: {e}; give a file that can be read"))),
+            }
+        }
+        let datagram = if number == 0 && !first.is_empty() { &mut first[..] } else { &mut block[..size] };
+        Datagram { number: signed(number + 1), sent: calendar.stamp(monotonic_ns()) }.write(datagram);
+        match socket.send(datagram) {
+            Ok(n) => {
+                number += 1;
+                tally.moved(n);
+                tally.sent(number);
+            }
+            // The interface's queue is full, or nobody is there yet: it is sent again.
+            Err(e) if not_yet(&e) || e.kind() == ErrorKind::ConnectionRefused => tally.failed(),
+            Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => tally.failed(),
+            Err(e) => return (number, Err(format!("write failed: {e}"))),
+        }
+    }
+    (number, Ok(()))
+}
+
+fn part(mut file: &File, into: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match file.read(into) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// Waits for the server's report, and says the end again until it comes.
+fn answer(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, within: Duration) -> Option<Report> {
+    let (until, mut bytes, mut asked) = (Instant::now() + within, [0; 2048], 1);
+    socket.set_read_timeout(Some(ASKS)).ok()?;
+    while Instant::now() < until {
+        match socket.recv(&mut bytes) {
+            Ok(n) => {
+                let Some(report) = Report::read(&bytes[..n]) else { continue };
+                if asked > 1 {
+                    // A report for each time that it was asked for is on its way: somebody has to be there.
+                    let until = Instant::now() + SILENCE;
+                    while Instant::now() < until && !matches!(socket.recv(&mut bytes), Err(e) if !not_yet(&e)) {}
+                }
+                return Some(report);
+            }
+            Err(e) if not_yet(&e) => {}
+            Err(_) => std::thread::sleep(ASKS),
+        }
+        // Each has a number of its own, so that none is counted twice.
+        last.number -= 1;
+        asked += 1;
+        last.write(block);
+        let _ = socket.send(block);
+    }
+    None
+}
+
+/// Receives until the other end says its end, or this one is told to end.
+pub(super) fn receive(socket: &UdpSocket, flow: &Arc<Flow>, work: &Receiving, over: &Stop, board: &Board) -> Ended {
+    let (mut tally, mut receipt, calendar) = (Tally::new(flow), Receipt::default(), Calendar::new());
+    let mut taking = Taking { flow, tally: &mut tally, receipt: &mut receipt, calendar, last: flow.begin };
+    let result = taking.all(socket, work, over);
+    let at = if result.is_ok() { taking.last } else { monotonic_ns() };
+    let figures = board.end(flow, at);
+    if result.is_ok() && work.reply != Reply::None {
+        let seconds = at.saturating_sub(flow.begin) as f64 / 1e9;
+        let latency = (work.reply == Reply::Timed).then_some(figures.times);
+        reply(socket, &Report::of(&receipt, figures.bytes, seconds, latency));
+    }
+    Ended { at, fault: result.err(), reported: Some((figures, None)) }
+}
+
+/// Sends the report until the client is silent.
+fn reply(socket: &UdpSocket, report: &Report) {
+    let bytes = report.bytes();
+    let mut scratch = [0; 64];
+    if socket.set_read_timeout(Some(SILENCE)).is_err() {
+        return;
+    }
+    for _ in 0..REPORTS {
+        if socket.send(&bytes).is_err() {
+            return;
+        }
+        match socket.recv(&mut scratch) {
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Account of what is received.
+struct Taking<'a, 'b> {
+    flow: &'a Flow,
+    tally: &'a mut Tally<'b>,
+    receipt: &'a mut Receipt,
+    calendar: Calendar,
+    /// Time of the last datagram, ns.
+    last: u64,
+}
+
+impl Taking<'_, '_> {
+    fn all(&mut self, socket: &UdpSocket, work: &Receiving, over: &Stop) -> Result<(), String> {
+        let mut block = vec![0; self.flow.block];
+        for early in &work.early {
+            if self.take(early.datagram, early.bytes, early.at) {
+                return Ok(());
+            }
+        }
+        // Until something comes, what is wanted is said again.
+        let mut asks = if work.first.is_empty() { 0 } else { REQUESTS };
+        let time = |socket: &UdpSocket, asks| socket.set_read_timeout(Some(if asks > 0 { BETWEEN } else { LOOK }));
+        time(socket, asks).map_err(|e| format!("socket: {e}"))?;
+        if asks > 0 {
+            let _ = socket.send(&work.first);
+        }
+        let (mut quiet, limit) = (Duration::ZERO, work.limit.unwrap_or(u64::MAX));
+        while !over.asked() && self.tally.bytes < limit {
+            match socket.recv(&mut block) {
+                Ok(n) => {
+                    quiet = Duration::ZERO;
+                    if asks > 0 {
+                        asks = 0;
+                        time(socket, asks).map_err(|e| format!("socket: {e}"))?;
+                    }
+                    if let Some(datagram) = Datagram::read(work.wide, &block[..n])
+                        && self.take(datagram, n, monotonic_ns())
+                    {
+                        break;
+                    }
+                }
+                // What the other end's kernel says of a socket that is closed there comes before its time.
+                Err(e) if not_yet(&e) || e.kind() == ErrorKind::ConnectionRefused => {
+                    if !not_yet(&e) {
+                        std::thread::sleep(if asks > 0 { BETWEEN } else { LOOK });
+                    }
+                    if asks > 0 {
+                        asks -= 1;
+                        if asks == 0 {
+                            return Err("no answer from the server".to_owned());
+                        }
+                        let _ = socket.send(&work.first);
+                        continue;
+                    }
+                    quiet += LOOK;
+                    if quiet >= work.idle {
+                        return Err(format!("no data for {} s", work.idle.as_secs_f64()));
+                    }
+                }
+                Err(e) => return Err(format!("read failed: {e}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram in; true if it says the end.
+    #[inline]
+    fn take(&mut self, datagram: Datagram, bytes: usize, at: u64) -> bool {
+        self.last = at.max(self.last);
+        let number = datagram.number.unsigned_abs();
+        if datagram.number < 0 {
+            self.receipt.ended(number);
+            self.tally.received(self.receipt);
+            return true;
+        }
+        // Numbers begin with 1: others are none of a test.
+        if number > 0 {
+            let took = self.calendar.since(datagram.sent, at);
+            self.receipt.arrived(number, took);
+            self.tally.read(bytes);
+            self.tally.received(self.receipt);
+            self.flow.took(took);
+        }
+        false
+    }
+}

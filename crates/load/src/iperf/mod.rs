@@ -1,0 +1,57 @@
+//! iperf 2: streams of bytes or datagrams over the kernel's sockets, in iperf 2.1.8's protocol, client and server, with its
+//! flags and lines.
+//!
+//! [`Config::parse`] reads a command line; [`run`] executes it. [`measure`] runs a client's test without a word, and
+//! [`Server`] serves clients so. [`protocol`] has what the two ends say to each other, and knows no sockets. Each flow has a
+//! thread and blocking calls (`lane`), and counters that reports read (`report`). Options of sockets are set in one place
+//! (`link`).
+//!
+//! What it refuses: tests of round trips, bursts and frames, keys, groups, histograms (see `flags`).
+
+mod client;
+mod config;
+mod flags;
+mod flow;
+mod lane;
+mod link;
+mod measured;
+pub mod protocol;
+mod report;
+mod server;
+mod settings;
+mod units;
+
+pub use crate::socket::{Family, Place};
+pub use config::{Asked, Config, Form, Part, Serving, Without};
+pub use flags::{Command, help, listed};
+pub use measured::{Measured, Server, measure};
+pub use report::Output;
+pub use settings::{Limit, Rate, Settings, Transport};
+
+use linerate_rt::Stop;
+use report::Board;
+use std::sync::Arc;
+
+/// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal.
+///
+/// # Errors
+/// One line, without the program's name: iperf's words where it has some.
+pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
+    let board = Arc::new(Board::new(config.form.clone(), Some(output.clone())));
+    match &config.part {
+        Part::Client(asked) => {
+            let outcomes = client::run(&config.place, asked, &board, stop)?;
+            let faults: Vec<String> = outcomes.into_iter().filter_map(|outcome| outcome.fault).collect();
+            // A line for one is enough: the others have the same cause, or follow from it.
+            faults.into_iter().next().map_or(Ok(()), Err)
+        }
+        Part::Server(serving) => {
+            let door = server::Door::open(&config.place, serving)?;
+            if serving.daemon {
+                crate::socket::sys::daemon().map_err(|e| format!("unable to become a daemon: {e}"))?;
+            }
+            board.settings(&door.settings(&config.place, serving, &board));
+            server::House::new(&config.place, serving, &board, None)?.serve(&door, stop)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Reports: lines of flows, and sums of groups of them, in the order in which they come about.
+//!
+//! A [`Board`] knows all flows that go on. Whoever has the time tells it so (`tick`), and it prints what is due. Flows of
+//! one group are summed: all of a client, or those of one address at a server. A board without an output prints nothing.
+
+mod lines;
+mod output;
+mod settings;
+mod table;
+
+pub(super) use lines::Connected;
+pub use output::Output;
+pub(super) use settings::{ClientSettings, EndSettings, ServerSettings};
+
+use super::config::Form;
+use super::flow::{Figures, Flow};
+use super::protocol::Report;
+use linerate_port::saturating_ns;
+use lines::{Heading, Kind, Span};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Share of an interval from which the last, shorter one has a line of its own.
+const SHARE: f64 = 0.25;
+
+/// Reports of an end.
+pub(super) struct Board {
+    pub(super) form: Form,
+    output: Option<Arc<Output>>,
+    inner: Mutex<Inner>,
+    numbers: AtomicU32,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Headings printed since there were no flows.
+    shown: Vec<Heading>,
+    groups: Vec<Group>,
+}
+
+/// Flows that are summed: those of one address, and of one of the ways that data flow one after the other (`-r`); `None` for
+/// those of a client.
+pub(super) type Of = Option<(IpAddr, bool)>;
+
+/// Group of flows that are summed.
+struct Group {
+    of: Of,
+    begin: u64,
+    /// Intervals that were reported.
+    ticks: u64,
+    entries: Vec<Entry>,
+    /// Sum at the last interval, and its time.
+    before: Figures,
+    at: u64,
+}
+
+struct Entry {
+    flow: Arc<Flow>,
+    /// Figures at the last interval, and its time.
+    before: Figures,
+    at: u64,
+    /// End, and the last figures.
+    ended: Option<(u64, Figures)>,
+}
+
+impl Board {
+    /// Board of an end.
+    pub(super) fn new(form: Form, output: Option<Arc<Output>>) -> Self {
+        Self { form, output, inner: Mutex::default(), numbers: AtomicU32::new(0) }
+    }
+
+    /// Next number of a connection.
+    pub(super) fn number(&self) -> u32 {
+        self.numbers.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Prints a text.
+    fn print(&self, text: &str) {
+        if let Some(output) = self.output.as_ref().filter(|_| !text.is_empty()) {
+            output.print(text);
+        }
+    }
+
+    /// Prints a line about an error.
+    pub(super) fn error(&self, line: &str) {
+        if let Some(output) = &self.output {
+            output.error(line);
+        }
+    }
+
+    /// Shows the settings of an end.
+    pub(super) fn settings(&self, text: &str) {
+        if !self.form.without.settings && !self.form.csv {
+            self.print(text);
+        }
+    }
+
+    /// Shows a connection.
+    pub(super) fn connected(&self, connection: &Connected<'_>) {
+        if !self.form.without.connections && !self.form.csv {
+            self.print(&connection.line(&self.form));
+        }
+    }
+
+    /// Shows times that connecting took.
+    pub(super) fn connects(&self, text: &str) {
+        if !self.form.csv && !self.form.without.data {
+            self.print(text);
+        }
+    }
+
+    /// A flow begins: of the client's group, or of an address.
+    pub(super) fn begin(&self, of: Of, flow: &Arc<Flow>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.groups.is_empty() {
+            inner.shown.clear();
+        }
+        let at = inner.groups.iter().position(|group| group.of == of).unwrap_or_else(|| {
+            let (entries, before) = (Vec::new(), Figures::default());
+            inner.groups.push(Group { of, begin: flow.begin, ticks: 0, entries, before, at: flow.begin });
+            inner.groups.len() - 1
+        });
+        let entry = Entry { flow: flow.clone(), before: Figures::default(), at: flow.begin, ended: None };
+        inner.groups[at].entries.push(entry);
+    }
+
+    /// Prints what is due at this time; returns when the next lines are due.
+    pub(super) fn tick(&self, now: u64) -> Option<u64> {
+        let interval = saturating_ns(self.form.interval?);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let Inner { shown, groups } = &mut *inner;
+        let mut text = String::new();
+        for group in groups.iter_mut() {
+            if now >= group.due(interval) {
+                group.ticks = now.saturating_sub(group.begin) / interval;
+                text += &group.interval(now, &self.form, shown);
+            }
+        }
+        let next = groups.iter().map(|group| group.due(interval)).min();
+        self.figures(&text);
+        next
+    }
+
+    /// A flow has ended.
+    pub(super) fn end(&self, flow: &Arc<Flow>, now: u64) -> Figures {
+        let figures = flow.figures(false);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let Inner { shown, groups } = &mut *inner;
+        let mut text = String::new();
+        for group in groups.iter_mut() {
+            if group.entries.iter().any(|entry| Arc::ptr_eq(&entry.flow, flow)) {
+                text += &group.end(flow, now, &figures, &self.form, shown);
+            }
+        }
+        groups.retain(|group| group.entries.iter().any(|entry| entry.ended.is_none()));
+        self.figures(&text);
+        figures
+    }
+
+    /// Shows the server's report of a flow.
+    pub(super) fn report(&self, flow: &Flow, report: &Report) {
+        if self.form.without.report || self.form.csv {
+            return;
+        }
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = lines::report(flow, report, &self.form, &mut inner.shown);
+        self.figures(&text);
+    }
+
+    fn figures(&self, text: &str) {
+        if !self.form.without.data {
+            self.print(text);
+        }
+    }
+}
+
+impl Group {
+    fn due(&self, interval: u64) -> u64 {
+        self.begin.saturating_add((self.ticks + 1).saturating_mul(interval))
+    }
+
+    /// Sum of all figures so far.
+    fn sum(&self) -> Figures {
+        let of = |entry: &Entry| entry.ended.map_or_else(|| entry.flow.figures(false), |(_, figures)| figures);
+        self.entries.iter().fold(Figures::default(), |sum, entry| sum.and(&of(entry)))
+    }
+
+    /// Lines of an interval.
+    fn interval(&mut self, now: u64, form: &Form, shown: &mut Vec<Heading>) -> String {
+        let mut text = String::new();
+        for entry in self.entries.iter_mut().filter(|entry| entry.ended.is_none()) {
+            text += &entry.interval(now, form, shown);
+        }
+        if let Some(kind) = Kind::of_sum(&self.flows(), self.of.is_none()) {
+            let sum = self.sum();
+            let span = Span::new(self.begin, self.at, now);
+            text += &lines::sum(kind, &self.flows(), span, &sum.since(&self.before), form, shown, false);
+            (self.before, self.at) = (sum, now);
+        }
+        text
+    }
+
+    /// Lines of the end of a flow, and of the group, if it was the last one.
+    fn end(&mut self, flow: &Arc<Flow>, now: u64, figures: &Figures, form: &Form, shown: &mut Vec<Heading>) -> String {
+        let mut text = String::new();
+        for entry in self.entries.iter_mut().filter(|entry| Arc::ptr_eq(&entry.flow, flow)) {
+            let interval = form.interval.map_or(f64::INFINITY, |interval| interval.as_secs_f64());
+            let rest = Span::new(flow.begin, entry.at, now).seconds();
+            if entry.at > flow.begin && rest > SHARE * interval && figures.bytes > entry.before.bytes {
+                text += &entry.interval(now, form, shown);
+            }
+            text += &lines::flow(flow, Span::new(flow.begin, flow.begin, now), figures, form, shown);
+            text += &lines::ended(flow, figures, form);
+            entry.ended = Some((now, *figures));
+        }
+        text += &self.pair(flow, form, shown);
+        if self.entries.iter().all(|entry| entry.ended.is_some())
+            && let Some(kind) = Kind::of_sum(&self.flows(), self.of.is_none())
+        {
+            let last = self.entries.iter().filter_map(|entry| entry.ended).map(|(at, _)| at).max().unwrap_or(now);
+            let span = Span::new(self.begin, self.begin, last);
+            text += &lines::sum(kind, &self.flows(), span, &self.sum(), form, shown, true);
+        }
+        text
+    }
+
+    /// Line of both flows of a connection, if the other one has ended before.
+    fn pair(&self, flow: &Flow, form: &Form, shown: &mut Vec<Heading>) -> String {
+        let both: Vec<&Entry> = self.entries.iter().filter(|entry| entry.flow.id == flow.id).collect();
+        let ends: Option<Vec<_>> = both.iter().map(|entry| entry.ended).collect();
+        match ends {
+            Some(ends) if flow.duplex && flow.enhanced && both.len() == 2 => {
+                let last = ends.iter().map(|(at, _)| *at).max().unwrap_or(flow.begin);
+                let sum = ends[0].1.and(&ends[1].1);
+                lines::pair(flow, Span::new(flow.begin, flow.begin, last), &sum, form, shown)
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn flows(&self) -> Vec<&Flow> {
+        self.entries.iter().map(|entry| &*entry.flow).collect()
+    }
+}
+
+impl Entry {
+    fn interval(&mut self, now: u64, form: &Form, shown: &mut Vec<Heading>) -> String {
+        let figures = self.flow.figures(true);
+        let span = Span::new(self.flow.begin, self.at, now);
+        let text = lines::flow(&self.flow, span, &figures.since(&self.before), form, shown);
+        (self.before, self.at) = (figures, now);
+        text
+    }
+}

@@ -1,0 +1,98 @@
+//! A client's own server, for connections back (`-d`, `-r`).
+
+use super::{Door, House};
+use crate::iperf::config::{Asked, Serving};
+use crate::iperf::lane::Outcome;
+use crate::iperf::report::Board;
+use crate::iperf::settings::SLOP;
+use crate::socket::Place;
+use linerate_port::saturating_ns;
+use linerate_rt::{Stop, monotonic_ns, pause, spawn};
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Time for the server's connections to come.
+const COMES: Duration = Duration::from_secs(3);
+
+/// A server that is open, and serves nobody yet.
+pub(in crate::iperf) struct Back {
+    door: Door,
+    house: Arc<House>,
+}
+
+/// A server that awaits its connections.
+pub(in crate::iperf) struct Coming {
+    house: Arc<House>,
+    stop: Stop,
+    /// Requested at its end.
+    done: Stop,
+    thread: JoinHandle<Result<(), String>>,
+    /// Time at which all must be over, if the test has one.
+    until: Option<u64>,
+}
+
+impl Back {
+    /// Opens the port.
+    pub(in crate::iperf) fn open(
+        place: &Place,
+        asked: &Asked,
+        server: IpAddr,
+        board: &Arc<Board>,
+    ) -> Result<Self, String> {
+        let settings = &asked.settings;
+        let serving = Serving {
+            transport: settings.transport,
+            block: settings.block,
+            window: settings.window,
+            clients: settings.streams,
+            ..Serving::default()
+        };
+        let place = Place { port: asked.listen_port, ..place.clone() };
+        let door = Door::open(&place, &serving)?;
+        board.settings(&door.settings(&place, &serving, board));
+        Ok(Self { door, house: House::new(&place, &serving, board, Some(server))? })
+    }
+
+    /// Awaits the connections of a test that takes so long.
+    pub(in crate::iperf) fn begin(self, time: Option<Duration>) -> Result<Coming, String> {
+        let stop = || Stop::new().map_err(|e| format!("no descriptors are left: {e}"));
+        let (stop, done) = (stop()?, stop()?);
+        let Self { door, house } = self;
+        let (served, told, tell) = (house.clone(), stop.clone(), done.clone());
+        let thread = spawn("iperf-back", &[], move || {
+            let result = served.serve(&door, &told);
+            tell.ask(0);
+            result
+        });
+        let thread = thread.map_err(|e| format!("no thread is left: {e}"))?;
+        let time = time.map(|time| saturating_ns(time + COMES + SLOP));
+        let until = time.map(|time| monotonic_ns().saturating_add(time));
+        Ok(Coming { house, stop, done, thread, until })
+    }
+}
+
+impl Coming {
+    /// Waits for the end of all connections; what came of them. If the test went wrong, none is awaited.
+    pub(in crate::iperf) fn end(self, stop: &Stop, well: bool) -> Result<Vec<Outcome>, String> {
+        let comes = monotonic_ns() + saturating_ns(COMES);
+        while !self.done.asked() && well && !stop.asked() {
+            let now = monotonic_ns();
+            let missing = !self.house.is_full();
+            if self.until.is_some_and(|until| now >= until) || missing && now >= comes {
+                break;
+            }
+            pause(&[stop, &self.done], Some(now + 50_000_000));
+        }
+        self.stop.ask(0);
+        self.thread.join().unwrap_or_else(|_| Err("the listener failed".to_owned()))?;
+        let missing = !self.house.is_full();
+        let kept = self.house.kept.as_ref();
+        let outcomes = kept.map(|kept| std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)));
+        if missing && well && !stop.asked() {
+            return Err("expected reverse connect did not occur".to_owned());
+        }
+        Ok(outcomes.unwrap_or_default())
+    }
+}

@@ -1,0 +1,218 @@
+//! The server: takes clients in at one port, several at a time, each connection in a session of its own.
+//!
+//! A session has limits of its own in time and memory, so a client that lies, stalls or vanishes costs its own session
+//! only. A client that awaits connections back (`-d`, `-r`) is such a server too, for one address, whose data have no
+//! header.
+
+mod back;
+mod reverse;
+mod tcp;
+mod udp;
+
+pub(super) use back::Back;
+
+use super::config::Serving;
+use super::lane::Outcome;
+use super::link::{self, Options};
+use super::report::{Board, EndSettings, ServerSettings};
+use super::settings::Transport;
+use crate::socket::{Place, listen, receive_at};
+use linerate_rt::{Stop, monotonic_ns, pause, spawn};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Greatest number of sessions; fewer if blocks are large, so that these hold [`MEMORY`] bytes at most.
+const SESSIONS: usize = 256;
+const MEMORY: usize = 1 << 30;
+/// Time for sessions to end when the server is told to.
+const LEAVES: Duration = Duration::from_secs(3);
+/// Longest wait for a connection while lines may be due.
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// Socket at which clients come.
+pub(super) enum Door {
+    Tcp(TcpListener),
+    Udp(UdpSocket),
+}
+
+impl Door {
+    /// Opens the door, with the options that its connections inherit.
+    pub(super) fn open(place: &Place, serving: &Serving) -> Result<Self, String> {
+        let options = options(serving);
+        let failed = |e| format!("listener bind failed: {e}");
+        match serving.transport {
+            Transport::Tcp => {
+                let listener = listen(place).map_err(failed)?;
+                let v6 = listener.local_addr().is_ok_and(|at| at.is_ipv6());
+                link::set(listener.as_fd(), serving.transport, v6, &options)?;
+                listener.set_nonblocking(true).map_err(failed)?;
+                Ok(Self::Tcp(listener))
+            }
+            Transport::Udp => udp::socket(place, serving).map(Self::Udp).map_err(failed),
+        }
+    }
+
+    /// Own address.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Udp(socket) => socket.local_addr().ok(),
+        }
+    }
+
+    /// Lines about the settings.
+    pub(super) fn settings(&self, place: &Place, serving: &Serving, board: &Board) -> String {
+        let fd = match self {
+            Self::Tcp(listener) => listener.as_fd(),
+            Self::Udp(socket) => socket.as_fd(),
+        };
+        let text = ServerSettings {
+            port: self.address().map_or(place.port, |at| at.port()),
+            bind: place.bind.as_deref(),
+            transport: serving.transport,
+            block: serving.block,
+            tos: serving.tos,
+            end: EndSettings {
+                window: (serving.window, link::buffer(fd, false)),
+                segment: (serving.mss, link::segment(fd)),
+                congestion: serving.congestion.as_deref(),
+            },
+        };
+        text.text(&board.form)
+    }
+}
+
+/// Options of a server's sockets.
+fn options(serving: &Serving) -> Options {
+    Options {
+        send: 0,
+        receive: serving.window,
+        mss: serving.mss,
+        no_delay: serving.no_delay,
+        tos: serving.tos,
+        ttl: 0,
+        congestion: serving.congestion.clone(),
+    }
+}
+
+/// State that all sessions share.
+pub(super) struct House {
+    pub(super) place: Place,
+    pub(super) serving: Serving,
+    pub(super) board: Arc<Board>,
+    /// The only address of clients, which say nothing of the test.
+    pub(super) only: Option<IpAddr>,
+    /// Requested when sessions are to end.
+    quit: Stop,
+    /// Sessions that go on, and those that ever began.
+    sessions: AtomicUsize,
+    began: AtomicU32,
+    /// What came of all flows, if somebody wants to know.
+    kept: Option<Mutex<Vec<Outcome>>>,
+}
+
+impl House {
+    pub(super) fn new(
+        place: &Place,
+        serving: &Serving,
+        board: &Arc<Board>,
+        only: Option<IpAddr>,
+    ) -> Result<Arc<Self>, String> {
+        Ok(Arc::new(Self {
+            place: place.clone(),
+            serving: serving.clone(),
+            board: board.clone(),
+            only,
+            quit: Stop::new().map_err(|e| format!("no descriptors are left: {e}"))?,
+            sessions: AtomicUsize::new(0),
+            began: AtomicU32::new(0),
+            kept: only.map(|_| Mutex::default()),
+        }))
+    }
+
+    /// Serves clients until a stop is requested, the time is over, or as many have come as were wanted.
+    pub(super) fn serve(self: &Arc<Self>, door: &Door, stop: &Stop) -> Result<(), String> {
+        let until = self.serving.time.map(|time| Instant::now() + time);
+        let mut udp = udp::Knocks::default();
+        while !stop.asked() && !self.is_full() {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                break;
+            }
+            let next = self.board.tick(monotonic_ns());
+            let due = next.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns())));
+            // A flow that begins now has lines sooner than is known.
+            let looks = self.board.form.interval.map(|interval| interval.min(LOOKS));
+            let looks = looks.filter(|_| self.sessions.load(SeqCst) > 0);
+            let wait = [left, due, looks].into_iter().flatten().min();
+            match door {
+                Door::Tcp(listener) => tcp::accept(self, listener, stop, wait)?,
+                Door::Udp(socket) => udp.accept(self, socket, stop, wait)?,
+            }
+        }
+        self.empty(stop, until);
+        Ok(())
+    }
+
+    /// True if as many clients have come as were wanted.
+    fn is_full(&self) -> bool {
+        self.serving.clients > 0 && self.began.load(SeqCst) >= self.serving.clients
+    }
+
+    /// Starts a session. What its body returns is a fault.
+    fn session(
+        self: &Arc<Self>,
+        who: SocketAddr,
+        body: impl FnOnce(&Arc<Self>) -> Result<(), String> + Send + 'static,
+    ) {
+        let most = SESSIONS.min(MEMORY / self.serving.block.max(1)).max(1);
+        if self.sessions.fetch_add(1, SeqCst) >= most {
+            self.sessions.fetch_sub(1, SeqCst);
+            self.board.error(&format!("{who}: refused: {most} sessions go on"));
+            return;
+        }
+        self.began.fetch_add(1, SeqCst);
+        let house = self.clone();
+        let started = spawn("iperf-session", &[], move || {
+            if let Err(fault) = body(&house) {
+                house.board.error(&format!("{who}: {fault}"));
+            }
+            house.sessions.fetch_sub(1, SeqCst);
+        });
+        if let Err(e) = started {
+            self.sessions.fetch_sub(1, SeqCst);
+            self.board.error(&format!("{who}: no thread is left: {e}"));
+        }
+    }
+
+    /// Waits for the sessions: those of the last clients to their end, and otherwise until they have said their last.
+    fn empty(&self, stop: &Stop, until: Option<Instant>) {
+        let over = |until: Option<Instant>| until.is_some_and(|until| Instant::now() >= until);
+        while self.sessions.load(SeqCst) > 0 && !stop.asked() && !over(until) && self.is_full() {
+            self.board.tick(monotonic_ns());
+            pause(&[stop], Some(monotonic_ns() + 10_000_000));
+        }
+        self.quit.ask(0);
+        let until = Some(Instant::now() + LEAVES);
+        while self.sessions.load(SeqCst) > 0 && !over(until) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Keeps what came of flows; the first fault of theirs.
+    fn keep(&self, outcomes: Vec<Outcome>) -> Result<(), String> {
+        let fault = outcomes.iter().find_map(|outcome| outcome.fault.clone());
+        if let Some(kept) = &self.kept {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).extend(outcomes);
+        }
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+/// Opens the second door of a server for datagrams.
+fn second(place: &Place) -> std::io::Result<UdpSocket> {
+    receive_at(place)
+}

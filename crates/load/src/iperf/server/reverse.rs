@@ -1,0 +1,216 @@
+//! What a server sends: over the client's connection, or over one of its own to the client.
+
+use super::{House, options};
+use crate::iperf::client::digits;
+use crate::iperf::flow::{Counters, Flow, Times};
+use crate::iperf::lane::{Crew, Receiving, Sending, Work};
+use crate::iperf::link::{Dialled, Options, Socket};
+use crate::iperf::protocol::{Amount, Ask, Request, Stamp};
+use crate::iperf::report::{ClientSettings, Connected, EndSettings, Of};
+use crate::iperf::settings::{BLOCK_ASKED, DATAGRAMS, Rate, TCP_BLOCK, Transport, UDP_BLOCK, UDP_RATE};
+use crate::socket::Place;
+use linerate_rt::{monotonic_ns, wall};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Least time in which a client must take what is on its way, or send its report.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// A session: its connection, and what its client wants.
+pub(super) struct Session<'a> {
+    pub(super) house: &'a Arc<House>,
+    pub(super) socket: Arc<Socket>,
+    pub(super) id: u32,
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+    /// Beginning, ns.
+    pub(super) begin: u64,
+    pub(super) request: Request,
+    pub(super) enhanced: bool,
+}
+
+impl Session<'_> {
+    fn udp(&self) -> bool {
+        matches!(*self.socket, Socket::Udp(_))
+    }
+
+    /// Group of the session's flows.
+    fn of(&self) -> Of {
+        Some((self.remote.ip(), false))
+    }
+
+    /// Flow of the session's connection.
+    pub(super) fn flow(&self, sends: bool) -> Arc<Flow> {
+        let duplex = self.request.ask == Ask::FullDuplex;
+        let (timed, block) = (self.request.begun.is_some(), self.house.serving.block);
+        let times = !sends && (timed || self.udp() && self.enhanced);
+        Arc::new(Flow {
+            id: self.id,
+            reversed: sends && duplex,
+            sends,
+            duplex,
+            socket: self.socket.clone(),
+            local: self.local,
+            remote: self.remote,
+            begin: self.begin,
+            block: if self.udp() { DATAGRAMS[1] } else { block },
+            enhanced: self.enhanced,
+            times: times.then(|| Mutex::new(Times::default())),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Bytes of a block that the client wants; no more than there is memory for.
+    fn block(&self) -> Result<usize, String> {
+        let asked = self.request.block as usize;
+        match (self.udp(), asked) {
+            (false, 0) => Ok(TCP_BLOCK),
+            (false, asked) => Ok(asked.min(BLOCK_ASKED)),
+            (true, 0) => Ok(UDP_BLOCK[usize::from(self.remote.is_ipv6())]),
+            (true, asked) if (DATAGRAMS[0]..=DATAGRAMS[1]).contains(&asked) => Ok(asked),
+            (true, asked) => Err(format!("refused: it wants datagrams of {asked} bytes")),
+        }
+    }
+
+    /// Rate that the client wants.
+    fn rate(&self) -> Rate {
+        match (self.request.rate, self.udp(), self.request.per_packet) {
+            (0, false, _) => Rate::Unlimited,
+            (0, true, _) => Rate::Bits(UDP_RATE),
+            (rate, true, true) => Rate::Packets(rate),
+            (rate, ..) => Rate::Bits(rate),
+        }
+    }
+
+    /// Work of the sender. `over` is true for the client's own connection, which says times if the client does.
+    fn sending(&self, over: bool) -> Result<Sending, String> {
+        let begun = self.request.begun.filter(|_| over).map(|_| Stamp::of(wall()));
+        let mut block = digits(self.block()?);
+        let mut first = Vec::new();
+        if begun.is_some() {
+            let said = Request { ask: Ask::Forward, begun, no_fin: true, ..self.request };
+            if self.udp() {
+                if block.len() < Request::IN_TIMED_DATAGRAM {
+                    return Err("refused: its datagrams have no room for times".to_owned());
+                }
+                said.write_datagram(&mut block);
+            } else {
+                block.resize(block.len().max(crate::iperf::protocol::Burst::LEN), b'0');
+                first = said.header();
+            }
+        }
+        let limit = if let Amount::Bytes(bytes) = self.request.amount { Some(bytes.into()) } else { None };
+        let wait = self.time().unwrap_or(ANSWER).max(ANSWER);
+        let answer = match (self.udp(), over) {
+            (true, true) => None,
+            (true, false) => Some(ANSWER),
+            (false, _) => (self.request.ask != Ask::FullDuplex).then_some(wait),
+        };
+        Ok(Sending { first, block, limit, rate: self.rate(), begun: begun.filter(|_| !self.udp()), file: None, answer })
+    }
+
+    /// Time for which the client wants to receive.
+    fn time(&self) -> Option<Duration> {
+        match self.request.amount {
+            Amount::Time(hundredths) => Some(Duration::from_millis(10 * u64::from(hundredths))),
+            Amount::Bytes(_) => None,
+        }
+    }
+}
+
+/// Sends over the client's connection, and receives over it too, if there is work for that.
+pub(super) fn over_it(session: &Session<'_>, work: Option<Receiving>) -> Result<(), String> {
+    let (house, mut crew) = (session.house, Crew::new()?);
+    let sending = session.sending(true)?;
+    let flow = session.flow(true);
+    // The sender's beginning is not the client's.
+    house.board.begin(session.of(), &flow);
+    if let Some(work) = work {
+        let flow = session.flow(false);
+        house.board.begin(session.of(), &flow);
+        crew.start(flow, &house.board, Work::Receive(work))?;
+    }
+    crew.start(flow, &house.board, Work::Send(sending))?;
+    house.keep(crew.watch(&[&house.quit], session.time(), None, |now| house.board.tick(now)))
+}
+
+/// Sends over a connection to the client, and receives over the client's, if there is work for that.
+pub(super) fn back(session: &Session<'_>, work: Option<Receiving>) -> Result<(), String> {
+    let (house, mut crew) = (session.house, Crew::new()?);
+    let flow = connected(session)?;
+    let sending = session.sending(false)?;
+    // What is sent afterwards has a sum of its own.
+    let of = session.of().map(|(ip, _)| (ip, work.is_none()));
+    if let Some(work) = work {
+        let flow = session.flow(false);
+        house.board.begin(session.of(), &flow);
+        crew.start(flow, &house.board, Work::Receive(work))?;
+    }
+    house.board.begin(of, &flow);
+    crew.start(flow, &house.board, Work::Send(sending))?;
+    house.keep(crew.watch(&[&house.quit], session.time(), None, |now| house.board.tick(now)))
+}
+
+/// Flow of a new connection to the client.
+fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
+    let (house, port) = (session.house, session.request.port);
+    let (serving, board) = (&house.serving, &house.board);
+    if port == 0 {
+        return Err("refused: it awaits a connection back, and says no port".to_owned());
+    }
+    let transport = if session.udp() { Transport::Udp } else { Transport::Tcp };
+    let to = SocketAddr::new(session.remote.ip(), port);
+    let tos = if serving.tos > 0 { serving.tos } else { session.request.tos };
+    let options = Options { send: serving.window, receive: 0, tos, ..options(serving) };
+    let place = Place { bind: None, family: None, ..house.place.clone() };
+    let dialled = Dialled::new(&place, to, 0, transport, &options)?;
+    let text = ClientSettings {
+        host: &to.ip().to_string(),
+        port,
+        device: place.device.as_deref(),
+        streams: 1,
+        transport,
+        block: session.block()?,
+        rate: session.rate(),
+        no_delay: serving.no_delay,
+        tos,
+        end: EndSettings {
+            window: (serving.window, dialled.buffer()),
+            segment: (serving.mss, dialled.segment()),
+            congestion: serving.congestion.as_deref(),
+        },
+    };
+    board.settings(&text.text(&board.form));
+    let (socket, took) = dialled.connect().map_err(|e| format!("connection back to port {port} failed: {e}"))?;
+    let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
+    let id = board.number();
+    board.connected(&Connected {
+        id,
+        reversed: true,
+        local,
+        remote,
+        about: &["reverse"],
+        enhanced: session.enhanced,
+        socket: socket.number(),
+        version: None,
+        tos,
+        tcp: socket.tcp().map(|tcp| (tcp, socket.segment())),
+        took: (transport == Transport::Tcp).then_some(took),
+        dated: false,
+    });
+    Ok(Arc::new(Flow {
+        id,
+        reversed: true,
+        sends: true,
+        duplex: false,
+        socket: Arc::new(socket),
+        local,
+        remote,
+        begin: monotonic_ns(),
+        block: session.block()?,
+        enhanced: session.enhanced,
+        times: None,
+        counters: Counters::default(),
+    }))
+}

@@ -1,0 +1,152 @@
+//! Sessions of byte streams.
+
+use super::House;
+use super::reverse::{self, Session};
+use crate::iperf::lane::{Lane, Receiving, Work};
+use crate::iperf::link::{Socket, service};
+use crate::iperf::protocol::{Ack, Ask, Request, Stamp};
+use crate::iperf::report::Connected;
+use crate::socket::plain;
+use crate::socket::sys::{Ready, poll};
+use linerate_rt::{Stop, monotonic_ns, wall};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time for a client's header, and for an answer to be taken.
+const SPEAKS: Duration = Duration::from_secs(4);
+/// Time to wait when there are no descriptors left.
+const RESTS: Duration = Duration::from_millis(50);
+
+/// Waits for a connection, or until there is something else to do, and starts its session.
+pub(super) fn accept(
+    house: &Arc<House>,
+    listener: &TcpListener,
+    stop: &Stop,
+    wait: Option<Duration>,
+) -> Result<(), String> {
+    let on = [(stop.as_fd(), Ready::Read), (listener.as_fd(), Ready::Read)];
+    let ready = poll(&on, wait).map_err(|e| format!("accept failed: {e}"))?;
+    if ready[0] || !ready[1] {
+        return Ok(());
+    }
+    match listener.accept() {
+        Ok((stream, from)) => {
+            let (begin, from) = (monotonic_ns(), plain(from));
+            // Who comes uninvited to a client that awaits its server is sent away.
+            if house.only.is_none_or(|only| only.to_canonical() == from.ip()) {
+                house.session(from, move |house| serve(house, stream, begin));
+            }
+        }
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
+        }
+        // Out of descriptors.
+        Err(_) => std::thread::sleep(RESTS),
+    }
+    Ok(())
+}
+
+/// What a client says first, and number of bytes read; nothing for one whose data begin at once.
+fn head(mut stream: &TcpStream) -> Result<(Option<Request>, usize), String> {
+    let until = Instant::now() + SPEAKS;
+    let mut header = [0; Request::LONGEST];
+    let (mut got, mut length) = (0, Request::FIRST);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(format!("it said nothing of its test within {} s", SPEAKS.as_secs()));
+        }
+        stream.set_read_timeout(Some(left)).map_err(|e| format!("socket: {e}"))?;
+        match stream.read(&mut header[got..length]) {
+            Ok(0) if got == 0 => return Err("it closed its connection before it said anything".to_owned()),
+            Ok(0) if got < Request::FIRST => return Ok((None, got)),
+            Ok(0) => return Err("it closed its connection within its header".to_owned()),
+            Ok(n) => got += n,
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(e) => return Err(format!("read failed: {e}")),
+        }
+        if got == Request::FIRST && length == Request::FIRST {
+            let first = [header[0], header[1], header[2], header[3]];
+            match Request::length(first).map_err(|refusal| format!("refused: {}", refusal.words()))? {
+                Some(whole) => length = whole,
+                None => return Ok((None, got)),
+            }
+        }
+        if got == length {
+            let request = Request::read(&header[..got]).map_err(|refusal| format!("refused: {}", refusal.words()))?;
+            return Ok((Some(request), got));
+        }
+    }
+}
+
+/// Serves a connection to its end.
+fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String> {
+    let system = |e: std::io::Error| format!("socket: {e}");
+    stream.set_nonblocking(false).map_err(system)?;
+    let v6 = stream.local_addr().map_err(system)?.is_ipv6();
+    let socket = Arc::new(Socket::Tcp(stream));
+    let Socket::Tcp(stream) = &*socket else { return Ok(()) };
+    let (local, remote) = socket.addresses().map_err(system)?;
+    let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
+    let (request, before) = if house.only.is_some() { (None, 0) } else { head(stream)? };
+    let given = request.is_some();
+    let request = request.unwrap_or_default();
+    let (serving, board) = (&house.serving, &house.board);
+    if serving.tos == 0 {
+        // The client's, if the system lets it be.
+        let _ = service(stream.as_fd(), v6, request.tos);
+    }
+    if given && request.wants_ack {
+        answer(stream, &request)?;
+    }
+    let timed = request.begun.is_some();
+    let enhanced = board.form.enhanced || timed;
+    let mut about = Vec::new();
+    match request.ask {
+        Ask::FullDuplex => about.push("full-duplex"),
+        Ask::Reverse => about.push("reverse"),
+        Ask::Forward | Ask::Dual | Ask::TradeOff => {}
+    }
+    if timed {
+        about.push("trip-times");
+    }
+    let id = board.number();
+    board.connected(&Connected {
+        id,
+        reversed: false,
+        local,
+        remote,
+        about: &about,
+        enhanced,
+        socket: socket.number(),
+        version: request.version,
+        tos: request.tos,
+        tcp: tcp.filter(|_| house.only.is_none()),
+        took: None,
+        dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
+    });
+    let session = Session { house, socket: socket.clone(), id, local, remote, begin, request, enhanced };
+    let work = Receiving { timed, before, ..Receiving::new(serving.idle) };
+    match request.ask {
+        Ask::Forward | Ask::TradeOff => {
+            let flow = session.flow(false);
+            board.begin(Some((remote.ip(), false)), &flow);
+            let lane = Lane { flow, board: board.clone(), over: house.quit.clone(), work: Work::Receive(work) };
+            house.keep(vec![lane.run()])?;
+            if request.ask == Ask::TradeOff { reverse::back(&session, None) } else { Ok(()) }
+        }
+        Ask::Dual => reverse::back(&session, Some(work)),
+        Ask::Reverse => reverse::over_it(&session, None),
+        Ask::FullDuplex => reverse::over_it(&session, Some(work)),
+    }
+}
+
+/// Answers a header.
+fn answer(mut stream: &TcpStream, request: &Request) -> Result<(), String> {
+    let now = Stamp::of(wall());
+    let answer = Ack::bytes(request.begun.map(|begun| (begun, now)), now);
+    let sent = stream.set_write_timeout(Some(SPEAKS)).and_then(|()| stream.write_all(&answer));
+    sent.map_err(|e| format!("answer failed: {e}"))
+}
