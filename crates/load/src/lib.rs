@@ -1,4 +1,4 @@
-//! Workloads and their measurement: pkt-gen, iperf3's streams, xdd, FCoE loads, benches and profiles.
+//! Workloads and their measurement: pkt-gen, iperf3's streams, netperf, xdd, FCoE loads, benches and profiles.
 
 pub mod bench;
 pub mod bridge;
@@ -6,6 +6,7 @@ pub mod check;
 pub mod fcoe;
 pub mod flags;
 pub mod frame;
+pub mod netperf;
 pub mod pktgen;
 pub mod ports;
 pub mod profile;

@@ -8,6 +8,8 @@ mod fcoe;
 mod ip;
 mod link;
 mod man;
+mod netperf;
+mod netserver;
 mod nic;
 mod pkt_gen;
 mod ports;
@@ -73,6 +75,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     nic::COMMAND,
     profile::COMMAND,
     stream::COMMAND,
+    netperf::COMMAND,
+    netserver::COMMAND,
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,
