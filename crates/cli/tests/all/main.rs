@@ -23,6 +23,7 @@ mod help;
 mod interrupted;
 mod made;
 mod names;
+mod netperf;
 mod nic;
 mod nic_vis;
 mod nic_vis_rig;

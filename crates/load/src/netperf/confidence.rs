@@ -2,6 +2,7 @@
 
 use super::figures::{Means, Widths};
 use super::settings::Repeats;
+use super::units::cut;
 
 /// Values that a mean is in with 95 and 99 per cent, in standard errors, for 1 to 30 degrees of freedom (Student's
 /// distribution, two sides).
@@ -50,7 +51,7 @@ impl Runs {
 
     /// Number of runs.
     pub(super) fn count(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+        cut(self.0.len(), u32::MAX)
     }
 
     fn mean(&self, of: fn(&Means) -> f64) -> f64 {

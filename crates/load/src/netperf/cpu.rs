@@ -1,6 +1,7 @@
 //! Use of all processors of the system, from `/proc/stat`, as netperf counts it: all time that is not idle, waiting for
 //! disks included, in per cent of each processor, and the mean of all. What guests used counts once, as the user's.
 
+use super::units::cut;
 use linerate_rt::monotonic_ns;
 
 /// Way of measuring, in messages and in reports.
@@ -9,7 +10,7 @@ pub(super) const METHOD: u32 = 8;
 /// Letter of a way of measuring.
 pub(super) fn letter(method: u32) -> char {
     // netperf's letters for the methods 0 to 12.
-    "UIPTLRNKSCEMO".chars().nth(usize::try_from(method).unwrap_or(usize::MAX)).unwrap_or('?')
+    "UIPTLRNKSCEMO".chars().nth(cut(method, usize::MAX)).unwrap_or('?')
 }
 
 /// Time, and ticks of each processor since the system's start, at one moment.

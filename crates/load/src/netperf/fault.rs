@@ -39,8 +39,8 @@ pub enum Fault {
     /// A data connection could not be made.
     #[error("data connection: {0}")]
     DataConnect(io::Error),
-    /// A data socket could not be made, or an option of it could not be set.
-    #[error("data socket: {what}: {error}")]
+    /// A data socket could not be made, or an option of it or of the thread could not be set.
+    #[error("{what}: {error}")]
     Option {
         /// Name of the option.
         what: &'static str,

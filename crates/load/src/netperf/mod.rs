@@ -37,6 +37,9 @@ pub use server::Server;
 pub use settings::{Buffers, EndSettings, Length, PORT, Repeats, Settings};
 pub use table::{TESTS, Test, Transport};
 
+#[cfg(test)]
+mod tests;
+
 use linerate_rt::Stop;
 
 /// Version of netperf whose flags, protocol and output these are, and the version of this program.

@@ -1,6 +1,8 @@
 //! Blocks of memory that take turns, so that what is sent or received is not always the same memory: as netperf does, as
 //! many as fill the socket's buffer, each at an alignment and an offset from it.
 
+use super::units::cut;
+
 /// Greatest size of a block, of an alignment and an offset, and of all blocks together, bytes.
 pub(super) const BLOCK: u32 = 16 << 20;
 pub(super) const ALIGN: u32 = 1 << 20;
@@ -46,7 +48,7 @@ pub(super) struct Ring {
 }
 
 fn size(n: u32) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
+    cut(n, usize::MAX)
 }
 
 impl Ring {
@@ -97,7 +99,7 @@ impl Ring {
 
     /// Number of blocks.
     pub(super) fn width(&self) -> u32 {
-        u32::try_from(self.width).unwrap_or(u32::MAX)
+        cut(self.width, u32::MAX)
     }
 }
 

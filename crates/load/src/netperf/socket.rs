@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::timer::Shared;
+use super::units::cut;
 use crate::socket::sys::{self, Ready};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -140,7 +141,7 @@ pub(super) fn segment(of: &TcpStream) -> u32 {
 
 /// Segments that a connection has sent again; -1 if nobody knows.
 pub(super) fn retransmits(of: &TcpStream) -> i32 {
-    sys::tcp_info(of.as_fd()).map_or(-1, |info| i32::try_from(info.retransmits).unwrap_or(i32::MAX))
+    sys::tcp_info(of.as_fd()).map_or(-1, |info| cut(info.retransmits, i32::MAX))
 }
 
 /// Congestion control of a connection.

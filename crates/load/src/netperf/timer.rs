@@ -1,6 +1,7 @@
 //! Time of a test: a thread that waits for its end, so that the lanes look at a flag and at no clock.
 
 use super::cpu::Reading;
+use linerate_port::saturating_ns;
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -69,28 +70,23 @@ impl Timer {
     }
 }
 
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn wait(shared: &Shared, times: Times, begin: u64, mut interim: Option<Interim<'_>>, stop: &Stop, cancel: &Stop) {
-    let due = times.due.map_or(u64::MAX, |due| begin.saturating_add(ns(due)));
-    let over = due.saturating_add(ns(times.grace));
+    let due = times.due.map_or(u64::MAX, |due| begin.saturating_add(saturating_ns(due)));
+    let over = due.saturating_add(saturating_ns(times.grace));
     let (mut last, mut units) = (begin, 0);
-    let mut next = interim.as_ref().map_or(u64::MAX, |(every, _)| begin.saturating_add(ns(*every)));
+    let mut next = interim.as_ref().map_or(u64::MAX, |(every, _)| begin.saturating_add(saturating_ns(*every)));
     loop {
         let at = if shared.is_due() { over } else { due }.min(next);
         pause(&[stop, cancel], (at < u64::MAX).then_some(at));
         let now = monotonic_ns();
         let ends = stop.asked() || cancel.asked();
-        if now >= next || (ends || now >= due) && next < u64::MAX {
-            if let Some((every, say)) = &mut interim {
-                let all = shared.units.load(Relaxed);
-                if now > last {
-                    say(all - units, (now - last) as f64 / 1e9);
-                }
-                (last, units, next) = (now, all, now.saturating_add(ns(*every)));
+        let says = now >= next || (ends || now >= due) && next < u64::MAX;
+        if says && let Some((every, say)) = &mut interim {
+            let all = shared.units.load(Relaxed);
+            if now > last {
+                say(all - units, (now - last) as f64 / 1e9);
             }
+            (last, units, next) = (now, all, now.saturating_add(saturating_ns(*every)));
         }
         if cancel.asked() {
             return;

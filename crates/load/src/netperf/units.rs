@@ -19,6 +19,11 @@ pub(super) fn size(text: &str) -> Result<u32, String> {
     n.ok_or_else(|| "give a size, as 1000, 64K (65536) or 64k (64000)".to_owned())
 }
 
+/// A number in another type, or the greatest that is given if it does not fit.
+pub(super) fn cut<N, M: TryFrom<N>>(n: N, greatest: M) -> M {
+    M::try_from(n).unwrap_or(greatest)
+}
+
 /// Splits `FIRST,SECOND`; one without a comma stands for both.
 pub(super) fn both(text: &str) -> (Option<&str>, Option<&str>) {
     match text.split_once(',') {
@@ -40,7 +45,7 @@ fn filled(text: &str) -> Option<&str> {
 }
 
 /// Units of results: letter, bytes of a unit, name.
-const UNITS: [(char, f64, &str); 7] = [
+const FORMATS: [(char, f64, &str); 7] = [
     ('K', 1024.0, "KBytes"),
     ('M', 1_048_576.0, "MBytes"),
     ('G', 1_073_741_824.0, "GBytes"),
@@ -52,17 +57,17 @@ const UNITS: [(char, f64, &str); 7] = [
 
 /// True if there is a unit of this letter.
 pub(super) fn is_unit(letter: char) -> bool {
-    UNITS.iter().any(|(known, ..)| *known == letter)
+    FORMATS.iter().any(|(known, ..)| *known == letter)
 }
 
 /// Name of a unit.
 pub(super) fn name(letter: char) -> &'static str {
-    UNITS.iter().find(|(known, ..)| *known == letter).map_or("", |(_, _, name)| *name)
+    FORMATS.iter().find(|(known, ..)| *known == letter).map_or("", |(_, _, name)| *name)
 }
 
 /// Bytes in units of this letter; transactions are their own.
 pub(super) fn scaled(n: f64, letter: char) -> f64 {
-    UNITS.iter().find(|(known, ..)| *known == letter).map_or(n, |(_, unit, _)| n / unit)
+    FORMATS.iter().find(|(known, ..)| *known == letter).map_or(n, |(_, unit, _)| n / unit)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::netperf::protocol::{Message, stream};
 use crate::netperf::settings::{Length, Settings};
 use crate::netperf::socket::Sizes;
 use crate::netperf::table::Transport;
+use crate::netperf::units::cut;
 use std::net::SocketAddr;
 
 /// The request for a test; `widths` are those of this end, which netperf's server takes for its own.
@@ -41,7 +42,7 @@ pub(super) fn request(s: &Settings, widths: (u32, u32), own: SocketAddr, v6: boo
         },
         flags: flags.iter().filter(|(on, _)| *on).map(|(_, flag)| flag).sum(),
         length: match s.length {
-            Length::Time(seconds) => i32::try_from(seconds).unwrap_or(i32::MAX),
+            Length::Time(seconds) => cut(seconds, i32::MAX),
             Length::Count(n) => i32::try_from(n).map_or(i32::MIN + 1, |n| -n),
         },
         data_port: remote.port,

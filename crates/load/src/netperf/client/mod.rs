@@ -14,7 +14,8 @@ use super::socket::Sizes;
 use super::timer::{Interim, Timer, Times};
 use crate::socket::{dial, plain};
 use data::{Data, Moved};
-use linerate_rt::{Stop, pause};
+use linerate_port::saturating_ns;
+use linerate_rt::{Stop, pause, pin};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -47,8 +48,11 @@ struct Ready {
 }
 
 impl<'a> Client<'a> {
-    /// Connects with the server.
+    /// Connects with the server. If the settings name a processor, this thread runs on it from now on.
     pub(super) fn connect(settings: &'a Settings, stop: &Stop) -> Result<Self, Fault> {
+        if let Some(cpu) = settings.local.pin {
+            pin(&[cpu]).map_err(|error| Fault::Option { what: "processor", error })?;
+        }
         let stream = dial(&settings.place, &settings.host, Some(CONNECTS)).map_err(|error| Fault::Connect {
             host: settings.host.clone(),
             port: settings.place.port,
@@ -106,8 +110,7 @@ impl<'a> Client<'a> {
         let mut data = Data::new(s, self.own)?;
         let ready = self.ask(&data)?;
         if !s.wait.is_zero() {
-            let until =
-                linerate_rt::monotonic_ns().saturating_add(u64::try_from(s.wait.as_nanos()).unwrap_or(u64::MAX));
+            let until = linerate_rt::monotonic_ns().saturating_add(saturating_ns(s.wait));
             pause(&[&self.stop], Some(until));
         }
         if self.stop.asked() {
@@ -190,8 +193,8 @@ impl<'a> Client<'a> {
                 first.receive,
                 if s.local.buffers.receive.is_some() { first.receive } else { last.receive },
             ),
-            send_size: data.send_size().into(),
-            receive_size: data.receive_size().into(),
+            send_size: if s.test.sends { data.send_size().into() } else { 0 },
+            receive_size: if s.test.receives { data.receive_size().into() } else { 0 },
             send_width,
             receive_width,
             retransmits: moved.retransmits,

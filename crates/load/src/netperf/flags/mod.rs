@@ -8,6 +8,8 @@ mod global;
 mod of_test;
 mod serve;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use super::report::{Form, Selection};
 use super::settings::Settings;

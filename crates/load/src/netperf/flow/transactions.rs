@@ -4,6 +4,7 @@ use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
 use crate::netperf::socket::is_tick;
+use crate::netperf::units::cut;
 use std::io::Read;
 use std::net::{SocketAddr, UdpSocket};
 use std::net::{TcpListener, TcpStream};
@@ -230,8 +231,7 @@ impl Flow<'_> {
         patience: Option<Duration>,
     ) -> Result<End, Fault> {
         let tick = crate::netperf::socket::TICK.as_millis();
-        let ticks =
-            patience.map_or(u32::MAX, |time| u32::try_from(time.as_millis().div_ceil(tick)).unwrap_or(u32::MAX));
+        let ticks = patience.map_or(u32::MAX, |time| cut(time.as_millis().div_ceil(tick), u32::MAX));
         let to = (!connected).then_some(server);
         let mut from = Some(server);
         self.begins();

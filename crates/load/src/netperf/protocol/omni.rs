@@ -1,6 +1,7 @@
 //! The newer dialect: one request for every test, its response when the server is ready, and the results.
 
 use super::{Code, Malformed, Message};
+use crate::netperf::units::cut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Directions, from the server's side.
@@ -178,7 +179,7 @@ fn natural(n: i32) -> Option<u32> {
 
 /// -1 for none; a number that has no place in the message is a caller's fault and becomes the largest.
 fn or_default(n: Option<u32>) -> i32 {
-    n.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX))
+    n.map_or(-1, |n| cut(n, i32::MAX))
 }
 
 fn port(n: u32, what: &'static str) -> Result<u16, Malformed> {

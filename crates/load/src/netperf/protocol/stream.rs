@@ -1,6 +1,7 @@
 //! The older dialect, of which netperf 2.7.0 still speaks one test: TCP_SENDFILE, for its server a stream of bytes.
 
 use super::{Code, Malformed, Message};
+use crate::netperf::units::cut;
 
 /// Request for a stream of bytes to the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ fn positive(n: i32) -> Option<u32> {
 }
 
 fn or_default(n: Option<u32>) -> i32 {
-    n.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX))
+    n.map_or(-1, |n| cut(n, i32::MAX))
 }
 
 fn port(n: u32) -> Result<u16, Malformed> {

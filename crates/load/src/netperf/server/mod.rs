@@ -3,7 +3,7 @@
 //! A session has limits of its own in time, and all of them together one of memory. So a client that lies, stalls or
 //! vanishes costs its own session only.
 
-mod plan;
+mod accepted;
 mod session;
 mod test;
 

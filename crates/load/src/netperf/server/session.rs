@@ -7,14 +7,18 @@ use crate::netperf::fault::Fault;
 use crate::netperf::protocol::{Code, Message, omni, stream};
 use std::time::Duration;
 
-/// Time for the next request. A client may wait between its setup and its data, but not between two tests.
+/// Time for the first request, and for each further one. A client may wait between its setup and its data, but not between
+/// two tests.
+const BEGINS: Duration = Duration::from_secs(10);
 const ASKS: Duration = Duration::from_secs(120);
 /// Error number for a request that nobody knows.
 const UNKNOWN: i32 = 998;
 
 /// Serves a client until it goes.
 pub(super) fn serve(house: &House, control: &Control) -> Result<(), Fault> {
-    while let Some(message) = control.receive(ASKS)? {
+    let mut within = BEGINS;
+    while let Some(message) = control.receive(within)? {
+        within = ASKS;
         match message.code() {
             // Nothing is explained here, whoever asks.
             Code::DEBUG_ON | Code::DEBUG_OFF => control.send(&Message::new(Code::DEBUG_OK, 0))?,

@@ -1,7 +1,7 @@
 //! One test at the server: sockets and memory, the response, the data, the results.
 
 use super::House;
-use super::plan::{Blocks, Plan, Way};
+use super::accepted::{Accepted, Blocks, Task};
 use crate::netperf::control::Control;
 use crate::netperf::cpu::Reading;
 use crate::netperf::fault::Fault;
@@ -11,6 +11,7 @@ use crate::netperf::protocol::{Message, stream};
 use crate::netperf::ring::{Layout, Ring};
 use crate::netperf::socket::{Sizes, TICK, congestion, datagrams, listener, retransmits, sizes};
 use crate::netperf::timer::{Timer, Times};
+use crate::netperf::units::cut;
 use crate::socket::plain;
 use linerate_rt::pin;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -65,42 +66,42 @@ struct Last {
 
 /// Runs a test.
 pub(super) fn run(house: &House, control: &Control, r: &omni::Request, is_older: bool) -> Result<(), Fault> {
-    let plan = Plan::new(r)?;
+    let accepted = Accepted::new(r)?;
     if let Some(cpu) = r.cpu {
-        let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
+        let cpu = cut(cpu, usize::MAX);
         pin(&[cpu]).map_err(|error| Fault::Option { what: "processor", error })?;
     }
     let own = own(control, r)?;
-    let (socket, sizes) = if plan.way.is_udp() {
-        datagrams(own, &plan.wanted).map(|(socket, sizes)| (Socket::Udp(socket), sizes))?
+    let (socket, sizes) = if accepted.task.is_udp() {
+        datagrams(own, &accepted.wanted).map(|(socket, sizes)| (Socket::Udp(socket), sizes))?
     } else {
-        listener(own, &plan.wanted).map(|(socket, sizes)| (Socket::Tcp(socket), sizes))?
+        listener(own, &accepted.wanted).map(|(socket, sizes)| (Socket::Tcp(socket), sizes))?
     };
-    let (send, receive) = plan.blocks(r, sizes);
+    let (send, receive) = accepted.blocks(r, sizes);
     let bytes = |layout: Layout, blocks: Option<Blocks>| blocks.map_or(0, |b| Ring::bytes(layout, b.width, b.size));
-    let _reserved = house.reserve(bytes(plan.send, send) + bytes(plan.receive, receive))?;
+    let _reserved = house.reserve(bytes(accepted.send, send) + bytes(accepted.receive, receive))?;
     let ring = |layout: Layout, blocks: Option<Blocks>| {
         let blocks = blocks.unwrap_or(Blocks { size: 0, width: 1 });
         Ring::new(layout, blocks.width, blocks.size)
     };
-    let mut rings = Rings { send: ring(plan.send, send), receive: ring(plan.receive, receive) };
+    let mut rings = Rings { send: ring(accepted.send, send), receive: ring(accepted.receive, receive) };
     control.send(&ready(r, &socket, sizes, (send, receive), &rings, is_older)?)?;
 
     let measures = r.flags & flag::MEASURE_CPU != 0;
     let due = u64::try_from(r.length).ok().filter(|n| *n > 0).map(Duration::from_secs);
-    let grace = if plan.way == Way::Send { Duration::ZERO } else { LATE };
+    let grace = if accepted.task == Task::Send { Duration::ZERO } else { LATE };
     let before = Reading::now(measures);
     let timer = Timer::start(Times { due, grace, cores: measures }, &house.stop, None).map_err(Fault::System)?;
     let look = || control.look();
     // A client that sends bytes says when it has sent all; whoever counts transactions, or sends, has to know when to end.
-    let counts = plan.way.sends() && r.length < 0;
+    let counts = accepted.task.sends() && r.length < 0;
     let mut flow = Flow::new(&timer.shared, if counts { r.length.unsigned_abs().into() } else { u64::MAX }, &look);
-    let silence = if plan.way == Way::AnswerByConnections { SILENCE_OF_CONNECTIONS } else { SILENCE };
-    flow.patience = u32::try_from(silence.as_millis() / TICK.as_millis()).unwrap_or(u32::MAX);
+    let silence = if accepted.task == Task::AnswerByConnections { SILENCE_OF_CONNECTIONS } else { SILENCE };
+    flow.patience = cut(silence.as_millis() / TICK.as_millis(), u32::MAX);
     let mut last = Last { sizes, retransmits: -1, congestion: String::new() };
     let end = match &socket {
-        Socket::Tcp(listener) => connections(&plan, &mut flow, listener, &mut rings, &mut last),
-        Socket::Udp(socket) if plan.way == Way::AnswerDatagrams => flow.answer_datagrams(socket, &mut rings),
+        Socket::Tcp(listener) => connections(&accepted, &mut flow, listener, &mut rings, &mut last),
+        Socket::Udp(socket) if accepted.task == Task::AnswerDatagrams => flow.answer_datagrams(socket, &mut rings),
         Socket::Udp(socket) => flow.receive_datagrams(socket, &mut rings.receive),
     };
     let tally = flow.tally;
@@ -134,19 +135,19 @@ fn own(control: &Control, r: &omni::Request) -> Result<SocketAddr, Fault> {
 
 /// Moves the data of a test with connections.
 fn connections(
-    plan: &Plan,
+    accepted: &Accepted,
     flow: &mut Flow<'_>,
     listener: &TcpListener,
     rings: &mut Rings,
     last: &mut Last,
 ) -> Result<End, Fault> {
-    if plan.way == Way::AnswerByConnections {
+    if accepted.task == Task::AnswerByConnections {
         return flow.answer_by_connections(listener, rings);
     }
     let Some(stream) = flow.accept(listener)? else { return Ok(End::Time) };
-    let end = match plan.way {
-        Way::Send => flow.send(&stream, &mut rings.send),
-        Way::Answer => flow.answer(&stream, rings),
+    let end = match accepted.task {
+        Task::Send => flow.send(&stream, &mut rings.send),
+        Task::Answer => flow.answer(&stream, rings),
         _ => flow.receive(&stream, &mut rings.receive),
     };
     *last = Last::of(&stream);
@@ -175,7 +176,7 @@ fn ready(
     let data_port = own.map_err(Fault::DataConnect)?.port();
     let size = |blocks: Option<Blocks>, half: &Half| {
         let size = blocks.map(|blocks| blocks.size).or(half.block);
-        size.map_or(-1, |size| i32::try_from(size).unwrap_or(i32::MAX))
+        size.map_or(-1, |size| cut(size, i32::MAX))
     };
     let width = |blocks: Option<Blocks>, ring: &Ring, half: &Half| blocks.map_or(half.width, |_| ring.width());
     if is_older {
@@ -189,7 +190,7 @@ fn ready(
         };
         return Ok(response.message());
     }
-    let or = |n: Option<u32>| n.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
+    let or = |n: Option<u32>| n.map_or(-1, |n| cut(n, i32::MAX));
     let response = omni::Response {
         receive_socket: sizes.receive,
         receive_block: size(receive, &r.receive),

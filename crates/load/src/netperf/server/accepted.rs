@@ -7,9 +7,9 @@ use crate::netperf::ring::{BLOCK, Layout};
 use crate::netperf::settings::DATAGRAM;
 use crate::netperf::socket::{Sizes, Wanted};
 
-/// A way of moving data, from the server's side.
+/// Moving data in one way, from the server's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Task {
     /// Bytes come.
     Receive,
     /// Bytes go.
@@ -24,10 +24,10 @@ pub(super) enum Way {
     AnswerDatagrams,
 }
 
-/// Plan of a test.
+/// Test that the server accepts.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) way: Way,
+pub(super) struct Accepted {
+    pub(super) task: Task,
     pub(super) wanted: Wanted,
     pub(super) send: Layout,
     pub(super) receive: Layout,
@@ -40,7 +40,7 @@ pub(super) struct Blocks {
     pub(super) width: u32,
 }
 
-impl Way {
+impl Task {
     pub(super) fn is_udp(self) -> bool {
         matches!(self, Self::ReceiveDatagrams | Self::AnswerDatagrams)
     }
@@ -54,16 +54,16 @@ impl Way {
     }
 }
 
-fn way(r: &Request) -> Result<Way, Fault> {
+fn task(r: &Request) -> Result<Task, Fault> {
     let both = direction::SEND | direction::RECEIVE;
     let connects = r.flags & flag::CONNECT != 0;
     match (r.protocol, r.socket_type, r.direction, connects) {
-        (kind::TCP, kind::STREAM, direction::RECEIVE, false) => Ok(Way::Receive),
-        (kind::TCP, kind::STREAM, direction::SEND, false) => Ok(Way::Send),
-        (kind::TCP, kind::STREAM, d, false) if d == both => Ok(Way::Answer),
-        (kind::TCP, kind::STREAM, d, true) if d == both => Ok(Way::AnswerByConnections),
-        (kind::UDP, kind::DATAGRAM, direction::RECEIVE, false) => Ok(Way::ReceiveDatagrams),
-        (kind::UDP, kind::DATAGRAM, d, false) if d == both => Ok(Way::AnswerDatagrams),
+        (kind::TCP, kind::STREAM, direction::RECEIVE, false) => Ok(Task::Receive),
+        (kind::TCP, kind::STREAM, direction::SEND, false) => Ok(Task::Send),
+        (kind::TCP, kind::STREAM, d, false) if d == both => Ok(Task::Answer),
+        (kind::TCP, kind::STREAM, d, true) if d == both => Ok(Task::AnswerByConnections),
+        (kind::UDP, kind::DATAGRAM, direction::RECEIVE, false) => Ok(Task::ReceiveDatagrams),
+        (kind::UDP, kind::DATAGRAM, d, false) if d == both => Ok(Task::AnswerDatagrams),
         (kind::UDP, kind::DATAGRAM, direction::SEND, _) => Err(Fault::NotBuilt("datagrams from the server")),
         (kind::TCP, kind::STREAM, 0, true) => Err(Fault::NotBuilt("connections without data")),
         (kind::TCP | kind::UDP, kind::STREAM | kind::DATAGRAM, ..) => Err(Fault::NotBuilt("data in these directions")),
@@ -76,10 +76,10 @@ fn layout(half: &Half) -> Result<Layout, Fault> {
     if layout.is_possible() { Ok(layout) } else { Err(Malformed::Range("the alignment of the memory").into()) }
 }
 
-impl Plan {
-    /// Makes a plan of a request.
+impl Accepted {
+    /// Takes a request, or refuses it.
     pub(super) fn new(r: &Request) -> Result<Self, Fault> {
-        let way = way(r)?;
+        let task = task(r)?;
         let refused = [
             (!r.fill.is_empty(), "a file of the server in its buffers"),
             (r.flags & flag::FAST_OPEN != 0, "data in the segment that opens a connection"),
@@ -89,14 +89,14 @@ impl Plan {
         if let Some((_, what)) = refused.iter().find(|(asked, _)| *asked) {
             return Err(Fault::NotBuilt(what));
         }
-        if matches!(way, Way::Answer | Way::AnswerByConnections | Way::AnswerDatagrams)
+        if matches!(task, Task::Answer | Task::AnswerByConnections | Task::AnswerDatagrams)
             && (r.send.transaction.is_none() || r.receive.transaction.is_none())
         {
             return Err(Malformed::Range("the size of a request or a response").into());
         }
-        let most = if way.is_udp() { DATAGRAM } else { BLOCK };
+        let most = if task.is_udp() { DATAGRAM } else { BLOCK };
         for half in [&r.send, &r.receive] {
-            let sizes = [half.block.filter(|_| !way.is_udp()), half.transaction];
+            let sizes = [half.block.filter(|_| !task.is_udp()), half.transaction];
             if sizes.into_iter().flatten().any(|size| size > most) || half.block.is_some_and(|size| size > BLOCK) {
                 return Err(Malformed::Range("a size").into());
             }
@@ -112,7 +112,7 @@ impl Plan {
             congestion: r.congestion.clone(),
             drops: false,
         };
-        Ok(Self { way, wanted, send: layout(&r.send)?, receive: layout(&r.receive)? })
+        Ok(Self { task, wanted, send: layout(&r.send)?, receive: layout(&r.receive)? })
     }
 
     /// Blocks to send from and to receive to, for a socket with these buffers. What is received is the request, whose
@@ -125,10 +125,10 @@ impl Plan {
                 Blocks { size, width: layout.width(buffer, size) }
             }
         };
-        let transactions = self.way.sends() && self.way.receives();
+        let transactions = self.task.sends() && self.task.receives();
         let of = |half: &Half| half.transaction.filter(|_| transactions);
         let send = blocks(&self.send, of(&r.receive), r.send.block, socket.send);
         let receive = blocks(&self.receive, of(&r.send), r.receive.block, socket.receive);
-        (Some(send).filter(|_| self.way.sends()), Some(receive).filter(|_| self.way.receives()))
+        (Some(send).filter(|_| self.task.sends()), Some(receive).filter(|_| self.task.receives()))
     }
 }
