@@ -1,4 +1,4 @@
-//! Workloads and their measurement: pkt-gen, iperf3's and iperf 2's streams, xdd, FCoE loads, benches and profiles.
+//! Workloads and their measurement: pkt-gen, iperf3's and iperf 2's streams, netperf, xdd, FCoE loads, benches and profiles.
 
 pub mod bench;
 pub mod bridge;
@@ -7,6 +7,7 @@ pub mod fcoe;
 pub mod flags;
 pub mod frame;
 pub mod iperf;
+pub mod netperf;
 pub mod pktgen;
 pub mod ports;
 pub mod profile;

@@ -9,6 +9,8 @@ mod ip;
 mod iperf;
 mod link;
 mod man;
+mod netperf;
+mod netserver;
 mod nic;
 mod pkt_gen;
 mod ports;
@@ -75,6 +77,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     profile::COMMAND,
     stream::COMMAND,
     iperf::COMMAND,
+    netperf::COMMAND,
+    netserver::COMMAND,
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,

@@ -25,6 +25,8 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
         (&["bench", "--help"], &[1, 2, 3]),
         (&["xdd", "-h"], &[1, 2]),
         (&["stream", "-h"], &[1, 2]),
+        (&["netperf", "-h"], &[1, 2]),
+        (&["netserver", "-h"], &[1, 2]),
         (&["pkt-gen", "-h"], &[1, 2]),
     ] {
         // Line breaks do not matter.
@@ -78,6 +80,8 @@ fn help_and_version_are_there_at_every_command_and_subcommand() {
         "pkt-gen",
         "xdd",
         "stream",
+        "netperf",
+        "netserver",
         "bench",
     ] {
         assert!(all.iter().any(|known| known.join(" ") == path), "{path}: {all:?}");

@@ -24,6 +24,7 @@ mod interrupted;
 mod iperf;
 mod made;
 mod names;
+mod netperf;
 mod nic;
 mod nic_vis;
 mod nic_vis_rig;

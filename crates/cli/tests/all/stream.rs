@@ -63,9 +63,15 @@ pub(crate) fn port() -> u16 {
 
 /// Starts a server, and waits until clients can come.
 fn server(end: End, port: u16, more: &[&str]) -> Process {
-    let (name, in_table) = (port.to_string(), format!("{port:04X}"));
-    let process = Process::start(end.command(&[&["-s", "-p", &name][..], more].concat()));
+    let process = Process::start(end.command(&[&["-s", "-p", &port.to_string()][..], more].concat()));
     // It prints nothing with -J: the kernel knows.
+    until_listening(port);
+    process
+}
+
+/// Waits until the kernel has a socket that listens at this port.
+pub(crate) fn until_listening(port: u16) {
+    let in_table = format!("{port:04X}");
     for _ in 0..3000 {
         let all = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
         // Address and port of a socket that listens: 0A.
@@ -75,11 +81,11 @@ fn server(end: End, port: u16, more: &[&str]) -> Process {
             words.get(3) == Some(&"0A") && of == Some(&in_table)
         };
         if all.iter().any(|text| text.lines().any(listens)) {
-            return process;
+            return;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    panic!("the server does not listen at {port}");
+    panic!("no server listens at {port}");
 }
 
 /// Runs a client to its end.
@@ -105,7 +111,7 @@ fn lines<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
 }
 
 /// A line without its numbers: each run of digits and the blanks around it become one mark.
-fn shape(line: &str) -> String {
+pub(crate) fn shape(line: &str) -> String {
     let mut shape = String::new();
     for c in line.chars() {
         match c {

@@ -92,6 +92,9 @@ const LINES: &[(&str, &str, &str)] = &[
     ("stream -c x --revers", "linerate stream: --revers: ", "did you mean --reverse?"),
     ("stream -c x -t 1 -n 1", "linerate stream: -t, -n and -k: ", "give one of them"),
     ("stream -c x --sctp", "linerate stream: --sctp: ", "leave it out"),
+    ("netperf -t TCP_CC", "linerate netperf: -t TCP_CC: not built here", "give one of TCP_STREAM, "),
+    ("netperf -- -r 5", "linerate netperf: -r: TCP_STREAM has no requests", "leave it out"),
+    ("netserver -p 0", "linerate netserver: -p 0: ", "give a number from 1 to 65535"),
     ("xdd", "linerate xdd: no target", "give -targets 1 NAME"),
     ("xdd -bogus", "linerate xdd: -bogus: ", "-h lists"),
     (

@@ -272,7 +272,7 @@ fn the_plans_of_streams_are_those_that_were_published() {
         plan.points.iter().map(|point| (point.workload.name, count(point, "io_bytes").unwrap())).collect();
     assert_eq!((asked.len(), asked[0], asked[26]), (27, ("TCP_STREAM", 1024), ("TCP_BIDIR", 262_144)));
     let common = ["parallel", "window", "mtu", "seconds"];
-    let is_right = |point: &Point| common.map(|name| count(point, name)) == [8, 524_288, 1500, 30].map(Some);
+    let is_right = |point: &Point| common.map(|name| count(point, name)) == [8, 512_000, 1500, 30].map(Some);
     assert!(plan.points.iter().all(is_right));
     // Quick ones are as many, a second each, and our stack has queues of one size.
     let quick = streams("emulex-netperf", Form::Quick, Via::Stack);

@@ -136,6 +136,20 @@ pub(crate) fn option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) 
     Ok(value)
 }
 
+/// Has calls on a socket, and on connections that it takes in, return after this time at the latest.
+pub(crate) fn time_limits(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<()> {
+    let limit = libc::timeval {
+        tv_sec: libc::time_t::try_from(limit.as_secs()).map_err(|_| io::ErrorKind::InvalidInput)?,
+        tv_usec: libc::suseconds_t::from(limit.subsec_micros()),
+    };
+    for name in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+        let value = (&raw const limit).cast();
+        // SAFETY: the kernel reads one timeval, which lives until the call returns.
+        outcome(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, name, value, len(&limit)) })?;
+    }
+    Ok(())
+}
+
 /// Sets an option that is a text.
 fn set_text(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, text: &str) -> io::Result<()> {
     let size = libc::socklen_t::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;

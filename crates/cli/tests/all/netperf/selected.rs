@@ -1,0 +1,56 @@
+//! Values by their names: in the order and with the headers of netperf.
+
+use super::{End, PAIRINGS, has_netperf, numbers, pair, shape};
+
+#[test]
+fn values_stand_where_netperf_has_them() {
+    if !has_netperf() {
+        return;
+    }
+    for test in ["TCP_STREAM", "TCP_MAERTS", "UDP_STREAM", "TCP_RR"] {
+        for form in ["-k", "-o", "-o THROUGHPUT,MIN_LATENCY,P50_LATENCY,MEAN_LATENCY", "-O throughput;local_send_size"]
+        {
+            let words = format!("-t {test} -l 1 -c -C -- {form}");
+            let theirs = pair((End::Theirs, End::Theirs), &words);
+            for pairing in PAIRINGS {
+                let ours = pair(pairing, &words);
+                assert_eq!(shape(&ours), shape(&theirs), "{pairing:?} {words}:\n{ours}\nand\n{theirs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_values_that_netperf_still_has_are_there_in_its_order() {
+    if !has_netperf() {
+        return;
+    }
+    let words = "-t TCP_RR -l 1 -P 0 -c -C -- -k all";
+    let theirs = pair((End::Theirs, End::Theirs), words);
+    let ours = pair((End::Ours, End::Theirs), words);
+    fn names(text: &str) -> impl Iterator<Item = &str> {
+        text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name)
+    }
+    let common: Vec<&str> = names(&theirs).filter(|name| names(&ours).any(|own| own == *name)).collect();
+    let known: Vec<&str> = names(&ours).filter(|name| *name != "RESULT_BRAND").collect();
+    assert!(known.len() > 90 && known == common, "{known:?}\n{common:?}");
+}
+
+#[test]
+fn times_of_transactions_are_in_order() {
+    if !has_netperf() {
+        return;
+    }
+    let names = "MIN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY,MEAN_LATENCY,STDDEV_LATENCY,RT_LATENCY";
+    for pairing in PAIRINGS.into_iter().filter(|(client, _)| *client == End::Ours) {
+        for test in ["TCP_RR", "UDP_RR", "TCP_CRR"] {
+            let text = pair(pairing, &format!("-t {test} -l 1 -P 0 -- -o {names}"));
+            let [min, p50, p90, p99, max, mean, _, trip] = numbers(&text.trim().replace(',', " "))[..] else {
+                panic!("{text}")
+            };
+            assert!(min > 0.0 && min <= p50 && p50 <= p90 && p90 <= p99 && p99 <= max && mean >= min, "{test}: {text}");
+            // Two ways to the same figure: the mean of all times, and the time over their number.
+            assert!((mean / trip - 1.0).abs() < 0.2, "{test}: {text}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The client's data: its socket, its memory, and moving them.
+
+use crate::netperf::fault::Fault;
+use crate::netperf::flow::{End, Flow, Part, Rings, Tally, end};
+use crate::netperf::ring::Ring;
+use crate::netperf::settings::{DATAGRAM, Length, Settings};
+use crate::netperf::socket::{
+    Sizes, Wanted, congestion, connect, datagrams, is_tick, retransmits, segment, sizes, unconnected,
+};
+use crate::netperf::table::Transport;
+use crate::netperf::timer::Shared;
+use crate::socket::sys::memory_file;
+use hdrhistogram::Histogram;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// Time for the other end to take what is under way.
+const DRAINS: Duration = Duration::from_secs(120);
+
+/// Data of a run.
+pub(super) struct Data<'a> {
+    s: &'a Settings,
+    own: SocketAddr,
+    wanted: Wanted,
+    socket: Socket,
+    sizes: Sizes,
+    rings: Rings,
+    file: Option<Part>,
+    send_size: u32,
+    receive_size: u32,
+}
+
+/// Data socket.
+enum Socket {
+    /// A stream, and true once it is connected.
+    Tcp(TcpStream, bool),
+    /// Datagrams.
+    Udp(UdpSocket),
+}
+
+/// What was moved, and what the system knows of the connection in the end.
+pub(super) struct Moved {
+    pub(super) tally: Tally,
+    pub(super) latency: Option<Histogram<u64>>,
+    pub(super) sizes: Sizes,
+    pub(super) mss: Option<u32>,
+    pub(super) retransmits: i32,
+    pub(super) congestion: String,
+}
+
+impl<'a> Data<'a> {
+    /// Makes the socket and the memory.
+    pub(super) fn new(s: &'a Settings, own: SocketAddr) -> Result<Self, Fault> {
+        let (local, udp) = (&s.local, s.test.transport == Transport::Udp);
+        let wanted = Wanted {
+            send: local.buffers.send,
+            receive: local.buffers.receive,
+            no_delay: s.no_delay,
+            keep_alive: s.keep_alive,
+            no_gateway: !s.routing,
+            priority: None,
+            tos: None,
+            congestion: local.congestion.clone(),
+            drops: udp && !s.test.receives,
+        };
+        let (socket, sizes) = if udp {
+            let (socket, sizes) = datagrams(own, &wanted)?;
+            (Socket::Udp(socket), sizes)
+        } else {
+            let (stream, sizes) = unconnected(own, &wanted)?;
+            (Socket::Tcp(stream, false), sizes)
+        };
+        let most = if udp { DATAGRAM } else { u32::MAX };
+        let (send_size, receive_size) = if s.test.is_transactions() {
+            (s.request, s.response)
+        } else {
+            (local.send_size.unwrap_or(sizes.send.min(most)), local.receive_size.unwrap_or(sizes.receive))
+        };
+        // Nothing is kept for the direction that has no data.
+        let ring = |of: bool, layout: crate::netperf::Layout, buffer, size| {
+            let width = if s.test.is_transactions() { layout.width.max(1) } else { layout.width(buffer, size) };
+            if of { Ring::new(layout, width, size) } else { Ring::new(layout, 1, 0) }
+        };
+        let mut send = ring(s.test.sends && !s.test.file, local.send, sizes.send, send_size);
+        let receive = ring(s.test.receives, local.receive, sizes.receive, receive_size);
+        let mut file = None;
+        if s.test.file {
+            file = Some(part(s, send_size, local.send.width(sizes.send, send_size))?);
+        } else if s.test.sends
+            && let Some(path) = &s.file
+        {
+            send.fill(&beginning(path, send.width() as usize * send_size as usize)?);
+        }
+        let rings = Rings { send, receive };
+        Ok(Self { s, own, wanted, socket, sizes, rings, file, send_size, receive_size })
+    }
+
+    /// Blocks that take turns: sent, received; 0 for a direction without data.
+    pub(super) fn widths(&self) -> (u32, u32) {
+        let of = |has: bool, ring: &Ring| if has { ring.width() } else { 0 };
+        (of(self.s.test.sends, &self.rings.send), of(self.s.test.receives, &self.rings.receive))
+    }
+
+    pub(super) fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    pub(super) fn send_size(&self) -> u32 {
+        self.send_size
+    }
+
+    pub(super) fn receive_size(&self) -> u32 {
+        self.receive_size
+    }
+
+    /// Own address of the data.
+    pub(super) fn own(&self) -> Result<SocketAddr, Fault> {
+        let own = match &self.socket {
+            Socket::Tcp(stream, _) => stream.local_addr(),
+            Socket::Udp(socket) => socket.local_addr(),
+        };
+        own.map_err(Fault::DataConnect)
+    }
+
+    /// Moves the data.
+    pub(super) fn run(
+        &mut self,
+        server: SocketAddr,
+        time: &Shared,
+        look: &dyn Fn() -> Result<(), Fault>,
+    ) -> Result<Moved, Fault> {
+        let left = match self.s.length {
+            Length::Time(_) => u64::MAX,
+            Length::Count(n) => n.into(),
+        };
+        let mut flow = Flow::new(time, left, look);
+        if self.s.latency {
+            flow.keep_latency();
+        }
+        let test = self.s.test;
+        let mut moved = Moved {
+            tally: Tally::default(),
+            latency: None,
+            sizes: self.sizes,
+            mss: None,
+            retransmits: -1,
+            congestion: String::new(),
+        };
+        match &mut self.socket {
+            Socket::Tcp(..) if test.connects => drop(self.by_connections(&mut flow, server, time, &mut moved)?),
+            Socket::Tcp(stream, connected) => {
+                *connected = connect(stream, server, time)?;
+                if *connected {
+                    match (&self.file, test.sends, test.receives) {
+                        (Some(part), ..) => flow.send_file(stream, part, self.send_size as usize)?,
+                        (None, true, true) => flow.ask(stream, &mut self.rings)?,
+                        (None, true, false) => flow.send(stream, &mut self.rings.send)?,
+                        (None, false, _) => flow.receive(stream, &mut self.rings.receive)?,
+                    };
+                    moved.know(stream);
+                }
+            }
+            Socket::Udp(socket) => {
+                if self.s.connected {
+                    socket.connect(server).map_err(Fault::DataConnect)?;
+                }
+                if test.receives {
+                    let (connected, patience) = (self.s.connected, self.s.patience);
+                    flow.ask_by_datagrams(socket, &mut self.rings, server, connected, patience)?;
+                } else {
+                    let to = (!self.s.connected).then_some(server);
+                    flow.send_datagrams(socket, &mut self.rings.send, to)?;
+                }
+            }
+        }
+        (moved.tally, moved.latency) = (flow.tally, flow.latency);
+        Ok(moved)
+    }
+
+    fn by_connections(
+        &mut self,
+        flow: &mut Flow<'_>,
+        server: SocketAddr,
+        time: &Shared,
+        moved: &mut Moved,
+    ) -> Result<End, Fault> {
+        let (own, wanted) = (self.own, &self.wanted);
+        let connection = || {
+            let (stream, _) = unconnected(own, wanted)?;
+            Ok(connect(&stream, server, time)?.then_some(stream))
+        };
+        // Each connection is like the first.
+        flow.ask_by_connections(connection, &mut self.rings, |stream, first| {
+            if first {
+                moved.know(stream);
+            }
+        })
+    }
+
+    /// Ends the data: says so, and waits until the other end has taken all.
+    pub(super) fn finish(&mut self, server: SocketAddr) -> Result<(), Fault> {
+        match &self.socket {
+            Socket::Udp(_) => self.remind(server),
+            Socket::Tcp(stream, true) => {
+                let _ = stream.shutdown(Shutdown::Write);
+                let (begin, mut stream) = (Instant::now(), stream);
+                let mut scratch = vec![0; 64 << 10];
+                loop {
+                    match stream.read(&mut scratch) {
+                        Ok(0) => break,
+                        Ok(_) => {}
+                        Err(e) if is_tick(&e) => {
+                            if begin.elapsed() > DRAINS {
+                                return Err(Fault::Silent);
+                            }
+                        }
+                        // A server that has all that it wants need not wait for the end.
+                        Err(_) => break,
+                    }
+                }
+            }
+            Socket::Tcp(_, false) => {}
+        }
+        Ok(())
+    }
+
+    /// Says, if the data are datagrams, that there are no more.
+    pub(super) fn remind(&self, server: SocketAddr) {
+        if let Socket::Udp(socket) = &self.socket {
+            end(socket, (!self.s.connected).then_some(server));
+        }
+    }
+}
+
+impl Moved {
+    /// Notes what the system knows of a connection.
+    fn know(&mut self, stream: &TcpStream) {
+        self.sizes = sizes(stream.as_fd());
+        self.mss = Some(segment(stream));
+        self.retransmits = retransmits(stream);
+        self.congestion = congestion(stream);
+    }
+}
+
+/// The file to send, or one of as many bytes as memory would have been sent from.
+fn part(s: &Settings, send_size: u32, width: u32) -> Result<Part, Fault> {
+    if let Some(path) = &s.file {
+        let fault = |error| Fault::File { path: path.clone(), error };
+        let file = File::open(path).map_err(fault)?;
+        let meta = file.metadata().map_err(fault)?;
+        if !meta.is_file() || meta.len() == 0 {
+            return Err(fault(std::io::Error::other("it has no bytes")));
+        }
+        return Ok(Part { file, len: meta.len() });
+    }
+    let mut ring = Ring::new(s.local.send, width, send_size);
+    let mut file = memory_file().map_err(Fault::System)?;
+    let mut len = 0;
+    for _ in 0..ring.width() {
+        let block = ring.next();
+        file.write_all(block).map_err(Fault::System)?;
+        len += block.len() as u64;
+    }
+    Ok(Part { file, len })
+}
+
+/// The first bytes of a file.
+fn beginning(path: &std::path::Path, most: usize) -> Result<Vec<u8>, Fault> {
+    let fault = |error| Fault::File { path: path.to_owned(), error };
+    let mut bytes = Vec::new();
+    File::open(path).map_err(fault)?.take(most as u64).read_to_end(&mut bytes).map_err(fault)?;
+    if bytes.is_empty() { Err(fault(std::io::Error::other("it has no bytes"))) } else { Ok(bytes) }
+}

@@ -1,0 +1,102 @@
+//! The control connection: messages, each whole within a time, and until a stop is requested.
+
+use super::fault::Fault;
+use super::protocol::Message;
+use crate::socket::sys::{self, Ready};
+use linerate_rt::Stop;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// Time for the other end to take a message, and for the rest of one that has begun.
+const TAKES: Duration = Duration::from_secs(10);
+
+/// Control connection.
+pub(super) struct Control {
+    stream: TcpStream,
+    stop: Stop,
+}
+
+impl Control {
+    /// Takes a connection, whose waits end when the stop is requested.
+    pub(super) fn new(stream: TcpStream, stop: &Stop) -> Result<Self, Fault> {
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(TAKES)));
+        set.and_then(|()| stream.set_nonblocking(false)).map_err(Fault::Control)?;
+        // A peer that has vanished without a word is found out.
+        sys::set_option(stream.as_fd(), libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1).map_err(Fault::Control)?;
+        for (name, value) in [(libc::TCP_KEEPIDLE, 30), (libc::TCP_KEEPINTVL, 10), (libc::TCP_KEEPCNT, 3)] {
+            sys::set_option(stream.as_fd(), libc::IPPROTO_TCP, name, value).map_err(Fault::Control)?;
+        }
+        Ok(Self { stream, stop: stop.clone() })
+    }
+
+    /// Addresses of both ends: own, other.
+    pub(super) fn addresses(&self) -> Result<(SocketAddr, SocketAddr), Fault> {
+        let (own, other) = (self.stream.local_addr(), self.stream.peer_addr());
+        own.and_then(|own| Ok((own, other?))).map_err(Fault::Control)
+    }
+
+    /// Sends a message.
+    pub(super) fn send(&self, message: &Message) -> Result<(), Fault> {
+        (&self.stream).write_all(message.bytes()).map_err(Fault::Control)
+    }
+
+    /// Waits for a message; `None` if the time is over before its first byte.
+    pub(super) fn receive(&self, within: Duration) -> Result<Option<Message>, Fault> {
+        self.read(within, Some(&self.stop))
+    }
+
+    /// The same, whatever is requested meanwhile.
+    pub(super) fn receive_in_any_case(&self, within: Duration) -> Result<Option<Message>, Fault> {
+        self.read(within, None)
+    }
+
+    fn read(&self, within: Duration, stop: Option<&Stop>) -> Result<Option<Message>, Fault> {
+        let (mut bytes, mut got, mut until) = ([0; Message::LEN], 0, Instant::now() + within);
+        while got < bytes.len() {
+            let left = until.saturating_duration_since(Instant::now());
+            let mut on = vec![(self.stream.as_fd(), Ready::Read)];
+            on.extend(stop.map(|stop| (stop.as_fd(), Ready::Read)));
+            let ready = sys::poll(&on, Some(left)).map_err(Fault::Control)?;
+            if ready.get(1) == Some(&true) {
+                return Err(Fault::Stopped);
+            }
+            if !ready[0] {
+                return if got == 0 { Ok(None) } else { Err(Fault::Silent) };
+            }
+            match (&self.stream).read(&mut bytes[got..]) {
+                Ok(0) => return Err(Fault::Closed),
+                Ok(n) => {
+                    if got == 0 {
+                        until = Instant::now() + TAKES;
+                    }
+                    got += n;
+                }
+                Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                Err(e) if e.kind() == ErrorKind::ConnectionReset => return Err(Fault::Closed),
+                Err(e) => return Err(Fault::Control(e)),
+            }
+        }
+        Ok(Some(Message::received(bytes)))
+    }
+
+    /// An error if the other end is gone.
+    pub(super) fn look(&self) -> Result<(), Fault> {
+        if !sys::poll(&[(self.stream.as_fd(), Ready::Read)], Some(Duration::ZERO)).map_err(Fault::Control)?[0] {
+            return Ok(());
+        }
+        match self.stream.peek(&mut [0]) {
+            Ok(0) => Err(Fault::Closed),
+            Ok(_) => Ok(()),
+            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => Ok(()),
+            Err(_) => Err(Fault::Closed),
+        }
+    }
+
+    /// Says that nothing more comes, and waits for the other end to go.
+    pub(super) fn close(&self) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        let _ = self.receive(TAKES);
+    }
+}

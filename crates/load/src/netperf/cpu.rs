@@ -1,0 +1,161 @@
+//! Use of all processors of the system, from `/proc/stat`, as netperf counts it: all time that is not idle, waiting for
+//! disks included, in per cent of each processor, and the mean of all. What guests used counts once, as the user's.
+
+use super::units::cut;
+use linerate_rt::monotonic_ns;
+
+/// Way of measuring, in messages and in reports.
+pub(super) const METHOD: u32 = 8;
+
+/// Letter of a way of measuring.
+pub(super) fn letter(method: u32) -> char {
+    // netperf's letters for the methods 0 to 12.
+    "UIPTLRNKSCEMO".chars().nth(cut(method, usize::MAX)).unwrap_or('?')
+}
+
+/// Time, and ticks of each processor since the system's start, at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    /// CLOCK_MONOTONIC, ns.
+    pub(super) at: u64,
+    cores: Vec<Core>,
+}
+
+/// Ticks of a processor: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Core {
+    id: i32,
+    ticks: [u64; 8],
+}
+
+/// Use of the processors between two readings, per cent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// All that is not idle.
+    pub all: f64,
+    /// User programs.
+    pub user: f64,
+    /// The kernel.
+    pub system: f64,
+    /// Waiting for disks.
+    pub waiting: f64,
+    /// Interrupts.
+    pub interrupts: f64,
+    /// Soft interrupts, as the kernel's receive path.
+    pub soft: f64,
+    /// Use of the busiest processor.
+    pub peak: f64,
+    /// Number of the busiest processor.
+    pub peak_id: i32,
+    /// Number of processors.
+    pub count: u32,
+    /// Way of measuring.
+    pub method: u32,
+}
+
+impl Reading {
+    /// Reads the clock, and the processors' ticks if they are wanted.
+    pub(super) fn now(cores: bool) -> Self {
+        let text = if cores { std::fs::read_to_string("/proc/stat").unwrap_or_default() } else { String::new() };
+        Self { at: monotonic_ns(), cores: parse(&text) }
+    }
+
+    /// Seconds since an earlier reading.
+    pub(super) fn seconds_since(&self, earlier: &Self) -> f64 {
+        self.at.saturating_sub(earlier.at) as f64 / 1e9
+    }
+
+    /// Use of the processors since an earlier reading; `None` if nothing was read.
+    pub(super) fn since(&self, earlier: &Self) -> Option<Cpu> {
+        let mut cpu = Cpu { method: METHOD, peak_id: -1, ..Cpu::default() };
+        for core in &self.cores {
+            let Some(before) = earlier.cores.iter().find(|before| before.id == core.id) else { continue };
+            let spent: [u64; 8] = std::array::from_fn(|at| core.ticks[at].saturating_sub(before.ticks[at]));
+            cpu.count += 1;
+            let total: u64 = spent.iter().sum();
+            if total == 0 {
+                continue;
+            }
+            let percent = |ticks: u64| 100.0 * ticks as f64 / total as f64;
+            let used = 100.0 - percent(spent[3]);
+            cpu.all += used;
+            cpu.user += percent(spent[0]);
+            cpu.system += percent(spent[2]);
+            cpu.waiting += percent(spent[4]);
+            cpu.interrupts += percent(spent[5]);
+            cpu.soft += percent(spent[6]);
+            if used > cpu.peak {
+                (cpu.peak, cpu.peak_id) = (used, core.id);
+            }
+        }
+        let n = f64::from(cpu.count);
+        for sum in [&mut cpu.all, &mut cpu.user, &mut cpu.system, &mut cpu.waiting, &mut cpu.interrupts, &mut cpu.soft]
+        {
+            *sum /= n.max(1.0);
+        }
+        (cpu.count > 0).then_some(cpu)
+    }
+}
+
+fn parse(text: &str) -> Vec<Core> {
+    let line = |line: &str| -> Option<Core> {
+        let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+        let id = words.next()?;
+        // The first line, which sums all, has a space there.
+        let id = line[3..].starts_with(|c: char| c.is_ascii_digit()).then_some(id)?.parse().ok()?;
+        let mut ticks = [0; 8];
+        for to in &mut ticks {
+            *to = words.next()?.parse().ok()?;
+        }
+        Some(Core { id, ticks })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// Time of the processors for one unit of work, microseconds: all processors' use, over what was moved in a second.
+pub(super) fn service_demand(cpu: f64, cpus: u32, units: f64, seconds: f64) -> f64 {
+    let rate = units / seconds;
+    if rate > 0.0 { cpu * 10_000.0 / rate * f64::from(cpus) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn use_is_what_is_not_idle_and_the_mean_of_all() {
+        let at = |at, text: &str| Reading { at, cores: parse(text) };
+        let before =
+            at(0, "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 0 100 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\nintr 5\n");
+        let after = at(
+            2_000_000_000,
+            "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 130 0 20 140 10 0 0 0 80 0\ncpu1 0 0 50 25 0 0 25 0 0 0\n",
+        );
+        let cpu = after.since(&before).unwrap();
+        assert_eq!((cpu.count, cpu.peak, cpu.peak_id), (2, 75.0, 1));
+        assert_eq!((cpu.all, cpu.user, cpu.system, cpu.waiting, cpu.soft), (67.5, 15.0, 35.0, 5.0, 12.5));
+        assert_eq!(after.seconds_since(&before), 2.0);
+        assert_eq!(at(1, "").since(&before), None);
+    }
+
+    #[test]
+    fn the_demand_is_processor_time_for_a_unit() {
+        // Half of two processors, for 1000 KB in a second: 1000 us for each.
+        assert_eq!(service_demand(50.0, 2, 1000.0, 1.0), 1000.0);
+        assert_eq!(service_demand(50.0, 2, 0.0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn this_system_has_processors() {
+        let before = Reading::now(true);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let cpu = Reading::now(true).since(&before).unwrap();
+        assert!(cpu.count > 0 && (0.0..=100.0).contains(&cpu.all), "{cpu:?}");
+        assert!(Reading::now(false).since(&before).is_none());
+    }
+
+    #[test]
+    fn methods_have_letters() {
+        assert_eq!((letter(0), letter(METHOD), letter(99)), ('U', 'S', '?'));
+    }
+}

@@ -1,0 +1,117 @@
+//! Reasons why a test fails.
+
+use super::protocol::Malformed;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Reason why a test failed.
+#[derive(Debug, Error)]
+pub enum Fault {
+    /// There is no server.
+    #[error("are you sure there is a netserver listening on {host} at port {port}? {error}")]
+    Connect {
+        /// The server's name.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// Error of the system.
+        error: io::Error,
+    },
+    /// Nothing can be taken in at the server's address.
+    #[error("cannot listen at port {0}: {1}; give another port behind -p")]
+    Listen(u16, io::Error),
+    /// The control connection failed.
+    #[error("control connection: {0}")]
+    Control(io::Error),
+    /// The other end closed the control connection before the test was over.
+    #[error("the other end closed the control connection before the test was over")]
+    Closed,
+    /// The other end said nothing in time.
+    #[error("the other end does not answer")]
+    Silent,
+    /// What the other end said is not what has its place there.
+    #[error("wrong message: {0}")]
+    Malformed(#[from] Malformed),
+    /// The server refuses.
+    #[error("remote error {0} {reason}", reason = reason(*.0))]
+    Remote(i32),
+    /// A data connection could not be made.
+    #[error("data connection: {0}")]
+    DataConnect(io::Error),
+    /// A data socket could not be made, or an option of it or of the thread could not be set.
+    #[error("{what}: {error}")]
+    Option {
+        /// Name of the option.
+        what: &'static str,
+        /// Error of the system.
+        error: io::Error,
+    },
+    /// Data could not be sent.
+    #[error("data send error: {0}")]
+    Send(io::Error),
+    /// Data could not be received.
+    #[error("data receive error: {0}")]
+    Receive(io::Error),
+    /// The file whose bytes are sent.
+    #[error("-F {path}: {error}; give a file that can be read", path = .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Error of the system.
+        error: io::Error,
+    },
+    /// There is no memory, thread or descriptor left.
+    #[error("system: {0}")]
+    System(io::Error),
+    /// The server has measured no processors.
+    #[error("the server did not measure its processors; leave -C out")]
+    NoCpu,
+    /// The processors of this system cannot be measured.
+    #[error("/proc/stat cannot be read; leave -c out")]
+    NoStat,
+    /// A request for something that is not built here.
+    #[error("a client asked for {0}")]
+    NotBuilt(&'static str),
+    /// This end was told to end before there was anything to measure.
+    #[error("stopped")]
+    Stopped,
+}
+
+fn reason(errno: i32) -> String {
+    match errno {
+        // netserver's number for a test that it does not know.
+        998 => "the server does not know this test".to_owned(),
+        errno => io::Error::from_raw_os_error(errno).to_string(),
+    }
+}
+
+impl Fault {
+    /// Number of the system for this fault, as a server tells its client.
+    pub(super) fn errno(&self) -> i32 {
+        match self {
+            Self::Option { error, .. }
+            | Self::DataConnect(error)
+            | Self::Send(error)
+            | Self::Receive(error)
+            | Self::Control(error)
+            | Self::System(error) => error.raw_os_error().unwrap_or(libc::EIO),
+            Self::NotBuilt(_) => libc::EOPNOTSUPP,
+            Self::Malformed(_) => libc::EINVAL,
+            _ => libc::EIO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_have_numbers_that_a_client_understands() {
+        assert_eq!(Fault::NotBuilt("x").errno(), libc::EOPNOTSUPP);
+        let told = Fault::Remote(Fault::Malformed(Malformed::Range("x")).errno()).to_string();
+        assert!(told.contains("Invalid argument"), "{told}");
+        assert!(Fault::Remote(998).to_string().contains("does not know this test"));
+    }
+}

@@ -1,0 +1,82 @@
+//! The command line of netserver.
+
+use super::state::place;
+use crate::flags::{self, Dialect, Does, Flag, Listed, Program, Words, number, print, refused, set, value};
+use crate::netperf::settings::PORT;
+use crate::socket::{Family, Place};
+
+/// Request of netserver's command line.
+pub type ServerCommand = flags::Command<ServerConfig>;
+
+/// Configuration of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Where it listens.
+    pub place: Place,
+    /// Leaves the terminal.
+    pub daemon: bool,
+    /// Serves one client after the other.
+    pub serially: bool,
+    /// Says more.
+    pub verbose: bool,
+}
+
+static FLAGS: &[Flag<ServerConfig, ()>] = &[
+    value("-p PORT", (), "listen at this port (12865)", |s, v| number(v, 1..=u16::MAX).map(|n| s.place.port = n)),
+    set("-D", (), "stay in the terminal", |s| s.daemon = false),
+    set("-f", (), "serve one client after the other", |s| s.serially = true),
+    value("-L HOST[,FAMILY]", (), "listen at this address; FAMILY is 4 or 6, inet or inet6", |s, v| {
+        let (host, family) = place(v)?;
+        s.place.bind = host;
+        s.place.family = family.or(s.place.family);
+        Ok(())
+    }),
+    set("-4", (), "IPv4 only", |s| s.place.family = Some(Family::V4)),
+    set("-6", (), "IPv6 only", |s| s.place.family = Some(Family::V6)),
+    set("-N", (), "write no log, even if a client asks for one: as it is without the flag", |_| {}),
+    value("-v LEVEL", (), "0 or 1; 2: say each client that fails, with -D (1)", |s, v| {
+        number(v, 0..=2).map(|n: u8| s.verbose = n > 1)
+    }),
+    print("-V", (), "print the version", super::version),
+    print("-h", (), "print this", server_help),
+    refused("-d", (), "", "there is no log of what the program does; -v 2 says each client that fails"),
+    refused("-n", (), "", "processors are counted in /proc/stat; leave it out"),
+    refused("-Z", (), "", "a passphrase that all can read protects nothing; leave it out"),
+];
+
+static PROGRAM: Program<ServerConfig, ()> =
+    Program { name: "netserver", usage: "[flags]", dialect: Dialect::Getopt, flags: FLAGS, width: 100 };
+
+impl ServerConfig {
+    /// Parses netserver's command line (without the program's name).
+    ///
+    /// # Errors
+    /// One line that names the flag and the mend.
+    pub fn parse(arguments: &[String]) -> Result<ServerCommand, String> {
+        let place = Place { port: PORT, bind: None, device: None, family: None };
+        let mut config = Self { place, daemon: true, serially: false, verbose: false };
+        let mut words = Words::new(arguments);
+        while let Some(flag) = PROGRAM.find(&mut words)? {
+            if let Does::Print(text) = flag.does {
+                return Ok(ServerCommand::Print(text()));
+            }
+            words.give(flag, &mut config)?;
+        }
+        Ok(ServerCommand::Run(Box::new(config)))
+    }
+}
+
+/// The text of netserver's `-h`.
+#[must_use]
+pub fn server_help() -> String {
+    PROGRAM.help(|()| "")
+        + "\nIt leaves the terminal unless -D is given.\n\
+           Exit codes: 0 done, 1 it cannot listen, 2 wrong on the command line, 128+n ended by signal n, or the reader of \
+           the output is gone (n = 13)\n"
+}
+
+/// netserver's flags, for completions.
+#[must_use]
+pub fn server_listed() -> Vec<Listed> {
+    PROGRAM.listed()
+}

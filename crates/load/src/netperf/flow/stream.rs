@@ -1,0 +1,129 @@
+//! Streams of bytes.
+
+use super::{End, Flow};
+use crate::netperf::fault::Fault;
+use crate::netperf::ring::Ring;
+use crate::netperf::socket::is_tick;
+use crate::socket::sys::send_file;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+/// A part of a file that is sent over and over.
+pub(in crate::netperf) struct Part {
+    pub(in crate::netperf) file: File,
+    /// Length of the file, not 0.
+    pub(in crate::netperf) len: u64,
+}
+
+impl Flow<'_> {
+    /// Writes all of a block, or as much as the time allows; returns the number of bytes.
+    #[inline]
+    pub(super) fn write(&mut self, mut stream: &TcpStream, block: &[u8]) -> Result<usize, Fault> {
+        let mut done = 0;
+        while done < block.len() {
+            match stream.write(&block[done..]) {
+                Ok(n) => {
+                    done += n;
+                    self.moved();
+                }
+                Err(e) if is_tick(&e) => {
+                    if self.tick()? {
+                        break;
+                    }
+                }
+                Err(e) => return Err(Fault::Send(e)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Sends blocks in turn until the time is over, or the bytes are sent.
+    pub(in crate::netperf) fn send(&mut self, stream: &TcpStream, ring: &mut Ring) -> Result<End, Fault> {
+        self.begins();
+        while !self.time.is_over() {
+            let block = ring.next();
+            let len = usize::try_from(self.left).map_or(block.len(), |left| left.min(block.len()));
+            let sent = self.write(stream, &block[..len])?;
+            self.ends();
+            self.tally.sent += sent as u64;
+            self.tally.sends += 1;
+            self.publish(self.tally.sent);
+            self.left -= sent as u64;
+            if self.left == 0 {
+                return Ok(End::Done);
+            }
+        }
+        Ok(End::Time)
+    }
+
+    /// Sends a file block by block without a copy, and from its beginning again when it ends.
+    pub(in crate::netperf) fn send_file(
+        &mut self,
+        stream: &TcpStream,
+        part: &Part,
+        block: usize,
+    ) -> Result<End, Fault> {
+        let mut at = 0;
+        self.begins();
+        while !self.time.is_over() {
+            let mut left = usize::try_from(self.left).map_or(block, |left| left.min(block));
+            while left > 0 {
+                let here = usize::try_from(part.len - at).map_or(left, |rest| rest.min(left));
+                match send_file(stream.as_fd(), part.file.as_fd(), at, here) {
+                    // It has become shorter.
+                    Ok(0) => return Err(Fault::Send(ErrorKind::UnexpectedEof.into())),
+                    Ok(n) => {
+                        self.moved();
+                        left -= n.min(left);
+                        self.left -= n as u64;
+                        self.tally.sent += n as u64;
+                        at = (at + n as u64) % part.len;
+                    }
+                    Err(e) if is_tick(&e) => {
+                        if self.tick()? {
+                            return Ok(End::Time);
+                        }
+                    }
+                    Err(e) => return Err(Fault::Send(e)),
+                }
+            }
+            self.ends();
+            self.tally.sends += 1;
+            self.publish(self.tally.sent);
+            if self.left == 0 {
+                return Ok(End::Done);
+            }
+        }
+        Ok(End::Time)
+    }
+
+    /// Receives until the other end is done, the time is over, or the bytes have come.
+    pub(in crate::netperf) fn receive(&mut self, mut stream: &TcpStream, ring: &mut Ring) -> Result<End, Fault> {
+        self.begins();
+        while !self.time.is_over() {
+            match stream.read(ring.next()) {
+                Ok(0) => return Ok(End::Done),
+                Ok(n) => {
+                    self.ends();
+                    self.moved();
+                    self.tally.received += n as u64;
+                    self.tally.receives += 1;
+                    self.publish(self.tally.received);
+                    self.left = self.left.saturating_sub(n as u64);
+                    if self.left == 0 {
+                        return Ok(End::Done);
+                    }
+                }
+                Err(e) if is_tick(&e) => {
+                    if self.tick()? {
+                        return Ok(End::Time);
+                    }
+                }
+                Err(e) => return Err(Fault::Receive(e)),
+            }
+        }
+        Ok(End::Time)
+    }
+}

@@ -1,0 +1,147 @@
+//! The server: takes clients in at one port, several at a time, each in a session of its own.
+//!
+//! A session has limits of its own in time, and all of them together one of memory. So a client that lies, stalls or
+//! vanishes costs its own session only.
+
+mod accepted;
+mod session;
+mod test;
+
+use super::control::Control;
+use super::fault::Fault;
+use crate::socket::sys::{self, Ready};
+use crate::socket::{Place, listen, plain};
+use linerate_rt::{Stop, spawn};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+/// Greatest number of sessions.
+const SESSIONS: usize = 64;
+/// Greatest number of bytes that all sessions send from and receive to.
+const MEMORY: usize = 512 << 20;
+/// Time to wait when there are no descriptors left.
+const RESTS: Duration = Duration::from_millis(50);
+/// Time for sessions to end when the server is told to.
+const LEAVES: Duration = Duration::from_secs(5);
+
+/// A server that listens.
+pub struct Server {
+    listener: TcpListener,
+    serially: bool,
+}
+
+/// State that all sessions share.
+struct House {
+    stop: Stop,
+    memory: AtomicUsize,
+    sessions: AtomicUsize,
+    log: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Server {
+    /// Listens at a place; port 0 is any.
+    ///
+    /// # Errors
+    /// The port, and the error of the system.
+    pub fn listen(place: &Place) -> Result<Self, Fault> {
+        let listener = listen(place).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+        listener.map(|listener| Self { listener, serially: false }).map_err(|e| Fault::Listen(place.port, e))
+    }
+
+    /// Serves one client after the other.
+    #[must_use]
+    pub fn serially(mut self) -> Self {
+        self.serially = true;
+        self
+    }
+
+    /// Address that it listens at.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves clients until the stop is requested. `log` gets a line about each session that fails.
+    ///
+    /// # Errors
+    /// Errors of the system, if it cannot wait for clients any more.
+    pub fn run(&self, stop: &Stop, log: impl Fn(&str) + Send + Sync + 'static) -> Result<(), Fault> {
+        let (memory, sessions) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let house = Arc::new(House { stop: stop.clone(), memory, sessions, log: Box::new(log) });
+        while !stop.asked() {
+            let on = [(stop.as_fd(), Ready::Read), (self.listener.as_fd(), Ready::Read)];
+            if sys::poll(&on, None).map_err(Fault::System)?[0] {
+                break;
+            }
+            match self.listener.accept() {
+                Ok((stream, from)) => house.take(stream, from, self.serially),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
+                // Out of descriptors: a session may end.
+                Err(_) => std::thread::sleep(RESTS),
+            }
+        }
+        let until = Instant::now() + LEAVES;
+        while house.sessions.load(SeqCst) > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+}
+
+impl House {
+    /// Takes a client in. One that has no place hears the end of its connection at once.
+    fn take(self: &Arc<Self>, stream: TcpStream, from: SocketAddr, serially: bool) {
+        let from = plain(from).ip();
+        if self.sessions.load(SeqCst) >= SESSIONS {
+            (self.log)(&format!("{from}: there are {SESSIONS} clients already"));
+            return;
+        }
+        self.sessions.fetch_add(1, SeqCst);
+        let house = self.clone();
+        let serve = move || {
+            let served = Control::new(stream, &house.stop).and_then(|control| session::serve(&house, &control));
+            match served {
+                // A client that has what it wants goes.
+                Ok(()) | Err(Fault::Closed | Fault::Stopped) => {}
+                Err(fault) => (house.log)(&format!("{from}: {fault}")),
+            }
+            house.sessions.fetch_sub(1, SeqCst);
+        };
+        if serially {
+            serve();
+        } else if let Err(e) = spawn("netperf-session", &[], serve) {
+            self.sessions.fetch_sub(1, SeqCst);
+            (self.log)(&format!("{from}: {e}"));
+        }
+    }
+
+    /// Reserves memory.
+    fn reserve(&self, bytes: usize) -> Result<Reserved<'_>, Fault> {
+        let taken = self.memory.fetch_add(bytes, SeqCst);
+        let reserved = Reserved { house: self, bytes };
+        if taken + bytes <= MEMORY {
+            Ok(reserved)
+        } else {
+            Err(Fault::System(std::io::Error::from_raw_os_error(libc::ENOMEM)))
+        }
+    }
+}
+
+/// Memory, given back when dropped.
+struct Reserved<'a> {
+    house: &'a House,
+    bytes: usize,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.house.memory.fetch_sub(self.bytes, SeqCst);
+    }
+}
