@@ -109,8 +109,9 @@ impl Pair {
         let [Ok(a), Ok(b)] = cidrs else { return Err("addresses of the hosts".to_owned()) };
         let options = Options { mtu: usize::try_from(mtu).ok(), ..Options::default() };
         let nets = Net::open_pair([&names[0], &names[1]], [a, b], &options).map_err(|e| e.to_string())?;
-        let ports = names.clone().map(|name| PortUsed {
-            name,
+        // Without the number, so that those of all tests are the same in a report.
+        let ports = ["{1", "}1"].map(|end| PortUsed {
+            name: format!("cable:stream{end},slots={SLOTS},mtu={mtu}"),
             path: "linerate's own stack over a cable within this process".to_owned(),
             mtu: Some(mtu),
             ..PortUsed::default()
