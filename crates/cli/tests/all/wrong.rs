@@ -92,6 +92,10 @@ const LINES: &[(&str, &str, &str)] = &[
     ("stream -c x --revers", "linerate stream: --revers: ", "did you mean --reverse?"),
     ("stream -c x -t 1 -n 1", "linerate stream: -t, -n and -k: ", "give one of them"),
     ("stream -c x --sctp", "linerate stream: --sctp: ", "leave it out"),
+    ("iperf", "linerate iperf: no part in the test", "give -s for a server or -c HOST for a client"),
+    ("iperf -c x --revers", "linerate iperf: --revers: ", "did you mean --reverse?"),
+    ("iperf -c x -t 1 -n 1", "linerate iperf: -t and -n: ", "give one of them"),
+    ("iperf -s --permit-key", "linerate iperf: --permit-key: ", "leave it out"),
     ("xdd", "linerate xdd: no target", "give -targets 1 NAME"),
     ("xdd -bogus", "linerate xdd: -bogus: ", "-h lists"),
     (
