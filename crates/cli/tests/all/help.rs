@@ -27,6 +27,7 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
         (&["stream", "-h"], &[1, 2]),
         (&["netperf", "-h"], &[1, 2]),
         (&["netserver", "-h"], &[1, 2]),
+        (&["iperf", "-h"], &[1, 2]),
         (&["pkt-gen", "-h"], &[1, 2]),
     ] {
         // Line breaks do not matter.
@@ -82,6 +83,7 @@ fn help_and_version_are_there_at_every_command_and_subcommand() {
         "stream",
         "netperf",
         "netserver",
+        "iperf",
         "bench",
     ] {
         assert!(all.iter().any(|known| known.join(" ") == path), "{path}: {all:?}");
@@ -93,8 +95,8 @@ fn help_and_version_are_there_at_every_command_and_subcommand() {
         assert!(help(&[&path[..], &["-h"]].concat()).contains("Usage: "), "{path:?}");
         assert_eq!(help(&[&["help"], &path[..]].concat()), long, "help {path:?}");
         for asked in ["-V", "--version"] {
-            // iperf3's -V asks for more lines, and its -v for the version.
-            let asked = if path == ["stream"] && asked == "-V" { "-v" } else { asked };
+            // The -V of iperf3 and of iperf is another flag, and their -v the one for the version.
+            let asked = if (path == ["stream"] || path == ["iperf"]) && asked == "-V" { "-v" } else { asked };
             let version = help(&[&path[..], &[asked]].concat());
             assert!(version.contains(&format!("linerate {}", env!("CARGO_PKG_VERSION"))), "{path:?}: {version}");
             assert_eq!(version.lines().count(), 1, "{path:?}");

@@ -95,6 +95,10 @@ const LINES: &[(&str, &str, &str)] = &[
     ("netperf -t TCP_CC", "linerate netperf: -t TCP_CC: not built here", "give one of TCP_STREAM, "),
     ("netperf -- -r 5", "linerate netperf: -r: TCP_STREAM has no requests", "leave it out"),
     ("netserver -p 0", "linerate netserver: -p 0: ", "give a number from 1 to 65535"),
+    ("iperf", "linerate iperf: no part in the test", "give -s for a server or -c HOST for a client"),
+    ("iperf -c x --revers", "linerate iperf: --revers: ", "did you mean --reverse?"),
+    ("iperf -c x -t 1 -n 1", "linerate iperf: -t and -n: ", "give one of them"),
+    ("iperf -s --permit-key", "linerate iperf: --permit-key: ", "leave it out"),
     ("xdd", "linerate xdd: no target", "give -targets 1 NAME"),
     ("xdd -bogus", "linerate xdd: -bogus: ", "-h lists"),
     (
