@@ -2,11 +2,13 @@
 
 use super::fault::Fault;
 use super::protocol::Message;
+use super::timer::Look;
 use crate::socket::sys::{self, Ready};
 use linerate_rt::Stop;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time for the other end to take a message, and for the rest of one that has begun.
@@ -92,6 +94,12 @@ impl Control {
             Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => Ok(()),
             Err(_) => Err(Fault::Closed),
         }
+    }
+
+    /// The same look, for a timer.
+    pub(super) fn watch(of: &Arc<Self>) -> Look {
+        let of = of.clone();
+        Box::new(move || of.look().is_err())
     }
 
     /// Says that nothing more comes, and waits for the other end to go.

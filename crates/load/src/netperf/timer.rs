@@ -5,18 +5,29 @@ use linerate_port::saturating_ns;
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What lanes see of the time, and what they have moved so far.
-#[derive(Debug, Default)]
+/// Time between two looks at the other end.
+const LOOKS: Duration = Duration::from_millis(200);
+
+/// A call that ends another one that blocks.
+type Wake = Box<dyn FnOnce() + Send>;
+
+/// What flows see of the time, and what they have moved so far.
+#[derive(Default)]
 pub(super) struct Shared {
     due: AtomicBool,
     over: AtomicBool,
     /// Bytes or transactions so far.
     pub(super) units: AtomicU64,
     at_due: Mutex<Option<Reading>>,
+    wake: Mutex<Option<Wake>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
@@ -34,7 +45,23 @@ impl Shared {
 
     /// Time and processors when the time that was asked for was over.
     pub(super) fn at_due(&self) -> Option<Reading> {
-        self.at_due.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.at_due).clone()
+    }
+
+    /// Has a call woken when the time is over, at once if it is over already.
+    pub(super) fn wake_by(&self, wake: impl FnOnce() + Send + 'static) {
+        *lock(&self.wake) = Some(Box::new(wake));
+        if self.is_over() {
+            self.end();
+        }
+    }
+
+    fn end(&self) {
+        self.over.store(true, Relaxed);
+        let wake = lock(&self.wake).take();
+        if let Some(wake) = wake {
+            wake();
+        }
     }
 }
 
@@ -52,6 +79,9 @@ pub(super) struct Times {
 /// Figures in between: the time between two, and what is done with the units and the seconds of each.
 pub(super) type Interim<'a> = (Duration, Box<dyn FnMut(u64, f64) + Send + 'a>);
 
+/// A look at the other end: true once it is gone, which ends the time.
+pub(super) type Look = Box<dyn FnMut() -> bool + Send>;
+
 /// A running timer, which ends when it is dropped.
 pub(super) struct Timer {
     pub(super) shared: Arc<Shared>,
@@ -61,47 +91,69 @@ pub(super) struct Timer {
 
 impl Timer {
     /// Starts the time.
-    pub(super) fn start(times: Times, stop: &Stop, interim: Option<Interim<'static>>) -> io::Result<Self> {
+    pub(super) fn start(
+        times: Times,
+        stop: &Stop,
+        interim: Option<Interim<'static>>,
+        look: Option<Look>,
+    ) -> io::Result<Self> {
         let (shared, cancel) = (Arc::new(Shared::default()), Stop::new()?);
+        let waits = Waits { shared: shared.clone(), times, stop: stop.clone(), cancel: cancel.clone(), interim, look };
         let begin = monotonic_ns();
-        let (of_thread, stop, canceled) = (shared.clone(), stop.clone(), cancel.clone());
-        let thread = spawn("netperf-timer", &[], move || wait(&of_thread, times, begin, interim, &stop, &canceled))?;
+        let thread = spawn("netperf-timer", &[], move || waits.run(begin))?;
         Ok(Self { shared, cancel, thread: Some(thread) })
     }
 }
 
-fn wait(shared: &Shared, times: Times, begin: u64, mut interim: Option<Interim<'_>>, stop: &Stop, cancel: &Stop) {
-    let due = times.due.map_or(u64::MAX, |due| begin.saturating_add(saturating_ns(due)));
-    let over = due.saturating_add(saturating_ns(times.grace));
-    let (mut last, mut units) = (begin, 0);
-    let mut next = interim.as_ref().map_or(u64::MAX, |(every, _)| begin.saturating_add(saturating_ns(*every)));
-    loop {
-        let at = if shared.is_due() { over } else { due }.min(next);
-        pause(&[stop, cancel], (at < u64::MAX).then_some(at));
-        let now = monotonic_ns();
-        let ends = stop.asked() || cancel.asked();
-        let says = now >= next || (ends || now >= due) && next < u64::MAX;
-        if says && let Some((every, say)) = &mut interim {
-            let all = shared.units.load(Relaxed);
-            if now > last {
-                say(all - units, (now - last) as f64 / 1e9);
+/// What the thread waits for.
+struct Waits {
+    shared: Arc<Shared>,
+    times: Times,
+    stop: Stop,
+    cancel: Stop,
+    interim: Option<Interim<'static>>,
+    look: Option<Look>,
+}
+
+impl Waits {
+    fn run(mut self, begin: u64) {
+        let after = |from: u64, time: Duration| from.saturating_add(saturating_ns(time));
+        let due = self.times.due.map_or(u64::MAX, |due| after(begin, due));
+        let over = after(due, self.times.grace);
+        let (mut last, mut units) = (begin, 0);
+        let mut tells = self.interim.as_ref().map_or(u64::MAX, |(every, _)| after(begin, *every));
+        let mut looks = if self.look.is_some() { after(begin, LOOKS) } else { u64::MAX };
+        loop {
+            let at = if self.shared.is_due() { over } else { due }.min(tells).min(looks);
+            pause(&[&self.stop, &self.cancel], (at < u64::MAX).then_some(at));
+            let now = monotonic_ns();
+            let (mut ends, canceled) = (self.stop.asked(), self.cancel.asked());
+            if now >= looks && !canceled {
+                looks = after(now, LOOKS);
+                ends |= self.look.as_mut().is_some_and(|look| look());
             }
-            (last, units, next) = (now, all, now.saturating_add(saturating_ns(*every)));
-        }
-        if cancel.asked() {
-            return;
-        }
-        if now >= due || stop.asked() {
-            next = u64::MAX;
-            if !shared.is_due() {
-                let reading = Reading::now(times.cores);
-                *shared.at_due.lock().unwrap_or_else(PoisonError::into_inner) = Some(reading);
-                shared.due.store(true, Relaxed);
+            let says = now >= tells || (ends || canceled || now >= due) && tells < u64::MAX;
+            if says && let Some((every, say)) = &mut self.interim {
+                let all = self.shared.units.load(Relaxed);
+                if now > last {
+                    say(all - units, (now - last) as f64 / 1e9);
+                }
+                (last, units, tells) = (now, all, after(now, *every));
             }
-        }
-        if now >= over || stop.asked() {
-            shared.over.store(true, Relaxed);
-            return;
+            if canceled {
+                return;
+            }
+            if now >= due || ends {
+                tells = u64::MAX;
+                if !self.shared.is_due() {
+                    *lock(&self.shared.at_due) = Some(Reading::now(self.times.cores));
+                    self.shared.due.store(true, Relaxed);
+                }
+            }
+            if now >= over || ends {
+                self.shared.end();
+                return;
+            }
         }
     }
 }
@@ -132,7 +184,7 @@ mod tests {
     fn a_test_is_due_and_then_over() {
         let stop = Stop::new().unwrap();
         let (due, grace) = (Some(Duration::from_millis(50)), Duration::from_millis(300));
-        let timer = Timer::start(Times { due, grace, cores: true }, &stop, None).unwrap();
+        let timer = Timer::start(Times { due, grace, cores: true }, &stop, None, None).unwrap();
         assert!(!timer.shared.is_due() && timer.shared.at_due().is_none());
         until(|| timer.shared.is_due());
         assert!(!timer.shared.is_over() && timer.shared.at_due().is_some());
@@ -142,11 +194,11 @@ mod tests {
     #[test]
     fn a_stop_ends_it_at_once_and_so_does_dropping_it() {
         let stop = Stop::new().unwrap();
-        let timer = Timer::start(Times::default(), &stop, None).unwrap();
+        let timer = Timer::start(Times::default(), &stop, None, None).unwrap();
         stop.ask(2);
         until(|| timer.shared.is_over());
         let begin = Instant::now();
-        drop(Timer::start(Times::default(), &Stop::new().unwrap(), None).unwrap());
+        drop(Timer::start(Times::default(), &Stop::new().unwrap(), None, None).unwrap());
         assert!(begin.elapsed() < Duration::from_secs(10));
     }
 
@@ -161,10 +213,27 @@ mod tests {
         };
         let interim: Interim<'static> = (Duration::from_millis(20), Box::new(say));
         let due = Some(Duration::from_millis(110));
-        let timer = Timer::start(Times { due, ..Times::default() }, &stop, Some(interim)).unwrap();
+        let timer = Timer::start(Times { due, ..Times::default() }, &stop, Some(interim), None).unwrap();
         timer.shared.units.store(77, Relaxed);
         until(|| timer.shared.is_over());
         let said = *said.lock().unwrap();
         assert!(said.0 == 77 && (2..=6).contains(&said.1), "{said:?}");
+    }
+
+    #[test]
+    fn whoever_is_blocked_is_woken_at_the_end_and_when_the_other_end_is_gone() {
+        let (stop, woken) = (Stop::new().unwrap(), Arc::new(AtomicU64::new(0)));
+        let wakes = || {
+            let woken = woken.clone();
+            move || {
+                woken.fetch_add(1, Relaxed);
+            }
+        };
+        let look: Look = Box::new(|| true);
+        let timer = Timer::start(Times::default(), &stop, None, Some(look)).unwrap();
+        timer.shared.wake_by(wakes());
+        until(|| timer.shared.is_over() && woken.load(Relaxed) == 1);
+        timer.shared.wake_by(wakes());
+        assert_eq!(woken.load(Relaxed), 2, "it is over already");
     }
 }

@@ -26,7 +26,6 @@ fn flags_change_what_is_printed_as_netperfs_do() {
         "-t UDP_RR -v 2",
         "-t TCP_CRR -l -100 -v 2 -c",
         "-t TCP_RR -- -D -P 0,0",
-        "-t TCP_RR -l 1 -i 3,2 -I 95,99.9",
         "-t TCP_SENDFILE -v 0",
     ] {
         alike(&if words.contains("-l ") { words.to_owned() } else { words.replacen("-t", "-l 1 -t", 1) });

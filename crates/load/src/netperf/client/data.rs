@@ -204,6 +204,10 @@ impl<'a> Data<'a> {
     pub(super) fn finish(&mut self, server: SocketAddr) -> Result<(), Fault> {
         match &self.socket {
             Socket::Udp(_) => self.remind(server),
+            // A response that is still under way counts no more; the socket stays until the results have come.
+            Socket::Tcp(stream, true) if self.s.test.receives && self.s.test.sends => {
+                let _ = stream.shutdown(Shutdown::Write);
+            }
             Socket::Tcp(stream, true) => {
                 let _ = stream.shutdown(Shutdown::Write);
                 let (begin, mut stream) = (Instant::now(), stream);
@@ -254,7 +258,8 @@ fn part(s: &Settings, send_size: u32, width: u32) -> Result<Part, Fault> {
         if !meta.is_file() || meta.len() == 0 {
             return Err(fault(std::io::Error::other("it has no bytes")));
         }
-        return Ok(Part { file, len: meta.len() });
+        // As much as memory would have been sent from, so that caches see the same.
+        return Ok(Part { file, len: meta.len().min(u64::from(width) * u64::from(send_size)) });
     }
     let mut ring = Ring::new(s.local.send, width, send_size);
     let mut file = memory_file().map_err(Fault::System)?;

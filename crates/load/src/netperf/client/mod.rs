@@ -17,6 +17,7 @@ use data::{Data, Moved};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, pause, pin};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time for the control connection.
@@ -31,7 +32,7 @@ const LOOKS: Duration = Duration::from_millis(100);
 /// A client that is connected with its server.
 pub(super) struct Client<'a> {
     settings: &'a Settings,
-    control: Control,
+    control: Arc<Control>,
     stop: Stop,
     /// Own address of the data, and the server's.
     own: SocketAddr,
@@ -58,7 +59,7 @@ impl<'a> Client<'a> {
             port: settings.place.port,
             error,
         })?;
-        let control = Control::new(stream, stop)?;
+        let control = Arc::new(Control::new(stream, stop)?);
         let (own, server) = control.addresses()?;
         let (own, server) = (plain(own), plain(server));
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -124,7 +125,8 @@ impl<'a> Client<'a> {
         };
         let times = Times { due, ..Times::default() };
         let before = Reading::now(s.local.cpu);
-        let timer = Timer::start(times, &self.stop, interim).map_err(Fault::System)?;
+        let timer =
+            Timer::start(times, &self.stop, interim, Some(Control::watch(&self.control))).map_err(Fault::System)?;
         let moved = data.run(server, &timer.shared, &|| self.control.look())?;
         // A server that only sends may send on: nothing of that counts.
         let after = if s.test.sends { None } else { Some(Reading::now(s.local.cpu)) };

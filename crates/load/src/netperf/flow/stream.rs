@@ -10,10 +10,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
-/// A part of a file that is sent over and over.
+/// Beginning of a file that is sent over and over.
 pub(in crate::netperf) struct Part {
     pub(in crate::netperf) file: File,
-    /// Length of the file, not 0.
+    /// Bytes that are sent of it, not 0.
     pub(in crate::netperf) len: u64,
 }
 
@@ -58,7 +58,7 @@ impl Flow<'_> {
         Ok(End::Time)
     }
 
-    /// Sends a file block by block without a copy, and from its beginning again when it ends.
+    /// Sends a part of a file block by block without a copy, and from its beginning again when it ends.
     pub(in crate::netperf) fn send_file(
         &mut self,
         stream: &TcpStream,

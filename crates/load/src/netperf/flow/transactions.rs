@@ -6,8 +6,7 @@ use crate::netperf::ring::Ring;
 use crate::netperf::socket::is_tick;
 use crate::netperf::units::cut;
 use std::io::Read;
-use std::net::{SocketAddr, UdpSocket};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 /// Rings of an end: what it sends, and what it receives.
@@ -32,7 +31,8 @@ impl Flow<'_> {
         let mut got = 0;
         while got < block.len() {
             match stream.read(&mut block[got..]) {
-                Ok(0) => return Ok(Got::Nothing),
+                // Whoever wakes this call ends what it waits for.
+                Ok(0) => return Ok(if self.time.is_over() { Got::Time } else { Got::Nothing }),
                 Ok(n) => {
                     got += n;
                     self.moved();
@@ -68,8 +68,18 @@ impl Flow<'_> {
         self.left == 0
     }
 
+    /// Has reads of a connection block until there is something, or the time is over. A time limit for each would cost a
+    /// timer for each, which is a part of a transaction that can be seen.
+    fn block(&self, stream: &TcpStream) -> Result<(), Fault> {
+        let woken = stream.set_read_timeout(None).and_then(|()| stream.try_clone());
+        let woken = woken.map_err(|error| Fault::Option { what: "time limit", error })?;
+        self.time.wake_by(move || drop(woken.shutdown(Shutdown::Read)));
+        Ok(())
+    }
+
     /// Sends requests and waits for each response.
     pub(in crate::netperf) fn ask(&mut self, stream: &TcpStream, rings: &mut Rings) -> Result<End, Fault> {
+        self.block(stream)?;
         self.begins();
         while !self.time.is_over() {
             if !self.send_whole(stream, rings.send.next())? {
@@ -123,6 +133,7 @@ impl Flow<'_> {
 
     /// Answers each request of a connection.
     pub(in crate::netperf) fn answer(&mut self, stream: &TcpStream, rings: &mut Rings) -> Result<End, Fault> {
+        self.block(stream)?;
         while !self.time.is_over() {
             match self.read(stream, rings.receive.next())? {
                 Got::Whole => {}

@@ -106,7 +106,8 @@ impl House {
         self.sessions.fetch_add(1, SeqCst);
         let house = self.clone();
         let serve = move || {
-            let served = Control::new(stream, &house.stop).and_then(|control| session::serve(&house, &control));
+            let control = Control::new(stream, &house.stop).map(Arc::new);
+            let served = control.and_then(|control| session::serve(&house, &control));
             match served {
                 // A client that has what it wants goes.
                 Ok(()) | Err(Fault::Closed | Fault::Stopped) => {}

@@ -5,6 +5,7 @@ use crate::netperf::control::Control;
 use crate::netperf::cpu::Reading;
 use crate::netperf::fault::Fault;
 use crate::netperf::protocol::{Code, Message, omni, stream};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for the first request, and for each further one. A client may wait between its setup and its data, but not between
@@ -15,7 +16,7 @@ const ASKS: Duration = Duration::from_secs(120);
 const UNKNOWN: i32 = 998;
 
 /// Serves a client until it goes.
-pub(super) fn serve(house: &House, control: &Control) -> Result<(), Fault> {
+pub(super) fn serve(house: &House, control: &Arc<Control>) -> Result<(), Fault> {
     let mut within = BEGINS;
     while let Some(message) = control.receive(within)? {
         within = ASKS;
@@ -46,7 +47,7 @@ pub(super) fn serve(house: &House, control: &Control) -> Result<(), Fault> {
 /// Runs a test. A client whose test fails is told the system's number of the fault, and the session is over.
 fn run(
     house: &House,
-    control: &Control,
+    control: &Arc<Control>,
     answer: Code,
     request: Result<omni::Request, Fault>,
     is_older: bool,

@@ -16,6 +16,7 @@ use crate::socket::plain;
 use linerate_rt::pin;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time that data may come behind the end of a test.
@@ -65,7 +66,7 @@ struct Last {
 }
 
 /// Runs a test.
-pub(super) fn run(house: &House, control: &Control, r: &omni::Request, is_older: bool) -> Result<(), Fault> {
+pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_older: bool) -> Result<(), Fault> {
     let accepted = Accepted::new(r)?;
     if let Some(cpu) = r.cpu {
         let cpu = cut(cpu, usize::MAX);
@@ -89,9 +90,15 @@ pub(super) fn run(house: &House, control: &Control, r: &omni::Request, is_older:
 
     let measures = r.flags & flag::MEASURE_CPU != 0;
     let due = u64::try_from(r.length).ok().filter(|n| *n > 0).map(Duration::from_secs);
-    let grace = if accepted.task == Task::Send { Duration::ZERO } else { LATE };
+    let grace = match accepted.task {
+        Task::Send => Duration::ZERO,
+        // It is not looked after by ticks, and has nothing under way but one request.
+        Task::Answer => SILENCE,
+        _ => LATE,
+    };
     let before = Reading::now(measures);
-    let timer = Timer::start(Times { due, grace, cores: measures }, &house.stop, None).map_err(Fault::System)?;
+    let timer = Timer::start(Times { due, grace, cores: measures }, &house.stop, None, Some(Control::watch(control)))
+        .map_err(Fault::System)?;
     let look = || control.look();
     // A client that sends bytes says when it has sent all; whoever counts transactions, or sends, has to know when to end.
     let counts = accepted.task.sends() && r.length < 0;
