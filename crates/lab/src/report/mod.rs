@@ -7,6 +7,8 @@
 mod chart;
 mod contents;
 mod details;
+mod form;
+mod markdown;
 mod parts;
 mod tables;
 
@@ -14,6 +16,7 @@ use linerate_result::RunResult;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use chart::{CHARTS, Chart};
+pub use form::{FORMS, Form};
 
 use crate::facts;
 use contents::Section;
