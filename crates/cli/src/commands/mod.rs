@@ -2,10 +2,14 @@
 
 mod bench;
 mod bridge;
+mod compare;
 mod completions;
 mod control;
+mod export;
 mod fcoe;
+mod import;
 mod ip;
+mod kept;
 mod link;
 mod man;
 mod nic;
@@ -13,8 +17,11 @@ mod pkt_gen;
 mod ports;
 mod profile;
 mod qualify;
+mod report;
 pub(crate) mod root;
+mod runs;
 mod shared;
+mod show;
 mod stack;
 mod stream;
 mod sweep;
@@ -76,6 +83,12 @@ pub(crate) static COMMANDS: &[Command] = &[
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,
+    runs::COMMAND,
+    show::COMMAND,
+    compare::COMMAND,
+    report::COMMAND,
+    export::COMMAND,
+    import::COMMAND,
     completions::COMMAND,
     man::COMMAND,
 ];

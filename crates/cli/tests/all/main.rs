@@ -36,6 +36,7 @@ mod stack;
 mod stack_fast;
 mod stack_http;
 mod stack_tcp;
+mod store;
 mod stream;
 mod switch;
 mod switch_groups;

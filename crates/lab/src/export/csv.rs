@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 use linerate_result::{Number, RunResult, Summary, Test, Unit};
 
+use crate::text::plain;
+
 use super::{Export, ExportError, parameters};
 
 pub(super) const EXPORT: Export =
@@ -88,7 +90,9 @@ impl Rows<'_> {
 /// A cell, in quotes where it needs them. What a spreadsheet would take for a formula has an apostrophe before it.
 fn quoted(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    // A terminal would take control characters for commands; a line break stays in its quotes.
+    let cell = cell.split('\n').map(plain).collect::<Vec<_>>().join("\n");
+    let cell = if formula { format!("'{cell}") } else { cell };
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
@@ -104,6 +108,7 @@ mod tests {
             ("a\"b", "\"a\"\"b\""),
             ("a\nb", "\"a\nb\""),
             ("=1+1", "'=1+1"),
+            ("\x1b[2J", "\u{fffd}[2J"),
             ("", ""),
         ] {
             assert_eq!(quoted(cell), written);

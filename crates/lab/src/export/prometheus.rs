@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use linerate_result::{Number, RunResult, Summary, Unit};
 
+use crate::text::plain;
+
 use super::{Export, ExportError, parameters};
 
 pub(super) const EXPORT: Export = Export {
@@ -112,5 +114,5 @@ fn add(families: &mut Families, name: &'static str, help: &'static str, labels: 
 /// Text of a label: backslash, quote and line break are escaped, other control characters replaced.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    plain(&text)
 }

@@ -53,10 +53,18 @@ pub(super) struct Measured {
     pub(super) failures: Vec<String>,
 }
 
+/// A test that is being put together.
+struct Made {
+    test: Test,
+    unit: Unit,
+    /// Values of the further figures, of all repeats.
+    further: BTreeMap<String, (Vec<f64>, Unit)>,
+}
+
 /// Tests that are being put together.
 #[derive(Default)]
 pub(super) struct Found {
-    tests: Vec<(Test, BTreeMap<String, (Vec<f64>, Unit)>, Unit)>,
+    tests: Vec<Made>,
     places: HashMap<String, usize>,
     ids: HashMap<String, usize>,
     samples: usize,
@@ -101,12 +109,12 @@ impl Found {
                     latency: measured.latency,
                     ..Test::default()
                 };
-                self.tests.push((test, BTreeMap::new(), unit));
+                self.tests.push(Made { test, unit, further: BTreeMap::new() });
                 self.places.insert(key, place);
                 place
             }
         };
-        let (test, further, _) = &mut self.tests[place];
+        let Made { test, further, .. } = &mut self.tests[place];
         for name in measured.ports {
             if !test.ports.iter().any(|port| port.name == name) && test.ports.len() < 16 {
                 test.ports.push(PortUsed { name, ..PortUsed::default() });
@@ -166,7 +174,7 @@ impl Found {
         let mut run = RunResult::new(id, command.to_vec(), self.start.unwrap_or(at));
         run.environment = self.environment;
         let mut elapsed = 0.0;
-        for (mut test, further, unit) in self.tests {
+        for Made { mut test, unit, further } in self.tests {
             test.summarize(unit);
             test.further = further
                 .into_iter()

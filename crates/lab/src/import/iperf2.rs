@@ -153,10 +153,10 @@ impl Block {
         self.streams.retain(|stream| !stream.intervals.is_empty());
         // By the line of their end.
         self.streams.sort_by_key(|stream| stream.intervals.last().map(|last| last.line));
-        let (mut streams, mut sums) = (self.streams.into_iter().peekable(), self.sums.into_iter().peekable());
+        let mut streams = self.streams.into_iter().peekable();
         let mut alone = Vec::new();
         let mut parts: Vec<Interval> = Vec::new();
-        while let Some(sum) = sums.next() {
+        for sum in self.sums {
             // Streams that have ended before this line are in it, if it is over the whole time.
             let mut members = Vec::new();
             while let Some(stream) =

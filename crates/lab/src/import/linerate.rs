@@ -39,10 +39,10 @@ mod tests {
     fn documents_and_events_are_read_as_they_are() {
         let run = RunResult::new("7f".to_owned(), vec!["pkt-gen".to_owned()], Timestamp::default());
         let read = |text: &str| super::super::read("x", text, None, Timestamp::now(), &[]);
-        assert_eq!(read(&run.to_json()).unwrap(), [run.clone()]);
+        assert_eq!(read(&run.to_json()).unwrap(), std::slice::from_ref(&run));
         let events =
             format!("{{\"event\":\"rate\",\"pps\":5}}\n{{\"event\":\"result\",\"result\":{}}}\n", run.to_line());
-        assert_eq!(read(&events).unwrap(), [run.clone()]);
+        assert_eq!(read(&events).unwrap(), std::slice::from_ref(&run));
         assert_eq!(read(&(run.to_line() + &run.to_json())).unwrap().len(), 2);
         let newer = run.to_line() + &run.to_line().replace("\"version\":2", "\"version\":9");
         assert!(read(&newer).unwrap_err().to_string().starts_with("x:2: result is schema linerate.result version 9"));

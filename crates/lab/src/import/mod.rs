@@ -20,6 +20,7 @@ mod xdd;
 use linerate_result::{RunResult, Timestamp};
 use thiserror::Error;
 
+use crate::text::plain;
 use found::{Found, Line};
 
 /// The largest file that is read, bytes.
@@ -149,7 +150,7 @@ pub fn source(run: &RunResult) -> Option<String> {
 
 /// Text of a file for people: no control characters, `most` characters at most.
 fn shown(text: &str, most: usize) -> String {
-    let mut shown: String = text.chars().take(most).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut shown = plain(&text.chars().take(most).collect::<String>());
     if text.chars().nth(most).is_some() {
         shown.push('…');
     }

@@ -33,7 +33,7 @@ struct Test {
 /// What is read of a block so far.
 enum State {
     /// Its heading.
-    Heading(Table),
+    Heading(Box<Table>),
     /// Names of an omni list, whose values follow.
     Names(Vec<String>),
     /// Lines `NAME=VALUE`.
@@ -60,11 +60,11 @@ fn banner(line: &str) -> Option<(String, String)> {
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    let (mut test, mut state) = (Test::default(), State::Heading(Table::default()));
+    let (mut test, mut state) = (Test::default(), State::Heading(Box::default()));
     for line in lines(text) {
         if let Some((name, host)) = banner(line.text) {
             finish(&mut state, &mut test, found)?;
-            (test, state) = (Test { name, host, ..Test::default() }, State::Heading(Table::default()));
+            (test, state) = (Test { name, host, ..Test::default() }, State::Heading(Box::default()));
         } else if let Some(rest) = line.text.strip_prefix("Interim result: ") {
             test.interim(rest, line)?;
         } else if let Some(warning) = line.text.strip_prefix("!!! ") {
@@ -87,7 +87,7 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
         }
         let pairs = names.drain(..).zip(values).collect();
         let measured = listed::measured(test, pairs, line)?;
-        *state = State::Heading(Table::default());
+        *state = State::Heading(Box::default());
         return found.add(measured);
     }
     if let Some((name, value)) = listed::pair(line.text) {
@@ -122,7 +122,7 @@ fn finish(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), W
 fn finish_pairs(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), Wrong> {
     if let State::Pairs(pairs) = state {
         let (line, pairs) = (pairs.line, std::mem::take(&mut pairs.all));
-        *state = State::Heading(Table::default());
+        *state = State::Heading(Box::default());
         found.add(listed::measured(test, pairs, Line { text: "", number: line })?)?;
     }
     Ok(())

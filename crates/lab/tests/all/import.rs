@@ -71,8 +71,8 @@ const ALL: &[Recorded] = &[
     recorded!(
         "fio-randrw.json",
         "fio",
-        ("r-read", Some(7129.241_517), "IOPS"),
-        ("r-write", Some(7124.251_497), "IOPS")
+        ("r-read", Some(7_129.241_517), "IOPS"),
+        ("r-write", Some(7_124.251_497), "IOPS")
     ),
     recorded!(
         "fio-two-jobs.json",

@@ -91,10 +91,9 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
                 let key = key.trim_end_matches("_microseconds").to_owned();
                 measured.further.push((key, (us * 1e3, Unit::Ns)));
             }
-            Some(share) if key.contains("cpu_util") && !key.contains("method") => {
-                if share >= 0.0 {
-                    measured.further.push((key, (share, Unit::PerCent)));
-                }
+            // -1 stands for what was not measured.
+            Some(share) if key.contains("cpu_util") && !key.contains("method") && share >= 0.0 => {
+                measured.further.push((key, (share, Unit::PerCent)));
             }
             // Of further figures the list does not tell the units in a form to rely on: they are not shown as figures,
             // and those that differ from call to call would keep repeats apart.
