@@ -21,7 +21,8 @@ impl World {
     fn new() -> Self {
         let mut ports = Vec::new();
         let ends = [512, 2048].map(|buf| {
-            let names = ["{1", "}1"].map(|end| format!("cable:finish{buf}-{}{end},slots=64,buf={buf}", std::process::id()));
+            let names =
+                ["{1", "}1"].map(|end| format!("cable:finish{buf}-{}{end},slots=64,buf={buf}", std::process::id()));
             let mut pair = open_all(&names).unwrap();
             let ends = (pair[0].take_tx(0).unwrap(), pair[1].take_rx(0).unwrap());
             ports.append(&mut pair);

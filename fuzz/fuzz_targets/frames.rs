@@ -53,11 +53,16 @@ fn ipv4(bytes: &[u8]) {
     black_box((packet.checksum(), packet.verify_checksum()));
     udp(packet.payload(), |d| d.verify_checksum_v4(packet.src(), packet.dst()));
     let repr = Ipv4Repr::parse(&packet);
-    again(&repr, 65600, |r, b| r.emit(b).is_ok(), |b| {
-        let packet = Ipv4Packet::new_checked(b).ok()?;
-        assert!(packet.verify_checksum());
-        Some(Ipv4Repr::parse(&packet))
-    });
+    again(
+        &repr,
+        65600,
+        |r, b| r.emit(b).is_ok(),
+        |b| {
+            let packet = Ipv4Packet::new_checked(b).ok()?;
+            assert!(packet.verify_checksum());
+            Some(Ipv4Repr::parse(&packet))
+        },
+    );
 }
 
 fn ipv6(bytes: &[u8]) {

@@ -27,7 +27,10 @@ fn to_client(message: &Message) {
         assert!(results.seconds.is_finite() && results.peak.is_finite());
         assert!(results.cpu.is_none_or(|all| all.iter().all(|n| n.is_finite())));
         let again = omni::Results::read(&results.message()).unwrap();
-        assert_eq!((again.received, again.sent, again.retransmits), (results.received, results.sent, results.retransmits));
+        assert_eq!(
+            (again.received, again.sent, again.retransmits),
+            (results.received, results.sent, results.retransmits)
+        );
     }
     if let Ok(response) = stream::Response::read(message) {
         assert_eq!(stream::Response::read(&response.message()), Ok(response));
@@ -44,7 +47,14 @@ fuzz_target!(|input: &[u8]| {
     let len = bytes.len().min(Message::LEN);
     whole[..len].copy_from_slice(&bytes[..len]);
     // Half of them have a kind that means something.
-    let kinds = [Code::OMNI, Code::STREAM, Code::OMNI_RESPONSE, Code::STREAM_RESPONSE, Code::OMNI_RESULTS, Code::STREAM_RESULTS];
+    let kinds = [
+        Code::OMNI,
+        Code::STREAM,
+        Code::OMNI_RESPONSE,
+        Code::STREAM_RESPONSE,
+        Code::OMNI_RESULTS,
+        Code::STREAM_RESULTS,
+    ];
     if let Some(kind) = kinds.get(usize::from(first >> 1)) {
         whole[..4].copy_from_slice(&kind.0.to_be_bytes());
     }

@@ -168,6 +168,7 @@ pub(crate) fn machine(run: &RunResult) -> Vec<(&'static str, String)> {
         ("Hypervisor", environment.hypervisor.clone()),
         ("Kernel", environment.kernel.clone()),
         ("System", environment.os.clone()),
+        ("Host", environment.host.clone()),
         ("linerate", environment.linerate.clone()),
     ]
     .into_iter()

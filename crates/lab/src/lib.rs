@@ -7,8 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod compare;
 pub mod environment;
+pub mod export;
 pub mod history;
+pub mod import;
+pub mod index;
 pub mod profile;
 pub mod progress;
 pub mod published;

@@ -54,6 +54,14 @@ pub enum StoreError {
         /// The system's answer.
         why: io::Error,
     },
+    /// A file that is no run's could not be written.
+    #[error("cannot write {path:?}: {why}; name another file with --out FILE")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
     /// A file could not be read.
     #[error("cannot read {path:?}: {why}")]
     Read {
@@ -89,12 +97,11 @@ impl Place {
     /// # Errors
     /// The system's answer with the path.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
-        fs::create_dir_all(directory).map_err(|why| {
-            // For a file of that name the system's error is "exists".
-            let why = if directory.is_file() { io::ErrorKind::NotADirectory.into() } else { why };
-            StoreError::Directory { path: directory.into(), why }
-        })?;
-        Ok(Self { result: Part::open(directory.join(RESULT))?, report: Part::open(directory.join(REPORT))? })
+        make(directory)?;
+        Ok(Self {
+            result: Part::open(directory.join(RESULT), ROOM)?,
+            report: Part::open(directory.join(REPORT), ROOM)?,
+        })
     }
 
     /// Writes `run` as [`RESULT`] and, after that, as [`REPORT`]. Existing files are replaced atomically.
@@ -108,6 +115,42 @@ impl Place {
     }
 }
 
+/// Writes `run` as [`RESULT`] in the directory, which is made, without a page. An existing file is replaced atomically.
+///
+/// # Errors
+/// The system's answer with the path.
+pub fn write_document(directory: &Path, run: &RunResult) -> Result<PathBuf, StoreError> {
+    make(directory)?;
+    Part::open(directory.join(RESULT), 0)?.save(&run.to_json())
+}
+
+/// Writes a text to a file that is not there before it is complete; an existing file is replaced atomically.
+///
+/// # Errors
+/// The system's answer with the path.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+    // A device or a pipe is written where it is.
+    let plain = fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir());
+    if !plain {
+        let written = File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes));
+        written.map_err(|why| StoreError::File { path: path.into(), why })?;
+        return Ok(path.into());
+    }
+    let saved = Part::open(path.to_path_buf(), 0).and_then(|part| part.save_bytes(bytes));
+    saved.map_err(|error| match error {
+        StoreError::Write { path, why } => StoreError::File { path, why },
+        other => other,
+    })
+}
+
+fn make(directory: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(directory).map_err(|why| {
+        // For a file of that name the system's error is "exists".
+        let why = if directory.is_file() { io::ErrorKind::NotADirectory.into() } else { why };
+        StoreError::Directory { path: directory.into(), why }
+    })
+}
+
 /// A part file, renamed to its final path when it is complete: a reader sees the old file or the new one, nothing
 /// between.
 #[derive(Debug)]
@@ -118,7 +161,7 @@ struct Part {
 }
 
 impl Part {
-    fn open(place: PathBuf) -> Result<Self, StoreError> {
+    fn open(place: PathBuf, room: usize) -> Result<Self, StoreError> {
         let trouble = |why| StoreError::Write { path: place.clone(), why };
         if place.is_dir() {
             return Err(trouble(io::ErrorKind::IsADirectory.into()));
@@ -132,16 +175,20 @@ impl Part {
         let _ = fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(trouble)?;
         let mut part = Self { place: place.clone(), path, file };
-        part.file.write_all(&vec![0; ROOM]).map_err(trouble)?;
+        part.file.write_all(&vec![0; room]).map_err(trouble)?;
         Ok(part)
     }
 
     /// Writes the text and returns the path of the file.
-    fn save(mut self, text: &str) -> Result<PathBuf, StoreError> {
+    fn save(self, text: &str) -> Result<PathBuf, StoreError> {
+        self.save_bytes(text.as_bytes())
+    }
+
+    fn save_bytes(mut self, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let written = (|| {
             self.file.rewind()?;
-            self.file.write_all(text.as_bytes())?;
-            self.file.set_len(text.len() as u64)?;
+            self.file.write_all(bytes)?;
+            self.file.set_len(bytes.len() as u64)?;
             self.file.sync_all()?;
             fs::rename(&self.path, &self.place)
         })();
@@ -171,14 +218,30 @@ pub fn load(path: &Path) -> Result<RunResult, StoreError> {
     RunResult::from_json(&text).map_err(|why| StoreError::Load { path, why })
 }
 
-/// Directory `linerate/runs/<UTC time>-<run id>` in the user's data directory: `$XDG_DATA_HOME`, or `~/.local/share`
-/// (XDG Base Directory Specification 0.8, according to which relative paths are ignored).
+/// Directory `linerate/runs/<UTC time>-<run id>` in the user's data directory.
 ///
 /// # Errors
 /// [`StoreError::NoHome`].
 pub fn default_directory(run: &RunResult) -> Result<PathBuf, StoreError> {
+    Ok(runs_directory()?.join(directory_name(run)))
+}
+
+/// Directory of all runs that were given no other one.
+///
+/// # Errors
+/// [`StoreError::NoHome`].
+pub fn runs_directory() -> Result<PathBuf, StoreError> {
+    Ok(data_directory()?.join("runs"))
+}
+
+/// Directory `linerate` in the user's data directory: `$XDG_DATA_HOME`, or `~/.local/share` (XDG Base Directory
+/// Specification 0.8, according to which relative paths are ignored).
+///
+/// # Errors
+/// [`StoreError::NoHome`].
+pub fn data_directory() -> Result<PathBuf, StoreError> {
     let data = data_home(env::var_os("XDG_DATA_HOME").map(PathBuf::from), env::var_os("HOME").map(PathBuf::from));
-    Ok(data.ok_or(StoreError::NoHome)?.join("linerate").join("runs").join(directory_name(run)))
+    Ok(data.ok_or(StoreError::NoHome)?.join("linerate"))
 }
 
 fn data_home(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {

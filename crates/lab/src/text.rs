@@ -4,10 +4,12 @@
 
 use std::fmt::Write;
 
+use linerate_load::bench::Compared;
+use linerate_load::profile::Direction;
 use linerate_result::{Outcome, RunResult, Test};
 
 use crate::table::{Cell, Table, Tone};
-use crate::{facts, fcoe, quantity, streams, tables};
+use crate::{bench, facts, fcoe, profile, quantity, streams, tables};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
@@ -76,8 +78,35 @@ pub fn render(run: &RunResult, colour: bool) -> String {
     lines.join("\n")
 }
 
+/// The text that a run's command has printed: of `bench` and `profile` their own, of all others [`render`]'s.
+#[must_use]
+pub fn as_printed(run: &RunResult, colour: bool) -> String {
+    let is_of = |workload: &str| !run.tests.is_empty() && run.tests.iter().all(|test| test.workload == workload);
+    let text = if is_of("bench") {
+        let of = |test: &Test| {
+            let comparisons = run.comparisons.iter().filter(|all| all.test == test.id).cloned().collect();
+            bench::text(&Compared { test: test.clone(), comparisons })
+        };
+        run.tests.iter().map(of).collect()
+    } else if is_of("flood") {
+        profile::flood_text(run)
+    } else if is_profile(run) {
+        profile::text(run)
+    } else {
+        return render(run, colour);
+    };
+    // Names in it come from outside.
+    text.lines().map(|line| plain(line) + "\n").collect()
+}
+
+/// True for a run of `linerate profile`: the stages of one path, and nothing else.
+fn is_profile(run: &RunResult) -> bool {
+    let of = |test: &Test| [Direction::Tx, Direction::Rx].iter().any(|way| way.workload() == test.workload);
+    !run.tests.is_empty() && run.tests.iter().all(of)
+}
+
 /// Adds a heading, if there is one, and a table.
-fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool) {
+pub(crate) fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool) {
     if table.rows.is_empty() {
         return;
     }
@@ -123,7 +152,8 @@ fn code(cell: &Cell) -> Option<&'static str> {
 }
 
 /// Replaces every character that moves the cursor, breaks a line or changes the writing direction.
-fn plain(text: &str) -> String {
+#[must_use]
+pub fn plain(text: &str) -> String {
     let harmful = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };

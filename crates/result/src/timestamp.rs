@@ -27,6 +27,12 @@ impl Timestamp {
         SystemTime::now().into()
     }
 
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn milliseconds(self) -> u64 {
+        self.0
+    }
+
     /// `20260305T170409Z`: ISO 8601's basic form, for names of files.
     #[must_use]
     pub fn compact(self) -> String {

@@ -1,5 +1,6 @@
 //! `linerate bench`.
 
+use super::kept::Db;
 use super::shared::{file, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::print;
@@ -49,10 +50,12 @@ struct Arguments {
     /// Print the result document on one line, the last of the output.
     #[arg(long)]
     json: bool,
-    /// Add the figure of each bench that was not cut short to this file, a JSON line each; without it no file is
-    /// written.
+    /// Add the figure of each bench that was not cut short to this file, a JSON line each; without it the
+    /// runs alone are kept, for `linerate runs`.
     #[arg(long, value_name = "FILE", value_parser = file)]
     history: Option<PathBuf>,
+    #[command(flatten)]
+    db: Db,
 }
 
 /// Parser of the names of all benches and groups of them, and `list`.
@@ -101,6 +104,9 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     run.signal = stop.signal();
     run.environment = environment::read(&[]);
     conclude(&mut run);
+    if !run.tests.is_empty() {
+        parsed.db.keep_if_possible(&run);
+    }
     if parsed.json {
         print(&run.to_line());
     } else if stop.asked() {

@@ -2,11 +2,15 @@
 
 mod bench;
 mod bridge;
+mod compare;
 mod completions;
 mod control;
+mod export;
 mod fcoe;
+mod import;
 mod ip;
 mod iperf;
+mod kept;
 mod link;
 mod man;
 mod netperf;
@@ -16,8 +20,11 @@ mod pkt_gen;
 mod ports;
 mod profile;
 mod qualify;
+mod report;
 pub(crate) mod root;
+mod runs;
 mod shared;
+mod show;
 mod stack;
 mod stream;
 mod sweep;
@@ -82,6 +89,12 @@ pub(crate) static COMMANDS: &[Command] = &[
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,
+    runs::COMMAND,
+    show::COMMAND,
+    compare::COMMAND,
+    report::COMMAND,
+    export::COMMAND,
+    import::COMMAND,
     completions::COMMAND,
     man::COMMAND,
 ];

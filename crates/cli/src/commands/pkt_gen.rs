@@ -1,5 +1,6 @@
 //! `linerate pkt-gen`, and `pkt-gen`.
 
+use super::kept::Db;
 use super::shared::{arguments, confine, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{self, print};
@@ -28,18 +29,23 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
         pktgen::Command::Run(config) => *config,
     };
     let stop = stop_at_signals()?;
-    let (json, ndjson) = (config.json, config.ndjson);
+    let (json, ndjson, keep) = (config.json, config.ndjson, config.keep);
     let output = print::output(json || ndjson, &stop);
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();
     let mut result = run_after(config, command, &stop, &output, || confine(&[]))?.result;
-    if json || ndjson {
+    if json || ndjson || keep {
         result.environment = environment::read(&[]);
+    }
+    if json || ndjson {
         if ndjson {
             let event = serde_json::json!({"event": "result", "result": result});
             output.document(&event.to_string());
         } else {
             output.document(&result.to_json());
         }
+    }
+    if keep {
+        Db::default().keep(&result).map_err(|e| Trouble::failed(format!("--keep: {e}")))?;
     }
     Ok(ExitCode::from(result.exit_code()))
 }

@@ -1,5 +1,6 @@
 //! `linerate profile`.
 
+use super::kept::Db;
 use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::progress::Progress;
@@ -71,6 +72,8 @@ struct Flooding {
     /// Print the result document instead of the text.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    db: Db,
 }
 
 #[derive(clap::Args)]
@@ -91,12 +94,14 @@ struct Measuring {
     /// Rounds, in each of which everything is measured once, 1 to 1000.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
-    /// Folder to store the result and a report in.
+    /// Folder to store the result and a report in (the result alone, in a new one in the user's data directory).
     #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
     /// Print the result document instead of the table.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    db: Db,
 }
 
 /// Parses a size that some protocol can have.
@@ -150,7 +155,7 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
     let mut progress = Progress::new();
     let run = profile::run(&order, &sources, run, stop, |step| progress.step(step));
     progress.clear();
-    conclude(&run, &profile::text(&run), place, asked.json)
+    conclude(&run, &profile::text(&run), place, asked.json, &asked.db)
 }
 
 /// Runs a flood.
@@ -167,5 +172,5 @@ fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode
     let failed =
         |e: std::io::Error| Trouble::failed(format!("{}: {e}; give an address that this host can reach", asked.to));
     let run = profile::flood(&order, command, stop).map_err(failed)?;
-    conclude(&run, &profile::flood_text(&run), None, asked.json)
+    conclude(&run, &profile::flood_text(&run), None, asked.json, &asked.db)
 }

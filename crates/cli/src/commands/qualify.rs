@@ -1,5 +1,6 @@
 //! `linerate qualify`.
 
+use super::kept::Db;
 use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::colours;
@@ -45,6 +46,8 @@ struct Arguments {
     /// Print the result document instead of the table.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    db: Db,
 }
 
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
@@ -62,5 +65,5 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let mut progress = Progress::new();
     let run = qualify(&order, run, &stop, |step| progress.step(step));
     progress.clear();
-    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json)
+    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json, &parsed.db)
 }

@@ -1,10 +1,11 @@
 //! Functions shared by commands that measure or run until they are stopped.
 
+use super::kept::Db;
 use crate::print::{self, print};
 use crate::trouble::Trouble;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction};
-use linerate_lab::store::{self, Place, StoreError};
+use linerate_lab::store::{self, Place, StoreError, Stored};
 use linerate_load::flags::{Listed, Takes};
 use linerate_load::pktgen::resolve;
 use linerate_port::path::from_text;
@@ -97,10 +98,22 @@ pub(super) fn typed(words: &[String]) -> Vec<String> {
     std::iter::once("linerate".to_owned()).chain(words.iter().cloned()).collect()
 }
 
-/// Prints a result, stores it if a place is given, and prints the paths. A result that could not be stored is printed
-/// too.
-pub(super) fn conclude(run: &RunResult, text: &str, place: Option<Place>, json: bool) -> Result<ExitCode, Trouble> {
+/// Prints a result, stores it if a place is given, and prints the paths; it is put on the list of runs. A result that
+/// could not be stored is printed too. Without a place only the document is kept, if that is possible.
+pub(super) fn conclude(
+    run: &RunResult,
+    text: &str,
+    place: Option<Place>,
+    json: bool,
+    db: &Db,
+) -> Result<ExitCode, Trouble> {
+    let is_placed = place.is_some();
     let stored = place.map(|place| place.save(run)).transpose();
+    match &stored {
+        Ok(Some(Stored { result, .. })) => db.record(run, result.parent().unwrap_or(Path::new("."))),
+        Ok(None) if !is_placed => db.keep_if_possible(run),
+        _ => {}
+    }
     print(&if json { run.to_json() } else { text.to_owned() });
     if let Some(stored) = stored.map_err(|e| Trouble::failed(e.to_string()))? {
         let told = format!("\nResult: {}\nReport: {}", stored.result.display(), stored.report.display());

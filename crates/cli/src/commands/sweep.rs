@@ -1,5 +1,6 @@
 //! `linerate sweep`.
 
+use super::kept::Db;
 use super::shared::{conclude, file, one_of, place, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::colours;
@@ -45,6 +46,8 @@ struct Arguments {
     /// Print the result document instead of the table.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    db: Db,
 }
 
 /// Help of PRESET: the description of each preset.
@@ -75,7 +78,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let run = sweep(&plan, &mut measure, &directory, parsed.resume, command, &stop, |step| progress.step(step));
     progress.clear();
     let run = run.map_err(refused)?;
-    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json)
+    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json, &parsed.db)
 }
 
 fn refused(error: SweepError) -> Trouble {

@@ -1,5 +1,6 @@
 //! `linerate xdd`, and `xdd`.
 
+use super::kept::Db;
 use super::shared::{ended, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
@@ -38,13 +39,18 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
         Err(Refusal::Usage(line)) => return Err(Trouble::usage(line)),
         Err(other @ Refusal::System { .. }) => return Err(Trouble::failed(other.to_string())),
     };
+    if config.keep || config.document == Document::Result {
+        finished.result.environment = environment::read(&[]);
+    }
     match config.document {
         Document::Table => {}
         Document::Result => {
-            finished.result.environment = environment::read(&[]);
             streams.document(&finished.result.to_json());
         }
         Document::Fio => streams.document(&format!("{:#}", finished.fio)),
+    }
+    if config.keep && !config.dry {
+        Db::default().keep(&finished.result).map_err(|e| Trouble::failed(format!("--keep: {e}")))?;
     }
     if let Some(trouble) = streams.trouble() {
         return Err(Trouble::failed(trouble));

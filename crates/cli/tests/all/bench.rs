@@ -8,7 +8,8 @@ use std::process::{Command, Output};
 /// Runs `null`, the bench that needs neither a privilege nor two cores, in a folder of its own.
 fn bench(dir: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
-    command.current_dir(dir).args(["bench", "null", "--time", "50", "--rounds", "1"]).args(more);
+    command.current_dir(dir).env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command.args(["bench", "null", "--time", "50", "--rounds", "1"]).args(more);
     command.output().unwrap()
 }
 
@@ -17,7 +18,7 @@ fn files(dir: &Path) -> usize {
 }
 
 #[test]
-fn without_a_history_no_file_is_written() {
+fn without_a_history_no_file_is_written_where_it_runs() {
     let dir = tempfile::tempdir().unwrap();
     let out = bench(dir.path(), &["--json"]);
     // 3: slower than the target, as a debug build may be.
@@ -41,6 +42,7 @@ fn no_bench_fails() {
     let dir = tempfile::tempdir().unwrap();
     let out = Command::new(env!("CARGO_BIN_EXE_linerate"))
         .current_dir(dir.path())
+        .env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"))
         .args(["bench", "--time", "50", "--rounds", "1", "--json"])
         .output()
         .unwrap();

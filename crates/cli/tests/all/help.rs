@@ -41,6 +41,13 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
 }
 
 #[test]
+fn the_codes_of_a_comparison_stand_in_its_help() {
+    let text = help(&["compare", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, ends) = text.split_once("Exit codes: 0 ").unwrap();
+    assert!([1, 2, 3, 4].iter().all(|code| ends.contains(&format!(", {code} "))), "{ends}");
+}
+
+#[test]
 fn every_preset_stands_in_the_help_of_sweep() {
     let out = Command::new(env!("CARGO_BIN_EXE_linerate")).args(["sweep", "none"]).output().unwrap();
     let line = String::from_utf8(out.stderr).unwrap();

@@ -38,6 +38,7 @@ mod stack;
 mod stack_fast;
 mod stack_http;
 mod stack_tcp;
+mod store;
 mod stream;
 mod sweep;
 mod switch;

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 fn profile(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
-    command.arg("profile").args(words);
+    command.arg("profile").args(words).env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

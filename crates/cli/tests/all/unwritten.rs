@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// Time limit of a command.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// A run, by its path.
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../result/tests/data/pkt-gen-1.json");
+
 /// A short command of each kind that prints a result. NAME is replaced by a unique name, DIR by a directory.
 const COMMANDS: &[&[&str]] = &[
     &["help"],
@@ -63,6 +66,16 @@ const COMMANDS: &[&[&str]] = &[
     &["bench", "list"],
     &["bench", "null", "--time", "50", "--rounds", "1"],
     &["bench", "null", "--time", "50", "--rounds", "1", "--json"],
+    &["runs", "--json"],
+    &["runs", "--reindex"],
+    &["show", DOCUMENT],
+    &["show", DOCUMENT, "--json"],
+    &["compare", DOCUMENT, DOCUMENT],
+    &["compare", DOCUMENT, DOCUMENT, "--json"],
+    &["report", DOCUMENT],
+    &["export", DOCUMENT, "--format", "flent"],
+    &["export", DOCUMENT, "--format", "csv"],
+    &["import", DOCUMENT],
     &["completions", "bash"],
     &["man", "DIR/man"],
 ];

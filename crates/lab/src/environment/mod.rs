@@ -32,6 +32,7 @@ fn read_under(root: &Path, interfaces: &[&str]) -> Environment {
     let meminfo = text(root, "proc/meminfo").unwrap_or_default();
     Environment {
         linerate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        host: text(root, "proc/sys/kernel/hostname").filter(|name| name != "(none)"),
         kernel: kernel(root),
         os: text(root, "etc/os-release").and_then(|text| os_name(&text)),
         cpu: field(&cpuinfo, "model name").or_else(|| field(&cpuinfo, "Model")),

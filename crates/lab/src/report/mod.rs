@@ -7,6 +7,8 @@
 mod chart;
 mod contents;
 mod details;
+mod form;
+mod markdown;
 mod parts;
 mod tables;
 
@@ -14,6 +16,7 @@ use linerate_result::RunResult;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use chart::{CHARTS, Chart};
+pub use form::{FORMS, Form};
 
 use crate::facts;
 use contents::Section;
@@ -26,11 +29,11 @@ fn sections(run: &RunResult) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));
     all.extend(parts::sweep(run).map(|body| Section::new("fcoe", "FCoE, beside the published table", body)));
-    all.extend(parts::streams(run).map(|body| Section::new("streams", "Streams", body)));
     for chart in CHARTS {
         let section = |body| Section { class: chart.class(), ..Section::new(chart.id, chart.title, body) };
         all.extend(chart.body(run).map(section));
     }
+    all.extend(parts::streams(run).map(|body| Section::new("streams", "Streams", body)));
     all.extend(parts::ledgers(run).map(|body| Section::new("ledgers", "What became of every frame", body)));
     let screen = |id, title, body| Section { class: "screen", ..Section::new(id, title, body) };
     all.extend(parts::cpu(run).map(|body| screen("cpu", "Processor time", body)));

@@ -1,5 +1,8 @@
 //! Tests of stored results and reports. One program, so that little is linked.
 
+mod export;
+mod import;
+mod index;
 mod report;
 mod sample;
 mod store;

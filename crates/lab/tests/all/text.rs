@@ -102,3 +102,21 @@ fn an_empty_run_is_told() {
     let text = text::render(&RunResult::new("r".to_owned(), Vec::new(), Timestamp::default()), false);
     assert!(text.starts_with("partial  Nothing was measured\n"), "{text}");
 }
+
+#[test]
+fn a_run_of_the_bench_is_shown_as_the_bench_prints_it() {
+    let mut run = crate::sample::passed();
+    run.tests.truncate(2);
+    run.comparisons.clear();
+    for test in &mut run.tests {
+        test.workload = "bench".to_owned();
+    }
+    run.tests[0].title = "odd\x1b[2J title".to_owned();
+    let shown = linerate_lab::text::as_printed(&run, true);
+    assert!(shown.contains(&format!("\n{}: odd\u{fffd}[2J title\n  linerate ", run.tests[0].id)), "{shown}");
+    assert!(!shown.contains('\x1b'), "{shown}");
+    assert_eq!(
+        linerate_lab::text::as_printed(&crate::sample::passed(), false),
+        linerate_lab::text::render(&crate::sample::passed(), false)
+    );
+}

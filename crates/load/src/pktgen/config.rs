@@ -137,6 +137,8 @@ pub struct Config {
     pub json: bool,
     /// True for events on standard output, one JSON document per line.
     pub ndjson: bool,
+    /// Keeping of the result document among the user's runs.
+    pub keep: bool,
     /// Style of the lines.
     pub style: Style,
     /// Wait mode of the threads.
@@ -193,6 +195,7 @@ impl Config {
             latency: false,
             json: false,
             ndjson: false,
+            keep: false,
             style: Style::Lines,
             wait: WaitMode::Adaptive,
             run: None,

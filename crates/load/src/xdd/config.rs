@@ -58,6 +58,8 @@ pub struct Config {
     pub combined: Option<PathBuf>,
     /// Document that is printed instead of the table.
     pub document: Document,
+    /// Keeping of the result document among the user's runs.
+    pub keep: bool,
 }
 
 /// Contents of standard output.
@@ -214,6 +216,7 @@ impl Default for Config {
             csv: None,
             combined: None,
             document: Document::Table,
+            keep: false,
         }
     }
 }

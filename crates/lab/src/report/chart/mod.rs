@@ -153,6 +153,40 @@ impl Chart {
         })
     }
 
+    /// The chart for a drawing of its own, `top` px below its upper edge, and its height; `None` if too few points were
+    /// measured.
+    pub(super) fn alone(&self, run: &RunResult, top: f64) -> Option<(Markup, f64)> {
+        let drawing = (self.draw)(run, Page::Wide)?;
+        let mut below = 30.0;
+        let legend = drawing.legend.iter().map(|(look, name)| {
+            below += 22.0;
+            (*look, name, below)
+        });
+        let legend: Vec<_> = legend.collect();
+        let (width, height) = (plot::px(Page::Wide.width()), plot::px(drawing.height));
+        let part = html! {
+            g transform=(format!("translate(0 {})", plot::px(top))) {
+                text x="0" y="24" font-size="20" style="fill: var(--ink)" { (self.title) }
+                @for (look, name, y) in legend {
+                    @if let Some(look) = look {
+                        g transform=(format!("translate(0 {})", plot::px(y - 9.0))) {
+                            (plot::line((0.0, 4.0), (28.0, 4.0), &look.line()))
+                            (plot::mark(look, (14.0, 4.0), ""))
+                        }
+                    }
+                    text x="36" y=(plot::px(y)) style="fill: var(--ink)" { (name) }
+                }
+                svg class="chart" x="0" y=(plot::px(below + 16.0)) width=(width) height=(height)
+                    viewBox=(format!("0 0 {width} {height}")) {
+                    title { (self.title) }
+                    desc { (drawing.description) }
+                    (drawing.body)
+                }
+            }
+        };
+        Some((part, below + 16.0 + drawing.height))
+    }
+
     fn svg(&self, drawing: &Drawing, page: Page) -> Markup {
         let (title, description) =
             (format!("{}-{}-title", self.id, page.class()), format!("{}-{}-desc", self.id, page.class()));

@@ -178,5 +178,8 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     ),
     set("--classic", All, "periodic lines as older pkt-gens print them", |p| p.config.style = Style::Classic),
     set("--json", All, "the result document on standard output, lines on standard error", |p| p.config.json = true),
+    set("--keep", All, "keep the result document too, in a folder of its own, for linerate runs", |p| {
+        p.config.keep = true
+    }),
     set("--ndjson", All, "events as they happen on standard output, a JSON line each", |p| p.config.ndjson = true),
 ];

@@ -238,6 +238,9 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         file(&mut s.config.combined, v)
     }),
     set("--json", Run, "print the result document instead of the table", |s| s.config.document = Document::Result),
+    set("--keep", Run, "keep the result document too, in a folder of its own, for linerate runs", |s| {
+        s.config.keep = true
+    }),
     set("--fio-json", Run, "print a document as fio's --output-format=json does", |s| {
         s.config.document = Document::Fio
     }),

@@ -1,0 +1,73 @@
+//! `linerate import`.
+
+use super::kept::Db;
+use super::shared::{file, one_of, typed};
+use super::{Command, parsed};
+use crate::print::print;
+use crate::trouble::Trouble;
+use clap::{CommandFactory, Parser};
+use linerate_lab::import::{IMPORTS, Import, LARGEST, read};
+use linerate_lab::text::plain;
+use linerate_result::Timestamp;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+pub(super) const COMMAND: Command =
+    Command::by_clap("import", Arguments::command, |matches, words| run(&parsed(matches)?, words));
+
+/// Read logs of other programs, and keep each as a run.
+///
+/// The format is recognized. Findings with the same parameters are repeats of one test. What a log does not say stays
+/// unknown: no fact of this machine is filled in.
+#[derive(Parser)]
+struct Arguments {
+    /// Files to read; - is standard input.
+    #[arg(value_name = "FILE", required = true, value_parser = file)]
+    files: Vec<PathBuf>,
+    #[arg(long, value_name = "FORMAT", help = formats(), value_parser = one_of(IMPORTS.iter().map(|row| (row.name, row))))]
+    format: Option<&'static Import>,
+    #[command(flatten)]
+    db: Db,
+}
+
+/// Help of --format: the description of each format.
+fn formats() -> String {
+    let rows: Vec<String> = IMPORTS.iter().map(|row| format!("{}: {}", row.name, row.about)).collect();
+    format!("Format of the files. {}", rows.join("; "))
+}
+
+fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
+    for path in &asked.files {
+        let name = path.display().to_string();
+        let (text, at) = text(path).map_err(|why| {
+            Trouble::usage(format!("{}: {why}; give a file that can be read, of 64 MiB at most", plain(&name)))
+        })?;
+        let runs = read(&name, &text, asked.format, at, &typed(words));
+        for run in runs.map_err(|e| Trouble::failed(plain(&e.to_string())))? {
+            let folder = asked.db.keep(&run).map_err(|e| Trouble::failed(plain(&e.to_string())))?;
+            print(&plain(&format!("{}  {} tests from {name}, in {}", run.run_id, run.tests.len(), folder.display())));
+            print("\n");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Text of a file, whatever its bytes are, and the time of its last change.
+fn text(path: &Path) -> io::Result<(String, Timestamp)> {
+    let mut bytes = Vec::new();
+    let at = if path == Path::new("-") {
+        io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes)?;
+        Timestamp::now()
+    } else {
+        let file = File::open(path)?;
+        let at = file.metadata()?.modified().map_or_else(|_| Timestamp::now(), Into::into);
+        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        at
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large a file"));
+    }
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), at))
+}

@@ -1,0 +1,117 @@
+//! Runs that are kept: each with its folder, and all in one index.
+//!
+//! A run's files are written first. What goes wrong with the index afterwards costs no result and no exit code: it is
+//! said on standard error.
+
+use super::shared::file;
+use crate::print::remark;
+use crate::trouble::Trouble;
+use linerate_lab::index::{self, Index, IndexError, Listed, Wanted};
+use linerate_lab::store::{self, StoreError};
+use linerate_result::RunResult;
+use std::path::{Path, PathBuf};
+
+/// Place of the index.
+#[derive(clap::Args, Default)]
+pub(super) struct Db {
+    /// Index of all runs (runs.db in the user's data directory).
+    #[arg(long, value_name = "FILE", value_parser = file)]
+    db: Option<PathBuf>,
+}
+
+/// What help says of a RUN.
+pub(super) const RUN: &str =
+    "The run: its id or the beginning of it, `last`, or the path of a result.json or its folder";
+
+impl Db {
+    pub(super) fn path(&self) -> Result<PathBuf, Trouble> {
+        let path = self.db.clone().map_or_else(index::default_path, Ok);
+        path.map_err(|error| match error {
+            StoreError::NoHome => Trouble::usage(
+                "no index of runs: neither XDG_DATA_HOME nor HOME is an absolute path; name one by --db FILE",
+            ),
+            other => Trouble::usage(other.to_string()),
+        })
+    }
+
+    /// The index to read; `None`, with a remark, if there is none yet.
+    pub(super) fn look(&self) -> Result<Option<Index>, Trouble> {
+        let path = self.path()?;
+        let index = Index::look(&path).map_err(failed)?;
+        if index.is_none() {
+            remark(&format!(
+                "linerate: there is no index {path:?} yet; `linerate runs --reindex` makes it from the folders"
+            ));
+        }
+        Ok(index)
+    }
+
+    /// Adds a run whose files are written. What fails is said.
+    pub(super) fn record(&self, run: &RunResult, folder: &Path) {
+        let recorded = self.path().map_err(|trouble| trouble.to_string()).and_then(|path| {
+            let folder = index::absolute(folder);
+            let added = Index::open(&path)
+                .and_then(|mut index| index.add(run, Some(&folder), linerate_lab::import::source(run).as_deref()));
+            added.map_err(|error| error.to_string())
+        });
+        if let Err(why) = recorded {
+            remark(&format!("linerate: the result is in {folder:?}, but not in the list of runs: {}", one_line(&why)));
+        }
+    }
+
+    /// Writes the document of a run into a folder of its own in the user's data directory, and records it.
+    pub(super) fn keep(&self, run: &RunResult) -> Result<PathBuf, StoreError> {
+        let folder = store::default_directory(run)?;
+        store::write_document(&folder, run)?;
+        self.record(run, &folder);
+        Ok(folder)
+    }
+
+    /// As [`Db::keep`], for a command whose user has asked for no file: what fails is said.
+    pub(super) fn keep_if_possible(&self, run: &RunResult) {
+        if let Err(why) = self.keep(run) {
+            remark(&format!("linerate: the result is not kept: {}", one_line(&why.to_string())));
+        }
+    }
+
+    /// The run that a word means, and its entry in the index, if it was found there.
+    pub(super) fn find(&self, word: &str) -> Result<(RunResult, Option<Listed>), Trouble> {
+        let path = linerate_port::path::from_text(word);
+        if word.contains('/') || (word != "last" && word.contains('.') && path.exists()) {
+            return Ok((store::load(&path).map_err(|e| Trouble::usage(e.to_string()))?, None));
+        }
+        let missing = |why: &str| Trouble::usage(format!("RUN {}: {why}", one_line(word)));
+        let Some(index) = self.look()? else { return Err(missing("no such run; give the path of its folder")) };
+        let wanted = match word {
+            "last" => Wanted { last: Some(1), ..Wanted::default() },
+            word => Wanted { begins: Some(word.to_owned()), ..Wanted::default() },
+        };
+        let mut list = index.list(&wanted).map_err(failed)?;
+        // The whole id of one run may begin another one's.
+        if list.iter().filter(|listed| listed.id == word).count() == 1 {
+            list.retain(|listed| listed.id == word);
+        }
+        match &list[..] {
+            [] if word == "last" => Err(missing("no run is kept yet; measure one, or give a path")),
+            [] if path.exists() => Ok((store::load(&path).map_err(|e| Trouble::usage(e.to_string()))?, None)),
+            [] => Err(missing("no run's id begins so; `linerate runs` lists them")),
+            [one] => Ok((index.document(one).map_err(failed)?, list.pop())),
+            several => {
+                let names: Vec<String> = several.iter().take(8).map(|listed| one_line(&listed.name())).collect();
+                let more = if several.len() > 8 { ", ..." } else { "" };
+                Err(missing(&format!("{} runs begin so; give one of {}{more}", several.len(), names.join(", "))))
+            }
+        }
+    }
+}
+
+/// Error of an index that was to be read.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn failed(error: IndexError) -> Trouble {
+    Trouble::failed(one_line(&error.to_string()))
+}
+
+/// Text for the terminal, on one line.
+fn one_line(text: &str) -> String {
+    linerate_lab::text::plain(text)
+}

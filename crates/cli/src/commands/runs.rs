@@ -1,0 +1,85 @@
+//! `linerate runs`.
+
+use super::kept::{Db, failed};
+use super::shared::{file, one_of};
+use super::{Command, parsed};
+use crate::print::{colours, print, remark};
+use crate::trouble::Trouble;
+use clap::{CommandFactory, Parser};
+use linerate_lab::index::{Index, Wanted, json, render};
+use linerate_lab::store;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const COMMAND: Command = Command::by_clap("runs", Arguments::command, |matches, _| run(parsed(matches)?));
+
+/// List the runs that are kept, one line each, the newest first.
+///
+/// The list is an index of the runs' folders; `--reindex` makes it anew from them. A run whose folder is gone stays in it
+/// with its whole document.
+#[derive(Parser)]
+struct Arguments {
+    /// Only the newest N runs.
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Only runs with a test of this workload, and its figure.
+    #[arg(long, value_name = "W")]
+    workload: Option<String>,
+    /// Only runs with this outcome.
+    #[arg(long, value_name = "O", value_parser = one_of(["pass", "failed", "gate", "partial"].map(|word| (word, word))))]
+    outcome: Option<&'static str>,
+    /// Only runs of this host.
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// Print a JSON document instead of the list.
+    #[arg(long)]
+    json: bool,
+    /// Make the index anew from the runs' folders, and list nothing.
+    #[arg(long, conflicts_with_all = ["last", "workload", "outcome", "host", "json"])]
+    reindex: bool,
+    /// One more folder whose subfolders hold runs, for --reindex; may be given several times.
+    #[arg(long, value_name = "DIR", value_parser = file, requires = "reindex")]
+    under: Vec<PathBuf>,
+    #[command(flatten)]
+    db: Db,
+}
+
+fn run(asked: Arguments) -> Result<ExitCode, Trouble> {
+    if asked.reindex {
+        return reindex(&asked);
+    }
+    let wanted = Wanted {
+        last: asked.last,
+        workload: asked.workload,
+        outcome: asked.outcome.map(str::to_owned),
+        host: asked.host,
+        begins: None,
+    };
+    let list = match asked.db.look()? {
+        Some(index) => index.list(&wanted).map_err(failed)?,
+        None => Vec::new(),
+    };
+    print(&if asked.json { json(&list) } else { render(&list, colours()) });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn reindex(asked: &Arguments) -> Result<ExitCode, Trouble> {
+    let path = asked.db.path()?;
+    let mut roots = asked.under.clone();
+    for root in &roots {
+        if !root.is_dir() {
+            return Err(Trouble::usage(format!("--under {}: no folder; give one that holds runs", root.display())));
+        }
+    }
+    // Without a home there are only the folders that were given.
+    roots.extend(store::runs_directory());
+    let gathered = Index::gather(&path, &roots).map_err(failed)?;
+    if let Some(aside) = &gathered.aside {
+        remark(&format!("linerate runs: the damaged index is kept as {aside:?}"));
+    }
+    for fault in &gathered.faults {
+        remark(&format!("linerate runs: {}", linerate_lab::text::plain(fault)));
+    }
+    print(&format!("{} runs read from their folders, {} more kept in the index alone\n", gathered.read, gathered.kept));
+    Ok(if gathered.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

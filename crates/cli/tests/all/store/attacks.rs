@@ -1,0 +1,301 @@
+//! Tests of what happens to the index: damage, full and read-only disks, locks, several writers, SIGKILL, hostile names.
+//! No finished result is lost by it.
+
+use super::{Data, log, made, said};
+use crate::process::BINARY;
+use crate::unwritten::on_tmpfs;
+use linerate_result::RunResult;
+use linerate_skip::{is_installed, skip};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const BENCH: &[&str] = &["bench", "null", "--time", "50", "--rounds", "1", "--json"];
+
+/// Documents in the folders of runs.
+fn documents(data: &Data) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(data.path("data/linerate/runs")) else { return Vec::new() };
+    let files = entries.map(|entry| entry.unwrap().path().join("result.json"));
+    files.filter(|file| RunResult::from_json(&fs::read_to_string(file).unwrap_or_default()).is_ok()).collect()
+}
+
+#[test]
+fn a_damaged_index_costs_a_line_and_no_result() {
+    let data = Data::new();
+    data.run(BENCH);
+    let path = data.path("data/linerate/runs.db");
+    let sound = fs::read(&path).unwrap();
+    for (at, bytes) in
+        [b"not a database, but long enough to be one ".repeat(200), sound[..3000].to_vec()].iter().enumerate()
+    {
+        fs::write(&path, bytes).unwrap();
+        let said = data.run(BENCH);
+        assert!(matches!(said.code, 0 | 3), "{said:?}");
+        let remarks: Vec<&str> = said.log.lines().filter(|line| line.contains("index")).collect();
+        assert!(
+            remarks.len() == 1 && remarks[0].contains("is damaged") && remarks[0].contains("runs --reindex"),
+            "{said:?}"
+        );
+        assert!(RunResult::from_json(said.out.lines().last().unwrap()).is_ok());
+        assert_eq!(documents(&data).len(), at + 2, "the result is in its folder");
+        let listed = data.run(&["runs"]);
+        assert_eq!((listed.code, listed.out.as_str(), listed.log.lines().count()), (1, "", 1), "{listed:?}");
+        let mended = data.run(&["runs", "--reindex"]);
+        assert!(mended.code == 0 && mended.log.contains("is kept as") && mended.log.contains("damaged-"), "{mended:?}");
+        assert_eq!(data.ids().len(), at + 2);
+    }
+}
+
+#[test]
+fn a_newer_index_is_refused_with_a_mend() {
+    let data = Data::new();
+    data.run(BENCH);
+    let path = data.path("data/linerate/runs.db");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[60..64].copy_from_slice(&77u32.to_be_bytes());
+    fs::write(&path, &bytes).unwrap();
+    for words in [&["runs"][..], &["show", "last"], &["runs", "--reindex"]] {
+        let said = data.run(words);
+        assert!(said.code == 1 && said.log.contains("of version 77") && said.log.contains("--db FILE"), "{said:?}");
+    }
+    let measured = data.run(BENCH);
+    assert!(matches!(measured.code, 0 | 3) && measured.log.contains("of version 77"), "{measured:?}");
+    assert!(documents(&data).len() == 2 && fs::read(&path).unwrap() == bytes);
+}
+
+/// The results lie on another disk than the index, which is full.
+#[test]
+fn a_full_disk_costs_the_entry_and_no_result() {
+    let script = r#"
+        mkdir "$DIR/tight"; mount -t tmpfs -o size=256k none "$DIR/tight"
+        export XDG_DATA_HOME="$DIR/data"
+        "$LINERATE" bench null --time 50 --rounds 1 --db "$DIR/tight/runs.db" >/dev/null || [ $? = 3 ]
+        cat /dev/zero >"$DIR/tight/fill" 2>/dev/null || true
+        "$LINERATE" bench null --time 50 --rounds 1 --db "$DIR/tight/runs.db" >/dev/null 2>"$DIR/log" || [ $? = 3 ]
+        grep -a index "$DIR/log" || true
+        ls "$DIR"/data/linerate/runs/*/result.json | wc -l
+        rm "$DIR/tight/fill"
+        "$LINERATE" runs --reindex --db "$DIR/tight/runs.db" || true
+        "$LINERATE" runs --db "$DIR/tight/runs.db" | wc -l"#;
+    let Some((_dir, mut command)) = on_tmpfs("size=8m", script) else { return };
+    let said = said(&mut command);
+    assert_eq!(said.code, 0, "{said:?}");
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert!(lines[0].contains("no room left on its disk") && lines[0].contains("runs --reindex"), "{said:?}");
+    assert_eq!(lines[1].trim(), "2", "both results are there: {said:?}");
+    // The index that was there is whole, and takes the second run when there is room.
+    assert!(lines.last().unwrap().trim().parse::<u32>().unwrap() >= 2, "{said:?}");
+}
+
+#[test]
+fn a_read_only_store_is_listed_and_said_to_be_read_only() {
+    let script = r#"
+        export XDG_DATA_HOME="$DIR/data"
+        "$LINERATE" bench null --time 50 --rounds 1 >/dev/null || [ $? = 3 ]
+        mount -o remount,ro "$DIR"
+        "$LINERATE" runs | wc -l
+        "$LINERATE" show last | head -2 | tail -1
+        "$LINERATE" runs --reindex 2>&1 || echo "code $?"
+        "$LINERATE" bench null --time 50 --rounds 1 2>&1 >/dev/null || [ $? = 3 ]"#;
+    let Some((_dir, mut command)) = on_tmpfs("size=8m", script) else { return };
+    let said = said(&mut command);
+    let lines: Vec<&str> = said.out.lines().filter(|line| !line.contains("null: ") || !line.contains('/')).collect();
+    assert_eq!((said.code, lines[0].trim()), (0, "2"), "{said:?}");
+    assert!(lines[1].starts_with("null: "), "{said:?}");
+    assert!(
+        lines[2].contains("cannot be written") && lines[2].contains("--db FILE") && lines[3] == "code 1",
+        "{said:?}"
+    );
+    assert!(
+        lines[4..].iter().any(|line| line.contains("the result is not kept") && line.contains("Read-only")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_locked_index_is_waited_for_and_then_said() {
+    if !is_installed("python3") {
+        skip!("python3 is not installed");
+        return;
+    }
+    let data = Data::new();
+    data.run(BENCH);
+    // Holds the lock until its standard input ends.
+    let hold = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None); d.execute('BEGIN EXCLUSIVE'); \
+                print('held', flush=True); sys.stdin.read()";
+    let holder = |path: &PathBuf| {
+        let mut child = Command::new("python3")
+            .args(["-c", hold])
+            .arg(path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+        assert_eq!(line, "held\n");
+        child
+    };
+    let path = data.path("data/linerate/runs.db");
+    let mut held = holder(&path);
+    let began = Instant::now();
+    let said = data.run(BENCH);
+    drop(held.stdin.take());
+    held.wait().unwrap();
+    assert!(matches!(said.code, 0 | 3) && said.log.contains("has been locked by another program for 10 s"), "{said:?}");
+    assert!(began.elapsed() > Duration::from_secs(9) && documents(&data).len() == 2);
+    // A lock that is given up in time costs nothing.
+    let mut held = holder(&path);
+    let bench = data.command(BENCH).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    drop(held.stdin.take());
+    held.wait().unwrap();
+    let out = bench.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&out.stderr).contains("index"), "{out:?}");
+    assert_eq!(data.ids().len(), 2);
+}
+
+#[test]
+fn several_writers_at_once_lose_nothing() {
+    let data = Data::new();
+    let files = [
+        "npresults.txt",
+        "iperf3-tcp.json",
+        "iperf3-r.json",
+        "iperf2-tcp.txt",
+        "iperf2-tcp.csv",
+        "fio-randrw.json",
+        "xdd-passes.txt",
+        "pktgen-tx.txt",
+    ];
+    // The first of them makes the index, and nobody knows who that is.
+    let writers: Vec<_> = files
+        .iter()
+        .map(|file| data.command(&["import", &log(file)]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+        .collect();
+    for writer in writers {
+        let out = writer.wait_with_output().unwrap();
+        assert!(out.status.success() && out.stderr.is_empty(), "{out:?}");
+    }
+    assert_eq!(data.ids().len(), files.len());
+}
+
+/// A writer that is killed in the middle leaves the index as it was before, or with all that it wrote.
+#[test]
+fn sigkill_in_the_middle_leaves_a_whole_index() {
+    let data = Data::new();
+    let runs = 1500;
+    for number in 0..runs {
+        let mut run = made(&format!("{number:06x}"), number % 60, &[1e6, 2e6, 3e6]);
+        run.tests[0].samples =
+            (0..50).map(|n| linerate_result::Sample { t_s: f64::from(n).into(), value: 1.0.into() }).collect();
+        data.put(&run);
+    }
+    let whole = Instant::now();
+    data.out(&["runs", "--reindex"]);
+    let whole = whole.elapsed();
+    assert_eq!(data.ids().len(), runs as usize);
+    for part in 1..=12u32 {
+        let mut writer = data.command(&["runs", "--reindex"]).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(whole * part / 13);
+        let _ = writer.kill();
+        writer.wait().unwrap();
+        // The list rolls back what was not ended.
+        assert_eq!(data.ids().len(), runs as usize, "killed after {part}/13 of {whole:?}");
+    }
+    assert_eq!(data.run(&["runs", "--reindex"]).code, 0);
+    // One that is killed while it makes the index.
+    fs::remove_file(data.path("data/linerate/runs.db")).unwrap();
+    let mut writer = data.command(&["runs", "--reindex"]).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(whole / 2);
+    let _ = writer.kill();
+    writer.wait().unwrap();
+    assert_eq!(data.run(&["runs", "--reindex"]).code, 0);
+    assert_eq!(data.ids().len(), runs as usize);
+}
+
+#[test]
+fn ten_thousand_runs_are_listed_quickly() {
+    let data = Data::new();
+    let mut run = made("x", 1, &[1e6, 2e6, 3e6]);
+    for number in 0..10_000u32 {
+        run.run_id = format!("{number:08x}");
+        data.put(&run);
+    }
+    assert!(data.out(&["runs", "--reindex"]).starts_with("10000 runs read"));
+    let began = Instant::now();
+    assert_eq!(data.out(&["runs"]).lines().count(), 10_001);
+    let all = began.elapsed();
+    let began = Instant::now();
+    assert_eq!(data.out(&["runs", "--last", "5"]).lines().count(), 6);
+    // A tenth of a second and less; the limit is for a machine that has other work.
+    assert!(all < Duration::from_secs(3) && began.elapsed() < Duration::from_secs(2), "{all:?} {:?}", began.elapsed());
+}
+
+/// Names in logs and documents would drive the terminal.
+#[test]
+fn no_name_from_outside_reaches_the_terminal_as_it_is() {
+    let data = Data::new();
+    let hostile = "\x1b]0;owned\x07\u{202e}\u{9b}2J";
+    let text = fs::read_to_string(log("fio-randrw.json")).unwrap();
+    let json = serde_json::to_string(hostile).unwrap();
+    let text = text.replace("\"jobname\" : \"r\"", &format!("\"jobname\" : {json}")).replace("\"randrw\"", &json);
+    fs::write(data.path("fio\x1b[2J.json"), text).unwrap();
+    let banner = fs::read_to_string(log("npresults.txt")).unwrap().replace("to 127.0.0.1", &format!("to {hostile}"));
+    fs::write(data.path("np"), banner).unwrap();
+    let mut run = made("doc", 1, &[1e6, 2e6, 3e6]);
+    run.run_id = format!("id{hostile}");
+    run.command_line = vec!["linerate".to_owned(), hostile.to_owned()];
+    run.environment.host = Some(hostile.to_owned());
+    run.tests[0].id = format!("test{hostile}");
+    run.tests[0].workload = "bench".to_owned();
+    run.tests[0].title = hostile.to_owned();
+    run.tests[0].failures = vec![hostile.to_owned()];
+    data.put(&run);
+    let mut output = data.out(&["import", "fio\x1b[2J.json", "np"]);
+    output += &data.out(&["runs", "--reindex"]);
+    output += &data.out(&["runs"]);
+    let list: serde_json::Value = serde_json::from_str(&data.out(&["runs", "--json"])).unwrap();
+    for entry in list["runs"].as_array().unwrap() {
+        let name = entry["name"].as_str().unwrap();
+        for words in [
+            &["show", name][..],
+            &["report", name, "--format", "md"],
+            &["export", name, "--format", "prometheus"],
+            &["export", name, "--format", "csv"],
+            &["compare", name, name],
+        ] {
+            let said = data.run(words);
+            output += &(said.out + &said.log);
+        }
+    }
+    output += &data.run(&["show", "id"]).out;
+    assert!(output.matches('\u{fffd}').count() > 20, "{output}");
+    for c in ['\x1b', '\x07', '\u{9b}', '\u{202e}'] {
+        let line = output.lines().find(|line| line.contains(c));
+        assert!(line.is_none(), "{line:?}");
+    }
+}
+
+/// A log with numbers beyond all bounds, nesting, and a name for a folder.
+#[test]
+fn extreme_files_are_refused_or_kept_within_bounds() {
+    let data = Data::new();
+    let deep = format!("{{\"start\":{}", "[".repeat(100_000));
+    fs::write(data.path("deep.json"), deep + "\"intervals\"").unwrap();
+    let huge = fs::read_to_string(log("xdd.txt")).unwrap().replace("1230150.213", &"9".repeat(400));
+    fs::write(data.path("huge.txt"), huge).unwrap();
+    fs::File::create(data.path("sparse")).unwrap().set_len(1 << 40).unwrap();
+    for (file, code) in [("deep.json", 1), ("huge.txt", 1), ("sparse", 2)] {
+        let said = data.run(&["import", file]);
+        assert_eq!((said.code, said.log.lines().count()), (code, 1), "{file}: {said:?}");
+    }
+    // An id that would leave the directory.
+    let mut run = made("../../../../x", 1, &[1.0]);
+    run.tests[0].parameters.insert("n".to_owned(), u64::MAX.into());
+    fs::write(data.path("out.json"), run.to_json()).unwrap();
+    data.out(&["import", "out.json"]);
+    assert_eq!(documents(&data).len(), 1);
+    assert!(Command::new(BINARY).arg("show").arg("/dev/zero").output().unwrap().status.code() == Some(2));
+}

@@ -1,0 +1,57 @@
+//! A comparison on a terminal.
+
+use super::{Compared, Judged, Pair};
+use crate::quantity::{UNKNOWN, count, ratio, value};
+use crate::table::{Cell, Table, Tone};
+use crate::text::{plain, section};
+
+/// The pairs as a table, and what could not be paired.
+#[must_use]
+pub fn render(compared: &Compared, colour: bool) -> String {
+    let mut lines = vec![
+        format!(
+            "A {}, B {}; worse beyond {} % and beyond its spread counts",
+            plain(&compared.a),
+            plain(&compared.b),
+            compared.threshold_per_cent
+        ),
+        format!("B/A with its interval: {}", compared.method),
+    ];
+    let mut table = Table::new(&["Test", "#A", "#B", "#B/A", "#Interval", "#Repeats", "Judged"]);
+    compared.pairs.iter().for_each(|pair| table.row(row(pair)));
+    section(&mut lines, "", &table, colour);
+    for (whose, list) in [("A", &compared.only_a), ("B", &compared.only_b)] {
+        lines.extend(list.iter().map(|test| format!("only in {whose}: {}", plain(test))));
+    }
+    if compared.pairs.is_empty() {
+        lines.push("no test is in both runs".to_owned());
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn row(pair: &Pair) -> [Cell; 7] {
+    let interval = match (pair.low.known(), pair.high.known()) {
+        (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+        _ => UNKNOWN.to_owned(),
+    };
+    let judged = match pair.judged {
+        Judged::Same => Cell::from("same"),
+        Judged::Better => Cell::from("better").tone(Tone::Good),
+        Judged::Worse => Cell::from("worse").tone(Tone::Bad),
+        Judged::NotEnough => {
+            let why = pair.why.as_deref().map(|why| format!("not enough: {why}"));
+            Cell::from(why.unwrap_or_else(|| "not enough".to_owned())).tone(Tone::Doubtful)
+        }
+    };
+    let name = if pair.test == pair.other { pair.test.clone() } else { format!("{} / {}", pair.test, pair.other) };
+    [
+        name.into(),
+        value(pair.a, &pair.unit).into(),
+        value(pair.b, &pair.unit).into(),
+        ratio(pair.ratio).into(),
+        interval.into(),
+        format!("{}/{}", count(pair.a_counted as u64), count(pair.b_counted as u64)).into(),
+        judged,
+    ]
+}

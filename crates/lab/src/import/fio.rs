@@ -1,0 +1,154 @@
+//! fio's JSON (`--output-format=json`, `json+`): a test for each job and direction that did something.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use linerate_result::{Latency, LatencyUnit, Number, Parameter, Unit, parameters};
+use serde_json::Value;
+
+use super::found::{Found, Measured};
+use super::{Import, Read, Wrong, json, shown};
+
+pub(super) const IMPORT: Import =
+    Import { name: "fio", about: "fio --output-format=json (or json+)", looks, read: Read::Log(read) };
+
+fn looks(text: &str) -> bool {
+    json::opening(text).is_some() && text.contains("\"fio version\"")
+}
+
+/// Options of a job that are its parameters; others do not make two jobs differ.
+const OPTIONS: &[&str] = &[
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "iodepth",
+    "ioengine",
+    "direct",
+    "numjobs",
+    "size",
+    "rwmixread",
+    "runtime",
+    "fsync",
+    "rate",
+    "rate_iops",
+    "offset",
+];
+
+fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    for (document, line) in json::documents(text)? {
+        let jobs = document.get("jobs").and_then(Value::as_array);
+        let jobs =
+            jobs.ok_or_else(|| Wrong { line: Some(line), why: "no document of fio: it has no jobs".to_owned() })?;
+        if found.is_empty() {
+            start(&document, jobs, found);
+        }
+        for job in jobs {
+            let mut any = false;
+            for way in ["read", "write", "trim"] {
+                if let Some(measured) = direction(&document, job, way, line) {
+                    found.add(measured)?;
+                    any = true;
+                }
+            }
+            // Where jobs are reported as a group, the others of it have no name.
+            if !any && job.get("jobname").is_some() {
+                found.add(Measured {
+                    failures: vec!["the job did nothing".to_owned()],
+                    ..of_job(&document, job, "job", line)
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// fio writes the time of its output; the jobs have begun so many seconds before.
+fn start(document: &Value, jobs: &[Value], found: &mut Found) {
+    let began = jobs.iter().filter_map(|job| job.get("job_start")?.as_u64()).min();
+    let began = began.or_else(|| {
+        let written = document.get("timestamp_ms")?.as_u64()?;
+        let elapsed = jobs.iter().filter_map(|job| job.get("elapsed")?.as_u64()).max().unwrap_or(0);
+        written.checked_sub(elapsed.saturating_mul(1000))
+    });
+    let time = began.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
+    found.start = time.map(Into::into);
+}
+
+fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {
+    let name = json::text(job, &["jobname"]).unwrap_or_else(|| "job".to_owned());
+    let option = |name: &str| {
+        let of = |of: &Value, from: &str| json::text(of, &[from, name]);
+        of(job, "job options").or_else(|| of(document, "global options"))
+    };
+    let mut measured = Measured {
+        line,
+        id: format!("{name}-{way}"),
+        title: format!("{name}, {way}"),
+        workload: "fio".to_owned(),
+        parameters: parameters([("job", Parameter::from(name)), ("direction", way.into())]),
+        ..Measured::default()
+    };
+    for known in OPTIONS {
+        if let Some(value) = option(known) {
+            let value = value.parse::<u64>().map_or_else(|_| shown(&value, 100).into(), Parameter::from);
+            measured.parameters.insert((*known).to_owned(), value);
+        }
+    }
+    measured.ports.extend(option("filename").or_else(|| option("directory")));
+    if let Some(error) = job.get("error").and_then(Value::as_i64).filter(|error| *error != 0) {
+        measured.failures.push(format!("error {error}"));
+    }
+    measured
+}
+
+fn direction(document: &Value, job: &Value, way: &str, line: usize) -> Option<Measured> {
+    let part = job.get(way)?;
+    let count = |name: &str| part.get(name).and_then(Value::as_u64);
+    let number = |name: &str| json::number(part, &[name]);
+    if count("total_ios").or_else(|| count("io_bytes")) == Some(0) {
+        return None;
+    }
+    let iops = number("iops")?;
+    let mut measured = Measured {
+        value: Some((iops, Unit::Iops)),
+        seconds: number("runtime").map(|ms| ms / 1000.0),
+        latency: latency(part),
+        ..of_job(document, job, way, line)
+    };
+    // Before version 3 only KiB are written.
+    let throughput = number("bw_bytes").or_else(|| number("bw").map(|kib| kib * 1024.0));
+    measured.further.extend(throughput.map(|rate| ("throughput".to_owned(), (rate, Unit::BytesPerSecond))));
+    for (name, field) in [("cpu_user", "usr_cpu"), ("cpu_system", "sys_cpu")] {
+        measured.further.extend(json::number(job, &[field]).map(|share| (name.to_owned(), (share, Unit::PerCent))));
+    }
+    for (name, field) in
+        [("bytes", "io_bytes"), ("requests", "total_ios"), ("short", "short_ios"), ("dropped", "drop_ios")]
+    {
+        measured.counters.extend(count(field).map(|count| (name.to_owned(), count)));
+    }
+    Some(measured)
+}
+
+/// The distribution of the whole latency if it has quantiles, otherwise that of the completion.
+fn latency(part: &Value) -> Option<Latency> {
+    let kinds = [("lat_ns", 1.0), ("clat_ns", 1.0), ("lat", 1e3), ("clat", 1e3)];
+    let (block, scale) = kinds.iter().find_map(|(name, scale)| {
+        let block = part.get(*name)?;
+        block.get("percentile").is_some().then_some((block, scale))
+    })?;
+    let of = |path: &[&str]| Number::from(json::number(block, path).map(|value| value * scale));
+    let quantile = |name: &str| of(&["percentile", name]);
+    let count = block.get("N").and_then(Value::as_u64).or_else(|| part.get("total_ios")?.as_u64())?;
+    Some(Latency {
+        count,
+        unit: LatencyUnit::Nanoseconds,
+        min: of(&["min"]),
+        p50: quantile("50.000000"),
+        p90: quantile("90.000000"),
+        p99: quantile("99.000000"),
+        p99_9: quantile("99.900000"),
+        p99_99: quantile("99.990000"),
+        max: of(&["max"]),
+        mean: of(&["mean"]),
+    })
+}

@@ -1,0 +1,207 @@
+//! Findings of a log, and the run that they make.
+//!
+//! Findings of one test with the same parameters are its repeats, so that a log of many calls can be compared.
+
+use std::collections::{BTreeMap, HashMap};
+
+use linerate_result::{
+    Environment, Latency, Number, Outcome, Parameters, PortUsed, Repeat, RunResult, Sample, Summary, Test, Timestamp,
+    Unit,
+};
+
+use super::{IMPORTED, MOST_SAMPLES, MOST_TESTS, Wrong, shown};
+
+/// A line of a log.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    pub(super) text: &'a str,
+    pub(super) number: usize,
+}
+
+impl Line<'_> {
+    /// Error at this line.
+    pub(super) fn wrong(self, why: &str) -> Wrong {
+        Wrong { line: Some(self.number), why: format!("{why}: '{}'", shown(self.text, 60)) }
+    }
+}
+
+/// A number with its unit.
+pub(super) type Figure = (f64, Unit);
+
+/// One finding.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    /// Number of the line.
+    pub(super) line: usize,
+    /// Id of the test, as long as no other test of the run has it.
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) workload: String,
+    pub(super) parameters: Parameters,
+    /// Addresses, interfaces or files that were used.
+    pub(super) ports: Vec<String>,
+    pub(super) frame_bytes: Option<u32>,
+    /// The figure; a test without one has failed or was not finished.
+    pub(super) value: Option<Figure>,
+    pub(super) seconds: Option<f64>,
+    /// Further figures that the log has on the value's repeats: of several passes, each.
+    pub(super) further: Vec<(String, Figure)>,
+    pub(super) latency: Option<Latency>,
+    pub(super) counters: Vec<(String, u64)>,
+    pub(super) samples: Vec<Sample>,
+    pub(super) warnings: Vec<String>,
+    pub(super) failures: Vec<String>,
+}
+
+/// A test that is being put together.
+struct Made {
+    test: Test,
+    unit: Unit,
+    /// Values of the further figures, of all repeats.
+    further: BTreeMap<String, (Vec<f64>, Unit)>,
+}
+
+/// Tests that are being put together.
+#[derive(Default)]
+pub(super) struct Found {
+    tests: Vec<Made>,
+    places: HashMap<String, usize>,
+    ids: HashMap<String, usize>,
+    samples: usize,
+    /// Start of the run, if the log tells it.
+    pub(super) start: Option<Timestamp>,
+    /// Facts of the machine that the log tells.
+    pub(super) environment: Environment,
+}
+
+impl Found {
+    /// True if nothing was found so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+
+    /// Adds a finding.
+    pub(super) fn add(&mut self, measured: Measured) -> Result<(), Wrong> {
+        let line = measured.line;
+        let too_many = |what: &str| Wrong { line: Some(line), why: format!("more than {what}; import it in parts") };
+        self.samples += measured.samples.len() + 1 + measured.further.len();
+        if self.samples > MOST_SAMPLES {
+            return Err(too_many(&format!("{MOST_SAMPLES} figures")));
+        }
+        let unit = measured.value.as_ref().map_or_else(|| Unit::Other("".into()), |(_, unit)| unit.clone());
+        let parameters = serde_json::to_string(&measured.parameters).unwrap_or_default();
+        let key = format!("{}\n{}\n{unit}\n{parameters}", measured.id, measured.workload);
+        // Quantiles of two distributions cannot be joined: they stay two tests.
+        let known = self.places.get(&key).copied().filter(|_| measured.latency.is_none() && measured.value.is_some());
+        let place = match known {
+            Some(place) => place,
+            None if self.tests.len() >= MOST_TESTS => return Err(too_many(&format!("{MOST_TESTS} tests"))),
+            None => {
+                let place = self.tests.len();
+                let id = self.free_id(&measured.id);
+                let test = Test {
+                    id,
+                    title: measured.title,
+                    workload: measured.workload,
+                    parameters: measured.parameters,
+                    frame_bytes: measured.frame_bytes,
+                    wire_bytes: measured.frame_bytes.and_then(|bytes| bytes.checked_add(4)),
+                    latency: measured.latency,
+                    ..Test::default()
+                };
+                self.tests.push(Made { test, unit, further: BTreeMap::new() });
+                self.places.insert(key, place);
+                place
+            }
+        };
+        let Made { test, further, .. } = &mut self.tests[place];
+        for name in measured.ports {
+            if !test.ports.iter().any(|port| port.name == name) && test.ports.len() < 16 {
+                test.ports.push(PortUsed { name, ..PortUsed::default() });
+            }
+        }
+        if let Some((value, _)) = measured.value {
+            let value = Number::new(value);
+            let seconds = measured.seconds.into();
+            test.repeats.push(Repeat { value, seconds, valid: value.known().is_some(), ..Repeat::default() });
+        }
+        for (name, (value, unit)) in measured.further {
+            let (values, known) = further.entry(name).or_insert_with(|| (Vec::new(), unit.clone()));
+            if *known == unit {
+                values.push(value);
+            }
+        }
+        for (name, count) in measured.counters {
+            test.counters.add(None, name, count);
+        }
+        // Samples of a second repeat follow those of the first one.
+        let after = test.samples.last().and_then(|sample| sample.t_s.known()).unwrap_or(0.0);
+        test.samples.extend(
+            measured
+                .samples
+                .into_iter()
+                .map(|sample| Sample { t_s: sample.t_s.known().map(|t| t + after).into(), ..sample }),
+        );
+        test.warnings.extend(measured.warnings);
+        test.failures.extend(measured.failures);
+        Ok(())
+    }
+
+    /// The id, or the id with the least number behind it that is free.
+    fn free_id(&mut self, id: &str) -> String {
+        let id: String =
+            id.chars().take(80).map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+        loop {
+            let count = self.ids.entry(id.clone()).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                return id;
+            }
+            let named = format!("{id}-{count}");
+            if !self.ids.contains_key(&named) {
+                self.ids.insert(named.clone(), 1);
+                return named;
+            }
+        }
+    }
+
+    /// The run; `None` if nothing was found. Its id follows from the text, so that a log that is read twice is one run.
+    pub(super) fn run(self, name: &str, text: &str, at: Timestamp, command: &[String]) -> Option<RunResult> {
+        if self.tests.is_empty() {
+            return None;
+        }
+        let id = format!("i{:08x}", checksum(text.as_bytes()));
+        let mut run = RunResult::new(id, command.to_vec(), self.start.unwrap_or(at));
+        run.environment = self.environment;
+        let mut elapsed = 0.0;
+        for Made { mut test, unit, further } in self.tests {
+            test.summarize(unit);
+            test.further = further
+                .into_iter()
+                .filter_map(|(name, (mut values, unit))| Some((name, Summary::of_values(&mut values, unit)?)))
+                .collect();
+            if test.ports.is_empty() {
+                test.ports.push(PortUsed::default());
+            }
+            for port in &mut test.ports {
+                port.name = shown(&port.name, 200);
+                port.path = format!("{IMPORTED}{name}");
+            }
+            elapsed += test.repeats.iter().filter_map(|repeat| repeat.seconds.known()).sum::<f64>();
+            run.tests.push(test);
+        }
+        if self.start.is_none() {
+            let told = "the log does not tell when it was made: the start is the time of the file";
+            run.tests[0].warnings.push(told.to_owned());
+        }
+        run.elapsed_s = if elapsed > 0.0 { elapsed.into() } else { Number::UNKNOWN };
+        run.reasons = run.failures().collect();
+        run.outcome = if run.reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
+        Some(run)
+    }
+}
+
+/// FNV-1a in 32 bits: tells files apart, and proves nothing.
+fn checksum(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}

@@ -1,0 +1,151 @@
+//! iperf3's JSON (`-J`), one document or several behind each other. The figure is what the receiver counted; what the
+//! sender counted is beside it.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use linerate_result::{Parameters, Sample, Unit, parameters};
+use serde_json::Value;
+
+use super::found::{Found, Measured};
+use super::{Import, Read, Wrong, json, shown};
+
+pub(super) const IMPORT: Import =
+    Import { name: "iperf3", about: "iperf3 -J: one JSON document or several", looks, read: Read::Log(read) };
+
+fn looks(text: &str) -> bool {
+    json::opening(text).is_some() && text.contains("\"intervals\"") && text.contains("\"start\"")
+}
+
+/// One direction of a test: the names of its sums.
+struct Way {
+    sent: &'static str,
+    received: &'static str,
+    interval: &'static str,
+}
+
+const PLAIN: Way = Way { sent: "sum_sent", received: "sum_received", interval: "sum" };
+const BACK: Way =
+    Way { sent: "sum_sent_bidir_reverse", received: "sum_received_bidir_reverse", interval: "sum_bidir_reverse" };
+
+fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    for (document, line) in json::documents(text)? {
+        if document.get("start").is_none() || document.get("end").is_none() {
+            return Err(Wrong { line: Some(line), why: "no document of iperf3: it has no start or no end".to_owned() });
+        }
+        if found.is_empty() {
+            about(&document, found);
+        }
+        found.add(measured(&document, &PLAIN, line))?;
+        if json::at(&document, &["end", BACK.sent]).is_some() {
+            found.add(measured(&document, &BACK, line))?;
+        }
+    }
+    Ok(())
+}
+
+/// Start and machine, as the document tells them.
+fn about(document: &Value, found: &mut Found) {
+    let seconds = json::at(document, &["start", "timestamp", "timesecs"]).and_then(Value::as_u64);
+    let time = seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
+    found.start = time.map(Into::into);
+    // As `uname -a`: system, host, release.
+    let system = json::text(document, &["start", "system_info"]).unwrap_or_default();
+    if let [system, host, release, ..] = system.split_whitespace().collect::<Vec<_>>()[..] {
+        found.environment.host = Some(host.to_owned());
+        found.environment.kernel = Some(format!("{system} {release}"));
+    }
+}
+
+fn measured(document: &Value, way: &Way, line: usize) -> Measured {
+    let start = |name: &str| json::at(document, &["start", "test_start", name]);
+    let count = |name: &str| start(name).and_then(Value::as_u64);
+    let protocol = json::text(document, &["start", "test_start", "protocol"]).unwrap_or_else(|| "TCP".to_owned());
+    let reverse = (count("reverse") == Some(1)) != (way.sent == BACK.sent);
+    let streams = count("num_streams");
+    let name = protocol.to_ascii_lowercase();
+    let mut measured = Measured {
+        line,
+        id: [Some(name.clone()), streams.map(|n| format!("{n}s")), reverse.then(|| "reverse".to_owned())]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("-"),
+        title: format!("{protocol}{}", if reverse { ", server to client" } else { "" }),
+        workload: format!("iperf3-{name}"),
+        parameters: settings(&start, reverse),
+        ..Measured::default()
+    };
+    if let Some(error) = json::text(document, &["error"]) {
+        measured.failures.push(error);
+    }
+    let ends = json::at(document, &["start", "connected"]).and_then(Value::as_array);
+    for end in ends.into_iter().flatten() {
+        if let (Some(host), Some(port)) = (json::text(end, &["remote_host"]), json::number(end, &["remote_port"])) {
+            measured.ports.push(format!("{host}:{port}"));
+        }
+    }
+    let sum = |name: &str, field: &str| json::number(document, &["end", name, field]);
+    let rate = |name| sum(name, "bits_per_second").filter(|rate| *rate > 0.0);
+    // Older versions have one sum of datagrams.
+    let (sent, received) = (rate(way.sent), rate(way.received));
+    let value = received.or(sent).or_else(|| rate("sum"));
+    measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));
+    measured.seconds =
+        sum(way.received, "seconds").or_else(|| sum(way.sent, "seconds")).or_else(|| sum("sum", "seconds"));
+    let mut further = |name: &str, value: Option<f64>, unit: Unit| {
+        measured.further.extend(value.map(|value| (name.to_owned(), (value, unit))));
+    };
+    further("sent", sent, Unit::BitsPerSecond);
+    let of_receiver = |field| sum(way.received, field).or_else(|| sum("sum", field));
+    if protocol == "UDP" {
+        further("jitter", of_receiver("jitter_ms").map(|ms| ms * 1e6), Unit::Ns);
+        further("lost", of_receiver("lost_percent"), Unit::PerCent);
+    }
+    for (name, field) in [("cpu_client", "host_total"), ("cpu_server", "remote_total")] {
+        further(name, json::number(document, &["end", "cpu_utilization_percent", field]), Unit::PerCent);
+    }
+    let mut counted = |name: &str, of: &str, field: &str| {
+        let value = json::at(document, &["end", of, field]).and_then(Value::as_u64);
+        measured.counters.extend(value.map(|count| (name.to_owned(), count)));
+    };
+    counted("sent_bytes", way.sent, "bytes");
+    counted("received_bytes", way.received, "bytes");
+    counted("retransmits", way.sent, "retransmits");
+    if protocol == "UDP" {
+        counted("packets", way.sent, "packets");
+        counted("lost_packets", way.received, "lost_packets");
+    }
+    let intervals = document.get("intervals").and_then(Value::as_array);
+    let sample = |interval: &Value| {
+        let sum = interval.get(way.interval)?;
+        let omitted = sum.get("omitted").and_then(Value::as_bool) == Some(true);
+        let (t, value) = (json::number(sum, &["end"])?, json::number(sum, &["bits_per_second"])?);
+        (!omitted).then(|| Sample { t_s: t.into(), value: value.into() })
+    };
+    measured.samples = intervals.into_iter().flatten().filter_map(sample).collect();
+    if measured.value.is_none() && measured.failures.is_empty() {
+        measured.failures.push("the document has no rate".to_owned());
+    }
+    measured
+}
+
+fn settings<'a>(start: &dyn Fn(&str) -> Option<&'a Value>, reverse: bool) -> Parameters {
+    let mut all = parameters([("reverse", reverse.into())]);
+    for (name, ours) in [
+        ("num_streams", "streams"),
+        ("blksize", "block_bytes"),
+        ("omit", "omit_s"),
+        ("duration", "duration_s"),
+        ("bytes", "limit_bytes"),
+        ("tos", "tos"),
+        ("target_bitrate", "rate_bit_s"),
+    ] {
+        if let Some(value) = start(name).and_then(Value::as_u64) {
+            all.insert(ours.to_owned(), value.into());
+        }
+    }
+    if let Some(protocol) = start("protocol").and_then(Value::as_str) {
+        all.insert("protocol".to_owned(), shown(protocol, 20).into());
+    }
+    all
+}

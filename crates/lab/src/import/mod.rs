@@ -1,0 +1,163 @@
+//! Logs of other programs, read as runs. A format is one file and one row of [`IMPORTS`].
+//!
+//! A number keeps its unit, turned into one of linerate's where that is exact (`10^6bits/s` are bit/s, `ms` are ns). What a
+//! log does not say stays unknown: no fact of this machine is filled in. A line that should hold a result and cannot be
+//! read is an error that names file and line; lines that belong to no result, such as commands between them, are passed
+//! over. Files above 64 MiB and above 10,000 tests are refused.
+
+mod fio;
+mod found;
+mod iperf2;
+mod iperf2_csv;
+mod iperf3;
+mod json;
+mod linerate;
+mod netperf;
+mod pkt_gen;
+mod units;
+mod xdd;
+
+use linerate_result::{RunResult, Timestamp};
+use thiserror::Error;
+
+use crate::text::plain;
+use found::{Found, Line};
+
+/// The largest file that is read, bytes.
+pub const LARGEST: u64 = 64 << 20;
+
+/// The greatest number of tests that a file may hold.
+pub const MOST_TESTS: usize = 10_000;
+
+/// The greatest number of samples and of repeats together that a file may hold.
+pub const MOST_SAMPLES: usize = 2_000_000;
+
+/// Beginning of a port's path in a run that was read from a log.
+const IMPORTED: &str = "imported from ";
+
+/// A format.
+pub struct Import {
+    /// Name of the format on the command line.
+    pub name: &'static str,
+    /// Description, one line.
+    pub about: &'static str,
+    /// True for a text that looks like the format.
+    looks: fn(&str) -> bool,
+    /// Reads the text.
+    read: Read,
+}
+
+/// Way to read a format.
+enum Read {
+    /// A log, whose findings become one run.
+    Log(fn(&str, &mut Found) -> Result<(), Wrong>),
+    /// Documents of linerate, each a run.
+    Documents(fn(&str) -> Result<Vec<RunResult>, Wrong>),
+}
+
+/// All formats, in the order in which they are tried.
+pub const IMPORTS: &[Import] = &[
+    linerate::IMPORT,
+    iperf3::IMPORT,
+    fio::IMPORT,
+    netperf::IMPORT,
+    xdd::IMPORT,
+    pkt_gen::IMPORT,
+    iperf2::IMPORT,
+    iperf2_csv::IMPORT,
+];
+
+/// A place in a text that cannot be read, and the reason.
+#[derive(Debug)]
+struct Wrong {
+    line: Option<usize>,
+    why: String,
+}
+
+/// Error when a file cannot be read as a run.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// No format fits.
+    #[error("{name}: no format that is known; name it by --format, one of {}", names())]
+    Unknown {
+        /// Name of the file.
+        name: String,
+    },
+    /// A line cannot be read.
+    #[error("{name}{}: {why}", .line.map_or_else(String::new, |line| format!(":{line}")))]
+    Line {
+        /// Name of the file.
+        name: String,
+        /// Number of the line, from 1.
+        line: Option<usize>,
+        /// The fault.
+        why: String,
+    },
+    /// The file has no result in this format.
+    #[error("{name}: no result of {format} in it; give its whole output, or name another --format")]
+    Nothing {
+        /// Name of the file.
+        name: String,
+        /// Name of the format.
+        format: &'static str,
+    },
+}
+
+fn names() -> String {
+    IMPORTS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Import {
+    /// The first format that a text looks like.
+    #[must_use]
+    pub fn detect(text: &str) -> Option<&'static Self> {
+        IMPORTS.iter().find(|row| (row.looks)(text))
+    }
+}
+
+/// Reads a text, in `format` or in the one that it looks like. `name` is the file's name; `at` the start of a run whose
+/// log does not tell it, which then has a warning.
+///
+/// # Errors
+/// [`ImportError`] names file and line.
+pub fn read(
+    name: &str,
+    text: &str,
+    format: Option<&'static Import>,
+    at: Timestamp,
+    command: &[String],
+) -> Result<Vec<RunResult>, ImportError> {
+    let name = shown(name, 200);
+    let row = format.or_else(|| Import::detect(text)).ok_or_else(|| ImportError::Unknown { name: name.clone() })?;
+    let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
+    let runs = match row.read {
+        Read::Documents(read) => read(text).map_err(wrong)?,
+        Read::Log(read) => {
+            let mut found = Found::default();
+            read(text, &mut found).map_err(wrong)?;
+            found.run(&name, text, at, command).into_iter().collect()
+        }
+    };
+    if runs.is_empty() { Err(ImportError::Nothing { name, format: row.name }) } else { Ok(runs) }
+}
+
+/// Name of the file that a run was read from; `None` for a run of linerate's own.
+#[must_use]
+pub fn source(run: &RunResult) -> Option<String> {
+    let port = run.tests.first()?.ports.first()?;
+    port.path.strip_prefix(IMPORTED).map(str::to_owned)
+}
+
+/// Text of a file for people: no control characters, `most` characters at most.
+fn shown(text: &str, most: usize) -> String {
+    let mut shown = plain(&text.chars().take(most).collect::<String>());
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The lines of a text with their numbers. A terminal's carriage returns and blanks around a line are no part of it.
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    text.lines().zip(1..).map(|(text, number)| Line { text: text.trim(), number })
+}

@@ -1,0 +1,161 @@
+//! netperf's text, as it is collected by `netperf … | tee -a npresults.txt`: blocks behind each other, with commands and
+//! other lines between them.
+//!
+//! Classic tables are read by their test's name, omni's lists (`-o`, `-k`) by the names in them. Of omni's table for
+//! people only the throughput is read. Without a heading (`-P 0`) a line of numbers is one more repeat of the test before.
+
+mod classic;
+mod listed;
+
+use linerate_result::Sample;
+
+use super::found::{Found, Line, Measured};
+use super::{Import, Read, Wrong, lines, shown, units};
+use classic::Table;
+
+pub(super) const IMPORT: Import =
+    Import { name: "netperf", about: "netperf's text, one test or many (npresults.txt)", looks, read: Read::Log(read) };
+
+fn looks(text: &str) -> bool {
+    text.lines().any(|line| banner(line).is_some() || line.starts_with("THROUGHPUT="))
+}
+
+/// The test that a block is of.
+#[derive(Clone, Default)]
+struct Test {
+    name: String,
+    host: String,
+    samples: Vec<Sample>,
+    began: Option<f64>,
+    warnings: Vec<String>,
+}
+
+/// What is read of a block so far.
+enum State {
+    /// Its heading.
+    Heading(Box<Table>),
+    /// Names of an omni list, whose values follow.
+    Names(Vec<String>),
+    /// Lines `NAME=VALUE`.
+    Pairs(listed::Pairs),
+}
+
+/// Name and host of `MIGRATED TCP STREAM TEST from … to HOST (…) port 0 …`.
+fn banner(line: &str) -> Option<(String, String)> {
+    let (name, ends) = line.split_once(" TEST")?;
+    let ends = ends.split_once(" to ").filter(|_| ends.contains("from "))?.1;
+    let name = name.trim().trim_start_matches("MIGRATED ");
+    let name = match name.to_ascii_uppercase().as_str() {
+        "TCP REQUEST/RESPONSE" => "TCP_RR".to_owned(),
+        "TCP CONNECT/REQUEST/RESPONSE" => "TCP_CRR".to_owned(),
+        "UDP REQUEST/RESPONSE" => "UDP_RR".to_owned(),
+        "UDP UNIDIRECTIONAL SEND" => "UDP_STREAM".to_owned(),
+        "TCP CONNECT/CLOSE" => "TCP_CC".to_owned(),
+        "" => return None,
+        other if other.len() <= 40 => other.replace([' ', '/'], "_"),
+        _ => return None,
+    };
+    let host = shown(ends.split_whitespace().next().unwrap_or_default(), 100);
+    Some((name, host))
+}
+
+fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    let (mut test, mut state) = (Test::default(), State::Heading(Box::default()));
+    for line in lines(text) {
+        if let Some((name, host)) = banner(line.text) {
+            finish(&mut state, &mut test, found)?;
+            (test, state) = (Test { name, host, ..Test::default() }, State::Heading(Box::default()));
+        } else if let Some(rest) = line.text.strip_prefix("Interim result: ") {
+            test.interim(rest, line)?;
+        } else if let Some(warning) = line.text.strip_prefix("!!! ") {
+            if test.warnings.len() < 16 {
+                test.warnings.push(shown(warning, 200));
+            }
+        } else {
+            next(&mut state, &mut test, line, found)?;
+        }
+    }
+    finish(&mut state, &mut test, found)
+}
+
+/// Takes a line that is neither banner nor remark.
+fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -> Result<(), Wrong> {
+    if let State::Names(names) = state {
+        let values = listed::values(line.text);
+        if values.len() != names.len() {
+            return Err(line.wrong(&format!("{} values behind {} names", values.len(), names.len())));
+        }
+        let pairs = names.drain(..).zip(values).collect();
+        let measured = listed::measured(test, pairs, line)?;
+        *state = State::Heading(Box::default());
+        return found.add(measured);
+    }
+    if let Some((name, value)) = listed::pair(line.text) {
+        if !matches!(state, State::Pairs(pairs) if !pairs.has(name)) {
+            finish(state, test, found)?;
+            *state = State::Pairs(listed::Pairs::new(line.number));
+        }
+        if let State::Pairs(pairs) = state {
+            return pairs.add(name, value, line);
+        }
+    }
+    finish_pairs(state, test, found)?;
+    if let Some(names) = listed::names(line.text) {
+        *state = State::Names(names);
+        return Ok(());
+    }
+    let State::Heading(table) = state else { return Ok(()) };
+    table.line(test, line)?.into_iter().try_for_each(|measured| found.add(measured))
+}
+
+/// Ends a block; a list of which only the names came is no result.
+fn finish(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), Wrong> {
+    finish_pairs(state, test, found)?;
+    if let State::Heading(table) = state
+        && let Some(measured) = table.end()
+    {
+        found.add(measured)?;
+    }
+    Ok(())
+}
+
+fn finish_pairs(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), Wrong> {
+    if let State::Pairs(pairs) = state {
+        let (line, pairs) = (pairs.line, std::mem::take(&mut pairs.all));
+        *state = State::Heading(Box::default());
+        found.add(listed::measured(test, pairs, Line { text: "", number: line })?)?;
+    }
+    Ok(())
+}
+
+impl Test {
+    /// `1234.56 10^6bits/s over 1.000 seconds ending at 1234567.890`.
+    fn interim(&mut self, rest: &str, line: Line<'_>) -> Result<(), Wrong> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let read = || {
+            let (value, _) = units::rate(units::number(words.first()?)?, words.get(1)?)?;
+            let (over, end) = (units::number(words.get(3)?)?, units::number(words.get(7)?)?);
+            Some((value, over, end))
+        };
+        let (value, over, end) = read().ok_or_else(|| line.wrong("an interim result without rate and time"))?;
+        let began = *self.began.get_or_insert(end - over);
+        self.samples.push(Sample { t_s: (end - began).into(), value: value.into() });
+        Ok(())
+    }
+
+    /// A finding of this test, to which its samples and warnings go.
+    fn measured(&mut self, line: usize) -> Measured {
+        let name = if self.name.is_empty() { "netperf" } else { &self.name };
+        self.began = None;
+        Measured {
+            line,
+            id: name.to_ascii_lowercase(),
+            title: name.to_owned(),
+            workload: format!("netperf-{}", name.to_ascii_lowercase()),
+            ports: Some(self.host.clone()).filter(|host| !host.is_empty()).into_iter().collect(),
+            samples: std::mem::take(&mut self.samples),
+            warnings: std::mem::take(&mut self.warnings),
+            ..Measured::default()
+        }
+    }
+}

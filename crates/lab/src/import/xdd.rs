@@ -1,0 +1,158 @@
+//! xdd's tables, for people and as values with commas (`-csvout`). A target's passes are the repeats of its test.
+
+use std::collections::BTreeMap;
+
+use linerate_result::{Parameter, Unit, parameters};
+
+use super::found::{Figure, Found, Line, Measured};
+use super::{Import, Read, Wrong, lines, shown, units};
+
+pub(super) const IMPORT: Import =
+    Import { name: "xdd", about: "tables of xdd, also those of -csvout", looks, read: Read::Log(read) };
+
+fn looks(text: &str) -> bool {
+    text.lines().any(|line| is_heading(&cells(line))) && text.contains("UNITS>>")
+}
+
+/// Kinds of rows that hold a result.
+const ROWS: &[&str] = &["COMBINED", "TARGET_AVERAGE", "TARGET_PASS", "QUEUE_AVERAGE", "QUEUE_PASS"];
+
+/// The words of a line, which commas or blanks separate.
+fn cells(line: &str) -> Vec<&str> {
+    if line.contains(',') { line.split(',').map(str::trim).collect() } else { line.split_whitespace().collect() }
+}
+
+fn is_heading(cells: &[&str]) -> bool {
+    cells.first() == Some(&"What") && cells.contains(&"Bytes_Xfered")
+}
+
+/// A table so far: its columns with their units, and the rows that wait for those of their passes.
+#[derive(Default)]
+struct Table {
+    columns: Vec<(String, String)>,
+    rows: Vec<Row>,
+    names: BTreeMap<String, String>,
+}
+
+/// A row: its kind, its target, the finding.
+struct Row {
+    kind: &'static str,
+    target: String,
+    measured: Measured,
+}
+
+fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    let mut table = Table::default();
+    for line in lines(text) {
+        let cells = cells(line.text);
+        let kind = cells.first().and_then(|first| ROWS.iter().find(|kind| *kind == first));
+        if is_heading(&cells) {
+            let columns = cells.iter().map(|name| (shown(name, 40), String::new())).collect();
+            // The same heading stands before each part of a table.
+            if !table.columns.iter().map(|(name, _)| name).eq(cells.iter()) {
+                table.end(found)?;
+                table.columns = columns;
+            }
+        } else if cells.first() == Some(&"UNITS>>") {
+            for ((_, unit), cell) in table.columns.iter_mut().zip(&cells) {
+                *unit = shown(cell, 20);
+            }
+        } else if let Some(kind) = kind {
+            let row = table.row(kind, &cells, line)?;
+            table.rows.push(row);
+            // One run's last row.
+            if *kind == "COMBINED" {
+                table.end(found)?;
+            }
+        } else if let Some((number, name)) = target(line.text) {
+            table.names.insert(number, name);
+        }
+    }
+    table.end(found)
+}
+
+/// `Target 0, /dev/sdb, queue depth 4, …`.
+fn target(line: &str) -> Option<(String, String)> {
+    let (number, rest) = line.strip_prefix("Target ")?.split_once(", ")?;
+    let (name, _) = rest.split_once(", queue depth")?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then(|| (number.to_owned(), shown(name, 100)))
+}
+
+impl Table {
+    fn row(&self, kind: &'static str, cells: &[&str], line: Line<'_>) -> Result<Row, Wrong> {
+        if cells.len() != self.columns.len() {
+            return Err(line.wrong(&format!("{} values below {} columns", cells.len(), self.columns.len())));
+        }
+        let cell = |name: &str| {
+            self.columns
+                .iter()
+                .zip(cells)
+                .find(|((known, _), _)| known == name)
+                .map(|((_, unit), cell)| (*cell, unit.as_str()))
+        };
+        let number = |name: &str| match cell(name) {
+            None => Ok(None),
+            Some((text, unit)) => {
+                let number = units::number(text).ok_or_else(|| line.wrong(&format!("{name} is no number")))?;
+                Ok(Some((number, unit.to_owned())))
+            }
+        };
+        let target =
+            if kind == "COMBINED" { "all".to_owned() } else { cell("Target").map_or("0", |(text, _)| text).to_owned() };
+        let value: Option<Figure> = number("IOPS")?.map(|(iops, _)| (iops, Unit::Iops));
+        let mut measured = Measured {
+            line: line.number,
+            id: if kind == "COMBINED" { "xdd".to_owned() } else { format!("target-{target}") },
+            title: if kind == "COMBINED" { "all targets".to_owned() } else { format!("target {}", shown(&target, 20)) },
+            workload: "xdd".to_owned(),
+            value: Some(value.ok_or_else(|| line.wrong("a table without IOPS"))?),
+            ..Measured::default()
+        };
+        if let Some((seconds, unit)) = number("Elapsed")? {
+            measured.seconds = units::nanoseconds(seconds, &unit).map(|ns| ns / 1e9);
+        }
+        // xdd's MBytes are 10^6 bytes.
+        if let Some((rate, unit)) = number("Bandwidth")?.filter(|(_, unit)| unit == "MBytes/s") {
+            let _ = unit;
+            measured.further.push(("throughput".to_owned(), (rate * 1e6, Unit::BytesPerSecond)));
+        }
+        if let Some((time, unit)) = number("Latency")? {
+            measured
+                .further
+                .extend(units::nanoseconds(time, &unit).map(|ns| ("latency_mean".to_owned(), (ns, Unit::Ns))));
+        }
+        if let Some((share, _)) = number("Pct_CPU")? {
+            measured.further.push(("cpu".to_owned(), (share, Unit::PerCent)));
+        }
+        for (name, ours) in [("Bytes_Xfered", "bytes"), ("Ops", "requests")] {
+            let count = cell(name).and_then(|(text, _)| text.parse().ok());
+            measured.counters.extend(count.map(|count| (ours.to_owned(), count)));
+        }
+        let whole = |name: &str| cell(name).and_then(|(text, _)| text.parse::<u64>().ok());
+        measured.parameters = parameters([("target", Parameter::from(shown(&target, 20)))]);
+        for (name, ours) in [("Queue", "queuedepth"), ("Xfer_Size", "request_bytes")] {
+            measured.parameters.extend(whole(name).map(|value| (ours.to_owned(), value.into())));
+        }
+        measured.parameters.extend(cell("Op_Type").map(|(text, _)| ("operation".to_owned(), shown(text, 20).into())));
+        measured.ports = match self.names.get(&target) {
+            Some(name) => vec![name.clone()],
+            None => self.names.values().cloned().collect(),
+        };
+        Ok(Row { kind, target, measured })
+    }
+
+    /// Adds the rows: of a target the passes, or, without them, the average.
+    fn end(&mut self, found: &mut Found) -> Result<(), Wrong> {
+        let rows = std::mem::take(&mut self.rows);
+        let passes: Vec<String> =
+            rows.iter().filter(|row| row.kind == "TARGET_PASS").map(|row| row.target.clone()).collect();
+        let average = |row: &Row| row.kind == "TARGET_AVERAGE" && !passes.contains(&row.target);
+        for row in rows {
+            if row.kind == "TARGET_PASS" || row.kind == "COMBINED" || average(&row) {
+                found.add(row.measured)?;
+            }
+        }
+        self.names.clear();
+        Ok(())
+    }
+}
