@@ -73,7 +73,7 @@ fn reindex(asked: &Arguments) -> Result<ExitCode, Trouble> {
     }
     // Without a home there are only the folders that were given.
     roots.extend(store::runs_directory());
-    let gathered = Index::gather(&path, &roots).map_err(failed)?;
+    let gathered = Index::rebuild(&path, &roots).map_err(failed)?;
     if let Some(aside) = &gathered.aside {
         remark(&format!("linerate runs: the damaged index is kept as {aside:?}"));
     }

@@ -17,15 +17,15 @@ fn looks(text: &str) -> bool {
 }
 
 /// One direction of a test: the names of its sums.
-struct Way {
+struct Names {
     sent: &'static str,
     received: &'static str,
     interval: &'static str,
 }
 
-const PLAIN: Way = Way { sent: "sum_sent", received: "sum_received", interval: "sum" };
-const BACK: Way =
-    Way { sent: "sum_sent_bidir_reverse", received: "sum_received_bidir_reverse", interval: "sum_bidir_reverse" };
+const PLAIN: Names = Names { sent: "sum_sent", received: "sum_received", interval: "sum" };
+const BACK: Names =
+    Names { sent: "sum_sent_bidir_reverse", received: "sum_received_bidir_reverse", interval: "sum_bidir_reverse" };
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     for (document, line) in json::documents(text)? {
@@ -56,7 +56,7 @@ fn about(document: &Value, found: &mut Found) {
     }
 }
 
-fn measured(document: &Value, way: &Way, line: usize) -> Measured {
+fn measured(document: &Value, way: &Names, line: usize) -> Measured {
     let start = |name: &str| json::at(document, &["start", "test_start", name]);
     let count = |name: &str| start(name).and_then(Value::as_u64);
     let protocol = json::text(document, &["start", "test_start", "protocol"]).unwrap_or_else(|| "TCP".to_owned());

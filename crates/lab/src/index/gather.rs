@@ -10,7 +10,7 @@ use rusqlite::TransactionBehavior;
 use super::{Index, IndexError, absolute, put};
 use crate::store::{self, RESULT};
 
-/// Outcome of [`Index::gather`].
+/// Outcome of [`Index::rebuild`].
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Number of runs that were read from folders.
@@ -29,7 +29,7 @@ impl Index {
     ///
     /// # Errors
     /// [`IndexError`]; the index is then as it was.
-    pub fn gather(path: &Path, roots: &[PathBuf]) -> Result<Gathered, IndexError> {
+    pub fn rebuild(path: &Path, roots: &[PathBuf]) -> Result<Gathered, IndexError> {
         let mut gathered = Gathered::default();
         match Self::open(path).and_then(|mut index| index.read(roots, &mut gathered)) {
             Err(error) if error.is_damage() => {

@@ -1,6 +1,6 @@
 //! Index of runs: a SQLite database that lists and compares runs without reading their folders.
 //!
-//! The `result.json` of a run's folder is the truth; the index is made from it ([`Index::gather`]) and may be lost. It
+//! The `result.json` of a run's folder is the truth; the index is made from it ([`Index::rebuild`]) and may be lost. It
 //! keeps each document too, compressed, so that a run can be shown when its folder is gone. It never writes into a
 //! folder, and refuses a database of another program or of a newer linerate.
 //!

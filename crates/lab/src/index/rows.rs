@@ -112,8 +112,9 @@ impl Index {
             );
         }
         query += " ORDER BY r.start DESC, r.run DESC";
-        if let Some(last) = wanted.last {
-            values.push(Value::Integer(i64::try_from(last).unwrap_or(i64::MAX)));
+        // More than SQLite can count is all of them.
+        if let Some(last) = wanted.last.and_then(|last| i64::try_from(last).ok()) {
+            values.push(Value::Integer(last));
             query += &format!(" LIMIT ?{}", values.len());
         }
         let list = || {

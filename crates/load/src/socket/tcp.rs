@@ -195,7 +195,8 @@ impl TcpStream {
         match self {
             Self::Kernel(stream) => sys::send_file(stream.as_fd(), file.as_fd(), at, bytes),
             Self::Own(stream, _) => {
-                stream.send_file(file, at, bytes as u64).map(|n| usize::try_from(n).unwrap_or(usize::MAX))
+                // No more than was asked for.
+                stream.send_file(file, at, bytes as u64).map(|n| usize::try_from(n).unwrap_or(bytes))
             }
         }
     }

@@ -84,9 +84,10 @@ fn own_queue(asked: u64) -> Result<Buffers, Fault> {
 
 /// Sets the buffers of a connection of our own, 0 for those that it has.
 fn own_buffers(of: &linerate_rt::net::TcpStream, asked: u64) -> Result<Buffers, Fault> {
-    let (send, receive) = match u32::try_from(asked).unwrap_or(u32::MAX) {
-        0 => of.look(Connection::buffers).unwrap_or_default(),
-        size => of.set_buffers(size, size),
+    let (send, receive) = match u32::try_from(asked) {
+        Ok(0) => of.look(Connection::buffers).unwrap_or_default(),
+        Ok(size) => of.set_buffers(size, size),
+        Err(_) => (0, 0),
     };
     let (send, receive) = (u64::from(send), u64::from(receive));
     let given = send.min(receive);
