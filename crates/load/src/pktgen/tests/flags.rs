@@ -269,6 +269,12 @@ const CASES: &[Case] = &[
         let left = tx("--json");
         assert!(left.out.is_empty() && left.log.contains("Sent 20 packets"), "standard output is the document's");
     }),
+    ("--keep", || {
+        // The command keeps what it is asked to keep; the run is the same.
+        let keeps = |text: &str| config(text).unwrap().keep;
+        assert!(keeps("-i null -f tx --keep") && !keeps("-i null -f tx --json"));
+        assert!(tx("--keep").out.contains("Sent 20 packets"));
+    }),
     ("--ndjson", || {
         let left = run_with("", "-f tx -R 1000 --seconds 0.1 -T 20 --ndjson", &[]).unwrap();
         let events: Vec<serde_json::Value> = left.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();

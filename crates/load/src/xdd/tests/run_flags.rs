@@ -170,5 +170,10 @@ pub(super) const CASES: &[Case] = &[
         assert_eq!(found.document, Document::Result);
         assert!(one("-nr 4 --json").0.out.is_empty(), "lines give way to the document");
     }),
+    // The command keeps what it is asked to keep; the run is the same.
+    ("-keep", || {
+        let keeps = |text: &str| config(&format!("-targets 1 x -nr 1 {text}")).unwrap().keep;
+        assert!(keeps("--keep") && !keeps("--json") && !one("-nr 4 --keep").0.out.is_empty());
+    }),
     ("-fio-json", || assert_eq!(config("-targets 1 x -nr 1 --fio-json").unwrap().document, Document::Fio)),
 ];
