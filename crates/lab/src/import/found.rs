@@ -101,8 +101,8 @@ impl Found {
                 let id = self.free_id(&measured.id);
                 let test = Test {
                     id,
-                    title: measured.title,
-                    workload: measured.workload,
+                    title: shown(&measured.title, 200),
+                    workload: shown(&measured.workload, 80),
                     parameters: measured.parameters,
                     frame_bytes: measured.frame_bytes,
                     wire_bytes: measured.frame_bytes.and_then(|bytes| bytes.checked_add(4)),
@@ -142,8 +142,8 @@ impl Found {
                 .into_iter()
                 .map(|sample| Sample { t_s: sample.t_s.known().map(|t| t + after).into(), ..sample }),
         );
-        test.warnings.extend(measured.warnings);
-        test.failures.extend(measured.failures);
+        test.warnings.extend(measured.warnings.iter().map(|warning| shown(warning, 300)));
+        test.failures.extend(measured.failures.iter().map(|failure| shown(failure, 300)));
         Ok(())
     }
 

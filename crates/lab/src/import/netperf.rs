@@ -52,7 +52,7 @@ fn banner(line: &str) -> Option<(String, String)> {
         "UDP UNIDIRECTIONAL SEND" => "UDP_STREAM".to_owned(),
         "TCP CONNECT/CLOSE" => "TCP_CC".to_owned(),
         "" => return None,
-        other if other.len() <= 40 => other.replace([' ', '/'], "_"),
+        other if other.len() <= 40 => shown(&other.replace([' ', '/'], "_"), 40),
         _ => return None,
     };
     let host = shown(ends.split_whitespace().next().unwrap_or_default(), 100);

@@ -330,8 +330,10 @@ fn names_from_outside_hold_no_control_characters_and_no_length() {
     );
     assert!(!run.tests[0].title.contains('\x1b') && !run.tests[0].ports[0].path.contains('\n'));
     let text = file("npresults.txt").text.replacen("to 127.0.0.1", "to \x1b[31mhost", 1);
+    let text = text.replacen("MIGRATED TCP STREAM", "MIGRATED TCP \x1b[2JSTREAM", 1);
     let run = read("x", &text).unwrap().remove(0);
     assert!(!run.tests[0].ports[0].name.contains('\x1b'));
+    assert!(run.tests.iter().all(|test| !(test.title.clone() + &test.workload).contains('\x1b')), "{:?}", run.tests[0]);
     let error =
         read("\x1b[2J", &file("xdd.txt").text.replacen("1230150.213", "\x1b]0;x\x07", 1)).unwrap_err().to_string();
     assert!(!error.contains(|c: char| c.is_control()), "{error:?}");
