@@ -22,8 +22,10 @@ fn alone(mtu: u32, script: &str, ours: &[&str]) -> Option<Ended> {
     let mut command = Command::new("unshare");
     command.args(unshared).args(["sh", "-ec"]).env("PATH", format!("{}:{path}", dir.path().display()));
     // netperf resolves no address in a network without an interface.
-    let links = format!("ip link set lo mtu {mtu} up; ip link add d type veth peer e; ip link set d up");
-    let addresses = "ip addr add 192.0.2.1/24 dev d; ip addr add 2001:db8::1/64 dev d nodad";
+    let links = format!(
+        "ip link set lo mtu {mtu} up; ip link add name near0 type veth peer name far0; ip link set dev near0 up"
+    );
+    let addresses = "ip addr add 192.0.2.1/24 dev near0; ip addr add 2001:db8::1/64 dev near0 nodad";
     command.env("DIR", dir.path()).arg(format!("{links}; {addresses}; {script}"));
     Some(Process::start(command).end())
 }

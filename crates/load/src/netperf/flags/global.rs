@@ -150,7 +150,7 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
         Ok(())
     }),
     print("-V", (), "print the version", version),
-    print("-h", (), "print this", help),
+    print("-h --help", (), "print this", help),
     refused("-d", (), "", "there is no log of what the program does; leave it out"),
     refused("-b", (), "", "sends are not paced here; leave it out"),
     refused("-w", (), "", "sends are not paced here; leave it out"),

@@ -82,7 +82,7 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
     values("-O [NAMES]", (), "print values in columns", |s, words| select(s, words, Form::Columns)),
     set("-4", (), "IPv4 only, as before --", |s| s.only(Family::V4)),
     set("-6", (), "IPv6 only, as before --", |s| s.only(Family::V6)),
-    print("-h", (), "print this help", help),
+    print("-h --help", (), "print this help", help),
     refused("-H", (), "", "the data go where the control connection goes; give -H before --"),
     refused("-L", (), "", "the data come from where the control connection comes from; give -L before --"),
     refused("-a", (), "", "connections are taken in as they come; leave it out"),

@@ -38,7 +38,7 @@ static FLAGS: &[Flag<ServerConfig, ()>] = &[
         number(v, 0..=2).map(|n: u8| s.verbose = n > 1)
     }),
     print("-V", (), "print the version", super::version),
-    print("-h", (), "print this", server_help),
+    print("-h --help", (), "print this", server_help),
     refused("-d", (), "", "there is no log of what the program does; -v 2 says each client that fails"),
     refused("-n", (), "", "processors are counted in /proc/stat; leave it out"),
     refused("-Z", (), "", "a passphrase that all can read protects nothing; leave it out"),
