@@ -5,7 +5,7 @@ use crate::socket::{Place, open, plain, sys};
 use std::io::Result as Io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Socket of a stream.
 #[derive(Debug)]
@@ -155,8 +155,22 @@ impl Dialled {
 
     /// Connects; returns the time that it took, milliseconds.
     pub(super) fn connect(self) -> Io<(Socket, f64)> {
+        self.connect_until(Instant::now())
+    }
+
+    /// Connects to a client that has just asked for it: iperf 2 may listen a moment later.
+    pub(super) fn connect_back(self) -> Io<(Socket, f64)> {
+        self.connect_until(Instant::now() + Duration::from_secs(1))
+    }
+
+    fn connect_until(self, until: Instant) -> Io<(Socket, f64)> {
         let begin = Instant::now();
-        sys::connect(self.fd.as_fd(), self.to, None)?;
+        while let Err(e) = sys::connect(self.fd.as_fd(), self.to, None) {
+            if e.kind() != std::io::ErrorKind::ConnectionRefused || Instant::now() >= until {
+                return Err(e);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let took = begin.elapsed().as_secs_f64() * 1e3;
         Ok(match self.transport {
             Transport::Tcp => (Socket::Tcp(TcpStream::from(self.fd)), took),

@@ -182,7 +182,7 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
         },
     };
     board.settings(&text.text(&board.form));
-    let (socket, took) = dialled.connect().map_err(|e| format!("connection back to port {port} failed: {e}"))?;
+    let (socket, took) = dialled.connect_back().map_err(|e| format!("connection back to port {port} failed: {e}"))?;
     let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
     let id = board.number();
     board.connected(&Connected {
