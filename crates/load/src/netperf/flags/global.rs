@@ -149,7 +149,7 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
         s.brand = Some(crate::flags::tidy(v));
         Ok(())
     }),
-    print("-V", (), "print the version", version),
+    print("-V --version", (), "print the version", version),
     print("-h --help", (), "print this", help),
     refused("-d", (), "", "there is no log of what the program does; leave it out"),
     refused("-b", (), "", "sends are not paced here; leave it out"),

@@ -37,7 +37,7 @@ static FLAGS: &[Flag<ServerConfig, ()>] = &[
     value("-v LEVEL", (), "0 or 1; 2: say each client that fails, with -D (1)", |s, v| {
         number(v, 0..=2).map(|n: u8| s.verbose = n > 1)
     }),
-    print("-V", (), "print the version", super::version),
+    print("-V --version", (), "print the version", super::version),
     print("-h --help", (), "print this", server_help),
     refused("-d", (), "", "there is no log of what the program does; -v 2 says each client that fails"),
     refused("-n", (), "", "processors are counted in /proc/stat; leave it out"),
