@@ -101,6 +101,9 @@ fn the_folder_counts_as_long_as_it_holds_the_run_and_the_index_afterwards() {
     changed.reasons = vec!["noted by hand".to_owned()];
     fs::write(folder.join("result.json"), changed.to_json()).unwrap();
     assert_eq!(document(), [changed]);
+    // A run of the same id and of another start, which the index knows nothing of, is not this one.
+    fs::write(folder.join("result.json"), run("aa", 9).to_json()).unwrap();
+    assert_eq!(document(), [stored.clone()]);
     // Another run in the same folder.
     let other = run("bb", 2);
     Place::open(&folder).unwrap().save(&other).unwrap();
