@@ -1,6 +1,6 @@
 //! Index of runs: a SQLite database that lists and compares runs without reading their folders.
 //!
-//! The `result.json` of a run's folder is the truth; the index is made from it ([`Index::gather`]) and may be lost. It
+//! The `result.json` of a run's folder is the truth; the index is made from it ([`Index::rebuild`]) and may be lost. It
 //! keeps each document too, compressed, so that a run can be shown when its folder is gone. It never writes into a
 //! folder, and refuses a database of another program or of a newer linerate.
 //!
@@ -8,7 +8,7 @@
 //! writers wait for each other, and a database in a directory that cannot be written can still be read, which a
 //! write-ahead log, with its shared memory in a file beside the database, does not allow.
 
-mod gather;
+mod rebuild;
 mod rows;
 mod schema;
 mod text;
@@ -27,7 +27,7 @@ use linerate_port::path::to_text;
 use linerate_result::RunResult;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub use gather::Gathered;
+pub use rebuild::Rebuilt;
 pub use rows::{Figure, Listed, Wanted};
 pub use text::{json, render};
 pub use trouble::IndexError;

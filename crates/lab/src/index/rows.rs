@@ -113,7 +113,8 @@ impl Index {
         }
         query += " ORDER BY r.start DESC, r.run DESC";
         if let Some(last) = wanted.last {
-            values.push(Value::Integer(i64::try_from(last).unwrap_or(i64::MAX)));
+            // What is beyond SQLite's numbers is no limit, which is -1.
+            values.push(Value::Integer(i64::try_from(last).unwrap_or(-1)));
             query += &format!(" LIMIT ?{}", values.len());
         }
         let list = || {
