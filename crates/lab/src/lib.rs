@@ -2,7 +2,8 @@
 //!
 //! Only [`qualify`], [`profile`] and [`sweep`] measure; all else works on a [`RunResult`](linerate_result::RunResult):
 //! [`environment`] fills in the machine, [`published`] the figures to compare with, [`text`] and [`report`] show it,
-//! [`store`] keeps it. [`history`] adds the bench's figures to a file.
+//! [`store`] keeps it, [`index`] lists what is kept, [`import`] and [`export`] read and write it in other programs' forms,
+//! and [`compare`] holds one run against another. [`history`] adds the bench's figures to a file.
 
 #![forbid(unsafe_code)]
 

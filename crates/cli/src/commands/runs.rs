@@ -73,13 +73,13 @@ fn reindex(asked: &Arguments) -> Result<ExitCode, Trouble> {
     }
     // Without a home there are only the folders that were given.
     roots.extend(store::runs_directory());
-    let gathered = Index::rebuild(&path, &roots).map_err(failed)?;
-    if let Some(aside) = &gathered.aside {
+    let rebuilt = Index::rebuild(&path, &roots).map_err(failed)?;
+    if let Some(aside) = &rebuilt.aside {
         remark(&format!("linerate runs: the damaged index is kept as {aside:?}"));
     }
-    for fault in &gathered.faults {
+    for fault in &rebuilt.faults {
         remark(&format!("linerate runs: {}", linerate_lab::text::plain(fault)));
     }
-    print(&format!("{} runs read from their folders, {} more kept in the index alone\n", gathered.read, gathered.kept));
-    Ok(if gathered.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    print(&format!("{} runs read from their folders, {} more kept in the index alone\n", rebuilt.read, rebuilt.kept));
+    Ok(if rebuilt.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

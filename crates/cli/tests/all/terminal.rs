@@ -18,6 +18,7 @@ fn qualified(terminal: bool, variables: &[(&str, &str)]) -> String {
         false => command.args(["-c", &(words + " 2>&1")]),
     };
     command.env_remove("NO_COLOR").envs(variables.iter().copied()).current_dir(&home).env("SHELL", "/bin/sh");
+    command.env("XDG_DATA_HOME", home.path());
     let out = command.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(said.contains("Result: out/result.json"), "{said}{}", String::from_utf8_lossy(&out.stderr));

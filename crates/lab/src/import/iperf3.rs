@@ -17,15 +17,15 @@ fn looks(text: &str) -> bool {
 }
 
 /// One direction of a test: the names of its sums.
-struct Names {
+struct Half {
     sent: &'static str,
     received: &'static str,
     interval: &'static str,
 }
 
-const PLAIN: Names = Names { sent: "sum_sent", received: "sum_received", interval: "sum" };
-const BACK: Names =
-    Names { sent: "sum_sent_bidir_reverse", received: "sum_received_bidir_reverse", interval: "sum_bidir_reverse" };
+const PLAIN: Half = Half { sent: "sum_sent", received: "sum_received", interval: "sum" };
+const BACK: Half =
+    Half { sent: "sum_sent_bidir_reverse", received: "sum_received_bidir_reverse", interval: "sum_bidir_reverse" };
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     for (document, line) in json::documents(text)? {
@@ -56,11 +56,11 @@ fn about(document: &Value, found: &mut Found) {
     }
 }
 
-fn measured(document: &Value, way: &Names, line: usize) -> Measured {
+fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     let start = |name: &str| json::at(document, &["start", "test_start", name]);
     let count = |name: &str| start(name).and_then(Value::as_u64);
     let protocol = json::text(document, &["start", "test_start", "protocol"]).unwrap_or_else(|| "TCP".to_owned());
-    let reverse = (count("reverse") == Some(1)) != (way.sent == BACK.sent);
+    let reverse = (count("reverse") == Some(1)) != (half.sent == BACK.sent);
     let streams = count("num_streams");
     let name = protocol.to_ascii_lowercase();
     let mut measured = Measured {
@@ -87,16 +87,16 @@ fn measured(document: &Value, way: &Names, line: usize) -> Measured {
     let sum = |name: &str, field: &str| json::number(document, &["end", name, field]);
     let rate = |name| sum(name, "bits_per_second").filter(|rate| *rate > 0.0);
     // Older versions have one sum of datagrams.
-    let (sent, received) = (rate(way.sent), rate(way.received));
+    let (sent, received) = (rate(half.sent), rate(half.received));
     let value = received.or(sent).or_else(|| rate("sum"));
     measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));
     measured.seconds =
-        sum(way.received, "seconds").or_else(|| sum(way.sent, "seconds")).or_else(|| sum("sum", "seconds"));
+        sum(half.received, "seconds").or_else(|| sum(half.sent, "seconds")).or_else(|| sum("sum", "seconds"));
     let mut further = |name: &str, value: Option<f64>, unit: Unit| {
         measured.further.extend(value.map(|value| (name.to_owned(), (value, unit))));
     };
     further("sent", sent, Unit::BitsPerSecond);
-    let of_receiver = |field| sum(way.received, field).or_else(|| sum("sum", field));
+    let of_receiver = |field| sum(half.received, field).or_else(|| sum("sum", field));
     if protocol == "UDP" {
         further("jitter", of_receiver("jitter_ms").map(|ms| ms * 1e6), Unit::Ns);
         further("lost", of_receiver("lost_percent"), Unit::PerCent);
@@ -108,16 +108,16 @@ fn measured(document: &Value, way: &Names, line: usize) -> Measured {
         let value = json::at(document, &["end", of, field]).and_then(Value::as_u64);
         measured.counters.extend(value.map(|count| (name.to_owned(), count)));
     };
-    counted("sent_bytes", way.sent, "bytes");
-    counted("received_bytes", way.received, "bytes");
-    counted("retransmits", way.sent, "retransmits");
+    counted("sent_bytes", half.sent, "bytes");
+    counted("received_bytes", half.received, "bytes");
+    counted("retransmits", half.sent, "retransmits");
     if protocol == "UDP" {
-        counted("packets", way.sent, "packets");
-        counted("lost_packets", way.received, "lost_packets");
+        counted("packets", half.sent, "packets");
+        counted("lost_packets", half.received, "lost_packets");
     }
     let intervals = document.get("intervals").and_then(Value::as_array);
     let sample = |interval: &Value| {
-        let sum = interval.get(way.interval)?;
+        let sum = interval.get(half.interval)?;
         let omitted = sum.get("omitted").and_then(Value::as_bool) == Some(true);
         let (t, value) = (json::number(sum, &["end"])?, json::number(sum, &["bits_per_second"])?);
         (!omitted).then(|| Sample { t_s: t.into(), value: value.into() })

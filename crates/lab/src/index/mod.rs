@@ -8,7 +8,7 @@
 //! writers wait for each other, and a database in a directory that cannot be written can still be read, which a
 //! write-ahead log, with its shared memory in a file beside the database, does not allow.
 
-mod gather;
+mod rebuild;
 mod rows;
 mod schema;
 mod text;
@@ -27,7 +27,7 @@ use linerate_port::path::to_text;
 use linerate_result::RunResult;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-pub use gather::Gathered;
+pub use rebuild::Rebuilt;
 pub use rows::{Figure, Listed, Wanted};
 pub use text::{json, render};
 pub use trouble::IndexError;

@@ -112,9 +112,9 @@ impl Index {
             );
         }
         query += " ORDER BY r.start DESC, r.run DESC";
-        // More than SQLite can count is all of them.
-        if let Some(last) = wanted.last.and_then(|last| i64::try_from(last).ok()) {
-            values.push(Value::Integer(last));
+        if let Some(last) = wanted.last {
+            // What is beyond SQLite's numbers is no limit, which is -1.
+            values.push(Value::Integer(i64::try_from(last).unwrap_or(-1)));
             query += &format!(" LIMIT ?{}", values.len());
         }
         let list = || {

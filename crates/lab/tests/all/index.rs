@@ -101,6 +101,9 @@ fn the_folder_counts_as_long_as_it_holds_the_run_and_the_index_afterwards() {
     changed.reasons = vec!["noted by hand".to_owned()];
     fs::write(folder.join("result.json"), changed.to_json()).unwrap();
     assert_eq!(document(), [changed]);
+    // A run of the same id and of another start, which the index knows nothing of, is not this one.
+    fs::write(folder.join("result.json"), run("aa", 9).to_json()).unwrap();
+    assert_eq!(document(), std::slice::from_ref(&stored));
     // Another run in the same folder.
     let other = run("bb", 2);
     Place::open(&folder).unwrap().save(&other).unwrap();
@@ -167,9 +170,9 @@ fn a_damaged_index_is_said_to_be_so_and_made_anew_from_the_folders() {
     fs::create_dir_all(root.join("empty")).unwrap();
     fs::create_dir_all(root.join("broken")).unwrap();
     fs::write(root.join("broken/result.json"), "{").unwrap();
-    let gathered = Index::rebuild(&path, std::slice::from_ref(&root)).unwrap();
-    assert_eq!((gathered.read, gathered.kept, gathered.faults.len()), (2, 0, 1));
-    assert!(gathered.faults[0].contains("broken"), "{:?}", gathered.faults);
+    let rebuilt = Index::rebuild(&path, std::slice::from_ref(&root)).unwrap();
+    assert_eq!((rebuilt.read, rebuilt.kept, rebuilt.faults.len()), (2, 0, 1));
+    assert!(rebuilt.faults[0].contains("broken"), "{:?}", rebuilt.faults);
     let sound = fs::read(&path).unwrap();
     let text = "SQLite has no such file".repeat(400);
     let mut holed = sound.clone();
@@ -180,10 +183,10 @@ fn a_damaged_index_is_said_to_be_so_and_made_anew_from_the_folders() {
         let error = said.unwrap_err();
         assert!(matches!(error, IndexError::Damaged { .. }), "{at}: {error}");
         assert!(error.to_string().contains("runs --reindex") && !error.to_string().contains('\n'), "{error}");
-        let gathered = Index::rebuild(&path, std::slice::from_ref(&root)).unwrap();
-        let aside = gathered.aside.unwrap();
+        let rebuilt = Index::rebuild(&path, std::slice::from_ref(&root)).unwrap();
+        let aside = rebuilt.aside.unwrap();
         assert!(fs::read(&aside).unwrap() == bytes, "what was damaged is kept");
-        assert_eq!((gathered.read, all(&path).len()), (2, 2), "{at}");
+        assert_eq!((rebuilt.read, all(&path).len()), (2, 2), "{at}");
     }
 }
 
@@ -195,8 +198,8 @@ fn a_rebuilt_index_keeps_the_runs_whose_folders_are_gone_and_finds_those_elsewhe
     Index::open(&path).unwrap().add(&run("away", 5), Some(&elsewhere), None).unwrap();
     add(&path, &run("gone", 6));
     store::write_document(&dir.path().join("runs/x"), &run("new", 7)).unwrap();
-    let gathered = Index::rebuild(&path, &[dir.path().join("runs")]).unwrap();
-    assert_eq!((gathered.read, gathered.kept), (2, 1));
+    let rebuilt = Index::rebuild(&path, &[dir.path().join("runs")]).unwrap();
+    assert_eq!((rebuilt.read, rebuilt.kept), (2, 1));
     assert_eq!(all(&path), ["new", "gone", "away"]);
     assert_eq!(
         Index::rebuild(&path, &[dir.path().join("runs"), dir.path().join("none")]).unwrap().kept,
@@ -253,8 +256,8 @@ fn ten_thousand_runs_are_listed_in_a_moment() {
         (run.run_id, run.start) = (format!("{n:08x}"), start);
         fs::write(folder.join("result.json"), run.to_line()).unwrap();
     }
-    let gathered = Index::rebuild(&path, &[root]).unwrap();
-    assert_eq!(gathered.read, 10_000, "{:?}", gathered.faults.first());
+    let rebuilt = Index::rebuild(&path, &[root]).unwrap();
+    assert_eq!(rebuilt.read, 10_000, "{:?}", rebuilt.faults.first());
     let began = std::time::Instant::now();
     let list = Index::look(&path).unwrap().unwrap().list(&Wanted::default()).unwrap();
     let text = render(&list, false);

@@ -12,7 +12,7 @@ use crate::store::{self, RESULT};
 
 /// Outcome of [`Index::rebuild`].
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct Rebuilt {
     /// Number of runs that were read from folders.
     pub read: usize,
     /// Number of runs in the index whose folder is gone, or holds another run.
@@ -29,23 +29,23 @@ impl Index {
     ///
     /// # Errors
     /// [`IndexError`]; the index is then as it was.
-    pub fn rebuild(path: &Path, roots: &[PathBuf]) -> Result<Gathered, IndexError> {
-        let mut gathered = Gathered::default();
-        match Self::open(path).and_then(|mut index| index.read(roots, &mut gathered)) {
+    pub fn rebuild(path: &Path, roots: &[PathBuf]) -> Result<Rebuilt, IndexError> {
+        let mut rebuilt = Rebuilt::default();
+        match Self::open(path).and_then(|mut index| index.read(roots, &mut rebuilt)) {
             Err(error) if error.is_damage() => {
                 let aside = free_name(path);
                 fs::rename(path, &aside).map_err(|why| IndexError::folder(path, &why))?;
                 // A journal belongs to the file that was moved.
                 let _ = fs::rename(beside(path, "-journal"), beside(&aside, "-journal"));
-                gathered = Gathered { aside: Some(aside), ..Gathered::default() };
-                Self::open(path)?.read(roots, &mut gathered)?;
+                rebuilt = Rebuilt { aside: Some(aside), ..Rebuilt::default() };
+                Self::open(path)?.read(roots, &mut rebuilt)?;
             }
             other => other?,
         }
-        Ok(gathered)
+        Ok(rebuilt)
     }
 
-    fn read(&mut self, roots: &[PathBuf], gathered: &mut Gathered) -> Result<(), IndexError> {
+    fn read(&mut self, roots: &[PathBuf], rebuilt: &mut Rebuilt) -> Result<(), IndexError> {
         let Self { path, db } = self;
         let trouble = |why| IndexError::of(path, why);
         let sound: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(trouble)?;
@@ -81,14 +81,14 @@ impl Index {
                         let imported: Option<String> = earlier.unwrap_or(None);
                         let imported = imported.or_else(|| crate::import::source(&run));
                         put(&transaction, &run, Some(folder), imported.as_deref())?;
-                        gathered.read += 1;
+                        rebuilt.read += 1;
                     }
                     Err(_) if !folder.exists() => {}
-                    Err(why) => gathered.faults.push(why.to_string()),
+                    Err(why) => rebuilt.faults.push(why.to_string()),
                 }
             }
             let all: usize = transaction.query_row("SELECT count(*) FROM runs", [], |row| row.get(0))?;
-            gathered.kept = all.saturating_sub(gathered.read);
+            rebuilt.kept = all.saturating_sub(rebuilt.read);
             Ok(())
         };
         read().map_err(trouble)?;
