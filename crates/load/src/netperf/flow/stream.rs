@@ -6,7 +6,7 @@ use crate::netperf::ring::Ring;
 use crate::netperf::socket::is_tick;
 use crate::socket::sys::send_file;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
@@ -21,9 +21,21 @@ impl Flow<'_> {
     /// Writes all of a block, or as much as the time allows; returns the number of bytes.
     #[inline]
     pub(super) fn write(&mut self, mut stream: &TcpStream, block: &[u8]) -> Result<usize, Fault> {
-        let mut done = 0;
+        match stream.write(block) {
+            Ok(n) if n == block.len() => {
+                self.moved();
+                Ok(n)
+            }
+            first => self.write_on(stream, block, first),
+        }
+    }
+
+    /// The same behind a first call that has not written all.
+    #[cold]
+    fn write_on(&mut self, mut stream: &TcpStream, block: &[u8], first: io::Result<usize>) -> Result<usize, Fault> {
+        let (mut done, mut first) = (0, Some(first));
         while done < block.len() {
-            match stream.write(&block[done..]) {
+            match first.take().unwrap_or_else(|| stream.write(&block[done..])) {
                 Ok(n) => {
                     done += n;
                     self.moved();
@@ -44,8 +56,12 @@ impl Flow<'_> {
         self.begins();
         while !self.time.is_over() {
             let block = ring.next();
-            let len = usize::try_from(self.left).map_or(block.len(), |left| left.min(block.len()));
-            let sent = self.write(stream, &block[..len])?;
+            let sent = if self.left >= block.len() as u64 {
+                self.write(stream, block)?
+            } else {
+                let left = usize::try_from(self.left).unwrap_or(block.len());
+                self.write(stream, &block[..left])?
+            };
             self.ends();
             self.tally.sent += sent as u64;
             self.tally.sends += 1;
