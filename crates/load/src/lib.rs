@@ -19,10 +19,12 @@ pub mod xdd;
 
 #[cfg(test)]
 mod lines;
+mod output;
 mod sampler;
 mod team;
 mod workload;
 mod workloads;
 
+pub use output::{Output, Speaker};
 pub use workload::{ParameterRow, Workload};
 pub use workloads::WORKLOADS;

@@ -19,7 +19,7 @@ pub(super) struct Db {
     db: Option<PathBuf>,
 }
 
-/// What help says of a RUN.
+/// Help text for a RUN.
 pub(super) const RUN: &str =
     "The run: its id or the beginning of it, `last`, or the path of a result.json or its folder";
 

@@ -4,7 +4,8 @@ use super::shared::{arguments, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
 use crate::trouble::Trouble;
-use linerate_load::stream::{self, Config, Output};
+use linerate_load::Output;
+use linerate_load::stream::{self, Config};
 use std::io::stderr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,8 +31,8 @@ fn stream(words: &[String]) -> Result<ExitCode, Trouble> {
     };
     let stop = stop_at_signals()?;
     let output = match &config.form.log {
-        Some(path) => Output::to_file(path, &stop).map_err(Trouble::usage)?,
-        None => Output::new(Box::new(Stdout), Box::new(stderr()), &stop),
+        Some(path) => Output::to_file(stream::SPEAKER, path, &stop).map_err(Trouble::usage)?,
+        None => Output::new(stream::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
     let output = Arc::new(output);
     stream::run(&config, &stop, &output).map_err(Trouble::failed)?;

@@ -6,35 +6,11 @@ mod flags;
 mod hostile;
 mod lines;
 
+use crate::ends::{End, PAIRINGS, port, until_open};
 use crate::process::{BINARY, Ended, Process};
-use crate::stream::port;
 use linerate_skip::{is_installed, skip};
 use std::process::Command;
 use std::time::Duration;
-
-/// A program at one end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Ours,
-    Theirs,
-}
-
-/// All pairings with at least one of our ends: client, server.
-const PAIRINGS: [(End, End); 3] = [(End::Ours, End::Theirs), (End::Theirs, End::Ours), (End::Ours, End::Ours)];
-
-impl End {
-    fn command(self, words: &[&str]) -> Command {
-        let mut command = match self {
-            Self::Ours => Command::new(BINARY),
-            Self::Theirs => Command::new("iperf"),
-        };
-        if self == Self::Ours {
-            command.arg("iperf");
-        }
-        command.args(words);
-        command
-    }
-}
 
 /// True if iperf 2 is installed; reported otherwise.
 #[track_caller]
@@ -48,29 +24,16 @@ fn has_iperf() -> bool {
 
 /// Starts a server, and waits until clients can come.
 fn server(end: End, port: u16, more: &[&str]) -> Process {
-    let (name, in_table, udp) = (port.to_string(), format!("{port:04X}"), more.contains(&"-u"));
-    let process = Process::start(end.command(&[&["-s", "-p", &name][..], more].concat()));
-    let files = if udp { ["/proc/net/udp", "/proc/net/udp6"] } else { ["/proc/net/tcp", "/proc/net/tcp6"] };
-    for _ in 0..3000 {
-        let all = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
-        // Address and port of a socket that listens (0A) or receives (07).
-        let listens = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let of = words.get(1).and_then(|address| address.rsplit_once(':')).map(|(_, port)| port);
-            words.get(3) == Some(if udp { &"07" } else { &"0A" }) && of == Some(&in_table)
-        };
-        if all.iter().any(|text| text.lines().any(listens)) {
-            return process;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("the server does not listen at {port}");
+    let name = port.to_string();
+    let process = Process::start(end.command("iperf", "iperf", &[&["-s", "-p", &name][..], more].concat()));
+    until_open(port, more.contains(&"-u"));
+    process
 }
 
 /// Runs a client to its end.
 fn client(end: End, port: u16, more: &[&str]) -> Ended {
     let port = port.to_string();
-    Process::start(end.command(&[&["-c", "127.0.0.1", "-p", &port][..], more].concat())).end()
+    Process::start(end.command("iperf", "iperf", &[&["-c", "127.0.0.1", "-p", &port][..], more].concat())).end()
 }
 
 /// Ends a server. iperf's own needs more than one signal, and is given time for its last lines.
@@ -154,7 +117,7 @@ fn field(row: &str, at: usize) -> u64 {
     row.trim().split(',').nth(at).and_then(|field| field.parse().ok()).unwrap_or_else(|| panic!("{row}"))
 }
 
-/// What one end says that it sent is what the other says that it got.
+/// The bytes that one end reports as sent are those that the other reports as received.
 #[test]
 fn both_ends_count_the_same_bytes() {
     if !has_iperf() {
@@ -238,7 +201,7 @@ fn a_signal_ends_both_with_their_last_lines() {
     let server = server(End::Ours, port, &["-i", "0.5"]);
     let name = port.to_string();
     let words = ["-c", "127.0.0.1", "-p", &name, "-t", "60", "-i", "0.2", "-b", "50m"];
-    let mut client = Process::start(End::Ours.command(&words));
+    let mut client = Process::start(End::Ours.command("iperf", "iperf", &words));
     client.until("] 0.2");
     server.signal("TERM");
     let server = server.end();
@@ -246,10 +209,11 @@ fn a_signal_ends_both_with_their_last_lines() {
     let client = client.end();
     assert_eq!(client.code, Some(1), "its server is gone: {}", client.said());
     assert_eq!(client.log.lines().count(), 1, "{}", client.said());
-    let port = crate::stream::port();
+    let port = crate::ends::port();
     let server = self::server(End::Ours, port, &[]);
     let name = port.to_string();
-    let mut client = Process::start(End::Ours.command(&["-c", "127.0.0.1", "-p", &name, "-t", "60", "-i", "0.2"]));
+    let mut client =
+        Process::start(End::Ours.command("iperf", "iperf", &["-c", "127.0.0.1", "-p", &name, "-t", "60", "-i", "0.2"]));
     client.until("] 0.2");
     client.signal("INT");
     let client = client.end();
@@ -258,7 +222,7 @@ fn a_signal_ends_both_with_their_last_lines() {
     assert_eq!(moved(&ended(End::Ours, server).out), 1);
 }
 
-/// What fails ends with 1 and a line.
+/// A failed test ends with code 1 and one line.
 #[test]
 fn failures_end_with_one_and_a_line() {
     for (words, why) in [
@@ -267,16 +231,21 @@ fn failures_end_with_one_and_a_line() {
         (&["-u", "-t", "1", "-R"], "no answer from the server"),
     ] {
         let port = port().to_string();
-        let run = Process::start(End::Ours.command(&[&["-c", "127.0.0.1", "-p", &port][..], words].concat())).end();
+        let run = Process::start(End::Ours.command(
+            "iperf",
+            "iperf",
+            &[&["-c", "127.0.0.1", "-p", &port][..], words].concat(),
+        ))
+        .end();
         assert_eq!((run.code, run.log.lines().count()), (Some(1), 1), "{words:?}: {}", run.said());
         assert!(run.log.contains(why), "{words:?}: {}", run.log);
     }
-    let run = Process::start(End::Ours.command(&["-c", "no.such.host.invalid"])).end();
+    let run = Process::start(End::Ours.command("iperf", "iperf", &["-c", "no.such.host.invalid"])).end();
     assert_eq!((run.code, run.log.lines().count()), (Some(1), 1), "{}", run.said());
     // A port that is taken.
     let port = port();
     let server = server(End::Ours, port, &[]);
-    let run = Process::start(End::Ours.command(&["-s", "-p", &port.to_string()])).end();
+    let run = Process::start(End::Ours.command("iperf", "iperf", &["-s", "-p", &port.to_string()])).end();
     assert_eq!(run.code, Some(1));
     assert!(run.log.contains("listener bind failed: "), "{}", run.log);
     ended(End::Ours, server);
@@ -291,7 +260,12 @@ fn a_server_ends_after_its_clients_or_its_time() {
     assert_eq!(run.code, Some(0), "{}", run.said());
     let ended = server.end();
     assert_eq!((ended.code, moved(&ended.out)), (Some(0), 2), "{}", ended.said());
-    let run = Process::start(End::Ours.command(&["-s", "-p", &crate::stream::port().to_string(), "-t", "0.5"])).end();
+    let run = Process::start(End::Ours.command(
+        "iperf",
+        "iperf",
+        &["-s", "-p", &crate::ends::port().to_string(), "-t", "0.5"],
+    ))
+    .end();
     assert_eq!((run.code, run.log.as_str()), (Some(0), ""), "{}", run.said());
 }
 
@@ -303,7 +277,7 @@ fn both_families_are_served() {
     let name = port.to_string();
     for words in [&["-c", "::1", "-V"][..], &["-c", "::1"], &["-c", "127.0.0.1"]] {
         let words = [words, &["-p", &name, "-n", "100K"]].concat();
-        let run = Process::start(End::Ours.command(&words)).end();
+        let run = Process::start(End::Ours.command("iperf", "iperf", &words)).end();
         assert_eq!((run.code, moved(&run.out)), (Some(0), 1), "{words:?}: {}", run.said());
     }
     let said = ended(End::Ours, server);

@@ -7,32 +7,10 @@ mod hostile;
 mod lines;
 mod selected;
 
+use crate::ends::{End, PAIRINGS, port, shape as shape_of, until_open};
 use crate::process::{BINARY, Ended, Process};
-use crate::stream::{port, until_listening};
 use linerate_skip::{is_installed, skip};
 use std::process::Command;
-
-/// A program at one end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Ours,
-    Theirs,
-}
-
-/// All pairings with at least one of our ends: client, server.
-const PAIRINGS: [(End, End); 3] = [(End::Ours, End::Theirs), (End::Theirs, End::Ours), (End::Ours, End::Ours)];
-
-impl End {
-    /// `netperf` or `netserver`.
-    fn command(self, program: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(if self == Self::Ours { BINARY } else { program });
-        if self == Self::Ours {
-            command.arg(program);
-        }
-        command.args(words);
-        command
-    }
-}
 
 /// True if netperf and its server are installed; reported otherwise.
 #[track_caller]
@@ -48,18 +26,18 @@ fn has_netperf() -> bool {
 fn server(end: End, more: &[&str]) -> (Process, String) {
     let port = port();
     let name = port.to_string();
-    let process = Process::start(end.command("netserver", &[&["-D", "-p", &name][..], more].concat()));
-    until_listening(port);
+    let process = Process::start(end.command("netserver", "netserver", &[&["-D", "-p", &name][..], more].concat()));
+    until_open(port, false);
     (process, name)
 }
 
 /// Runs a client to its end.
 fn client(end: End, port: &str, words: &str) -> Ended {
     let words: Vec<&str> = words.split_whitespace().collect();
-    Process::start(end.command("netperf", &[&["-H", "127.0.0.1", "-p", port][..], &words].concat())).end()
+    Process::start(end.command("netperf", "netperf", &[&["-H", "127.0.0.1", "-p", port][..], &words].concat())).end()
 }
 
-/// What a client prints, which must succeed.
+/// Output of a client, which must succeed.
 fn pair(pairing: (End, End), words: &str) -> String {
     let (_server, port) = server(pairing.1, &[]);
     let ended = client(pairing.0, &port, words);
@@ -70,7 +48,7 @@ fn pair(pairing: (End, End), words: &str) -> String {
 
 /// Lines without their numbers. netperf says an address that is longer than its buffer as none.
 fn shape(text: &str) -> Vec<String> {
-    text.replace("(127.0.0.1)", "()").lines().map(|line| crate::stream::shape(line.trim_end())).collect()
+    text.replace("(127.0.0.1)", "()").lines().map(|line| shape_of(line.trim_end())).collect()
 }
 
 /// Compares what our client prints, with either server, with what netperf prints with its own.
@@ -165,7 +143,7 @@ fn a_server_serves_several_clients_at_once_and_one_after_the_other_if_it_is_told
         let begin = std::time::Instant::now();
         let start = |test: &&str| {
             let words = ["-H", "127.0.0.1", "-p", &port, "-P", "0", "-l", "1", "-t", test];
-            Process::start(End::Ours.command("netperf", &words))
+            Process::start(End::Ours.command("netperf", "netperf", &words))
         };
         let clients: Vec<_> = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_RR"].iter().map(start).collect();
         for client in clients {
@@ -182,13 +160,13 @@ fn a_server_serves_several_clients_at_once_and_one_after_the_other_if_it_is_told
 fn ctrl_c_ends_a_client_with_what_was_measured_and_sigterm_a_server_with_its_sessions() {
     let (server, port) = server(End::Ours, &[]);
     let words = ["-H", "127.0.0.1", "-p", &port, "-l", "0", "-D", "0.1"];
-    let client = Process::ready(End::Ours.command("netperf", &words), "Interim result");
+    let client = Process::ready(End::Ours.command("netperf", "netperf", &words), "Interim result");
     client.signal("INT");
     let ended = client.end();
     assert_eq!(ended.code, Some(130), "{}", ended.said());
     assert!(ended.out.lines().last().is_some_and(|line| numbers(line).len() == 5), "{}", ended.said());
 
-    let client = Process::ready(End::Ours.command("netperf", &words), "Interim result");
+    let client = Process::ready(End::Ours.command("netperf", "netperf", &words), "Interim result");
     server.signal("TERM");
     assert_eq!(server.end().code, Some(143));
     let ended = client.end();

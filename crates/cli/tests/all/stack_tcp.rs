@@ -268,7 +268,7 @@ fn tshark_has_nothing_to_say() {
         if trouble.is_empty() {
             return;
         }
-        assert!(attempt < 8, "{trouble}");
+        assert!(attempt < 30, "{trouble}");
         // What keeps the machine busy ends some time.
         std::thread::sleep(Duration::from_secs(2));
     }
@@ -297,9 +297,7 @@ fn captured() -> Option<(usize, String, String)> {
     };
     let ours = format!("(ip.src=={V4}||ipv6.src=={V6})");
     let right = shown(&format!("{ours}&&tcp.checksum.status==1")).lines().count();
-    let odd = ["retransmission", "out_of_order", "lost_segment", "zero_window"];
+    let odd = ["retransmission", "out_of_order", "lost_segment", "zero_window", "window_full"];
     let odd = odd.map(|name| format!("tcp.analysis.{name}")).join("||");
-    // The kernel may fill our window while this machine does something else.
-    let odd = format!("{odd}||({ours}&&tcp.analysis.window_full)");
     Some((right, shown(&format!("{ours}&&tcp.checksum.status==0")), shown(&format!("{odd}||_ws.malformed"))))
 }

@@ -14,7 +14,7 @@ use std::process::Command;
 /// A user's data directory that is gone with the test.
 struct Data(tempfile::TempDir);
 
-/// What a command has said.
+/// Output of a command.
 #[derive(Debug)]
 struct Said {
     code: i32,

@@ -8,35 +8,9 @@ mod hostile;
 mod interrupt;
 mod own;
 
-use crate::process::{BINARY, Ended, Process};
+use crate::ends::{End, PAIRINGS, port, shape, until_open};
+use crate::process::{Ended, Process};
 use linerate_skip::{is_installed, skip};
-use std::net::{TcpListener, UdpSocket};
-use std::process::Command;
-use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
-
-/// A program at one end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Ours,
-    Theirs,
-}
-
-/// All pairings with at least one of our ends: client, server.
-const PAIRINGS: [(End, End); 3] = [(End::Ours, End::Theirs), (End::Theirs, End::Ours), (End::Ours, End::Ours)];
-
-impl End {
-    fn command(self, words: &[&str]) -> Command {
-        let mut command = match self {
-            Self::Ours => Command::new(BINARY),
-            Self::Theirs => Command::new("iperf3"),
-        };
-        if self == Self::Ours {
-            command.arg("stream");
-        }
-        command.args(words);
-        command
-    }
-}
 
 /// True if iperf3 is installed; reported otherwise.
 #[track_caller]
@@ -48,50 +22,19 @@ fn has_iperf3() -> bool {
     has
 }
 
-/// A port that nobody uses, below those that the system gives to clients.
-pub(crate) fn port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
-    for _ in 0..1000 {
-        let port = 20_000 + (first + NEXT.fetch_add(1, Relaxed)) % 10_000;
-        if TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok() {
-            return port;
-        }
-    }
-    panic!("no port is free");
-}
-
 /// Starts a server, and waits until clients can come.
 fn server(end: End, port: u16, more: &[&str]) -> Process {
-    let process = Process::start(end.command(&[&["-s", "-p", &port.to_string()][..], more].concat()));
+    let process =
+        Process::start(end.command("stream", "iperf3", &[&["-s", "-p", &port.to_string()][..], more].concat()));
     // It prints nothing with -J: the kernel knows.
-    until_listening(port);
+    until_open(port, false);
     process
-}
-
-/// Waits until the kernel has a socket that listens at this port.
-pub(crate) fn until_listening(port: u16) {
-    let in_table = format!("{port:04X}");
-    for _ in 0..3000 {
-        let all = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
-        // Address and port of a socket that listens: 0A.
-        let listens = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let of = words.get(1).and_then(|address| address.rsplit_once(':')).map(|(_, port)| port);
-            words.get(3) == Some(&"0A") && of == Some(&in_table)
-        };
-        if all.iter().any(|text| text.lines().any(listens)) {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    panic!("no server listens at {port}");
 }
 
 /// Runs a client to its end.
 fn client(end: End, port: u16, more: &[&str]) -> Ended {
     let port = port.to_string();
-    Process::start(end.command(&[&["-c", "127.0.0.1", "-p", &port][..], more].concat())).end()
+    Process::start(end.command("stream", "iperf3", &[&["-c", "127.0.0.1", "-p", &port][..], more].concat())).end()
 }
 
 /// Runs a test between two ends; the server serves one client. Both must succeed.
@@ -108,22 +51,6 @@ fn pair(pairing: (End, End), words: &[&str], of_server: &[&str]) -> (Ended, Ende
 /// Lines with one of these words, in order.
 fn lines<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     text.lines().filter(|line| line.contains(word)).collect()
-}
-
-/// A line without its numbers: each run of digits and the blanks around it become one mark.
-pub(crate) fn shape(line: &str) -> String {
-    let mut shape = String::new();
-    for c in line.chars() {
-        match c {
-            '0'..='9' | '.' | ' ' if shape.ends_with('#') => {}
-            '0'..='9' | ' ' => shape.push('#'),
-            c => shape.push(c),
-        }
-    }
-    // Units follow from the numbers.
-    ["KBytes", "MBytes", "GBytes", "Kbits", "Mbits", "Gbits", "Bytes", "bits"]
-        .iter()
-        .fold(shape, |shape, unit| shape.replace(unit, "unit"))
 }
 
 #[test]

@@ -30,7 +30,7 @@ struct Test {
     warnings: Vec<String>,
 }
 
-/// What is read of a block so far.
+/// The part of a block that has been read so far.
 enum State {
     /// Its heading.
     Heading(Box<Table>),

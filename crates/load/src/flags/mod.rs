@@ -5,10 +5,12 @@
 //! is refused instead. Values, errors, help, completions and parameters of workloads follow from the table.
 
 mod dialect;
+mod ends;
 mod help;
 mod list;
 mod program;
 mod row;
+mod service;
 mod text;
 mod unknown;
 mod words;
@@ -17,9 +19,11 @@ pub use list::{Listed, Takes};
 pub use program::Command;
 
 pub(crate) use dialect::Dialect;
+pub(crate) use ends::{Ends, Scope};
 pub(crate) use program::{Given, Program};
 pub(crate) use row::{Choices, Does, Flag, maybe, one_of, print, refused, set, value, values};
-pub(crate) use text::{number, tidy};
+pub(crate) use service::{based, named};
+pub(crate) use text::{number, scaled, tidy};
 pub(crate) use words::Words;
 
 #[cfg(test)]

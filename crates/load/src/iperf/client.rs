@@ -165,7 +165,7 @@ fn about(settings: &Settings) -> Vec<&'static str> {
     words
 }
 
-/// What the client says to the server.
+/// The client's request.
 fn request(asked: &Asked, begun: Stamp) -> Request {
     let settings = &asked.settings;
     let block = settings.block as u64;

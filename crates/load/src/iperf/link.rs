@@ -23,7 +23,7 @@ impl AsFd for Socket {
     }
 }
 
-/// What TCP says of a connection.
+/// State of a TCP connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tcp {
     /// Congestion window, bytes.

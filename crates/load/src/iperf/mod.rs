@@ -6,7 +6,7 @@
 //! thread and blocking calls (`lane`), and counters that reports read (`report`). Options of sockets are set in one place
 //! (`link`).
 //!
-//! What it refuses: tests of round trips, bursts and frames, keys, groups, histograms (see `flags`).
+//! It refuses tests of round trips, bursts and frames, keys, groups, histograms (see `flags`).
 
 mod client;
 mod config;
@@ -25,12 +25,15 @@ pub use crate::socket::{Family, Place};
 pub use config::{Asked, Config, Form, Part, Serving, Without};
 pub use flags::{Command, help, listed};
 pub use measured::{Measured, Server, measure};
-pub use report::Output;
 pub use settings::{Limit, Rate, Settings, Transport};
 
+use crate::{Output, Speaker};
 use linerate_rt::Stop;
 use report::Board;
 use std::sync::Arc;
+
+/// iperf, as its output names it.
+pub const SPEAKER: Speaker = Speaker { program: "iperf", flag: "-o" };
 
 /// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal.
 ///

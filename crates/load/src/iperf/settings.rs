@@ -21,7 +21,7 @@ pub enum Limit {
     Time(Duration),
     /// After so many bytes of each stream.
     Bytes(u64),
-    /// When it is told to.
+    /// At a signal.
     None,
 }
 

@@ -1,46 +1,33 @@
 //! Sizes and rates as iperf 2 reads and prints them: small letters go by 1000, capitals by 1024.
 
-/// Parses a number with a letter behind it, which may be absent.
-fn scaled(text: &str) -> Option<f64> {
-    let (digits, factor) = match text.char_indices().last() {
-        Some((at, letter)) if letter.is_ascii_alphabetic() => {
-            let factor = match letter {
-                'k' => 1e3,
-                'm' => 1e6,
-                'g' => 1e9,
-                'K' => 1024.0,
-                'M' => 1024.0 * 1024.0,
-                'G' => 1024.0 * 1024.0 * 1024.0,
-                _ => return None,
-            };
-            (&text[..at], factor)
-        }
-        _ => (text, 1.0),
-    };
-    let plain = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let n = digits.parse::<f64>().ok().filter(|_| plain)? * factor;
-    (n < 9e18).then_some(n)
-}
+use crate::flags::scaled;
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and less than 2^63")]
-fn whole(n: f64) -> u64 {
-    n as u64
+/// Factor of a letter behind a number.
+fn factor(letter: char) -> Option<f64> {
+    Some(match letter {
+        'k' => 1e3,
+        'm' => 1e6,
+        'g' => 1e9,
+        'K' => 1024.0,
+        'M' => 1024.0 * 1024.0,
+        'G' => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    })
 }
 
 /// Parses a size; `512k` is 512000, `512K` is 524288.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    scaled(text).map(whole).ok_or_else(|| "give a size, as 1000, 512k (512000 bytes) or 512K (524288 bytes)".to_owned())
+    scaled(text, factor).ok_or_else(|| "give a size, as 1000, 512k (512000 bytes) or 512K (524288 bytes)".to_owned())
 }
 
 /// Parses a rate in bits per second, by the same letters.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    scaled(text).map(whole).ok_or_else(|| "give bits per second, as 1000000, 10m or 1.5g".to_owned())
+    scaled(text, factor).ok_or_else(|| "give bits per second, as 1000000, 10m or 1.5g".to_owned())
 }
 
 /// Parses a number of datagrams per second.
 pub(super) fn packets(text: &str) -> Result<u64, String> {
-    scaled(text).map(whole).ok_or_else(|| "give datagrams per second, as 1000pps or 10kpps".to_owned())
+    scaled(text, factor).ok_or_else(|| "give datagrams per second, as 1000pps or 10kpps".to_owned())
 }
 
 /// Units of bytes and of bits, each the next power.

@@ -30,7 +30,7 @@ pub enum Fault {
     /// The other end said nothing in time.
     #[error("the other end does not answer")]
     Silent,
-    /// What the other end said is not what has its place there.
+    /// The other end sent a message that is not valid at this point.
     #[error("wrong message: {0}")]
     Malformed(#[from] Malformed),
     /// The server refuses.

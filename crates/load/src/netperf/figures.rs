@@ -1,4 +1,4 @@
-//! What came of a test.
+//! Outcome of a test.
 
 use super::cpu::{Cpu, service_demand};
 use super::table::Test;
@@ -150,7 +150,7 @@ pub struct Widths {
     pub remote_cpu: f64,
 }
 
-/// What came of a test.
+/// Outcome of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The last run.

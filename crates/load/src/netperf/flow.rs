@@ -16,7 +16,7 @@ use hdrhistogram::Histogram;
 use linerate_rt::monotonic_ns;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What was moved.
+/// Amounts moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) sent: u64,
@@ -83,6 +83,18 @@ impl<'a> Flow<'a> {
             latency.saturating_record(now.saturating_sub(self.since).max(1));
             self.since = now;
         }
+    }
+
+    /// A call has received so many bytes; true if these were the last.
+    #[inline]
+    fn received(&mut self, bytes: usize) -> bool {
+        self.ends();
+        self.moved();
+        self.tally.received += bytes as u64;
+        self.tally.receives += 1;
+        self.publish(self.tally.received);
+        self.left = self.left.saturating_sub(bytes as u64);
+        self.left == 0
     }
 
     /// Publishes the units so far.

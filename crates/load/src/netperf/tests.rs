@@ -1,7 +1,7 @@
 //! Tests of both ends in one process: a server in a thread, and tests that print nothing.
 
 use super::*;
-use crate::netperf::protocol::omni::{Half, Request, direction, flag, kind};
+use crate::netperf::protocol::omni::{Half, Request, flag};
 use crate::netperf::protocol::{Code, Message};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -59,27 +59,7 @@ fn answer(control: &mut TcpStream, message: &Message) -> Message {
 
 /// A request for a stream of bytes to the server.
 fn request() -> Request {
-    let half = Half { socket: None, block: None, align: 8, offset: 0, width: 0, transaction: None };
-    Request {
-        cpu: None,
-        send: half,
-        receive: half,
-        flags: flag::ROUTING,
-        length: 1,
-        data_port: 0,
-        v6: false,
-        socket_type: kind::STREAM,
-        protocol: kind::TCP,
-        direction: direction::RECEIVE,
-        client_port: 0,
-        pacing: (0, 0),
-        client: None,
-        server: None,
-        priority: None,
-        tos: None,
-        congestion: String::new(),
-        fill: String::new(),
-    }
+    Request { length: 1, ..Request::stream() }
 }
 
 #[test]

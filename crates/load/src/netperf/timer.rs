@@ -15,7 +15,7 @@ const LOOKS: Duration = Duration::from_millis(200);
 /// A call that ends another one that blocks.
 type Wake = Box<dyn FnOnce() + Send>;
 
-/// What flows see of the time, and what they have moved so far.
+/// The timer's state as flows see it, and the amounts that they have moved so far.
 #[derive(Default)]
 pub(super) struct Shared {
     due: AtomicBool,
@@ -105,7 +105,7 @@ impl Timer {
     }
 }
 
-/// What the thread waits for.
+/// Events that the thread waits for.
 struct Waits {
     shared: Arc<Shared>,
     times: Times,

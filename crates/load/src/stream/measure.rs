@@ -4,9 +4,10 @@ use super::config::{Asked, Config, Form, Part};
 use super::fault::Fault;
 use super::figures::{Cpu, Total};
 use super::pair::Pair;
-use super::report::{Kept, Output, Report};
+use super::report::{Kept, Report};
 use super::settings::Settings;
-use super::{client, server};
+use super::{SPEAKER, client, server};
+use crate::Output;
 use linerate_rt::Stop;
 use std::io;
 use std::sync::Arc;
@@ -86,7 +87,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
 }
 
 fn silent(stop: &Stop) -> Arc<Output> {
-    Arc::new(Output::new(Box::new(io::sink()), Box::new(io::sink()), stop))
+    Arc::new(Output::new(SPEAKER, Box::new(io::sink()), Box::new(io::sink()), stop))
 }
 
 fn figures(kept: Kept) -> Result<Measured, String> {

@@ -28,14 +28,17 @@ pub use crate::socket::{Family, Own, Place};
 pub use config::{Asked, Config, Form, Part};
 pub use fault::Fault;
 pub use flags::{Command, help, listed};
-pub use report::Output;
 pub use settings::{Direction, Role, Settings, Transport};
 pub use workload::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 
 use crate::socket::Site;
+use crate::{Output, Speaker};
 use linerate_rt::{Stop, pin};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// iperf3, as its output names it.
+pub const SPEAKER: Speaker = Speaker { program: "iperf3", flag: "--logfile" };
 
 /// Version of iperf3 whose flags, protocol and output these are, and the version of this program.
 const VERSION: &str = concat!("iperf 3.12 (linerate ", env!("CARGO_PKG_VERSION"), ")");

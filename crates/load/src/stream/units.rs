@@ -1,37 +1,25 @@
 //! Sizes and rates as iperf3 reads and prints them: sizes go by 1024, rates by 1000.
 
+use crate::flags::scaled;
+
 /// Letters behind a number, each standing for the base once more.
 const LETTERS: &str = "kmgt";
 
-/// Parses a number with an optional letter behind it. The error is the mend.
-fn scaled(text: &str, base: f64) -> Option<f64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" => 1.0,
-        letter => {
-            let power = LETTERS.find(&letter.to_ascii_lowercase())?;
-            (letter.len() == 1).then(|| base.powi(i32::try_from(power).unwrap_or(0) + 1))?
-        }
-    };
-    let plain = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let n = digits.parse::<f64>().ok().filter(|_| plain)? * factor;
-    (n < 9e18).then_some(n)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and less than 2^63")]
-fn whole(n: f64) -> u64 {
-    n as u64
+/// Factor of a letter behind a number: the base once for the first letter, once more for each further one.
+fn factor(letter: char, base: f64) -> Option<f64> {
+    let power = LETTERS.find(letter.to_ascii_lowercase())?;
+    Some(base.powi(i32::try_from(power).unwrap_or(0) + 1))
 }
 
 /// Parses a size; `512k` is 524288.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    scaled(text, 1024.0).map(whole).ok_or_else(|| "give a size, as 1000, 512k or 1.5M".to_owned())
+    scaled(text, |letter| factor(letter, 1024.0)).ok_or_else(|| "give a size, as 1000, 512k or 1.5M".to_owned())
 }
 
 /// Parses a rate; `512k` is 512000.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    scaled(text, 1000.0).map(whole).ok_or_else(|| "give bits per second, as 1000000, 512k or 1.5G".to_owned())
+    scaled(text, |letter| factor(letter, 1000.0))
+        .ok_or_else(|| "give bits per second, as 1000000, 512k or 1.5G".to_owned())
 }
 
 /// An amount of bytes in four places, as `1.25 GByte`.

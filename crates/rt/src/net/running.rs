@@ -239,7 +239,7 @@ struct Runner {
     since: u64,
     stopping: bool,
     spent: Arc<Spent>,
-    /// When it last said its processor time.
+    /// Time at which it last published its processor time.
     said: u64,
 }
 

@@ -150,7 +150,7 @@ fn flags_reach_the_sockets() {
         "-B",
         "127.0.0.5",
     ];
-    let client = Process::start(End::Ours.command(&words));
+    let client = Process::start(End::Ours.command("iperf", "iperf", &words));
     std::thread::sleep(Duration::from_millis(700));
     let of_port = format!(":{port}");
     let words = ["-tinmO", "sport", "=", &of_port, "or", "dport", "=", &of_port];
@@ -175,7 +175,8 @@ fn a_daemon_serves() {
     let words = ["-s", "-D", "-p", &port, "-P", "1", "-t", "30", "-o", log.to_str().unwrap()];
     let (code, out, err) = run(&words);
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
-    let run = Process::start(End::Ours.command(&["-c", "127.0.0.1", "-p", &port, "-n", "100K"])).end();
+    let run =
+        Process::start(End::Ours.command("iperf", "iperf", &["-c", "127.0.0.1", "-p", &port, "-n", "100K"])).end();
     assert_eq!(run.code, Some(0), "{}", run.said());
     for _ in 0..500 {
         if super::moved(&std::fs::read_to_string(&log).unwrap_or_default()) == 1 {

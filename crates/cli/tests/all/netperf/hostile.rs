@@ -2,7 +2,7 @@
 
 use super::{End, client, numbers, server};
 use crate::process::{LIMIT, Process};
-use linerate_load::netperf::protocol::omni::{Half, Request, Response, Results, direction, flag, kind};
+use linerate_load::netperf::protocol::omni::{Request, Response, Results, direction, kind};
 use linerate_load::netperf::protocol::{Code, Message};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -12,30 +12,6 @@ fn connect(port: &str) -> TcpStream {
     let stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream
-}
-
-fn request() -> Request {
-    let half = Half { socket: None, block: None, align: 8, offset: 0, width: 0, transaction: None };
-    Request {
-        cpu: None,
-        send: half,
-        receive: half,
-        flags: flag::ROUTING,
-        length: 0,
-        data_port: 0,
-        v6: false,
-        socket_type: kind::STREAM,
-        protocol: kind::TCP,
-        direction: direction::RECEIVE,
-        client_port: 0,
-        pacing: (0, 0),
-        client: None,
-        server: None,
-        priority: None,
-        tos: None,
-        congestion: String::new(),
-        fill: String::new(),
-    }
 }
 
 fn hear(stream: &mut TcpStream) -> Message {
@@ -58,12 +34,12 @@ fn clients_that_lie_stall_or_vanish_cost_their_own_session() {
     for at in 0..4 {
         let silent = connect(&port);
         let mut half = connect(&port);
-        half.write_all(&request().message().bytes()[..300]).unwrap();
+        half.write_all(&Request::stream().message().bytes()[..300]).unwrap();
         let mut nonsense = connect(&port);
         nonsense.write_all(&[0xff; Message::LEN]).unwrap();
         assert_eq!(hear(&mut nonsense).second(), 998);
         let mut idle = connect(&port);
-        idle.write_all(request().message().bytes()).unwrap();
+        idle.write_all(Request::stream().message().bytes()).unwrap();
         let ready = Response::read(&hear(&mut idle)).unwrap();
         let data = TcpStream::connect(("127.0.0.1", ready.data_port)).unwrap();
         if at % 2 == 0 {
@@ -73,7 +49,7 @@ fn clients_that_lie_stall_or_vanish_cost_their_own_session() {
     assert!(serves(&port));
     // One that asks for bytes and never reads them.
     let mut greedy = connect(&port);
-    let endless = Request { direction: direction::SEND, length: 1, ..request() };
+    let endless = Request { direction: direction::SEND, length: 1, ..Request::stream() };
     greedy.write_all(endless.message().bytes()).unwrap();
     let ready = Response::read(&hear(&mut greedy)).unwrap();
     let data = TcpStream::connect(("127.0.0.1", ready.data_port)).unwrap();
@@ -82,7 +58,7 @@ fn clients_that_lie_stall_or_vanish_cost_their_own_session() {
     drop(data);
     // One that resets its connection in the middle.
     let mut rude = connect(&port);
-    rude.write_all(request().message().bytes()).unwrap();
+    rude.write_all(Request::stream().message().bytes()).unwrap();
     let ready = Response::read(&hear(&mut rude)).unwrap();
     drop(TcpStream::connect(("127.0.0.1", ready.data_port)).unwrap());
     assert_eq!(Results::read(&hear(&mut rude)).unwrap().received, 0);
@@ -97,7 +73,7 @@ fn clients_that_lie_stall_or_vanish_cost_their_own_session() {
 fn datagrams_of_others_count_for_nothing() {
     let (_server, port) = server(End::Ours, &[]);
     let mut control = connect(&port);
-    let datagrams = Request { socket_type: kind::DATAGRAM, protocol: kind::UDP, length: 5, ..request() };
+    let datagrams = Request { socket_type: kind::DATAGRAM, protocol: kind::UDP, length: 5, ..Request::stream() };
     control.write_all(datagrams.message().bytes()).unwrap();
     let at = ("127.0.0.1", Response::read(&hear(&mut control)).unwrap().data_port);
     let [client, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
@@ -179,13 +155,13 @@ fn a_server_that_lies_is_told_of_in_one_line() {
 
 #[test]
 fn without_a_server_a_line_says_where_it_was_looked_for() {
-    let ended = Process::start(End::Ours.command("netperf", &["-H", "127.0.0.1", "-p", "1"])).end();
+    let ended = Process::start(End::Ours.command("netperf", "netperf", &["-H", "127.0.0.1", "-p", "1"])).end();
     assert_eq!(ended.code, Some(1));
     assert!(
         ended.log.starts_with("linerate netperf: are you sure there is a netserver listening on 127.0.0.1 at port 1?")
     );
     let (_server, port) = server(End::Ours, &[]);
-    let taken = Process::start(End::Ours.command("netserver", &["-D", "-p", &port])).end();
+    let taken = Process::start(End::Ours.command("netserver", "netserver", &["-D", "-p", &port])).end();
     assert_eq!((taken.code, taken.log.lines().count()), (Some(1), 1), "{}", taken.said());
     assert!(taken.log.starts_with(&format!("linerate netserver: cannot listen at port {port}: ")), "{}", taken.log);
 }

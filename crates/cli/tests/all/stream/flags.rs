@@ -121,7 +121,7 @@ fn flags_reach_the_sockets() {
         "-c 127.0.0.1%lo -p {port} -t 3 -i 0 -M 700 -C reno --dscp ef -w 100k --cport {own} -B 127.0.0.1 --fq-rate 80M -b 10M -A 0"
     );
     let words: Vec<&str> = line.split(' ').collect();
-    let client = Process::start(End::Ours.command(&words));
+    let client = Process::start(End::Ours.command("stream", "iperf3", &words));
     // Of both ends: the options are the server's too.
     let mine = socket(port, &[&format!("127.0.0.1%lo:{own}"), "mss:688"]);
     for word in ["reno", "tos:0xb8", "tb204800", "rb204800"] {
@@ -199,7 +199,7 @@ fn lines_go_to_a_file_and_a_daemon_has_a_number() {
 /// Errors of a server that cannot start.
 fn server_fails(port: u16, more: &[&str]) -> String {
     let port = port.to_string();
-    let ended = Process::start(End::Ours.command(&[&["-s", "-p", &port][..], more].concat())).end();
+    let ended = Process::start(End::Ours.command("stream", "iperf3", &[&["-s", "-p", &port][..], more].concat())).end();
     assert_eq!(ended.code, Some(1), "{}", ended.said());
     ended.log
 }

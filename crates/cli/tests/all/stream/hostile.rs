@@ -112,7 +112,11 @@ fn clients_that_lie_are_left_and_others_are_served() {
     let port = port();
     let mut server = server(End::Ours, port, &[]);
     // It is served all the while.
-    let long = Process::start(End::Ours.command(&["-c", "127.0.0.1", "-p", &port.to_string(), "-t", "4", "-b", "50M"]));
+    let long = Process::start(End::Ours.command(
+        "stream",
+        "iperf3",
+        &["-c", "127.0.0.1", "-p", &port.to_string(), "-t", "4", "-b", "50M"],
+    ));
     // No cookie at all; a part of one.
     drop(connect(port));
     connect(port).write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();

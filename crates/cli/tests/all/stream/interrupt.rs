@@ -8,7 +8,7 @@ use serde_json::Value;
 fn going(end: End, port: u16, more: &[&str]) -> Process {
     let port = port.to_string();
     let words = [&["-c", "127.0.0.1", "-p", &port, "-t", "0", "-b", "10M", "-i", "0.2"][..], more].concat();
-    Process::ready(end.command(&words), "sec  ")
+    Process::ready(end.command("stream", "iperf3", &words), "sec  ")
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_document_that_is_cut_short_is_valid_and_says_why() {
     let port = port();
     let server = server(End::Ours, port, &["-J", "-i", "0.2"]);
     let words = ["-c", "127.0.0.1", "-p", &port.to_string(), "-t", "0", "-b", "10M", "-i", "0.2", "-J"];
-    let client = Process::start(End::Ours.command(&words));
+    let client = Process::start(End::Ours.command("stream", "iperf3", &words));
     // Nothing is printed before the end: the kernel says when data flow.
     let flows = || {
         let table = std::fs::read_to_string("/proc/net/tcp6").unwrap_or_default();

@@ -107,10 +107,13 @@ fn over_link(link: &Link, kernel: End, is_server: bool, words: &[&str]) {
     let flush = if kernel == End::Theirs { &["--forceflush"][..] } else { &[] };
     let (server, client) = if is_server {
         let to = [&["-c", "10.9.0.2"][..], words].concat();
-        (start(ours(&["-s", "-1"]), Some("Server listening")), kernel.command(&to))
+        (start(ours(&["-s", "-1"]), Some("Server listening")), kernel.command("stream", "iperf3", &to))
     } else {
         let to = [&["-c", "10.9.0.1"][..], words].concat();
-        (start(kernel.command(&[&["-s", "-1"][..], flush].concat()), Some("Server listening")), ours(&to))
+        (
+            start(kernel.command("stream", "iperf3", &[&["-s", "-1"][..], flush].concat()), Some("Server listening")),
+            ours(&to),
+        )
     };
     let what = format!("{} {kernel:?} {is_server} {words:?}", link.port);
     let client = start(client, None).end();

@@ -48,7 +48,7 @@ impl State {
     }
 
     fn serving(&mut self) -> Result<Part, String> {
-        if let Some(flag) = self.for_client {
+        if let Some(flag) = self.ends.client {
             return Err(format!("{flag}: the client decides on that; give it there"));
         }
         self.of_transport()?;
@@ -78,7 +78,7 @@ impl State {
     }
 
     fn asking(&mut self, host: String) -> Result<Part, String> {
-        if let Some(flag) = self.for_server {
+        if let Some(flag) = self.ends.server {
             return Err(format!("{flag}: that is for a server; leave it out"));
         }
         if let [first, second, ..] = self.ways[..] {

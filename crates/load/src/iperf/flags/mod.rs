@@ -10,8 +10,8 @@ mod table;
 mod tos;
 
 use super::config::Config;
-use crate::flags::{self, Dialect, Does, Listed, Program, Words};
-use state::{Scope, State};
+use crate::flags::{self, Dialect, Listed, Program, Scope};
+use state::State;
 
 /// Request of a command line.
 pub type Command = flags::Command<Config>;
@@ -27,19 +27,10 @@ impl Config {
     /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let mut state = State::default();
-        let mut words = Words::new(arguments);
-        while let Some(flag) = PROGRAM.find(&mut words)? {
-            if let Does::Print(text) = flag.does {
-                return Ok(Command::Print(text()));
-            }
-            words.give(flag, &mut state)?;
-            match flag.scope {
-                Scope::Client => state.for_client.get_or_insert(flag.name()),
-                Scope::Server => state.for_server.get_or_insert(flag.name()),
-                Scope::Both => continue,
-            };
+        match PROGRAM.read(arguments, &mut state, |state| &mut state.ends)? {
+            Some(text) => Ok(Command::Print(text)),
+            None => state.config().map(|config| Command::Run(Box::new(config))),
         }
-        state.config().map(|config| Command::Run(Box::new(config)))
     }
 }
 

@@ -1,20 +1,10 @@
 //! Values of the flags read so far.
 
+use crate::flags::Ends;
 use crate::iperf::config::Form;
 use crate::iperf::settings::{Limit, Rate, Settings, Transport};
 use crate::socket::Place;
 use std::time::Duration;
-
-/// End that a flag is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// Client and server.
-    Both,
-    /// The client alone.
-    Client,
-    /// The server alone.
-    Server,
-}
 
 /// Values of the flags.
 pub(super) struct State {
@@ -36,9 +26,7 @@ pub(super) struct State {
     pub(super) listen_port: u16,
     /// Flags given for the way of the data.
     pub(super) ways: Vec<&'static str>,
-    /// First flag given that is for one end only.
-    pub(super) for_client: Option<&'static str>,
-    pub(super) for_server: Option<&'static str>,
+    pub(super) ends: Ends,
 }
 
 impl Default for State {
@@ -60,8 +48,7 @@ impl Default for State {
             own_port: 0,
             listen_port: 0,
             ways: Vec::new(),
-            for_client: None,
-            for_server: None,
+            ends: Ends::default(),
         }
     }
 }

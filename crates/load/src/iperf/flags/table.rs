@@ -1,8 +1,8 @@
 //! Flags in the order of help.
 
-use super::state::Scope::{self, Both, Client, Server};
 use super::state::State;
 use super::{help, tos, version};
+use crate::flags::Scope::{self, Both, Client, Server};
 use crate::flags::{Flag, number, print, refused, set, value};
 use crate::iperf::protocol::Ask;
 use crate::iperf::settings::{LONGEST, MSS, Rate, STREAMS, Transport, WINDOW};

@@ -34,7 +34,7 @@ pub(super) enum Work {
 
 /// Work of a sender.
 pub(super) struct Sending {
-    /// What is sent before the first block: the client's header. For datagrams: the first one, if it is not as the others.
+    /// Bytes sent before the first block: the client's header. For datagrams: the first one, if it differs from the others.
     pub(super) first: Vec<u8>,
     /// The block.
     pub(super) block: Vec<u8>,
@@ -50,7 +50,7 @@ pub(super) struct Sending {
 
 /// Work of a receiver.
 pub(super) struct Receiving {
-    /// What is sent before anything is received.
+    /// Bytes sent before anything is received.
     pub(super) first: Vec<u8>,
     /// Number of bytes after which it ends.
     pub(super) limit: Option<u64>,
@@ -95,7 +95,7 @@ pub(super) struct Lane {
     pub(super) work: Work,
 }
 
-/// What came of a flow.
+/// Outcome of a flow.
 pub(super) struct Outcome {
     pub(super) flow: Arc<Flow>,
     pub(super) figures: Figures,

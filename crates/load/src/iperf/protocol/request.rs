@@ -1,4 +1,4 @@
-//! What a client says at the beginning: of a byte stream, and in each datagram behind its number.
+//! A client's request: at the beginning of a byte stream, and in each datagram behind its number.
 
 use super::{Datagram, Stamp, VERSION, high, low, put, wide, word};
 

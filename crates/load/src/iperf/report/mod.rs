@@ -4,17 +4,16 @@
 //! one group are summed: all of a client, or those of one address at a server. A board without an output prints nothing.
 
 mod lines;
-mod output;
 mod settings;
 mod table;
 
 pub(super) use lines::Connected;
-pub use output::Output;
 pub(super) use settings::{ClientSettings, EndSettings, ServerSettings};
 
 use super::config::Form;
 use super::flow::{Figures, Flow};
 use super::protocol::Report;
+use crate::Output;
 use linerate_port::saturating_ns;
 use lines::{Heading, Kind, Span};
 use std::net::IpAddr;

@@ -6,6 +6,7 @@
 
 mod back;
 mod reverse;
+mod session;
 mod tcp;
 mod udp;
 
@@ -110,7 +111,7 @@ pub(super) struct House {
     /// Sessions that go on, and those that ever began.
     sessions: AtomicUsize,
     began: AtomicU32,
-    /// What came of all flows, if somebody wants to know.
+    /// Outcomes of all flows, if a program asked for them.
     kept: Option<Mutex<Vec<Outcome>>>,
 }
 

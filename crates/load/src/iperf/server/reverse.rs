@@ -1,66 +1,24 @@
-//! What a server sends: over the client's connection, or over one of its own to the client.
+//! The sending side of a server: over the client's connection, or over one of its own to the client.
 
-use super::{House, options};
+use super::options;
+use super::session::Session;
 use crate::iperf::client::digits;
-use crate::iperf::flow::{Counters, Flow, Times};
+use crate::iperf::flow::{Counters, Flow};
 use crate::iperf::lane::{Crew, Receiving, Sending, Work};
-use crate::iperf::link::{Dialled, Options, Socket};
+use crate::iperf::link::{Dialled, Options};
 use crate::iperf::protocol::{Amount, Ask, Request, Stamp};
-use crate::iperf::report::{ClientSettings, Connected, EndSettings, Of};
+use crate::iperf::report::{ClientSettings, Connected, EndSettings};
 use crate::iperf::settings::{BLOCK_ASKED, DATAGRAMS, Rate, TCP_BLOCK, Transport, UDP_BLOCK, UDP_RATE};
 use crate::socket::Place;
 use linerate_rt::{monotonic_ns, wall};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Least time in which a client must take what is on its way, or send its report.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// A session: its connection, and what its client wants.
-pub(super) struct Session<'a> {
-    pub(super) house: &'a Arc<House>,
-    pub(super) socket: Arc<Socket>,
-    pub(super) id: u32,
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
-    /// Beginning, ns.
-    pub(super) begin: u64,
-    pub(super) request: Request,
-    pub(super) enhanced: bool,
-}
-
 impl Session<'_> {
-    fn udp(&self) -> bool {
-        matches!(*self.socket, Socket::Udp(_))
-    }
-
-    /// Group of the session's flows.
-    fn of(&self) -> Of {
-        Some((self.remote.ip(), false))
-    }
-
-    /// Flow of the session's connection.
-    pub(super) fn flow(&self, sends: bool) -> Arc<Flow> {
-        let duplex = self.request.ask == Ask::FullDuplex;
-        let (timed, block) = (self.request.begun.is_some(), self.house.serving.block);
-        let times = !sends && (timed || self.udp() && self.enhanced);
-        Arc::new(Flow {
-            id: self.id,
-            reversed: sends && duplex,
-            sends,
-            duplex,
-            socket: self.socket.clone(),
-            local: self.local,
-            remote: self.remote,
-            begin: self.begin,
-            block: if self.udp() { DATAGRAMS[1] } else { block },
-            enhanced: self.enhanced,
-            times: times.then(|| Mutex::new(Times::default())),
-            counters: Counters::default(),
-        })
-    }
-
     /// Bytes of a block that the client wants; no more than there is memory for.
     fn block(&self) -> Result<usize, String> {
         let asked = self.request.block as usize;

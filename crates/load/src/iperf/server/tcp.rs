@@ -1,11 +1,10 @@
 //! Sessions of byte streams.
 
 use super::House;
-use super::reverse::{self, Session};
-use crate::iperf::lane::{Lane, Receiving, Work};
+use super::session::Session;
+use crate::iperf::lane::Receiving;
 use crate::iperf::link::{Socket, service};
-use crate::iperf::protocol::{Ack, Ask, Request, Stamp};
-use crate::iperf::report::Connected;
+use crate::iperf::protocol::{Ack, Request, Stamp};
 use crate::socket::plain;
 use crate::socket::sys::{Ready, poll};
 use linerate_rt::{Stop, monotonic_ns, wall};
@@ -48,7 +47,7 @@ pub(super) fn accept(
     Ok(())
 }
 
-/// What a client says first, and number of bytes read; nothing for one whose data begin at once.
+/// A client's request and the number of bytes read; `None` for a client whose data begin at once.
 fn head(mut stream: &TcpStream) -> Result<(Option<Request>, usize), String> {
     let until = Instant::now() + SPEAKS;
     let mut header = [0; Request::LONGEST];
@@ -88,12 +87,10 @@ fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String
     let v6 = stream.local_addr().map_err(system)?.is_ipv6();
     let socket = Arc::new(Socket::Tcp(stream));
     let Socket::Tcp(stream) = &*socket else { return Ok(()) };
-    let (local, remote) = socket.addresses().map_err(system)?;
-    let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
     let (request, before) = if house.only.is_some() { (None, 0) } else { head(stream)? };
     let given = request.is_some();
     let request = request.unwrap_or_default();
-    let (serving, board) = (&house.serving, &house.board);
+    let serving = &house.serving;
     if serving.tos == 0 {
         // The client's, if the system lets it be.
         let _ = service(stream.as_fd(), v6, request.tos);
@@ -102,45 +99,8 @@ fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String
         answer(stream, &request)?;
     }
     let timed = request.begun.is_some();
-    let enhanced = board.form.enhanced || timed;
-    let mut about = Vec::new();
-    match request.ask {
-        Ask::FullDuplex => about.push("full-duplex"),
-        Ask::Reverse => about.push("reverse"),
-        Ask::Forward | Ask::Dual | Ask::TradeOff => {}
-    }
-    if timed {
-        about.push("trip-times");
-    }
-    let id = board.number();
-    board.connected(&Connected {
-        id,
-        reversed: false,
-        local,
-        remote,
-        about: &about,
-        enhanced,
-        socket: socket.number(),
-        version: request.version,
-        tos: request.tos,
-        tcp: tcp.filter(|_| house.only.is_none()),
-        took: None,
-        dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
-    });
-    let session = Session { house, socket: socket.clone(), id, local, remote, begin, request, enhanced };
-    let work = Receiving { timed, before, ..Receiving::new(serving.idle) };
-    match request.ask {
-        Ask::Forward | Ask::TradeOff => {
-            let flow = session.flow(false);
-            board.begin(Some((remote.ip(), false)), &flow);
-            let lane = Lane { flow, board: board.clone(), over: house.quit.clone(), work: Work::Receive(work) };
-            house.keep(vec![lane.run()])?;
-            if request.ask == Ask::TradeOff { reverse::back(&session, None) } else { Ok(()) }
-        }
-        Ask::Dual => reverse::back(&session, Some(work)),
-        Ask::Reverse => reverse::over_it(&session, None),
-        Ask::FullDuplex => reverse::over_it(&session, Some(work)),
-    }
+    let session = Session::open(house, socket.clone(), begin, request, false)?;
+    session.go(Receiving { timed, before, ..Receiving::new(serving.idle) })
 }
 
 /// Answers a header.

@@ -1,13 +1,12 @@
 //! Sessions of datagrams. A datagram from an address that has no session begins one: it gets a socket of its own, connected
 //! to that address, to which the kernel delivers what follows.
 
-use super::reverse::{self, Session};
+use super::session::Session;
 use super::{House, options, second};
 use crate::iperf::config::Serving;
-use crate::iperf::lane::{Early, Lane, Receiving, Reply, Work};
+use crate::iperf::lane::{Early, Receiving, Reply};
 use crate::iperf::link::{self, Socket, service};
 use crate::iperf::protocol::{Ask, Datagram, Request};
-use crate::iperf::report::Connected;
 use crate::iperf::settings::{DATAGRAMS, Transport};
 use crate::socket::sys::{Ready, poll};
 use crate::socket::{Place, plain};
@@ -137,60 +136,18 @@ fn serve(house: &Arc<House>, socket: UdpSocket, request: Request, early: Vec<Ear
     let system = |e: io::Error| format!("socket: {e}");
     socket.set_nonblocking(false).map_err(system)?;
     let v6 = socket.local_addr().map_err(system)?.is_ipv6();
-    let (serving, board) = (&house.serving, &house.board);
+    let serving = &house.serving;
     if serving.tos == 0 {
         let _ = service(socket.as_fd(), v6, request.tos);
     }
-    let socket = Arc::new(Socket::Udp(socket));
-    let (local, remote) = socket.addresses().map_err(system)?;
-    let timed = request.begun.is_some();
-    let enhanced = board.form.enhanced || timed;
-    let mut about = Vec::new();
-    match request.ask {
-        Ask::FullDuplex => about.push("full-duplex"),
-        Ask::Reverse => about.push("reverse"),
-        Ask::Forward | Ask::Dual | Ask::TradeOff => {}
-    }
-    if request.no_fin || request.ask == Ask::Reverse {
-        about.push("no-udp-fin");
-    }
-    if timed {
-        about.push("trip-times");
-    }
-    let id = board.number();
-    board.connected(&Connected {
-        id,
-        reversed: false,
-        local,
-        remote,
-        about: &about,
-        enhanced,
-        socket: socket.number(),
-        version: request.version,
-        tos: request.tos,
-        tcp: None,
-        took: None,
-        dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
-    });
     let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
-    let session = Session { house, socket, id, local, remote, begin, request, enhanced };
+    let no_fin = request.no_fin || request.ask == Ask::Reverse;
+    let session = Session::open(house, Arc::new(Socket::Udp(socket)), begin, request, no_fin)?;
     let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
-    let reply = match (wanted, enhanced) {
+    let reply = match (wanted, session.enhanced) {
         (false, _) => Reply::None,
         (true, false) => Reply::Plain,
         (true, true) => Reply::Timed,
     };
-    let work = Receiving { early, wide: request.wide_numbers, reply, ..Receiving::new(serving.idle) };
-    match request.ask {
-        Ask::Forward | Ask::TradeOff => {
-            let flow = session.flow(false);
-            board.begin(Some((remote.ip(), false)), &flow);
-            let lane = Lane { flow, board: board.clone(), over: house.quit.clone(), work: Work::Receive(work) };
-            house.keep(vec![lane.run()])?;
-            if request.ask == Ask::TradeOff { reverse::back(&session, None) } else { Ok(()) }
-        }
-        Ask::Dual => reverse::back(&session, Some(work)),
-        Ask::Reverse => reverse::over_it(&session, None),
-        Ask::FullDuplex => reverse::over_it(&session, Some(work)),
-    }
+    session.go(Receiving { early, wide: request.wide_numbers, reply, ..Receiving::new(serving.idle) })
 }

@@ -1,4 +1,4 @@
-//! What a client says to its server and hears from it, in the dialect of the test.
+//! Requests of a client and the server's answers, in the dialect of the test.
 
 use super::{Ready, measures};
 use crate::netperf::fault::Fault;

@@ -41,7 +41,7 @@ enum Socket {
     Udp(UdpSocket),
 }
 
-/// What was moved, and what the system knows of the connection in the end.
+/// Amounts moved, and the state of the connection at the end.
 pub(super) struct Moved {
     pub(super) tally: Tally,
     pub(super) latency: Option<Histogram<u64>>,

@@ -35,7 +35,7 @@ pub struct Config {
     pub(super) brand: Option<String>,
     /// Form of the report.
     pub(super) form: Form,
-    /// What a report in another form than netperf's own has in it.
+    /// Values of a report that is not in netperf's own form.
     pub(super) selection: Selection,
     /// Time between figures while the test goes on.
     pub(super) interim: Option<Duration>,

@@ -11,7 +11,7 @@ pub type ServerCommand = flags::Command<ServerConfig>;
 /// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// Where it listens.
+    /// Address at which it listens.
     pub place: Place,
     /// Leaves the terminal.
     pub daemon: bool,

@@ -84,13 +84,7 @@ impl Flow<'_> {
                 Ok((_, from)) if *sender.get_or_insert(from) != from => {}
                 Ok((0, _)) => return Ok(End::Done),
                 Ok((n, _)) => {
-                    self.ends();
-                    self.moved();
-                    self.tally.received += n as u64;
-                    self.tally.receives += 1;
-                    self.publish(self.tally.received);
-                    self.left = self.left.saturating_sub(n as u64);
-                    if self.left == 0 {
+                    if self.received(n) {
                         return Ok(End::Done);
                     }
                 }

@@ -122,13 +122,7 @@ impl Flow<'_> {
             match stream.read(ring.next()) {
                 Ok(0) => return Ok(End::Done),
                 Ok(n) => {
-                    self.ends();
-                    self.moved();
-                    self.tally.received += n as u64;
-                    self.tally.receives += 1;
-                    self.publish(self.tally.received);
-                    self.left = self.left.saturating_sub(n as u64);
-                    if self.left == 0 {
+                    if self.received(n) {
                         return Ok(End::Done);
                     }
                 }

@@ -21,13 +21,13 @@ impl Code {
     pub const STREAM: Self = Self(10);
     /// The server is ready for it.
     pub const STREAM_RESPONSE: Self = Self(11);
-    /// What came of it.
+    /// Its result.
     pub const STREAM_RESULTS: Self = Self(12);
     /// Asks for a test in the newer dialect.
     pub const OMNI: Self = Self(97);
     /// The server is ready for it.
     pub const OMNI_RESPONSE: Self = Self(98);
-    /// What came of it.
+    /// Its result.
     pub const OMNI_RESULTS: Self = Self(99);
     /// Asks for names of the system.
     pub const SYSINFO: Self = Self(600);

@@ -70,9 +70,9 @@ pub struct Half {
 pub struct Request {
     /// Processor that the server shall run on.
     pub cpu: Option<u32>,
-    /// What the server sends with; `transaction` is the size of a request, as on the wire.
+    /// The server's sending half; `transaction` is the size of a request, as on the wire.
     pub send: Half,
-    /// What it receives with; `transaction` is the size of a response.
+    /// Its receiving half; `transaction` is the size of a response.
     pub receive: Half,
     /// Of [`flag`].
     pub flags: u32,
@@ -131,7 +131,7 @@ pub struct Response {
     pub tos: i32,
 }
 
-/// What came of the test at the server.
+/// Results of the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// Bytes received, and the calls that received them.
@@ -213,6 +213,32 @@ fn words(ip: Option<IpAddr>) -> [u32; 4] {
 }
 
 impl Request {
+    /// Request for a stream of bytes to the server, with nothing asked for that netperf does not always ask for.
+    #[must_use]
+    pub fn stream() -> Self {
+        let half = Half { socket: None, block: None, align: 8, offset: 0, width: 0, transaction: None };
+        Self {
+            cpu: None,
+            send: half,
+            receive: half,
+            flags: flag::ROUTING,
+            length: 0,
+            data_port: 0,
+            v6: false,
+            socket_type: kind::STREAM,
+            protocol: kind::TCP,
+            direction: direction::RECEIVE,
+            client_port: 0,
+            pacing: (0, 0),
+            client: None,
+            server: None,
+            priority: None,
+            tos: None,
+            congestion: String::new(),
+            fill: String::new(),
+        }
+    }
+
     /// Reads a request.
     ///
     /// # Errors

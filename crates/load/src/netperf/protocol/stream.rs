@@ -47,7 +47,7 @@ pub struct Response {
     pub data_port: u16,
 }
 
-/// What came of the test at the server.
+/// Results of the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// Bytes received.

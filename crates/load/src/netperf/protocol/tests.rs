@@ -13,7 +13,7 @@ fn message(words: &[i32]) -> Message {
     Message::received(bytes)
 }
 
-/// What `netperf -t TCP_STREAM -C -T 0,1 -- -H 127.0.0.3 -m 1K,2k -M 3K -s 10K -S 30K,40k -D -P 5555,6666 -K cubic,reno`
+/// Request of `netperf -t TCP_STREAM -C -T 0,1 -- -H 127.0.0.3 -m 1K,2k -M 3K -s 10K -S 30K,40k -D -P 5555,6666 -K cubic,reno`
 /// says.
 fn request() -> Message {
     let mut words = vec![97, 1, 30_720, 2000, 8, 0, 21, -1, 40_000, 3072, 8, 0, 0, -1, 41, 0, 1, 0, 0, -1, -1, -1];

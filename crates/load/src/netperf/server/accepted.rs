@@ -1,4 +1,4 @@
-//! What a server can do of what a client asks for.
+//! Checks of a client's request against the limits of the server.
 
 use crate::netperf::fault::Fault;
 use crate::netperf::protocol::Malformed;

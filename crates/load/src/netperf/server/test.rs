@@ -6,7 +6,7 @@ use crate::netperf::control::Control;
 use crate::netperf::cpu::Reading;
 use crate::netperf::fault::Fault;
 use crate::netperf::flow::{End, Flow, Rings, Tally};
-use crate::netperf::protocol::omni::{self, Half, direction, flag, kind};
+use crate::netperf::protocol::omni::{self, Half, flag};
 use crate::netperf::protocol::{Message, stream};
 use crate::netperf::ring::{Layout, Ring};
 use crate::netperf::socket::{Sizes, TICK, congestion, datagrams, listener, retransmits, sizes};
@@ -38,17 +38,7 @@ pub(super) fn newer(r: &stream::Request) -> omni::Request {
         length: r.length,
         data_port: r.data_port,
         v6: r.v6,
-        socket_type: kind::STREAM,
-        protocol: kind::TCP,
-        direction: direction::RECEIVE,
-        client_port: 0,
-        pacing: (0, 0),
-        client: None,
-        server: None,
-        priority: None,
-        tos: None,
-        congestion: String::new(),
-        fill: String::new(),
+        ..omni::Request::stream()
     }
 }
 
@@ -58,7 +48,7 @@ enum Socket {
     Udp(UdpSocket),
 }
 
-/// What is known of the data connection in the end.
+/// State of the data connection at the end.
 struct Last {
     sizes: Sizes,
     retransmits: i32,

@@ -73,14 +73,14 @@ impl State {
     }
 
     fn serving(&self) -> Result<Part, String> {
-        match self.for_client {
+        match self.ends.client {
             Some(flag) => Err(format!("{flag}: the client decides on that; give it there")),
             None => Ok(Part::Server { daemon: self.daemon, once: self.once }),
         }
     }
 
     fn asking(&mut self, host: String) -> Result<Part, String> {
-        if let Some(flag) = self.for_server {
+        if let Some(flag) = self.ends.server {
             return Err(format!("{flag}: that is for a server; leave it out"));
         }
         let s = &mut self.settings;

@@ -1,21 +1,11 @@
 //! Values of the flags read so far.
 
+use crate::flags::Ends;
 use crate::socket::{Family, Own, Place};
 use crate::stream::config::Form;
 use crate::stream::settings::Settings;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// End that a flag is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::stream) enum Scope {
-    /// Client and server.
-    Both,
-    /// The client alone.
-    Client,
-    /// The server alone.
-    Server,
-}
 
 /// Values of the flags.
 pub(in crate::stream) struct State {
@@ -39,9 +29,7 @@ pub(in crate::stream) struct State {
     pub(super) pid_file: Option<PathBuf>,
     pub(super) reverse: bool,
     pub(super) both: bool,
-    /// First flag given that is for one end only.
-    pub(super) for_client: Option<&'static str>,
-    pub(super) for_server: Option<&'static str>,
+    pub(super) ends: Ends,
 }
 
 impl Default for State {
@@ -66,8 +54,7 @@ impl Default for State {
             pid_file: None,
             reverse: false,
             both: false,
-            for_client: None,
-            for_server: None,
+            ends: Ends::default(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Flags in the order of help.
 
 use super::dscp;
-use super::state::Scope::{self, Both, Client, Server};
 use super::state::State;
 use super::{help, version};
-use crate::flags::{Flag, number, print, refused, set, value};
+use crate::flags::Scope::{self, Both, Client, Server};
+use crate::flags::{Flag, based, number, print, refused, set, value};
 use crate::pktgen::resolve;
 use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
@@ -64,7 +64,7 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
             s.cpu = Some(number(own, 0..=1023)?);
             if let Some(other) = other {
                 s.settings.server_cpu = Some(number(other, 0..=1023)?);
-                s.for_client.get_or_insert("-A N,M");
+                s.ends.client.get_or_insert("-A N,M");
             }
             Ok(())
         },
@@ -151,7 +151,7 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     }),
     set("-N --no-delay", Client, "send small segments at once (no Nagle)", |s| s.settings.no_delay = true),
     value("-S --tos N", Client, "type of service, 0 to 255, as 52, 064 or 0x34", |s, v| {
-        let n = dscp::number(v).and_then(|n| u8::try_from(n).ok());
+        let n = based(v).and_then(|n| u8::try_from(n).ok());
         s.settings.tos = n.ok_or("give a number from 0 to 255, as 52, 064 or 0x34")?;
         Ok(())
     }),
@@ -159,7 +159,7 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         dscp::service(v).map(|n| s.settings.tos = n)
     }),
     value("-L --flowlabel N", Client, "flow label of what the client sends (IPv6), 1 to 0xfffff", |s, v| {
-        let n = dscp::number(v).filter(|n| (1..=0xf_ffff).contains(n));
+        let n = based(v).filter(|n| (1..=0xf_ffff).contains(n));
         s.settings.flow_label = n.ok_or("give a number from 1 to 0xfffff")?;
         Ok(())
     }),

@@ -2,8 +2,8 @@
 
 use super::is_worth;
 use super::lines::{congestion, order, sum, whole};
-use super::output::Output;
 use super::tree::{Fields, Tree, text};
+use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;

@@ -1,8 +1,8 @@
 //! Lines of a test, column for column as iperf3 prints them.
 
 use super::is_worth;
-use super::output::Output;
 use super::tree::text;
+use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;
@@ -415,7 +415,8 @@ mod tests {
     /// Lines of a test of two streams, whose figures are these; `sends` says of each whether this end sends.
     fn printed(role: Role, settings: &Settings, sends: [bool; 2], figure: Figure, total: Total) -> Vec<String> {
         let (paper, stop) = (Paper::default(), Stop::new().unwrap());
-        let output = Arc::new(Output::new(Box::new(paper.clone()), Box::new(std::io::sink()), &stop));
+        let output =
+            Arc::new(Output::new(crate::stream::SPEAKER, Box::new(paper.clone()), Box::new(std::io::sink()), &stop));
         let interval = Some(Duration::from_secs(1));
         let form = Form { unit: None, interval, verbose: false, json: false, log: None };
         let mut lines = Lines::new(&form, None, output);

@@ -3,13 +3,11 @@
 mod document;
 mod kept;
 mod lines;
-mod output;
 mod tree;
-
-pub use output::Output;
 
 use super::config::Form;
 use super::figures::{Buffers, Face, Figure, ServerOutput, Subject, Summary};
+use crate::Output;
 use document::Document;
 pub(super) use kept::Kept;
 use lines::Lines;

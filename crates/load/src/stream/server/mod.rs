@@ -13,7 +13,7 @@ use super::VERSION;
 use super::config::Config;
 use super::fault::Fault;
 use super::protocol::State;
-use super::report::Output;
+use crate::Output;
 use crate::socket::sys::system;
 use crate::socket::{Site, TcpListener, TcpStream, plain};
 use datagrams::Datagrams;

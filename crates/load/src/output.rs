@@ -1,4 +1,4 @@
-//! Places for lines and documents: standard output and error, or a file that takes both.
+//! Places for lines and documents of a program that we stand in for: standard output and error, or a file that takes both.
 
 use linerate_rt::Stop;
 use std::fs::OpenOptions;
@@ -9,8 +9,18 @@ use std::sync::{Mutex, PoisonError};
 /// Signal that a broken pipe ends a program with.
 const SIGPIPE: u8 = 13;
 
+/// A program as its output names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// Its name, which begins a line about an error.
+    pub(crate) program: &'static str,
+    /// Its flag for a file that takes the output.
+    pub(crate) flag: &'static str,
+}
+
 /// Output of an end; all tests of a server share it.
 pub struct Output {
+    speaker: Speaker,
     places: Mutex<Places>,
     stop: Stop,
 }
@@ -25,22 +35,24 @@ struct Places {
 impl Output {
     /// Output to these two.
     #[must_use]
-    pub fn new(out: Box<dyn Write + Send>, log: Box<dyn Write + Send>, stop: &Stop) -> Self {
-        Self { places: Mutex::new(Places { out, log: Some(log), trouble: None }), stop: stop.clone() }
+    pub fn new(speaker: Speaker, out: Box<dyn Write + Send>, log: Box<dyn Write + Send>, stop: &Stop) -> Self {
+        Self { speaker, places: Mutex::new(Places { out, log: Some(log), trouble: None }), stop: stop.clone() }
     }
 
     /// Output to the end of a file.
     ///
     /// # Errors
     /// The flag, the file, and the error of the system.
-    pub fn to_file(path: &Path, stop: &Stop) -> Result<Self, String> {
+    pub fn to_file(speaker: Speaker, path: &Path, stop: &Stop) -> Result<Self, String> {
         let file = OpenOptions::new().append(true).create(true).open(path);
-        let file = file.map_err(|e| format!("--logfile {}: {e}; give a file that can be written", path.display()))?;
-        Ok(Self { places: Mutex::new(Places { out: Box::new(file), log: None, trouble: None }), stop: stop.clone() })
+        let file =
+            file.map_err(|e| format!("{} {}: {e}; give a file that can be written", speaker.flag, path.display()))?;
+        let places = Places { out: Box::new(file), log: None, trouble: None };
+        Ok(Self { speaker, places: Mutex::new(places), stop: stop.clone() })
     }
 
     /// Prints a text, whole. Without a reader the end is stopped.
-    pub(in crate::stream) fn print(&self, text: &str) {
+    pub(crate) fn print(&self, text: &str) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let written = places.out.write_all(text.as_bytes()).and_then(|()| places.out.flush());
         if let Err(e) = written {
@@ -52,11 +64,11 @@ impl Output {
     }
 
     /// Prints a line about an error.
-    pub(in crate::stream) fn error(&self, line: &str) {
+    pub(crate) fn error(&self, line: &str) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let places = &mut *places;
         let to = places.log.as_mut().unwrap_or(&mut places.out);
-        let _ = writeln!(to, "iperf3: {line}");
+        let _ = writeln!(to, "{}: {line}", self.speaker.program);
     }
 
     /// First error of a file that could not be written, if output goes to one.
@@ -66,6 +78,6 @@ impl Output {
         if places.log.is_some() {
             return None;
         }
-        places.trouble.as_ref().map(|e| format!("--logfile: {e}; give a file that can be written"))
+        places.trouble.as_ref().map(|e| format!("{}: {e}; give a file that can be written", self.speaker.flag))
     }
 }

@@ -1,0 +1,79 @@
+//! Two ends of a test: our program or the one that it stands in for, in all pairings.
+
+use crate::process::BINARY;
+use std::net::{TcpListener, UdpSocket};
+use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::time::Duration;
+
+/// A program at one end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Ours,
+    Theirs,
+}
+
+impl End {
+    /// A command of ours, or the program that it stands in for.
+    pub(crate) fn command(self, ours: &str, theirs: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(if self == Self::Ours { BINARY } else { theirs });
+        if self == Self::Ours {
+            command.arg(ours);
+        }
+        command.args(words);
+        command
+    }
+}
+
+/// All pairings with at least one of our ends: client, server.
+pub(crate) const PAIRINGS: [(End, End); 3] =
+    [(End::Ours, End::Theirs), (End::Theirs, End::Ours), (End::Ours, End::Ours)];
+
+/// A port that nobody uses, below those that the system gives to clients.
+pub(crate) fn port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
+    for _ in 0..1000 {
+        let port = 20_000 + (first + NEXT.fetch_add(1, Relaxed)) % 10_000;
+        if TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no port is free");
+}
+
+/// Waits until something listens at a TCP port, or receives at a UDP port: the kernel knows, where a program says nothing.
+pub(crate) fn until_open(port: u16, udp: bool) {
+    let (files, state) =
+        if udp { (["/proc/net/udp", "/proc/net/udp6"], "07") } else { (["/proc/net/tcp", "/proc/net/tcp6"], "0A") };
+    let port_in_table = format!("{port:04X}");
+    let is_open = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let of = words.get(1).and_then(|address| address.rsplit_once(':')).map(|(_, port)| port);
+        words.get(3) == Some(&state) && of == Some(&port_in_table)
+    };
+    for _ in 0..3000 {
+        let all = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        if all.iter().any(|text| text.lines().any(is_open)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("nothing is open at port {port}");
+}
+
+/// A line without its numbers: each run of digits and the blanks around it become one mark.
+pub(crate) fn shape(line: &str) -> String {
+    let mut shape = String::new();
+    for c in line.chars() {
+        match c {
+            '0'..='9' | '.' | ' ' if shape.ends_with('#') => {}
+            '0'..='9' | ' ' => shape.push('#'),
+            c => shape.push(c),
+        }
+    }
+    // Units follow from the numbers.
+    ["KBytes", "MBytes", "GBytes", "Kbits", "Mbits", "Gbits", "Bytes", "bits"]
+        .iter()
+        .fold(shape, |shape, unit| shape.replace(unit, "unit"))
+}

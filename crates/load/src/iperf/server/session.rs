@@ -1,0 +1,115 @@
+//! A session of a server: its connection, its client's request, and its course.
+
+use super::{House, reverse};
+use crate::iperf::flow::{Counters, Flow, Times};
+use crate::iperf::lane::{Lane, Receiving, Work};
+use crate::iperf::link::Socket;
+use crate::iperf::protocol::{Ask, Request};
+use crate::iperf::report::{Connected, Of};
+use crate::iperf::settings::DATAGRAMS;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+/// A session: its connection, and what its client wants.
+pub(super) struct Session<'a> {
+    pub(super) house: &'a Arc<House>,
+    pub(super) socket: Arc<Socket>,
+    pub(super) id: u32,
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+    /// Beginning, ns.
+    pub(super) begin: u64,
+    pub(super) request: Request,
+    pub(super) enhanced: bool,
+}
+
+impl Session<'_> {
+    pub(super) fn udp(&self) -> bool {
+        matches!(*self.socket, Socket::Udp(_))
+    }
+
+    /// Group of the session's flows.
+    pub(super) fn of(&self) -> Of {
+        Some((self.remote.ip(), false))
+    }
+
+    /// Flow of the session's connection.
+    pub(super) fn flow(&self, sends: bool) -> Arc<Flow> {
+        let duplex = self.request.ask == Ask::FullDuplex;
+        let (timed, block) = (self.request.begun.is_some(), self.house.serving.block);
+        let times = !sends && (timed || self.udp() && self.enhanced);
+        Arc::new(Flow {
+            id: self.id,
+            reversed: sends && duplex,
+            sends,
+            duplex,
+            socket: self.socket.clone(),
+            local: self.local,
+            remote: self.remote,
+            begin: self.begin,
+            block: if self.udp() { DATAGRAMS[1] } else { block },
+            enhanced: self.enhanced,
+            times: times.then(|| Mutex::new(Times::default())),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Opens a session, and has its line printed. `no_fin` is true for datagrams without one that says their end.
+    pub(super) fn open<'a>(
+        house: &'a Arc<House>,
+        socket: Arc<Socket>,
+        begin: u64,
+        request: Request,
+        no_fin: bool,
+    ) -> Result<Session<'a>, String> {
+        let board = &house.board;
+        let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
+        let timed = request.begun.is_some();
+        let enhanced = board.form.enhanced || timed;
+        let mut about = Vec::new();
+        match request.ask {
+            Ask::FullDuplex => about.push("full-duplex"),
+            Ask::Reverse => about.push("reverse"),
+            Ask::Forward | Ask::Dual | Ask::TradeOff => {}
+        }
+        if no_fin {
+            about.push("no-udp-fin");
+        }
+        if timed {
+            about.push("trip-times");
+        }
+        let id = board.number();
+        let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
+        board.connected(&Connected {
+            id,
+            reversed: false,
+            local,
+            remote,
+            about: &about,
+            enhanced,
+            socket: socket.number(),
+            version: request.version,
+            tos: request.tos,
+            tcp: tcp.filter(|_| house.only.is_none()),
+            took: None,
+            dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
+        });
+        Ok(Session { house, socket, id, local, remote, begin, request, enhanced })
+    }
+
+    /// Does what the client asks for: receives, sends, or both.
+    pub(super) fn go(&self, work: Receiving) -> Result<(), String> {
+        match self.request.ask {
+            Ask::Forward | Ask::TradeOff => {
+                let flow = self.flow(false);
+                self.house.board.begin(self.of(), &flow);
+                let (board, over) = (self.house.board.clone(), self.house.quit.clone());
+                self.house.keep(vec![Lane { flow, board, over, work: Work::Receive(work) }.run()])?;
+                if self.request.ask == Ask::TradeOff { reverse::back(self, None) } else { Ok(()) }
+            }
+            Ask::Dual => reverse::back(self, Some(work)),
+            Ask::Reverse => reverse::over_it(self, None),
+            Ask::FullDuplex => reverse::over_it(self, Some(work)),
+        }
+    }
+}
