@@ -3,12 +3,30 @@
 use super::{House, reverse};
 use crate::iperf::flow::{Counters, Flow, Times};
 use crate::iperf::lane::{Lane, Receiving, Work};
-use crate::iperf::link::Socket;
+use crate::iperf::link::{Socket, Tcp};
 use crate::iperf::protocol::{Ask, Request};
 use crate::iperf::report::{Connected, Of};
 use crate::iperf::settings::DATAGRAMS;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+
+/// A connection as it was when it came: a client that goes within its data leaves neither addresses nor a state behind.
+pub(super) struct Arrived {
+    socket: Arc<Socket>,
+    local: SocketAddr,
+    remote: SocketAddr,
+    /// State of the connection, and its largest segment.
+    tcp: Option<(Tcp, u64)>,
+}
+
+impl Arrived {
+    /// Looks at a connection.
+    pub(super) fn new(socket: Arc<Socket>) -> Result<Self, String> {
+        let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
+        let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
+        Ok(Self { socket, local, remote, tcp })
+    }
+}
 
 /// A session: its connection, and what its client wants.
 pub(super) struct Session<'a> {
@@ -57,13 +75,13 @@ impl Session<'_> {
     /// Opens a session, and has its line printed. `no_fin` is true for datagrams without one that says their end.
     pub(super) fn open<'a>(
         house: &'a Arc<House>,
-        socket: Arc<Socket>,
+        arrived: Arrived,
         begin: u64,
         request: Request,
         no_fin: bool,
-    ) -> Result<Session<'a>, String> {
+    ) -> Session<'a> {
         let board = &house.board;
-        let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
+        let Arrived { socket, local, remote, tcp } = arrived;
         let timed = request.begun.is_some();
         let enhanced = board.form.enhanced || timed;
         let mut about = Vec::new();
@@ -79,7 +97,6 @@ impl Session<'_> {
             about.push("trip-times");
         }
         let id = board.number();
-        let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
         board.connected(&Connected {
             id,
             reversed: false,
@@ -94,7 +111,7 @@ impl Session<'_> {
             took: None,
             dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
         });
-        Ok(Session { house, socket, id, local, remote, begin, request, enhanced })
+        Session { house, socket, id, local, remote, begin, request, enhanced }
     }
 
     /// Does what the client asks for: receives, sends, or both.

@@ -1,7 +1,7 @@
 //! Sessions of byte streams.
 
 use super::House;
-use super::session::Session;
+use super::session::{Arrived, Session};
 use crate::iperf::lane::Receiving;
 use crate::iperf::link::{Socket, service};
 use crate::iperf::protocol::{Ack, Request, Stamp};
@@ -86,6 +86,7 @@ fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String
     stream.set_nonblocking(false).map_err(system)?;
     let v6 = stream.local_addr().map_err(system)?.is_ipv6();
     let socket = Arc::new(Socket::Tcp(stream));
+    let arrived = Arrived::new(socket.clone())?;
     let Socket::Tcp(stream) = &*socket else { return Ok(()) };
     let (request, before) = if house.only.is_some() { (None, 0) } else { head(stream)? };
     let given = request.is_some();
@@ -99,7 +100,7 @@ fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String
         answer(stream, &request)?;
     }
     let timed = request.begun.is_some();
-    let session = Session::open(house, socket.clone(), begin, request, false)?;
+    let session = Session::open(house, arrived, begin, request, false);
     session.go(Receiving { timed, before, ..Receiving::new(serving.idle) })
 }
 

@@ -1,7 +1,7 @@
 //! Sessions of datagrams. A datagram from an address that has no session begins one: it gets a socket of its own, connected
 //! to that address, to which the kernel delivers what follows.
 
-use super::session::Session;
+use super::session::{Arrived, Session};
 use super::{House, options, second};
 use crate::iperf::config::Serving;
 use crate::iperf::lane::{Early, Receiving, Reply};
@@ -142,7 +142,8 @@ fn serve(house: &Arc<House>, socket: UdpSocket, request: Request, early: Vec<Ear
     }
     let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
     let no_fin = request.no_fin || request.ask == Ask::Reverse;
-    let session = Session::open(house, Arc::new(Socket::Udp(socket)), begin, request, no_fin)?;
+    let arrived = Arrived::new(Arc::new(Socket::Udp(socket)))?;
+    let session = Session::open(house, arrived, begin, request, no_fin);
     let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
     let reply = match (wanted, session.enhanced) {
         (false, _) => Reply::None,
