@@ -75,8 +75,10 @@ fn bytes_flow_in_all_pairings_and_directions() {
             assert_eq!(lines(&client.out, "sender").len(), rows, "{pairing:?} {words:?}: {}", client.out);
             let received = lines(&client.out, "receiver");
             assert_eq!(received.len(), rows, "{pairing:?} {words:?}: {}", client.out);
-            // The last line is the sum. Of several streams, one may have no share of so few bytes.
-            assert!(!received[rows - 1].contains(" 0.00 Bytes"), "{words:?}: {}", client.out);
+            // The last line is the sum. Of several streams, one may have no share of so few bytes. A server of iperf3's
+            // counts nothing if it hears of the end of a limit before it has read a byte.
+            let by_iperf3 = pairing.1 == End::Theirs && !words.contains(&"-R") && !words.contains(&"-t");
+            assert!(by_iperf3 || !received[rows - 1].contains(" 0.00 Bytes"), "{pairing:?} {words:?}: {}", client.out);
             assert!(client.out.ends_with("\niperf Done.\n") && client.log.is_empty(), "{words:?}: {}", client.said());
             assert!(server.out.contains("Accepted connection from "), "{words:?}: {}", server.said());
         }
