@@ -29,5 +29,6 @@ mod facts;
 mod fcoe;
 mod noise;
 mod streams;
+mod student;
 mod table;
 mod tables;

@@ -61,6 +61,14 @@ impl<'a> Steps<'a> {
         self.within(what);
     }
 
+    /// Leaves out a step that is not needed.
+    pub fn without(&mut self) {
+        if self.step.n < self.shares.len() {
+            self.shares.remove(self.step.n);
+            self.step.of -= 1;
+        }
+    }
+
     /// Reports other work within the same step.
     pub fn within(&mut self, what: &str) {
         what.clone_into(&mut self.step.what);
@@ -97,5 +105,17 @@ mod tests {
         assert_eq!(told[2], Step { what: "two, again".into(), ..told[1].clone() });
         let left = told[3].left.unwrap();
         assert!((Duration::from_secs(10)..Duration::from_secs(20)).contains(&left), "{left:?}");
+    }
+
+    #[test]
+    fn a_step_that_is_not_needed_is_left_out_of_the_number() {
+        let mut told = Vec::new();
+        let mut tell = |step: &Step| told.push(step.to_string());
+        let mut steps = Steps::new(vec![1.0; 3], &mut tell);
+        steps.next("one");
+        steps.without();
+        steps.next("two");
+        steps.without();
+        assert_eq!(told.iter().map(|step| &step[..7]).collect::<Vec<_>>(), ["1/3 one", "2/2 two"]);
     }
 }

@@ -1,8 +1,25 @@
-//! A workload: its parameters, its requirements, its figures, and the function that measures.
+//! A workload: its parameters, its requirements, its figures, and the function that prepares a measurement.
 
 use linerate_result::{Parameter, Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::ops::RangeInclusive;
+
+/// Function that measures once.
+type Run = dyn FnOnce(&Stop) -> Result<Test, String>;
+
+/// A measurement that is ready to be made.
+pub(crate) struct Job {
+    /// Description of what it makes and does, a line.
+    does: String,
+    run: Box<Run>,
+}
+
+impl Job {
+    /// Makes a measurement of a function and a line that says what it makes and does.
+    pub(crate) fn new(does: String, run: impl FnOnce(&Stop) -> Result<Test, String> + 'static) -> Self {
+        Self { does, run: Box::new(run) }
+    }
+}
 
 /// One workload.
 pub struct Workload {
@@ -16,8 +33,8 @@ pub struct Workload {
     pub needs: fn() -> Result<(), String>,
     /// Names and units of its figures: the test's value first, then the further figures.
     pub reports: &'static [(&'static str, Unit)],
-    /// Function that measures once.
-    run: fn(&Parameters, &Stop) -> Result<Test, String>,
+    /// Function that reads the parameters, and makes a measurement of them. It opens nothing.
+    prepare: fn(&Parameters) -> Result<Job, String>,
 }
 
 /// One parameter of a workload.
@@ -38,24 +55,36 @@ impl Workload {
         parameters: fn() -> Vec<ParameterRow>,
         needs: fn() -> Result<(), String>,
         reports: &'static [(&'static str, Unit)],
-        run: fn(&Parameters, &Stop) -> Result<Test, String>,
+        prepare: fn(&Parameters) -> Result<Job, String>,
     ) -> Self {
-        Self { name, about, parameters, needs, reports, run }
+        Self { name, about, parameters, needs, reports, prepare }
+    }
+
+    /// Checks parameters, and describes in a line what a measurement of them makes and does. Nothing is opened.
+    ///
+    /// # Errors
+    /// An unknown parameter, or a value that it cannot have, with the mend.
+    pub fn describe(&self, parameters: &Parameters) -> Result<String, String> {
+        Ok(self.job(parameters)?.does)
     }
 
     /// Measures once. Faults of the figures are among the test's failures.
     ///
     /// # Errors
-    /// An unknown parameter, or any other obstacle, with the mend. Also when `stop` was requested before the end: half
-    /// a measurement does not count.
+    /// Those of [`Workload::describe`], or any other obstacle, with the mend. Also when `stop` was requested before the end:
+    /// half a measurement does not count.
     pub fn measure(&self, parameters: &Parameters, stop: &Stop) -> Result<Test, String> {
+        let test = (self.job(parameters)?.run)(stop)?;
+        if stop.asked() { Err("stopped".to_owned()) } else { Ok(test) }
+    }
+
+    fn job(&self, parameters: &Parameters) -> Result<Job, String> {
         let rows = (self.parameters)();
         if let Some(name) = parameters.keys().find(|name| rows.iter().all(|row| row.name != **name)) {
             let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
             return Err(format!("{} has no parameter '{name}'; it has {}", self.name, names.join(", ")));
         }
-        let test = (self.run)(parameters, stop)?;
-        if stop.asked() { Err("stopped".to_owned()) } else { Ok(test) }
+        (self.prepare)(parameters)
     }
 }
 

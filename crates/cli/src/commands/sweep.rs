@@ -3,40 +3,57 @@
 use super::kept::Db;
 use super::shared::{conclude, file, one_of, place, stop_at_signals, typed};
 use super::{Command, parsed};
-use crate::print::colours;
+use crate::print::{colours, print};
 use crate::progress::Progress;
 use crate::trouble::Trouble;
-use clap::{CommandFactory, Parser};
-use linerate_lab::sweep::{Form, PRESETS, Preset, Store, SweepError, Via, measure, sweep};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, CommandFactory, Parser};
+use linerate_lab::sweep::{Confidence, Form, Order, PRESETS, Plan, Repeats, Store, SweepError, Via, measure, sweep};
 use linerate_lab::{store, text};
+use linerate_load::WORKLOADS;
+use linerate_port::path::from_text;
 use linerate_result::{RunResult, Timestamp};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command =
     Command::by_clap("sweep", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Measure all points of a preset, resuming where an earlier run stopped, and write a table and a report.
+/// Measure all points of a plan, resuming where an earlier run stopped, and write a table and a report.
 ///
-/// Each point is stored as soon as it is measured; Ctrl-C ends the sweep early, and --resume continues it.
+/// Each measurement is stored as soon as it is made; Ctrl-C ends the sweep early, and --resume continues it.
 #[derive(Parser)]
-#[command(
-    after_help = "Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 \
-                        wrong on the command line, 4 a point could not be measured, 128+n ended early by signal n"
-)]
+#[command(after_help = AFTER)]
 struct Arguments {
-    #[arg(value_name = "PRESET", help = presets(), value_parser = one_of(PRESETS.iter().map(|row| (row.name, row))))]
-    preset: &'static Preset,
-    /// Some of its points (the default).
+    #[arg(value_name = "PLAN", help = plans(), value_parser = PlanParser, required_unless_present = "workloads")]
+    plan: Option<PathBuf>,
+    /// Some of a preset's points (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// All of its points.
+    /// All of a preset's points.
     #[arg(long)]
     full: bool,
     /// Whose sockets streams have: the kernel's, over a veth pair between two namespaces (the default), or those of
     /// linerate's own stack, over a cable.
     #[arg(long, value_name = "HOW", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
     via: Option<Via>,
+    /// Repeats of each point of a preset (1); with --confidence the least and the most: 3,10.
+    #[arg(long, value_name = "N[,MOST]", value_delimiter = ',', num_args = 1)]
+    repeats: Option<Vec<u32>>,
+    /// Repeat each point until the mean is known: with 95 % to 5 % of it, for example, as netperf's -I has it.
+    #[arg(long, value_name = "LEVEL,WIDTH", value_delimiter = ',', num_args = 1, requires = "repeats")]
+    confidence: Option<Vec<f64>>,
+    /// Order of the measurements of a preset: in rounds over all points (the default), all repeats of a point at once, or
+    /// rounds in an order of chance.
+    #[arg(long, value_name = "ORDER", value_parser = one_of(Order::ALL))]
+    order: Option<Order>,
+    /// Print what would be done, step by step, and do nothing.
+    #[arg(long, conflicts_with_all = ["out", "resume", "json"])]
+    dry_run: bool,
+    /// Print the workloads that a plan can name, and their parameters.
+    #[arg(long, exclusive = true)]
+    workloads: bool,
     /// Folder for points, result and report (a new one in the user's data directory).
     #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
@@ -50,22 +67,112 @@ struct Arguments {
     db: Db,
 }
 
-/// Help of PRESET: the description of each preset.
-fn presets() -> String {
+const AFTER: &str = "\
+A plan in a file (all of it is checked before anything is measured):
+  name = \"small-writes\"
+  repeats = [3, 10]              # or one number
+  confidence = [95, 5]           # level and width, per cent
+  order = \"rounds\"             # or points, shuffled
+  minutes = 30                   # no measurement begins later
+  [[test]]
+  workload = \"TCP_STREAM\"
+  parameters = { via = \"stack\", seconds = 2 }
+  axes = { parallel = [1, 8], io_bytes = [64, 2048] }
+
+Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 wrong on the command
+line or in the plan, 4 a point could not be measured, 128+n ended early by signal n";
+
+/// Help of PLAN: the description of each preset.
+fn plans() -> String {
     let rows = PRESETS.iter().map(|row| format!("; {}: {}", row.name, row.about));
-    format!("Set of points to measure{}", rows.collect::<String>())
+    format!("Set of points to measure: a preset, or a file with a plan (below){}", rows.collect::<String>())
 }
 
-fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
-    let preset = parsed.preset;
+/// Reader of PLAN: any path, of which the presets' names are offered.
+#[derive(Clone)]
+struct PlanParser;
+
+impl TypedValueParser for PlanParser {
+    type Value = PathBuf;
+
+    fn parse_ref(&self, _: &clap::Command, _: Option<&Arg>, value: &OsStr) -> Result<PathBuf, clap::Error> {
+        Ok(from_text(&value.to_string_lossy()))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(PRESETS.iter().map(|row| PossibleValue::new(row.name))))
+    }
+}
+
+/// The workloads and their parameters.
+fn workloads() -> String {
+    let mut text = String::new();
+    for workload in WORKLOADS {
+        text.push_str(&format!("{}: {}\n", workload.name, workload.about));
+        let rows = (workload.parameters)();
+        let rows = rows.iter().map(|row| (format!("{} {}", row.name, row.value), &row.about));
+        for (given, about) in rows {
+            text.push_str(&format!("  {given:<28} {about}\n"));
+        }
+    }
+    text
+}
+
+/// The plan that the command line asks for.
+fn plan(path: &Path, parsed: &Arguments) -> Result<Plan, Trouble> {
+    let Some(preset) = PRESETS.iter().find(|preset| Path::new(preset.name) == path) else {
+        return written(path, parsed);
+    };
     if parsed.via.is_some() && !preset.has_via() {
         return Err(Trouble::usage(format!("--via: {} has no sockets; leave it out", preset.name)));
     }
     let form = if parsed.full { Form::Full } else { Form::Quick };
-    let plan = preset.plan(form, parsed.via.unwrap_or(Via::Kernel));
+    let mut plan = preset.plan(form, parsed.via.unwrap_or(Via::Kernel));
+    let confidence = match parsed.confidence.as_deref() {
+        None => None,
+        Some([level, width]) => Some(Confidence { level: *level, width: *width }),
+        Some(_) => return Err(Trouble::usage("--confidence: give a level and a width in per cent: 95,5")),
+    };
+    let (least, most) = match parsed.repeats.as_deref() {
+        None => (1, 1),
+        Some([n]) => (*n, *n),
+        Some([least, most]) => (*least, *most),
+        Some(_) => return Err(Trouble::usage("--repeats: give one number, or the least and the most: 3,10")),
+    };
+    plan.repeats = Repeats::new(least, most, confidence).map_err(|why| Trouble::usage(format!("--repeats: {why}")))?;
+    plan.order = parsed.order.unwrap_or_default();
+    Ok(plan)
+}
+
+/// A plan in a file, which says all of it.
+fn written(path: &Path, parsed: &Arguments) -> Result<Plan, Trouble> {
+    let flags = [
+        ("--quick", parsed.quick),
+        ("--full", parsed.full),
+        ("--via", parsed.via.is_some()),
+        ("--repeats", parsed.repeats.is_some()),
+        ("--order", parsed.order.is_some()),
+    ];
+    let plan = Plan::read(path).map_err(Trouble::usage)?;
+    match flags.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Trouble::usage(format!("{flag} is for presets; write it in {}", path.display()))),
+        None => Ok(plan),
+    }
+}
+
+fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
+    let Some(path) = &parsed.plan else {
+        print(&workloads());
+        return Ok(ExitCode::SUCCESS);
+    };
+    let plan = plan(path, &parsed)?;
+    if parsed.dry_run {
+        print(&plan.describe().map_err(Trouble::usage)?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let stop = stop_at_signals()?;
     let command = typed(words);
-    let fresh = RunResult::new(preset.name.into(), Vec::new(), Timestamp::now());
+    let fresh = RunResult::new(plan.name.clone(), Vec::new(), Timestamp::now());
     let directory = match parsed.out {
         Some(directory) => directory,
         None => store::default_directory(&fresh).map_err(|e| Trouble::usage(e.to_string()))?,

@@ -52,6 +52,7 @@ fn every_preset_stands_in_the_help_of_sweep() {
     let out = Command::new(env!("CARGO_BIN_EXE_linerate")).args(["sweep", "none"]).output().unwrap();
     let line = String::from_utf8(out.stderr).unwrap();
     let (_, presets) = line.trim().split_once("give one of ").unwrap();
+    let (presets, _) = presets.split_once(", or a file").unwrap();
     let text = help(&["sweep", "--help"]);
     assert!(presets.split(", ").all(|preset| text.contains(preset)), "{presets}: {text}");
 }

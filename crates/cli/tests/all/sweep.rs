@@ -93,3 +93,109 @@ fn sockets_that_a_preset_has_not_are_refused() {
         assert!(line.contains(told), "{line}");
     }
 }
+
+const PLAN: &str = r#"
+name = "mine"
+repeats = 2
+[[test]]
+workload = "TCP_STREAM"
+parameters = { via = "stack" }
+axes = { io_bytes = [1000, 64000] }
+"#;
+
+fn sweep(words: &[&str]) -> std::process::Output {
+    Command::new(BINARY).arg("sweep").args(words).output().unwrap()
+}
+
+#[test]
+fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, folder) = (dir.path().join("plan.toml"), dir.path().join("sweep"));
+    std::fs::write(&file, PLAN).unwrap();
+    let (file, at) = (file.to_str().unwrap(), folder.to_str().unwrap());
+    killed(&["sweep", file], &folder, 1);
+    let kept = points(&folder);
+    assert!((1..4).contains(&kept), "{kept} measurements");
+    let run = sweep(&[file, "--out", at, "--resume", "--json"]);
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(points(&folder), 4, "none was made twice");
+    let document: Value = serde_json::from_slice(&run.stdout).unwrap();
+    let tests = document["tests"].as_array().unwrap();
+    let ids: Vec<&Value> = tests.iter().map(|test| &test["id"]).collect();
+    assert_eq!(ids, ["tcp-stream-1000", "tcp-stream-64000"]);
+    for test in tests {
+        assert_eq!(test["repeats"].as_array().unwrap().len(), 2);
+        assert_eq!((&test["value"]["counted"], &test["parameters"]["via"]), (&2.into(), &"stack".into()));
+    }
+    // In rounds: neither point had its second repeat before the other one had its first.
+    let text = std::fs::read_to_string(folder.join("points.ndjson")).unwrap();
+    let order = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone());
+    assert_eq!(
+        order.collect::<Vec<_>>(),
+        ["tcp-stream-1000", "tcp-stream-64000", "tcp-stream-1000", "tcp-stream-64000"]
+    );
+    std::fs::write(file, PLAN.replace("64000", "32000")).unwrap();
+    let run = sweep(&[file, "--out", at, "--resume"]);
+    let line = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    assert!(line.contains("is of another sweep (mine, as its file was then, "), "{line}");
+}
+
+#[test]
+fn a_dry_run_prints_each_step_and_does_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = |words: &[&str]| {
+        let data = dir.path().join("data");
+        Command::new(BINARY).arg("sweep").args(words).env("XDG_DATA_HOME", data).output().unwrap()
+    };
+    for (words, points, told) in [
+        (
+            &["t5-nic"][..],
+            27,
+            "1. nic-tx-1K: TCP_STREAM io_bytes=1024 mtu=1500 parallel=8 seconds=1 via=kernel window=512000\n    two network namespaces",
+        ),
+        (&["t5-fcoe", "--full"], 63, "1. fcoe-unlimited-read-512: fcoe "),
+        (
+            &["emulex-netperf", "--via", "stack", "--repeats", "3,10", "--confidence", "95,5"],
+            111,
+            "until the mean is known to 5 % with 95 %",
+        ),
+    ] {
+        let run = sweep(&[words, &["--dry-run"]].concat());
+        let text = String::from_utf8(run.stdout).unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+        assert!(text.contains(told) && text.contains(&format!("\n{points}. ")), "{told}: {text}");
+        assert!(!text.contains(&format!("\n{}. ", points + 1)));
+    }
+    assert!(!dir.path().join("data").exists());
+    let run = sweep(&["--workloads"]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.contains("\nTCP_STREAM: ") && text.contains("\n  io_bytes N "), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_said_before_anything_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("plan.toml"), dir.path().join("sweep"));
+    std::fs::write(&path, PLAN.replace("1000, ", "0, ")).unwrap();
+    let (file, at) = (path.to_str().unwrap(), out.to_str().unwrap());
+    let in_file = format!("{file}, line 7: io_bytes: give a number from 1 to");
+    for (words, told) in [
+        (&[file, "--out", at][..], in_file.as_str()),
+        (&["t5-nic", "--repeats", "3,10", "--out", at], "--repeats: give one number, or say by a confidence"),
+        (&["t5-nic", "--repeats", "1,2,3", "--out", at], "--repeats: give one number, or the least and the most"),
+        (&["t5-nic", "--repeats", "2,9", "--confidence", "95", "--out", at], "--confidence: give a level and a width"),
+        (&["t5-nix", "--out", at], "t5-nix: No such file or directory (os error 2); give one of t5-fcoe, "),
+        (&["t5-nic", "--dry-run", "--out", at], "--dry-run"),
+    ] {
+        let run = sweep(words);
+        let line = String::from_utf8(run.stderr).unwrap();
+        assert_eq!((run.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains(told), "{told}: {line}");
+    }
+    std::fs::write(&path, PLAN).unwrap();
+    let run = sweep(&[file, "--quick", "--out", at]);
+    let line = String::from_utf8(run.stderr).unwrap();
+    assert!(run.status.code() == Some(2) && line.contains("--quick is for presets; write it in "), "{line}");
+    assert!(!out.exists());
+}

@@ -6,9 +6,9 @@
 //! narrower interval than they carry. Fewer than three repeats that count on either side are not judged, nor are samples
 //! of one repeat, which depend on each other.
 
-mod student;
 mod text;
 
+use crate::student::two_sided;
 use linerate_result::{Number, RunResult, Test, Unit};
 use serde::Serialize;
 
@@ -233,7 +233,7 @@ fn interval(a: &[f64], b: &[f64]) -> Option<(f64, f64, f64)> {
     let wide = if error > 0.0 {
         // Welch and Satterthwaite's degrees of freedom.
         let free = error.powi(2) / (error_a.powi(2) / free_a + error_b.powi(2) / free_b);
-        student::quantile_975(free) * error.sqrt()
+        two_sided(0.95, free) * error.sqrt()
     } else {
         0.0
     };

@@ -158,7 +158,7 @@ fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
 /// measured once.
 fn sweep_plan(order: &Order) -> sweep::Plan {
     let form = Form::Quick;
-    sweep::Plan { preset: "t5-fcoe", via: None, form, points: sweep::fcoe(form, Wire::Unlimited, order.time) }
+    sweep::Plan::of_preset("t5-fcoe", None, form, sweep::fcoe(form, Wire::Unlimited, order.time))
 }
 
 fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {

@@ -1,20 +1,28 @@
-//! `linerate sweep PRESET`: a plan of points, measured one after the other, each stored at once, so that a sweep that
-//! was stopped can be resumed.
+//! `linerate sweep PLAN`: a plan of points, each measured as often as the plan says and stored at once, so that a sweep that
+//! was stopped can be resumed. A plan is a preset, or a file.
 //!
 //! This module knows the points of the plan and their results; a [workload](linerate_load::WORKLOADS) measures.
 
+mod order;
 mod plan;
+mod presets;
+mod repeats;
 mod store;
+mod written;
 
-pub(crate) use plan::fcoe;
-pub use plan::{Form, PRESETS, Plan, Point, Preset, Via};
+pub use order::Order;
+pub use plan::{Form, Plan, Point, Via};
+pub(crate) use presets::fcoe;
+pub use presets::{PRESETS, Preset};
+pub use repeats::{Confidence, Repeats};
 pub use store::{Head, POINTS, Store, SweepError};
 
 use crate::progress::{Step, Steps};
 use crate::run::{run_id, seconds};
 use crate::{environment, published, quantity};
+use linerate_port::saturating_ns;
 use linerate_result::{Number, Outcome, RunResult, Summary, Test, Timestamp};
-use linerate_rt::{Stop, monotonic_ns};
+use linerate_rt::{Stop, monotonic_ns, random};
 use std::path::Path;
 
 /// Parameter of each test that holds the number of points in the plan.
@@ -31,9 +39,8 @@ pub fn measure(point: &Point, stop: &Stop) -> Result<Test, String> {
     point.workload.measure(&point.parameters, stop)
 }
 
-/// Measures the remaining points of a plan, and makes a result of all points, measured now or before. `tell` is given
-/// each point at its beginning. A point that cannot be stored ends the sweep, as failed, with all points measured so
-/// far.
+/// Makes the remaining measurements of a plan, and a result of all points, measured now or before. `tell` is given each
+/// measurement at its beginning. One that cannot be stored ends the sweep, as failed, with all that was measured so far.
 ///
 /// # Errors
 /// [`SweepError`]: the directory has another sweep, or cannot be read or written; nothing was measured.
@@ -51,12 +58,28 @@ pub fn sweep(
     let mut store = Store::open(directory, &head, resume)?;
     let mut run = RunResult::new(store.head().run_id.clone(), command, store.head().start);
     run.environment = environment::read(&[]);
-    let (mut failed, mut unwritten) = (Vec::new(), None);
-    let left: Vec<&Point> = plan.points.iter().filter(|point| store.test(&point.id).is_none()).collect();
+    let (mut failed, mut unwritten): (Vec<Test>, _) = (Vec::new(), None);
+    let turns = plan.order.turns(plan.points.len(), &plan.repeats, below);
+    let made = |store: &Store, (point, round): (usize, u32)| store.tests(&plan.points[point].id).len() > round as usize;
+    let left: Vec<(usize, u32)> = turns.into_iter().filter(|turn| !made(&store, *turn)).collect();
     let mut steps = Steps::new(vec![1.0; left.len()], &mut tell);
-    for point in left {
+    for (place, _) in left {
         if stop.asked() || unwritten.is_some() {
             break;
+        }
+        let point = &plan.points[place];
+        let of_point = store.tests(&point.id);
+        // A point that cannot be measured is not tried again in this run.
+        if plan.repeats.suffice(&of_point) || failed.iter().any(|test| test.id == point.id) {
+            steps.without();
+            continue;
+        }
+        if plan.limit.is_some_and(|limit| monotonic_ns() - began >= saturating_ns(limit)) {
+            if of_point.is_empty() {
+                let why = "the time of the plan was over; go on with --resume".to_owned();
+                failed.push(named(plan, point, skipped(point, why)));
+            }
+            continue;
         }
         steps.next(&point.title);
         match measure(point, stop) {
@@ -73,21 +96,27 @@ pub fn sweep(
     }
     // In the order of the plan, whenever they were measured.
     for point in &plan.points {
-        let test = store.test(&point.id).or_else(|| failed.iter().find(|test| test.id == point.id));
-        run.tests.extend(test.cloned());
+        let whole = repeats::merged(&store.tests(&point.id));
+        run.tests.extend(whole.or_else(|| failed.iter().find(|test| test.id == point.id).cloned()));
     }
     run.comparisons = published::beside(&run.tests);
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.signal = stop.signal();
     run.reasons = run.failures().collect();
     run.reasons.extend(unwritten.map(|why| why.to_string()));
-    let complete = run.tests.len() == plan.points.len() && run.tests.iter().all(|test| test.skipped.is_none());
+    let complete = plan.points.iter().all(|point| plan.repeats.suffice(&store.tests(&point.id)));
     run.outcome = match (run.reasons.is_empty(), complete) {
         (false, _) => Outcome::Failed,
         (true, true) => Outcome::Pass,
         (true, false) => Outcome::Partial,
     };
     Ok(run)
+}
+
+/// A number of chance below another one.
+fn below(most: usize) -> usize {
+    // It is far below 2^64: each number is as likely as the others.
+    usize::try_from(random() % most.max(1) as u64).unwrap_or(0)
 }
 
 /// Measures the points of a plan without a file, one step per point; a point that cannot be measured is skipped with
@@ -128,7 +157,9 @@ fn named(plan: &Plan, point: &Point, mut test: Test) -> Test {
     test.id.clone_from(&point.id);
     test.title.clone_from(&point.title);
     test.parameters.extend(point.parameters.clone());
-    test.parameters.insert("form".to_owned(), plan.form.word().into());
+    if let Some(form) = plan.form {
+        test.parameters.insert("form".to_owned(), form.word().into());
+    }
     test.parameters.insert(PLANNED.to_owned(), plan.points.len().into());
     test
 }

@@ -1,11 +1,9 @@
 //! The plan of a sweep: points, each with a workload's parameters.
 
-use crate::published::nic::emulex_plan;
+use super::order::Order;
+use super::repeats::Repeats;
 use linerate_load::Workload;
-use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
-use linerate_load::stream::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
-use linerate_port::saturating_ns;
-use linerate_result::{Parameters, parameters};
+use linerate_result::{Parameter, Parameters};
 use std::time::Duration;
 
 /// One measurement.
@@ -41,7 +39,7 @@ impl Form {
     }
 
     /// Duration of the measurement of each point.
-    fn time(self) -> Duration {
+    pub(super) fn time(self) -> Duration {
         match self {
             Self::Quick => Duration::from_millis(500),
             Self::Full => Duration::from_secs(3),
@@ -75,17 +73,39 @@ impl Via {
 /// A plan.
 #[derive(Clone)]
 pub struct Plan {
-    /// Name of the plan's preset.
-    pub preset: &'static str,
-    /// Whose sockets, if the preset has a choice.
+    /// Its name: the preset's, or the one that its file gives.
+    pub name: String,
+    /// Whose sockets, if a preset has a choice.
     pub via: Option<Via>,
-    /// Thoroughness.
-    pub form: Form,
+    /// Thoroughness of a preset.
+    pub form: Option<Form>,
+    /// Text of a plan that was read from a file.
+    pub text: Option<String>,
     /// Points to measure, in order.
     pub points: Vec<Point>,
+    /// Repeats of each point.
+    pub repeats: Repeats,
+    /// Order of the measurements.
+    pub order: Order,
+    /// Time after which no measurement begins.
+    pub limit: Option<Duration>,
 }
 
 impl Plan {
+    /// A plan of a preset, each point measured once.
+    pub(crate) fn of_preset(name: &str, via: Option<Via>, form: Form, points: Vec<Point>) -> Self {
+        Self {
+            name: name.to_owned(),
+            via,
+            form: Some(form),
+            text: None,
+            points,
+            repeats: Repeats::default(),
+            order: Order::default(),
+            limit: None,
+        }
+    }
+
     /// Checks the requirements of the workloads on this machine.
     ///
     /// # Errors
@@ -95,153 +115,46 @@ impl Plan {
     }
 }
 
-/// A plan by its name.
-pub struct Preset {
-    /// Name as typed on the command line.
-    pub name: &'static str,
-    /// Description of the measurements.
-    pub about: &'static str,
-    /// Function that makes all points.
-    points: Points,
-}
-
-/// Function that makes the points of a preset.
-enum Points {
-    /// Of a preset that measures one thing.
-    Plain(fn(Form) -> Vec<Point>),
-    /// Of one that has sockets.
-    Via(fn(Form, Via) -> Vec<Point>),
-}
-
-/// All presets, one row each.
-pub const PRESETS: &[Preset] = &[
-    // Name, description, points.
-    row("t5-fcoe", "the published FCoE measurements, three sizes of a request or seven", Points::Plain(t5_fcoe)),
-    row(
-        "t5-nic",
-        "the published iperf measurements, I/O of 1K to 256K, 8 streams, each way and both",
-        Points::Via(t5_nic),
-    ),
-    row(
-        "emulex-netperf",
-        "the published netperf plan: TCP_STREAM, TCP_SENDFILE, UDP_STREAM by I/O size at MTU 576, 1500 and 9000",
-        Points::Via(emulex_netperf),
-    ),
-];
-
-const fn row(name: &'static str, about: &'static str, points: Points) -> Preset {
-    Preset { name, about, points }
-}
-
-impl Preset {
-    /// True if its plan has a choice of sockets.
-    #[must_use]
-    pub fn has_via(&self) -> bool {
-        matches!(self.points, Points::Via(_))
+impl Point {
+    /// Time that its parameters ask for, without what it takes to begin and to end; `None` if they do not say.
+    fn time(&self) -> Option<Duration> {
+        let count = |name: &str| self.parameters.get(name).and_then(Parameter::count);
+        count("seconds").map(Duration::from_secs).or_else(|| count("time_ms").map(Duration::from_millis))
     }
 
-    /// Makes the plan of this preset; `via` has no effect on one without a choice of sockets.
-    #[must_use]
-    pub fn plan(&self, form: Form, via: Via) -> Plan {
-        match self.points {
-            Points::Plain(points) => Plan { preset: self.name, via: None, form, points: points(form) },
-            Points::Via(points) => Plan { preset: self.name, via: Some(via), form, points: points(form, via) },
+    /// The point and what is done for it: a line, and one below it.
+    ///
+    /// # Errors
+    /// A parameter that the workload does not take, with the mend.
+    pub fn describe(&self) -> Result<String, String> {
+        let mut line = format!("{}: {}", self.id, self.workload.name);
+        for (name, value) in &self.parameters {
+            line.push_str(&format!(" {name}={value}"));
         }
+        Ok(format!("{line}\n    {}", self.workload.describe(&self.parameters)?))
     }
 }
 
-/// The published request sizes, bytes.
-const SIZES: [u32; 7] = [512, 1024, 2048, 4096, 8192, 16384, 32768];
-const QUICK: [u32; 3] = [512, 4096, 32768];
-
-/// The published FCoE table: one target with 48 LUNs, 4 initiators with 12 of them each, queue depth 16, MTU 2180; for
-/// each speed of the wire all sizes, for each size READ, WRITE and 50/50.
-fn t5_fcoe(form: Form) -> Vec<Point> {
-    Wire::ALL.into_iter().flat_map(|wire| fcoe(form, wire, form.time())).collect()
-}
-
-/// Points of the published FCoE table over one wire, each measured for `time`.
-pub(crate) fn fcoe(form: Form, wire: Wire, time: Duration) -> Vec<Point> {
-    let sizes = match form {
-        Form::Quick => &QUICK[..],
-        Form::Full => &SIZES[..],
-    };
-    let milliseconds = saturating_ns(time) / 1_000_000;
-    let point = |io_bytes: u32, mix: Mix| Point {
-        id: format!("fcoe-{}-{}-{io_bytes}", wire.word(), mix.word()),
-        title: format!("{} of {io_bytes} bytes, {}", mix.title(), wire.title()),
-        workload: &WORKLOAD,
-        parameters: parameters([
-            ("io_bytes", io_bytes.into()),
-            ("op", mix.word().into()),
-            ("wire", wire.word().into()),
-            ("queue_depth", 16_u32.into()),
-            ("initiators", 4_u32.into()),
-            ("luns", 48_u32.into()),
-            ("mtu", 2180_u32.into()),
-            ("time_ms", milliseconds.into()),
-        ]),
-    };
-    sizes.iter().flat_map(|&size| Mix::ALL.map(|mix| point(size, mix))).collect()
-}
-
-/// I/O sizes of the published iperf figure, and those of the quick form: 1K to 256K.
-const IO: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// Seconds of a point in the quick form, and as published.
-const SECONDS: u32 = 1;
-const IPERF_SECONDS: u32 = 30;
-const NETPERF_SECONDS: u32 = 60;
-
-fn seconds(form: Form, published: u32) -> u32 {
-    match form {
-        Form::Quick => SECONDS,
-        Form::Full => published,
-    }
-}
-
-/// The published iperf figure: `-P 8 -w 512k -t 30`, MTU 1500, each way and both.
-fn t5_nic(form: Form, via: Via) -> Vec<Point> {
-    let tests = [(&TCP_STREAM, "tx", "transmit"), (&TCP_MAERTS, "rx", "receive"), (&TCP_BIDIR, "both", "both ways")];
-    let point = |(workload, word, title): (&'static Workload, &str, &str), kibi: u32| Point {
-        id: format!("nic-{word}-{kibi}K"),
-        title: format!("{title}, I/O of {kibi}K, 8 streams"),
-        workload,
-        parameters: parameters([
-            ("via", via.word().into()),
-            ("io_bytes", (kibi * 1024).into()),
-            ("parallel", 8_u32.into()),
-            // 512k to iperf 2, whose command line it is: small letters are thousands.
-            ("window", 512_000_u32.into()),
-            ("mtu", 1500_u32.into()),
-            ("seconds", seconds(form, IPERF_SECONDS).into()),
-        ]),
-    };
-    tests.into_iter().flat_map(|test| IO.map(|kibi| point(test, kibi))).collect()
-}
-
-/// The published netperf plan, all 111 points in both forms: at each MTU each test at each I/O size.
-fn emulex_netperf(form: Form, via: Via) -> Vec<Point> {
-    let mut points = Vec::new();
-    for mtu in [576_u32, 1500, 9000] {
-        for row in emulex_plan().unwrap_or_default() {
-            let tests = [&TCP_STREAM, &TCP_SENDFILE, &UDP_STREAM];
-            let Some(workload) = tests.into_iter().find(|workload| workload.name == row.test) else { continue };
-            for size in row.sizes {
-                let mut asked = parameters([
-                    ("via", via.word().into()),
-                    ("io_bytes", size.into()),
-                    ("mtu", mtu.into()),
-                    ("seconds", seconds(form, NETPERF_SECONDS).into()),
-                ]);
-                // Our stack's queues of datagrams have one size.
-                if let Some(bytes) = row.buffers.filter(|_| via == Via::Kernel) {
-                    asked.insert("window".into(), bytes.into());
-                }
-                let title = format!("{}, I/O of {size} bytes, MTU {mtu}", row.test);
-                let id = format!("{}-{mtu}-{size}", row.test.to_ascii_lowercase().replace('_', "-"));
-                points.push(Point { id, title, workload, parameters: asked });
-            }
+impl Plan {
+    /// All that the sweep would do, line by line.
+    ///
+    /// # Errors
+    /// A point that cannot be measured as it is written, with the mend.
+    pub fn describe(&self) -> Result<String, String> {
+        let points = self.points.len();
+        let time: Option<Duration> = self.points.iter().map(Point::time).sum();
+        let time = time.map_or(String::new(), |time| {
+            let all = (time * self.repeats.least).as_secs_f64();
+            format!("; {} of measuring, and what it takes to begin and to end", crate::quantity::duration(all.into()))
+        });
+        let mut text = format!("{}: {points} points, {}, {}{time}\n", self.name, self.repeats, self.order);
+        if let Some(limit) = self.limit {
+            text.push_str(&format!("no measurement begins after {} minutes\n", limit.as_secs() / 60));
         }
+        for (n, point) in self.points.iter().enumerate() {
+            text.push_str(&format!("{}. {}\n", n + 1, point.describe()?));
+        }
+        text.push_str("each is added to points.ndjson when it ends; then result.json, report.html and the index\n");
+        Ok(text)
     }
-    points
 }

@@ -1,4 +1,4 @@
-//! File of the points measured so far: a head, then one line per point, each written as soon as it is measured.
+//! File of the measurements made so far: a head, then one line for each, written as soon as it is made.
 //!
 //! A line that was cut short by the end of the program is ignored: its point is measured again.
 
@@ -24,13 +24,17 @@ const LARGEST: u64 = 64 << 20;
 pub struct Head {
     schema: String,
     version: u32,
-    /// Name of the plan's preset.
+    /// Name of the plan's preset, or the one that its file gives.
     pub preset: String,
-    /// Thoroughness of the sweep.
-    pub form: String,
+    /// Thoroughness of a preset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
     /// Whose sockets, if the preset has a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
+    /// Text of a plan that was read from a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// Identifies the sweep, however often it is resumed.
     pub run_id: String,
     /// Start time of the sweep.
@@ -41,14 +45,23 @@ impl Head {
     /// Makes the head of a sweep that begins now.
     #[must_use]
     pub fn new(plan: &Plan, run_id: String, start: Timestamp) -> Self {
-        let (preset, form) = (plan.preset.into(), plan.form.word().into());
-        let via = plan.via.map(|via| via.word().into());
-        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, run_id, start }
+        let (form, via) = (plan.form.map(|form| form.word().into()), plan.via.map(|via| via.word().into()));
+        let (preset, plan) = (plan.name.clone(), plan.text.clone());
+        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, plan, run_id, start }
     }
 
     fn is_of(&self, other: &Self) -> bool {
-        (&self.schema, self.version, &self.preset, &self.form, &self.via)
-            == (&other.schema, other.version, &other.preset, &other.form, &other.via)
+        let of = |head: &Self| {
+            (
+                head.schema.clone(),
+                head.version,
+                head.preset.clone(),
+                head.form.clone(),
+                head.via.clone(),
+                head.plan.clone(),
+            )
+        };
+        of(self) == of(other)
     }
 }
 
@@ -135,8 +148,11 @@ impl Store {
             Some(line) => serde_json::from_str(line).map_err(|e| other(&e.to_string()))?,
         };
         if !found.is_of(head) {
+            let form = found.form.as_ref().map(|form| format!(" {form}")).unwrap_or_default();
             let via = found.via.as_ref().map(|via| format!(" --via {via}")).unwrap_or_default();
-            let found = format!("{} {}{via}, {} version {}", found.preset, found.form, found.schema, found.version);
+            let same = found.preset == head.preset && found.plan.is_some() && found.version == head.version;
+            let then = if same { ", as its file was then" } else { "" };
+            let found = format!("{}{form}{via}{then}, {} version {}", found.preset, found.schema, found.version);
             return Err(other(&found));
         }
         let tests: Result<Vec<Test>, _> = lines.map(Test::from_json).collect();
@@ -156,13 +172,13 @@ impl Store {
         &self.head
     }
 
-    /// Test of the measured point `id`.
+    /// Tests of the point `id`, one for each repeat.
     #[must_use]
-    pub fn test(&self, id: &str) -> Option<&Test> {
-        self.tests.iter().find(|test| test.id == id)
+    pub fn tests(&self, id: &str) -> Vec<&Test> {
+        self.tests.iter().filter(|test| test.id == id).collect()
     }
 
-    /// Stores a point. It is kept in memory even if it could not be written.
+    /// Stores a test. It is kept in memory even if it could not be written.
     ///
     /// # Errors
     /// [`SweepError::System`].

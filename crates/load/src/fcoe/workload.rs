@@ -1,7 +1,7 @@
 //! FCoE's row in the table of workloads.
 
 use super::{Measured, Medium, Mix, Setup, Wire, measure};
-use crate::workload::{ParameterRow, Workload, count, word};
+use crate::workload::{Job, ParameterRow, Workload, count, word};
 use linerate_result::{Parameters, PortUsed, Repeat, Summary, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub const WORKLOAD: Workload = Workload::new(
     parameters,
     needs,
     &[("throughput", Unit::BytesPerSecond), ("iops", Unit::Iops), ("cpu", Unit::PerCent)],
-    run,
+    prepare,
 );
 
 /// Duration of the load before anything counts.
@@ -42,7 +42,7 @@ fn cores() -> Result<[usize; 2], String> {
     two.ok_or_else(|| "FCoE needs two processors: the target's and the initiators'; allow it a second one".to_owned())
 }
 
-fn run(all: &Parameters, stop: &Stop) -> Result<Test, String> {
+fn prepare(all: &Parameters) -> Result<Job, String> {
     let mix = word(all, "op", Mix::parse, &Mix::ALL.map(Mix::word))?.ok_or("op: give read, write or readwrite")?;
     let wire = word(all, "wire", Wire::parse, &Wire::ALL.map(Wire::word))?.unwrap_or(Wire::Unlimited);
     if !all.contains_key("io_bytes") {
@@ -68,8 +68,16 @@ fn run(all: &Parameters, stop: &Stop) -> Result<Test, String> {
         warm: WARM,
         ..setup
     };
-    let measured = measure(&setup, stop).map_err(|error| error.to_string())?;
-    Ok(test(&setup, mix, wire, &measured))
+    let does = format!(
+        "target and {initiators} initiators in this process, {luns} LUNs of no medium, {}, MTU {}, {} ms",
+        wire.title(),
+        setup.mtu,
+        time.as_millis()
+    );
+    Ok(Job::new(does, move |stop: &Stop| {
+        let measured = measure(&setup, stop).map_err(|error| error.to_string())?;
+        Ok(test(&setup, mix, wire, &measured))
+    }))
 }
 
 fn test(setup: &Setup, mix: Mix, wire: Wire, measured: &Measured) -> Test {

@@ -62,6 +62,20 @@ pub(super) struct Pair {
 }
 
 impl Pair {
+    /// Describes what [`Self::new`] makes.
+    pub(super) fn describe(via: Via, mtu: u32) -> String {
+        let [a, b] = ADDRESSES;
+        match via {
+            Via::Kernel => {
+                let [near, far] = NAMES;
+                format!(
+                    "two network namespaces, veth pair {near} {a}/{PREFIX} to {far} {b}/{PREFIX}, MTU {mtu}, as shipped"
+                )
+            }
+            Via::Stack => format!("two hosts of linerate's stack, {a}/{PREFIX} to {b}/{PREFIX}, on a cable, MTU {mtu}"),
+        }
+    }
+
     /// Makes two hosts whose packets have so many bytes at most.
     pub(super) fn new(via: Via, mtu: u32) -> Result<Self, String> {
         let place = Place { port: 5201, bind: None, device: None, family: None };

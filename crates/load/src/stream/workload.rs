@@ -3,7 +3,7 @@
 use super::measure::{Measured, measure};
 use super::pair::{Pair, Via};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
-use crate::workload::{ParameterRow, Workload, count, nothing_needed, word};
+use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Number, Parameters, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
 
@@ -40,7 +40,7 @@ const UDP_REPORTS: &[(&str, Unit)] = &[
 
 macro_rules! row {
     ($kind:ident, $about:literal, $reports:ident) => {
-        Workload::new(($kind.name, $about), parameters, nothing_needed, $reports, |all, stop| run($kind, all, stop))
+        Workload::new(($kind.name, $about), parameters, nothing_needed, $reports, |all| prepare($kind, all))
     };
 }
 
@@ -69,7 +69,7 @@ fn parameters() -> Vec<ParameterRow> {
     rows.map(|(name, value, about)| ParameterRow { name: name.into(), value: value.into(), about: about.into() }).into()
 }
 
-fn run(kind: Kind, all: &Parameters, stop: &Stop) -> Result<Test, String> {
+fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
     let via = word(all, "via", Via::parse, &Via::WORDS)?.unwrap_or(Via::Kernel);
     let udp = kind.transport == Transport::Udp;
     let (least, most) = if udp { (LEAST_DATAGRAM, DATAGRAM) } else { (1, BLOCK) };
@@ -95,9 +95,12 @@ fn run(kind: Kind, all: &Parameters, stop: &Stop) -> Result<Test, String> {
             "window: linerate's own stack has queues of datagrams of one size; give 0, or leave it out".to_owned()
         );
     }
-    let pair = Pair::new(via, mtu)?;
-    let measured = measure(&pair, &settings, stop)?;
-    Ok(test(kind, &pair, &measured))
+    let does = format!("{}; iperf3's protocol for {} s", Pair::describe(via, mtu), settings.time);
+    Ok(Job::new(does, move |stop: &Stop| {
+        let pair = Pair::new(via, mtu)?;
+        let measured = measure(&pair, &settings, stop)?;
+        Ok(test(kind, &pair, &measured))
+    }))
 }
 
 fn test(kind: Kind, pair: &Pair, measured: &Measured) -> Test {

@@ -2,8 +2,8 @@
 
 use super::flags::PROGRAM;
 use super::{Command, Config, Refusal, Streams, engine, run};
-use crate::workload::{ParameterRow, Workload, command_line, nothing_needed};
-use linerate_result::{Parameters, Test, Unit};
+use crate::workload::{Job, ParameterRow, Workload, command_line, nothing_needed};
+use linerate_result::{Parameters, Unit};
 use linerate_rt::Stop;
 
 /// xdd, controlled by those of its flags that take one value or none.
@@ -18,24 +18,26 @@ pub const WORKLOAD: Workload = Workload::new(
         ("writes", Unit::Iops),
         ("cpu", Unit::PerCent),
     ],
-    measure,
+    prepare,
 );
 
 fn parameters() -> Vec<ParameterRow> {
     PROGRAM.parameters()
 }
 
-fn measure(all: &Parameters, stop: &Stop) -> Result<Test, String> {
+fn prepare(all: &Parameters) -> Result<Job, String> {
     let words = command_line(all);
     let Command::Run(config) = Config::parse(&words)? else {
         return Err("-help and -version measure nothing; leave them out".to_owned());
     };
-    let silent = || Box::new(std::io::sink());
-    let mut streams = Streams::open(&config, silent(), silent(), stop)?;
-    let command = std::iter::once(WORKLOAD.name.to_owned()).chain(words).collect();
-    let finished = run(&config, engine::open, command, stop, &mut streams).map_err(|refusal| match refusal {
-        Refusal::Stopped => "stopped".to_owned(),
-        other => other.to_string(),
-    })?;
-    finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+    Ok(Job::new(format!("xdd {}", words.join(" ")), move |stop: &Stop| {
+        let silent = || Box::new(std::io::sink());
+        let mut streams = Streams::open(&config, silent(), silent(), stop)?;
+        let command = std::iter::once(WORKLOAD.name.to_owned()).chain(words).collect();
+        let finished = run(&config, engine::open, command, stop, &mut streams).map_err(|refusal| match refusal {
+            Refusal::Stopped => "stopped".to_owned(),
+            other => other.to_string(),
+        })?;
+        finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+    }))
 }

@@ -1,13 +1,13 @@
 //! Quantiles of Student's distribution.
 
-/// The value below which 97.5 % of Student's distribution with `free` degrees of freedom lie: both sides of it are an
+/// The distance from nought within which a share of Student's distribution with `free` degrees of freedom lies: 0.95 for an
 /// interval of 95 %.
-pub(super) fn quantile_975(free: f64) -> f64 {
+pub(crate) fn two_sided(share: f64, free: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e9);
     // Both ends meet in the last digit.
     for _ in 0..200 {
         let middle = if high > 4.0 * (low + 1.0) { 2.0 * (low + 1.0) } else { f64::midpoint(low, high) };
-        if beyond(middle, free) > 0.05 { low = middle } else { high = middle }
+        if beyond(middle, free) > 1.0 - share { low = middle } else { high = middle }
     }
     high
 }
@@ -65,7 +65,7 @@ fn log_gamma(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::quantile_975;
+    use super::two_sided;
 
     /// Values of the tables of Abramowitz and Stegun (26.10); for a broken number, of the density integrated by Simpson's rule.
     #[test]
@@ -80,9 +80,10 @@ mod tests {
             (120.0, 1.979_930_4),
             (1e9, 1.959_964_0),
         ] {
-            let found = quantile_975(free);
+            let found = two_sided(0.95, free);
             assert!((found - quantile).abs() < 1e-5 * quantile, "{free}: {found}");
         }
-        assert!((quantile_975(2.5) - 3.574_655).abs() < 1e-5);
+        assert!((two_sided(0.99, 10.0) - 3.169_272_7).abs() < 1e-6);
+        assert!((two_sided(0.95, 2.5) - 3.574_655).abs() < 1e-5);
     }
 }

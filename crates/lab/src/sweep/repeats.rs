@@ -1,0 +1,222 @@
+//! Repeats of a point: how many are made, and one test of them all.
+
+use crate::student::two_sided;
+use linerate_result::{Latency, Number, Summary, Test};
+use std::fmt;
+
+/// Width of the interval in which the mean is to be known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Confidence {
+    /// Probability that the mean lies in the interval, per cent.
+    pub level: f64,
+    /// Width of the whole interval, per cent of the mean, as netperf's `-I` has it.
+    pub width: f64,
+}
+
+/// Number of repeats of each point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repeats {
+    /// At least so many.
+    pub least: u32,
+    /// At most so many, if the interval of `confidence` is not narrow enough before.
+    pub most: u32,
+    /// Interval that ends the repeats.
+    pub confidence: Option<Confidence>,
+}
+
+impl Default for Repeats {
+    fn default() -> Self {
+        Self { least: 1, most: 1, confidence: None }
+    }
+}
+
+impl Repeats {
+    /// Most repeats of a point.
+    pub const MOST: u32 = 1000;
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// The number that is wrong, with the mend.
+    pub fn new(least: u32, most: u32, confidence: Option<Confidence>) -> Result<Self, String> {
+        if least == 0 || most < least || most > Self::MOST {
+            return Err(format!("give a number from 1 to {}, or two of them, the smaller one first", Self::MOST));
+        }
+        match confidence {
+            None if most > least => {
+                return Err("give one number, or say by a confidence when there are enough of them".to_owned());
+            }
+            Some(_) if least < 2 || most == least => {
+                return Err(
+                    "an interval needs at least 2 repeats and room for more: give two numbers, such as 3,10".to_owned()
+                );
+            }
+            Some(Confidence { level, width }) if !((50.0..100.0).contains(&level) && width > 0.0 && width <= 100.0) => {
+                return Err(
+                    "confidence: give a level from 50 to below 100 and a width up to 100, per cent: 95,5".to_owned()
+                );
+            }
+            _ => {}
+        }
+        Ok(Self { least, most, confidence })
+    }
+
+    /// True if a point needs no more repeats than it has.
+    pub(super) fn suffice(&self, tests: &[&Test]) -> bool {
+        let made = u32::try_from(tests.len()).unwrap_or(u32::MAX);
+        if made >= self.most || made < self.least {
+            return made >= self.most;
+        }
+        self.confidence.is_none_or(|wanted| width(tests, wanted.level).is_some_and(|width| width <= wanted.width))
+    }
+}
+
+impl fmt::Display for Repeats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { least: 1, most: 1, .. } => f.write_str("each measured once"),
+            Self { least, confidence: None, .. } => write!(f, "each measured {least} times"),
+            Self { least, most, confidence: Some(Confidence { level, width }) } => {
+                write!(f, "each measured {least} to {most} times, until the mean is known to {width} % with {level} %")
+            }
+        }
+    }
+}
+
+/// Width of the interval in which the mean of the repeats lies with this probability, per cent of it; `None` of fewer than two.
+fn width(tests: &[&Test], level: f64) -> Option<f64> {
+    let repeats = tests.iter().flat_map(|test| &test.repeats).filter(|repeat| repeat.valid);
+    let values: Vec<f64> = repeats.filter_map(|repeat| repeat.value.known()).collect();
+    if values.len() < 2 {
+        return None;
+    }
+    let (count, free) = (values.len() as f64, (values.len() - 1) as f64);
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / free;
+    let half = two_sided(level / 100.0, free) * (variance / count).sqrt();
+    Some(200.0 * half / mean.abs()).filter(|width| width.is_finite())
+}
+
+/// One test of all repeats of a point: values of repeats as they are, medians of further figures and of quantiles, sums of
+/// what was counted. What is not a number, and samples over time, are those of the first one.
+pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
+    let (first, others) = tests.split_first()?;
+    let mut all = (*first).clone();
+    if others.is_empty() {
+        return Some(all);
+    }
+    for test in others {
+        all.repeats.extend(test.repeats.iter().cloned());
+        all.counters.append(&test.counters);
+        for (into, from) in [(&mut all.failures, &test.failures), (&mut all.warnings, &test.warnings)] {
+            let new: Vec<String> = from.iter().filter(|line| !into.contains(line)).cloned().collect();
+            into.extend(new);
+        }
+    }
+    if let Some(unit) = first.value.as_ref().map(|value| value.unit.clone()) {
+        all.summarize(unit);
+    }
+    for (name, summary) in &mut all.further {
+        let values = tests.iter().filter_map(|test| test.further.get(name)?.median.known());
+        if let Some(whole) = Summary::of_values(&mut values.collect::<Vec<_>>(), summary.unit.clone()) {
+            *summary = whole;
+        }
+    }
+    all.latency = latency(tests);
+    // Neither is of all repeats.
+    (all.ledger, all.cpu) = (None, Vec::new());
+    Some(all)
+}
+
+/// Latency of all repeats: extremes, the mean, and medians of the quantiles.
+fn latency(tests: &[&Test]) -> Option<Latency> {
+    let all: Vec<&Latency> = tests.iter().filter_map(|test| test.latency.as_ref()).collect();
+    let numbers = |of: fn(&Latency) -> Number| all.iter().filter_map(move |latency| of(latency).known());
+    let median = |of: fn(&Latency) -> Number| {
+        let summary = Summary::of_values(&mut numbers(of).collect::<Vec<_>>(), linerate_result::Unit::PerCent);
+        summary.map_or(Number::UNKNOWN, |summary| summary.median)
+    };
+    let count: u64 = all.iter().map(|latency| latency.count).sum();
+    let total: f64 = all.iter().filter_map(|latency| Some(latency.mean.known()? * latency.count as f64)).sum();
+    let first = all.first()?;
+    Some(Latency {
+        count,
+        unit: first.unit,
+        min: numbers(|latency| latency.min).reduce(f64::min).map_or(Number::UNKNOWN, Number::new),
+        p50: median(|latency| latency.p50),
+        p90: median(|latency| latency.p90),
+        p99: median(|latency| latency.p99),
+        p99_9: median(|latency| latency.p99_9),
+        p99_99: median(|latency| latency.p99_99),
+        max: numbers(|latency| latency.max).reduce(f64::max).map_or(Number::UNKNOWN, Number::new),
+        mean: Number::new(total / count as f64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_result::{Repeat, Unit};
+
+    fn test(value: f64, cpu: f64) -> Test {
+        let mut test = Test {
+            repeats: vec![Repeat { value: value.into(), valid: true, ..Repeat::default() }],
+            warnings: vec!["busy".to_owned()],
+            further: [("cpu".to_owned(), Summary::once(cpu, Unit::PerCent))].into(),
+            ..Test::default()
+        };
+        test.summarize(Unit::BitsPerSecond);
+        test.counters.add(None, "bytes", 10);
+        test
+    }
+
+    #[test]
+    fn repeats_end_when_there_are_enough_or_the_mean_is_known() {
+        let tests = [test(100.0, 1.0), test(101.0, 1.0), test(99.0, 1.0), test(100.0, 1.0)];
+        let some = |n: usize| tests.iter().take(n).collect::<Vec<_>>();
+        let three = Repeats::new(3, 3, None).unwrap();
+        assert_eq!([0, 2, 3].map(|n| three.suffice(&some(n))), [false, false, true]);
+        // Of the first three: standard deviation 1, 4.3027 standard errors each way, 4.97 % of the mean.
+        for (width, narrow) in [(4.9, false), (5.0, true)] {
+            let repeats = Repeats::new(2, 10, Some(Confidence { level: 95.0, width })).unwrap();
+            assert!(!repeats.suffice(&some(1)));
+            assert_eq!(repeats.suffice(&some(3)), narrow, "{width}");
+        }
+        let never = Repeats::new(2, 4, Some(Confidence { level: 99.0, width: 0.001 })).unwrap();
+        assert_eq!([3, 4].map(|n| never.suffice(&some(n))), [false, true]);
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_are_refused() {
+        let five = Some(Confidence { level: 95.0, width: 5.0 });
+        assert!(Repeats::new(3, 10, five).is_ok());
+        for (least, most, confidence) in [
+            (0, 0, None),
+            (3, 2, None),
+            (1, 1001, None),
+            (3, 10, None),
+            (3, 3, five),
+            (1, 10, five),
+            (3, 10, Some(Confidence { level: 100.0, width: 5.0 })),
+            (3, 10, Some(Confidence { level: 95.0, width: 0.0 })),
+            (3, 10, Some(Confidence { level: 95.0, width: f64::NAN })),
+        ] {
+            assert!(Repeats::new(least, most, confidence).is_err(), "{least} {most} {confidence:?}");
+        }
+    }
+
+    #[test]
+    fn repeats_make_one_test() {
+        let mut tests = [test(3.0, 10.0), test(1.0, 30.0), test(2.0, 50.0)];
+        tests[2].warnings.push("hot".to_owned());
+        let all = merged(&tests.iter().collect::<Vec<_>>()).unwrap();
+        let value = all.value.as_ref().unwrap();
+        assert_eq!([value.least, value.median, value.greatest], [1.0, 2.0, 3.0].map(Number::new));
+        assert_eq!(all.counted().to_string(), "3 of 3");
+        assert_eq!(all.further["cpu"].median, Number::new(30.0));
+        assert_eq!(all.counters.get(None, "bytes"), Some(30));
+        assert_eq!(all.warnings, ["busy", "hot"]);
+        assert_eq!(merged(&[&tests[0]]).unwrap(), tests[0]);
+        assert_eq!(merged(&[]), None);
+    }
+}

@@ -1,0 +1,319 @@
+//! Plans in files: TOML, with axes whose values are combined. All of it is checked before anything is measured, and what is
+//! wrong is named with its line.
+
+use super::order::Order;
+use super::plan::{Plan, Point};
+use super::presets::PRESETS;
+use super::repeats::{Confidence, Repeats};
+use linerate_load::{WORKLOADS, Workload};
+use linerate_result::{Parameter, Parameters};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+use toml::Spanned;
+
+/// Longest file, bytes; most points; longest name of a plan or test, characters.
+const LONGEST: u64 = 64 << 10;
+const MOST: usize = 10_000;
+const NAME: usize = 40;
+
+/// A plan as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    order: Option<Spanned<String>>,
+    repeats: Option<Spanned<Number>>,
+    confidence: Option<Spanned<[f64; 2]>>,
+    minutes: Option<Spanned<u64>>,
+    test: Spanned<Vec<Spanned<WrittenTest>>>,
+}
+
+/// A test as it is written: a workload, parameters that all its points have, and axes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenTest {
+    workload: Spanned<String>,
+    name: Option<Spanned<String>>,
+    #[serde(default)]
+    parameters: BTreeMap<Spanned<String>, Parameter>,
+    #[serde(default)]
+    axes: BTreeMap<Spanned<String>, Vec<Parameter>>,
+}
+
+/// A number of repeats, or the least and the most.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    One(u32),
+    Two([u32; 2]),
+}
+
+/// A mistake at an offset of the text.
+struct Wrong {
+    at: usize,
+    what: String,
+}
+
+impl Wrong {
+    fn new(at: usize, what: impl Into<String>) -> Self {
+        Self { at, what: what.into() }
+    }
+}
+
+impl Plan {
+    /// Reads a plan from a file.
+    ///
+    /// # Errors
+    /// One line with the file, its line, and the mend.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let mut bytes = Vec::new();
+        std::fs::File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(|e| {
+            let presets = PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+            format!("{}: {e}; give one of {presets}, or a file with a plan", path.display())
+        })?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(format!("{}: longer than {LONGEST} bytes; give a file with a plan", path.display()));
+        }
+        let text = String::from_utf8(bytes).map_err(|e| {
+            format!("{}: byte {} is no UTF-8; write it as text", path.display(), e.utf8_error().valid_up_to())
+        })?;
+        Self::from_toml(&text).map_err(|wrong| format!("{}, {wrong}", path.display()))
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// One line: `line 7: what is wrong; the mend`.
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        let plan = toml::from_str(text).map_err(|e| {
+            let what = e.message().lines().collect::<Vec<_>>().join("; ");
+            Wrong::new(e.span().map_or(0, |span| span.start), what)
+        });
+        plan.and_then(|written| plan_of(written, text)).map_err(|Wrong { at, what }| {
+            let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
+            format!("line {line}: {what}")
+        })
+    }
+}
+
+fn plan_of(written: Written, text: &str) -> Result<Plan, Wrong> {
+    let name = name(&written.name)?;
+    let order = match &written.order {
+        None => Order::default(),
+        Some(word) => {
+            let found = Order::ALL.iter().find(|(known, _)| known == word.get_ref()).map(|(_, order)| *order);
+            let words = Order::ALL.map(|(known, _)| known).join(", ");
+            found.ok_or_else(|| {
+                Wrong::new(word.span().start, format!("order '{}': give one of {words}", word.get_ref()))
+            })?
+        }
+    };
+    let repeats = repeats(&written)?;
+    let limit = match &written.minutes {
+        None => None,
+        Some(minutes) if (1..=100_000).contains(minutes.get_ref()) => Some(Duration::from_secs(60 * minutes.get_ref())),
+        Some(minutes) => return Err(Wrong::new(minutes.span().start, "minutes: give a number from 1 to 100000")),
+    };
+    let (mut points, mut ids) = (Vec::new(), HashSet::new());
+    for test in written.test.get_ref() {
+        for point in points_of(test)? {
+            if points.len() == MOST {
+                return Err(Wrong::new(test.span().start, format!("more than {MOST} points; give shorter axes")));
+            }
+            if !ids.insert(point.id.clone()) {
+                let what = format!("two points are called {}; give one of their tests a name of its own", point.id);
+                return Err(Wrong::new(test.span().start, what));
+            }
+            points.push(point);
+        }
+    }
+    if points.is_empty() {
+        return Err(Wrong::new(written.test.span().start, "there is no test; write one: [[test]]"));
+    }
+    Ok(Plan { name, via: None, form: None, text: Some(text.to_owned()), points, repeats, order, limit })
+}
+
+fn name(of: &Spanned<String>) -> Result<String, Wrong> {
+    let text = of.get_ref();
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > NAME || !text.chars().all(fits) {
+        let what = format!("name: give 1 to {NAME} letters, digits, hyphens, dots and underlines");
+        return Err(Wrong::new(of.span().start, what));
+    }
+    Ok(text.clone())
+}
+
+fn repeats(written: &Written) -> Result<Repeats, Wrong> {
+    let confidence = written.confidence.as_ref().map(|given| {
+        let [level, width] = *given.get_ref();
+        Confidence { level, width }
+    });
+    let (at, least, most) = match &written.repeats {
+        None => (written.confidence.as_ref().map_or(0, |given| given.span().start), 1, 1),
+        Some(given) => match given.get_ref() {
+            Number::One(n) => (given.span().start, *n, *n),
+            Number::Two([least, most]) => (given.span().start, *least, *most),
+        },
+    };
+    Repeats::new(least, most, confidence).map_err(|what| Wrong::new(at, format!("repeats: {what}")))
+}
+
+/// A value of each axis.
+type Chosen<'a> = Vec<(&'a str, &'a Parameter)>;
+
+/// Each combination with each value of a further axis.
+fn combined<'a>(all: &[Chosen<'a>], axis: &'a str, values: &'a [Parameter]) -> Vec<Chosen<'a>> {
+    let with = |chosen: &Chosen<'a>, value| chosen.iter().copied().chain([(axis, value)]).collect();
+    all.iter().flat_map(|chosen| values.iter().map(move |value| with(chosen, value))).collect()
+}
+
+/// All points of a test: each value of each axis with each value of the others, the last axis first.
+fn points_of(test: &Spanned<WrittenTest>) -> Result<Vec<Point>, Wrong> {
+    let written = test.get_ref();
+    let word = &written.workload;
+    let workload = WORKLOADS.iter().find(|workload| workload.name == word.get_ref()).ok_or_else(|| {
+        let names = WORKLOADS.iter().map(|workload| workload.name).collect::<Vec<_>>().join(", ");
+        Wrong::new(word.span().start, format!("workload '{}': give one of {names}", word.get_ref()))
+    })?;
+    let prefix = match &written.name {
+        Some(given) => name(given)?,
+        None => workload.name.to_ascii_lowercase().replace('_', "-"),
+    };
+    let rows = (workload.parameters)();
+    for given in written.parameters.keys().chain(written.axes.keys()) {
+        if rows.iter().all(|row| row.name != *given.get_ref()) {
+            let names = rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>().join(", ");
+            let what = format!("{} has no parameter '{}'; it has {names}", workload.name, given.get_ref());
+            return Err(Wrong::new(given.span().start, what));
+        }
+    }
+    if let Some((twice, _)) =
+        written.axes.iter().find(|(axis, _)| written.parameters.contains_key(axis.get_ref().as_str()))
+    {
+        let what = format!("'{}' is a parameter and an axis; give it once", twice.get_ref());
+        return Err(Wrong::new(twice.span().start, what));
+    }
+    // In the order in which they are written.
+    let mut axes: Vec<_> = written.axes.iter().collect();
+    axes.sort_by_key(|(axis, _)| axis.span().start);
+    if let Some((empty, _)) = axes.iter().find(|(_, values)| values.is_empty()) {
+        return Err(Wrong::new(empty.span().start, format!("axis '{}' has no values; give some", empty.get_ref())));
+    }
+    let count = axes.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
+    if count.is_none_or(|count| count > MOST) {
+        return Err(Wrong::new(test.span().start, format!("more than {MOST} points; give shorter axes")));
+    }
+    let fixed: Parameters =
+        written.parameters.iter().map(|(name, value)| (name.get_ref().clone(), value.clone())).collect();
+    let mut combinations: Vec<Chosen<'_>> = vec![Vec::new()];
+    for (axis, values) in &axes {
+        combinations = combined(&combinations, axis.get_ref(), values);
+    }
+    let points = combinations.into_iter().map(|chosen| point(workload, &prefix, &fixed, &chosen));
+    let checked = points.map(|point| match workload.describe(&point.parameters) {
+        Ok(_) => Ok(point),
+        Err(what) => Err(Wrong::new(line_of(&what, written), what)),
+    });
+    checked.collect()
+}
+
+/// Offset of the parameter or axis that a workload's complaint begins with; that of the workload's name if it is of none.
+fn line_of(what: &str, written: &WrittenTest) -> usize {
+    let mut given = written.parameters.keys().chain(written.axes.keys());
+    let first = what.split([':', ' ']).next().unwrap_or_default();
+    given.find(|name| name.get_ref() == first).map_or(written.workload.span().start, |name| name.span().start)
+}
+
+fn point(workload: &'static Workload, prefix: &str, fixed: &Parameters, chosen: &[(&str, &Parameter)]) -> Point {
+    let (mut id, mut title, mut parameters) = (prefix.to_owned(), workload.name.to_owned(), fixed.clone());
+    for (name, value) in chosen {
+        let value = (*value).clone();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+        id.push('-');
+        id.extend(value.to_string().chars().map(plain));
+        title.push_str(&format!(", {name} {value}"));
+        parameters.insert((*name).to_owned(), value);
+    }
+    Point { id, title, workload, parameters }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"
+name = "small-writes"
+order = "shuffled"
+repeats = [3, 10]
+confidence = [95, 5]
+minutes = 30
+
+[[test]]
+workload = "TCP_STREAM"
+parameters = { via = "stack", seconds = 2 }
+[test.axes]
+parallel = [1, 8]
+io_bytes = [64, 2048]
+
+[[test]]
+workload = "UDP_STREAM"
+name = "datagrams"
+[test.parameters]
+io_bytes = 1000
+"#;
+
+    #[test]
+    fn axes_are_combined_in_the_order_in_which_they_are_written() {
+        let plan = Plan::from_toml(PLAN).unwrap();
+        let ids: Vec<&str> = plan.points.iter().map(|point| point.id.as_str()).collect();
+        assert_eq!(ids, ["tcp-stream-1-64", "tcp-stream-1-2048", "tcp-stream-8-64", "tcp-stream-8-2048", "datagrams"]);
+        assert_eq!(plan.points[1].title, "TCP_STREAM, parallel 1, io_bytes 2048");
+        assert_eq!(plan.points[1].parameters["via"].text(), Some("stack"));
+        assert_eq!(plan.points[1].parameters["io_bytes"].count(), Some(2048));
+        let five = Confidence { level: 95.0, width: 5.0 };
+        assert_eq!(plan.repeats, Repeats { least: 3, most: 10, confidence: Some(five) });
+        assert_eq!((plan.order, plan.limit), (Order::Shuffled, Some(Duration::from_secs(1800))));
+        let told = plan.describe().unwrap();
+        assert!(told.starts_with("small-writes: 5 points, each measured 3 to 10 times"), "{told}");
+        assert!(
+            told.contains("\n4. tcp-stream-8-2048: TCP_STREAM io_bytes=2048 parallel=8 seconds=2 via=stack\n"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        for (from, to, told) in [
+            ("name = \"small-writes\"", "", "line 1: missing field `name`"),
+            ("small-writes", "small writes", "line 2: name: give 1 to 40 letters"),
+            ("shuffled", "random", "line 3: order 'random': give one of rounds, points, shuffled"),
+            ("[3, 10]", "[10, 3]", "line 4: repeats: give a number from 1 to 1000"),
+            ("[95, 5]", "[100, 5]", "line 4: repeats: confidence: give a level"),
+            ("minutes = 30", "minutes = 0", "line 6: minutes: give a number from 1"),
+            ("minutes = 30", "hours = 30", "line 6: unknown field `hours`, expected one of `name`"),
+            ("\"TCP_STREAM\"", "\"TCP\"", "line 9: workload 'TCP': give one of pkt-gen, "),
+            ("seconds = 2", "secs = 2", "line 10: TCP_STREAM has no parameter 'secs'; it has via, "),
+            ("seconds = 2", "io_bytes = 2", "line 13: 'io_bytes' is a parameter and an axis; give it once"),
+            ("[1, 8]", "[]", "line 12: axis 'parallel' has no values"),
+            ("[1, 8]", "[1, 800]", "line 12: parallel: give a number from 1 to "),
+            ("[64, 2048]", "[64, 64]", "line 8: two points are called tcp-stream-1-64; give"),
+            ("[64, 2048]", "[[64]]", "line 13: "),
+            ("io_bytes = 1000", "mtu = 1500", "line 16: io_bytes: give bytes of a write or a datagram"),
+            ("minutes = 30", "minutes 30", "line 6: "),
+        ] {
+            assert!(PLAN.contains(from), "{from}");
+            let Err(error) = Plan::from_toml(&PLAN.replace(from, to)) else { panic!("{to} is taken") };
+            assert!(error.starts_with(told) && !error.contains('\n'), "{told}: {error}");
+        }
+        assert!(Plan::from_toml("name = \"x\"\ntest = []\n").is_err_and(|e| e.starts_with("line 2: there is no test")));
+        let long = format!(
+            "name = \"x\"\n[[test]]\nworkload = \"TCP_STREAM\"\n[test.axes]\nio_bytes = {:?}\nmtu = {:?}\n",
+            (1..=200).collect::<Vec<u32>>(),
+            (1000..=1100).collect::<Vec<u32>>()
+        );
+        assert!(Plan::from_toml(&long).is_err_and(|e| e == "line 2: more than 10000 points; give shorter axes"));
+    }
+}
