@@ -58,10 +58,9 @@ impl<'a> Hailing<'a> {
         bytes: Option<&[u8]>,
         gate: &Arc<Gate>,
     ) -> Result<Self> {
-        let now = monotonic_ns();
         let hail = Arc::new(Hail { gate: gate.clone(), answer: Mutex::default() });
         for _ in 0..ATTEMPTS {
-            let local = net.queue(queue).shard().ip.host.tcp_local(now, remote).map_err(as_io)?;
+            let local = net.queue(queue).shard().ip.host.tcp_local(monotonic_ns(), remote).map_err(as_io)?;
             let ends = (local, remote);
             // In all shards, this one too, and in the same order by all who connect at the same moment: one of them is first.
             // Where it is taken, another connection that is being made may have it: that one's shards go on expecting.
@@ -70,7 +69,7 @@ impl<'a> Hailing<'a> {
                 (0..taken).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                 continue;
             }
-            let made = net.queue(queue).talk(now, |shard| {
+            let made = net.queue(queue).talk(|shard, now| {
                 let host = &mut shard.ip.host;
                 let (id, taken) = match bytes {
                     Some(bytes) => host.tcp_connect_with(now, Some(local), remote, bytes)?,
@@ -98,8 +97,7 @@ impl<'a> Hailing<'a> {
         shard.unwatch(id);
         let moving = shard.ip.host.tcp_take_out(id);
         drop(shard);
-        let now = monotonic_ns();
-        let moved = self.net.queue(to).talk(now, |shard| {
+        let moved = self.net.queue(to).talk(|shard, now| {
             // Whoever has this shard brings no more of them, and from now on they go to the connection.
             let answers = std::mem::take(&mut *self.hail.lock());
             let strays: Vec<_> = answers.into_iter().filter(|(by, _)| *by == to).map(|(_, stray)| stray).collect();

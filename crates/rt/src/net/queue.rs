@@ -8,6 +8,7 @@ use super::gate::Gate;
 use super::hail::Hail;
 use super::ip::{Ip, IpTx};
 use super::mailbox::Mailbox;
+use crate::clock::monotonic_ns;
 use crate::line::{Arrivals, Line};
 use crate::machine::Sleeper;
 use linerate_nic::{Control, NicTx};
@@ -42,6 +43,8 @@ pub(super) struct Shard {
     hails: HashMap<(SocketAddr, SocketAddr), Arc<Hail>>,
     /// Its own number among the shards.
     at: usize,
+    /// Latest time that it was given.
+    latest: u64,
 }
 
 /// Output of the queue.
@@ -85,6 +88,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shard {
+    /// A time for the shard, which never goes back: who has read the clock may have waited for the lock while others went on.
+    /// A peer drops segments whose timestamps are older than those of others before them (RFC 7323, section 5.3).
+    fn time(&mut self, now: u64) -> u64 {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
     /// Opens a socket whose datagrams come to a mailbox: the one given, or a new one.
     pub(super) fn open(
         &mut self,
@@ -216,7 +226,7 @@ impl Queue {
     pub(super) fn new(at: usize, ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
         let interface = ip.interface();
         let (mailboxes, streams, listeners, hails) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
-        let shard = Mutex::new(Shard { ip, mailboxes, streams, listeners, hails, at });
+        let shard = Mutex::new(Shard { ip, mailboxes, streams, listeners, hails, at, latest: 0 });
         let output = Mutex::new(Output { nic: line.tx, prepared: 0, settings: 0 });
         let control = line.arrivals.control().clone();
         Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
@@ -253,6 +263,7 @@ impl Queue {
     /// A turn of the queue's thread; true if there was something to do.
     pub(super) fn turn(&self, now: u64, arrivals: &mut Arrivals, calls: &mut Calls) -> bool {
         let mut shard = self.shard();
+        let now = shard.time(now);
         let mut late = Late { queue: self, output: None };
         let link = arrivals.changed();
         if let Some(link) = link {
@@ -271,21 +282,21 @@ impl Queue {
         worked
     }
 
-    /// Sends by the general path: `send` is given the shard and its output, which is flushed afterwards.
-    pub(super) fn send<T>(&self, now: u64, send: impl FnOnce(&mut Ip, &mut IpTx<'_>) -> T) -> T {
-        self.work(now, |shard, tx| send(&mut shard.ip, tx))
+    /// Sends by the general path: `send` is given the shard, its output, which is flushed afterwards, and the time.
+    pub(super) fn send<T>(&self, send: impl FnOnce(&mut Ip, &mut IpTx<'_>, u64) -> T) -> T {
+        self.work(|shard, tx, now| send(&mut shard.ip, tx, now))
     }
 
     /// Works on the shard, and sends at once what its connections have to send then.
-    pub(super) fn talk<T>(&self, now: u64, work: impl FnOnce(&mut Shard) -> T) -> T {
-        self.work(now, |shard, tx| {
-            let done = work(shard);
+    pub(super) fn talk<T>(&self, work: impl FnOnce(&mut Shard, u64) -> T) -> T {
+        self.work(|shard, tx, now| {
+            let done = work(shard, now);
             shard.ip.poll(now, &self.control, tx);
             done
         })
     }
 
-    fn work<T>(&self, now: u64, work: impl FnOnce(&mut Shard, &mut IpTx<'_>) -> T) -> T {
+    fn work<T>(&self, work: impl FnOnce(&mut Shard, &mut IpTx<'_>, u64) -> T) -> T {
         let mut calls = Vec::new();
         let mut shard = self.shard();
         // The thread may be asleep. First the number, then what it stands for.
@@ -294,7 +305,9 @@ impl Queue {
         let before = shard.ip.poll_timeout();
         let mut output = lock(&self.output);
         output.settings = settings;
-        let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface));
+        // Read where nobody else sends meanwhile.
+        let now = shard.time(monotonic_ns());
+        let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface), now);
         self.flush(now, output);
         shard.deliver(&mut calls);
         let after = shard.ip.poll_timeout();
@@ -380,18 +393,35 @@ mod tests {
         let (ip, line) = node.into_parts();
         let (queue, _arrivals) = Queue::new(0, ip, line).unwrap();
         let connect = || {
-            let id = queue.talk(0, |shard| shard.ip.host.tcp_connect(0, None, "10.0.0.2:9".parse().unwrap())).unwrap();
+            let id =
+                queue.talk(|shard, now| shard.ip.host.tcp_connect(now, None, "10.0.0.2:9".parse().unwrap())).unwrap();
             queue.shard().watch(id, Arc::default());
             id
         };
         let old = connect();
-        queue.talk(0, |shard| shard.ip.host.tcp_abort(old) && shard.ip.host.tcp_release(old));
+        queue.talk(|shard, _| shard.ip.host.tcp_abort(old) && shard.ip.host.tcp_release(old));
         let new = connect();
         assert!(new != old && new.index() == old.index());
         queue.shard().unwatch(old);
         assert!(queue.shard().streams[new.index()].is_some());
         queue.shard().unwatch(new);
         assert!(queue.shard().streams[new.index()].is_none());
+    }
+
+    /// Regression: who had read the clock, and then waited for the lock, sent with older timestamps than whoever had had it
+    /// before; the peer dropped all of them.
+    #[test]
+    fn the_time_of_a_shard_does_not_go_back() {
+        let node = Node::open("null:", &["10.0.0.1/24".parse().unwrap()], &Options::default()).unwrap();
+        let (ip, line) = node.into_parts();
+        let (queue, mut arrivals) = Queue::new(0, ip, line).unwrap();
+        let before = monotonic_ns();
+        let first = queue.talk(|_, now| now);
+        assert!(first >= before);
+        // The thread of the queue read the clock before.
+        assert_eq!(queue.shard().time(before), first);
+        queue.turn(first + 1_000_000_000_000, &mut arrivals, &mut Vec::new());
+        assert!(queue.talk(|_, now| now) == first + 1_000_000_000_000);
     }
 
     /// Regression: what a change made due waited until the thread woke for something else.

@@ -155,7 +155,7 @@ impl TcpListener {
 impl Drop for TcpListener {
     fn drop(&mut self) {
         for (at, id) in self.ids.iter().enumerate() {
-            self.net.queue(at).talk(monotonic_ns(), |shard| {
+            self.net.queue(at).talk(|shard, _| {
                 shard.watch_listener(*id, None);
                 shard.ip.host.tcp_unlisten(*id);
             });
@@ -212,7 +212,7 @@ impl Stream {
 
     /// Works on the host that has the connection; what comes of it is sent.
     fn talk<T>(&self, work: impl FnOnce(&mut linerate_stack::Host) -> T) -> T {
-        self.queue().talk(monotonic_ns(), |shard| work(&mut shard.ip.host))
+        self.queue().talk(|shard, _| work(&mut shard.ip.host))
     }
 
     fn read(&self, into: &mut [u8]) -> Result<usize> {
@@ -326,7 +326,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.queue().talk(monotonic_ns(), |shard| {
+        self.queue().talk(|shard, _| {
             shard.unwatch(self.id);
             shard.ip.host.tcp_release(self.id);
         });

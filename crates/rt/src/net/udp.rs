@@ -90,7 +90,7 @@ impl UdpSocket {
             }
         }
         let id = self.ids[self.output];
-        let (rest, prepared) = self.queue().send(now, |ip, tx| {
+        let (rest, prepared) = self.queue().send(|ip, tx, now| {
             let rest = send_rest(&mut ip.host, now, (id, to), &datagrams[sent..], tx);
             (rest, ip.host.udp_prepared(id))
         });
