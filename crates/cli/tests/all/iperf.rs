@@ -5,6 +5,7 @@
 mod flags;
 mod hostile;
 mod lines;
+mod own;
 
 use crate::ends::{End, PAIRINGS, port, until_open};
 use crate::process::{BINARY, Ended, Process};

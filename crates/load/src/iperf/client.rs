@@ -9,7 +9,7 @@ use super::protocol::{Amount, Ask, Request, Stamp};
 use super::report::{Board, ClientSettings, Connected, EndSettings};
 use super::server::Back;
 use super::settings::{IDLE, Limit, Rate, SLOP, Settings, Transport};
-use crate::socket::{Place, addresses};
+use crate::socket::{Site, addresses};
 use linerate_rt::{Stop, monotonic_ns, wall};
 use std::fs::File;
 use std::net::SocketAddr;
@@ -28,19 +28,20 @@ struct Stream {
 }
 
 /// Runs a client's test to its end.
-pub(super) fn run(place: &Place, asked: &Asked, board: &Arc<Board>, stop: &Stop) -> Result<Vec<Outcome>, String> {
+pub(super) fn run(site: &Site, asked: &Asked, board: &Arc<Board>, stop: &Stop) -> Result<Vec<Outcome>, String> {
     let settings = &asked.settings;
     settings.check()?;
+    let place = site.place();
     let all = addresses(&asked.host, place.port, place.family).map_err(|e| format!("{}: {e}", asked.host))?;
     let server = *all.first().ok_or_else(|| format!("{}: no address", asked.host))?;
     if server.ip().is_multicast() {
         return Err(format!("{}: there are no tests of groups here; give the address of one host", asked.host));
     }
     let back = match settings.way {
-        Ask::Dual | Ask::TradeOff => Some(Back::open(place, asked, server.ip(), board)?),
+        Ask::Dual | Ask::TradeOff => Some(Back::open(site, asked, server.ip(), board)?),
         _ => None,
     };
-    let streams = connect(place, asked, server, board)?;
+    let streams = connect(site, asked, server, board)?;
     if stop.asked() {
         return Ok(Vec::new());
     }
@@ -74,8 +75,8 @@ fn time(limit: Limit) -> Option<Duration> {
 }
 
 /// Connects all streams.
-fn connect(place: &Place, asked: &Asked, server: SocketAddr, board: &Board) -> Result<Vec<Stream>, String> {
-    let (settings, form) = (&asked.settings, &board.form);
+fn connect(site: &Site, asked: &Asked, server: SocketAddr, board: &Board) -> Result<Vec<Stream>, String> {
+    let (settings, form, place) = (&asked.settings, &board.form, site.place());
     let options = Options {
         send: settings.window,
         receive: 0,
@@ -89,7 +90,7 @@ fn connect(place: &Place, asked: &Asked, server: SocketAddr, board: &Board) -> R
     for n in 0..settings.streams {
         let own = if asked.own_port > 0 { u32::from(asked.own_port) + n } else { 0 };
         let own = u16::try_from(own).unwrap_or(0);
-        let dialled = Dialled::new(place, server, own, settings.transport, &options)?;
+        let dialled = Dialled::new(site, server, own, settings.transport, &options)?;
         if n == 0 {
             let text = ClientSettings {
                 host: &asked.host,
@@ -102,8 +103,8 @@ fn connect(place: &Place, asked: &Asked, server: SocketAddr, board: &Board) -> R
                 no_delay: settings.no_delay,
                 tos: settings.tos,
                 end: EndSettings {
-                    window: (settings.window, dialled.buffer()),
-                    segment: (settings.mss, dialled.segment()),
+                    window: (settings.window, dialled.sizes().buffer),
+                    segment: (settings.mss, dialled.sizes().segment),
                     congestion: settings.congestion.as_deref(),
                 },
             };

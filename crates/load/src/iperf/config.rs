@@ -1,7 +1,7 @@
 //! Configuration of an end.
 
 use super::settings::{IDLE, Settings, TCP_BLOCK, Transport};
-use crate::socket::Place;
+use crate::socket::{Own, Place};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct Config {
     /// Addresses of the end.
     pub place: Place,
+    /// Host of our own stack, whose sockets are used instead of the kernel's.
+    pub own: Option<Own>,
     /// Form of the output.
     pub form: Form,
     /// Part in the test.

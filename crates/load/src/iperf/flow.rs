@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) const BINS: usize = 8;
 
 /// A flow.
-#[derive(Debug)]
 pub(super) struct Flow {
     /// Number in lines.
     pub(super) id: u32,

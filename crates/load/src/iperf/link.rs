@@ -1,26 +1,24 @@
 //! Sockets of a test, with their options: the one place that knows more of a socket than to read, write and close it.
+//!
+//! The kernel's have their options before they are connected. Those of a host of our own are connected first: their stack
+//! has buffers, Nagle's algorithm and a congestion control to set, and nothing else (see `flags::check`).
 
 use super::settings::Transport;
-use crate::socket::{Place, open, plain, sys};
-use std::io::Result as Io;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use crate::socket::{Site, TcpStream, UdpSocket, open, plain, sys};
+use linerate_stack::tcp::{Config, Connection};
+use std::io::{Error, ErrorKind, Result as Io};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+/// Largest buffer for sending, and smallest for receiving, of a connection of our own, bytes.
+const SENDS: u64 = 16 << 20;
+const RECEIVES: u64 = 2048;
+
 /// Socket of a stream.
-#[derive(Debug)]
 pub(super) enum Socket {
     Tcp(TcpStream),
     Udp(UdpSocket),
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(stream) => stream.as_fd(),
-            Self::Udp(socket) => socket.as_fd(),
-        }
-    }
 }
 
 /// State of a TCP connection.
@@ -45,21 +43,35 @@ impl Socket {
         Ok((plain(local), plain(remote)))
     }
 
-    /// Number of the descriptor, for lines.
+    /// Number of the socket, for lines.
     pub(super) fn number(&self) -> i32 {
-        self.as_fd().as_raw_fd()
+        match self {
+            Self::Tcp(stream) => stream.number(),
+            Self::Udp(socket) => socket.number(),
+        }
+    }
+
+    /// The kernel's descriptor, if it is the kernel's.
+    pub(super) fn kernel(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Tcp(stream) => stream.kernel(),
+            Self::Udp(socket) => socket.kernel(),
+        }
     }
 
     /// State of the connection; `None` for datagrams.
     pub(super) fn tcp(&self) -> Option<Tcp> {
         let Self::Tcp(stream) = self else { return None };
-        let info = sys::tcp_info(stream.as_fd())?;
+        let info = stream.info()?;
         Some(Tcp { cwnd: info.cwnd, rtt: info.rtt, rttvar: info.rttvar, retransmits: info.retransmits })
     }
 
-    /// Largest segment of the connection, as far as the kernel says so.
+    /// Largest segment of the connection, as far as it is known.
     pub(super) fn segment(&self) -> u64 {
-        segment(self.as_fd())
+        match self {
+            Self::Tcp(stream) => stream.segment(),
+            Self::Udp(_) => 0,
+        }
     }
 }
 
@@ -76,18 +88,68 @@ pub(super) struct Options {
     pub(super) congestion: Option<String>,
 }
 
-/// Largest segment of a socket.
-pub(super) fn segment(of: BorrowedFd<'_>) -> u64 {
-    sys::option(of, libc::IPPROTO_TCP, libc::TCP_MAXSEG).ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+/// Sizes that lines about settings show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// Buffer for sending, or for receiving, bytes.
+    pub(super) buffer: u64,
+    /// Largest segment, bytes.
+    pub(super) segment: u64,
 }
 
-/// Size of a socket's buffer for sending, or for receiving.
-pub(super) fn buffer(of: BorrowedFd<'_>, sends: bool) -> u64 {
-    let name = if sends { libc::SO_SNDBUF } else { libc::SO_RCVBUF };
-    sys::option(of, libc::SOL_SOCKET, name).ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+impl Sizes {
+    /// Those of a socket of the kernel.
+    pub(super) fn of(fd: BorrowedFd<'_>, sends: bool) -> Self {
+        let number = |level, name| sys::option(fd, level, name).ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        let buffer = if sends { libc::SO_SNDBUF } else { libc::SO_RCVBUF };
+        let segment = number(libc::IPPROTO_TCP, libc::TCP_MAXSEG);
+        Self { buffer: number(libc::SOL_SOCKET, buffer), segment }
+    }
+
+    /// Those that a socket of our own will have. Datagrams have no buffer on their way out.
+    pub(super) fn own(transport: Transport, options: &Options, segment: u64, sends: bool) -> Self {
+        let buffer = match (transport, sends) {
+            (Transport::Udp, true) => 0,
+            (Transport::Udp, false) => linerate_stack::Config::INBOX as u64,
+            (Transport::Tcp, true) => send_buffer(options.send),
+            (Transport::Tcp, false) => receive_buffer(options.receive),
+        };
+        Self { buffer, segment }
+    }
 }
 
-/// Sets the options of a socket, before it is connected or listens.
+/// Size of the buffer for sending of a connection of our own. As with the kernel, what is beyond the limit is cut, and the size
+/// that it has is shown.
+fn send_buffer(asked: u64) -> u64 {
+    if asked > 0 { asked.min(SENDS) } else { Config::default().send.into() }
+}
+
+/// The same for receiving. Windows are scaled for the usual size, so there is none that is larger.
+fn receive_buffer(asked: u64) -> u64 {
+    let usual = u64::from(Config::default().receive);
+    if asked > 0 { asked.clamp(RECEIVES.min(usual), usual) } else { usual }
+}
+
+/// Sets the options of a connection of our own.
+pub(super) fn settle(stream: &TcpStream, options: &Options) -> Result<(), String> {
+    let TcpStream::Own(own, _) = stream else { return Ok(()) };
+    if options.send > 0 || options.receive > 0 {
+        let size = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let (send, receive) = own.look(Connection::buffers).unwrap_or_default();
+        let send = if options.send > 0 { size(send_buffer(options.send)) } else { send };
+        let receive = if options.receive > 0 { size(receive_buffer(options.receive)) } else { receive };
+        own.set_buffers(send, receive);
+    }
+    if options.no_delay {
+        own.set_nodelay(true);
+    }
+    match &options.congestion {
+        Some(name) => stream.set_congestion(name).map_err(|e| format!("-Z {name}: {e}")),
+        None => Ok(()),
+    }
+}
+
+/// Sets the options of a socket of the kernel, before it is connected or listens.
 pub(super) fn set(of: BorrowedFd<'_>, transport: Transport, v6: bool, options: &Options) -> Result<(), String> {
     let number = |flag: &str, level, name, value: u64| match value {
         0 => Ok(()),
@@ -122,35 +184,44 @@ pub(super) fn service(of: BorrowedFd<'_>, v6: bool, tos: u8) -> Io<()> {
 }
 
 /// A socket to the server, not connected yet.
-pub(super) struct Dialled {
-    fd: std::os::fd::OwnedFd,
+pub(super) struct Dialled<'a> {
+    by: By<'a>,
     transport: Transport,
     to: SocketAddr,
+    sizes: Sizes,
 }
 
-impl Dialled {
+/// Maker of a connection.
+enum By<'a> {
+    /// The kernel, with a socket that has its options.
+    Kernel(OwnedFd),
+    /// A host of our own, whose connections get theirs.
+    Own(&'a Site, &'a Options),
+}
+
+impl<'a> Dialled<'a> {
     /// Makes a socket with its options and its own address.
     pub(super) fn new(
-        place: &Place,
+        site: &'a Site,
         to: SocketAddr,
         own_port: u16,
         transport: Transport,
-        options: &Options,
+        options: &'a Options,
     ) -> Result<Self, String> {
+        if let Some(segment) = site.segment(to.is_ipv4()) {
+            let sizes = Sizes::own(transport, options, segment, true);
+            return Ok(Self { by: By::Own(site, options), transport, to, sizes });
+        }
         let kind = if transport == Transport::Tcp { libc::SOCK_STREAM } else { libc::SOCK_DGRAM };
-        let fd = open(place, to, kind, own_port).map_err(|e| format!("socket: {e}"))?;
+        let fd = open(site.place(), to, kind, own_port).map_err(|e| format!("socket: {e}"))?;
         set(fd.as_fd(), transport, to.is_ipv6(), options)?;
-        Ok(Self { fd, transport, to })
+        let sizes = Sizes::of(fd.as_fd(), true);
+        Ok(Self { by: By::Kernel(fd), transport, to, sizes })
     }
 
-    /// Size of the buffer for sending.
-    pub(super) fn buffer(&self) -> u64 {
-        buffer(self.fd.as_fd(), true)
-    }
-
-    /// Largest segment.
-    pub(super) fn segment(&self) -> u64 {
-        segment(self.fd.as_fd())
+    /// Sizes that it has.
+    pub(super) fn sizes(&self) -> Sizes {
+        self.sizes
     }
 
     /// Connects; returns the time that it took, milliseconds.
@@ -165,16 +236,40 @@ impl Dialled {
 
     fn connect_until(self, until: Instant) -> Io<(Socket, f64)> {
         let begin = Instant::now();
-        while let Err(e) = sys::connect(self.fd.as_fd(), self.to, None) {
-            if e.kind() != std::io::ErrorKind::ConnectionRefused || Instant::now() >= until {
-                return Err(e);
+        let socket = match self.by {
+            By::Kernel(fd) => {
+                refused_until(until, || sys::connect(fd.as_fd(), self.to, None))?;
+                match self.transport {
+                    Transport::Tcp => Socket::Tcp(TcpStream::Kernel(fd.into())),
+                    Transport::Udp => Socket::Udp(UdpSocket::Kernel(fd.into())),
+                }
             }
-            std::thread::sleep(Duration::from_millis(20));
+            By::Own(site, options) => match self.transport {
+                Transport::Tcp => {
+                    let stream = refused_until(until, || site.connect(self.to).unwrap_or_else(no_host))?;
+                    settle(&stream, options).map_err(Error::other)?;
+                    Socket::Tcp(stream)
+                }
+                Transport::Udp => Socket::Udp(site.send_to(self.to).unwrap_or_else(no_host)?),
+            },
+        };
+        Ok((socket, begin.elapsed().as_secs_f64() * 1e3))
+    }
+}
+
+/// Fault of a site whose sockets are the kernel's.
+fn no_host<T>() -> Io<T> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Tries again while it is refused, until this time.
+fn refused_until<T>(until: Instant, mut attempt: impl FnMut() -> Io<T>) -> Io<T> {
+    loop {
+        match attempt() {
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            done => return done,
         }
-        let took = begin.elapsed().as_secs_f64() * 1e3;
-        Ok(match self.transport {
-            Transport::Tcp => (Socket::Tcp(TcpStream::from(self.fd)), took),
-            Transport::Udp => (Socket::Udp(UdpSocket::from(self.fd)), took),
-        })
     }
 }

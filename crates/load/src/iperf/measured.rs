@@ -5,7 +5,7 @@ use super::lane::Outcome;
 use super::protocol::Report;
 use super::report::Board;
 use super::{client, server};
-use crate::socket::Place;
+use crate::socket::{Place, Site};
 use linerate_rt::{Stop, ThreadTime};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Measured {
 /// One line: the first fault of the test, which has no figures then.
 pub fn measure(place: &Place, asked: &Asked, stop: &Stop) -> Result<Measured, String> {
     let board = Arc::new(Board::new(Form::default(), None));
-    let outcomes = client::run(place, asked, &board, stop)?;
+    let outcomes = client::run(&Site::open(place, None)?, asked, &board, stop)?;
     match outcomes.iter().find_map(|outcome| outcome.fault.clone()) {
         Some(fault) => Err(fault),
         None => Ok(Measured::of(&outcomes)),
@@ -76,7 +76,7 @@ pub fn measure(place: &Place, asked: &Asked, stop: &Stop) -> Result<Measured, St
 /// A server that prints nothing.
 pub struct Server {
     door: server::Door,
-    place: Place,
+    site: Site,
     serving: Serving,
 }
 
@@ -86,16 +86,16 @@ impl Server {
     /// # Errors
     /// One line about the port or an option.
     pub fn listen(place: &Place, serving: &Serving) -> Result<Self, String> {
-        let door = server::Door::open(place, serving)?;
-        let mut place = place.clone();
-        place.port = door.address().map_or(place.port, |address| address.port());
-        Ok(Self { door, place, serving: serving.clone() })
+        let site = Site::open(place, None)?;
+        let door = server::Door::open(&site, serving)?;
+        let port = door.address().map_or(place.port, |address| address.port());
+        Ok(Self { door, site: site.placed(Place { port, ..place.clone() }), serving: serving.clone() })
     }
 
     /// Port of the server.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.place.port
+        self.site.place().port
     }
 
     /// Serves clients until a stop is requested; returns when all sessions have ended.
@@ -104,6 +104,6 @@ impl Server {
     /// One line about a socket that failed. Faults of clients are none.
     pub fn serve(self, stop: &Stop) -> Result<(), String> {
         let board = Arc::new(Board::new(Form::default(), None));
-        server::House::new(&self.place, &self.serving, &board, None)?.serve(&self.door, stop)
+        server::House::new(&self.site, &self.serving, &board, None)?.serve(&self.door, stop)
     }
 }

@@ -1,4 +1,4 @@
-//! iperf 2: streams of bytes or datagrams over the kernel's sockets, in iperf 2.1.8's protocol, client and server, with its
+//! iperf 2: streams of bytes or datagrams over the kernel's sockets or those of a host of our own, in iperf 2.1.8's protocol, client and server, with its
 //! flags and lines.
 //!
 //! [`Config::parse`] reads a command line; [`run`] executes it. [`measure`] runs a client's test without a word, and
@@ -21,12 +21,13 @@ mod server;
 mod settings;
 mod units;
 
-pub use crate::socket::{Family, Place};
+pub use crate::socket::{Family, Own, Place};
 pub use config::{Asked, Config, Form, Part, Serving, Without};
 pub use flags::{Command, help, listed};
 pub use measured::{Measured, Server, measure};
 pub use settings::{Limit, Rate, Settings, Transport};
 
+use crate::socket::Site;
 use crate::{Output, Speaker};
 use linerate_rt::Stop;
 use report::Board;
@@ -41,20 +42,24 @@ pub const SPEAKER: Speaker = Speaker { program: "iperf", flag: "-o" };
 /// One line, without the program's name: iperf's words where it has some.
 pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
     let board = Arc::new(Board::new(config.form.clone(), Some(output.clone())));
+    let site = Site::open(&config.place, config.own.as_ref())?;
+    if let Some(path) = site.path().filter(|_| config.form.enhanced) {
+        board.settings(&format!("{path}\n"));
+    }
     match &config.part {
         Part::Client(asked) => {
-            let outcomes = client::run(&config.place, asked, &board, stop)?;
+            let outcomes = client::run(&site, asked, &board, stop)?;
             let faults: Vec<String> = outcomes.into_iter().filter_map(|outcome| outcome.fault).collect();
             // A line for one is enough: the others have the same cause, or follow from it.
             faults.into_iter().next().map_or(Ok(()), Err)
         }
         Part::Server(serving) => {
-            let door = server::Door::open(&config.place, serving)?;
+            let door = server::Door::open(&site, serving)?;
             if serving.daemon {
                 crate::socket::sys::daemon().map_err(|e| format!("unable to become a daemon: {e}"))?;
             }
-            board.settings(&door.settings(&config.place, serving, &board));
-            server::House::new(&config.place, serving, &board, None)?.serve(&door, stop)
+            board.settings(&door.settings(&site, serving, &board));
+            server::House::new(&site, serving, &board, None)?.serve(&door, stop)
         }
     }
 }

@@ -75,6 +75,17 @@ impl Site {
         &self.place
     }
 
+    /// The same source of sockets at another place.
+    pub(crate) fn placed(&self, place: Place) -> Self {
+        Self { place, ..self.clone() }
+    }
+
+    /// Largest segment that a host of our own takes from its peers; none of the kernel's.
+    pub(crate) fn segment(&self, v4: bool) -> Option<u64> {
+        let headers = if v4 { 40 } else { 60 };
+        self.net.as_ref().map(|net| net.with(|host| host.mtu() as u64).saturating_sub(headers))
+    }
+
     /// Connects to the first address of a host that takes it, at the place's port.
     pub(crate) fn dial(&self, host: &str, within: Option<Duration>) -> Io<TcpStream> {
         let Some(net) = &self.net else { return place::dial(&self.place, host, within).map(TcpStream::Kernel) };

@@ -28,6 +28,12 @@ pub(crate) enum TcpListener {
 /// Congestion controls of our own TCP, by the names that the kernel has for them.
 const ALGORITHMS: [(&str, Algorithm); 2] = [("cubic", Algorithm::Cubic), ("reno", Algorithm::NewReno)];
 
+/// Congestion control of our own TCP by its name.
+pub(crate) fn algorithm(name: &str) -> io::Result<Algorithm> {
+    let known = ALGORITHMS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, algorithm)| *algorithm).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+}
+
 impl TcpStream {
     /// A connection of our own.
     pub(super) fn own(stream: net::TcpStream) -> Self {
@@ -96,6 +102,17 @@ impl TcpStream {
         }
     }
 
+    /// Sets the time for which writes wait for room; none is until there is some.
+    pub(crate) fn set_write_timeout(&self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => stream.set_write_timeout(time),
+            Self::Own(stream, _) => {
+                stream.set_write_timeout(time);
+                Ok(())
+            }
+        }
+    }
+
     /// Has reads follow a poll, and writes wait so long at most.
     pub(crate) fn set_polled(&self, writes: Duration) -> io::Result<()> {
         match self {
@@ -106,6 +123,17 @@ impl TcpStream {
             Self::Own(stream, _) => {
                 stream.set_read_timeout(Some(Duration::ZERO));
                 stream.set_write_timeout(Some(writes));
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets the time for which reads wait; none is until something comes.
+    pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => stream.set_read_timeout(time),
+            Self::Own(stream, _) => {
+                stream.set_read_timeout(time);
                 Ok(())
             }
         }
@@ -127,9 +155,7 @@ impl TcpStream {
         match self {
             Self::Kernel(stream) => sys::set_congestion(stream.as_fd(), name),
             Self::Own(stream, _) => {
-                let known = ALGORITHMS.iter().find(|(known, _)| *known == name);
-                let (_, algorithm) = known.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
-                stream.set_congestion(*algorithm);
+                stream.set_congestion(algorithm(name)?);
                 Ok(())
             }
         }
@@ -170,6 +196,14 @@ impl TcpStream {
                 pmtu: u64::from(connection.mss()) + headers(stream.peer_addr()),
                 retransmits: connection.counters().segments_again.into(),
             }),
+        }
+    }
+
+    /// Closes a side, or both.
+    pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => stream.shutdown(how),
+            Self::Own(stream, _) => stream.shutdown(how),
         }
     }
 
@@ -240,6 +274,14 @@ impl TcpListener {
         }
     }
 
+    /// Own address.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Kernel(listener) => listener.local_addr(),
+            Self::Own(listener) => Ok(listener.local_addr()),
+        }
+    }
+
     /// Has [`Self::accept`] wait for nothing, or for ever.
     pub(crate) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
         match self {
@@ -248,6 +290,14 @@ impl TcpListener {
                 listener.set_nonblocking(on);
                 Ok(())
             }
+        }
+    }
+
+    /// The kernel's descriptor, for options that only the kernel has.
+    pub(crate) fn kernel(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Kernel(listener) => Some(listener.as_fd()),
+            Self::Own(_) => None,
         }
     }
 

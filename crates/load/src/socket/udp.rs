@@ -94,6 +94,14 @@ impl UdpSocket {
         }
     }
 
+    /// Sets the time for which senders wait for room. Those of our own wait for the port's ring, and for nothing else.
+    pub(crate) fn set_write_timeout(&self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Kernel(socket) => socket.set_write_timeout(time),
+            Self::Own(..) => Ok(()),
+        }
+    }
+
     /// Ends the receiving; whoever sleeps on it wakes. Receivers of our own wake by themselves.
     pub(crate) fn receive_no_more(&self) {
         if let Self::Kernel(socket) = self {

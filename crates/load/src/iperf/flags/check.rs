@@ -1,10 +1,11 @@
 //! Checks of flags that do not go together, and defaults that follow from others.
 
 use super::state::State;
+use crate::flags::own;
 use crate::iperf::config::{Asked, Config, Part, Serving};
 use crate::iperf::protocol::{Ask, Burst, Request};
 use crate::iperf::settings::{BLOCK, DATAGRAMS, IDLE, Limit, Rate, TCP_BLOCK, UDP_BLOCK, UDP_RATE};
-use crate::socket::Family;
+use crate::socket::{Family, Own, algorithm};
 
 /// Greatest amount of bytes that a header has room for.
 const BYTES_IN_HEADER: u64 = i32::MAX as u64;
@@ -15,13 +16,33 @@ impl State {
         if self.v4 && self.v6 {
             return Err("-4 and -V: addresses are of one family; give one".to_owned());
         }
+        let own = self.own_host()?;
         let part = match (self.host.take(), self.server) {
             (Some(_), true) => return Err("-s and -c: an end is one of both; give one".to_owned()),
             (None, false) => return Err("no part in the test; give -s for a server or -c HOST for a client".to_owned()),
-            (None, true) => self.serving()?,
+            (None, true) => self.serving(own.is_some())?,
             (Some(host), false) => self.asking(host)?,
         };
-        Ok(Config { place: self.place, form: self.form, part })
+        Ok(Config { place: self.place, own, form: self.form, part })
+    }
+
+    /// The host of our own stack, if one is asked for.
+    fn own_host(&mut self) -> Result<Option<Own>, String> {
+        let (s, client) = (&self.settings, self.host.is_some());
+        let only_kernel = [
+            (self.place.device.is_some(), "HOST%INTERFACE"),
+            (client && self.place.bind.is_some(), "-B"),
+            (s.mss > 0, "-M"),
+            (s.tos > 0, "-S"),
+            (s.ttl > 0, "-T"),
+            (s.window > 0 && self.udp(), "-w for datagrams"),
+            (self.daemon, "-D"),
+        ];
+        let own = own::host(std::mem::take(&mut self.own), &only_kernel)?;
+        match s.congestion.as_ref().filter(|name| own.is_some() && algorithm(name).is_err()) {
+            Some(name) => Err(format!("-Z {name}: a host of our own (--via) has cubic and reno; give one")),
+            None => Ok(own),
+        }
     }
 
     /// Flags that the other transport has no use for.
@@ -47,7 +68,7 @@ impl State {
         fits.ok_or_else(|| format!("-l {size}: give a size from {least} to {most}"))
     }
 
-    fn serving(&mut self) -> Result<Part, String> {
+    fn serving(&mut self, own: bool) -> Result<Part, String> {
         if let Some(flag) = self.ends.client {
             return Err(format!("{flag}: the client decides on that; give it there"));
         }
@@ -55,10 +76,10 @@ impl State {
         if self.own_port > 0 {
             return Err("-B: a server's port is given by -p; give the address alone".to_owned());
         }
-        // With -V both families, unless an address says which.
+        // With -V both families, unless an address says which, or the sockets are our own, which have one.
         self.place.family = match (self.v6, &self.place.bind) {
-            (true, None) => None,
-            (true, Some(_)) => Some(Family::V6),
+            (true, None) if !own => None,
+            (true, _) => Some(Family::V6),
             (false, _) => Some(Family::V4),
         };
         let settings = &self.settings;

@@ -1,9 +1,10 @@
 //! Values of the flags read so far.
 
 use crate::flags::Ends;
+use crate::flags::own::Hosted;
 use crate::iperf::config::Form;
 use crate::iperf::settings::{Limit, Rate, Settings, Transport};
-use crate::socket::Place;
+use crate::socket::{Own, Place};
 use std::time::Duration;
 
 /// Values of the flags.
@@ -12,6 +13,8 @@ pub(super) struct State {
     pub(super) server: bool,
     pub(super) daemon: bool,
     pub(super) place: Place,
+    /// Host of our own.
+    pub(super) own: Own,
     pub(super) v4: bool,
     pub(super) v6: bool,
     pub(super) form: Form,
@@ -36,6 +39,7 @@ impl Default for State {
             server: false,
             daemon: false,
             place: Place { port: 5001, bind: None, device: None, family: None },
+            own: Own::default(),
             v4: false,
             v6: false,
             form: Form::default(),
@@ -50,6 +54,12 @@ impl Default for State {
             ways: Vec::new(),
             ends: Ends::default(),
         }
+    }
+}
+
+impl Hosted for State {
+    fn host(&mut self) -> &mut Own {
+        &mut self.own
     }
 }
 

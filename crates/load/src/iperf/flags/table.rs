@@ -3,7 +3,7 @@
 use super::state::State;
 use super::{help, tos, version};
 use crate::flags::Scope::{self, Both, Client, Server};
-use crate::flags::{Flag, number, print, refused, set, value};
+use crate::flags::{Flag, number, own, print, refused, set, value};
 use crate::iperf::protocol::Ask;
 use crate::iperf::settings::{LONGEST, MSS, Rate, STREAMS, Transport, WINDOW};
 use crate::iperf::units::{packets, rate, size};
@@ -129,7 +129,7 @@ pub(super) static FLAGS: &[Flag<State, Scope>] = &[
         "own address and, at a client, port (ADDRESS%INTERFACE: and interface)",
         |s, v| s.bind(v),
     ),
-    set("-V --ipv6_domain -6", Both, "IPv6 (a server takes in both)", |s| s.v6 = true),
+    set("-V --ipv6_domain -6", Both, "IPv6 (a server takes in both, one with --via IPv6 alone)", |s| s.v6 = true),
     set("-4", Both, "IPv4 only, as without -V", |s| s.v4 = true),
     value("-M --mss BYTES", Both, "largest segment (what the path takes)", |s, v| {
         s.form.segment = true;
@@ -192,6 +192,10 @@ pub(super) static FLAGS: &[Flag<State, Scope>] = &[
     set("-C --compatibility", Client, "say nothing of the test to the server, as iperf 1 does", |s| {
         s.settings.silent = true
     }),
+    own::via(Both),
+    own::addr(Both),
+    own::route(Both),
+    own::mtu(Both),
     // Flags of iperf 2.1.8 that are not built.
     refused("-I --stdin --stdin_input", Client, "", "give -F /dev/stdin"),
     refused("-1 --singleclient", Server, "", "clients do not wait for each other here; -P 1 ends after one connection"),

@@ -92,6 +92,8 @@ pub(super) struct Lane {
     pub(super) board: Arc<Board>,
     /// Requested when it is to end.
     pub(super) over: Stop,
+    /// Requested when somebody wants it to end before its time: the other end is not waited for any longer.
+    pub(super) told: Stop,
     pub(super) work: Work,
 }
 
@@ -115,7 +117,7 @@ impl Lane {
         let before = ThreadTime::of_this_thread();
         let (flow, board, over) = (&self.flow, &self.board, &self.over);
         let ended = match (self.work, &*flow.socket) {
-            (Work::Send(work), Socket::Tcp(stream)) => tcp::send(stream, flow, work, over),
+            (Work::Send(work), Socket::Tcp(stream)) => tcp::send(stream, flow, work, over, &self.told),
             (Work::Receive(work), Socket::Tcp(stream)) => tcp::receive(stream, flow, &work, over),
             (Work::Send(work), Socket::Udp(socket)) => udp::send(socket, flow, &work, over, board),
             (Work::Receive(work), Socket::Udp(socket)) => udp::receive(socket, flow, &work, over, board),
@@ -183,6 +185,7 @@ fn not_yet(error: &io::Error) -> bool {
 pub(super) struct Crew {
     pub(super) sends: Stop,
     pub(super) receives: Stop,
+    told: Stop,
     /// Lanes that go on, and one more until all have started.
     left: Arc<AtomicUsize>,
     done: Stop,
@@ -196,6 +199,7 @@ impl Crew {
         Ok(Self {
             sends: stop()?,
             receives: stop()?,
+            told: stop()?,
             left: Arc::new(AtomicUsize::new(1)),
             done: stop()?,
             lanes: Vec::new(),
@@ -206,7 +210,7 @@ impl Crew {
     pub(super) fn start(&mut self, flow: Arc<Flow>, board: &Arc<Board>, work: Work) -> Result<(), String> {
         let over = if flow.sends { self.sends.clone() } else { self.receives.clone() };
         let name = if flow.sends { "iperf-send" } else { "iperf-receive" };
-        let lane = Lane { flow, board: board.clone(), over, work };
+        let lane = Lane { flow, board: board.clone(), over, told: self.told.clone(), work };
         let (left, done) = (self.left.clone(), self.done.clone());
         left.fetch_add(1, SeqCst);
         let started = spawn(name, &[], move || {
@@ -244,6 +248,9 @@ impl Crew {
         while !self.done.asked() {
             let now = monotonic_ns();
             let told = stops.iter().any(|stop| stop.asked());
+            if told {
+                self.told.ask(0);
+            }
             for (at, stop) in ends {
                 if told || now >= at {
                     stop.ask(0);

@@ -4,14 +4,18 @@ use super::pace::Pace;
 use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Burst, Request};
+use crate::socket::TcpStream;
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
+/// Time that the other end still has to take what is on its way, once somebody wants the end.
+const HURRY: Duration = Duration::from_secs(1);
+
 /// Sends blocks until the end, a limit, or the end of the file; then closes its direction, and waits for the other end.
-pub(super) fn send(stream: &TcpStream, flow: &Flow, work: Sending, over: &Stop) -> Ended {
+pub(super) fn send(stream: &TcpStream, flow: &Flow, work: Sending, over: &Stop, told: &Stop) -> Ended {
     let answer = work.answer;
     let mut sent = blocks(stream, flow, work, over);
     // What was sent is to arrive, whatever ended it.
@@ -19,7 +23,7 @@ pub(super) fn send(stream: &TcpStream, flow: &Flow, work: Sending, over: &Stop) 
     if sent.is_ok() {
         sent = match (closed, answer) {
             (Err(e), _) => Err(format!("close failed: {e}")),
-            (Ok(()), Some(within)) => drained(stream, within),
+            (Ok(()), Some(within)) => drained(stream, within, told),
             (Ok(()), None) => Ok(()),
         };
     }
@@ -116,10 +120,13 @@ fn from_file(
 }
 
 /// Waits until the other end has closed its direction too: it has all then.
-fn drained(mut stream: &TcpStream, within: Duration) -> Result<(), String> {
-    let (until, mut scratch) = (Instant::now() + within, [0; 4096]);
+fn drained(mut stream: &TcpStream, within: Duration, told: &Stop) -> Result<(), String> {
+    let (until, mut hurry, mut scratch) = (Instant::now() + within, None, [0; 4096]);
     stream.set_read_timeout(Some(LOOK)).map_err(|e| format!("read failed: {e}"))?;
     while Instant::now() < until {
+        if told.asked() && Instant::now() > *hurry.get_or_insert_with(|| Instant::now() + HURRY) {
+            return Ok(());
+        }
         match stream.read(&mut scratch) {
             Ok(0) => return Ok(()),
             Ok(_) => {}

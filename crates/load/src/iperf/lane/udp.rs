@@ -5,10 +5,10 @@ use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
 use crate::iperf::report::Board;
+use crate::socket::UdpSocket;
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,7 @@ use crate::iperf::config::{Asked, Serving};
 use crate::iperf::lane::Outcome;
 use crate::iperf::report::Board;
 use crate::iperf::settings::SLOP;
-use crate::socket::Place;
+use crate::socket::{Place, Site};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ pub(in crate::iperf) struct Coming {
 impl Back {
     /// Opens the port.
     pub(in crate::iperf) fn open(
-        place: &Place,
+        site: &Site,
         asked: &Asked,
         server: IpAddr,
         board: &Arc<Board>,
@@ -49,10 +49,10 @@ impl Back {
             clients: settings.streams,
             ..Serving::default()
         };
-        let place = Place { port: asked.listen_port, ..place.clone() };
-        let door = Door::open(&place, &serving)?;
-        board.settings(&door.settings(&place, &serving, board));
-        Ok(Self { door, house: House::new(&place, &serving, board, Some(server))? })
+        let site = site.placed(Place { port: asked.listen_port, ..site.place().clone() });
+        let door = Door::open(&site, &serving)?;
+        board.settings(&door.settings(&site, &serving, board));
+        Ok(Self { door, house: House::new(&site, &serving, board, Some(server))? })
     }
 
     /// Awaits the connections of a test that takes so long.

@@ -14,13 +14,12 @@ pub(super) use back::Back;
 
 use super::config::Serving;
 use super::lane::Outcome;
-use super::link::{self, Options};
+use super::link::{self, Options, Sizes};
 use super::report::{Board, EndSettings, ServerSettings};
 use super::settings::Transport;
-use crate::socket::{Place, listen, receive_at};
+use crate::socket::{Site, TcpListener, UdpSocket};
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::AsFd;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,18 +40,20 @@ pub(super) enum Door {
 
 impl Door {
     /// Opens the door, with the options that its connections inherit.
-    pub(super) fn open(place: &Place, serving: &Serving) -> Result<Self, String> {
+    pub(super) fn open(site: &Site, serving: &Serving) -> Result<Self, String> {
         let options = options(serving);
         let failed = |e| format!("listener bind failed: {e}");
         match serving.transport {
             Transport::Tcp => {
-                let listener = listen(place).map_err(failed)?;
-                let v6 = listener.local_addr().is_ok_and(|at| at.is_ipv6());
-                link::set(listener.as_fd(), serving.transport, v6, &options)?;
+                let listener = site.listen().map_err(failed)?;
+                if let Some(fd) = listener.kernel() {
+                    let v6 = listener.local_addr().is_ok_and(|at| at.is_ipv6());
+                    link::set(fd, serving.transport, v6, &options)?;
+                }
                 listener.set_nonblocking(true).map_err(failed)?;
                 Ok(Self::Tcp(listener))
             }
-            Transport::Udp => udp::socket(place, serving).map(Self::Udp).map_err(failed),
+            Transport::Udp => udp::socket(site, serving).map(Self::Udp).map_err(failed),
         }
     }
 
@@ -65,11 +66,15 @@ impl Door {
     }
 
     /// Lines about the settings.
-    pub(super) fn settings(&self, place: &Place, serving: &Serving, board: &Board) -> String {
+    pub(super) fn settings(&self, site: &Site, serving: &Serving, board: &Board) -> String {
+        let place = site.place();
         let fd = match self {
-            Self::Tcp(listener) => listener.as_fd(),
-            Self::Udp(socket) => socket.as_fd(),
+            Self::Tcp(listener) => listener.kernel(),
+            Self::Udp(socket) => socket.kernel(),
         };
+        let v4 = self.address().is_none_or(|at| at.is_ipv4());
+        let own = || Sizes::own(serving.transport, &options(serving), site.segment(v4).unwrap_or(0), false);
+        let sizes = fd.map_or_else(own, |fd| Sizes::of(fd, false));
         let text = ServerSettings {
             port: self.address().map_or(place.port, |at| at.port()),
             bind: place.bind.as_deref(),
@@ -77,8 +82,8 @@ impl Door {
             block: serving.block,
             tos: serving.tos,
             end: EndSettings {
-                window: (serving.window, link::buffer(fd, false)),
-                segment: (serving.mss, link::segment(fd)),
+                window: (serving.window, sizes.buffer),
+                segment: (serving.mss, sizes.segment),
                 congestion: serving.congestion.as_deref(),
             },
         };
@@ -101,7 +106,7 @@ fn options(serving: &Serving) -> Options {
 
 /// State that all sessions share.
 pub(super) struct House {
-    pub(super) place: Place,
+    pub(super) site: Site,
     pub(super) serving: Serving,
     pub(super) board: Arc<Board>,
     /// The only address of clients, which say nothing of the test.
@@ -117,13 +122,13 @@ pub(super) struct House {
 
 impl House {
     pub(super) fn new(
-        place: &Place,
+        site: &Site,
         serving: &Serving,
         board: &Arc<Board>,
         only: Option<IpAddr>,
     ) -> Result<Arc<Self>, String> {
         Ok(Arc::new(Self {
-            place: place.clone(),
+            site: site.clone(),
             serving: serving.clone(),
             board: board.clone(),
             only,
@@ -211,9 +216,4 @@ impl House {
         }
         fault.map_or(Ok(()), Err)
     }
-}
-
-/// Opens the second door of a server for datagrams.
-fn second(place: &Place) -> std::io::Result<UdpSocket> {
-    receive_at(place)
 }

@@ -121,12 +121,12 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
     let to = SocketAddr::new(session.remote.ip(), port);
     let tos = if serving.tos > 0 { serving.tos } else { session.request.tos };
     let options = Options { send: serving.window, receive: 0, tos, ..options(serving) };
-    let place = Place { bind: None, family: None, ..house.place.clone() };
-    let dialled = Dialled::new(&place, to, 0, transport, &options)?;
+    let site = house.site.placed(Place { bind: None, family: None, ..house.site.place().clone() });
+    let dialled = Dialled::new(&site, to, 0, transport, &options)?;
     let text = ClientSettings {
         host: &to.ip().to_string(),
         port,
-        device: place.device.as_deref(),
+        device: site.place().device.as_deref(),
         streams: 1,
         transport,
         block: session.block()?,
@@ -134,8 +134,8 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
         no_delay: serving.no_delay,
         tos,
         end: EndSettings {
-            window: (serving.window, dialled.buffer()),
-            segment: (serving.mss, dialled.segment()),
+            window: (serving.window, dialled.sizes().buffer),
+            segment: (serving.mss, dialled.sizes().segment),
             congestion: serving.congestion.as_deref(),
         },
     };

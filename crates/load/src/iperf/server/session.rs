@@ -1,9 +1,10 @@
 //! A session of a server: its connection, its client's request, and its course.
 
 use super::{House, reverse};
+use crate::iperf::config::Serving;
 use crate::iperf::flow::{Counters, Flow, Times};
 use crate::iperf::lane::{Lane, Receiving, Work};
-use crate::iperf::link::{Socket, Tcp};
+use crate::iperf::link::{Socket, Tcp, service};
 use crate::iperf::protocol::{Ask, Request};
 use crate::iperf::report::{Connected, Of};
 use crate::iperf::settings::DATAGRAMS;
@@ -26,6 +27,20 @@ impl Arrived {
         let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
         Ok(Self { socket, local, remote, tcp })
     }
+}
+
+/// Has what a server sends carry the client's type of service, if the server has none of its own and the system lets it be. A
+/// host of our own has none to give: a client that wants data with one is refused.
+pub(super) fn serve_as(socket: &Socket, v6: bool, serving: &Serving, request: &Request) -> Result<(), String> {
+    let sends = request.ask != Ask::Forward;
+    match socket.kernel() {
+        Some(fd) if serving.tos == 0 => drop(service(fd, v6, request.tos)),
+        None if request.tos > 0 && sends => {
+            return Err(format!("refused: it wants data with type of service 0x{:x}; there is none here", request.tos));
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// A session: its connection, and what its client wants.
@@ -121,7 +136,8 @@ impl Session<'_> {
                 let flow = self.flow(false);
                 self.house.board.begin(self.of(), &flow);
                 let (board, over) = (self.house.board.clone(), self.house.quit.clone());
-                self.house.keep(vec![Lane { flow, board, over, work: Work::Receive(work) }.run()])?;
+                self.house
+                    .keep(vec![Lane { flow, board, told: over.clone(), over, work: Work::Receive(work) }.run()])?;
                 if self.request.ask == Ask::TradeOff { reverse::back(self, None) } else { Ok(()) }
             }
             Ask::Dual => reverse::back(self, Some(work)),

@@ -1,15 +1,14 @@
 //! Sessions of byte streams.
 
-use super::House;
-use super::session::{Arrived, Session};
+use super::session::{Arrived, Session, serve_as};
+use super::{House, options};
 use crate::iperf::lane::Receiving;
-use crate::iperf::link::{Socket, service};
+use crate::iperf::link::{Socket, settle};
 use crate::iperf::protocol::{Ack, Request, Stamp};
-use crate::socket::plain;
 use crate::socket::sys::{Ready, poll};
+use crate::socket::{TcpListener, TcpStream, plain};
 use linerate_rt::{Stop, monotonic_ns, wall};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +25,8 @@ pub(super) fn accept(
     stop: &Stop,
     wait: Option<Duration>,
 ) -> Result<(), String> {
-    let on = [(stop.as_fd(), Ready::Read), (listener.as_fd(), Ready::Read)];
+    let comes = listener.readiness().map_err(|e| format!("accept failed: {e}"))?;
+    let on = [(stop.as_fd(), Ready::Read), (comes, Ready::Read)];
     let ready = poll(&on, wait).map_err(|e| format!("accept failed: {e}"))?;
     if ready[0] || !ready[1] {
         return Ok(());
@@ -92,10 +92,8 @@ fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String
     let given = request.is_some();
     let request = request.unwrap_or_default();
     let serving = &house.serving;
-    if serving.tos == 0 {
-        // The client's, if the system lets it be.
-        let _ = service(stream.as_fd(), v6, request.tos);
-    }
+    settle(stream, &options(serving))?;
+    serve_as(&socket, v6, serving, &request)?;
     if given && request.wants_ack {
         answer(stream, &request)?;
     }

@@ -1,19 +1,19 @@
 //! Sessions of datagrams. A datagram from an address that has no session begins one: it gets a socket of its own, connected
-//! to that address, to which the kernel delivers what follows.
+//! to that address, to which what follows is delivered.
 
-use super::session::{Arrived, Session};
-use super::{House, options, second};
+use super::session::{Arrived, Session, serve_as};
+use super::{House, options};
 use crate::iperf::config::Serving;
 use crate::iperf::lane::{Early, Receiving, Reply};
-use crate::iperf::link::{self, Socket, service};
+use crate::iperf::link::{self, Socket};
 use crate::iperf::protocol::{Ask, Datagram, Request};
 use crate::iperf::settings::{DATAGRAMS, Transport};
 use crate::socket::sys::{Ready, poll};
-use crate::socket::{Place, plain};
+use crate::socket::{Site, UdpSocket, plain};
 use linerate_rt::{Stop, monotonic_ns};
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,15 +22,31 @@ use std::time::{Duration, Instant};
 const WAITING: usize = 1024;
 /// Greatest number of datagrams of others that a new socket may have got before it was connected.
 const STRAYS: usize = 64;
+/// Time after which a socket of our own looks whether it is to end.
+const LOOKS: Duration = Duration::from_millis(20);
 /// Time in which late datagrams of a session that has begun begin no other one.
 const LATE: Duration = Duration::from_secs(1);
 
 /// A socket at the server's port, with its options.
-pub(super) fn socket(place: &Place, serving: &Serving) -> io::Result<UdpSocket> {
-    let socket = second(place)?;
-    let v6 = socket.local_addr()?.is_ipv6();
-    link::set(socket.as_fd(), Transport::Udp, v6, &options(serving)).map_err(io::Error::other)?;
-    socket.set_nonblocking(true)?;
+pub(super) fn socket(site: &Site, serving: &Serving) -> io::Result<UdpSocket> {
+    let socket = site.receive_at()?;
+    if let UdpSocket::Kernel(socket) = &socket {
+        let v6 = socket.local_addr()?.is_ipv6();
+        link::set(socket.as_fd(), Transport::Udp, v6, &options(serving)).map_err(io::Error::other)?;
+        socket.set_nonblocking(true)?;
+    }
+    Ok(socket)
+}
+
+/// Socket for the datagrams of an address. That of the kernel may have got datagrams of others before it was connected.
+fn socket_of(site: &Site, serving: &Serving, from: SocketAddr) -> io::Result<UdpSocket> {
+    if let Some(socket) = site.receive_of(from) {
+        return socket;
+    }
+    let socket = socket(site, serving)?;
+    if let UdpSocket::Kernel(socket) = &socket {
+        socket.connect(from)?;
+    }
     Ok(socket)
 }
 
@@ -61,14 +77,24 @@ impl Knocks {
         wait: Option<Duration>,
     ) -> Result<(), String> {
         self.buffer.resize(DATAGRAMS[1], 0);
-        let on = [(stop.as_fd(), Ready::Read), (door.as_fd(), Ready::Read)];
         let wait = if self.waiting.is_empty() { wait } else { Some(Duration::ZERO) };
-        let ready = poll(&on, wait).map_err(|e| format!("recvfrom failed: {e}"))?;
-        if ready[0] {
-            return Ok(());
-        }
-        if ready[1] {
-            self.drain(house, door, WAITING);
+        let failed = |e| format!("recvfrom failed: {e}");
+        if let Some(fd) = door.kernel() {
+            let ready = poll(&[(stop.as_fd(), Ready::Read), (fd, Ready::Read)], wait).map_err(failed)?;
+            if ready[0] {
+                return Ok(());
+            }
+            if ready[1] {
+                self.drain(house, door, WAITING);
+            }
+        } else {
+            // Those of our own have no descriptor, and are not woken for a stop.
+            door.set_read_timeout(Some(wait.unwrap_or(LOOKS).min(LOOKS))).map_err(failed)?;
+            let comes = self.take(house, door);
+            door.set_read_timeout(Some(Duration::ZERO)).map_err(failed)?;
+            if comes {
+                self.drain(house, door, WAITING);
+            }
         }
         self.lately.retain(|(_, at)| at.elapsed() < LATE);
         if let Some(knock) = self.waiting.pop_front() {
@@ -84,39 +110,42 @@ impl Knocks {
     /// Takes in what has arrived at a socket, so many datagrams at most.
     fn drain(&mut self, house: &House, socket: &UdpSocket, most: usize) {
         for _ in 0..most {
-            if self.waiting.len() >= WAITING {
+            if self.waiting.len() >= WAITING || !self.take(house, socket) {
                 return;
-            }
-            let Ok((bytes, from)) = socket.recv_from(&mut self.buffer) else { return };
-            let datagram = &self.buffer[..bytes];
-            let request = match house.only {
-                Some(only) if plain(from).ip() != only.to_canonical() => continue,
-                // The server's data have no header, and numbers of 64 bits.
-                Some(_) => Ok(Request { wide_numbers: true, ..Request::default() }),
-                None => Request::read_datagram(datagram).map_err(|refusal| refusal.words()),
-            };
-            let wide = request.is_ok_and(|request| request.wide_numbers);
-            // Those that say an end have none to end any more; 0 is the number of none.
-            if let Some(datagram) = Datagram::read(wide, datagram).filter(|datagram| datagram.number > 0) {
-                self.waiting.push_back(Knock { from, early: Early { datagram, bytes, at: monotonic_ns() }, request });
             }
         }
     }
 
+    /// Takes in the next datagram of a socket; false if there is none.
+    fn take(&mut self, house: &House, socket: &UdpSocket) -> bool {
+        let Ok((bytes, from)) = socket.recv_from(&mut self.buffer) else { return false };
+        let datagram = &self.buffer[..bytes];
+        let request = match house.only {
+            Some(only) if plain(from).ip() != only.to_canonical() => return true,
+            // The server's data have no header, and numbers of 64 bits.
+            Some(_) => Ok(Request { wide_numbers: true, ..Request::default() }),
+            None => Request::read_datagram(datagram).map_err(|refusal| refusal.words()),
+        };
+        let wide = request.is_ok_and(|request| request.wide_numbers);
+        // Those that say an end have none to end any more; 0 is the number of none.
+        if let Some(datagram) = Datagram::read(wide, datagram).filter(|datagram| datagram.number > 0) {
+            self.waiting.push_back(Knock { from, early: Early { datagram, bytes, at: monotonic_ns() }, request });
+        }
+        true
+    }
+
     fn begin(&mut self, house: &Arc<House>, door: &UdpSocket, first: Knock) {
         let from = first.from;
-        let connected = socket(&house.place, &house.serving).and_then(|socket| {
-            socket.connect(from)?;
-            Ok(socket)
-        });
-        let socket = match connected {
+        let socket = match socket_of(&house.site, &house.serving, from) {
             Ok(socket) => socket,
             Err(e) => return house.board.error(&format!("{}: socket: {e}", plain(from))),
         };
-        // From now on the kernel delivers to the new socket. What came before is at the door; what came to the new one
-        // before it was connected may be of others.
+        // From now on what comes is delivered to the new socket. What came before is at the door; what came to one of the
+        // kernel's before it was connected may be of others.
         self.drain(house, door, WAITING);
-        self.drain(house, &socket, STRAYS);
+        if socket.kernel().is_some() {
+            self.drain(house, &socket, STRAYS);
+        }
         let (mut early, mut others) = (vec![first.early], VecDeque::new());
         for knock in self.waiting.drain(..) {
             if knock.from == from { early.push(knock.early) } else { others.push_back(knock) }
@@ -134,15 +163,15 @@ impl Knocks {
 /// Serves the datagrams of an address.
 fn serve(house: &Arc<House>, socket: UdpSocket, request: Request, early: Vec<Early>) -> Result<(), String> {
     let system = |e: io::Error| format!("socket: {e}");
-    socket.set_nonblocking(false).map_err(system)?;
-    let v6 = socket.local_addr().map_err(system)?.is_ipv6();
-    let serving = &house.serving;
-    if serving.tos == 0 {
-        let _ = service(socket.as_fd(), v6, request.tos);
+    if let UdpSocket::Kernel(socket) = &socket {
+        socket.set_nonblocking(false).map_err(system)?;
     }
+    let v6 = socket.local_addr().map_err(system)?.is_ipv6();
+    let (serving, socket) = (&house.serving, Arc::new(Socket::Udp(socket)));
+    serve_as(&socket, v6, serving, &request)?;
     let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
     let no_fin = request.no_fin || request.ask == Ask::Reverse;
-    let arrived = Arrived::new(Arc::new(Socket::Udp(socket)))?;
+    let arrived = Arrived::new(socket)?;
     let session = Session::open(house, arrived, begin, request, no_fin);
     let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
     let reply = match (wanted, session.enhanced) {
