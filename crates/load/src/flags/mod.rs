@@ -8,6 +8,7 @@ mod dialect;
 mod ends;
 mod help;
 mod list;
+pub(crate) mod own;
 mod program;
 mod row;
 mod service;

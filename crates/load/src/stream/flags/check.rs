@@ -1,6 +1,7 @@
 //! Checks of flags that do not go together, and defaults that follow from others.
 
 use super::state::State;
+use crate::flags::own;
 use crate::socket::Own;
 use crate::stream::config::{Asked, Config, Part};
 use crate::stream::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, TCP_BLOCK, Transport, UDP_RATE};
@@ -35,26 +36,8 @@ impl State {
 
     /// The host of our own stack, if one is asked for.
     fn own_host(&mut self) -> Result<Option<Own>, String> {
-        let own = std::mem::take(&mut self.own);
-        if own.port.is_empty() {
-            let rows = [
-                (!own.addresses.is_empty(), "--addr"),
-                (!own.routes.is_empty(), "--route"),
-                (own.mtu.is_some(), "--mtu"),
-            ];
-            return match rows.iter().find(|(given, _)| *given) {
-                Some((_, flag)) => Err(format!("{flag}: the kernel has its own; give --via PORT too, or leave it out")),
-                None => Ok(None),
-            };
-        }
-        if own.addresses.is_empty() {
-            return Err(format!(
-                "--via {}: a host needs an address; give --addr, such as --addr 10.0.0.2/24",
-                own.port
-            ));
-        }
         let (s, client) = (&self.settings, self.host.is_some());
-        for (given, flag) in [
+        let only_kernel = [
             (self.place.device.is_some(), "-B ADDRESS%INTERFACE"),
             (client && self.place.bind.is_some(), "-B"),
             (self.own_port > 0, "--cport"),
@@ -64,12 +47,8 @@ impl State {
             (s.pacing > 0, "--fq-rate"),
             (s.dont_fragment, "--dont-fragment"),
             (self.daemon, "-D"),
-        ] {
-            if given {
-                return Err(format!("{flag}: a host of our own (--via) has no such thing; leave it out"));
-            }
-        }
-        Ok(Some(own))
+        ];
+        own::host(std::mem::take(&mut self.own), &only_kernel)
     }
 
     fn serving(&self) -> Result<Part, String> {

@@ -1,6 +1,7 @@
 //! Values of the flags read so far.
 
 use crate::flags::Ends;
+use crate::flags::own::Hosted;
 use crate::socket::{Family, Own, Place};
 use crate::stream::config::Form;
 use crate::stream::settings::Settings;
@@ -14,7 +15,7 @@ pub(in crate::stream) struct State {
     pub(super) daemon: bool,
     pub(super) once: bool,
     pub(super) place: Place,
-    /// Name of the port of a host of our own, its addresses and routes.
+    /// Host of our own.
     pub(super) own: Own,
     pub(super) form: Form,
     pub(super) settings: Settings,
@@ -56,6 +57,12 @@ impl Default for State {
             both: false,
             ends: Ends::default(),
         }
+    }
+}
+
+impl Hosted for State {
+    fn host(&mut self) -> &mut Own {
+        &mut self.own
     }
 }
 

@@ -4,13 +4,11 @@ use super::dscp;
 use super::state::State;
 use super::{help, version};
 use crate::flags::Scope::{self, Both, Client, Server};
-use crate::flags::{Flag, based, number, print, refused, set, value};
-use crate::pktgen::resolve;
+use crate::flags::{Flag, based, number, own, print, refused, set, value};
 use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
 use crate::stream::units::{rate, size};
 use linerate_port::path::from_text;
-use linerate_stack::{CidrError, RouteError};
 use std::time::Duration;
 
 /// Reason for which the flags of iperf3's login are refused.
@@ -181,24 +179,10 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         s.settings.repeating = true;
     }),
     set("--dont-fragment", Client, "have no datagram fragmented (IPv4)", |s| s.settings.dont_fragment = true),
-    value(
-        "--via kernel|PORT",
-        Both,
-        "whose sockets: the kernel's, or those of a host of our own on a port (kernel)",
-        |s, v| {
-            s.own.port = if v == "kernel" { String::new() } else { resolve(v).0 };
-            if v.is_empty() { Err("give kernel, or a port such as packet:eth0 or cable:lab{1".into()) } else { Ok(()) }
-        },
-    ),
-    value("--addr CIDR", Both, "address of that host, such as 10.0.0.2/24; may be given more than once", |s, v| {
-        v.parse().map(|cidr| s.own.addresses.push(cidr)).map_err(|e: CidrError| e.to_string())
-    }),
-    value("--route CIDR=ROUTER", Both, "route of that host, such as 0.0.0.0/0=10.0.0.1", |s, v| {
-        v.parse().map(|route| s.own.routes.push(route)).map_err(|e: RouteError| e.to_string())
-    }),
-    value("--mtu BYTES", Both, "longest IP packet of that host (the port's)", |s, v| {
-        number(v, 576..=65_535_u32).map(|n| s.own.mtu = usize::try_from(n).ok())
-    }),
+    own::via(Both),
+    own::addr(Both),
+    own::route(Both),
+    own::mtu(Both),
     refused("--sctp", Client, "", NO_SCTP),
     refused("--nstreams", Client, "", NO_SCTP),
     refused("-X --xbind", Client, "", NO_SCTP),
