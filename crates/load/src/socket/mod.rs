@@ -10,10 +10,10 @@ mod tcp;
 mod udp;
 
 pub use place::{Family, Place};
-pub(crate) use place::{addresses, dial, listen, open, plain, receive_at};
+pub(crate) use place::{addresses, listen, open, plain, receive_at};
 pub use site::Own;
 pub(crate) use site::Site;
-pub(crate) use tcp::{TcpListener, TcpStream};
+pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
 pub(crate) use udp::UdpSocket;
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
