@@ -25,6 +25,16 @@ impl End {
     }
 }
 
+/// A command of ours whose sockets are those of a host of our own on a port.
+pub(crate) fn hosted(ours: &str, port: &str, address: &str, words: &[&str]) -> Command {
+    End::Ours.command(ours, "", &[&["--via", port, "--addr", address][..], words].concat())
+}
+
+/// The ends of a cable that nobody else has.
+pub(crate) fn cable(name: &str) -> [String; 2] {
+    ['{', '}'].map(|end| format!("cable:{name}-{}{end}1", std::process::id()))
+}
+
 /// All pairings with at least one of our ends: client, server.
 pub(crate) const PAIRINGS: [(End, End); 3] =
     [(End::Ours, End::Theirs), (End::Theirs, End::Ours), (End::Ours, End::Ours)];
@@ -42,10 +52,10 @@ pub(crate) fn port() -> u16 {
     panic!("no port is free");
 }
 
-/// Waits until something listens at a TCP port, or receives at a UDP port: the kernel knows, where a program says nothing.
+/// Waits until something listens at a TCP port, or receives at a UDP port, in the namespace of this thread: the kernel knows,
+/// where a program says nothing.
 pub(crate) fn until_open(port: u16, udp: bool) {
-    let (files, state) =
-        if udp { (["/proc/net/udp", "/proc/net/udp6"], "07") } else { (["/proc/net/tcp", "/proc/net/tcp6"], "0A") };
+    let (files, state) = if udp { (["udp", "udp6"], "07") } else { (["tcp", "tcp6"], "0A") };
     let port_in_table = format!("{port:04X}");
     let is_open = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -53,7 +63,8 @@ pub(crate) fn until_open(port: u16, udp: bool) {
         words.get(3) == Some(&state) && of == Some(&port_in_table)
     };
     for _ in 0..3000 {
-        let all = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        let all =
+            files.map(|file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default());
         if all.iter().any(|text| text.lines().any(is_open)) {
             return;
         }

@@ -32,6 +32,17 @@ pub(crate) struct Link {
     pub(crate) ns: Namespace,
 }
 
+impl Link {
+    /// Starts a command beside the kernel's interface; returns at once, or when a line of its output has these words.
+    pub(crate) fn start(&self, command: Command, ready: Option<&str>) -> Process {
+        let start = || match ready {
+            Some(words) => Process::ready(command, words),
+            None => Process::start(command),
+        };
+        self.ns.run_in(start).unwrap()
+    }
+}
+
 /// True if all tools are installed; otherwise reports a skip.
 pub(crate) fn are_installed(tools: &[&str]) -> bool {
     let missing = tools.iter().find(|tool| !linerate_skip::is_installed(tool));

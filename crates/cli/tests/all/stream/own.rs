@@ -2,29 +2,18 @@
 //! TAP, AF_PACKET and AF_XDP.
 
 use super::{End, has_iperf3, lines};
+use crate::ends::{cable, hosted};
 use crate::process::{BINARY, Ended, Process};
 use crate::stack::{Link, link};
 use serde_json::Value;
 use std::process::Command;
 
-/// A command of ours at one end of a cable.
-fn ours(cable: &str, end: char, address: &str, words: &[&str]) -> Command {
-    let mut command = Command::new(BINARY);
-    command.args(["stream", "--via", &format!("cable:{cable}{end}1"), "--addr", address]).args(words);
-    command
-}
-
-/// Name of a cable that nobody else has.
-fn cable(name: &str) -> String {
-    format!("stream-{name}-{}", std::process::id())
-}
-
 /// Runs a test over a cable: both ends are ours.
 fn over_cable(name: &str, words: &[&str], of_server: &[&str]) -> (Ended, Ended) {
-    let cable = cable(name);
-    let server = ours(&cable, '{', "10.0.0.1/24", &[&["-s", "-1"][..], of_server].concat());
+    let [near, far] = cable(&format!("stream-{name}"));
+    let server = hosted("stream", &near, "10.0.0.1/24", &[&["-s", "-1"][..], of_server].concat());
     let server = Process::ready(server, "Server listening");
-    let client = ours(&cable, '}', "10.0.0.2/24", &[&["-c", "10.0.0.1"][..], words].concat());
+    let client = hosted("stream", &far, "10.0.0.2/24", &[&["-c", "10.0.0.1"][..], words].concat());
     let client = Process::start(client).end();
     assert_eq!(client.code, Some(0), "{words:?}: {}", client.said());
     let server = server.end();
@@ -90,33 +79,19 @@ fn a_document_has_what_our_tcp_knows() {
 
 /// Runs a test between our host at one end of a link, and iperf3 or ours at the kernel's.
 fn over_link(link: &Link, kernel: End, is_server: bool, words: &[&str]) {
-    let via = ["--via", &link.port, "--addr", "10.9.0.2/24"];
-    let ours = |more: &[&str]| {
-        let mut command = Command::new(BINARY);
-        command.arg("stream").args(via).args(more);
-        command
-    };
-    let start = |command: Command, ready: Option<&str>| {
-        let run = || match ready {
-            Some(words) => Process::ready(command, words),
-            None => Process::start(command),
-        };
-        link.ns.run_in(run).unwrap()
-    };
+    let ours = |words: &[&str]| hosted("stream", &link.port, "10.9.0.2/24", words);
     // iperf3 writes its lines when its buffer is full, but for this flag.
     let flush = if kernel == End::Theirs { &["--forceflush"][..] } else { &[] };
     let (server, client) = if is_server {
         let to = [&["-c", "10.9.0.2"][..], words].concat();
-        (start(ours(&["-s", "-1"]), Some("Server listening")), kernel.command("stream", "iperf3", &to))
+        (link.start(ours(&["-s", "-1"]), Some("Server listening")), kernel.command("stream", "iperf3", &to))
     } else {
         let to = [&["-c", "10.9.0.1"][..], words].concat();
-        (
-            start(kernel.command("stream", "iperf3", &[&["-s", "-1"][..], flush].concat()), Some("Server listening")),
-            ours(&to),
-        )
+        let server = kernel.command("stream", "iperf3", &[&["-s", "-1"][..], flush].concat());
+        (link.start(server, Some("Server listening")), ours(&to))
     };
     let what = format!("{} {kernel:?} {is_server} {words:?}", link.port);
-    let client = start(client, None).end();
+    let client = link.start(client, None).end();
     assert_eq!(client.code, Some(0), "{what}: {}", client.said());
     assert!(lines(&client.out, "receiver").iter().all(|line| !line.contains(" 0.00 Bytes")), "{what}: {}", client.out);
     let server = server.end();
@@ -161,14 +136,11 @@ fn iperf3_and_the_kernels_sockets_talk_with_a_host_of_ours_over_xdp() {
 #[test]
 fn several_clients_of_a_host_of_ours_are_served_at_once_and_a_silent_one_disturbs_nobody() {
     let Some(link) = link("packet", false) else { return };
-    let mut command = Command::new(BINARY);
-    command.args(["stream", "-s", "--via", &link.port, "--addr", "10.9.0.2/24"]);
-    let server = link.ns.run_in(|| Process::ready(command, "Server listening")).unwrap();
+    let server = link.start(hosted("stream", &link.port, "10.9.0.2/24", &["-s"]), Some("Server listening"));
     let silent = link.ns.run_in(|| std::net::TcpStream::connect("10.9.0.2:5201")).unwrap().unwrap();
     let client = |words: &[&str]| {
-        let mut command = Command::new(BINARY);
-        command.args(["stream", "-c", "10.9.0.2"]).args(words);
-        link.ns.run_in(|| Process::start(command)).unwrap()
+        let words = [&["-c", "10.9.0.2"][..], words].concat();
+        link.start(End::Ours.command("stream", "iperf3", &words), None)
     };
     let clients =
         [client(&["-t", "1", "-b", "20M"]), client(&["-t", "1", "-R", "-b", "20M"]), client(&["-u", "-t", "1"])];
@@ -218,12 +190,9 @@ fn flags_that_only_the_kernel_knows_are_refused() {
     assert!(line.contains("nosuchif"), "{line}");
     // Of the client's wishes a server hears later.
     let Some(link) = link("packet", false) else { return };
-    let mut command = Command::new(BINARY);
-    command.args(["stream", "-s", "-1", "--via", &link.port, "--addr", "10.9.0.2/24"]);
-    let server = link.ns.run_in(|| Process::ready(command, "Server listening")).unwrap();
-    let mut client = Command::new(BINARY);
-    client.args(["stream", "-c", "10.9.0.2", "-t", "1", "-S", "8"]);
-    let client = link.ns.run_in(|| Process::start(client)).unwrap().end();
+    let server = link.start(hosted("stream", &link.port, "10.9.0.2/24", &["-s", "-1"]), Some("Server listening"));
+    let client = End::Ours.command("stream", "iperf3", &["-c", "10.9.0.2", "-t", "1", "-S", "8"]);
+    let client = link.start(client, None).end();
     assert_eq!(client.code, Some(1), "{}", client.said());
     assert!(client.log.contains("unable to set IP TOS"), "{}", client.said());
     assert_eq!(server.end().code, Some(1));
