@@ -5,6 +5,7 @@
 mod flags;
 mod hostile;
 mod lines;
+mod own;
 mod selected;
 
 use crate::ends::{End, PAIRINGS, port, shape as shape_of, until_open};

@@ -3,16 +3,19 @@
 use super::fault::Fault;
 use super::protocol::Message;
 use super::timer::Look;
+use crate::socket::TcpStream;
 use crate::socket::sys::{self, Ready};
 use linerate_rt::Stop;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time for the other end to take a message, and for the rest of one that has begun.
 const TAKES: Duration = Duration::from_secs(10);
+/// Silence after which the other end is asked whether it is there.
+const ALIVE: Duration = Duration::from_secs(30);
 
 /// Control connection.
 pub(super) struct Control {
@@ -23,13 +26,9 @@ pub(super) struct Control {
 impl Control {
     /// Takes a connection, whose waits end when the stop is requested.
     pub(super) fn new(stream: TcpStream, stop: &Stop) -> Result<Self, Fault> {
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(TAKES)));
-        set.and_then(|()| stream.set_nonblocking(false)).map_err(Fault::Control)?;
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_polled(TAKES));
         // A peer that has vanished without a word is found out.
-        sys::set_option(stream.as_fd(), libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1).map_err(Fault::Control)?;
-        for (name, value) in [(libc::TCP_KEEPIDLE, 30), (libc::TCP_KEEPINTVL, 10), (libc::TCP_KEEPCNT, 3)] {
-            sys::set_option(stream.as_fd(), libc::IPPROTO_TCP, name, value).map_err(Fault::Control)?;
-        }
+        set.and_then(|()| stream.keep_alive(ALIVE)).map_err(Fault::Control)?;
         Ok(Self { stream, stop: stop.clone() })
     }
 
@@ -58,7 +57,7 @@ impl Control {
         let (mut bytes, mut got, mut until) = ([0; Message::LEN], 0, Instant::now() + within);
         while got < bytes.len() {
             let left = until.saturating_duration_since(Instant::now());
-            let mut on = vec![(self.stream.as_fd(), Ready::Read)];
+            let mut on = vec![(self.stream.readiness().map_err(Fault::Control)?, Ready::Read)];
             on.extend(stop.map(|stop| (stop.as_fd(), Ready::Read)));
             let ready = sys::poll(&on, Some(left)).map_err(Fault::Control)?;
             if ready.get(1) == Some(&true) {
@@ -85,15 +84,7 @@ impl Control {
 
     /// An error if the other end is gone.
     pub(super) fn look(&self) -> Result<(), Fault> {
-        if !sys::poll(&[(self.stream.as_fd(), Ready::Read)], Some(Duration::ZERO)).map_err(Fault::Control)?[0] {
-            return Ok(());
-        }
-        match self.stream.peek(&mut [0]) {
-            Ok(0) => Err(Fault::Closed),
-            Ok(_) => Ok(()),
-            Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => Ok(()),
-            Err(_) => Err(Fault::Closed),
-        }
+        if self.stream.has_ended() { Err(Fault::Closed) } else { Ok(()) }
     }
 
     /// The same look, for a timer.
@@ -104,7 +95,7 @@ impl Control {
 
     /// Says that nothing more comes, and waits for the other end to go.
     pub(super) fn close(&self) {
-        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        self.stream.send_no_more();
         let _ = self.receive(TAKES);
     }
 }

@@ -18,6 +18,9 @@ pub enum Fault {
         /// Error of the system.
         error: io::Error,
     },
+    /// The port of a host of our own cannot be opened, or the host on it not be set up.
+    #[error("{0}")]
+    Port(String),
     /// Nothing can be taken in at the server's address.
     #[error("cannot listen at port {0}: {1}; give another port behind -p")]
     Listen(u16, io::Error),

@@ -1,5 +1,5 @@
-//! netperf: bytes, datagrams and transactions over the kernel's sockets, measured at both ends, in netperf 2.7.0's
-//! protocol, flag for flag and line for line.
+//! netperf: bytes, datagrams and transactions over the kernel's sockets, or those of a host of our own, measured at both
+//! ends, in netperf 2.7.0's protocol, flag for flag and line for line.
 //!
 //! [`Config::parse`] reads netperf's command line and [`ServerConfig::parse`] netserver's; [`run`] executes the one,
 //! [`serve`] the other. [`measure`] runs one test without a word, and [`Server`] serves in a thread: for programs that
@@ -26,7 +26,7 @@ mod table;
 mod timer;
 mod units;
 
-pub use crate::socket::{Family, Place};
+pub use crate::socket::{Family, Own, Place};
 pub use cpu::Cpu;
 pub use fault::Fault;
 pub use figures::{EndFigures, Figures, Latency, Means, Outcome, Widths};
@@ -50,5 +50,6 @@ const VERSION: &str = concat!("Netperf version 2.7.0 (linerate ", env!("CARGO_PK
 /// # Errors
 /// The reason why there is nothing to tell.
 pub fn measure(settings: &Settings, stop: &Stop) -> Result<Outcome, Fault> {
-    client::Client::connect(settings, stop)?.run(|| None)
+    let site = client::site(settings)?;
+    client::Client::connect(settings, &site, stop)?.run(|| None)
 }

@@ -2,7 +2,7 @@
 
 use super::ring::Layout;
 use super::table::{Test, Transport};
-use crate::socket::Place;
+use crate::socket::{Own, Place};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -82,6 +82,8 @@ pub struct Settings {
     pub host: String,
     /// Its port, and own address.
     pub place: Place,
+    /// Host of our own stack, whose sockets are used instead of the kernel's.
+    pub own: Option<Own>,
     /// Length of the test.
     pub length: Length,
     /// Size of a request, bytes.
@@ -122,6 +124,7 @@ impl Settings {
             test,
             host: host.to_owned(),
             place: Place { port: PORT, bind: None, device: None, family: None },
+            own: None,
             length: Length::Time(10),
             request: 1,
             response: 1,

@@ -20,7 +20,7 @@ struct Served {
 impl Served {
     fn new() -> Self {
         let place = Place { port: 0, bind: Some("127.0.0.1".into()), device: None, family: Some(Family::V4) };
-        let (server, stop) = (Server::listen(&place).unwrap(), Stop::new().unwrap());
+        let (server, stop) = (Server::listen(&place, None).unwrap(), Stop::new().unwrap());
         let (address, stopped, log) = (server.address().unwrap(), stop.clone(), Arc::new(Mutex::new(Vec::new())));
         let to = log.clone();
         let thread = std::thread::spawn(move || {

@@ -10,7 +10,7 @@ mod tcp;
 mod udp;
 
 pub use place::{Family, Place};
-pub(crate) use place::{addresses, dial, listen, open, plain};
+pub(crate) use place::{addresses, open, plain};
 pub use site::Own;
 pub(crate) use site::Site;
 pub(crate) use tcp::{TcpListener, TcpStream, algorithm};

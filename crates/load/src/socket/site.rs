@@ -60,6 +60,11 @@ impl Site {
         self.path.as_deref()
     }
 
+    /// True if its sockets are those of a host of our own.
+    pub(crate) fn is_own(&self) -> bool {
+        self.net.is_some()
+    }
+
     /// A site of a host that runs.
     pub(crate) fn of(place: &Place, net: Net) -> Self {
         Self { place: place.clone(), net: Some(net), path: None }
@@ -125,6 +130,37 @@ impl Site {
     /// A connection of our own; `None` if the sockets are the kernel's.
     pub(crate) fn connect(&self, remote: SocketAddr) -> Option<Io<TcpStream>> {
         self.net.as_ref().map(|net| connect(net, remote, None))
+    }
+
+    /// The same, as long as `goes_on` says so, which is asked whenever so much time has passed; none once it does not.
+    pub(crate) fn connect_while(
+        &self,
+        remote: SocketAddr,
+        tick: Duration,
+        goes_on: impl FnMut() -> bool,
+    ) -> Option<Io<Option<TcpStream>>> {
+        let made = self.net.as_ref()?.tcp_connect_while(remote, tick, goes_on);
+        Some(made.map(|made| made.map(TcpStream::own)))
+    }
+
+    /// A listener of our own at this address, which waits so long for a connection; `None` if the sockets are the kernel's.
+    pub(crate) fn listen_at(&self, at: SocketAddr, waits: Duration) -> Option<Io<TcpListener>> {
+        let listener = self.net.as_ref()?.tcp_listen(at);
+        Some(listener.map(|listener| {
+            listener.set_timeout(Some(waits));
+            TcpListener::Own(listener)
+        }))
+    }
+
+    /// A socket of our own for datagrams at this address; `None` if the sockets are the kernel's.
+    pub(crate) fn datagrams_at(&self, at: SocketAddr) -> Option<Io<UdpSocket>> {
+        Some(self.net.as_ref()?.udp_bind(at).map(UdpSocket::own))
+    }
+
+    /// True if a peer is in a network of the host's own addresses; the kernel knows that by itself.
+    pub(crate) fn is_near(&self, peer: IpAddr) -> bool {
+        let near = |net: &Net| net.with(|host| host.addresses().iter().any(|cidr| cidr.contains(peer)));
+        self.net.as_ref().is_none_or(near)
     }
 
     /// A socket of our own for datagrams to a peer; `None` if the sockets are the kernel's.

@@ -1,6 +1,6 @@
 //! Byte streams of the kernel, or of a host of our own, used as the standard library's are.
 
-use super::sys::{self, TcpInfo};
+use super::sys::{self, Ready, TcpInfo};
 use linerate_rt::net;
 use linerate_stack::tcp::{Algorithm, Connection};
 use std::fs::File;
@@ -139,6 +139,58 @@ impl TcpStream {
         }
     }
 
+    /// The same connection once more: it ends when both are dropped.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Kernel(stream) => stream.try_clone().map(Self::Kernel),
+            Self::Own(stream, number) => Ok(Self::Own(stream.clone(), *number)),
+        }
+    }
+
+    /// Has the other end asked whether it is there after this time of silence; one that has vanished is found out so.
+    pub(crate) fn keep_alive(&self, idle: Duration) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => {
+                let (fd, seconds) = (stream.as_fd(), idle.as_secs().max(3));
+                sys::set_option(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+                for (name, value) in
+                    [(libc::TCP_KEEPIDLE, seconds), (libc::TCP_KEEPINTVL, seconds / 3), (libc::TCP_KEEPCNT, 3)]
+                {
+                    sys::set_option(fd, libc::IPPROTO_TCP, name, value)?;
+                }
+                Ok(())
+            }
+            Self::Own(stream, _) => {
+                stream.set_keep_alive(Some(idle));
+                Ok(())
+            }
+        }
+    }
+
+    /// True if the other end is done or gone, and nothing is left to read. Waits for nothing; of our own, reads must wait for
+    /// nothing either.
+    pub(crate) fn has_ended(&self) -> bool {
+        let waits = |e: &io::Error| matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock);
+        match self {
+            Self::Kernel(stream) => {
+                let ready = sys::poll(&[(stream.as_fd(), Ready::Read)], Some(Duration::ZERO));
+                ready.is_ok_and(|ready| ready[0])
+                    && match stream.peek(&mut [0]) {
+                        Ok(n) => n == 0,
+                        Err(e) => !waits(&e),
+                    }
+            }
+            Self::Own(stream, _) => {
+                let mut readable = false;
+                let looked = stream.read_with(|_| {
+                    readable = true;
+                    0
+                });
+                looked.map_or_else(|e| !waits(&e), |_| !readable)
+            }
+        }
+    }
+
     /// Has small segments sent at once.
     pub(crate) fn set_nodelay(&self, on: bool) -> io::Result<()> {
         match self {
@@ -221,6 +273,15 @@ impl TcpStream {
             Self::Kernel(stream) => sys::receive_no_more(stream.as_fd()),
             Self::Own(stream, _) => drop(stream.shutdown(Shutdown::Read)),
         }
+    }
+
+    /// Ends the sending: the other end reads to the end of what was written.
+    pub(crate) fn send_no_more(&self) {
+        // It fails where there is no connection left, which is as well.
+        let _ = match self {
+            Self::Kernel(stream) => stream.shutdown(Shutdown::Write),
+            Self::Own(stream, _) => stream.shutdown(Shutdown::Write),
+        };
     }
 
     /// Sends a part of a file without a copy in user space; returns the number of bytes.

@@ -66,6 +66,23 @@ impl UdpSocket {
         }
     }
 
+    /// Sends a datagram to this address.
+    #[inline]
+    pub(crate) fn send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
+        match self {
+            Self::Kernel(socket) => socket.send_to(datagram, to),
+            Self::Own(socket, _) => socket.send_to(datagram, to),
+        }
+    }
+
+    /// Sends to this address from now on, and receives from it alone.
+    pub(crate) fn connect(&self, to: SocketAddr) -> io::Result<()> {
+        match self {
+            Self::Kernel(socket) => socket.connect(to),
+            Self::Own(socket, _) => socket.connect(to),
+        }
+    }
+
     /// Receives a datagram. `WouldBlock` says that none came for a while.
     #[inline]
     pub(crate) fn recv(&self, into: &mut [u8]) -> io::Result<usize> {

@@ -24,7 +24,7 @@ impl Net {
     /// Listens for connections; port 0 gives a free one, an unspecified address means all of its family.
     pub fn tcp_listen(&self, local: SocketAddr) -> Result<TcpListener> {
         let gate = Arc::new(Gate::default());
-        let mut listener = TcpListener { net: self.clone(), ids: Vec::new(), local, gate, nonblocking: false.into() };
+        let mut listener = TcpListener { net: self.clone(), ids: Vec::new(), local, gate, wait: FOR_EVER.into() };
         for at in 0..self.queues() {
             let mut shard = self.queue(at).shard();
             let id = shard.ip.host.tcp_listen(listener.local, BACKLOG).map_err(super::udp::not_bound)?;
@@ -58,11 +58,42 @@ impl Net {
         self.connect_within(remote, None, Some(bytes))
     }
 
+    /// Makes a connection as long as `goes_on`, which is asked again and again, says so; `None` once it does not. It is asked
+    /// whenever so much time has passed.
+    pub fn tcp_connect_while(
+        &self,
+        remote: SocketAddr,
+        tick: Duration,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<Option<TcpStream>> {
+        let tick = Some(tick.max(Duration::from_nanos(1)));
+        self.connect_waiting(remote, None, |gate, attempt| {
+            loop {
+                match gate.wait(tick, &mut *attempt) {
+                    None if goes_on() => {}
+                    done => return done,
+                }
+            }
+        })
+    }
+
     fn connect_within(&self, remote: SocketAddr, time: Option<Duration>, bytes: Option<&[u8]>) -> Result<TcpStream> {
+        let stream = self.connect_waiting(remote, bytes, |gate, attempt| gate.wait(time, attempt))?;
+        stream.ok_or_else(|| ErrorKind::TimedOut.into())
+    }
+
+    /// Makes a connection, for which `wait` waits by an attempt to see whether it stands; `None`, and it is given up, if there is no
+    /// outcome.
+    fn connect_waiting(
+        &self,
+        remote: SocketAddr,
+        bytes: Option<&[u8]>,
+        wait: impl FnOnce(&Gate, Attempt<'_>) -> Option<Result<()>>,
+    ) -> Result<Option<TcpStream>> {
         let gate = Arc::new(Gate::default());
         let by = self.next_queue();
         let mut hailing = Hailing::begin(self, by, remote, bytes, &gate)?;
-        let done = gate.wait(time, || {
+        let done = wait(&gate, &mut || {
             hailing.follow();
             let (queue, id) = hailing.place;
             match self.queue(queue).shard().ip.host.tcp_state(id) {
@@ -75,20 +106,22 @@ impl Net {
         let ((queue, id), taken) = (hailing.place, hailing.taken);
         let ends = self.queue(queue).shard().ip.host.tcp_ends(id);
         let stream = TcpStream(Arc::new(Stream::new(self, queue, id, ends, gate)?));
-        match done {
-            Some(done) => {
-                done?;
-                // What there was no room for.
-                (&stream).write_all(bytes.and_then(|bytes| bytes.get(taken..)).unwrap_or_default())?;
-                Ok(stream)
-            }
-            None => {
-                stream.0.abort();
-                Err(ErrorKind::TimedOut.into())
-            }
-        }
+        let Some(done) = done else {
+            stream.0.abort();
+            return Ok(None);
+        };
+        done?;
+        // What there was no room for.
+        (&stream).write_all(bytes.and_then(|bytes| bytes.get(taken..)).unwrap_or_default())?;
+        Ok(Some(stream))
     }
 }
+
+/// An attempt to see whether a connection stands.
+type Attempt<'a> = &'a mut dyn FnMut() -> Option<Result<()>>;
+
+/// Most bytes of one read: what arrives meanwhile waits in the rings.
+const GULP: usize = 256 << 10;
 
 /// A listener of a [`Net`], used as `std::net::TcpListener` is.
 pub struct TcpListener {
@@ -97,14 +130,14 @@ pub struct TcpListener {
     ids: Vec<TcpListenerId>,
     local: SocketAddr,
     gate: Arc<Gate>,
-    nonblocking: AtomicBool,
+    /// Time for which [`accept`](Self::accept) waits, in ns; 0 is none at all, and the greatest is for ever.
+    wait: AtomicU64,
 }
 
 impl TcpListener {
     /// Takes a connection, waiting for one.
     pub fn accept(&self) -> Result<(TcpStream, SocketAddr)> {
-        let time = self.nonblocking.load(Relaxed).then_some(Duration::ZERO);
-        let taken = self.gate.wait(time, || (0..self.ids.len()).find_map(|at| self.take(at)));
+        let taken = self.gate.wait(waited(&self.wait), || (0..self.ids.len()).find_map(|at| self.take(at)));
         taken.unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
     }
 
@@ -142,7 +175,12 @@ impl TcpListener {
 
     /// Makes [`accept`](Self::accept) return `WouldBlock` instead of waiting.
     pub fn set_nonblocking(&self, on: bool) {
-        self.nonblocking.store(on, Relaxed);
+        self.set_timeout(on.then_some(Duration::ZERO));
+    }
+
+    /// Time for which [`accept`](Self::accept) waits, before it returns `WouldBlock`; none is for ever, zero not at all.
+    pub fn set_timeout(&self, time: Option<Duration>) {
+        set_wait(&self.wait, time);
     }
 
     /// Descriptor for poll, which is readable when a connection may be there, and until [`accept`](Self::accept) has returned
@@ -186,6 +224,16 @@ const READ: usize = 0;
 const WRITE: usize = 1;
 const FOR_EVER: u64 = u64::MAX;
 
+/// Time for which is waited; none is for ever.
+fn waited(ns: &AtomicU64) -> Option<Duration> {
+    let ns = ns.load(Relaxed);
+    (ns != FOR_EVER).then(|| Duration::from_nanos(ns))
+}
+
+fn set_wait(ns: &AtomicU64, time: Option<Duration>) {
+    ns.store(time.map_or(FOR_EVER, saturating_ns), Relaxed);
+}
+
 impl Stream {
     fn new(
         net: &Net,
@@ -205,9 +253,7 @@ impl Stream {
 
     /// Tries until there is a result, for as long as readers or writers wait.
     fn wait<T>(&self, way: usize, attempt: impl FnMut() -> Option<Result<T>>) -> Result<T> {
-        let time = self.waits[way].load(Relaxed);
-        let time = (time != FOR_EVER).then(|| Duration::from_nanos(time));
-        self.gate.wait(time, attempt).unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
+        self.gate.wait(waited(&self.waits[way]), attempt).unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
     }
 
     /// Works on the host that has the connection; what comes of it is sent.
@@ -219,7 +265,8 @@ impl Stream {
         if into.is_empty() {
             return Ok(0);
         }
-        self.reads(|host| host.tcp_read(self.id, into).filter(|n| *n > 0))
+        let most = into.len().min(GULP);
+        self.reads(|host| host.tcp_read(self.id, &mut into[..most]).filter(|n| *n > 0))
     }
 
     fn read_with(&self, read: impl FnOnce([&[u8]; 2]) -> usize) -> Result<usize> {
@@ -354,24 +401,19 @@ impl TcpStream {
 
     /// Time for which a reader waits, before it gets `WouldBlock`; none is for ever, zero not at all.
     pub fn set_read_timeout(&self, time: Option<Duration>) {
-        self.set_wait(READ, time);
+        set_wait(&self.0.waits[READ], time);
     }
 
     /// Time for which a writer waits for room; none is for ever, zero not at all.
     pub fn set_write_timeout(&self, time: Option<Duration>) {
-        self.set_wait(WRITE, time);
+        set_wait(&self.0.waits[WRITE], time);
     }
 
     /// Makes readers and writers get `WouldBlock` instead of waiting, or wait for ever again.
     pub fn set_nonblocking(&self, on: bool) {
         let time = on.then_some(Duration::ZERO);
-        self.set_wait(READ, time);
-        self.set_wait(WRITE, time);
-    }
-
-    fn set_wait(&self, way: usize, time: Option<Duration>) {
-        let time = time.map_or(FOR_EVER, |time| u64::try_from(time.as_nanos()).unwrap_or(FOR_EVER));
-        self.0.waits[way].store(time, Relaxed);
+        set_wait(&self.0.waits[READ], time);
+        set_wait(&self.0.waits[WRITE], time);
     }
 
     /// Sends each write at once (true), or waits with less than a segment while something is not acknowledged (Nagle).

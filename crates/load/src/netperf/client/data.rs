@@ -5,16 +5,16 @@ use crate::netperf::flow::{End, Flow, Part, Rings, Tally, end};
 use crate::netperf::ring::Ring;
 use crate::netperf::settings::{DATAGRAM, Length, Settings};
 use crate::netperf::socket::{
-    Sizes, Wanted, congestion, connect, datagrams, is_tick, retransmits, segment, sizes, unconnected,
+    Sizes, Unconnected, Wanted, congestion, datagrams, is_tick, may_reach, retransmits, segment, sizes, unconnected,
 };
 use crate::netperf::table::Transport;
 use crate::netperf::timer::Shared;
 use crate::socket::sys::memory_file;
+use crate::socket::{Site, TcpStream, UdpSocket};
 use hdrhistogram::Histogram;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Time for the other end to take what is under way.
@@ -23,6 +23,9 @@ const DRAINS: Duration = Duration::from_secs(120);
 /// Data of a run.
 pub(super) struct Data<'a> {
     s: &'a Settings,
+    site: &'a Site,
+    /// Own address that is asked for, and that of the first socket.
+    asked: SocketAddr,
     own: SocketAddr,
     wanted: Wanted,
     socket: Socket,
@@ -35,8 +38,8 @@ pub(super) struct Data<'a> {
 
 /// Data socket.
 enum Socket {
-    /// A stream, and true once it is connected.
-    Tcp(TcpStream, bool),
+    /// A stream, before it is connected and while it is.
+    Tcp(Option<Unconnected>, Option<TcpStream>),
     /// Datagrams.
     Udp(UdpSocket),
 }
@@ -53,7 +56,7 @@ pub(super) struct Moved {
 
 impl<'a> Data<'a> {
     /// Makes the socket and the memory.
-    pub(super) fn new(s: &'a Settings, own: SocketAddr) -> Result<Self, Fault> {
+    pub(super) fn new(s: &'a Settings, site: &'a Site, asked: SocketAddr) -> Result<Self, Fault> {
         let (local, udp) = (&s.local, s.test.transport == Transport::Udp);
         let wanted = Wanted {
             send: local.buffers.send,
@@ -66,18 +69,20 @@ impl<'a> Data<'a> {
             congestion: local.congestion.clone(),
             drops: udp && !s.test.receives,
         };
-        let (socket, sizes) = if udp {
-            let (socket, sizes) = datagrams(own, &wanted)?;
-            (Socket::Udp(socket), sizes)
+        let (socket, own, sizes) = if udp {
+            let (socket, sizes) = datagrams(site, asked, &wanted)?;
+            let own = socket.local_addr();
+            (Socket::Udp(socket), own, sizes)
         } else {
-            let (stream, sizes) = unconnected(own, &wanted)?;
-            (Socket::Tcp(stream, false), sizes)
+            let (first, sizes) = unconnected(site, asked, &wanted)?;
+            let own = first.local_addr(asked);
+            (Socket::Tcp(Some(first), None), own, sizes)
         };
-        let most = if udp { DATAGRAM } else { u32::MAX };
+        let own = own.map_err(Fault::DataConnect)?;
         let (send_size, receive_size) = if s.test.is_transactions() {
             (s.request, s.response)
         } else {
-            (local.send_size.unwrap_or(sizes.send.min(most)), local.receive_size.unwrap_or(sizes.receive))
+            (local.send_size.unwrap_or(usual(sizes.send, udp)), local.receive_size.unwrap_or(sizes.receive))
         };
         // Nothing is kept for the direction that has no data.
         let ring = |of: bool, layout: crate::netperf::Layout, buffer, size| {
@@ -95,7 +100,7 @@ impl<'a> Data<'a> {
             send.fill(&beginning(path, send.width() as usize * send_size as usize)?);
         }
         let rings = Rings { send, receive };
-        Ok(Self { s, own, wanted, socket, sizes, rings, file, send_size, receive_size })
+        Ok(Self { s, site, asked, own, wanted, socket, sizes, rings, file, send_size, receive_size })
     }
 
     /// Blocks that take turns: sent, received; 0 for a direction without data.
@@ -116,13 +121,9 @@ impl<'a> Data<'a> {
         self.receive_size
     }
 
-    /// Own address of the data.
-    pub(super) fn own(&self) -> Result<SocketAddr, Fault> {
-        let own = match &self.socket {
-            Socket::Tcp(stream, _) => stream.local_addr(),
-            Socket::Udp(socket) => socket.local_addr(),
-        };
-        own.map_err(Fault::DataConnect)
+    /// Own address of the data, as far as it is known.
+    pub(super) fn own(&self) -> SocketAddr {
+        self.own
     }
 
     /// Moves the data.
@@ -149,11 +150,13 @@ impl<'a> Data<'a> {
             retransmits: -1,
             congestion: String::new(),
         };
+        may_reach(self.site, &self.wanted, server)?;
         match &mut self.socket {
             Socket::Tcp(..) if test.connects => drop(self.by_connections(&mut flow, server, time, &mut moved)?),
-            Socket::Tcp(stream, connected) => {
-                *connected = connect(stream, server, time)?;
-                if *connected {
+            Socket::Tcp(first, connected) => {
+                let Some(first) = first.take() else { return Ok(moved) };
+                if let Some(stream) = first.connect(server, time)? {
+                    let stream = connected.insert(stream);
                     match (&self.file, test.sends, test.receives) {
                         (Some(part), ..) => flow.send_file(stream, part, self.send_size as usize)?,
                         (None, true, true) => flow.ask(stream, &mut self.rings)?,
@@ -187,11 +190,8 @@ impl<'a> Data<'a> {
         time: &Shared,
         moved: &mut Moved,
     ) -> Result<End, Fault> {
-        let (own, wanted) = (self.own, &self.wanted);
-        let connection = || {
-            let (stream, _) = unconnected(own, wanted)?;
-            Ok(connect(&stream, server, time)?.then_some(stream))
-        };
+        let (site, asked, wanted) = (self.site, self.asked, &self.wanted);
+        let connection = || unconnected(site, asked, wanted)?.0.connect(server, time);
         // Each connection is like the first.
         flow.ask_by_connections(connection, &mut self.rings, |stream, first| {
             if first {
@@ -205,11 +205,9 @@ impl<'a> Data<'a> {
         match &self.socket {
             Socket::Udp(_) => self.remind(server),
             // A response that is still under way counts no more; the socket stays until the results have come.
-            Socket::Tcp(stream, true) if self.s.test.receives && self.s.test.sends => {
-                let _ = stream.shutdown(Shutdown::Write);
-            }
-            Socket::Tcp(stream, true) => {
-                let _ = stream.shutdown(Shutdown::Write);
+            Socket::Tcp(_, Some(stream)) if self.s.test.receives && self.s.test.sends => stream.send_no_more(),
+            Socket::Tcp(_, Some(stream)) => {
+                stream.send_no_more();
                 let (begin, mut stream) = (Instant::now(), stream);
                 let mut scratch = vec![0; 64 << 10];
                 loop {
@@ -226,7 +224,7 @@ impl<'a> Data<'a> {
                     }
                 }
             }
-            Socket::Tcp(_, false) => {}
+            Socket::Tcp(_, None) => {}
         }
         Ok(())
     }
@@ -242,10 +240,19 @@ impl<'a> Data<'a> {
 impl Moved {
     /// Notes what the system knows of a connection.
     fn know(&mut self, stream: &TcpStream) {
-        self.sizes = sizes(stream.as_fd());
+        self.sizes = sizes(stream);
         self.mss = Some(segment(stream));
         self.retransmits = retransmits(stream);
         self.congestion = congestion(stream);
+    }
+}
+
+/// Bytes of a call that sends, for a socket's buffer of this size. A socket for datagrams of our own has none.
+fn usual(buffer: u32, udp: bool) -> u32 {
+    match buffer {
+        0 => DATAGRAM,
+        n if udp => n.min(DATAGRAM),
+        n => n,
     }
 }
 

@@ -12,7 +12,7 @@ use super::protocol::omni::{self, flag};
 use super::settings::{Length, Settings};
 use super::socket::Sizes;
 use super::timer::{Interim, Timer, Times};
-use crate::socket::{dial, plain};
+use crate::socket::{Site, plain};
 use data::{Data, Moved};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, pause, pin};
@@ -32,6 +32,7 @@ const LOOKS: Duration = Duration::from_millis(100);
 /// A client that is connected with its server.
 pub(super) struct Client<'a> {
     settings: &'a Settings,
+    site: &'a Site,
     control: Arc<Control>,
     stop: Stop,
     /// Own address of the data, and the server's.
@@ -48,13 +49,19 @@ struct Ready {
     widths: (u32, u32),
 }
 
+/// Source of a client's sockets. If the settings name a processor, this thread runs on it from now on, and with it all that it
+/// starts.
+pub(super) fn site(settings: &Settings) -> Result<Site, Fault> {
+    if let Some(cpu) = settings.local.pin {
+        pin(&[cpu]).map_err(|error| Fault::Option { what: "processor", error })?;
+    }
+    Site::open(&settings.place, settings.own.as_ref()).map_err(Fault::Port)
+}
+
 impl<'a> Client<'a> {
-    /// Connects with the server. If the settings name a processor, this thread runs on it from now on.
-    pub(super) fn connect(settings: &'a Settings, stop: &Stop) -> Result<Self, Fault> {
-        if let Some(cpu) = settings.local.pin {
-            pin(&[cpu]).map_err(|error| Fault::Option { what: "processor", error })?;
-        }
-        let stream = dial(&settings.place, &settings.host, Some(CONNECTS)).map_err(|error| Fault::Connect {
+    /// Connects with the server.
+    pub(super) fn connect(settings: &'a Settings, site: &'a Site, stop: &Stop) -> Result<Self, Fault> {
+        let stream = site.dial(&settings.host, Some(CONNECTS)).map_err(|error| Fault::Connect {
             host: settings.host.clone(),
             port: settings.place.port,
             error,
@@ -65,7 +72,7 @@ impl<'a> Client<'a> {
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let ip = if settings.place.bind.is_some() { own.ip() } else { any };
         let own = SocketAddr::new(ip, settings.local.port);
-        Ok(Self { settings, control, stop: stop.clone(), own, server })
+        Ok(Self { settings, site, control, stop: stop.clone(), own, server })
     }
 
     /// Addresses of the data, for the first line of a report: this end's and the server's.
@@ -108,7 +115,7 @@ impl<'a> Client<'a> {
     /// Runs the test once.
     fn once(&self, interim: Option<Interim<'static>>) -> Result<Figures, Fault> {
         let s = self.settings;
-        let mut data = Data::new(s, self.own)?;
+        let mut data = Data::new(s, self.site, self.own)?;
         let ready = self.ask(&data)?;
         if !s.wait.is_zero() {
             let until = linerate_rt::monotonic_ns().saturating_add(saturating_ns(s.wait));
@@ -139,7 +146,7 @@ impl<'a> Client<'a> {
 
     /// Asks for the test.
     fn ask(&self, data: &Data) -> Result<Ready, Fault> {
-        let request = asked::request(self.settings, data.widths(), data.own()?, self.server.is_ipv6());
+        let request = asked::request(self.settings, data.widths(), data.own(), self.server.is_ipv6());
         self.control.send(&if self.settings.test.file {
             asked::older(&request).message()
         } else {

@@ -2,14 +2,32 @@
 
 use super::Config;
 use super::state::State;
+use crate::flags::own;
 use crate::netperf::report::{Form, Selection};
-use crate::netperf::settings::{DATAGRAM, Settings};
+use crate::netperf::settings::{Buffers, DATAGRAM, Settings};
 use crate::netperf::table::Transport;
-use crate::socket::Family;
+use crate::socket::{Family, Own};
 
 impl State {
+    /// The host of our own stack, if one is asked for.
+    fn own_host(&mut self) -> Result<Option<Own>, String> {
+        let (local, udp) = (&self.local, self.test.transport == Transport::Udp);
+        let own = std::mem::take(&mut self.own);
+        let only_kernel = [
+            (self.place.bind.is_some(), "-L"),
+            (local.port > 0 && !udp, "-P"),
+            (udp && local.buffers != Buffers::default(), "-s for datagrams"),
+        ];
+        let own = own::host(own, &only_kernel)?;
+        if own.is_some() && self.host.is_none() {
+            return Err("--via: a host of our own does not reach localhost; give the server's address behind -H".into());
+        }
+        Ok(own)
+    }
+
     /// The configuration.
-    pub(super) fn config(self, typed: String) -> Result<Config, String> {
+    pub(super) fn config(mut self, typed: String) -> Result<Config, String> {
+        let own = self.own_host()?;
         let test = self.test;
         let (udp, transactions) = (test.transport == Transport::Udp, test.is_transactions());
         let none = |flag: &str, why: &str| Err(format!("{flag}: {} has no {why}; leave it out", test.name));
@@ -53,7 +71,7 @@ impl State {
         let mut settings = Settings::new(test, &host);
         let cpu = local.cpu || remote.cpu;
         let selection = Selection::new(self.form, self.selection.as_deref(), test, cpu)?;
-        settings.place = self.place;
+        (settings.place, settings.own) = (self.place, own);
         settings.length = self.length;
         settings.request = self.request.unwrap_or(1);
         settings.response = self.response.unwrap_or(1);

@@ -2,7 +2,7 @@
 
 use super::state::{State, first_size, place, sizes};
 use super::{help, version};
-use crate::flags::{Flag, number, print, refused, set, value};
+use crate::flags::{Flag, number, own, print, refused, set, value};
 use crate::netperf::ring::{ALIGN, BLOCK};
 use crate::netperf::settings::Length;
 use crate::netperf::table::{TESTS, Test};
@@ -149,6 +149,10 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
         s.brand = Some(crate::flags::tidy(v));
         Ok(())
     }),
+    own::via(()),
+    own::addr(()),
+    own::route(()),
+    own::mtu(()),
     print("-V --version", (), "print the version", version),
     print("-h --help", (), "print this", help),
     refused("-d", (), "", "there is no log of what the program does; leave it out"),

@@ -107,6 +107,7 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
     refused("-V", (), "", "copies are made; give -t TCP_SENDFILE for a test without one"),
     refused("-w", (), "", "sends are not paced here; leave it out"),
     refused("-W", (), "", "give -W before --"),
+    refused("--via --addr --route --mtu", (), "", "give it before --"),
 ];
 
 fn select(s: &mut State, words: &mut Words, form: Form) -> Result<(), String> {

@@ -1,9 +1,10 @@
 //! The command line of netserver.
 
 use super::state::place;
+use crate::flags::own::{self, Hosted};
 use crate::flags::{self, Dialect, Does, Flag, Listed, Program, Words, number, print, refused, set, value};
 use crate::netperf::settings::PORT;
-use crate::socket::{Family, Place};
+use crate::socket::{Family, Own, Place};
 
 /// Request of netserver's command line.
 pub type ServerCommand = flags::Command<ServerConfig>;
@@ -13,12 +14,20 @@ pub type ServerCommand = flags::Command<ServerConfig>;
 pub struct ServerConfig {
     /// Address at which it listens.
     pub place: Place,
+    /// Host of our own stack, whose sockets are used instead of the kernel's.
+    pub own: Option<Own>,
     /// Leaves the terminal.
     pub daemon: bool,
     /// Serves one client after the other.
     pub serially: bool,
     /// Says more.
     pub verbose: bool,
+}
+
+impl Hosted for ServerConfig {
+    fn host(&mut self) -> &mut Own {
+        self.own.get_or_insert_default()
+    }
 }
 
 static FLAGS: &[Flag<ServerConfig, ()>] = &[
@@ -37,6 +46,10 @@ static FLAGS: &[Flag<ServerConfig, ()>] = &[
     value("-v LEVEL", (), "0 or 1; 2: say each client that fails, with -D (1)", |s, v| {
         number(v, 0..=2).map(|n: u8| s.verbose = n > 1)
     }),
+    own::via(()),
+    own::addr(()),
+    own::route(()),
+    own::mtu(()),
     print("-V --version", (), "print the version", super::version),
     print("-h --help", (), "print this", server_help),
     refused("-d", (), "", "there is no log of what the program does; -v 2 says each client that fails"),
@@ -54,13 +67,17 @@ impl ServerConfig {
     /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<ServerCommand, String> {
         let place = Place { port: PORT, bind: None, device: None, family: None };
-        let mut config = Self { place, daemon: true, serially: false, verbose: false };
+        let mut config = Self { place, own: None, daemon: true, serially: false, verbose: false };
         let mut words = Words::new(arguments);
         while let Some(flag) = PROGRAM.find(&mut words)? {
             if let Does::Print(text) = flag.does {
                 return Ok(ServerCommand::Print(text()));
             }
             words.give(flag, &mut config)?;
+        }
+        config.own = own::host(config.own.take().unwrap_or_default(), &[])?;
+        if config.own.is_some() && config.daemon {
+            return Err("--via: a host of our own does not leave the terminal; give -D too".to_owned());
         }
         Ok(ServerCommand::Run(Box::new(config)))
     }

@@ -1,10 +1,11 @@
 //! Values of netperf's flags read so far.
 
+use crate::flags::own::Hosted;
 use crate::netperf::report::Form;
 use crate::netperf::settings::{EndSettings, Length, PORT, Repeats};
 use crate::netperf::table::{TESTS, Test};
 use crate::netperf::units::{both, size};
-use crate::socket::{Family, Place};
+use crate::socket::{Family, Own, Place};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ pub(in crate::netperf) struct State {
     pub(super) test: &'static Test,
     pub(super) host: Option<String>,
     pub(super) place: Place,
+    /// Host of our own.
+    pub(super) own: Own,
     pub(super) length: Length,
     pub(super) local: EndSettings,
     pub(super) remote: EndSettings,
@@ -45,6 +48,7 @@ impl Default for State {
             test: &TESTS[0],
             host: None,
             place: Place { port: PORT, bind: None, device: None, family: None },
+            own: Own::default(),
             length: Length::Time(10),
             local: EndSettings::default(),
             remote: EndSettings::default(),
@@ -69,6 +73,12 @@ impl Default for State {
             interim: None,
             lists: false,
         }
+    }
+}
+
+impl Hosted for State {
+    fn host(&mut self) -> &mut Own {
+        &mut self.own
     }
 }
 

@@ -4,7 +4,8 @@ use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
 use crate::netperf::socket::is_tick;
-use std::net::{SocketAddr, UdpSocket};
+use crate::socket::UdpSocket;
+use std::net::SocketAddr;
 
 /// Number of empty datagrams at the end: some may be lost.
 const ENDS: usize = 3;

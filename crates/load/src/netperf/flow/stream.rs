@@ -4,11 +4,9 @@ use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
 use crate::netperf::socket::is_tick;
-use crate::socket::sys::send_file;
+use crate::socket::TcpStream;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::AsFd;
 
 /// Beginning of a file that is sent over and over.
 pub(in crate::netperf) struct Part {
@@ -87,7 +85,7 @@ impl Flow<'_> {
             let mut left = usize::try_from(self.left).map_or(block, |left| left.min(block));
             while left > 0 {
                 let here = usize::try_from(part.len - at).map_or(left, |rest| rest.min(left));
-                match send_file(stream.as_fd(), part.file.as_fd(), at, here) {
+                match stream.send_file(&part.file, at, here) {
                     // It has become shorter.
                     Ok(0) => return Err(Fault::Send(ErrorKind::UnexpectedEof.into())),
                     Ok(n) => {

@@ -3,10 +3,11 @@
 use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
-use crate::netperf::socket::is_tick;
+use crate::netperf::socket::{Listener, TICK, is_tick};
 use crate::netperf::units::cut;
+use crate::socket::{TcpStream, UdpSocket};
 use std::io::Read;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Rings of an end: what it sends, and what it receives.
@@ -73,7 +74,7 @@ impl Flow<'_> {
     fn block(&self, stream: &TcpStream) -> Result<(), Fault> {
         let woken = stream.set_read_timeout(None).and_then(|()| stream.try_clone());
         let woken = woken.map_err(|error| Fault::Option { what: "time limit", error })?;
-        self.time.wake_by(move || drop(woken.shutdown(Shutdown::Read)));
+        self.time.wake_by(move || woken.receive_no_more());
         Ok(())
     }
 
@@ -151,10 +152,10 @@ impl Flow<'_> {
     }
 
     /// Takes in the next connection; `None` if the time was over before.
-    pub(in crate::netperf) fn accept(&mut self, listener: &TcpListener) -> Result<Option<TcpStream>, Fault> {
+    pub(in crate::netperf) fn accept(&mut self, listener: &Listener) -> Result<Option<TcpStream>, Fault> {
         loop {
             match listener.accept() {
-                Ok((stream, _)) => {
+                Ok(stream) => {
                     self.moved();
                     return Ok(Some(stream));
                 }
@@ -172,7 +173,7 @@ impl Flow<'_> {
     /// Answers one request of each connection, and closes it.
     pub(in crate::netperf) fn answer_by_connections(
         &mut self,
-        listener: &TcpListener,
+        listener: &Listener,
         rings: &mut Rings,
     ) -> Result<End, Fault> {
         while !self.time.is_over() {
@@ -241,7 +242,7 @@ impl Flow<'_> {
         connected: bool,
         patience: Option<Duration>,
     ) -> Result<End, Fault> {
-        let tick = crate::netperf::socket::TICK.as_millis();
+        let tick = TICK.as_millis();
         let ticks = patience.map_or(u32::MAX, |time| cut(time.as_millis().div_ceil(tick), u32::MAX));
         let to = (!connected).then_some(server);
         let mut from = Some(server);

@@ -6,7 +6,7 @@ mod selected;
 
 pub(super) use selected::{Form, Selection, selectors};
 
-use super::client::Client;
+use super::client::{self, Client};
 use super::figures::Outcome;
 use super::flags::{Config, ServerConfig};
 use super::server::Server;
@@ -35,10 +35,11 @@ pub(super) struct View<'a> {
 /// One line, without the program's name.
 pub fn run(config: &Config, stop: &Stop, say: impl Fn(&str) + Send + Sync + 'static) -> Result<(), String> {
     let say: Say = Arc::new(say);
-    let client = Client::connect(&config.settings, stop).map_err(|fault| fault.to_string())?;
+    let site = client::site(&config.settings).map_err(|fault| fault.to_string())?;
+    let client = Client::connect(&config.settings, &site, stop).map_err(|fault| fault.to_string())?;
     let addresses = client.addresses();
     if config.headers {
-        say(&title(config, addresses));
+        say(&title(config, addresses, site.path()));
     }
     let outcome = client.run(|| interim(config, &say)).map_err(|fault| fault.to_string())?;
     let view = View { config, outcome: &outcome, addresses };
@@ -61,7 +62,7 @@ pub fn serve(
     log: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<(), String> {
     let place = &config.place;
-    let server = Server::listen(place).map_err(|fault| fault.to_string())?;
+    let server = Server::listen(place, config.own.as_ref()).map_err(|fault| fault.to_string())?;
     let server = if config.serially { server.serially() } else { server };
     let family = match place.family {
         None => "AF_UNSPEC",
@@ -83,7 +84,7 @@ pub fn serve(
 }
 
 /// The first line of a report.
-fn title(config: &Config, (own, server): (SocketAddr, SocketAddr)) -> String {
+fn title(config: &Config, (own, server): (SocketAddr, SocketAddr), path: Option<&str>) -> String {
     let (s, test) = (&config.settings, config.settings.test);
     let any = if own.is_ipv4() { "0.0.0.0" } else { "::0" };
     let name = s.place.bind.as_deref().unwrap_or(any);
@@ -102,6 +103,9 @@ fn title(config: &Config, (own, server): (SocketAddr, SocketAddr)) -> String {
     }
     if s.local.pin.is_some() || s.remote.pin.is_some() {
         line += " : cpu bind";
+    }
+    if let Some(path) = path {
+        line += &format!(" : via {path}");
     }
     line + "\n"
 }

@@ -10,10 +10,10 @@ mod test;
 use super::control::Control;
 use super::fault::Fault;
 use crate::socket::sys::{self, Ready};
-use crate::socket::{Place, listen, plain};
+use crate::socket::{Own, Place, Site, TcpListener, TcpStream, plain};
 use linerate_rt::{Stop, spawn};
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -30,12 +30,14 @@ const LEAVES: Duration = Duration::from_secs(5);
 
 /// A server that listens.
 pub struct Server {
+    site: Site,
     listener: TcpListener,
     serially: bool,
 }
 
 /// State that all sessions share.
 struct House {
+    site: Site,
     stop: Stop,
     memory: AtomicUsize,
     sessions: AtomicUsize,
@@ -43,13 +45,19 @@ struct House {
 }
 
 impl Server {
-    /// Listens at a place; port 0 is any.
+    /// Listens at a place, of the kernel or of a host of our own; port 0 is any.
     ///
     /// # Errors
     /// The port, and the error of the system.
-    pub fn listen(place: &Place) -> Result<Self, Fault> {
-        let listener = listen(place).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-        listener.map(|listener| Self { listener, serially: false }).map_err(|e| Fault::Listen(place.port, e))
+    pub fn listen(place: &Place, own: Option<&Own>) -> Result<Self, Fault> {
+        Self::at(Site::open(place, own).map_err(Fault::Port)?)
+    }
+
+    /// Listens at the place of a site.
+    pub(super) fn at(site: Site) -> Result<Self, Fault> {
+        let listener = site.listen().and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+        let listener = listener.map_err(|e| Fault::Listen(site.place().port, e))?;
+        Ok(Self { site, listener, serially: false })
     }
 
     /// Serves one client after the other.
@@ -73,9 +81,11 @@ impl Server {
     /// Errors of the system, if it cannot wait for clients any more.
     pub fn run(&self, stop: &Stop, log: impl Fn(&str) + Send + Sync + 'static) -> Result<(), Fault> {
         let (memory, sessions) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let house = Arc::new(House { stop: stop.clone(), memory, sessions, log: Box::new(log) });
+        let house = House { site: self.site.clone(), stop: stop.clone(), memory, sessions, log: Box::new(log) };
+        let house = Arc::new(house);
         while !stop.asked() {
-            let on = [(stop.as_fd(), Ready::Read), (self.listener.as_fd(), Ready::Read)];
+            let listener = self.listener.readiness().map_err(Fault::System)?;
+            let on = [(stop.as_fd(), Ready::Read), (listener, Ready::Read)];
             if sys::poll(&on, None).map_err(Fault::System)?[0] {
                 break;
             }

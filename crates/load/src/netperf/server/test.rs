@@ -9,13 +9,12 @@ use crate::netperf::flow::{End, Flow, Rings, Tally};
 use crate::netperf::protocol::omni::{self, Half, flag};
 use crate::netperf::protocol::{Message, stream};
 use crate::netperf::ring::{Layout, Ring};
-use crate::netperf::socket::{Sizes, TICK, congestion, datagrams, listener, retransmits, sizes};
+use crate::netperf::socket::{Listener, Sizes, TICK, congestion, datagrams, listener, may_reach, retransmits, sizes};
 use crate::netperf::timer::{Timer, Times};
 use crate::netperf::units::cut;
-use crate::socket::plain;
+use crate::socket::{TcpStream, UdpSocket, plain};
 use linerate_rt::pin;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ pub(super) fn newer(r: &stream::Request) -> omni::Request {
 
 /// Data socket.
 enum Socket {
-    Tcp(TcpListener),
+    Tcp(Listener),
     Udp(UdpSocket),
 }
 
@@ -63,10 +62,13 @@ pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_o
         pin(&[cpu]).map_err(|error| Fault::Option { what: "processor", error })?;
     }
     let own = own(control, r)?;
+    if accepted.task.sends() {
+        may_reach(&house.site, &accepted.wanted, plain(control.addresses()?.1))?;
+    }
     let (socket, sizes) = if accepted.task.is_udp() {
-        datagrams(own, &accepted.wanted).map(|(socket, sizes)| (Socket::Udp(socket), sizes))?
+        datagrams(&house.site, own, &accepted.wanted).map(|(socket, sizes)| (Socket::Udp(socket), sizes))?
     } else {
-        listener(own, &accepted.wanted).map(|(socket, sizes)| (Socket::Tcp(socket), sizes))?
+        listener(&house.site, own, &accepted.wanted).map(|(socket, sizes)| (Socket::Tcp(socket), sizes))?
     };
     let (send, receive) = accepted.blocks(r, sizes);
     let bytes = |layout: Layout, blocks: Option<Blocks>| blocks.map_or(0, |b| Ring::bytes(layout, b.width, b.size));
@@ -134,7 +136,7 @@ fn own(control: &Control, r: &omni::Request) -> Result<SocketAddr, Fault> {
 fn connections(
     accepted: &Accepted,
     flow: &mut Flow<'_>,
-    listener: &TcpListener,
+    listener: &Listener,
     rings: &mut Rings,
     last: &mut Last,
 ) -> Result<End, Fault> {
@@ -153,7 +155,7 @@ fn connections(
 
 impl Last {
     fn of(stream: &TcpStream) -> Self {
-        Self { sizes: sizes(stream.as_fd()), retransmits: retransmits(stream), congestion: congestion(stream) }
+        Self { sizes: sizes(stream), retransmits: retransmits(stream), congestion: congestion(stream) }
     }
 }
 

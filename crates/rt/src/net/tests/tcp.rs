@@ -177,6 +177,34 @@ fn time_outs_end_a_wait() {
     assert!((512 << 10..=9 << 20).contains(&written), "{written}");
 }
 
+/// Neither a listener nor who connects waits longer than its user wants, who is asked meanwhile.
+#[test]
+fn nobody_comes_and_nobody_answers_for_longer_than_is_waited() {
+    let ports = ["{1", "}1"].map(|end| format!("cable:tcp-nobody{end}"));
+    let [ours, theirs] = cidrs();
+    let nodes = Node::open_all(&[&ports[0], &ports[1]], &[&[ours], &[theirs]], &Options::default()).unwrap();
+    // The other one is never called: its link is up, and it answers nothing.
+    let [near, _far] = <[Node; 2]>::try_from(nodes).ok().unwrap();
+    let net = Net::run(vec![near]).unwrap();
+    let listener = net.tcp_listen(at("10.0.0.1:7000")).unwrap();
+    listener.set_timeout(Some(Duration::from_millis(30)));
+    let began = Instant::now();
+    assert_eq!(listener.accept().err().unwrap().kind(), ErrorKind::WouldBlock);
+    assert!(began.elapsed() >= Duration::from_millis(30));
+    let mut asked = 0;
+    let made = net.tcp_connect_while(at("10.0.0.2:7000"), Duration::from_millis(10), || {
+        asked += 1;
+        asked < 3
+    });
+    assert!(made.unwrap().is_none() && asked == 3);
+    // Whoever listens is reached at once.
+    let made = net.tcp_connect_while(at("10.0.0.1:7000"), LIMIT, || panic!("it stands")).unwrap();
+    assert_eq!(
+        (made.unwrap().peer_addr(), listener.accept().unwrap().0.local_addr()),
+        (at("10.0.0.1:7000"), at("10.0.0.1:7000"))
+    );
+}
+
 fn is_readable(fd: BorrowedFd<'_>, within: Duration) -> bool {
     let mut set = PollSet::new();
     set.begin();

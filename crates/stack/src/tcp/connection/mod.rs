@@ -40,9 +40,6 @@ const DEFAULT_MSS: u32 = 536;
 /// Least segment size that is believed: smaller ones would only multiply our packets.
 const LEAST_MSS: u32 = 88;
 
-/// Most bytes at first that wait to be sent or acknowledged.
-const FIRST: u32 = 256 << 10;
-
 /// Most bytes where there is little memory.
 const PRESSED: u32 = 16 << 10;
 
@@ -79,6 +76,11 @@ pub struct Config {
     pub linger: u64,
     /// Most bytes that are handed out at once.
     pub burst: u32,
+}
+
+impl Config {
+    /// Most bytes at first that wait to be sent or acknowledged, and that wait to be read.
+    pub const FIRST: u32 = 256 << 10;
 }
 
 impl Default for Config {
@@ -444,7 +446,7 @@ impl Connection {
     #[must_use]
     pub fn room(&self) -> usize {
         // As much as two round trips carry: more would only wait here.
-        let most = if self.pressed { PRESSED } else { self.congestion.window().saturating_mul(2).max(FIRST) };
+        let most = if self.pressed { PRESSED } else { self.congestion.window().saturating_mul(2).max(Config::FIRST) };
         let most = most.min(self.config.send);
         most.saturating_sub(self.queue.len()) as usize
     }

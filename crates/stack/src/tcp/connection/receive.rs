@@ -9,8 +9,6 @@ use linerate_wire::{SackBlocks, TcpOptions};
 
 /// Most bytes where there is little memory.
 const PRESSED: u32 = 16 << 10;
-/// Most bytes at first.
-const FIRST: u32 = 256 << 10;
 /// Segment size of a peer of which no longer one is known (RFC 9293, section 3.7.1).
 const USUAL: u32 = super::DEFAULT_MSS;
 
@@ -64,7 +62,7 @@ impl Receive {
             acked: Seq(0),
             memory: Memory::default(),
             unread: 0,
-            limit: greatest.min(FIRST),
+            limit: greatest.min(super::Config::FIRST),
             greatest,
             turn: (0, 0),
             pressed: false,

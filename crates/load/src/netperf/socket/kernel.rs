@@ -1,47 +1,19 @@
-//! Data sockets with the options of a test, and waits that look up now and then.
+//! Data sockets of the kernel's.
 
-use super::fault::Fault;
-use super::timer::Shared;
-use super::units::cut;
+use super::{CONNECTS, Listener, Sizes, TICK, Unconnected, Wanted};
+use crate::netperf::fault::Fault;
+use crate::netperf::timer::Shared;
 use crate::socket::sys::{self, Ready};
-use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
-
-/// Time that a call blocks before it returns to look at the flags.
-pub(super) const TICK: Duration = Duration::from_millis(50);
-/// Time for a data connection.
-const CONNECTS: Duration = Duration::from_secs(60);
-
-/// Options of a data socket.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
-    /// Buffers, bytes; `None` for the system's own.
-    pub(super) send: Option<u32>,
-    pub(super) receive: Option<u32>,
-    pub(super) no_delay: bool,
-    pub(super) keep_alive: bool,
-    /// The data go to hosts of the same networks only.
-    pub(super) no_gateway: bool,
-    pub(super) priority: Option<u32>,
-    pub(super) tos: Option<u32>,
-    /// Congestion control; empty for the system's own.
-    pub(super) congestion: String,
-    /// Datagrams that the system drops at its own queues are errors.
-    pub(super) drops: bool,
-}
-
-/// Buffers that a socket has, bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sizes {
-    pub(super) send: u32,
-    pub(super) receive: u32,
-}
+use crate::socket::{TcpListener, UdpSocket};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 /// The buffers of a socket.
-pub(super) fn sizes(of: BorrowedFd<'_>) -> Sizes {
-    let size = |name| sys::option(of, libc::SOL_SOCKET, name).ok().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+pub(super) fn sizes(of: &impl AsFd) -> Sizes {
+    let size =
+        |name| sys::option(of.as_fd(), libc::SOL_SOCKET, name).ok().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
     Sizes { send: size(libc::SO_SNDBUF), receive: size(libc::SO_RCVBUF) }
 }
 
@@ -69,10 +41,10 @@ fn prepare(fd: BorrowedFd<'_>, wanted: &Wanted, of: SocketAddr, tcp: bool) -> Re
         let what = "congestion control";
         sys::set_congestion(fd, &wanted.congestion).map_err(|error| Fault::Option { what, error })?;
     }
-    Ok(sizes(fd))
+    Ok(sizes(&fd))
 }
 
-fn bound(own: SocketAddr, kind: libc::c_int, wanted: &Wanted) -> Result<(std::os::fd::OwnedFd, Sizes), Fault> {
+fn bound(own: SocketAddr, kind: libc::c_int, wanted: &Wanted) -> Result<(OwnedFd, Sizes), Fault> {
     let fault = |error| Fault::Option { what: "own address", error };
     let fd = sys::socket(own, kind).map_err(fault)?;
     let sizes = prepare(fd.as_fd(), wanted, own, kind == libc::SOCK_STREAM)?;
@@ -84,26 +56,26 @@ fn bound(own: SocketAddr, kind: libc::c_int, wanted: &Wanted) -> Result<(std::os
 /// A socket for datagrams at this address.
 pub(super) fn datagrams(own: SocketAddr, wanted: &Wanted) -> Result<(UdpSocket, Sizes), Fault> {
     let (fd, sizes) = bound(own, libc::SOCK_DGRAM, wanted)?;
-    let socket = UdpSocket::from(fd);
+    let socket = std::net::UdpSocket::from(fd);
     let set = socket.set_read_timeout(Some(TICK)).and_then(|()| socket.set_write_timeout(Some(TICK)));
     set.map_err(|error| Fault::Option { what: "time limit", error })?;
-    Ok((socket, sizes))
+    Ok((UdpSocket::Kernel(socket), sizes))
 }
 
 /// A socket that takes in connections at this address; it returns from its waits to look up, and so do the connections.
-pub(super) fn listener(own: SocketAddr, wanted: &Wanted) -> Result<(TcpListener, Sizes), Fault> {
+pub(super) fn listener(own: SocketAddr, wanted: &Wanted) -> Result<(Listener, Sizes), Fault> {
     let (fd, sizes) = bound(own, libc::SOCK_STREAM, wanted)?;
     let fault = |error| Fault::Option { what: "listen", error };
     sys::listen(fd.as_fd()).map_err(fault)?;
     sys::time_limits(fd.as_fd(), TICK).map_err(fault)?;
-    Ok((TcpListener::from(fd), sizes))
+    Ok((Listener { listener: TcpListener::Kernel(fd.into()), options: None }, sizes))
 }
 
 /// A socket for a connection from this address, with the buffers that it has.
-pub(super) fn unconnected(own: SocketAddr, wanted: &Wanted) -> Result<(TcpStream, Sizes), Fault> {
+pub(super) fn unconnected(own: SocketAddr, wanted: &Wanted) -> Result<(Unconnected, Sizes), Fault> {
     let (fd, sizes) = bound(own, libc::SOCK_STREAM, wanted)?;
     sys::time_limits(fd.as_fd(), TICK).map_err(|error| Fault::Option { what: "time limit", error })?;
-    Ok((TcpStream::from(fd), sizes))
+    Ok((Unconnected::Kernel(fd.into()), sizes))
 }
 
 /// Connects; false if the time was over before.
@@ -126,25 +98,4 @@ pub(super) fn connect(stream: &TcpStream, to: SocketAddr, time: &Shared) -> Resu
             return error.map_or(Ok(true), |e| Err(Fault::DataConnect(e)));
         }
     }
-}
-
-/// True for a call that has returned to look up.
-pub(super) fn is_tick(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-}
-
-/// Largest segment of a connection, as far as the kernel says so.
-pub(super) fn segment(of: &TcpStream) -> u32 {
-    let mss = sys::option(of.as_fd(), libc::IPPROTO_TCP, libc::TCP_MAXSEG).unwrap_or(0);
-    u32::try_from(mss).unwrap_or(0)
-}
-
-/// Segments that a connection has sent again; -1 if nobody knows.
-pub(super) fn retransmits(of: &TcpStream) -> i32 {
-    sys::tcp_info(of.as_fd()).map_or(-1, |info| cut(info.retransmits, i32::MAX))
-}
-
-/// Congestion control of a connection.
-pub(super) fn congestion(of: &TcpStream) -> String {
-    sys::congestion(of.as_fd()).unwrap_or_default()
 }

@@ -1,0 +1,145 @@
+//! Data sockets with the options of a test, of the kernel or of a host of our own, and waits that look up now and then.
+
+mod kernel;
+mod own;
+
+use super::fault::Fault;
+use super::timer::Shared;
+use super::units::cut;
+use crate::socket::{Site, TcpListener, TcpStream, UdpSocket};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Time that a call blocks before it returns to look at the flags.
+pub(super) const TICK: Duration = Duration::from_millis(50);
+/// Time for a data connection.
+const CONNECTS: Duration = Duration::from_secs(60);
+
+/// Options of a data socket.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    /// Buffers, bytes; `None` for the system's own.
+    pub(super) send: Option<u32>,
+    pub(super) receive: Option<u32>,
+    pub(super) no_delay: bool,
+    pub(super) keep_alive: bool,
+    /// The data go to hosts of the same networks only.
+    pub(super) no_gateway: bool,
+    pub(super) priority: Option<u32>,
+    pub(super) tos: Option<u32>,
+    /// Congestion control; empty for the system's own.
+    pub(super) congestion: String,
+    /// Datagrams that the system drops at its own queues are errors.
+    pub(super) drops: bool,
+}
+
+/// Buffers that a socket has, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sizes {
+    pub(super) send: u32,
+    pub(super) receive: u32,
+}
+
+/// A socket for datagrams at this address.
+pub(super) fn datagrams(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(UdpSocket, Sizes), Fault> {
+    own::datagrams(site, own, wanted).unwrap_or_else(|| kernel::datagrams(own, wanted))
+}
+
+/// A listener; it returns from its waits to look up, and so do the connections that it takes in.
+pub(super) struct Listener {
+    listener: TcpListener,
+    /// Options of its connections, if they do not have them from the listener.
+    options: Option<own::Options>,
+}
+
+/// A listener at this address, with the buffers that its connections have.
+pub(super) fn listener(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(Listener, Sizes), Fault> {
+    own::listener(site, own, wanted).unwrap_or_else(|| kernel::listener(own, wanted))
+}
+
+impl Listener {
+    /// Takes the next connection.
+    pub(super) fn accept(&self) -> io::Result<TcpStream> {
+        let (stream, _) = self.listener.accept()?;
+        if let Some(options) = &self.options {
+            options.settle(&stream);
+        }
+        Ok(stream)
+    }
+
+    /// Own address.
+    pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A data connection that is not made yet.
+pub(super) enum Unconnected {
+    /// A socket of the kernel's.
+    Kernel(std::net::TcpStream),
+    /// Place of one of our own, and its options.
+    Own(Site, own::Options),
+}
+
+/// A connection that is not made yet, from this address, with the buffers that it will have.
+pub(super) fn unconnected(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(Unconnected, Sizes), Fault> {
+    own::unconnected(site, wanted).unwrap_or_else(|| kernel::unconnected(own, wanted))
+}
+
+impl Unconnected {
+    /// Connects; `None` if the time was over before.
+    pub(super) fn connect(self, to: SocketAddr, time: &Shared) -> Result<Option<TcpStream>, Fault> {
+        match self {
+            Self::Kernel(stream) => {
+                let connected = kernel::connect(&stream, to, time)?;
+                Ok(connected.then_some(TcpStream::Kernel(stream)))
+            }
+            Self::Own(site, options) => own::connect(&site, &options, to, time),
+        }
+    }
+
+    /// Own address, as far as it is known.
+    pub(super) fn local_addr(&self, asked: SocketAddr) -> io::Result<SocketAddr> {
+        match self {
+            Self::Kernel(stream) => stream.local_addr(),
+            Self::Own(..) => Ok(asked),
+        }
+    }
+}
+
+/// An error if data must not go by a gateway, and would. The kernel sees to that by itself.
+pub(super) fn may_reach(site: &Site, wanted: &Wanted, peer: SocketAddr) -> Result<(), Fault> {
+    if wanted.no_gateway && !site.is_near(peer.ip()) {
+        return Err(Fault::DataConnect(io::Error::from_raw_os_error(libc::ENETUNREACH)));
+    }
+    Ok(())
+}
+
+/// True for a call that has returned to look up.
+pub(super) fn is_tick(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// The buffers of a connection.
+pub(super) fn sizes(of: &TcpStream) -> Sizes {
+    match of {
+        TcpStream::Kernel(stream) => kernel::sizes(stream),
+        TcpStream::Own(stream, _) => own::sizes(stream),
+    }
+}
+
+/// Largest segment of a connection, as far as it is known.
+pub(super) fn segment(of: &TcpStream) -> u32 {
+    cut(of.segment(), u32::MAX)
+}
+
+/// Segments that a connection has sent again; -1 if nobody knows.
+pub(super) fn retransmits(of: &TcpStream) -> i32 {
+    of.info().map_or(-1, |info| cut(info.retransmits, i32::MAX))
+}
+
+/// Congestion control of a connection.
+pub(super) fn congestion(of: &TcpStream) -> String {
+    of.congestion().unwrap_or_default()
+}
