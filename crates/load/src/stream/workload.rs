@@ -1,11 +1,14 @@
 //! Streams in the table of workloads: netperf's names, a row for each test, measured between two hosts in this process.
 
 use super::measure::{Measured, measure};
-use super::pair::{Pair, Via};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
+use crate::socket::{Pair, Via};
 use crate::workload::{ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Number, Parameters, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
+
+/// Port of the server.
+const PORT: u16 = 5201;
 
 /// A test.
 #[derive(Clone, Copy)]
@@ -95,7 +98,7 @@ fn run(kind: Kind, all: &Parameters, stop: &Stop) -> Result<Test, String> {
             "window: linerate's own stack has queues of datagrams of one size; give 0, or leave it out".to_owned()
         );
     }
-    let pair = Pair::new(via, mtu)?;
+    let pair = Pair::new(via, PORT, mtu)?;
     let measured = measure(&pair, &settings, stop)?;
     Ok(test(kind, &pair, &measured))
 }
