@@ -189,6 +189,7 @@ mod tests {
             (0.5, Unit::Ratio, "0.500"),
             (12.0, Unit::Iops, "12.0 IOPS"),
             (2_050_764.0, Unit::Iops, "2.051 MIOPS"),
+            (18_358.0, Unit::TransactionsPerSecond, "18.358 ktrans/s"),
             (12.0, Unit::Other("furlongs".into()), "12.0 furlongs"),
             (93.12, Unit::PerCent, "93.1 %"),
             (262_656.0, Unit::Bytes, "256 KiB"),

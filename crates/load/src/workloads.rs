@@ -4,7 +4,7 @@
 //! flags, so that a point of a plan reads like a command line.
 
 use crate::workload::Workload;
-use crate::{fcoe, pktgen, stream, xdd};
+use crate::{fcoe, netperf, pktgen, stream, xdd};
 
 /// All workloads.
 pub const WORKLOADS: &[Workload] = &[
@@ -16,6 +16,9 @@ pub const WORKLOADS: &[Workload] = &[
     stream::TCP_BIDIR,
     stream::TCP_SENDFILE,
     stream::UDP_STREAM,
+    netperf::TCP_RR,
+    netperf::TCP_CRR,
+    netperf::UDP_RR,
 ];
 
 #[cfg(test)]
@@ -47,6 +50,7 @@ mod tests {
             ]),
             "xdd" => parameters([("-target", path.into()), ("-numreqs", 20_u32.into()), ("-reqsize", 4_u32.into())]),
             "fcoe" => parameters([("io_bytes", 4096_u32.into()), ("op", "read".into()), ("time_ms", 50_u32.into())]),
+            name if name.ends_with("RR") => parameters([("via", "stack".into())]),
             name if name.starts_with("TCP_") || name == "UDP_STREAM" => {
                 parameters([("io_bytes", 1000_u32.into()), ("via", "stack".into())])
             }

@@ -15,6 +15,8 @@ pub enum Unit {
     BytesPerSecond,
     /// Requests to a storage device per second.
     Iops,
+    /// Requests with their responses per second.
+    TransactionsPerSecond,
     /// Nanoseconds.
     Ns,
     /// Bytes of memory.
@@ -66,6 +68,7 @@ pub static UNITS: &[UnitRow] = &[
     row(Unit::BitsPerSecond, "bit/s", Scale::Decimal { symbol: "b/s", up_to: 'G' }, true),
     row(Unit::BytesPerSecond, "B/s", Scale::Decimal { symbol: "B/s", up_to: 'G' }, true),
     row(Unit::Iops, "IOPS", Scale::Decimal { symbol: "IOPS", up_to: 'M' }, true),
+    row(Unit::TransactionsPerSecond, "transactions/s", Scale::Decimal { symbol: "trans/s", up_to: 'M' }, true),
     row(Unit::Ns, "ns", Scale::Time, false),
     row(Unit::Bytes, "B", Scale::Memory, false),
     row(Unit::Ratio, "ratio", Scale::Plain, true),
@@ -135,6 +138,7 @@ mod tests {
             Unit::BitsPerSecond,
             Unit::BytesPerSecond,
             Unit::Iops,
+            Unit::TransactionsPerSecond,
             Unit::Ns,
             Unit::Bytes,
             Unit::Ratio,

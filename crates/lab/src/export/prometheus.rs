@@ -92,6 +92,9 @@ fn in_unit(families: &mut Families, labels: &[(&str, String)], unit: &Unit, valu
         Unit::BitsPerSecond => ("linerate_test_bits_per_second", "Bits per second.", 1.0),
         Unit::BytesPerSecond => ("linerate_test_bytes_per_second", "Bytes per second.", 1.0),
         Unit::Iops => ("linerate_test_requests_per_second", "Requests to a storage device per second.", 1.0),
+        Unit::TransactionsPerSecond => {
+            ("linerate_test_transactions_per_second", "Requests with their responses per second.", 1.0)
+        }
         Unit::Ns => ("linerate_test_seconds", "A time in seconds.", 1e-9),
         Unit::Bytes => ("linerate_test_bytes", "Bytes of memory.", 1.0),
         Unit::Ratio => ("linerate_test_ratio", "Parts of one.", 1.0),

@@ -23,12 +23,7 @@ pub(super) fn rate(value: f64, unit: &str) -> Option<Figure> {
     if let Some(scale) = unit.strip_suffix("Bytes") {
         return Some((value * prefix(scale, 1024.0)?, Unit::BytesPerSecond));
     }
-    (unit == "Trans").then(|| (value, transactions()))
-}
-
-/// Transactions a second.
-pub(super) fn transactions() -> Unit {
-    Unit::Other("transactions/s".into())
+    (unit == "Trans").then_some((value, Unit::TransactionsPerSecond))
 }
 
 /// An amount of bytes in a unit as `MBytes`.
@@ -70,7 +65,7 @@ mod tests {
         assert_eq!(rate(16232.9, "10^6bits/sec"), Some((16232.9 * 1e6, Unit::BitsPerSecond)));
         assert_eq!(rate(2.0, "KBytes/sec"), Some((2048.0, Unit::BytesPerSecond)));
         assert_eq!(rate(3.0, "MBytes/s"), Some((3.0 * 1_048_576.0, Unit::BytesPerSecond)));
-        assert_eq!(rate(7.5, "Trans/s"), Some((7.5, transactions())));
+        assert_eq!(rate(7.5, "Trans/s"), Some((7.5, Unit::TransactionsPerSecond)));
         assert_eq!(rate(10.0, "bits/sec"), Some((10.0, Unit::BitsPerSecond)));
         assert_eq!(packets(999.85, "Kpps"), Some((999_850.0, Unit::Pps)));
         assert_eq!(bytes(1.5, "GBytes"), Some(1.5 * 1_073_741_824.0));

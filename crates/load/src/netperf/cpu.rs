@@ -1,8 +1,12 @@
 //! Use of all processors of the system, from `/proc/stat`, as netperf counts it: all time that is not idle, waiting for
 //! disks included, in per cent of each processor, and the mean of all. What guests used counts once, as the user's.
+//!
+//! Two ends in one process are told apart by the time of their threads instead.
 
 use super::units::cut;
-use linerate_rt::monotonic_ns;
+use crate::socket::Site;
+use linerate_rt::{ThreadTime, monotonic_ns};
+use std::time::Duration;
 
 /// Way of measuring, in messages and in reports.
 pub(super) const METHOD: u32 = 8;
@@ -13,12 +17,33 @@ pub(super) fn letter(method: u32) -> char {
     "UIPTLRNKSCEMO".chars().nth(cut(method, usize::MAX)).unwrap_or('?')
 }
 
-/// Time, and ticks of each processor since the system's start, at one moment.
+/// Processor time that an end's figures are of.
+#[derive(Clone)]
+pub(super) enum Meter {
+    /// None.
+    Off,
+    /// That of all the system's processors.
+    System,
+    /// That of the thread that reads it, which moves the data, and of the threads of a host of our own; in per cent of one
+    /// processor.
+    Threads(Site),
+}
+
+/// Time, and what a meter says, at one moment.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     /// CLOCK_MONOTONIC, ns.
-    pub(super) at: u64,
-    cores: Vec<Core>,
+    at: u64,
+    used: Used,
+}
+
+/// Time used since the beginning.
+#[derive(Clone, Debug)]
+enum Used {
+    Unknown,
+    /// Ticks of each processor.
+    Cores(Vec<Core>),
+    Threads(ThreadTime),
 }
 
 /// Ticks of a processor: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen.
@@ -53,11 +78,39 @@ pub struct Cpu {
     pub method: u32,
 }
 
+impl Meter {
+    /// That of an end, if it is wanted: of the system's processors, or of threads.
+    pub(super) fn of(wanted: bool, threads: bool, site: &Site) -> Self {
+        match (wanted, threads) {
+            (false, _) => Self::Off,
+            (true, false) => Self::System,
+            (true, true) => Self::Threads(site.clone()),
+        }
+    }
+
+    /// True if any thread may read it.
+    pub(super) fn is_system(&self) -> bool {
+        matches!(self, Self::System)
+    }
+}
+
 impl Reading {
-    /// Reads the clock, and the processors' ticks if they are wanted.
-    pub(super) fn now(cores: bool) -> Self {
-        let text = if cores { std::fs::read_to_string("/proc/stat").unwrap_or_default() } else { String::new() };
-        Self { at: monotonic_ns(), cores: parse(&text) }
+    /// Reads the clock, and a meter.
+    pub(super) fn now(meter: &Meter) -> Self {
+        let used = match meter {
+            Meter::Off => Used::Unknown,
+            Meter::System => Used::Cores(parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())),
+            Meter::Threads(site) => Used::Threads(site.spent_with_this_thread()),
+        };
+        Self { at: monotonic_ns(), used }
+    }
+
+    /// The same at an earlier moment, as far as that was read. Threads that waited since then have used nothing.
+    pub(super) fn back_at(self, earlier: Self) -> Self {
+        match earlier.used {
+            Used::Unknown => Self { at: earlier.at, ..self },
+            _ => earlier,
+        }
     }
 
     /// Seconds since an earlier reading.
@@ -67,34 +120,47 @@ impl Reading {
 
     /// Use of the processors since an earlier reading; `None` if nothing was read.
     pub(super) fn since(&self, earlier: &Self) -> Option<Cpu> {
-        let mut cpu = Cpu { method: METHOD, peak_id: -1, ..Cpu::default() };
-        for core in &self.cores {
-            let Some(before) = earlier.cores.iter().find(|before| before.id == core.id) else { continue };
-            let spent: [u64; 8] = std::array::from_fn(|at| core.ticks[at].saturating_sub(before.ticks[at]));
-            cpu.count += 1;
-            let total: u64 = spent.iter().sum();
-            if total == 0 {
-                continue;
+        match (&self.used, &earlier.used) {
+            (Used::Cores(now), Used::Cores(before)) => between(before, now),
+            (Used::Threads(now), Used::Threads(before)) => {
+                let (spent, ns) = (now.since(*before), self.at.saturating_sub(earlier.at).max(1));
+                let percent = |time: Duration| 100.0 * time.as_secs_f64() / (ns as f64 / 1e9);
+                let (user, system) = (percent(spent.user), percent(spent.system));
+                Some(Cpu { all: user + system, user, system, peak_id: -1, count: 1, ..Cpu::default() })
             }
-            let percent = |ticks: u64| 100.0 * ticks as f64 / total as f64;
-            let used = 100.0 - percent(spent[3]);
-            cpu.all += used;
-            cpu.user += percent(spent[0]);
-            cpu.system += percent(spent[2]);
-            cpu.waiting += percent(spent[4]);
-            cpu.interrupts += percent(spent[5]);
-            cpu.soft += percent(spent[6]);
-            if used > cpu.peak {
-                (cpu.peak, cpu.peak_id) = (used, core.id);
-            }
+            _ => None,
         }
-        let n = f64::from(cpu.count);
-        for sum in [&mut cpu.all, &mut cpu.user, &mut cpu.system, &mut cpu.waiting, &mut cpu.interrupts, &mut cpu.soft]
-        {
-            *sum /= n.max(1.0);
-        }
-        (cpu.count > 0).then_some(cpu)
     }
+}
+
+/// Use of the processors between two readings of their ticks.
+fn between(before: &[Core], now: &[Core]) -> Option<Cpu> {
+    let mut cpu = Cpu { method: METHOD, peak_id: -1, ..Cpu::default() };
+    for core in now {
+        let Some(before) = before.iter().find(|before| before.id == core.id) else { continue };
+        let spent: [u64; 8] = std::array::from_fn(|at| core.ticks[at].saturating_sub(before.ticks[at]));
+        cpu.count += 1;
+        let total: u64 = spent.iter().sum();
+        if total == 0 {
+            continue;
+        }
+        let percent = |ticks: u64| 100.0 * ticks as f64 / total as f64;
+        let used = 100.0 - percent(spent[3]);
+        cpu.all += used;
+        cpu.user += percent(spent[0]);
+        cpu.system += percent(spent[2]);
+        cpu.waiting += percent(spent[4]);
+        cpu.interrupts += percent(spent[5]);
+        cpu.soft += percent(spent[6]);
+        if used > cpu.peak {
+            (cpu.peak, cpu.peak_id) = (used, core.id);
+        }
+    }
+    let n = f64::from(cpu.count);
+    for sum in [&mut cpu.all, &mut cpu.user, &mut cpu.system, &mut cpu.waiting, &mut cpu.interrupts, &mut cpu.soft] {
+        *sum /= n.max(1.0);
+    }
+    (cpu.count > 0).then_some(cpu)
 }
 
 fn parse(text: &str) -> Vec<Core> {
@@ -121,10 +187,11 @@ pub(super) fn service_demand(cpu: f64, cpus: u32, units: f64, seconds: f64) -> f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::Place;
 
     #[test]
     fn use_is_what_is_not_idle_and_the_mean_of_all() {
-        let at = |at, text: &str| Reading { at, cores: parse(text) };
+        let at = |at, text: &str| Reading { at, used: Used::Cores(parse(text)) };
         let before =
             at(0, "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 0 100 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\nintr 5\n");
         let after = at(
@@ -139,6 +206,37 @@ mod tests {
     }
 
     #[test]
+    fn threads_are_read_at_their_own_time_and_processors_when_they_were_due() {
+        let time = |ms| ThreadTime { user: Duration::from_millis(ms), system: Duration::from_millis(ms / 2) };
+        let threads = |at, ms| Reading { at, used: Used::Threads(time(ms)) };
+        let due = Reading { at: 2_000_000_000, used: Used::Unknown };
+        let after = threads(3_000_000_000, 1200).back_at(due);
+        let cpu = after.since(&threads(0, 200)).unwrap();
+        assert_eq!((cpu.user, cpu.system, cpu.all, cpu.count), (50.0, 25.0, 75.0, 1));
+        let cores = Reading { at: 5, used: Used::Cores(Vec::new()) };
+        let earlier = threads(1, 1).back_at(cores);
+        assert!(earlier.at == 5 && matches!(earlier.used, Used::Cores(_)));
+    }
+
+    #[test]
+    fn time_of_other_threads_is_not_an_ends() {
+        let place = Place { port: 0, bind: None, device: None, family: None };
+        let meter = Meter::Threads(Site::open(&place, None).unwrap());
+        let spin = || {
+            let begin = ThreadTime::of_this_thread();
+            while ThreadTime::of_this_thread().since(begin).user < Duration::from_millis(100) {}
+        };
+        let percent = |run: &dyn Fn()| {
+            let before = Reading::now(&meter);
+            run();
+            Reading::now(&meter).since(&before).unwrap().all * Reading::now(&meter).seconds_since(&before)
+        };
+        // In per cent times seconds: a tenth of a second is ten.
+        let (others, own) = (percent(&|| std::thread::spawn(spin).join().unwrap()), percent(&spin));
+        assert!(others < 5.0 && own >= 10.0, "{others} {own}");
+    }
+
+    #[test]
     fn the_demand_is_processor_time_for_a_unit() {
         // Half of two processors, for 1000 KB in a second: 1000 us for each.
         assert_eq!(service_demand(50.0, 2, 1000.0, 1.0), 1000.0);
@@ -147,11 +245,11 @@ mod tests {
 
     #[test]
     fn this_system_has_processors() {
-        let before = Reading::now(true);
+        let before = Reading::now(&Meter::System);
         std::thread::sleep(std::time::Duration::from_millis(50));
-        let cpu = Reading::now(true).since(&before).unwrap();
+        let cpu = Reading::now(&Meter::System).since(&before).unwrap();
         assert!(cpu.count > 0 && (0.0..=100.0).contains(&cpu.all), "{cpu:?}");
-        assert!(Reading::now(false).since(&before).is_none());
+        assert!(Reading::now(&Meter::Off).since(&before).is_none());
     }
 
     #[test]

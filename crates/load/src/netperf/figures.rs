@@ -91,6 +91,8 @@ pub struct Figures {
     pub mss: Option<u32>,
     /// Times of calls or transactions.
     pub latency: Option<Latency>,
+    /// All of them, ns.
+    pub(super) times: Option<Histogram<u64>>,
 }
 
 impl Figures {

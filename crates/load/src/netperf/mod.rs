@@ -16,6 +16,7 @@ mod fault;
 mod figures;
 mod flags;
 mod flow;
+mod measure;
 pub mod protocol;
 mod report;
 mod ring;
@@ -25,6 +26,7 @@ mod socket;
 mod table;
 mod timer;
 mod units;
+mod workload;
 
 pub use crate::socket::{Family, Own, Place};
 pub use cpu::Cpu;
@@ -36,6 +38,7 @@ pub use ring::Layout;
 pub use server::Server;
 pub use settings::{Buffers, EndSettings, Length, PORT, Repeats, Settings};
 pub use table::{TESTS, Test, Transport};
+pub use workload::{TCP_CRR, TCP_RR, UDP_RR};
 
 #[cfg(test)]
 mod tests;

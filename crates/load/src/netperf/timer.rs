@@ -1,6 +1,6 @@
 //! Time of a test: a thread that waits for its end, so that the lanes look at a flag and at no clock.
 
-use super::cpu::Reading;
+use super::cpu::{Meter, Reading};
 use linerate_port::saturating_ns;
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 use std::io;
@@ -117,6 +117,7 @@ struct Waits {
 
 impl Waits {
     fn run(mut self, begin: u64) {
+        let meter = if self.times.cores { &Meter::System } else { &Meter::Off };
         let after = |from: u64, time: Duration| from.saturating_add(saturating_ns(time));
         let due = self.times.due.map_or(u64::MAX, |due| after(begin, due));
         let over = after(due, self.times.grace);
@@ -146,7 +147,7 @@ impl Waits {
             if now >= due || ends {
                 tells = u64::MAX;
                 if !self.shared.is_due() {
-                    *lock(&self.shared.at_due) = Some(Reading::now(self.times.cores));
+                    *lock(&self.shared.at_due) = Some(Reading::now(meter));
                     self.shared.due.store(true, Relaxed);
                 }
             }

@@ -3,12 +3,14 @@
 //!
 //! A load asks its [`Site`] for sockets and does not know whose they are, but for options that only the kernel has.
 
+mod pair;
 mod place;
 mod site;
 pub(crate) mod sys;
 mod tcp;
 mod udp;
 
+pub(crate) use pair::{Pair, Via};
 pub use place::{Family, Place};
 pub(crate) use place::{addresses, open, plain};
 pub use site::Own;

@@ -75,6 +75,12 @@ impl Site {
         self.net.as_ref().map(Net::spent).unwrap_or_default()
     }
 
+    /// The same, with that of the calling thread.
+    pub(crate) fn spent_with_this_thread(&self) -> ThreadTime {
+        let (own, host) = (ThreadTime::of_this_thread(), self.spent());
+        ThreadTime { user: own.user + host.user, system: own.system + host.system }
+    }
+
     /// Its place.
     pub(crate) fn place(&self) -> &Place {
         &self.place

@@ -3,11 +3,11 @@
 use super::config::{Asked, Config, Form, Part};
 use super::fault::Fault;
 use super::figures::{Cpu, Total};
-use super::pair::Pair;
 use super::report::{Kept, Report};
 use super::settings::Settings;
 use super::{SPEAKER, client, server};
 use crate::Output;
+use crate::socket::Pair;
 use linerate_rt::Stop;
 use std::io;
 use std::sync::Arc;

@@ -14,7 +14,6 @@ mod figures;
 mod flags;
 mod lane;
 mod measure;
-mod pair;
 pub mod protocol;
 mod report;
 mod run;

@@ -1,11 +1,14 @@
 //! Streams in the table of workloads: netperf's names, a row for each test, measured between two hosts in this process.
 
 use super::measure::{Measured, measure};
-use super::pair::{Pair, Via};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
+use crate::socket::{Pair, Via};
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Number, Parameters, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
+
+/// Port of the server.
+const PORT: u16 = 5201;
 
 /// A test.
 #[derive(Clone, Copy)]
@@ -97,7 +100,7 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
     }
     let does = format!("{}; iperf3's protocol for {} s", Pair::describe(via, mtu), settings.time);
     Ok(Job::new(does, move |stop: &Stop| {
-        let pair = Pair::new(via, mtu)?;
+        let pair = Pair::new(via, PORT, mtu)?;
         let measured = measure(&pair, &settings, stop)?;
         Ok(test(kind, &pair, &measured))
     }))

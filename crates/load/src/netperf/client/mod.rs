@@ -5,7 +5,7 @@ mod data;
 
 use super::confidence::Runs;
 use super::control::Control;
-use super::cpu::{Cpu, Reading};
+use super::cpu::{Cpu, Meter, Reading};
 use super::fault::Fault;
 use super::figures::{EndFigures, Figures, Latency, Means, Outcome};
 use super::protocol::omni::{self, flag};
@@ -38,6 +38,8 @@ pub(super) struct Client<'a> {
     /// Own address of the data, and the server's.
     own: SocketAddr,
     server: SocketAddr,
+    /// True if the processor time is that of threads.
+    threads: bool,
 }
 
 /// The server's answer to a request, in either dialect.
@@ -72,7 +74,13 @@ impl<'a> Client<'a> {
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let ip = if settings.place.bind.is_some() { own.ip() } else { any };
         let own = SocketAddr::new(ip, settings.local.port);
-        Ok(Self { settings, site, control, stop: stop.clone(), own, server })
+        Ok(Self { settings, site, control, stop: stop.clone(), own, server, threads: false })
+    }
+
+    /// Has the processor time be that of the thread that runs the test and of a host of our own.
+    pub(super) fn of_threads(mut self) -> Self {
+        self.threads = true;
+        self
     }
 
     /// Addresses of the data, for the first line of a report: this end's and the server's.
@@ -131,15 +139,16 @@ impl<'a> Client<'a> {
             Length::Time(seconds) => Some(Duration::from_secs(seconds.into())),
         };
         let times = Times { due, ..Times::default() };
-        let before = Reading::now(s.local.cpu);
+        let meter = Meter::of(s.local.cpu, self.threads, self.site);
+        let before = Reading::now(&meter);
         let timer =
             Timer::start(times, &self.stop, interim, Some(Control::watch(&self.control))).map_err(Fault::System)?;
         let moved = data.run(server, &timer.shared, &|| self.control.look())?;
         // A server that only sends may send on: nothing of that counts.
-        let after = if s.test.sends { None } else { Some(Reading::now(s.local.cpu)) };
+        let after = if s.test.sends { None } else { Some(Reading::now(&meter)) };
         drop(timer);
         data.finish(server)?;
-        let after = after.unwrap_or_else(|| Reading::now(s.local.cpu));
+        let after = after.unwrap_or_else(|| Reading::now(&meter));
         let results = self.results(&data, server)?;
         self.figures(&data, &moved, &ready, &results, (&before, &after))
     }
@@ -233,6 +242,7 @@ impl<'a> Client<'a> {
             remote,
             mss: moved.mss,
             latency: moved.latency.as_ref().and_then(Latency::of),
+            times: moved.latency.clone(),
         })
     }
 }

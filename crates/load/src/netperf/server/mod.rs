@@ -33,11 +33,14 @@ pub struct Server {
     site: Site,
     listener: TcpListener,
     serially: bool,
+    threads: bool,
 }
 
 /// State that all sessions share.
 struct House {
     site: Site,
+    /// True if the processor time of a test is that of its threads.
+    threads: bool,
     stop: Stop,
     memory: AtomicUsize,
     sessions: AtomicUsize,
@@ -57,13 +60,19 @@ impl Server {
     pub(super) fn at(site: Site) -> Result<Self, Fault> {
         let listener = site.listen().and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
         let listener = listener.map_err(|e| Fault::Listen(site.place().port, e))?;
-        Ok(Self { site, listener, serially: false })
+        Ok(Self { site, listener, serially: false, threads: false })
     }
 
     /// Serves one client after the other.
     #[must_use]
     pub fn serially(mut self) -> Self {
         self.serially = true;
+        self
+    }
+
+    /// Has the processor time of a test be that of its threads, of which nobody else in this process takes any.
+    pub(super) fn of_threads(mut self) -> Self {
+        self.threads = true;
         self
     }
 
@@ -81,7 +90,14 @@ impl Server {
     /// Errors of the system, if it cannot wait for clients any more.
     pub fn run(&self, stop: &Stop, log: impl Fn(&str) + Send + Sync + 'static) -> Result<(), Fault> {
         let (memory, sessions) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let house = House { site: self.site.clone(), stop: stop.clone(), memory, sessions, log: Box::new(log) };
+        let house = House {
+            site: self.site.clone(),
+            threads: self.threads,
+            stop: stop.clone(),
+            memory,
+            sessions,
+            log: Box::new(log),
+        };
         let house = Arc::new(house);
         while !stop.asked() {
             let listener = self.listener.readiness().map_err(Fault::System)?;

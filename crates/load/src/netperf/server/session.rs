@@ -2,7 +2,7 @@
 
 use super::{House, test};
 use crate::netperf::control::Control;
-use crate::netperf::cpu::Reading;
+use crate::netperf::cpu::{Meter, Reading};
 use crate::netperf::fault::Fault;
 use crate::netperf::protocol::{Code, Message, omni, stream};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) fn serve(house: &House, control: &Arc<Control>) -> Result<(), Fault> 
             // Nothing is explained here, whoever asks.
             Code::DEBUG_ON | Code::DEBUG_OFF => control.send(&Message::new(Code::DEBUG_OK, 0))?,
             Code::CPU_CALIBRATE => {
-                let now = Reading::now(true);
+                let now = Reading::now(&Meter::System);
                 let cpus = now.since(&now).map_or(0, |cpu| cpu.count);
                 control.send(&Message::rate(if cpus > 0 { 100.0 } else { 0.0 }, cpus))?;
             }

@@ -3,7 +3,7 @@
 use super::House;
 use super::accepted::{Accepted, Blocks, Task};
 use crate::netperf::control::Control;
-use crate::netperf::cpu::Reading;
+use crate::netperf::cpu::{Meter, Reading};
 use crate::netperf::fault::Fault;
 use crate::netperf::flow::{End, Flow, Rings, Tally};
 use crate::netperf::protocol::omni::{self, Half, flag};
@@ -80,7 +80,7 @@ pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_o
     let mut rings = Rings { send: ring(accepted.send, send), receive: ring(accepted.receive, receive) };
     control.send(&ready(r, &socket, sizes, (send, receive), &rings, is_older)?)?;
 
-    let measures = r.flags & flag::MEASURE_CPU != 0;
+    let meter = Meter::of(r.flags & flag::MEASURE_CPU != 0, house.threads, &house.site);
     let due = u64::try_from(r.length).ok().filter(|n| *n > 0).map(Duration::from_secs);
     let grace = match accepted.task {
         Task::Send => Duration::ZERO,
@@ -88,9 +88,10 @@ pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_o
         Task::Answer => SILENCE,
         _ => LATE,
     };
-    let before = Reading::now(measures);
-    let timer = Timer::start(Times { due, grace, cores: measures }, &house.stop, None, Some(Control::watch(control)))
-        .map_err(Fault::System)?;
+    let before = Reading::now(&meter);
+    let timer =
+        Timer::start(Times { due, grace, cores: meter.is_system() }, &house.stop, None, Some(Control::watch(control)))
+            .map_err(Fault::System)?;
     let look = || control.look();
     // A client that sends bytes says when it has sent all; whoever counts transactions, or sends, has to know when to end.
     let counts = accepted.task.sends() && r.length < 0;
@@ -113,7 +114,11 @@ pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_o
         return Err(Fault::Stopped);
     }
     // The time that was waited for nothing does not count.
-    let after = timer.shared.at_due().filter(|_| end == End::Time).unwrap_or_else(|| Reading::now(measures));
+    let after = Reading::now(&meter);
+    let after = match timer.shared.at_due().filter(|_| end == End::Time) {
+        Some(due) => after.back_at(due),
+        None => after,
+    };
     drop(timer);
     control.send(&results(&tally, &last, &before, &after, is_older))
 }

@@ -112,12 +112,6 @@ pub(super) enum Due {
     Idle,
 }
 
-/// Processor time of the thread of the control connection, and of the threads of a host of our own.
-fn spent(site: &Site) -> ThreadTime {
-    let (own, host) = (ThreadTime::of_this_thread(), site.spent());
-    ThreadTime { user: own.user + host.user, system: own.system + host.system }
-}
-
 impl Run {
     /// Prepares a test.
     pub(super) fn new(setup: Setup) -> Result<Self, Fault> {
@@ -173,7 +167,7 @@ impl Run {
         self.next = self.interval_ns.map_or(u64::MAX, |interval| now + interval);
         self.count_at = self.count_at.map(|omit| now + omit);
         self.end_at = self.end_at.saturating_add(now);
-        self.cpu.0 = spent(&self.site);
+        self.cpu.0 = self.site.spent_with_this_thread();
         self.tracks.iter_mut().for_each(|track| track.meter.begin(now));
     }
 
@@ -334,7 +328,7 @@ impl Run {
     pub(super) fn close(&mut self) -> Cpu {
         self.halt(true);
         self.halt(false);
-        let own = spent(&self.site).since(self.cpu.0);
+        let own = self.site.spent_with_this_thread().since(self.cpu.0);
         let ns = (monotonic_ns() - self.cpu_begin).max(1) as f64;
         let percent = |time: Duration| 100.0 * saturating_ns(time) as f64 / ns;
         let (user, system) = (percent(own.user + self.cpu.1.user), percent(own.system + self.cpu.1.system));

@@ -1,7 +1,7 @@
 //! Two hosts of a workload: in namespaces of their own with a veth pair between them, or of our own stack at the two ends of a
 //! cable. Nothing of the machine's own network is touched, and nothing is left when the process ends, however it does.
 
-use crate::socket::{Place, Site};
+use super::{Place, Site};
 use linerate_host::{Namespace, Rtnetlink, VethPair};
 use linerate_result::PortUsed;
 use linerate_rt::net::{Net, Options};
@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 
 /// Path between the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Via {
+pub(crate) enum Via {
     /// The kernel's sockets, over a veth pair.
     Kernel,
     /// Our own stack, over a cable.
@@ -17,9 +17,9 @@ pub(super) enum Via {
 }
 
 impl Via {
-    pub(super) const WORDS: [&str; 2] = ["kernel", "stack"];
+    pub(crate) const WORDS: [&str; 2] = ["kernel", "stack"];
 
-    pub(super) fn parse(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "kernel" => Some(Self::Kernel),
             "stack" => Some(Self::Stack),
@@ -36,16 +36,16 @@ const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 
 const SLOTS: u32 = 1024;
 
 /// A host.
-pub(super) struct Side {
-    pub(super) site: Site,
-    pub(super) address: String,
+pub(crate) struct Side {
+    pub(crate) site: Site,
+    pub(crate) address: String,
     /// Namespace in which its sockets are opened.
     namespace: Option<Namespace>,
 }
 
 impl Side {
     /// Runs something where the host is.
-    pub(super) fn run<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, String> {
+    pub(crate) fn run<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, String> {
         match &self.namespace {
             Some(namespace) => namespace.run_in(run).map_err(|e| e.to_string()),
             None => Ok(run()),
@@ -54,16 +54,16 @@ impl Side {
 }
 
 /// Two hosts.
-pub(super) struct Pair {
-    pub(super) sides: [Side; 2],
-    pub(super) ports: Vec<PortUsed>,
+pub(crate) struct Pair {
+    pub(crate) sides: [Side; 2],
+    pub(crate) ports: Vec<PortUsed>,
     /// Dropped after the namespaces' users.
     _link: Option<VethPair>,
 }
 
 impl Pair {
     /// Describes what [`Self::new`] makes.
-    pub(super) fn describe(via: Via, mtu: u32) -> String {
+    pub(crate) fn describe(via: Via, mtu: u32) -> String {
         let [a, b] = ADDRESSES;
         match via {
             Via::Kernel => {
@@ -76,9 +76,9 @@ impl Pair {
         }
     }
 
-    /// Makes two hosts whose packets have so many bytes at most.
-    pub(super) fn new(via: Via, mtu: u32) -> Result<Self, String> {
-        let place = Place { port: 5201, bind: None, device: None, family: None };
+    /// Makes two hosts whose packets have so many bytes at most; servers listen at this port.
+    pub(crate) fn new(via: Via, port: u16, mtu: u32) -> Result<Self, String> {
+        let place = Place { port, bind: None, device: None, family: None };
         match via {
             Via::Kernel => Self::of_kernel(&place, mtu),
             Via::Stack => Self::of_stack(&place, mtu),
@@ -117,7 +117,7 @@ impl Pair {
 
     fn of_stack(place: &Place, mtu: u32) -> Result<Self, String> {
         // A number of its own in this process: a cable that is going is not there for the next pair.
-        let name = format!("stream-{}-{}", std::process::id(), super::super::socket::number());
+        let name = format!("pair-{}-{}", std::process::id(), super::number());
         let names = ["{1", "}1"].map(|end| format!("cable:{name}{end},slots={SLOTS},mtu={mtu}"));
         let cidrs = ADDRESSES.map(|address| format!("{address}/{PREFIX}").parse());
         let [Ok(a), Ok(b)] = cidrs else { return Err("addresses of the hosts".to_owned()) };
@@ -125,7 +125,7 @@ impl Pair {
         let nets = Net::open_pair([&names[0], &names[1]], [a, b], &options).map_err(|e| e.to_string())?;
         // Without the number, so that those of all tests are the same in a report.
         let ports = ["{1", "}1"].map(|end| PortUsed {
-            name: format!("cable:stream{end},slots={SLOTS},mtu={mtu}"),
+            name: format!("cable:pair{end},slots={SLOTS},mtu={mtu}"),
             path: "linerate's own stack over a cable within this process".to_owned(),
             mtu: Some(mtu),
             ..PortUsed::default()

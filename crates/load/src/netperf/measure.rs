@@ -1,0 +1,42 @@
+//! A test between two ends in this process, whose figures are kept rather than printed.
+
+use super::client::Client;
+use super::fault::Fault;
+use super::figures::Figures;
+use super::server::Server;
+use super::settings::Settings;
+use crate::socket::Pair;
+use linerate_rt::Stop;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Runs a test between the hosts of a pair: the first one asks. Processor time is that of each end's threads.
+///
+/// # Errors
+/// One line: the client's reason, or where it sees only the end the server's.
+pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<Figures, String> {
+    let [client, server] = &pair.sides;
+    let over = Stop::new().map_err(|e| e.to_string())?;
+    let said = Arc::new(Mutex::new(None));
+    let listening = server.run(|| Server::at(server.site.clone()).map(Server::of_threads))?;
+    let listening = listening.map_err(|fault| fault.to_string())?;
+    std::thread::scope(|scope| {
+        let (listening, over, to) = (&listening, &over, said.clone());
+        let serving = scope.spawn(move || {
+            let log = move |line: &str| *to.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.to_owned());
+            server.run(|| listening.run(over, log).map_err(|fault| fault.to_string()))
+        });
+        let settings =
+            Settings { host: server.address.clone(), place: client.site.place().clone(), ..settings.clone() };
+        let tested = client.run(|| Client::connect(&settings, &client.site, stop)?.of_threads().run(|| None));
+        over.ask(0);
+        let served = serving.join().unwrap_or_else(|_| Err("the server has panicked".to_owned()));
+        let outcome = tested?.map_err(|fault| match fault {
+            Fault::Closed => {
+                let said = said.lock().unwrap_or_else(PoisonError::into_inner).take();
+                said.unwrap_or_else(|| fault.to_string())
+            }
+            fault => fault.to_string(),
+        })?;
+        served.and_then(|served| served).map(|()| outcome.last)
+    })
+}
