@@ -370,3 +370,49 @@ impl TcpListener {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::{Pair, Via};
+    use std::time::Instant;
+
+    /// Waits until something is so.
+    fn until(what: &str, is: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !is() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_connection_has_ended_when_the_other_end_is_done_and_all_is_read() {
+        for via in [Via::Kernel, Via::Stack] {
+            let pair = match Pair::new(via, 7000, 1500) {
+                Err(why) if why.contains("network namespace") => {
+                    linerate_skip::skip!("{why}");
+                    continue;
+                }
+                pair => pair.unwrap(),
+            };
+            let [near, far] = &pair.sides;
+            let listener = far.run(|| far.site.listen()).unwrap().unwrap();
+            let limit = Some(Duration::from_secs(20));
+            let client = near.run(|| near.site.dial(&far.address, limit)).unwrap().unwrap();
+            let (server, _) = listener.accept().unwrap();
+            client.set_polled(Duration::from_secs(20)).unwrap();
+            client.keep_alive(Duration::from_secs(30)).unwrap();
+            assert!(!client.has_ended(), "{via:?}");
+            assert_eq!((&server).write(b"x").unwrap(), 1);
+            until("it is readable", || client.is_readable() && !client.has_ended());
+            server.send_no_more();
+            // What is there comes first.
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!client.has_ended(), "{via:?}");
+            let again = client.try_clone().unwrap();
+            until("it is read", || (&again).read(&mut [0]).is_ok_and(|n| n == 1));
+            until("it has ended", || client.has_ended());
+        }
+    }
+}
