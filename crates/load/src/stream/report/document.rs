@@ -1,4 +1,7 @@
 //! The document of a test, field by field as iperf3 writes it with `-J`.
+//!
+//! What the other end has not told is null at a client; iperf3 writes 0. A server's document has 0 as iperf3's: its client tells
+//! its figures later.
 
 use super::is_worth;
 use super::lines::{congestion, order, sum, whole};
@@ -29,6 +32,24 @@ pub(in crate::stream) struct Document {
     end: Fields,
     /// Fields behind these.
     further: Fields,
+}
+
+/// Fields of what an end moved, and of what a receiver counts.
+const MOVED: &[&str] = &["end", "seconds", "bytes", "bits_per_second"];
+const COUNTED: &[&str] = &["jitter_ms", "lost_packets", "lost_percent", "out_of_order"];
+
+/// Knowledge of the ends of a direction: of the sender, and of the receiver.
+#[derive(Clone, Copy)]
+struct Knows {
+    sent: bool,
+    received: bool,
+}
+
+impl Knows {
+    fn new(role: Role, sends: bool, summary: &Summary) -> Self {
+        let other = summary.other_known || role == Role::Server;
+        Self { sent: sends || other, received: !sends || other }
+    }
 }
 
 /// Times, bytes and speed, with which most objects begin.
@@ -141,16 +162,17 @@ impl Document {
         let (mut streams, mut sums, mut last) = (Vec::new(), Fields::default(), true);
         let sends = faces.iter().any(|face| face.sends);
         for sends in order(*role, settings.direction, sends) {
+            let knows = Knows::new(*role, sends, &summary);
             let of: Vec<(&Face, &Total)> =
                 faces.iter().zip(&summary.totals).filter(|(face, _)| face.sends == sends).collect();
-            streams.extend(of.iter().map(|(face, total)| Tree::from(stream(settings, face, total, &summary))));
+            streams.extend(of.iter().map(|(face, total)| Tree::from(stream(settings, face, total, &summary, knows))));
             let all: Vec<Total> = of.iter().map(|(_, total)| **total).collect();
             let names = [
                 name_of(settings, *role, sends, "sum", "sum_bidir_reverse"),
                 name_of(settings, *role, sends, "sum_sent", "sum_sent_bidir_reverse"),
                 name_of(settings, *role, sends, "sum_received", "sum_received_bidir_reverse"),
             ];
-            sums = sums.and(totals(settings, sends, &whole(&all), &summary, names));
+            sums = sums.and(totals(settings, sends, &whole(&all), &summary, knows, names));
             last = sends;
         }
         let (own, other): (Cpu, Cpu) = (summary.own_cpu, summary.other_cpu);
@@ -160,7 +182,8 @@ impl Document {
             .with("host_system", own.system)
             .with("remote_total", other.total)
             .with("remote_user", other.user)
-            .with("remote_system", other.system);
+            .with("remote_system", other.system)
+            .known(summary.other_known || *role == Role::Server, &["remote_total", "remote_user", "remote_system"]);
         self.end = Fields::default().with("streams", streams).and(sums).with("cpu_utilization_percent", cpu);
         if settings.transport == Transport::Tcp {
             let (sender, receiver) = congestion(last, &summary);
@@ -247,9 +270,9 @@ fn retransmits(sends: bool, summary: &Summary) -> bool {
 }
 
 /// Figures of a stream over the test.
-fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) -> Fields {
+fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary, knows: Knows) -> Fields {
     let (sent_in, got_in, sends) = (summary.sender_seconds, summary.receiver_seconds, face.sends);
-    let sent = socket(face).and(moved(0.0, sent_in, sent_in, total.sent));
+    let sent = socket(face).and(moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED));
     if settings.transport == Transport::Udp {
         let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
         let udp = sent
@@ -258,6 +281,7 @@ fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) ->
             .with("packets", packets)
             .with("lost_percent", percent(total.lost as f64, packets))
             .with("out_of_order", total.out_of_order)
+            .known(knows.received, COUNTED)
             .with("sender", sends);
         return Fields::default().with("udp", udp);
     }
@@ -270,15 +294,22 @@ fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) ->
         sender.add("min_rtt", total.min_rtt);
         sender.add("mean_rtt", total.mean_rtt);
     }
-    let receiver = socket(face).and(moved(0.0, got_in, got_in, total.received));
+    let receiver = socket(face).and(moved(0.0, got_in, got_in, total.received).known(knows.received, MOVED));
     Fields::default().with("sender", sender.with("sender", sends)).with("receiver", receiver.with("sender", sends))
 }
 
 /// Sums of a direction over the test; `names` of the sum, of what was sent, and of what was received.
-fn totals(settings: &Settings, sends: bool, total: &Total, summary: &Summary, names: [&'static str; 3]) -> Fields {
+fn totals(
+    settings: &Settings,
+    sends: bool,
+    total: &Total,
+    summary: &Summary,
+    knows: Knows,
+    names: [&'static str; 3],
+) -> Fields {
     let (sent_in, got_in) = (summary.sender_seconds, summary.receiver_seconds);
-    let sent = moved(0.0, sent_in, sent_in, total.sent);
-    let received = moved(0.0, got_in, got_in, total.received);
+    let sent = moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED);
+    let received = moved(0.0, got_in, got_in, total.received).known(knows.received, MOVED);
     let [sum_name, sent_name, received_name] = names;
     if settings.transport == Transport::Tcp {
         let again = retransmits(sends, summary).then_some(total.retransmits);
@@ -291,9 +322,11 @@ fn totals(settings: &Settings, sends: bool, total: &Total, summary: &Summary, na
         fields.with("lost_percent", percent(lost as f64, packets))
     };
     let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
-    let sum = datagrams(moved(0.0, got_in, got_in, total.sent), total.jitter, total.lost, packets);
-    let sent = datagrams(sent, 0.0, 0, total.packets_sent);
+    let sum = moved(0.0, got_in, got_in, total.sent).known(knows.sent, MOVED).known(knows.received, &MOVED[..2]);
+    let sum = datagrams(sum, total.jitter, total.lost, packets).known(knows.received, COUNTED);
+    let sent = datagrams(sent, 0.0, 0, total.packets_sent).known(knows.sent, &["packets"]);
     let received = datagrams(received, total.jitter, total.lost, total.packets_received);
+    let received = received.known(knows.received, COUNTED).known(knows.received, &["packets"]);
     Fields::default()
         .with(sum_name, sum.with("sender", sends))
         .with(sent_name, sent.with("sender", true))

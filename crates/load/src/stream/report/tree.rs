@@ -39,6 +39,19 @@ impl Fields {
         self
     }
 
+    /// The same, if these values are known; otherwise those of these names are null.
+    pub(super) fn known(mut self, known: bool, names: &[&str]) -> Self {
+        for (_, value) in self.0.iter_mut().filter(|(name, _)| !known && names.contains(name)) {
+            *value = Tree::Foreign(serde_json::Value::Null);
+        }
+        self
+    }
+
+    /// Its fields.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Tree)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
     /// True if there is such a field.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)
