@@ -1,11 +1,12 @@
-//! The document of a test, field by field as iperf3 writes it with `-J`.
+//! The document of a test, field by field as iperf3 writes it with `-J`; or its parts as they come about, a line for each, as iperf3
+//! writes them with `--json-stream`.
 //!
 //! What the other end has not told is null at a client; iperf3 writes 0. A server's document has 0 as iperf3's: its client tells
 //! its figures later.
 
 use super::is_worth;
 use super::lines::{congestion, order, sum, whole};
-use super::tree::{Fields, Tree, text};
+use super::tree::{Fields, Tree, line, text};
 use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
@@ -23,6 +24,9 @@ const KEPT: usize = 200_000;
 /// Document of a test.
 pub(in crate::stream) struct Document {
     output: Arc<Output>,
+    /// True for a line for each event, and for the whole document.
+    events: bool,
+    whole: bool,
     interval: f64,
     subject: Option<Subject>,
     start: Fields,
@@ -71,6 +75,8 @@ impl Document {
     pub(super) fn new(form: &Form, output: Arc<Output>) -> Self {
         Self {
             output,
+            events: form.events,
+            whole: form.whole || !form.events,
             interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
             subject: None,
             start: Fields::default().with("version", VERSION).with("system_info", system()),
@@ -132,14 +138,29 @@ impl Document {
             .with("tos", u64::from(s.tos))
             .with("target_bitrate", s.rate);
         self.start.add("test_start", fields);
+        self.event("start", &self.start().into());
+    }
+
+    /// Prints the line of an event.
+    fn event(&self, name: &'static str, data: &Tree) {
+        if self.events {
+            let event = Fields::default().with("event", name).with("data", data.clone());
+            self.output.print(&format!("{}\n", line(&Tree::from(event))));
+        }
+    }
+
+    /// True if intervals are kept for somebody who wants the whole document.
+    fn keeps(&self) -> bool {
+        let of_server = |subject: &Subject| subject.role == Role::Server && subject.settings.server_output;
+        self.whole || self.subject.as_ref().is_some_and(of_server)
     }
 
     pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
-        if !is_worth(figures, self.interval) || self.kept + figures.len() > KEPT {
+        let keeps = self.keeps() && self.kept + figures.len() <= KEPT;
+        if !is_worth(figures, self.interval) || !(keeps || self.events) {
             return;
         }
-        self.kept += figures.len();
         let (mut streams, mut sums) = (Vec::new(), Fields::default());
         let sends = faces.iter().any(|face| face.sends);
         for sends in order(*role, settings.direction, sends) {
@@ -154,7 +175,12 @@ impl Document {
                 interval(settings, &sum, sends, false),
             );
         }
-        self.intervals.push(Fields::default().with("streams", streams).and(sums).into());
+        let interval = Tree::from(Fields::default().with("streams", streams).and(sums));
+        self.event("interval", &interval);
+        if keeps {
+            self.kept += figures.len();
+            self.intervals.push(interval);
+        }
     }
 
     pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
@@ -200,9 +226,12 @@ impl Document {
         }
     }
 
+    fn start(&self) -> Fields {
+        Fields::default().with("connected", self.connected.clone()).and(self.start.clone())
+    }
+
     fn tree(&self) -> Fields {
-        let start = Fields::default().with("connected", self.connected.clone()).and(self.start.clone());
-        let mut top = Fields::default().with("start", start);
+        let mut top = Fields::default().with("start", self.start());
         top.add("intervals", self.intervals.clone());
         top.add("end", self.end.clone());
         top
@@ -213,7 +242,21 @@ impl Document {
         serde_json::to_value(Tree::from(self.tree())).unwrap_or_default()
     }
 
+    /// The end. Events come in iperf3's order.
     pub(super) fn end(&mut self, fault: Option<&str>) {
+        let further = std::mem::take(&mut self.further);
+        if let Some(fault) = fault {
+            self.event("error", &fault.into());
+        }
+        further.all().for_each(|(name, value)| self.event(name, value));
+        self.event("end", &self.end.clone().into());
+        if self.whole {
+            self.print(fault, further);
+        }
+    }
+
+    /// Prints the whole document.
+    fn print(&self, fault: Option<&str>, further: Fields) {
         let mut top = self.tree();
         if let Some(fault) = fault {
             top.add("error", fault);
@@ -227,7 +270,7 @@ impl Document {
                 top.add(name, value);
             }
         }
-        let top = top.and(std::mem::take(&mut self.further));
+        let top = top.and(further);
         self.output.print(&format!("{}\n", text(&Tree::from(top))));
     }
 }

@@ -421,7 +421,7 @@ mod tests {
         let output =
             Arc::new(Output::new(crate::stream::SPEAKER, Box::new(paper.clone()), Box::new(std::io::sink()), &stop));
         let interval = Some(Duration::from_secs(1));
-        let form = Form { unit: None, interval, verbose: false, json: false, log: None };
+        let form = Form { interval, ..Form::default() };
         let mut lines = Lines::new(&form, None, output);
         let (settings, tcp) = (settings.clone(), settings.transport == Transport::Tcp);
         let (cookie, host) = (String::new(), "h".to_owned());
