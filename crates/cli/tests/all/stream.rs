@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod document;
+mod events;
 mod flags;
 mod hostile;
 mod interrupt;

@@ -54,7 +54,7 @@ pub struct Asked {
 }
 
 /// Form of what is printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// Unit of speeds: a letter of iperf3's `-f`.
     pub unit: Option<char>,
@@ -62,8 +62,12 @@ pub struct Form {
     pub interval: Option<Duration>,
     /// True for more lines.
     pub verbose: bool,
-    /// True for a document instead of lines.
+    /// True for documents instead of lines.
     pub json: bool,
+    /// True for a document a line for each event of a test, as it comes.
+    pub events: bool,
+    /// True for the whole document in the end, where there are those of events.
+    pub whole: bool,
     /// File that output is appended to instead of printed.
     pub log: Option<PathBuf>,
 }

@@ -90,6 +90,8 @@ pub(super) struct Summary {
     pub(super) other_cpu: Cpu,
     pub(super) own_congestion: Option<String>,
     pub(super) other_congestion: Option<String>,
+    /// True if the other end has told its figures: a server's client does later, and a test that was cut short hears of none.
+    pub(super) other_known: bool,
     /// Output of the server, if it was asked for.
     pub(super) output: ServerOutput,
 }

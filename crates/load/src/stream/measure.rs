@@ -39,7 +39,7 @@ pub(super) struct Measured {
 
 /// An end's configuration.
 fn config(pair: &Pair, part: Part) -> Config {
-    let form = Form { unit: None, interval: Some(SAMPLES), verbose: false, json: false, log: None };
+    let form = Form { interval: Some(SAMPLES), ..Form::default() };
     let place = pair.sides[0].site.place().clone();
     Config { place, own: None, form, part, file: None, cpu: None, pid_file: None, idle: PATIENCE }
 }

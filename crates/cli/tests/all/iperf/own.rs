@@ -67,6 +67,16 @@ fn both_ends_count_the_same_bytes_over_a_cable() {
     }
 }
 
+/// What comes before a session has its socket belongs to it, and so does the datagram that says the end: said again, it would
+/// count one that was never sent.
+#[test]
+fn datagrams_that_come_at_once_are_all_of_their_session() {
+    for n in 0..5 {
+        let (client, server) = over_cable(&format!("burst{n}"), &["-u", "-n", "100k", "-b", "10g"], &[]);
+        assert!(server.out.contains(" 0/69 (0%)"), "{}{}", client.out, server.out);
+    }
+}
+
 /// Lines have what our TCP knows where iperf's have what the kernel's knows, and the options that it has reach it.
 #[test]
 fn lines_have_what_our_tcp_knows() {
@@ -93,7 +103,8 @@ fn lines_have_what_our_tcp_knows() {
 fn longer_packets_and_ipv6_go_over_a_cable_too() {
     let [near, far] = cable("iperf-v6").map(|end| format!("{end},mtu=9000"));
     for words in [&["-n", "4M", "-m"][..], &["-u", "-n", "200k", "-b", "20m", "-l", "8000"]] {
-        let serving = serving(words, &["-V", "--mtu", "9000"]);
+        // A host with addresses of both families takes in what -V says.
+        let serving = serving(words, &["-V", "--mtu", "9000", "--addr", "10.0.0.1/24"]);
         let server = Process::ready(hosted("iperf", &near, "fd00::1/64", &serving), READY);
         let to = [&["-c", "fd00::1", "-V", "--mtu", "9000"], words].concat();
         let client = Process::start(hosted("iperf", &far, "fd00::2/64", &to)).end();

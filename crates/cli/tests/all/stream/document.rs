@@ -4,7 +4,7 @@ use super::{End, PAIRINGS, client, has_iperf3, pair, port, server};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-fn document(text: &str) -> Value {
+pub(super) fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
@@ -28,13 +28,13 @@ fn skeleton(value: &Value, path: &str, into: &mut BTreeMap<String, &'static str>
     assert!(before.is_none_or(|before| before == kind), "{path} is {before:?} and {kind}");
 }
 
-fn skeleton_of(text: &str) -> BTreeMap<String, &'static str> {
+pub(super) fn skeleton_of(text: &str) -> BTreeMap<String, &'static str> {
     let mut all = BTreeMap::new();
     skeleton(&document(text), "", &mut all);
     all
 }
 
-const TESTS: &[&[&str]] = &[
+pub(super) const TESTS: &[&[&str]] = &[
     &["-n", "2M", "-b", "20M"],
     &["-t", "1", "-R", "-O", "1", "-b", "50M"],
     &["-t", "1", "-b", "50M", "--bidir", "-P", "2", "-i", "0.4"],

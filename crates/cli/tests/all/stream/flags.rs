@@ -63,7 +63,13 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x --no-fq-socket-pacing", "--no-fq-socket-pacing: "),
         ("-c x --snd-timeout 5", "--snd-timeout: "),
         ("-c x --timestamps", "--timestamps: "),
-        ("-c x --json-stream", "--json-stream: "),
+        (
+            "-c x --json-stream-full-output",
+            "--json-stream-full-output: -J has the whole document; give --json-stream too",
+        ),
+        ("-c x -J --json-stream-full-output", "--json-stream-full-output: "),
+        ("-c x --json-stream -T title", "-T: no event of --json-stream has a place for it"),
+        ("-c x --json-stream --extra-data text", "--extra-data: no event"),
         ("-c x -d", "-d: "),
     ] {
         let (code, log) = refused(line);

@@ -98,9 +98,10 @@ impl Knocks {
         }
         self.lately.retain(|(_, at)| at.elapsed() < LATE);
         if let Some(knock) = self.waiting.pop_front() {
-            // What is late of a session that has begun is lost to it, and begins no other one.
-            let late = self.lately.iter().any(|(from, _)| *from == knock.from) && knock.early.datagram.number != 1;
-            if !late {
+            // What is late of a session that has begun is lost to it, and begins no other one; nor does what says an end.
+            let (number, began) =
+                (knock.early.datagram.number, self.lately.iter().any(|(from, _)| *from == knock.from));
+            if number == 1 || number > 1 && !began {
                 self.begin(house, door, knock);
             }
         }
@@ -127,8 +128,8 @@ impl Knocks {
             None => Request::read_datagram(datagram).map_err(|refusal| refusal.words()),
         };
         let wide = request.is_ok_and(|request| request.wide_numbers);
-        // Those that say an end have none to end any more; 0 is the number of none.
-        if let Some(datagram) = Datagram::read(wide, datagram).filter(|datagram| datagram.number > 0) {
+        // 0 is the number of none.
+        if let Some(datagram) = Datagram::read(wide, datagram).filter(|datagram| datagram.number != 0) {
             self.waiting.push_back(Knock { from, early: Early { datagram, bytes, at: monotonic_ns() }, request });
         }
         true

@@ -15,6 +15,7 @@ const TIME: u64 = 10;
 impl State {
     /// The configuration.
     pub(super) fn config(mut self) -> Result<Config, String> {
+        self.of_form()?;
         let own = self.own_host()?;
         let part = match (self.host.take(), self.server) {
             (Some(_), true) => return Err("-s and -c: an end is one of both; give one".into()),
@@ -32,6 +33,22 @@ impl State {
             pid_file: self.pid_file,
             idle: self.idle.unwrap_or(IDLE),
         })
+    }
+
+    /// Flags that have no place in the form of what is printed.
+    fn of_form(&self) -> Result<(), String> {
+        let form = &self.form;
+        if form.whole && !form.events {
+            return Err("--json-stream-full-output: -J has the whole document; give --json-stream too".into());
+        }
+        let s = &self.settings;
+        for (given, flag) in [(s.title.is_some(), "-T"), (s.extra_data.is_some(), "--extra-data")] {
+            if given && form.events && !form.whole {
+                let mend = "give --json-stream-full-output too, or leave it out";
+                return Err(format!("{flag}: no event of --json-stream has a place for it; {mend}"));
+            }
+        }
+        Ok(())
     }
 
     /// The host of our own stack, if one is asked for.

@@ -42,7 +42,7 @@ impl Default for State {
             once: false,
             place: Place { port: 5201, bind: None, device: None, family: None },
             own: Own::default(),
-            form: Form { unit: None, interval: Some(Duration::from_secs(1)), verbose: false, json: false, log: None },
+            form: Form { interval: Some(Duration::from_secs(1)), ..Form::default() },
             settings: Settings { streams: 1, ..Settings::default() },
             block: None,
             rate: None,

@@ -82,6 +82,12 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         s.form.verbose = true
     }),
     set("-J --json", Both, "a document instead of lines", |s| s.form.json = true),
+    set("--json-stream", Both, "a document a line for each event: start, interval, end", |s| {
+        (s.form.json, s.form.events) = (true, true);
+    }),
+    set("--json-stream-full-output", Both, "with --json-stream: the whole document in the end too", |s| {
+        s.form.whole = true;
+    }),
     value("--logfile FILE", Both, "append what would be printed to a file", |s, v| {
         s.form.log = Some(from_text(v));
         Ok(())
@@ -197,6 +203,5 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     refused("--no-fq-socket-pacing", Client, "", "the kernel paces only with --fq-rate; leave it out"),
     refused("--snd-timeout", Both, "", "there is no such time-out yet; leave it out"),
     refused("--timestamps", Both, "", "lines have no time-stamps yet; leave it out"),
-    refused("--json-stream", Both, "", "there are no documents line by line yet; give -J"),
     refused("-d --debug", Both, "", "there is no such output; give -V"),
 ];

@@ -1,8 +1,12 @@
-//! The document of a test, field by field as iperf3 writes it with `-J`.
+//! The document of a test, field by field as iperf3 writes it with `-J`; or its parts as they come about, a line for each, as iperf3
+//! writes them with `--json-stream`.
+//!
+//! What the other end has not told is null at a client; iperf3 writes 0. A server's document has 0 as iperf3's: its client tells
+//! its figures later.
 
 use super::is_worth;
 use super::lines::{congestion, order, sum, whole};
-use super::tree::{Fields, Tree, text};
+use super::tree::{Fields, Tree, line, text};
 use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
@@ -20,6 +24,9 @@ const KEPT: usize = 200_000;
 /// Document of a test.
 pub(in crate::stream) struct Document {
     output: Arc<Output>,
+    /// True for a line for each event, and for the whole document.
+    events: bool,
+    whole: bool,
     interval: f64,
     subject: Option<Subject>,
     start: Fields,
@@ -29,6 +36,24 @@ pub(in crate::stream) struct Document {
     end: Fields,
     /// Fields behind these.
     further: Fields,
+}
+
+/// Fields of what an end moved, and of what a receiver counts.
+const MOVED: &[&str] = &["end", "seconds", "bytes", "bits_per_second"];
+const COUNTED: &[&str] = &["jitter_ms", "lost_packets", "lost_percent", "out_of_order"];
+
+/// Knowledge of the ends of a direction: of the sender, and of the receiver.
+#[derive(Clone, Copy)]
+struct Knows {
+    sent: bool,
+    received: bool,
+}
+
+impl Knows {
+    fn new(role: Role, sends: bool, summary: &Summary) -> Self {
+        let other = summary.other_known || role == Role::Server;
+        Self { sent: sends || other, received: !sends || other }
+    }
 }
 
 /// Times, bytes and speed, with which most objects begin.
@@ -50,6 +75,8 @@ impl Document {
     pub(super) fn new(form: &Form, output: Arc<Output>) -> Self {
         Self {
             output,
+            events: form.events,
+            whole: form.whole || !form.events,
             interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
             subject: None,
             start: Fields::default().with("version", VERSION).with("system_info", system()),
@@ -111,14 +138,29 @@ impl Document {
             .with("tos", u64::from(s.tos))
             .with("target_bitrate", s.rate);
         self.start.add("test_start", fields);
+        self.event("start", &self.start().into());
+    }
+
+    /// Prints the line of an event.
+    fn event(&self, name: &'static str, data: &Tree) {
+        if self.events {
+            let event = Fields::default().with("event", name).with("data", data.clone());
+            self.output.print(&format!("{}\n", line(&Tree::from(event))));
+        }
+    }
+
+    /// True if intervals are kept for somebody who wants the whole document.
+    fn keeps(&self) -> bool {
+        let of_server = |subject: &Subject| subject.role == Role::Server && subject.settings.server_output;
+        self.whole || self.subject.as_ref().is_some_and(of_server)
     }
 
     pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
-        if !is_worth(figures, self.interval) || self.kept + figures.len() > KEPT {
+        let keeps = self.keeps() && self.kept + figures.len() <= KEPT;
+        if !is_worth(figures, self.interval) || !(keeps || self.events) {
             return;
         }
-        self.kept += figures.len();
         let (mut streams, mut sums) = (Vec::new(), Fields::default());
         let sends = faces.iter().any(|face| face.sends);
         for sends in order(*role, settings.direction, sends) {
@@ -133,7 +175,12 @@ impl Document {
                 interval(settings, &sum, sends, false),
             );
         }
-        self.intervals.push(Fields::default().with("streams", streams).and(sums).into());
+        let interval = Tree::from(Fields::default().with("streams", streams).and(sums));
+        self.event("interval", &interval);
+        if keeps {
+            self.kept += figures.len();
+            self.intervals.push(interval);
+        }
     }
 
     pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
@@ -141,16 +188,17 @@ impl Document {
         let (mut streams, mut sums, mut last) = (Vec::new(), Fields::default(), true);
         let sends = faces.iter().any(|face| face.sends);
         for sends in order(*role, settings.direction, sends) {
+            let knows = Knows::new(*role, sends, &summary);
             let of: Vec<(&Face, &Total)> =
                 faces.iter().zip(&summary.totals).filter(|(face, _)| face.sends == sends).collect();
-            streams.extend(of.iter().map(|(face, total)| Tree::from(stream(settings, face, total, &summary))));
+            streams.extend(of.iter().map(|(face, total)| Tree::from(stream(settings, face, total, &summary, knows))));
             let all: Vec<Total> = of.iter().map(|(_, total)| **total).collect();
             let names = [
                 name_of(settings, *role, sends, "sum", "sum_bidir_reverse"),
                 name_of(settings, *role, sends, "sum_sent", "sum_sent_bidir_reverse"),
                 name_of(settings, *role, sends, "sum_received", "sum_received_bidir_reverse"),
             ];
-            sums = sums.and(totals(settings, sends, &whole(&all), &summary, names));
+            sums = sums.and(totals(settings, sends, &whole(&all), &summary, knows, names));
             last = sends;
         }
         let (own, other): (Cpu, Cpu) = (summary.own_cpu, summary.other_cpu);
@@ -160,7 +208,8 @@ impl Document {
             .with("host_system", own.system)
             .with("remote_total", other.total)
             .with("remote_user", other.user)
-            .with("remote_system", other.system);
+            .with("remote_system", other.system)
+            .known(summary.other_known || *role == Role::Server, &["remote_total", "remote_user", "remote_system"]);
         self.end = Fields::default().with("streams", streams).and(sums).with("cpu_utilization_percent", cpu);
         if settings.transport == Transport::Tcp {
             let (sender, receiver) = congestion(last, &summary);
@@ -177,9 +226,12 @@ impl Document {
         }
     }
 
+    fn start(&self) -> Fields {
+        Fields::default().with("connected", self.connected.clone()).and(self.start.clone())
+    }
+
     fn tree(&self) -> Fields {
-        let start = Fields::default().with("connected", self.connected.clone()).and(self.start.clone());
-        let mut top = Fields::default().with("start", start);
+        let mut top = Fields::default().with("start", self.start());
         top.add("intervals", self.intervals.clone());
         top.add("end", self.end.clone());
         top
@@ -190,7 +242,21 @@ impl Document {
         serde_json::to_value(Tree::from(self.tree())).unwrap_or_default()
     }
 
+    /// The end. Events come in iperf3's order.
     pub(super) fn end(&mut self, fault: Option<&str>) {
+        let further = std::mem::take(&mut self.further);
+        if let Some(fault) = fault {
+            self.event("error", &fault.into());
+        }
+        further.all().for_each(|(name, value)| self.event(name, value));
+        self.event("end", &self.end.clone().into());
+        if self.whole {
+            self.print(fault, further);
+        }
+    }
+
+    /// Prints the whole document.
+    fn print(&self, fault: Option<&str>, further: Fields) {
         let mut top = self.tree();
         if let Some(fault) = fault {
             top.add("error", fault);
@@ -204,7 +270,7 @@ impl Document {
                 top.add(name, value);
             }
         }
-        let top = top.and(std::mem::take(&mut self.further));
+        let top = top.and(further);
         self.output.print(&format!("{}\n", text(&Tree::from(top))));
     }
 }
@@ -247,9 +313,9 @@ fn retransmits(sends: bool, summary: &Summary) -> bool {
 }
 
 /// Figures of a stream over the test.
-fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) -> Fields {
+fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary, knows: Knows) -> Fields {
     let (sent_in, got_in, sends) = (summary.sender_seconds, summary.receiver_seconds, face.sends);
-    let sent = socket(face).and(moved(0.0, sent_in, sent_in, total.sent));
+    let sent = socket(face).and(moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED));
     if settings.transport == Transport::Udp {
         let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
         let udp = sent
@@ -258,6 +324,7 @@ fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) ->
             .with("packets", packets)
             .with("lost_percent", percent(total.lost as f64, packets))
             .with("out_of_order", total.out_of_order)
+            .known(knows.received, COUNTED)
             .with("sender", sends);
         return Fields::default().with("udp", udp);
     }
@@ -270,15 +337,22 @@ fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary) ->
         sender.add("min_rtt", total.min_rtt);
         sender.add("mean_rtt", total.mean_rtt);
     }
-    let receiver = socket(face).and(moved(0.0, got_in, got_in, total.received));
+    let receiver = socket(face).and(moved(0.0, got_in, got_in, total.received).known(knows.received, MOVED));
     Fields::default().with("sender", sender.with("sender", sends)).with("receiver", receiver.with("sender", sends))
 }
 
 /// Sums of a direction over the test; `names` of the sum, of what was sent, and of what was received.
-fn totals(settings: &Settings, sends: bool, total: &Total, summary: &Summary, names: [&'static str; 3]) -> Fields {
+fn totals(
+    settings: &Settings,
+    sends: bool,
+    total: &Total,
+    summary: &Summary,
+    knows: Knows,
+    names: [&'static str; 3],
+) -> Fields {
     let (sent_in, got_in) = (summary.sender_seconds, summary.receiver_seconds);
-    let sent = moved(0.0, sent_in, sent_in, total.sent);
-    let received = moved(0.0, got_in, got_in, total.received);
+    let sent = moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED);
+    let received = moved(0.0, got_in, got_in, total.received).known(knows.received, MOVED);
     let [sum_name, sent_name, received_name] = names;
     if settings.transport == Transport::Tcp {
         let again = retransmits(sends, summary).then_some(total.retransmits);
@@ -291,9 +365,11 @@ fn totals(settings: &Settings, sends: bool, total: &Total, summary: &Summary, na
         fields.with("lost_percent", percent(lost as f64, packets))
     };
     let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
-    let sum = datagrams(moved(0.0, got_in, got_in, total.sent), total.jitter, total.lost, packets);
-    let sent = datagrams(sent, 0.0, 0, total.packets_sent);
+    let sum = moved(0.0, got_in, got_in, total.sent).known(knows.sent, MOVED).known(knows.received, &MOVED[..2]);
+    let sum = datagrams(sum, total.jitter, total.lost, packets).known(knows.received, COUNTED);
+    let sent = datagrams(sent, 0.0, 0, total.packets_sent).known(knows.sent, &["packets"]);
     let received = datagrams(received, total.jitter, total.lost, total.packets_received);
+    let received = received.known(knows.received, COUNTED).known(knows.received, &["packets"]);
     Fields::default()
         .with(sum_name, sum.with("sender", sends))
         .with(sent_name, sent.with("sender", true))

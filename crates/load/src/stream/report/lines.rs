@@ -6,7 +6,7 @@ use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;
-use crate::stream::figures::{Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
+use crate::stream::figures::{Cpu, Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
 use crate::stream::units::{amount, speed as rate, two_digits};
 use std::sync::Arc;
@@ -254,13 +254,14 @@ impl Lines {
         }
     }
 
-    /// Lines of a stream, or of all: of its sender and of its receiver. A server does not know the client's yet.
+    /// Lines of a stream, or of all: of its sender and of its receiver. What the other end has not told has none: a server does
+    /// not know the client's figures yet, and a client that was interrupted, or whose server was, never hears of the server's.
     fn total(&mut self, group: &Group<'_>, name: &str, total: &Total, summary: &Summary) {
         let (sent_in, got_in) = ((0.0, summary.sender_seconds), (0.0, summary.receiver_seconds));
-        let server = group.role == Role::Server;
+        let unknown = !summary.other_known;
         // Of datagrams, iperf3 says it of each stream, and not of their sum.
         let missed = group.is_tcp() || name != "SUM";
-        if server && !group.sends {
+        if unknown && !group.sends {
             self.detail_if(missed, &format!("[{name}] (sender statistics not available)"));
         } else {
             let front = self.front(group, name, sent_in, total.sent);
@@ -281,7 +282,7 @@ impl Lines {
                 total.out_of_order
             ));
         }
-        if server && group.sends {
+        if unknown && group.sends {
             self.detail_if(missed, &format!("[{name}] (receiver statistics not available)"));
             return;
         }
@@ -299,11 +300,14 @@ impl Lines {
     /// Processor time and congestion control of both ends.
     fn ends(&mut self, group: &Group<'_>, summary: &Summary) {
         let (own, other) = (summary.own_cpu, summary.other_cpu);
+        let of = |end: &str, cpu: Cpu| format!("{end} {:.1}% ({:.1}%u/{:.1}%s)", cpu.total, cpu.user, cpu.system);
         let cpu = |own_is: &str, other_is: &str| {
-            format!(
-                "CPU Utilization: local/{own_is} {:.1}% ({:.1}%u/{:.1}%s), remote/{other_is} {:.1}% ({:.1}%u/{:.1}%s)",
-                own.total, own.user, own.system, other.total, other.user, other.system
-            )
+            let line = format!("CPU Utilization: {}", of(&format!("local/{own_is}"), own));
+            // A server prints the client's as iperf3 does, before it knows it.
+            match summary.other_known || group.role == Role::Server {
+                true => format!("{line}, {}", of(&format!("remote/{other_is}"), other)),
+                false => line,
+            }
         };
         let both = group.settings.direction == Direction::Both;
         // A server that receives knows nothing of its client yet. A client that receives says it, where iperf3 does not.
@@ -392,7 +396,6 @@ pub(super) fn congestion(sends: bool, summary: &Summary) -> (Option<&str>, Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::figures::Cpu;
     use linerate_rt::Stop;
     use std::io::Write;
     use std::sync::Mutex;
@@ -418,7 +421,7 @@ mod tests {
         let output =
             Arc::new(Output::new(crate::stream::SPEAKER, Box::new(paper.clone()), Box::new(std::io::sink()), &stop));
         let interval = Some(Duration::from_secs(1));
-        let form = Form { unit: None, interval, verbose: false, json: false, log: None };
+        let form = Form { interval, ..Form::default() };
         let mut lines = Lines::new(&form, None, output);
         let (settings, tcp) = (settings.clone(), settings.transport == Transport::Tcp);
         let (cookie, host) = (String::new(), "h".to_owned());
@@ -434,6 +437,7 @@ mod tests {
             receiver_seconds: 10.04,
             own_retransmits: tcp && sends.contains(&true),
             own_cpu: Cpu::default(),
+            other_known: role == Role::Client,
             ..Summary::default()
         };
         lines.summary(&faces, summary);

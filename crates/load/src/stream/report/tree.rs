@@ -1,4 +1,4 @@
-//! JSON whose fields keep their order, printed with tabs as iperf3 prints it.
+//! JSON whose fields keep their order, printed with tabs as iperf3 prints it, or in one line.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::Formatter;
@@ -37,6 +37,19 @@ impl Fields {
     pub(super) fn and(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
+    }
+
+    /// The same, if these values are known; otherwise those of these names are null.
+    pub(super) fn known(mut self, known: bool, names: &[&str]) -> Self {
+        for (_, value) in self.0.iter_mut().filter(|(name, _)| !known && names.contains(name)) {
+            *value = Tree::Foreign(serde_json::Value::Null);
+        }
+        self
+    }
+
+    /// Its fields.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Tree)> {
+        self.0.iter().map(|(name, value)| (*name, value))
     }
 
     /// True if there is such a field.
@@ -94,11 +107,34 @@ impl Serialize for Tree {
 
 /// The text of a value.
 pub(super) fn text(value: &impl Serialize) -> String {
+    formatted(value, Tabs::default())
+}
+
+/// The text of a value in one line: what would end it is escaped.
+pub(super) fn line(value: &impl Serialize) -> String {
+    formatted(value, Compact)
+}
+
+fn formatted(value: &impl Serialize, formatter: impl Formatter) -> String {
     let mut bytes = Vec::new();
-    let mut to = serde_json::Serializer::with_formatter(&mut bytes, Tabs::default());
+    let mut to = serde_json::Serializer::with_formatter(&mut bytes, formatter);
     // Writing to memory does not fail, and there are no keys but texts.
     let _ = value.serialize(&mut to);
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Writes a float as cJSON does: one that is whole, without a point.
+fn write_float<W: Write + ?Sized>(to: &mut W, value: f64) -> io::Result<()> {
+    if value == value.trunc() && value.abs() < 1e15 { write!(to, "{value:.0}") } else { write!(to, "{value}") }
+}
+
+/// Layout of cJSON without blanks.
+struct Compact;
+
+impl Formatter for Compact {
+    fn write_f64<W: Write + ?Sized>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
+        write_float(to, value)
+    }
 }
 
 /// Layout of cJSON: a field a line, behind tabs; elements of a list on one line.
@@ -152,8 +188,7 @@ impl Formatter for Tabs {
     }
 
     fn write_f64<W: Write + ?Sized>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
-        // A float that is whole is written without a point.
-        if value == value.trunc() && value.abs() < 1e15 { write!(to, "{value:.0}") } else { write!(to, "{value}") }
+        write_float(to, value)
     }
 }
 
@@ -173,7 +208,10 @@ mod tests {
                         {\n\t\t\t\t\"socket\":\t7,\n\t\t\t\t\"x\":\t0.5\n\t\t\t}],\n\t\t\"cookie\":\t\"a\\\"b\"\n\t},\n\
                         \t\"intervals\":\t[],\n\t\"end\":\t{\n\t\t\"seconds\":\t2,\n\t\t\"lost\":\t-1,\n\
                         \t\t\"sender\":\ttrue\n\t}\n}";
-        assert_eq!(text(&Tree::from(top)), expected);
+        let line_of_all = "{\"start\":{\"connected\":[{\"socket\":5,\"x\":0.5},{\"socket\":7,\"x\":0.5}],\"cookie\":\"a\\\"b\"},\
+                           \"intervals\":[],\"end\":{\"seconds\":2,\"lost\":-1,\"sender\":true}}";
+        let top = Tree::from(top);
+        assert_eq!((text(&top).as_str(), line(&top).as_str()), (expected, line_of_all));
         assert_eq!(text(&Tree::from(f64::NAN)), "null");
     }
 }

@@ -386,6 +386,7 @@ impl Run {
             }),
             own_congestion: self.congestion.clone(),
             other_congestion: other.and_then(|other| other.congestion_used.clone()),
+            other_known: other.is_some(),
             output: super::figures::ServerOutput::None,
         })
     }
