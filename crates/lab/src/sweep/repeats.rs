@@ -63,9 +63,9 @@ impl Repeats {
 
     /// True if a point needs no more repeats than it has.
     pub(super) fn suffice(&self, tests: &[&Test]) -> bool {
-        let made = u32::try_from(tests.len()).unwrap_or(u32::MAX);
-        if made >= self.most || made < self.least {
-            return made >= self.most;
+        let (made, least, most) = (tests.len(), self.least as usize, self.most as usize);
+        if made >= most || made < least {
+            return made >= most;
         }
         self.confidence.is_none_or(|wanted| width(tests, wanted.level).is_some_and(|width| width <= wanted.width))
     }

@@ -134,7 +134,8 @@ fn receive_buffer(asked: u64) -> u64 {
 pub(super) fn settle(stream: &TcpStream, options: &Options) -> Result<(), String> {
     let TcpStream::Own(own, _) = stream else { return Ok(()) };
     if options.send > 0 || options.receive > 0 {
-        let size = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        // No window is larger (RFC 7323, section 2.3).
+        let size = |n: u64| u32::try_from(n).unwrap_or(1 << 30);
         let (send, receive) = own.look(Connection::buffers).unwrap_or_default();
         let send = if options.send > 0 { size(send_buffer(options.send)) } else { send };
         let receive = if options.receive > 0 { size(receive_buffer(options.receive)) } else { receive };
