@@ -66,7 +66,7 @@ mod tests {
             assert_eq!(test.failures, [""; 0], "{}", workload.name);
             let value = test.value.unwrap();
             assert_eq!(value.unit, workload.reports[0].1, "{}", workload.name);
-            assert!(value.median.known() > Some(0.0));
+            assert!(value.median.known() > Some(0.0), "{}: {value:?}", workload.name);
             for (name, summary) in &test.further {
                 let row = workload.reports.iter().find(|(reported, _)| reported == name);
                 assert_eq!(row.map(|row| &row.1), Some(&summary.unit), "{}: {name}", workload.name);
