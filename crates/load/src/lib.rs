@@ -19,12 +19,14 @@ pub mod xdd;
 
 #[cfg(test)]
 mod lines;
+mod name;
 mod output;
 mod sampler;
 mod team;
 mod workload;
 mod workloads;
 
+pub use name::resolve;
 pub use output::{Output, Speaker};
 pub use workload::{ParameterRow, Workload};
 pub use workloads::WORKLOADS;

@@ -10,7 +10,7 @@ mod vi;
 use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use linerate_load::pktgen::resolve;
+use linerate_load::resolve;
 use linerate_nic::{ClassWeights, Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
 use linerate_port::open;
 use std::process::ExitCode;

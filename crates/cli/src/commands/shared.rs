@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction};
 use linerate_lab::store::{self, Place, StoreError, Stored};
 use linerate_load::flags::{Listed, Takes};
-use linerate_load::pktgen::resolve;
+use linerate_load::resolve;
 use linerate_port::path::from_text;
 use linerate_result::RunResult;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};

@@ -11,7 +11,7 @@ use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use document::{Common, Part};
-use linerate_load::pktgen::resolve;
+use linerate_load::resolve;
 use linerate_port::Link;
 use linerate_rt::control::{CallError, Callee, Caller, callee};
 use linerate_rt::net::{DEFAULT_SERVICES, NetError, Node, Offer, Options, Serving};

@@ -24,9 +24,10 @@ pub(super) const COMMAND: Command =
 ///
 /// Each measurement is stored as soon as it is made; Ctrl-C ends the sweep early, and --resume continues it.
 #[derive(Parser)]
-#[command(after_help = AFTER)]
+#[command(after_help = after())]
 struct Arguments {
-    #[arg(value_name = "PLAN", help = plans(), value_parser = PlanParser, required_unless_present = "workloads")]
+    /// A preset, or a file with a plan.
+    #[arg(value_name = "PLAN", value_parser = PlanParser, required_unless_present = "workloads")]
     plan: Option<PathBuf>,
     /// Some of a preset's points (the default).
     #[arg(long, conflicts_with = "full")]
@@ -67,6 +68,12 @@ struct Arguments {
     db: Db,
 }
 
+/// Help behind the options: presets, an example of a plan, exit codes.
+fn after() -> String {
+    let rows = PRESETS.iter().map(|row| format!("  {:<16}{}\n", row.name, row.about));
+    format!("Presets:\n{}\n{AFTER}", rows.collect::<String>())
+}
+
 const AFTER: &str = "\
 A plan in a file (all of it is checked before anything is measured):
   name = \"small-writes\"
@@ -81,12 +88,6 @@ A plan in a file (all of it is checked before anything is measured):
 
 Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 wrong on the command
 line or in the plan, 4 a point could not be measured, 128+n ended early by signal n";
-
-/// Help of PLAN: the description of each preset.
-fn plans() -> String {
-    let rows = PRESETS.iter().map(|row| format!("; {}: {}", row.name, row.about));
-    format!("Set of points to measure: a preset, or a file with a plan (below){}", rows.collect::<String>())
-}
 
 /// Reader of PLAN: any path, of which the presets' names are offered.
 #[derive(Clone)]

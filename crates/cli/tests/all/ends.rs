@@ -1,6 +1,6 @@
 //! Two ends of a test: our program or the one that it stands in for, in all pairings.
 
-use crate::process::BINARY;
+use crate::process::{BINARY, alone};
 use std::net::{TcpListener, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -44,6 +44,7 @@ pub(crate) fn port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
     for _ in 0..1000 {
+        let _alone = alone();
         let port = 20_000 + (first + NEXT.fetch_add(1, Relaxed)) % 10_000;
         if TcpListener::bind(("::", port)).is_ok() && UdpSocket::bind(("::", port)).is_ok() {
             return port;

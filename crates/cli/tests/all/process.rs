@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
@@ -34,11 +35,22 @@ pub(crate) struct Ended {
     pub(crate) log: String,
 }
 
+/// Held while a process is started, and while a port is tried: what is open here is open in a new process until that begins its
+/// program, and a listener that was closed here still has its port.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Process {
     /// Starts a command.
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let spawned = {
+            let _alone = alone();
+            command.spawn()
+        };
+        let mut child = spawned.unwrap_or_else(|e| panic!("{command:?}: {e}"));
         let (to, lines) = channel();
         read(child.stdout.take().unwrap(), Line::Out, to.clone());
         read(child.stderr.take().unwrap(), Line::Log, to);

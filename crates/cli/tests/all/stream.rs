@@ -8,6 +8,7 @@ mod flags;
 mod hostile;
 mod interrupt;
 mod own;
+mod riperf3;
 
 use crate::ends::{End, PAIRINGS, port, shape, until_open};
 use crate::process::{Ended, Process};

@@ -1,7 +1,7 @@
 //! Flags of programs whose sockets may be those of a host of our own: its port, addresses, routes and MTU; and their check.
 
 use super::{Flag, number, value};
-use crate::pktgen::resolve;
+use crate::resolve;
 use crate::socket::Own;
 use linerate_stack::{CidrError, RouteError};
 

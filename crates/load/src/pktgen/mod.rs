@@ -33,7 +33,6 @@ pub use captured::ReplayConfig;
 pub use config::{Config, Style, options};
 pub use flags::{Command, help, listed};
 pub use modes::{MODES, Mode, Role};
-pub use name::resolve;
 pub use output::Output;
 pub use pace::Pace;
 pub use report::{Progressed, Teller};

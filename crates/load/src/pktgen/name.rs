@@ -1,31 +1,8 @@
-//! Conversion of pkt-gen's port names to linerate's.
+//! Ports of a test, by their names: their links, and rings that flags ask for.
 
 use super::config::Config;
 use super::run::Refusal;
 use linerate_port::{Link, Port, Spec};
-
-/// Port that a name after `-i` means, and a line about it if it differs from the name typed: netmap's `null` and
-/// `valeS:P`, and bare names of interfaces, which linerate opens by AF_XDP (TAP interfaces as such).
-#[must_use]
-pub fn resolve(typed: &str) -> (String, Option<String>) {
-    let says = |port: String| {
-        let line = format!("{typed} is opened as {port}");
-        (port, Some(line))
-    };
-    match typed.split_once(':') {
-        None if typed == "null" => says("null:".into()),
-        None if typed.starts_with("tap") => says(format!("tap:{typed}")),
-        None if typed.is_empty() => (typed.to_owned(), None),
-        None => says(format!("xdp:{typed}")),
-        Some((switch, port)) if is_vale(switch) => says(format!("vale:{}:{port}", &switch["vale".len()..])),
-        Some(_) => (typed.to_owned(), None),
-    }
-}
-
-/// True for the name of a netmap switch: `vale` with a suffix.
-fn is_vale(switch: &str) -> bool {
-    switch.len() > "vale".len() && switch.starts_with("vale")
-}
 
 /// True if a port has a link that needs time to come up.
 pub(super) fn is_physical(port: &str) -> bool {
@@ -92,27 +69,4 @@ pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal>
         name += &format!(",queues={tx_rings}");
     }
     Ok(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn netmaps_names_become_linerates() {
-        for (typed, port) in [
-            ("null", "null:"),
-            ("eth0", "xdp:eth0"),
-            ("tap3", "tap:tap3"),
-            ("vale0:a", "vale:0:a"),
-            ("valeXY:1", "vale:XY:1"),
-        ] {
-            let (name, line) = resolve(typed);
-            assert_eq!(name, port);
-            assert_eq!(line.unwrap(), format!("{typed} is opened as {port}"));
-        }
-        for typed in ["cable:x{1", "netmap:eth0", "vale:sw:p", "pcap:f", "nonsense:x"] {
-            assert_eq!(resolve(typed), (typed.to_owned(), None));
-        }
-    }
 }

@@ -5,7 +5,7 @@ use crate::commands::shared::{stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
-use linerate_load::pktgen::resolve;
+use linerate_load::resolve;
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::net::Options;

@@ -3,7 +3,7 @@
 use super::asked::{at_rest, next_location, rule, running};
 use crate::trouble::Trouble;
 use clap::{Args, Subcommand};
-use linerate_load::pktgen::resolve;
+use linerate_load::resolve;
 use linerate_nic::{FilterHits, Rule, Saved, rule_text};
 use linerate_port::Spec;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use super::asked::{at_rest, running};
 use crate::trouble::Trouble;
 use clap::{Args, Subcommand};
-use linerate_load::pktgen::resolve;
+use linerate_load::resolve;
 use linerate_nic::{MAX_INTERFACES, Saved, setting_of};
 use linerate_port::Spec;
 use serde_json::{Map, Value, json};

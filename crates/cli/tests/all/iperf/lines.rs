@@ -36,45 +36,55 @@ fn lines_are_those_of_iperf() {
     if !has_iperf() {
         return;
     }
-    for (words, of_server) in [
-        (&["-t", "1", "-w", "512k", "-l", "8K"][..], &["-w", "512k"][..]),
-        (&["-t", "1", "-b", "20m", "-i", "0.4"], &["-i", "0.4"]),
-        (&["-t", "1", "-b", "20m", "-P", "2"], &[]),
-        (&["-t", "1", "-b", "20m", "-P", "2", "-e"], &["-e"]),
-        (&["-t", "1", "-b", "20m", "-e", "-N", "-S", "0x10"], &["-e"]),
-        (&["-t", "1", "-b", "20m", "-R", "-f", "K"], &["-f", "m"]),
-        (&["-t", "1", "-b", "20m", "-R", "-e"], &["-e"]),
-        (&["-t", "1", "-b", "20m", "--full-duplex"], &[]),
-        (&["-t", "1", "-b", "20m", "--full-duplex", "-e"], &["-e"]),
-        (&["-t", "1", "-b", "20m", "--trip-times"], &[]),
-        (&["-t", "1", "-b", "20m", "--trip-times", "-R", "-e"], &["-e"]),
-        (&["-t", "1", "-b", "20m", "-M", "1000"], &["-m"]),
-        (&["-t", "1", "-b", "20m", "-x", "C", "--hide-ips"], &["-x", "S", "--hide-ips"]),
-        (&["-t", "1", "-b", "20m", "-y", "C", "-i", "0.4"], &["-y", "C"]),
-        (&["-t", "1", "-b", "20m", "-r", "-L", "LPORT"], &[]),
-        (&["-u", "-t", "1", "-b", "5m"], &[]),
-        (&["-u", "-t", "1", "-b", "5m", "-P", "2", "-i", "0.4"], &[]),
-        (&["-u", "-t", "1", "-b", "5m", "-e"], &["-e"]),
-        (&["-u", "-t", "1", "-b", "5m", "--trip-times"], &[]),
-        (&["-u", "-t", "1", "-b", "5m", "-R"], &[]),
-        (&["-u", "-t", "1", "-b", "5m", "-r", "-L", "LPORT"], &[]),
-    ] {
-        let said = |end| {
-            let (client, server) = pair((end, end), words, of_server);
-            (shapes(&client.out), shapes(&server.out))
-        };
-        let (theirs, ours) = std::thread::scope(|scope| {
-            let theirs = scope.spawn(|| said(End::Theirs));
-            (theirs.join().unwrap(), said(End::Ours))
+    // Most of the time is waited for: some at once.
+    for cases in LINES.chunks(4) {
+        std::thread::scope(|scope| {
+            for (words, of_server) in cases {
+                scope.spawn(|| compare(words, of_server));
+            }
         });
-        // Which address a client listens at for -r is told in iperf's words above.
-        let told = |mut shapes: BTreeSet<String>| {
-            shapes.retain(|shape| !shape.starts_with("Server#listening") || !words.contains(&"-r"));
-            shapes
-        };
-        assert_eq!(told(ours.0), told(theirs.0), "the client of {words:?}");
-        assert_eq!(told(ours.1), told(theirs.1), "the server of {words:?}");
     }
+}
+
+/// Words of a client and of its server.
+const LINES: [(&[&str], &[&str]); 21] = [
+    (&["-t", "1", "-w", "512k", "-l", "8K"], &["-w", "512k"]),
+    (&["-t", "1", "-b", "20m", "-i", "0.4"], &["-i", "0.4"]),
+    (&["-t", "1", "-b", "20m", "-P", "2"], &[]),
+    (&["-t", "1", "-b", "20m", "-P", "2", "-e"], &["-e"]),
+    (&["-t", "1", "-b", "20m", "-e", "-N", "-S", "0x10"], &["-e"]),
+    (&["-t", "1", "-b", "20m", "-R", "-f", "K"], &["-f", "m"]),
+    (&["-t", "1", "-b", "20m", "-R", "-e"], &["-e"]),
+    (&["-t", "1", "-b", "20m", "--full-duplex"], &[]),
+    (&["-t", "1", "-b", "20m", "--full-duplex", "-e"], &["-e"]),
+    (&["-t", "1", "-b", "20m", "--trip-times"], &[]),
+    (&["-t", "1", "-b", "20m", "--trip-times", "-R", "-e"], &["-e"]),
+    (&["-t", "1", "-b", "20m", "-M", "1000"], &["-m"]),
+    (&["-t", "1", "-b", "20m", "-x", "C", "--hide-ips"], &["-x", "S", "--hide-ips"]),
+    (&["-t", "1", "-b", "20m", "-y", "C", "-i", "0.4"], &["-y", "C"]),
+    (&["-t", "1", "-b", "20m", "-r", "-L", "LPORT"], &[]),
+    (&["-u", "-t", "1", "-b", "5m"], &[]),
+    (&["-u", "-t", "1", "-b", "5m", "-P", "2", "-i", "0.4"], &[]),
+    (&["-u", "-t", "1", "-b", "5m", "-e"], &["-e"]),
+    (&["-u", "-t", "1", "-b", "5m", "--trip-times"], &[]),
+    (&["-u", "-t", "1", "-b", "5m", "-R"], &[]),
+    (&["-u", "-t", "1", "-b", "5m", "-r", "-L", "LPORT"], &[]),
+];
+
+/// Lines of both programs with the same words, at both ends.
+fn compare(words: &[&str], of_server: &[&str]) {
+    let said = |end| {
+        let (client, server) = pair((end, end), words, of_server);
+        (shapes(&client.out), shapes(&server.out))
+    };
+    let (theirs, ours) = (said(End::Theirs), said(End::Ours));
+    // Which address a client listens at for -r is told in iperf's words above.
+    let told = |mut shapes: BTreeSet<String>| {
+        shapes.retain(|shape| !shape.starts_with("Server#listening") || !words.contains(&"-r"));
+        shapes
+    };
+    assert_eq!(told(ours.0), told(theirs.0), "the client of {words:?}");
+    assert_eq!(told(ours.1), told(theirs.1), "the server of {words:?}");
 }
 
 /// Sizes mean the same to both.

@@ -1,6 +1,6 @@
 //! Values by their names: in the order and with the headers of netperf.
 
-use super::{End, PAIRINGS, has_netperf, numbers, pair, shape};
+use super::{End, PAIRINGS, alike, has_netperf, numbers, pair};
 
 #[test]
 fn values_stand_where_netperf_has_them() {
@@ -10,12 +10,7 @@ fn values_stand_where_netperf_has_them() {
     for test in ["TCP_STREAM", "TCP_MAERTS", "UDP_STREAM", "TCP_RR"] {
         for form in ["-k", "-o", "-o THROUGHPUT,MIN_LATENCY,P50_LATENCY,MEAN_LATENCY", "-O throughput;local_send_size"]
         {
-            let words = format!("-t {test} -l 1 -c -C -- {form}");
-            let theirs = pair((End::Theirs, End::Theirs), &words);
-            for pairing in PAIRINGS {
-                let ours = pair(pairing, &words);
-                assert_eq!(shape(&ours), shape(&theirs), "{pairing:?} {words}:\n{ours}\nand\n{theirs}");
-            }
+            alike(&format!("-t {test} -l 1 -c -C -- {form}"));
         }
     }
 }
