@@ -28,6 +28,13 @@ pub trait TxEngine: Sleeper + Send {
     /// way.
     fn tell_dropped(&mut self, _dropped: &Drops) {}
 
+    /// True if frames need a sync to go on, or to be completed. Where the far end takes them and gives them back by itself, only
+    /// those that it has no room for do: nobody need be woken for the others.
+    #[inline]
+    fn is_due(&self, ring: &TxRing) -> bool {
+        ring.outstanding() > 0
+    }
+
     /// State of the link.
     fn link(&self) -> Link {
         Link::Up
@@ -111,6 +118,13 @@ impl TxQueue {
     #[inline]
     pub fn sync(&mut self) {
         self.engine.serve(&mut self.ring, &mut self.count);
+    }
+
+    /// True if frames wait for a [`TxQueue::sync`].
+    #[inline]
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.engine.is_due(&self.ring)
     }
 
     /// See [`TxEngine::tell_dropped`].

@@ -92,6 +92,12 @@ impl NicTx {
         if !self.alone {
             self.share.tick(now);
         }
+        self.follow();
+    }
+
+    /// Takes over settings that were changed since the last sync: for who knows of the change already, and sends by them.
+    #[inline]
+    pub fn follow(&mut self) {
         if self.shared.generation() != self.seen {
             self.refresh();
         }
@@ -413,7 +419,7 @@ impl NicTx {
     #[inline]
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.refused || self.port.ring.outstanding() > 0
+        self.refused || self.port.is_due()
     }
 
     /// True if it is the interface's turn; then its credit is used.

@@ -121,6 +121,11 @@ impl TxEngine for CableTx {
         }
     }
 
+    #[inline]
+    fn is_due(&self, ring: &TxRing) -> bool {
+        ring.pending() > 0
+    }
+
     fn set_priorities(&mut self, priorities: u8) {
         self.hold.priorities = priorities;
     }

@@ -135,6 +135,10 @@ impl TxEngine for TraceTx {
         self.traced = self.traced.saturating_sub(before.saturating_sub(ring.pending()));
     }
 
+    fn is_due(&self, ring: &TxRing) -> bool {
+        self.inner.is_due(ring)
+    }
+
     fn set_priorities(&mut self, priorities: u8) {
         self.inner.set_priorities(priorities);
     }

@@ -1,5 +1,8 @@
 //! Gate of a connection or a listener: its users wait there until something is new.
 
+use super::queue::Queue;
+use crate::clock::monotonic_ns;
+use linerate_port::saturating_ns;
 use linerate_ring::Bell;
 use std::io::Result;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -52,8 +55,13 @@ impl Gate {
     }
 
     /// Tries until there is a result, waiting in between for something new, no longer than the time. None: the time is over,
-    /// or is zero and there was nothing.
-    pub(super) fn wait<T>(&self, time: Option<Duration>, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    /// or is zero and there was nothing. Who waits takes turns of a queue before it goes to sleep.
+    pub(super) fn wait<T>(
+        &self,
+        queue: &Queue,
+        time: Option<Duration>,
+        mut attempt: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
         if let Some(done) = attempt() {
             return Some(done);
         }
@@ -69,12 +77,14 @@ impl Gate {
             return done;
         }
         let until = time.and_then(|time| Instant::now().checked_add(time));
+        let ends = time.map(|time| monotonic_ns().saturating_add(saturating_ns(time)));
         loop {
             // First the number, then the look: what is new after the look changes the number.
             let before = self.lock().count;
             if let Some(done) = attempt() {
                 return Some(done);
             }
+            queue.turn_until(ends, || self.lock().count != before);
             let mut news = self.lock();
             while news.count == before {
                 let left = until.map(|until| until.saturating_duration_since(Instant::now()));

@@ -104,10 +104,11 @@ impl Ip {
     /// The host, and its output through a queue.
     #[inline]
     pub fn over<'a>(&'a mut self, nic: &'a mut NicTx) -> (&'a mut Host, IpTx<'a>) {
-        (&mut self.host, IpTx { nic, interface: self.interface })
+        (&mut self.host, IpTx::new(nic, self.interface))
     }
 
-    /// Takes over settings that were changed at the adapter.
+    /// Takes over settings that were changed at the adapter. What the host sends by them must not be dropped by an output that
+    /// still has those before: whoever has it follows, too ([`NicTx::follow`]).
     pub(crate) fn follow(&mut self, control: &Control) {
         // Settings that changed while they were taken over are taken over once more: another shard may have been first.
         while control.generation() != self.known {

@@ -3,6 +3,8 @@
 //! A reader takes this lock alone, and a datagram wakes readers of its own socket alone: nobody who reads one socket
 //! notices what comes for another, or waits for a host that handles a batch.
 
+use crate::clock::monotonic_ns;
+use linerate_port::saturating_ns;
 use linerate_stack::{Host, Inbox, SendError, UdpId};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,6 +88,13 @@ impl Mailbox {
     fn take_error(&self, letters: &mut Letters) -> Option<SendError> {
         self.error.store(false, Ordering::Relaxed);
         letters.error.take()
+    }
+
+    /// If there is nothing for a reader, and it would wait: the time until which, or none.
+    pub(super) fn must_wait(&self) -> Option<Option<u64>> {
+        let letters = self.lock();
+        let waits = letters.inbox.is_empty() && letters.error.is_none() && letters.timeout != Some(Duration::ZERO);
+        waits.then(|| letters.timeout.map(|time| monotonic_ns().saturating_add(saturating_ns(time))))
     }
 
     /// Takes a datagram, waiting for it no longer than the time-out.

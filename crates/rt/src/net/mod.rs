@@ -45,6 +45,7 @@ mod running;
 mod service;
 mod streams;
 mod tcp;
+mod turns;
 mod udp;
 
 pub use ip::{Ip, IpTx};

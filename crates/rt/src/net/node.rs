@@ -139,6 +139,8 @@ impl Node {
     /// The host, and its output.
     #[inline]
     pub fn parts(&mut self) -> (&mut Host, IpTx<'_>) {
+        self.ip.follow(self.line.control());
+        self.line.tx.follow();
         self.ip.over(&mut self.line.tx)
     }
 
@@ -175,6 +177,7 @@ impl Node {
         }
         line.take(now);
         let Line { tx, arrivals } = line;
+        tx.follow();
         let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface()));
         line.flush(now);
         // The link may have changed once more by now: that is looked at before the thread sleeps.

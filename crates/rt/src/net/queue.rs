@@ -1,13 +1,14 @@
 //! One queue of a running host: its shard, and its output, each under a lock of its own.
 //!
-//! The thread of the queue holds the shard's lock while it processes a batch, and takes that of the output when the first
-//! answer is sent. A sender whose headers are prepared takes the lock of the output alone. Locks are taken in this order:
-//! shard, output; and nobody who holds one waits for anything but the other.
+//! Whoever takes a turn ([`super::turns`]) holds the shard's lock while it processes a batch, and takes that of the output when
+//! the first answer is sent. A sender whose headers are prepared takes the lock of the output alone. Locks are taken in this order:
+//! arrivals, shard, output; and nobody who holds one waits for anything but the other.
 
 use super::gate::Gate;
 use super::hail::Hail;
 use super::ip::{Ip, IpTx};
 use super::mailbox::Mailbox;
+use super::turns::Turns;
 use crate::clock::monotonic_ns;
 use crate::line::{Arrivals, Line};
 use crate::machine::Sleeper;
@@ -26,6 +27,7 @@ pub(super) struct Queue {
     output: Mutex<Output>,
     interface: usize,
     control: Control,
+    turns: Turns,
     /// Rung when there is something to do earlier than the sleeping thread knows.
     bell: Bell,
 }
@@ -81,6 +83,10 @@ fn put<T>(table: &mut Vec<Option<T>>, at: usize, value: Option<T>) {
         table.resize_with(at + 1, || None);
     }
     table[at] = value;
+}
+
+fn earlier(before: Option<u64>, after: Option<u64>) -> bool {
+    after.is_some_and(|at| before.is_none_or(|before| at < before))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -190,7 +196,11 @@ struct Late<'a> {
 impl Late<'_> {
     #[inline]
     fn tx(&mut self) -> IpTx<'_> {
-        let output = self.output.get_or_insert_with(|| lock(&self.queue.output));
+        let output = self.output.get_or_insert_with(|| {
+            let mut output = lock(&self.queue.output);
+            output.nic.follow();
+            output
+        });
         IpTx::new(&mut output.nic, self.queue.interface)
     }
 }
@@ -222,14 +232,24 @@ impl Output {
 }
 
 impl Queue {
-    /// The queue, and the half of it that its thread alone has.
-    pub(super) fn new(at: usize, ip: Ip, line: Line) -> std::io::Result<(Self, Arrivals)> {
+    /// The queue, for its thread and the host's users.
+    pub(super) fn new(at: usize, ip: Ip, line: Line) -> std::io::Result<Self> {
         let interface = ip.interface();
         let (mailboxes, streams, listeners, hails) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
         let shard = Mutex::new(Shard { ip, mailboxes, streams, listeners, hails, at, latest: 0 });
         let output = Mutex::new(Output { nic: line.tx, prepared: 0, settings: 0 });
         let control = line.arrivals.control().clone();
-        Ok((Self { shard, output, interface, control, bell: Bell::new()? }, line.arrivals))
+        Ok(Self { shard, output, interface, control, turns: Turns::new(line.arrivals), bell: Bell::new()? })
+    }
+
+    /// State of its turns.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// Wakes its thread.
+    pub(super) fn ring(&self) {
+        self.bell.ring();
     }
 
     /// The shard, to be looked at or changed.
@@ -255,12 +275,17 @@ impl Queue {
 
     /// Wakes the thread if it has something to do earlier than it knows.
     fn wake_earlier(&self, before: Option<u64>, after: Option<u64>) {
-        if after.is_some_and(|at| before.is_none_or(|before| at < before)) {
+        if earlier(before, after) && !self.turns.are_ticking() {
             self.bell.ring();
         }
     }
 
-    /// A turn of the queue's thread; true if there was something to do.
+    /// True if there is something to do before this time.
+    pub(super) fn is_earlier(&self, before: Option<u64>) -> bool {
+        earlier(before, self.poll_timeout())
+    }
+
+    /// A turn: processes what has arrived, and what is due; true if there was something to do.
     pub(super) fn turn(&self, now: u64, arrivals: &mut Arrivals, calls: &mut Calls) -> bool {
         let mut shard = self.shard();
         let now = shard.time(now);
@@ -305,6 +330,7 @@ impl Queue {
         let before = shard.ip.poll_timeout();
         let mut output = lock(&self.output);
         output.settings = settings;
+        output.nic.follow();
         // Read where nobody else sends meanwhile.
         let now = shard.time(monotonic_ns());
         let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface), now);
@@ -343,7 +369,7 @@ impl Queue {
     fn flush(&self, now: u64, mut output: MutexGuard<'_, Output>) {
         output.flush(now);
         // The port took not all of it: the thread waits until it takes more.
-        if output.nic.is_due() {
+        if output.nic.is_due() && !self.turns.are_ticking() {
             self.bell.ring();
         }
     }
@@ -353,14 +379,21 @@ impl Queue {
         self.shard().ip.poll_timeout()
     }
 
-    /// Visits what the queue's thread waits for.
-    pub(super) fn waits_for(&self, arrivals: &mut Arrivals, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(arrivals.rx.port());
+    /// True if the port has not taken all that was sent.
+    pub(super) fn has_output(&self) -> bool {
+        lock(&self.output).nic.is_due()
+    }
+
+    /// Visits the output, if the port has not taken all of it.
+    pub(super) fn waits_for_room(&self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         let mut output = lock(&self.output);
         if output.nic.is_due() {
             visit(output.nic.port());
         }
-        drop(output);
+    }
+
+    /// Visits the bell of the queue's thread.
+    pub(super) fn waits_for_bell(&self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(&mut Wake(&self.bell));
     }
 }
@@ -381,8 +414,10 @@ impl Sleeper for Wake<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::turns::Thread;
     use crate::net::{Node, Options};
     use crate::sys::poll::PollSet;
+    use linerate_nic::Count;
     use std::time::{Duration, Instant};
 
     /// Regression: who closed a connection that had given way to a new one in its place had that one's news told to nobody.
@@ -391,7 +426,7 @@ mod tests {
         let address = "10.0.0.1/24".parse().unwrap();
         let node = Node::open("null:", &[address], &Options::default()).unwrap();
         let (ip, line) = node.into_parts();
-        let (queue, _arrivals) = Queue::new(0, ip, line).unwrap();
+        let queue = Queue::new(0, ip, line).unwrap();
         let connect = || {
             let id =
                 queue.talk(|shard, now| shard.ip.host.tcp_connect(now, None, "10.0.0.2:9".parse().unwrap())).unwrap();
@@ -414,14 +449,35 @@ mod tests {
     fn the_time_of_a_shard_does_not_go_back() {
         let node = Node::open("null:", &["10.0.0.1/24".parse().unwrap()], &Options::default()).unwrap();
         let (ip, line) = node.into_parts();
-        let (queue, mut arrivals) = Queue::new(0, ip, line).unwrap();
+        let queue = Queue::new(0, ip, line).unwrap();
         let before = monotonic_ns();
         let first = queue.talk(|_, now| now);
         assert!(first >= before);
         // The thread of the queue read the clock before.
         assert_eq!(queue.shard().time(before), first);
-        queue.turn(first + 1_000_000_000_000, &mut arrivals, &mut Vec::new());
+        Thread::default().turn(&queue, first + 1_000_000_000_000, &mut Vec::new());
         assert!(queue.talk(|_, now| now) == first + 1_000_000_000_000);
+    }
+
+    /// Regression: a datagram that was taken for an interface that was up again was dropped by the adapter, whose settings were
+    /// from its last sync, while it was down.
+    #[test]
+    fn an_interface_that_is_up_again_drops_nothing() {
+        let node = Node::open("null:", &["10.0.0.1/24".parse().unwrap()], &Options::default()).unwrap();
+        let (ip, line) = node.into_parts();
+        let queue = Queue::new(0, ip, line).unwrap();
+        Thread::default().turn(&queue, 1, &mut Vec::new());
+        queue.control.change(0, |vi| vi.up = false).unwrap();
+        queue.send(|_, tx, now| tx.sync(now));
+        queue.control.change(0, |vi| vi.up = true).unwrap();
+        let before = queue.control.counters(0).unwrap();
+        queue.send(|_, tx, now| {
+            assert!(tx.send(&[0xff; 60], &[], None));
+            tx.sync(now);
+        });
+        let after = queue.control.counters(0).unwrap();
+        let more = |count| after.of(count) - before.of(count);
+        assert!(more(Count::TxDown) == 0 && more(Count::TxFrames) > 0, "{after:?}");
     }
 
     /// Regression: what a change made due waited until the thread woke for something else.
@@ -430,11 +486,11 @@ mod tests {
         let address = "10.0.0.1/24".parse().unwrap();
         let node = Node::open("null:", &[address], &Options::default()).unwrap();
         let (ip, line) = node.into_parts();
-        let (queue, mut arrivals) = Queue::new(0, ip, line).unwrap();
+        let queue = Queue::new(0, ip, line).unwrap();
         let mut calls = Vec::new();
         // Both reports that follow the link's coming up, which are empty, and the check of the address.
         for second in 0..20 {
-            queue.turn(second * 1_000_000_000, &mut arrivals, &mut calls);
+            Thread::default().turn(&queue, second * 1_000_000_000, &mut calls);
         }
         assert_eq!(queue.poll_timeout(), None, "nothing is due");
         queue.bell.clear();

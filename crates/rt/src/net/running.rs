@@ -3,9 +3,9 @@
 use super::mailbox::Mailbox;
 use super::node::{NetError, Node, Options};
 use super::queue::{Calls, Queue, wake};
+use super::turns::Thread;
 use crate::ThreadTime;
 use crate::event::run;
-use crate::line::Arrivals;
 use crate::machine::{Machine, Progress, Sleeper};
 use crate::signal::Stop;
 use crate::spawn;
@@ -122,14 +122,15 @@ impl Net {
             Running { queues: Vec::new(), next, control, stop: Stop::new()?, threads: Vec::new(), spent: Vec::new() };
         for node in nodes {
             let (ip, line) = node.into_parts();
-            let (queue, arrivals) = Queue::new(running.queues.len(), ip, line)?;
-            let (queue, stop) = (Arc::new(queue), running.stop.clone());
+            let queue = Arc::new(Queue::new(running.queues.len(), ip, line)?);
+            let (shared, stop) = (queue.clone(), running.stop.clone());
             let spent = Arc::new(Spent::default());
             running.spent.push(spent.clone());
-            running.queues.push(queue.clone());
+            running.queues.push(queue);
             let thread = spawn("net", &[], move || {
+                let thread = Thread::default();
                 let mut runner =
-                    Runner { queue, arrivals, calls: Vec::new(), since: 0, stopping: false, spent, said: 0 };
+                    Runner { queue: shared, thread, calls: Vec::new(), since: 0, stopping: false, spent, said: 0 };
                 run(&mut runner, &mut Waiter::new(WaitMode::Sleep), &stop);
             })?;
             running.threads.push(thread);
@@ -233,7 +234,7 @@ impl Net {
 /// Machine of a queue's thread.
 struct Runner {
     queue: Arc<Queue>,
-    arrivals: Arrivals,
+    thread: Thread,
     /// Mailboxes whose readers are to be woken, since when.
     calls: Calls,
     since: u64,
@@ -255,7 +256,7 @@ impl Machine for Runner {
             self.said = now;
             self.spent.say();
         }
-        let worked = self.queue.turn(now, &mut self.arrivals, &mut self.calls);
+        let worked = self.thread.turn(&self.queue, now, &mut self.calls);
         // Nobody waits for long, and nobody while the host sleeps.
         if !worked || now >= self.since + GO_ON {
             wake(&mut self.calls);
@@ -264,11 +265,11 @@ impl Machine for Runner {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        self.queue.poll_timeout()
+        self.thread.poll_timeout(&self.queue)
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.queue.waits_for(&mut self.arrivals, visit);
+        self.thread.waits_for(&self.queue, visit);
     }
 
     fn stop(&mut self, _: u64) {

@@ -67,9 +67,9 @@ impl Net {
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<Option<TcpStream>> {
         let tick = Some(tick.max(Duration::from_nanos(1)));
-        self.connect_waiting(remote, None, |gate, attempt| {
+        self.connect_waiting(remote, None, |gate, queue, attempt| {
             loop {
-                match gate.wait(tick, &mut *attempt) {
+                match gate.wait(queue, tick, &mut *attempt) {
                     None if goes_on() => {}
                     done => return done,
                 }
@@ -78,7 +78,7 @@ impl Net {
     }
 
     fn connect_within(&self, remote: SocketAddr, time: Option<Duration>, bytes: Option<&[u8]>) -> Result<TcpStream> {
-        let stream = self.connect_waiting(remote, bytes, |gate, attempt| gate.wait(time, attempt))?;
+        let stream = self.connect_waiting(remote, bytes, |gate, queue, attempt| gate.wait(queue, time, attempt))?;
         stream.ok_or_else(|| ErrorKind::TimedOut.into())
     }
 
@@ -88,12 +88,12 @@ impl Net {
         &self,
         remote: SocketAddr,
         bytes: Option<&[u8]>,
-        wait: impl FnOnce(&Gate, Attempt<'_>) -> Option<Result<()>>,
+        wait: impl FnOnce(&Gate, &Queue, Attempt<'_>) -> Option<Result<()>>,
     ) -> Result<Option<TcpStream>> {
         let gate = Arc::new(Gate::default());
         let by = self.next_queue();
         let mut hailing = Hailing::begin(self, by, remote, bytes, &gate)?;
-        let done = wait(&gate, &mut || {
+        let done = wait(&gate, self.queue(by), &mut || {
             hailing.follow();
             let (queue, id) = hailing.place;
             match self.queue(queue).shard().ip.host.tcp_state(id) {
@@ -137,7 +137,8 @@ pub struct TcpListener {
 impl TcpListener {
     /// Takes a connection, waiting for one.
     pub fn accept(&self) -> Result<(TcpStream, SocketAddr)> {
-        let taken = self.gate.wait(waited(&self.wait), || (0..self.ids.len()).find_map(|at| self.take(at)));
+        let taken =
+            self.gate.wait(self.net.queue(0), waited(&self.wait), || (0..self.ids.len()).find_map(|at| self.take(at)));
         taken.unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
     }
 
@@ -253,7 +254,9 @@ impl Stream {
 
     /// Tries until there is a result, for as long as readers or writers wait.
     fn wait<T>(&self, way: usize, attempt: impl FnMut() -> Option<Result<T>>) -> Result<T> {
-        self.gate.wait(waited(&self.waits[way]), attempt).unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
+        self.gate
+            .wait(self.queue(), waited(&self.waits[way]), attempt)
+            .unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()))
     }
 
     /// Works on the host that has the connection; what comes of it is sent.
@@ -302,6 +305,7 @@ impl Stream {
         if pieces.iter().all(|piece| piece.is_empty()) {
             return Ok(0);
         }
+        self.queue().turn_once();
         self.wait(WRITE, || {
             self.talk(|host| {
                 let mut written = 0;

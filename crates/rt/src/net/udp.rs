@@ -114,6 +114,9 @@ impl UdpSocket {
     /// Receives a datagram: its length, cut to the buffer's, and who sent it. Waits for it, no longer than the time-out.
     /// A connected socket is told here, too, that nobody listens or answers there.
     pub fn recv_from(&self, buffer: &mut [u8]) -> Result<(usize, SocketAddr)> {
+        if let Some(until) = self.mailbox.must_wait() {
+            self.queue().turn_until(until, || self.mailbox.must_wait().is_none());
+        }
         match self.mailbox.read(buffer) {
             Mail::Datagram(n, from) => Ok((n, from)),
             Mail::Nothing => Err(ErrorKind::WouldBlock.into()),

@@ -54,9 +54,9 @@ fn figures_come_while_a_test_goes_on() {
         let ended = client(End::Ours, &port, &format!("-t {test} -l 1 -D 0.2"));
         let lines: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("Interim result: ")).collect();
         assert!((2..=6).contains(&lines.len()), "{}", ended.said());
-        for line in lines {
-            assert!(line.contains(&format!(" {unit} over 0.")) && numbers(line)[0] > 0.0, "{line}");
-        }
+        // Where others compute, an interval may pass without anything.
+        let idle = lines.iter().filter(|line| numbers(line)[0] == 0.0).count();
+        assert!(idle <= 1 && lines.iter().all(|line| line.contains(&format!(" {unit} over 0."))), "{}", ended.said());
     }
 }
 

@@ -1,0 +1,317 @@
+//! Who takes the turns of a queue: its thread, or for a short time a user of the host who waits.
+//!
+//! A user that waits for a connection takes turns itself before it goes to sleep: what it waits for is processed by the thread
+//! that wants it, without a wake-up of another. Whoever has the lock of the arrivals takes the turns.
+//!
+//! The thread of the queue has them as long as no user wants them: then it sleeps until the port has something (it is
+//! *armed*). It is left armed by users who come now and then. When it is woken and finds that users take turns, it looks only
+//! every [`TICK`] whether they still do, so that it is not woken for what they process; and is armed again when they do not, or
+//! when one of them goes to sleep.
+
+use super::queue::{Calls, Queue, wake};
+use crate::clock::monotonic_ns;
+use crate::line::Arrivals;
+use crate::machine::Sleeper;
+use crate::thread::cpus;
+use linerate_port::Sleep;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+
+/// Longest time for which nobody may take a turn while users take them, ns.
+const TICK: u64 = 200_000;
+/// Time without work after which a user goes to sleep, ns: about what a wake-up costs.
+const PATIENCE: u64 = 50_000;
+/// Looks without work after which a user lets others have its processor.
+const YIELD_EVERY: u32 = 16;
+
+/// State of a queue's turns.
+pub(super) struct Turns {
+    arrivals: Mutex<Arrivals>,
+    /// The thread sleeps until the port or the bell wakes it, or is about to. Set, and read by users, under the lock of the
+    /// arrivals.
+    armed: AtomicBool,
+    /// The thread sleeps a tick at most. It changes this before it looks at the times of the shard, under the shard's lock;
+    /// others read it after they have changed those.
+    ticking: AtomicBool,
+    /// Users that have taken turns.
+    users: AtomicU64,
+    /// A user goes to sleep: the thread is to be armed.
+    wanted: AtomicBool,
+}
+
+impl Turns {
+    pub(super) fn new(arrivals: Arrivals) -> Self {
+        let no = || AtomicBool::new(false);
+        Self { arrivals: Mutex::new(arrivals), armed: no(), ticking: no(), users: AtomicU64::new(0), wanted: no() }
+    }
+
+    /// True if the thread looks soon for whatever is due.
+    pub(super) fn are_ticking(&self) -> bool {
+        self.ticking.load(Relaxed)
+    }
+
+    fn take(&self) -> Option<MutexGuard<'_, Arrivals>> {
+        match self.arrivals.try_lock() {
+            Ok(arrivals) => Some(arrivals),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// Time for which a user takes turns without work: none where nobody else can run meanwhile.
+fn patience() -> u64 {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    if *PROCESSORS.get_or_init(|| cpus().len()) > 1 { PATIENCE } else { 0 }
+}
+
+impl Queue {
+    /// Takes a turn for a user that need not wait, if the thread leaves that to users; else it learns that one was there.
+    pub(super) fn turn_once(&self) {
+        self.turns().users.fetch_add(1, Relaxed);
+        if self.turns().are_ticking()
+            && let Some(mut arrivals) = self.turns().take()
+        {
+            let mut calls = Calls::new();
+            self.turn(monotonic_ns(), &mut arrivals, &mut calls);
+            drop(arrivals);
+            wake(&mut calls);
+        }
+    }
+
+    /// Takes turns for a user until there is `news` for it, and no longer than until this time. It may return without: the user
+    /// then sleeps until it is called.
+    pub(super) fn turn_until(&self, until: Option<u64>, news: impl Fn() -> bool) {
+        let Some(mut arrivals) = self.turns().take() else { return };
+        // Relaxed: an estimate of who is there.
+        self.turns().users.fetch_add(1, Relaxed);
+        arrivals.rx.port().wake_up();
+        let due = self.poll_timeout();
+        let (mut calls, mut idle_since, mut looks, mut gone) = (Calls::new(), None, 0_u32, false);
+        while !news() {
+            let now = monotonic_ns();
+            let worked = self.turn(now, &mut arrivals, &mut calls);
+            wake(&mut calls);
+            if until.is_some_and(|until| now >= until) {
+                break;
+            }
+            if worked {
+                idle_since = None;
+                continue;
+            }
+            gone = now - *idle_since.get_or_insert(now) >= patience();
+            if gone {
+                break;
+            }
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(YIELD_EVERY) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        let mut ring = false;
+        if self.turns().armed.load(Relaxed) {
+            // The thread sleeps on what it knew before: the same descriptor, if it is one, and no time of the port's.
+            ring |= self.is_earlier(due) || !arrivals.rx.is_read() || self.has_output();
+            ring |= arrivals.rx.port().fall_asleep().is_none_or(|sleep| sleep.until.is_some());
+        } else {
+            ring = gone;
+        }
+        if gone {
+            self.turns().wanted.store(true, Relaxed);
+        }
+        drop(arrivals);
+        if ring {
+            self.ring();
+        }
+    }
+}
+
+/// What the thread of a queue knows of its users.
+#[derive(Default)]
+pub(super) struct Thread {
+    /// Users that had taken turns when it last went to sleep, and when that was.
+    users: u64,
+    since: u64,
+    /// One of them has gone to sleep since.
+    wanted: bool,
+    /// Time of the next look, while users take the turns.
+    tick: Option<u64>,
+}
+
+impl Thread {
+    /// Takes a turn, unless a user does; true if there was something to do.
+    pub(super) fn turn(&mut self, queue: &Queue, now: u64, calls: &mut Calls) -> bool {
+        let turns = queue.turns();
+        self.wanted |= turns.wanted.swap(false, Relaxed);
+        let arrivals = turns.take();
+        let users = turns.users.load(Relaxed);
+        let came = users - self.users;
+        // On average one in each tick, and none of them asleep.
+        let many = came > 0 && now - self.since < came.saturating_mul(TICK);
+        let with_users = arrivals.is_none() || (many && !self.wanted);
+        self.tick = with_users.then_some(now + TICK);
+        turns.ticking.store(with_users, Relaxed);
+        let worked = arrivals.is_some_and(|mut arrivals| queue.turn(now, &mut arrivals, calls));
+        if !worked {
+            // It goes to sleep.
+            (self.users, self.since, self.wanted) = (users, now, false);
+        }
+        worked
+    }
+
+    /// Time of the next turn even if nothing arrives.
+    pub(super) fn poll_timeout(&self, queue: &Queue) -> Option<u64> {
+        self.tick.or_else(|| queue.poll_timeout())
+    }
+
+    /// Visits what the thread waits for.
+    pub(super) fn waits_for(&mut self, queue: &Queue, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        let turns = queue.turns();
+        if self.tick.is_none() {
+            let armed = &turns.armed;
+            match turns.take() {
+                Some(mut arrivals) => visit(&mut Armed { port: Some(arrivals.rx.port()), armed }),
+                None => visit(&mut Armed { port: None, armed }),
+            }
+            queue.waits_for_room(visit);
+        }
+        queue.waits_for_bell(visit);
+    }
+}
+
+/// The port, as the thread waits on it; none while a user takes turns, which is looked at once more before any sleep.
+struct Armed<'a> {
+    port: Option<&'a mut dyn Sleeper>,
+    armed: &'a AtomicBool,
+}
+
+impl Sleeper for Armed<'_> {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        let sleep = self.port.as_mut()?.fall_asleep()?;
+        self.armed.store(true, Relaxed);
+        Some(sleep)
+    }
+
+    fn wake_up(&mut self) {
+        // Without the lock, if a user takes turns: it then prepares a sleep that nobody sleeps, which does no harm.
+        self.armed.store(false, Relaxed);
+        if let Some(port) = &mut self.port {
+            port.wake_up();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Node, Options};
+    use crate::sys::poll::PollSet;
+    use std::time::{Duration, Instant};
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    /// A queue without a thread, and who is at the far end.
+    fn queue(name: &str) -> (Queue, Node) {
+        let ports = ["{1", "}1"].map(|end| format!("cable:turns-{name}{end}"));
+        let [ours, theirs] = ["10.0.0.1/24", "10.0.0.2/24"].map(|cidr| cidr.parse().unwrap());
+        let options = Options::default();
+        let nodes = Node::open_all(&[&ports[0], &ports[1]], &[&[ours], &[theirs]], &options).unwrap();
+        let [near, mut far] = <[Node; 2]>::try_from(nodes).ok().unwrap();
+        let (ip, line) = near.into_parts();
+        let queue = Queue::new(0, ip, line).unwrap();
+        // The link comes up, and what is sent then is over.
+        let (mut thread, mut calls, end) = (Thread::default(), Vec::new(), Instant::now() + Duration::from_millis(20));
+        while Instant::now() < end {
+            far.handle(monotonic_ns());
+            thread.turn(&queue, monotonic_ns(), &mut calls);
+        }
+        (queue, far)
+    }
+
+    fn frames(queue: &Queue) -> u64 {
+        queue.shard().ip.host.counters().frames
+    }
+
+    /// Has the far end send a frame.
+    fn send(far: &mut Node) {
+        let now = monotonic_ns();
+        let (host, mut tx) = far.parts();
+        let id = host.udp_bind("0.0.0.0:0".parse().unwrap()).unwrap();
+        host.udp_send(now, id, Some("10.0.0.1:9".parse().unwrap()), b"anybody?", &mut tx).unwrap();
+        host.udp_close(id);
+        far.flush(now);
+    }
+
+    #[test]
+    fn who_waits_processes_what_arrives() {
+        let (queue, mut far) = queue("wait");
+        let before = frames(&queue);
+        send(&mut far);
+        let began = Instant::now();
+        queue.turn_until(Some(monotonic_ns() + 10_000_000_000), || frames(&queue) > before);
+        assert!(frames(&queue) > before && began.elapsed() < LIMIT / 2);
+        // Not for longer than it may, nor than it is patient.
+        let (now, users) = (monotonic_ns(), queue.turns().users.load(Relaxed));
+        queue.turn_until(Some(now), || false);
+        queue.turn_until(None, || false);
+        assert_eq!(queue.turns().users.load(Relaxed), users + 2);
+        // Somebody else has the turns.
+        let taken = queue.turns().take();
+        queue.turn_until(None, || panic!("there is nothing to wait for"));
+        drop(taken);
+    }
+
+    /// The thread, asleep on the port, is woken by what comes after a user has taken turns, and for what that made due.
+    #[test]
+    fn the_thread_is_left_armed() {
+        let (queue, mut far) = queue("armed");
+        let mut thread = Thread::default();
+        let (mut set, mut falls, mut asleep) = (PollSet::new(), true, true);
+        while thread.turn(&queue, monotonic_ns(), &mut Vec::new()) {}
+        set.begin();
+        thread.waits_for(&queue, &mut |sleeper| match sleeper.fall_asleep() {
+            Some(sleep) => falls &= set.add(&sleep),
+            None => asleep = false,
+        });
+        assert!(falls && asleep && set.watch());
+        let woken = |set: &mut PollSet, limit| {
+            let began = Instant::now();
+            set.sleep(Some(limit));
+            began.elapsed() < limit
+        };
+        let before = frames(&queue);
+        for _ in 0..2 {
+            queue.turn_until(None, || false);
+        }
+        assert!(!woken(&mut set, Duration::from_millis(50)), "users that find nothing wake nobody");
+        send(&mut far);
+        assert!(frames(&queue) == before && woken(&mut set, LIMIT));
+    }
+
+    /// Users that take turns often are left alone, and looked after when they do not, or go to sleep.
+    #[test]
+    fn the_thread_looks_now_and_then_while_users_take_turns() {
+        let (queue, _far) = queue("tick");
+        let (mut thread, mut calls, mut now) = (Thread::default(), Vec::new(), monotonic_ns());
+        let mut ticks = |users: u64, wanted: bool, later: u64| {
+            queue.turns().users.fetch_add(users, Relaxed);
+            queue.turns().wanted.store(wanted, Relaxed);
+            now += later;
+            while thread.turn(&queue, now, &mut calls) {}
+            assert_eq!(queue.turns().are_ticking(), thread.poll_timeout(&queue) == Some(now + TICK));
+            queue.turns().are_ticking()
+        };
+        assert!(!ticks(0, false, TICK));
+        assert!(ticks(2, false, TICK) && ticks(2, false, TICK));
+        assert!(!ticks(0, false, TICK), "nobody comes any more");
+        assert!(!ticks(3, false, 4 * TICK), "they come too seldom");
+        assert!(!ticks(9, true, TICK), "one of them sleeps");
+        assert!(ticks(9, false, TICK));
+        let taken = queue.turns().take();
+        assert!(ticks(0, false, TICK), "one of them takes turns now");
+        drop(taken);
+        assert!(!ticks(0, false, TICK));
+    }
+}
