@@ -302,10 +302,11 @@ impl Stream {
 
     /// Writes the pieces one behind the other, as far as there is room.
     fn write(&self, pieces: &[IoSlice<'_>]) -> Result<usize> {
-        if pieces.iter().all(|piece| piece.is_empty()) {
+        let bytes = pieces.iter().map(|piece| piece.len()).sum();
+        if bytes == 0 {
             return Ok(0);
         }
-        self.queue().turn_once();
+        self.queue().turn_once(bytes);
         self.wait(WRITE, || {
             self.talk(|host| {
                 let mut written = 0;

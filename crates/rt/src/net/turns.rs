@@ -24,6 +24,10 @@ const PATIENCE: u64 = 50_000;
 /// Looks without work after which a user lets others have its processor.
 const YIELD_EVERY: u32 = 16;
 
+/// Bytes of a write to which a turn adds next to nothing, and number of smaller ones of which one takes a turn.
+const LARGE: usize = 16 << 10;
+const FEW: u64 = 8;
+
 /// State of a queue's turns.
 pub(super) struct Turns {
     arrivals: Mutex<Arrivals>,
@@ -66,10 +70,12 @@ fn patience() -> u64 {
 }
 
 impl Queue {
-    /// Takes a turn for a user that need not wait, if the thread leaves that to users; else it learns that one was there.
-    pub(super) fn turn_once(&self) {
-        self.turns().users.fetch_add(1, Relaxed);
-        if self.turns().are_ticking()
+    /// Takes a turn for a user that writes so many bytes and need not wait, if the thread leaves that to users; else it learns that
+    /// one was there. A turn costs as much as a small write, so of small ones only one in a few takes one.
+    pub(super) fn turn_once(&self, bytes: usize) {
+        let users = self.turns().users.fetch_add(1, Relaxed);
+        if (bytes >= LARGE || users.is_multiple_of(FEW))
+            && self.turns().are_ticking()
             && let Some(mut arrivals) = self.turns().take()
         {
             let mut calls = Calls::new();
