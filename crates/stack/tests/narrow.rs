@@ -201,7 +201,7 @@ fn a_search_from_the_beginning_needs_no_time_out() {
         assert_eq!((counters.timeouts, counters.recoveries), (0, 0), "{ends:?} over {mtu}: {counters:?}");
         assert!((most - 7..=most).contains(&net.mss()), "{ends:?} over {mtu}: mss {}, {counters:?}", net.mss());
         // Probes are all that was lost.
-        assert!(net.dropped <= counters.path_probes, "{ends:?} over {mtu}: {} {counters:?}", net.dropped);
+        assert!(net.dropped <= u64::from(counters.path_probes), "{ends:?} over {mtu}: {} {counters:?}", net.dropped);
     }
 }
 

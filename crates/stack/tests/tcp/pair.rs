@@ -415,11 +415,11 @@ impl Pair {
             tally.bytes += counters.acknowledged;
             tally.sent_again += counters.sent_again;
             tally.timeouts += counters.timeouts;
-            tally.probes += counters.probes;
+            tally.probes += u64::from(counters.probes);
             tally.recoveries += counters.recoveries;
             tally.undone += u64::from(counters.undone);
             tally.black_holes += u64::from(counters.black_holes);
-            tally.path_probes += counters.path_probes;
+            tally.path_probes += u64::from(counters.path_probes);
             tally.lost += self.ways[who].dropped;
         }
         tally.late += late_ends;

@@ -48,6 +48,8 @@ fn text(document: &Value) -> String {
                 "pacing bit/s",
                 "sent again",
                 "time-outs",
+                "old stamps",
+                "outside",
             ],
             &rows(document, "connections", |row| {
                 let names = [
@@ -61,6 +63,8 @@ fn text(document: &Value) -> String {
                     "pacing_bits_per_s",
                     "sent_again",
                     "timeouts",
+                    "old_timestamps",
+                    "outside_window",
                 ];
                 words(row, &names)
             }),

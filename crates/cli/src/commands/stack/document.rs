@@ -126,7 +126,8 @@ fn connection((local, remote, row): (SocketAddr, SocketAddr, &Connection)) -> Va
         "send_queue": row.unacknowledged(), "cwnd": row.congestion_window(), "rtt_us": row.rtt().map(|ns| ns / 1000),
         "pacing_bits_per_s": row.pacing().map(|bytes| bytes.saturating_mul(8)),
         "mss": row.mss(), "acknowledged": counters.acknowledged, "sent_again": counters.sent_again,
-        "timeouts": counters.timeouts,
+        "timeouts": counters.timeouts, "old_timestamps": counters.old_timestamps,
+        "outside_window": counters.outside_window,
     })
 }
 

@@ -95,11 +95,13 @@ impl Connection {
         }
         if !reset && self.stamps.is_old(now, segment.options.timestamps) {
             // RFC 7323, section 5.3, R1; it may be a duplicate, of which DSACK tells.
+            self.counters.old_timestamps = self.counters.old_timestamps.saturating_add(1);
             self.came_again(segment);
             return self.challenge(now);
         }
         let (nxt, edge) = (self.receive.nxt(), self.receive.edge());
         if !self.is_acceptable(segment, nxt, edge) {
+            self.counters.outside_window = self.counters.outside_window.saturating_add(1);
             if !reset {
                 self.came_again(segment);
                 // Section 3.10.7.4, first: "an acknowledgment should be sent in reply".

@@ -250,7 +250,7 @@ pub struct Counters {
     /// Time-outs.
     pub timeouts: u64,
     /// Probes of the tail.
-    pub probes: u64,
+    pub probes: u32,
     /// Recoveries, and those that were for nothing.
     pub recoveries: u64,
     /// Reductions that were taken back.
@@ -260,7 +260,11 @@ pub struct Counters {
     /// Times that segments became shorter because they timed out again and again.
     pub black_holes: u32,
     /// Segments that were longer than others, to find out whether the path takes them.
-    pub path_probes: u64,
+    pub path_probes: u32,
+    /// Segments dropped because their timestamps were older than those of others before them (PAWS).
+    pub old_timestamps: u32,
+    /// Segments dropped because they lay outside the window: they came twice, mostly.
+    pub outside_window: u32,
 }
 
 impl Connection {

@@ -417,6 +417,8 @@ impl Play {
             "written" => same(self.connection(id)?.written(), number()?.into()),
             "owing" => same(format!("{} {}", host.tcp_unsent().0, host.tcp_unsent().1), value.to_string()),
             "cwnd" => same(self.connection(id)?.congestion_window(), number()?),
+            "old" => same(self.connection(id)?.counters().old_timestamps, number()?),
+            "outside" => same(self.connection(id)?.counters().outside_window, number()?),
             "mss" => same(self.connection(id)?.mss(), number()?),
             _ => Err(format!("{name}: no such step")),
         }
