@@ -155,6 +155,9 @@ pub fn t5_netmap() -> Result<Vec<T5Netmap>, TableError> {
     Ok(figures)
 }
 
+/// Workloads whose rates are what was sent: of qualify, and those of sweeps.
+const SENT: [&str; 3] = ["tx", "pkt-gen", "pkt-gen-pair"];
+
 /// Comparison of `tests` with the published figures: transmit rates of 64-byte frames (with FCS), by number of sending
 /// ports.
 ///
@@ -163,7 +166,7 @@ pub fn t5_netmap() -> Result<Vec<T5Netmap>, TableError> {
 pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let figures = t5_netmap()?;
     let mut comparisons = Vec::new();
-    for test in tests.iter().filter(|test| test.workload == "tx" && test.wire_bytes == Some(64)) {
+    for test in tests.iter().filter(|test| SENT.contains(&&*test.workload) && test.wire_bytes == Some(64)) {
         let Some(value) = test.value.as_ref().filter(|value| value.unit == Unit::Pps) else { continue };
         for figure in figures.iter().filter(|figure| figure.ports == test.senders()) {
             let name = format!("T5 netmap, {}", figure.configuration);

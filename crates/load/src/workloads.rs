@@ -9,6 +9,7 @@ use crate::{fcoe, netperf, pktgen, stream, xdd};
 /// All workloads.
 pub const WORKLOADS: &[Workload] = &[
     pktgen::WORKLOAD,
+    pktgen::PAIR,
     xdd::WORKLOAD,
     fcoe::WORKLOAD,
     stream::TCP_STREAM,
@@ -39,6 +40,14 @@ mod tests {
         file.as_file().set_len(1 << 20).unwrap();
         let path = file.path().to_str().unwrap();
         let few = |workload: &Workload| match workload.name {
+            "pkt-gen-pair" => parameters([
+                ("-i", "cable:w1{1".into()),
+                ("--to", "cable:w1}1".into()),
+                ("second", "cable:w2{1".into()),
+                ("second-to", "cable:w2}1".into()),
+                ("-f", "tx".into()),
+                ("-n", 5000_u32.into()),
+            ]),
             "pkt-gen" => parameters([
                 ("-i", "cable:w{1".into()),
                 ("--to", "cable:w}1".into()),

@@ -12,6 +12,15 @@ impl Number {
     /// Not measured, or not measurable.
     pub const UNKNOWN: Self = Self(None);
 
+    /// Median of values, which are sorted in place: of an even number the mean of the middle two, of none unknown.
+    pub fn median(values: &mut [f64]) -> Self {
+        values.sort_by(f64::total_cmp);
+        let Some(upper) = values.get(values.len() / 2) else { return Self::UNKNOWN };
+        let lower = values[(values.len() - 1) / 2];
+        // Halved before they are added, so that two huge values do not overflow.
+        Self::new(if values.len() % 2 == 1 { *upper } else { lower / 2.0 + upper / 2.0 })
+    }
+
     /// `value` if it is finite, otherwise unknown.
     #[must_use]
     pub fn new(value: f64) -> Self {

@@ -45,21 +45,10 @@ impl Summary {
 
     /// Median, least and greatest of `values`, which are sorted in place; `None` if there are none.
     pub fn of_values(values: &mut [f64], unit: Unit) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
+        let median = Number::median(values);
         let (&least, &greatest) = (values.first()?, values.last()?);
-        let upper = values[values.len() / 2];
-        let lower = values[(values.len() - 1) / 2];
-        // Halved before they are added, so that two huge values do not overflow.
-        let median = if values.len() % 2 == 1 { upper } else { lower / 2.0 + upper / 2.0 };
         let number = Some(values.len());
-        Some(Self {
-            median: median.into(),
-            least: least.into(),
-            greatest: greatest.into(),
-            unit,
-            counted: number,
-            made: number,
-        })
+        Some(Self { median, least: least.into(), greatest: greatest.into(), unit, counted: number, made: number })
     }
 
     /// Summary of a value that was measured once.

@@ -141,6 +141,51 @@ impl Test {
         !self.wanted.known().zip(value.median.known()).is_some_and(|both| worse(both, value.unit.more_is_better()))
     }
 
+    /// Joins another measurement of the same thing, which was made afterwards: repeats, counters, the ledger, threads, samples,
+    /// failures and warnings. The rest stays as it is.
+    pub fn append(&mut self, more: Self) {
+        let offset = self.samples.last().and_then(|sample| sample.t_s.known()).unwrap_or(0.0);
+        self.repeats.extend(more.repeats);
+        match (&mut self.ledger, more.ledger) {
+            (Some(ledger), Some(more)) => ledger.add(&more),
+            (ledger @ None, more) => *ledger = more,
+            _ => {}
+        }
+        self.counters.append(&more.counters);
+        self.cpu.extend(more.cpu);
+        self.samples.extend(more.samples.into_iter().map(|mut sample| {
+            sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));
+            sample
+        }));
+        for (all, more) in [(&mut self.failures, more.failures), (&mut self.warnings, more.warnings)] {
+            for line in more {
+                if !all.contains(&line) {
+                    all.push(line);
+                }
+            }
+        }
+        if self.latency.is_none() {
+            self.latency = more.latency;
+        }
+    }
+
+    /// Joins what was measured on other ports at the same time: the values add up.
+    pub fn beside(&mut self, mut other: Self) {
+        let sum = |a: Number, b: Number| match a.known().zip(b.known()) {
+            Some((a, b)) => Number::new(a + b),
+            None => Number::UNKNOWN,
+        };
+        for (mine, theirs) in self.repeats.iter_mut().zip(std::mem::take(&mut other.repeats)) {
+            mine.value = sum(mine.value, theirs.value);
+            mine.valid &= theirs.valid;
+        }
+        for (mine, theirs) in self.samples.iter_mut().zip(std::mem::take(&mut other.samples)) {
+            mine.value = sum(mine.value, theirs.value);
+        }
+        self.ports.append(&mut other.ports);
+        self.append(other);
+    }
+
     /// Number of ports that sent.
     #[must_use]
     pub fn senders(&self) -> usize {

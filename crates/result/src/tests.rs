@@ -265,3 +265,43 @@ fn fields_of_a_later_writer_are_passed_over() {
     let json = full().to_json().replacen("\"run_id\"", "\"from_the_future\": {\"a\": [1]},\n  \"run_id\"", 1);
     assert_eq!(RunResult::from_json(&json).unwrap(), full());
 }
+
+fn measured(rate: f64, role: Role) -> Test {
+    let mut test = Test {
+        ports: vec![PortUsed { role, ..PortUsed::default() }],
+        repeats: vec![Repeat { value: rate.into(), valid: true, ..Repeat::default() }],
+        samples: vec![Sample { t_s: 1.0.into(), value: rate.into() }, Sample { t_s: 2.0.into(), value: rate.into() }],
+        ledger: Some(Ledger { sent: Some(10), received: Some(9), ..Ledger::default() }),
+        cpu: vec![Cpu { thread: "tx".to_owned(), ..Cpu::default() }],
+        warnings: vec!["noisy".to_owned()],
+        ..Test::default()
+    };
+    test.counters.add(None, "frames", 10);
+    test
+}
+
+/// What was measured afterwards lies behind, what was measured beside it adds up.
+#[test]
+fn measurements_are_joined_in_time_and_side_by_side() {
+    let (mut later, mut both) = (measured(3.0, Role::Tx), measured(3.0, Role::Tx));
+    later.append(measured(5.0, Role::Tx));
+    both.beside(measured(5.0, Role::Tx));
+    let values = |test: &Test| test.repeats.iter().map(|repeat| repeat.value).collect::<Vec<_>>();
+    assert_eq!((values(&later), values(&both)), (vec![3.0.into(), 5.0.into()], vec![8.0.into()]));
+    let samples = |test: &Test| {
+        test.samples.iter().map(|at| (at.t_s.known().unwrap(), at.value.known().unwrap())).collect::<Vec<_>>()
+    };
+    assert_eq!(samples(&later), [(1.0, 3.0), (2.0, 3.0), (3.0, 5.0), (4.0, 5.0)]);
+    assert_eq!(samples(&both), [(1.0, 8.0), (2.0, 8.0)]);
+    assert_eq!((later.senders(), both.senders()), (1, 2));
+    for test in [&later, &both] {
+        let ledger = test.ledger.as_ref().unwrap();
+        assert_eq!((ledger.sent, ledger.received, test.cpu.len()), (Some(20), Some(18), 2));
+        assert_eq!((test.counters.get(None, "frames"), test.warnings.len()), (Some(20), 1));
+    }
+    let mut unsure = measured(3.0, Role::Tx);
+    let mut other = measured(5.0, Role::Rx);
+    (other.repeats[0].valid, other.repeats[0].value) = (false, Number::UNKNOWN);
+    unsure.beside(other);
+    assert!(!unsure.repeats[0].valid && unsure.repeats[0].value == Number::UNKNOWN && unsure.senders() == 1);
+}

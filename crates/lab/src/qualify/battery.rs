@@ -1,7 +1,7 @@
 //! The tests that every stage goes through.
 
 use super::Order;
-use super::measure::{Probe, add, config, mode, once, repeated, summarize};
+use super::measure::{Probe, config, mode, once, repeated, summarize};
 use super::stage::Stage;
 use linerate_result::{Number, Repeat, Role, Test, Unit};
 use linerate_rt::{Stop, WaitMode};
@@ -127,7 +127,9 @@ fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> 
             (run(&stage.pair), other.join())
         });
         let two = two.map_err(|_| "a measurement panicked")??;
-        Ok(side_by_side(one?, two))
+        let mut both = one?;
+        both.beside(two);
+        Ok(both)
     });
     let id = "tx-64-2p";
     vec![match measured {
@@ -138,23 +140,6 @@ fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> 
             named(test, stage, row, id, format!("{}: 64 B, two ports at once, sent", stage.key))
         }
     }]
-}
-
-/// Joins two runs made at the same time into one test: their rates add up.
-fn side_by_side(mut one: Test, mut two: Test) -> Test {
-    let other = std::mem::take(&mut two.repeats);
-    for (mine, theirs) in one.repeats.iter_mut().zip(other) {
-        let sum = mine.value.known().zip(theirs.value.known()).map(|(a, b)| a + b);
-        mine.value = sum.map_or(Number::UNKNOWN, Number::new);
-        mine.valid &= theirs.valid;
-    }
-    for (mine, theirs) in one.samples.iter_mut().zip(std::mem::take(&mut two.samples)) {
-        let sum = mine.value.known().zip(theirs.value.known()).map(|(a, b)| a + b);
-        mine.value = sum.map_or(Number::UNKNOWN, Number::new);
-    }
-    one.ports.append(&mut two.ports);
-    add(&mut one, two);
-    one
 }
 
 fn latency(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {

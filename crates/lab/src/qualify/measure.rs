@@ -92,7 +92,7 @@ pub(super) fn repeated(
         counted += usize::from(test.repeats.iter().all(|repeat| repeat.valid));
         match &mut whole {
             None => whole = Some(test),
-            Some(whole) => add(whole, test),
+            Some(whole) => whole.append(test),
         }
     }
     whole.ok_or_else(|| "stopped before it was measured".into())
@@ -106,32 +106,5 @@ fn note_state(repeat: &mut Repeat, before: Option<f64>, after: Option<f64>) {
     {
         repeat.valid = false;
         repeat.why_invalid = Some(format!("the cores changed state: round trip {before:.0} ns, then {after:.0} ns"));
-    }
-}
-
-/// Adds the repeats, ledger and counters of another repeat or of another port's run.
-pub(super) fn add(whole: &mut Test, more: Test) {
-    let offset = whole.samples.last().and_then(|sample| sample.t_s.known()).unwrap_or(0.0);
-    whole.repeats.extend(more.repeats);
-    match (&mut whole.ledger, more.ledger) {
-        (Some(ledger), Some(more)) => ledger.add(&more),
-        (ledger @ None, more) => *ledger = more,
-        _ => {}
-    }
-    whole.counters.append(&more.counters);
-    whole.cpu.extend(more.cpu);
-    whole.samples.extend(more.samples.into_iter().map(|mut sample| {
-        sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));
-        sample
-    }));
-    for (all, more) in [(&mut whole.failures, more.failures), (&mut whole.warnings, more.warnings)] {
-        for line in more {
-            if !all.contains(&line) {
-                all.push(line);
-            }
-        }
-    }
-    if whole.latency.is_none() {
-        whole.latency = more.latency;
     }
 }

@@ -4,6 +4,7 @@ use super::plan::{Form, Plan, Point, Via};
 use crate::published::nic::emulex_plan;
 use linerate_load::Workload;
 use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
+use linerate_load::pktgen::{PAIR, WORKLOAD as PKT_GEN};
 use linerate_load::stream::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 use linerate_port::saturating_ns;
 use linerate_result::parameters;
@@ -31,6 +32,11 @@ enum Points {
 pub const PRESETS: &[Preset] = &[
     // Name, description, points.
     row("t5-fcoe", "the published FCoE measurements, three sizes of a request or seven", Points::Plain(t5_fcoe)),
+    row(
+        "t5-netmap",
+        "the published pkt-gen measurement: 64-byte frames, 4 queues and a thread, one port and two at once",
+        Points::Plain(t5_netmap),
+    ),
     row(
         "t5-nic",
         "the published iperf measurements, I/O of 1K to 256K, 8 streams, each way and both",
@@ -99,10 +105,33 @@ pub(crate) fn fcoe(form: Form, wire: Wire, time: Duration) -> Vec<Point> {
     sizes.iter().flat_map(|&size| Mix::ALL.map(|mix| point(size, mix))).collect()
 }
 
+/// The published pkt-gen measurement: `pkt-gen -f tx -l 60 -p 1 -w 2` on ports of 4 queues, and two of them at once. Each port is an
+/// end of a cable whose other end takes all frames and checks them.
+fn t5_netmap(form: Form) -> Vec<Point> {
+    let time = u64::from(seconds(form, NETMAP_SECONDS));
+    let point = |ports: u32, workload: &'static Workload, title: &str| {
+        let all = [
+            ("-i", "cable:t5a{4"),
+            ("--to", "cable:t5a}4"),
+            ("second", "cable:t5b{4"),
+            ("second-to", "cable:t5b}4"),
+            ("-f", "tx"),
+        ];
+        let mut asked =
+            parameters([("-l", 60_u32.into()), ("-p", 1_u32.into()), ("-w", 2_u32.into()), ("--seconds", time.into())]);
+        let own = all.iter().filter(|(name, _)| ports == 2 || !name.starts_with("second"));
+        asked.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).into())));
+        let id = format!("netmap-tx-64-{ports}p");
+        Point { id, title: format!("64-byte frames, {title}, sent"), workload, parameters: asked }
+    };
+    vec![point(1, &PKT_GEN, "one port"), point(2, &PAIR, "two ports at once")]
+}
+
 /// I/O sizes of the published iperf figure, and those of the quick form: 1K to 256K.
 const IO: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// Seconds of a point in the quick form, and as published.
 const SECONDS: u32 = 1;
+const NETMAP_SECONDS: u32 = 10;
 const IPERF_SECONDS: u32 = 30;
 const NETPERF_SECONDS: u32 = 60;
 

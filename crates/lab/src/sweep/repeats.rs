@@ -98,21 +98,14 @@ fn width(tests: &[&Test], level: f64) -> Option<f64> {
 }
 
 /// One test of all repeats of a point: values of repeats as they are, medians of further figures and of quantiles, sums of
-/// what was counted. What is not a number, and samples over time, are those of the first one.
+/// what was counted, threads and samples one behind the other. What is not a number is the first one's.
 pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
     let (first, others) = tests.split_first()?;
     let mut all = (*first).clone();
     if others.is_empty() {
         return Some(all);
     }
-    for test in others {
-        all.repeats.extend(test.repeats.iter().cloned());
-        all.counters.append(&test.counters);
-        for (into, from) in [(&mut all.failures, &test.failures), (&mut all.warnings, &test.warnings)] {
-            let new: Vec<String> = from.iter().filter(|line| !into.contains(line)).cloned().collect();
-            into.extend(new);
-        }
-    }
+    others.iter().for_each(|test| all.append((*test).clone()));
     if let Some(unit) = first.value.as_ref().map(|value| value.unit.clone()) {
         all.summarize(unit);
     }
@@ -123,8 +116,6 @@ pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
         }
     }
     all.latency = latency(tests);
-    // Neither is of all repeats.
-    (all.ledger, all.cpu) = (None, Vec::new());
     Some(all)
 }
 
@@ -132,10 +123,7 @@ pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
 fn latency(tests: &[&Test]) -> Option<Latency> {
     let all: Vec<&Latency> = tests.iter().filter_map(|test| test.latency.as_ref()).collect();
     let numbers = |of: fn(&Latency) -> Number| all.iter().filter_map(move |latency| of(latency).known());
-    let median = |of: fn(&Latency) -> Number| {
-        let summary = Summary::of_values(&mut numbers(of).collect::<Vec<_>>(), linerate_result::Unit::PerCent);
-        summary.map_or(Number::UNKNOWN, |summary| summary.median)
-    };
+    let median = |of: fn(&Latency) -> Number| Number::median(&mut numbers(of).collect::<Vec<_>>());
     let count: u64 = all.iter().map(|latency| latency.count).sum();
     let total: f64 = all.iter().filter_map(|latency| Some(latency.mean.known()? * latency.count as f64)).sum();
     let first = all.first()?;
@@ -156,7 +144,7 @@ fn latency(tests: &[&Test]) -> Option<Latency> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linerate_result::{Repeat, Unit};
+    use linerate_result::{Cpu, Ledger, Repeat, Unit};
 
     fn test(value: f64, cpu: f64) -> Test {
         let mut test = Test {
@@ -167,6 +155,8 @@ mod tests {
         };
         test.summarize(Unit::BitsPerSecond);
         test.counters.add(None, "bytes", 10);
+        test.ledger = Some(Ledger { sent: Some(5), received: Some(4), ..Ledger::default() });
+        test.cpu = vec![Cpu { thread: "tx".to_owned(), user_s: cpu.into(), ..Cpu::default() }];
         test
     }
 
@@ -215,6 +205,8 @@ mod tests {
         assert_eq!(all.counted().to_string(), "3 of 3");
         assert_eq!(all.further["cpu"].median, Number::new(30.0));
         assert_eq!(all.counters.get(None, "bytes"), Some(30));
+        let ledger = all.ledger.unwrap();
+        assert_eq!((ledger.sent, ledger.received, all.cpu.len()), (Some(15), Some(12), 3));
         assert_eq!(all.warnings, ["busy", "hot"]);
         assert_eq!(merged(&[&tests[0]]).unwrap(), tests[0]);
         assert_eq!(merged(&[]), None);

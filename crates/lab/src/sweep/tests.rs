@@ -4,7 +4,7 @@ use super::*;
 use crate::fcoe::{WORKLOAD, beside};
 use crate::report;
 use linerate_load::fcoe::Wire;
-use linerate_result::{Repeat, Unit};
+use linerate_result::{PortUsed, Repeat, Role, Unit};
 use std::time::Duration;
 
 /// Makes up figures by rule, and records the points that it was asked for.
@@ -278,6 +278,34 @@ fn the_plans_of_streams_are_those_that_were_published() {
     let quick = streams("emulex-netperf", Form::Quick, Via::Stack);
     assert!(quick.points.iter().all(|point| count(point, "seconds") == Some(1) && word(point, "via") == "stack"));
     assert_eq!(quick.points.iter().filter(|point| point.parameters.contains_key("window")).count(), 0);
+}
+
+/// 64-byte frames are compared by the number of ports that sent.
+#[test]
+fn the_published_pkt_gen_figures_are_beside_one_port_and_two() {
+    let (dir, stop) = (tempfile::tempdir().unwrap(), Stop::new().unwrap());
+    let plan = streams("t5-netmap", Form::Full, Via::Kernel);
+    let asked: Vec<String> =
+        plan.points.iter().map(|point| point.workload.describe(&point.parameters).unwrap()).collect();
+    let one = "pkt-gen --seconds 10 --to cable:t5a}4 -f tx -i cable:t5a{4 -l 60 -p 1 -w 2";
+    assert_eq!(asked, [one.to_owned(), format!("{one} and {}", one.replace("t5a", "t5b"))]);
+    let mut sent = |point: &Point, _: &Stop| {
+        let ports = if point.parameters.contains_key("second") { 2 } else { 1 };
+        let port = |role| PortUsed { role, ..PortUsed::default() };
+        let mut test = Test {
+            workload: point.workload.name.to_owned(),
+            wire_bytes: Some(64),
+            ports: (0..ports).flat_map(|_| [port(Role::Tx), port(Role::Rx)]).collect(),
+            repeats: vec![Repeat { value: 60e6.into(), valid: true, ..Repeat::default() }],
+            ..Test::default()
+        };
+        test.summarize(Unit::Pps);
+        Ok(test)
+    };
+    let run = sweep(&plan, &mut sent, dir.path(), false, vec!["sweep".into()], &stop, |_| {}).unwrap();
+    let figures: Vec<_> = run.comparisons.iter().map(|c| (c.test.as_str(), c.value.known().unwrap())).collect();
+    assert_eq!(figures, [("netmap-tx-64-1p", 44_566_673.0), ("netmap-tx-64-2p", 53_596_764.0)]);
+    assert!(report::render(&run).contains("T5 netmap, dual port"));
 }
 
 /// Makes up streams: goodput grows with I/O and MTU.

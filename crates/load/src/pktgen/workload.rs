@@ -3,7 +3,7 @@
 use super::flags::PROGRAM;
 use super::{Command, Config, Output, run};
 use crate::workload::{Job, ParameterRow, Workload, command_line, nothing_needed};
-use linerate_result::{Parameters, Unit};
+use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::sync::Arc;
 
@@ -16,20 +16,42 @@ pub const WORKLOAD: Workload = Workload::new(
     prepare,
 );
 
-fn parameters() -> Vec<ParameterRow> {
+pub(super) fn parameters() -> Vec<ParameterRow> {
     PROGRAM.parameters()
 }
 
-fn prepare(all: &Parameters) -> Result<Job, String> {
+/// A pkt-gen that is ready to run.
+pub(super) struct Ready {
+    words: Vec<String>,
+    config: Box<Config>,
+}
+
+/// Reads the flags of a pkt-gen. Nothing is opened.
+pub(super) fn ready(all: &Parameters) -> Result<Ready, String> {
     let words = command_line(all);
-    let Command::Run(config) = Config::parse(&words)? else {
-        return Err("-h: measures nothing; leave it out".to_owned());
-    };
-    Ok(Job::new(format!("pkt-gen {}", words.join(" ")), move |stop: &Stop| {
+    match Config::parse(&words)? {
+        Command::Run(config) => Ok(Ready { words, config }),
+        _ => Err("-h: measures nothing; leave it out".to_owned()),
+    }
+}
+
+impl Ready {
+    /// Its command line.
+    pub(super) fn does(&self) -> String {
+        format!("{} {}", WORKLOAD.name, self.words.join(" "))
+    }
+
+    /// Runs it, without output.
+    pub(super) fn run(self, stop: &Stop) -> Result<Test, String> {
         let silent = || Box::new(std::io::sink());
         let output = Arc::new(Output::new(silent(), silent(), false, stop));
-        let command = std::iter::once(WORKLOAD.name.to_owned()).chain(words).collect();
-        let finished = run(*config, command, stop, &output).map_err(|refusal| refusal.to_string())?;
+        let command = std::iter::once(WORKLOAD.name.to_owned()).chain(self.words).collect();
+        let finished = run(*self.config, command, stop, &output).map_err(|refusal| refusal.to_string())?;
         finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
-    }))
+    }
+}
+
+fn prepare(all: &Parameters) -> Result<Job, String> {
+    let ready = ready(all)?;
+    Ok(Job::new(ready.does(), move |stop: &Stop| ready.run(stop)))
 }
