@@ -3,6 +3,7 @@
 //!
 //! A load asks its [`Site`] for sockets and does not know whose they are, but for options that only the kernel has.
 
+mod page;
 mod pair;
 mod place;
 mod site;
@@ -10,6 +11,7 @@ pub(crate) mod sys;
 mod tcp;
 mod udp;
 
+pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};
 pub use place::{Family, Place};
 pub(crate) use place::{addresses, open, plain};

@@ -4,7 +4,7 @@ use super::pace::Pace;
 use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Burst, Request};
-use crate::socket::TcpStream;
+use crate::socket::{PageAligned, TcpStream};
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -149,7 +149,7 @@ pub(super) fn receive(stream: &TcpStream, flow: &Flow, work: &Receiving, over: &
 
 fn stream_in(mut stream: &TcpStream, flow: &Flow, work: &Receiving, over: &Stop) -> Result<(), String> {
     let mut tally = Tally::new(flow);
-    let mut block = vec![0; flow.block];
+    let mut block = PageAligned::new(flow.block);
     if work.before > 0 {
         tally.read(work.before);
     }

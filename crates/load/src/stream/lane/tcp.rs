@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::pace::Pace;
-use crate::socket::TcpStream;
+use crate::socket::{PageAligned, TcpStream};
 use crate::stream::fault::Fault;
 use linerate_rt::monotonic_ns;
 use std::fs::File;
@@ -62,7 +62,7 @@ impl Job {
 
     /// Sends what is read from a file.
     fn send_read(&self, stream: &TcpStream, mut file: File) -> Result<(), Fault> {
-        let (mut block, mut bytes) = (vec![0; self.payload.block.len()], 0);
+        let (mut block, mut bytes) = (PageAligned::new(self.payload.block.len()), 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
         while !self.shared.is_done(true) && self.shared.claim(block.len() as u64) && pace.wait(bytes, &self.shared) {
             let got = fill(&mut file, &mut block).map_err(Fault::File)?;
@@ -95,7 +95,7 @@ impl Job {
 
     /// Receives until the other end is done, or, once this one is, until nothing more has arrived.
     pub(super) fn receive_tcp(&self, mut stream: &TcpStream) -> Result<(), Fault> {
-        let (mut block, mut bytes, mut late_until) = (vec![0; self.payload.block.len()], 0, None);
+        let (mut block, mut bytes, mut late_until) = (PageAligned::new(self.payload.block.len()), 0, None);
         let mut file = self.file.as_ref().map(File::create).transpose().map_err(Fault::File)?;
         loop {
             if self.shared.is_done(false)
