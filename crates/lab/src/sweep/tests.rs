@@ -342,6 +342,11 @@ fn a_sweep_of_streams_has_its_page() {
     ] {
         assert_eq!(page.matches(text).count(), times, "{text}");
     }
+    // Both charts of each test have the sizes below them, on wide pages and on narrow ones.
+    for (size, pages) in [("64", 2), ("128", 1), ("4K", 2), ("256K", 2)] {
+        let labels = page.matches(&format!(">{size}</text>")).count();
+        assert!(labels >= 2 * 2 * pages, "{size}: {labels}");
+    }
     // A row of the table for each point, and none of them once more in the table of results.
     assert!(!page.contains("id=\"results\""));
     let text = crate::text::render(&run, false);

@@ -99,8 +99,10 @@ pub(super) fn lines_of(lines: &[Line], page: Page, axis: &Axis) -> Option<Drawin
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), short(bytes))).collect();
-    // On a narrow page every second one.
-    let marks: Vec<_> = marks.into_iter().rev().step_by(page.pick(1, 2)).collect();
+    // On a narrow page every second one, the largest among them.
+    let step = page.pick(1, 2);
+    let first = (marks.len() + 1) % step;
+    let marks: Vec<_> = marks.into_iter().skip(first).step_by(step).collect();
 
     let rate = axis.value;
     let mut table = Table::new(&["Line", "#I/O", axis.column]);
