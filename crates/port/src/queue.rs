@@ -28,10 +28,10 @@ pub trait TxEngine: Sleeper + Send {
     /// way.
     fn tell_dropped(&mut self, _dropped: &Drops) {}
 
-    /// True if frames need a sync to go on, or to be completed. Where the far end takes them and gives them back by itself, only
-    /// those that it has no room for do: nobody need be woken for the others.
+    /// True if frames need another sync to go on. Where the far end takes them and gives their slots back by itself, only those do
+    /// that it has no room for: nobody need be woken for the others.
     #[inline]
-    fn is_due(&self, ring: &TxRing) -> bool {
+    fn is_held_up(&self, ring: &TxRing) -> bool {
         ring.outstanding() > 0
     }
 
@@ -120,11 +120,11 @@ impl TxQueue {
         self.engine.serve(&mut self.ring, &mut self.count);
     }
 
-    /// True if frames wait for a [`TxQueue::sync`].
+    /// True if frames need another [`TxQueue::sync`] to go on: the last one could not send them.
     #[inline]
     #[must_use]
-    pub fn is_due(&self) -> bool {
-        self.engine.is_due(&self.ring)
+    pub fn is_held_up(&self) -> bool {
+        self.engine.is_held_up(&self.ring)
     }
 
     /// See [`TxEngine::tell_dropped`].

@@ -415,11 +415,19 @@ impl NicTx {
         self.port.ring.free()
     }
 
-    /// True if frames wait for a [`NicTx::sync`], or one was refused since the last.
+    /// True if a [`NicTx::sync`] has something to do: frames to send, or slots to get back; or a frame was refused since the last.
     #[inline]
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.refused || self.port.is_due()
+        self.refused || self.port.ring.outstanding() > 0
+    }
+
+    /// True if frames do not get on their way without another sync, or one was refused since the last: somebody has to look again.
+    /// Slots that are only to come back are none's hurry.
+    #[inline]
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
+        self.refused || self.port.is_held_up()
     }
 
     /// True if it is the interface's turn; then its credit is used.

@@ -122,7 +122,7 @@ impl TxEngine for CableTx {
     }
 
     #[inline]
-    fn is_due(&self, ring: &TxRing) -> bool {
+    fn is_held_up(&self, ring: &TxRing) -> bool {
         ring.pending() > 0
     }
 

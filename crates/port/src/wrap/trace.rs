@@ -135,8 +135,8 @@ impl TxEngine for TraceTx {
         self.traced = self.traced.saturating_sub(before.saturating_sub(ring.pending()));
     }
 
-    fn is_due(&self, ring: &TxRing) -> bool {
-        self.inner.is_due(ring)
+    fn is_held_up(&self, ring: &TxRing) -> bool {
+        self.inner.is_held_up(ring)
     }
 
     fn set_priorities(&mut self, priorities: u8) {

@@ -334,14 +334,14 @@ impl Queue {
         // Read where nobody else sends meanwhile.
         let now = shard.time(monotonic_ns());
         let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface), now);
-        self.flush(now, output);
+        let held_up = self.flush(now, output) || shard.ip.host.wants_room();
         shard.deliver(&mut calls);
         let after = shard.ip.poll_timeout();
         // A port's descriptor may not tell that its link is back.
         let back = !shard.ip.host.has_carrier() && self.control.link() == Link::Up;
         drop(shard);
         wake(&mut calls);
-        if back {
+        if back || (held_up && !self.turns.are_ticking()) {
             self.bell.ring();
         }
         self.wake_earlier(before, after);
@@ -362,16 +362,16 @@ impl Queue {
         }
         let (sent, more) = send(&mut IpTx::new(&mut output.nic, self.interface));
         output.prepared += sent as u64;
-        self.flush(now, output);
+        if self.flush(now, output) && !self.turns.are_ticking() {
+            self.bell.ring();
+        }
         Some((sent, more))
     }
 
-    fn flush(&self, now: u64, mut output: MutexGuard<'_, Output>) {
+    /// Hands on what was sent; true if the port took not all of it: the thread waits until it takes more.
+    fn flush(&self, now: u64, mut output: MutexGuard<'_, Output>) -> bool {
         output.flush(now);
-        // The port took not all of it: the thread waits until it takes more.
-        if output.nic.is_due() && !self.turns.are_ticking() {
-            self.bell.ring();
-        }
+        output.nic.is_held_up()
     }
 
     /// Time of the next turn even if nothing arrives.
@@ -379,16 +379,16 @@ impl Queue {
         self.shard().ip.poll_timeout()
     }
 
-    /// True if the port has not taken all that was sent.
-    pub(super) fn has_output(&self) -> bool {
-        lock(&self.output).nic.is_due()
+    /// True if the port has not taken all that was sent, or the host has more to send.
+    pub(super) fn is_held_up(&self) -> bool {
+        let shard = self.shard();
+        shard.ip.host.wants_room() || lock(&self.output).nic.is_held_up()
     }
 
-    /// Visits the output, if the port has not taken all of it.
+    /// Visits the output, if something waits for it.
     pub(super) fn waits_for_room(&self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        let mut output = lock(&self.output);
-        if output.nic.is_due() {
-            visit(output.nic.port());
+        if self.is_held_up() {
+            visit(lock(&self.output).nic.port());
         }
     }
 

@@ -119,7 +119,7 @@ impl Queue {
         let mut ring = false;
         if self.turns().armed.load(Relaxed) {
             // The thread sleeps on what it knew before: the same descriptor, if it is one, and no time of the port's.
-            ring |= self.is_earlier(due) || !arrivals.rx.is_read() || self.has_output();
+            ring |= self.is_earlier(due) || !arrivals.rx.is_read() || self.is_held_up();
             ring |= arrivals.rx.port().fall_asleep().is_none_or(|sleep| sleep.until.is_some());
         } else {
             ring = gone;
