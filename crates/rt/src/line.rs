@@ -139,3 +139,35 @@ pub(crate) fn local_mac(seed: u64) -> MacAddr {
     let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
     MacAddr([a & 0xfc | 2, b, c, d, e, f])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_port::open_all;
+
+    fn line(port: Port, seed: u64) -> Line {
+        Line::new(&mut Line::adapter(port, 1, local_mac(seed), false).unwrap(), 0).unwrap()
+    }
+
+    /// Regression: who looks for room before it sends, as FCoE does, waited for slots that the far end had given back long before,
+    /// because a flush fetched them only while something could not be sent.
+    #[test]
+    fn a_flush_fetches_the_slots_that_come_back() {
+        let mut ports = open_all(&["cable:line-back{1,slots=64", "cable:line-back}1,slots=64"]).unwrap().into_iter();
+        let (mut near, mut far) = (line(ports.next().unwrap(), 1), line(ports.next().unwrap(), 2));
+        for line in [&mut near, &mut far] {
+            line.changed(0);
+        }
+        near.flush(0);
+        while near.tx.send(0, &[0xff; 60], &[], None) {}
+        let full = near.tx.free();
+        for now in 1..4 {
+            near.flush(now);
+            far.take(now);
+            far.arrivals.rx.receive(0, usize::MAX, |_| {});
+        }
+        far.take(4);
+        near.flush(4);
+        assert!(full == 0 && near.tx.free() > 32, "{full}, then {}", near.tx.free());
+    }
+}
