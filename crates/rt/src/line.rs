@@ -46,6 +46,11 @@ impl Arrivals {
         None
     }
 
+    /// True if the link has changed since it was last asked for.
+    pub(crate) fn is_news(&self) -> bool {
+        self.rx.link_generation() != self.generation
+    }
+
     /// Takes what has arrived, once all that came before was read.
     #[inline]
     pub(crate) fn take(&mut self, now: u64) {

@@ -181,7 +181,7 @@ impl Node {
         let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface()));
         line.flush(now);
         // The link may have changed once more by now: that is looked at before the thread sleeps.
-        worked || link.is_some()
+        worked || link.is_some() || line.arrivals.is_news()
     }
 
     /// Processes frames that have arrived, with a probe between the stages; returns their number. Together with

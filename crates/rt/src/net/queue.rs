@@ -296,12 +296,14 @@ impl Queue {
             late.tx().sync(now);
         }
         arrivals.take(now);
-        // The link may have changed once more by now: that is looked at before the thread sleeps.
-        let worked = shard.ip.work(now, arrivals, &mut late) || link.is_some();
-        match late.output {
-            Some(mut output) => output.flush(now),
-            // Who is sending now flushes.
-            None => drop(self.output.try_lock().map(|mut output| output.flush(now))),
+        // The link may have changed once more by now: that is looked at before anybody sleeps.
+        let mut worked = shard.ip.work(now, arrivals, &mut late) || link.is_some() || arrivals.is_news();
+        // Who is sending now flushes.
+        if let Some(mut output) = late.output.or_else(|| self.output.try_lock().ok()) {
+            let free = output.nic.free();
+            output.flush(now);
+            // What was refused before finds room now.
+            worked |= shard.ip.host.wants_room() && output.nic.free() > free;
         }
         shard.deliver(calls);
         worked

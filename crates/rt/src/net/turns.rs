@@ -13,7 +13,7 @@ use crate::clock::monotonic_ns;
 use crate::line::Arrivals;
 use crate::machine::Sleeper;
 use crate::thread::cpus;
-use linerate_port::Sleep;
+use linerate_port::{RxQueue, Sleep};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
@@ -80,15 +80,23 @@ impl Queue {
         {
             let mut calls = Calls::new();
             self.turn(monotonic_ns(), &mut arrivals, &mut calls);
+            // The thread may have looked at what is due just before, and may be going to sleep.
+            let ring = !self.turns().are_ticking();
             drop(arrivals);
             wake(&mut calls);
+            if ring {
+                self.ring();
+            }
         }
     }
 
     /// Takes turns for a user until there is `news` for it, and no longer than until this time. It may return without: the user
     /// then sleeps until it is called.
     pub(super) fn turn_until(&self, until: Option<u64>, news: impl Fn() -> bool) {
-        let Some(mut arrivals) = self.turns().take() else { return };
+        let Some(mut arrivals) = self.turns().take() else {
+            // Somebody else has the turns, and then the thread.
+            return self.turns().wanted.store(true, Relaxed);
+        };
         // Relaxed: an estimate of who is there.
         self.turns().users.fetch_add(1, Relaxed);
         arrivals.rx.port().wake_up();
@@ -116,17 +124,21 @@ impl Queue {
                 std::hint::spin_loop();
             }
         }
-        let mut ring = false;
-        if self.turns().armed.load(Relaxed) {
-            // The thread sleeps on what it knew before: the same descriptor, if it is one, and no time of the port's.
-            ring |= self.is_earlier(due) || !arrivals.rx.is_read() || self.is_held_up();
-            ring |= arrivals.rx.port().fall_asleep().is_none_or(|sleep| sleep.until.is_some());
-        } else {
-            ring = gone;
-        }
+        let turns = self.turns();
         if gone {
-            self.turns().wanted.store(true, Relaxed);
+            turns.wanted.store(true, Relaxed);
         }
+        let ring = if turns.armed.load(Relaxed) {
+            // What has arrived since is left to the thread, and the slots of what was read are given back.
+            arrivals.take(monotonic_ns());
+            let left = !arrivals.rx.is_read() || arrivals.rx.port().ring.available() > 0;
+            // The thread sleeps on what it knew before: the same descriptor, if it is one, and no time of the port's.
+            let sleep = arrivals.rx.port().fall_asleep();
+            left || sleep.is_none_or(|sleep| sleep.until.is_some()) || self.is_earlier(due) || self.is_held_up()
+        } else {
+            // Who neither sleeps nor ticks may have looked at what is due just before, and may be going to sleep.
+            turns.wanted.load(Relaxed) || !turns.are_ticking()
+        };
         drop(arrivals);
         if ring {
             self.ring();
@@ -159,10 +171,11 @@ impl Thread {
         let with_users = arrivals.is_none() || (many && !self.wanted);
         self.tick = with_users.then_some(now + TICK);
         turns.ticking.store(with_users, Relaxed);
+        let taken = arrivals.is_none();
         let worked = arrivals.is_some_and(|mut arrivals| queue.turn(now, &mut arrivals, calls));
         if !worked {
-            // It goes to sleep.
-            (self.users, self.since, self.wanted) = (users, now, false);
+            // It goes to sleep, armed unless somebody has the turns, who may leave without a look at those who sleep.
+            (self.users, self.since, self.wanted) = (users, now, self.wanted && taken);
         }
         worked
     }
@@ -189,13 +202,14 @@ impl Thread {
 
 /// The port, as the thread waits on it; none while a user takes turns, which is looked at once more before any sleep.
 struct Armed<'a> {
-    port: Option<&'a mut dyn Sleeper>,
+    port: Option<&'a mut RxQueue>,
     armed: &'a AtomicBool,
 }
 
 impl Sleeper for Armed<'_> {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        let sleep = self.port.as_mut()?.fall_asleep()?;
+        // A turn takes no more than a batch; if nothing of it was for this host, there is more.
+        let sleep = self.port.as_mut().filter(|port| port.ring.available() == 0)?.fall_asleep()?;
         self.armed.store(true, Relaxed);
         Some(sleep)
     }
@@ -214,6 +228,7 @@ mod tests {
     use super::*;
     use crate::net::{Node, Options};
     use crate::sys::poll::PollSet;
+    use linerate_stack::Transmit;
     use std::time::{Duration, Instant};
 
     const LIMIT: Duration = Duration::from_secs(10);
@@ -240,21 +255,40 @@ mod tests {
         queue.shard().ip.host.counters().frames
     }
 
-    /// Has the far end send a frame.
-    fn send(far: &mut Node) {
+    /// Has the far end send frames.
+    fn send(far: &mut Node, frames: usize) {
         let now = monotonic_ns();
-        let (host, mut tx) = far.parts();
-        let id = host.udp_bind("0.0.0.0:0".parse().unwrap()).unwrap();
-        host.udp_send(now, id, Some("10.0.0.1:9".parse().unwrap()), b"anybody?", &mut tx).unwrap();
-        host.udp_close(id);
+        let (_, mut tx) = far.parts();
+        let frame = [&[0xff; 12][..], &[0x08, 0x06], &[0; 46]].concat();
+        assert!((0..frames).all(|_| tx.send(&frame, &[], None)));
         far.flush(now);
+    }
+
+    /// What the thread sleeps on.
+    fn armed(queue: &Queue) -> PollSet {
+        let mut thread = Thread::default();
+        let (mut set, mut falls, mut asleep) = (PollSet::new(), true, true);
+        while thread.turn(queue, monotonic_ns(), &mut Vec::new()) {}
+        set.begin();
+        thread.waits_for(queue, &mut |sleeper| match sleeper.fall_asleep() {
+            Some(sleep) => falls &= set.add(&sleep),
+            None => asleep = false,
+        });
+        assert!(falls && asleep && set.watch());
+        set
+    }
+
+    fn woken(set: &mut PollSet, limit: Duration) -> bool {
+        let began = Instant::now();
+        set.sleep(Some(limit));
+        began.elapsed() < limit
     }
 
     #[test]
     fn who_waits_processes_what_arrives() {
         let (queue, mut far) = queue("wait");
         let before = frames(&queue);
-        send(&mut far);
+        send(&mut far, 1);
         let began = Instant::now();
         queue.turn_until(Some(monotonic_ns() + 10_000_000_000), || frames(&queue) > before);
         assert!(frames(&queue) > before && began.elapsed() < LIMIT / 2);
@@ -267,33 +301,32 @@ mod tests {
         let taken = queue.turns().take();
         queue.turn_until(None, || panic!("there is nothing to wait for"));
         drop(taken);
+        assert!(queue.turns().wanted.load(Relaxed), "and leaves them to the thread");
     }
 
     /// The thread, asleep on the port, is woken by what comes after a user has taken turns, and for what that made due.
     #[test]
     fn the_thread_is_left_armed() {
         let (queue, mut far) = queue("armed");
-        let mut thread = Thread::default();
-        let (mut set, mut falls, mut asleep) = (PollSet::new(), true, true);
-        while thread.turn(&queue, monotonic_ns(), &mut Vec::new()) {}
-        set.begin();
-        thread.waits_for(&queue, &mut |sleeper| match sleeper.fall_asleep() {
-            Some(sleep) => falls &= set.add(&sleep),
-            None => asleep = false,
-        });
-        assert!(falls && asleep && set.watch());
-        let woken = |set: &mut PollSet, limit| {
-            let began = Instant::now();
-            set.sleep(Some(limit));
-            began.elapsed() < limit
-        };
+        let mut set = armed(&queue);
         let before = frames(&queue);
         for _ in 0..2 {
             queue.turn_until(None, || false);
         }
         assert!(!woken(&mut set, Duration::from_millis(50)), "users that find nothing wake nobody");
-        send(&mut far);
+        send(&mut far, 1);
         assert!(frames(&queue) == before && woken(&mut set, LIMIT));
+    }
+
+    /// Regression: a user that had what it waited for left frames behind a first batch, of which nobody was told.
+    #[test]
+    fn what_a_user_leaves_behind_is_looked_at() {
+        let (queue, mut far) = queue("rest");
+        let mut set = armed(&queue);
+        let before = frames(&queue);
+        send(&mut far, 600);
+        queue.turn_until(None, || frames(&queue) > before);
+        assert!(frames(&queue) < before + 600 && woken(&mut set, LIMIT));
     }
 
     /// Users that take turns often are left alone, and looked after when they do not, or go to sleep.
@@ -317,7 +350,9 @@ mod tests {
         assert!(ticks(9, false, TICK));
         let taken = queue.turns().take();
         assert!(ticks(0, false, TICK), "one of them takes turns now");
+        assert!(ticks(9, true, TICK), "and another one sleeps");
         drop(taken);
-        assert!(!ticks(0, false, TICK));
+        assert!(!ticks(9, false, TICK));
+        assert!(ticks(9, false, TICK));
     }
 }
