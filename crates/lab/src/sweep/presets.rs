@@ -111,10 +111,10 @@ fn t5_netmap(form: Form) -> Vec<Point> {
     let time = u64::from(seconds(form, NETMAP_SECONDS));
     let point = |ports: u32, workload: &'static Workload, title: &str| {
         let all = [
-            ("-i", "cable:t5a{4"),
-            ("--to", "cable:t5a}4"),
-            ("second", "cable:t5b{4"),
-            ("second-to", "cable:t5b}4"),
+            ("-i", "cable:t5a{1,queues=4"),
+            ("--to", "cable:t5a}1,queues=4"),
+            ("second", "cable:t5b{1,queues=4"),
+            ("second-to", "cable:t5b}1,queues=4"),
             ("-f", "tx"),
         ];
         let mut asked =

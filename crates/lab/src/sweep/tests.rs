@@ -287,7 +287,7 @@ fn the_published_pkt_gen_figures_are_beside_one_port_and_two() {
     let plan = streams("t5-netmap", Form::Full, Via::Kernel);
     let asked: Vec<String> =
         plan.points.iter().map(|point| point.workload.describe(&point.parameters).unwrap()).collect();
-    let one = "pkt-gen --seconds 10 --to cable:t5a}4 -f tx -i cable:t5a{4 -l 60 -p 1 -w 2";
+    let one = "pkt-gen --seconds 10 --to cable:t5a}1,queues=4 -f tx -i cable:t5a{1,queues=4 -l 60 -p 1 -w 2";
     assert_eq!(asked, [one.to_owned(), format!("{one} and {}", one.replace("t5a", "t5b"))]);
     let mut sent = |point: &Point, _: &Stop| {
         let ports = if point.parameters.contains_key("second") { 2 } else { 1 };
