@@ -3,8 +3,6 @@
 //! A reader takes this lock alone, and a datagram wakes readers of its own socket alone: nobody who reads one socket
 //! notices what comes for another, or waits for a host that handles a batch.
 
-use crate::clock::monotonic_ns;
-use linerate_port::saturating_ns;
 use linerate_stack::{Host, Inbox, SendError, UdpId};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,17 +88,17 @@ impl Mailbox {
         letters.error.take()
     }
 
-    /// If there is nothing for a reader, and it would wait: the time until which, or none.
-    pub(super) fn must_wait(&self) -> Option<Option<u64>> {
+    /// If there is nothing for a reader, and it would wait: for how long, or for ever.
+    pub(super) fn must_wait(&self) -> Option<Option<Duration>> {
         let letters = self.lock();
         let waits = letters.inbox.is_empty() && letters.error.is_none() && letters.timeout != Some(Duration::ZERO);
-        waits.then(|| letters.timeout.map(|time| monotonic_ns().saturating_add(saturating_ns(time))))
+        waits.then_some(letters.timeout)
     }
 
-    /// Takes a datagram, waiting for it no longer than the time-out.
-    pub(super) fn read(&self, buffer: &mut [u8]) -> Mail {
+    /// Takes a datagram, waiting for it no longer than the time-out, which ends then for who has waited already.
+    pub(super) fn read(&self, buffer: &mut [u8], mut until: Option<Instant>) -> Mail {
         let mut letters = self.lock();
-        let (timeout, mut until) = (letters.timeout, None);
+        let timeout = letters.timeout;
         loop {
             if let Some((n, _, from)) = letters.inbox.pop(buffer) {
                 return Mail::Datagram(n, from);
@@ -114,9 +112,7 @@ impl Mailbox {
                     until = Instant::now().checked_add(timeout);
                     until.map(|_| timeout)
                 }
-                (timeout, until) => {
-                    until.map(|until: Instant| until.saturating_duration_since(Instant::now())).or(timeout)
-                }
+                (timeout, until) => until.map(|until| until.saturating_duration_since(Instant::now())).or(timeout),
             };
             if left == Some(Duration::ZERO) {
                 return Mail::Nothing;
@@ -156,5 +152,24 @@ impl Mailbox {
 
     pub(super) fn set_timeout(&self, timeout: Option<Duration>) {
         self.lock().timeout = timeout;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_stack::Config;
+    use linerate_wire::MacAddr;
+
+    /// Regression: who had processed what came for others until its time was over slept for as long again.
+    #[test]
+    fn who_has_waited_waits_for_the_rest_of_its_time() {
+        let host = Host::new(&Config::new(MacAddr([2, 0, 0, 0, 0, 1]), 1)).unwrap();
+        let mailbox = Mailbox::new(host.udp_inbox());
+        mailbox.set_timeout(Some(Duration::from_secs(20)));
+        assert_eq!(mailbox.must_wait(), Some(Some(Duration::from_secs(20))));
+        let began = Instant::now();
+        assert!(matches!(mailbox.read(&mut [0; 16], Some(began)), Mail::Nothing));
+        assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

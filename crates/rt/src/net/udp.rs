@@ -6,11 +6,12 @@ use super::mailbox::{Mail, Mailbox};
 use super::queue::Queue;
 use super::running::Net;
 use crate::monotonic_ns;
+use linerate_port::saturating_ns;
 use linerate_stack::{BindError, Host, Prepared, SendError, UdpId};
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a full transmit ring is waited for between two looks.
 const ROOM: Duration = Duration::from_micros(50);
@@ -114,10 +115,13 @@ impl UdpSocket {
     /// Receives a datagram: its length, cut to the buffer's, and who sent it. Waits for it, no longer than the time-out.
     /// A connected socket is told here, too, that nobody listens or answers there.
     pub fn recv_from(&self, buffer: &mut [u8]) -> Result<(usize, SocketAddr)> {
-        if let Some(until) = self.mailbox.must_wait() {
-            self.queue().turn_until(until, || self.mailbox.must_wait().is_none());
+        let mut until = None;
+        if let Some(time) = self.mailbox.must_wait() {
+            until = time.and_then(|time| Instant::now().checked_add(time));
+            let ends = time.map(|time| monotonic_ns().saturating_add(saturating_ns(time)));
+            self.queue().turn_until(ends, || self.mailbox.must_wait().is_none());
         }
-        match self.mailbox.read(buffer) {
+        match self.mailbox.read(buffer, until) {
             Mail::Datagram(n, from) => Ok((n, from)),
             Mail::Nothing => Err(ErrorKind::WouldBlock.into()),
             Mail::Error(error) => Err(as_io(error)),
