@@ -96,7 +96,12 @@ pub struct Node<S> {
     /// Peers that are logged in, with their addresses.
     sessions: Vec<Peer>,
     drops: [u64; NodeDrop::ALL.len()],
+    /// Logs out at this time, or earlier when the target has answered all commands.
+    leaving: Option<u64>,
 }
+
+/// Nanoseconds that a target that logs out has to answer its commands.
+const LAST_ANSWERS: u64 = 1_000_000_000;
 
 /// Bytes of a frame besides its payload.
 const OVERHEAD: u16 = 46;
@@ -139,6 +144,7 @@ impl<S: DeviceServer> Node<S> {
             heard: Vec::new(),
             sessions: Vec::new(),
             drops: [0; NodeDrop::ALL.len()],
+            leaving: None,
         }
     }
 
@@ -179,6 +185,7 @@ impl<S: DeviceServer> Node<S> {
             logins.log_in_again(now, peer, &mut ways);
             self.settle(now, out);
         }
+        self.leave(now, out);
     }
 
     /// Time at which [`poll`](Self::poll) has work even without a frame or new room.
@@ -186,7 +193,10 @@ impl<S: DeviceServer> Node<S> {
     pub fn poll_timeout(&self) -> Option<u64> {
         let target = self.target.as_ref().and_then(Target::poll_timeout);
         let initiator = self.initiator.as_ref().and_then(Initiator::poll_timeout);
-        [self.fip.poll_timeout(), self.logins.poll_timeout(), target, initiator].into_iter().flatten().min()
+        [self.fip.poll_timeout(), self.logins.poll_timeout(), target, initiator, self.leaving]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// True if frames wait for room.
@@ -202,17 +212,32 @@ impl<S: DeviceServer> Node<S> {
         self.events.pop_front()
     }
 
-    /// Logs out of all sessions and begins no more; [`is_quiet`](Self::is_quiet) is true when that is done.
+    /// Logs out of all sessions and begins no more; [`is_quiet`](Self::is_quiet) is true when that is done. A target
+    /// first answers the commands that it has, for up to a second.
     pub fn log_out(&mut self, now: u64, out: &mut impl Transmit) {
+        self.leaving = Some(now.saturating_add(LAST_ANSWERS));
+        if let Some(target) = &mut self.target {
+            target.close();
+        }
+        self.leave(now, out);
+    }
+
+    /// Logs out if that was asked for and no command waits for its answer any more.
+    fn leave(&mut self, now: u64, out: &mut impl Transmit) {
+        let Some(at) = self.leaving else { return };
+        if now < at && self.target.as_ref().is_some_and(Target::has_commands) {
+            return;
+        }
+        self.leaving = None;
         let (logins, mut ways) = Out::of(self, out);
         logins.log_out_all(now, &mut ways);
         self.settle(now, out);
     }
 
-    /// True if no login or logout waits for its answer.
+    /// True if no command waits for its answer before a logout, and no login or logout for its own.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.logins.is_quiet()
+        self.leaving.is_none() && self.logins.is_quiet()
     }
 
     /// Own address and VN_Port MAC address, once claimed.

@@ -10,7 +10,8 @@ use linerate_wire::{
 };
 use std::ptr::NonNull;
 
-/// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has no other that could end.
+/// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has no other that could end; or the
+/// target is about to log out.
 pub(super) const BUSY: u8 = 0x08;
 /// Bytes of the longest transfer whose memory is fetched before its turn: of longer ones the CPU sees in time that they go on.
 const SHORT: u32 = 2048;
@@ -75,11 +76,12 @@ impl<S: DeviceServer> Target<S> {
             return Err(TargetDrop::Malformed);
         };
         let data_len = if command.read || command.write { command.data_len } else { 0 };
-        let Some(place) = self.open(peer, header.ox_id) else {
+        let place = if self.closing { None } else { self.open(peer, header.ox_id) };
+        let Some(place) = place else {
             self.counters.task_set_full += 1;
             self.doubts.excuse(peer.id, header.ox_id, digest);
             let depth = self.peer(peer.id).map_or(0, |known| known.queue_depth);
-            let status = if depth > 0 { TASK_SET_FULL } else { BUSY };
+            let status = if depth > 0 && !self.closing { TASK_SET_FULL } else { BUSY };
             self.respond(
                 peer,
                 header,

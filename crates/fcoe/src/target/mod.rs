@@ -104,6 +104,8 @@ pub struct Target<S> {
     sweep_at: u64,
     /// Sent data has released waiting tasks: the device server has a step.
     woken: bool,
+    /// No command is begun any more.
+    closing: bool,
 }
 
 impl<S: DeviceServer> Target<S> {
@@ -124,6 +126,7 @@ impl<S: DeviceServer> Target<S> {
             finished_bytes: 0,
             sweep_at: 0,
             woken: false,
+            closing: false,
         }
     }
 
@@ -155,6 +158,17 @@ impl<S: DeviceServer> Target<S> {
     /// True if frames wait for room in the port.
     pub fn is_blocked(&self) -> bool {
         !self.replies.is_empty() || self.table.count(Which::Ready) > 0
+    }
+
+    /// Begins no more commands: they are answered with BUSY (SAM-5), after which initiators ask again.
+    pub fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// True if a command has not been answered yet.
+    #[must_use]
+    pub fn has_commands(&self) -> bool {
+        self.peers().any(|peer| peer.queue_depth > 0)
     }
 
     /// Registers a peer that has logged in (PRLI). A previous peer of its place is removed first. False when its place

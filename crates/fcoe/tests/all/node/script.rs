@@ -355,6 +355,31 @@ fn logins_inside_fip_are_in_the_descriptor_of_what_is_asked() {
 }
 
 #[test]
+fn a_target_that_goes_answers_its_commands_first() {
+    let status = |sent: &Sent| FcpResponse::parse(&sent.payload).unwrap().status;
+    for comes in [true, false] {
+        let mut scene = Scene::up();
+        scene.ready();
+        scene.command(OxId(1), &WRITE, 512);
+        let ready = scene.only();
+        scene.turn(|node, now, out| node.log_out(now, out));
+        scene.command(OxId(2), &WRITE, 512);
+        // BUSY (SAM-5, clause 5.3.1): Linux asks again, and finds the target gone or another in its place.
+        assert_eq!((status(&scene.only()), scene.node.is_quiet()), (0x08, false));
+        if comes {
+            let f_ctl = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE | f_ctl::RELATIVE_OFFSET;
+            let header = FcHeader { f_ctl, rx_id: ready.header.rx_id, ..header(r_ctl::DATA, FcType::FCP, OxId(1)) };
+            scene.fc(header, &[7; 512]);
+            let answer = scene.sent.remove(0);
+            assert_eq!((answer.header.ox_id, status(&answer)), (OxId(1), 0));
+        } else {
+            scene.pass(SECOND);
+        }
+        assert_eq!(scene.only().command(), ElsCommand::LOGO);
+    }
+}
+
+#[test]
 fn rec_is_answered_by_the_side_that_has_the_exchange() {
     // FC-LS-3, Read Exchange Concise: the originator's address tells which side of us is meant. The OX_IDs are equal.
     let mut scene = Scene::up();
