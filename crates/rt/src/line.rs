@@ -130,10 +130,19 @@ impl Line {
         }
     }
 
+    /// Time at which an interface that has sent as much as its rate allows may go on.
+    #[inline]
+    #[must_use]
+    pub fn resumes(&self) -> Option<u64> {
+        self.tx.resumes()
+    }
+
     /// Visits the port's queues that are to be waited for. `blocked`: a protocol has more to send.
     pub(crate) fn waits_for(&mut self, blocked: bool, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(self.arrivals.rx.port());
-        if blocked || self.tx.is_due() {
+        // The port has room for what waits for an interface's rate, and would tell so at once.
+        let wants_room = blocked && self.resumes().is_none();
+        if wants_room || self.tx.is_due() {
             visit(self.tx.port());
         }
     }

@@ -38,10 +38,12 @@ pub struct NicTx {
     uncounted: ViSet,
     /// A frame was refused since the last sync: it may be the turn of others that no longer send, and only time tells.
     refused: bool,
+    /// Interfaces of which a frame was refused by their rate, and may not have been sent since.
+    capped: ViSet,
     down: Down,
     /// Longest frame that the port carries, if it is not to be segmented.
     largest: usize,
-    /// Nanoseconds since the adapter began, as of the last sync.
+    /// Time, as it was last told.
     now: u64,
 }
 
@@ -70,6 +72,7 @@ impl NicTx {
             bytes: 0,
             uncounted: 0,
             refused: false,
+            capped: 0,
             vis: Box::default(),
             down,
             largest,
@@ -85,7 +88,7 @@ impl NicTx {
     /// changed. `now`: any monotonic nanoseconds, the same clock in all calls to one adapter.
     #[inline]
     pub fn sync(&mut self, now: u64) {
-        self.now = now;
+        self.tick(now);
         self.refused = false;
         self.count();
         self.port.sync();
@@ -93,6 +96,12 @@ impl NicTx {
             self.share.tick(now);
         }
         self.follow();
+    }
+
+    /// Takes over the time, by which interfaces that are capped send: for who sends before the next sync.
+    #[inline]
+    pub fn tick(&mut self, now: u64) {
+        self.now = now;
     }
 
     /// Takes over settings that were changed since the last sync: for who knows of the change already, and sends by them.
@@ -130,6 +139,14 @@ impl NicTx {
     pub fn due(&self, vi: usize) -> Option<u64> {
         let due = self.shared.buckets[vi].due(self.vis[vi].cap?);
         (due > self.now).then_some(due)
+    }
+
+    /// When the first interface may send again of those of which a frame was refused by their rate, in nanoseconds of the
+    /// clock of [`NicTx::sync`]; None if there is none. The port does not tell when that is.
+    #[inline]
+    #[must_use]
+    pub fn resumes(&self) -> Option<u64> {
+        if self.capped == 0 { None } else { each(self.capped).filter_map(|vi| self.due(vi)).min() }
     }
 
     /// Nanoseconds for which an interface whose rate is capped may put off sending and lose nothing: its frames may then
@@ -192,6 +209,7 @@ impl NicTx {
             TxVi { quick, cap, frames: 0, bytes: 0 }
         });
         self.vis = vis.collect();
+        self.capped = 0;
         self.quick = if self.alone { self.vis[0].quick } else { 0 };
     }
 
@@ -352,7 +370,7 @@ impl NicTx {
             self.cells(vi).add(why, 1);
             return Err(why);
         }
-        let Self { port, vis, share, alone, shared, cells, now, uncounted, .. } = self;
+        let Self { port, vis, share, alone, shared, cells, now, uncounted, capped, .. } = self;
         let (cells, vi_state) = (&cells.vis[vi], &mut vis[vi]);
         let mut writer = SlotWriter::new(&mut port.ring, u32::MAX);
         let (mut sent, mut bytes) = (0, 0);
@@ -376,6 +394,7 @@ impl NicTx {
                 }
                 if vi_state.cap.is_some_and(|cap| !shared.buckets[vi].take(cap, *now, on_the_wire(len))) {
                     cells.add(Count::TxCapped, 1);
+                    *capped |= 1 << vi;
                     break;
                 }
             }
@@ -560,11 +579,13 @@ impl NicTx {
         if !self.share.may(vi) {
             return self.refuse(vi);
         }
-        if let Some(cap) = self.vis[vi].cap
-            && !self.shared.buckets[vi].take(cap, self.now, wire)
-        {
-            self.cells(vi).add(Count::TxCapped, 1);
-            return false;
+        if let Some(cap) = self.vis[vi].cap {
+            let may = self.shared.buckets[vi].take(cap, self.now, wire);
+            self.capped = self.capped & !(1 << vi) | ViSet::from(!may) << vi;
+            if !may {
+                self.cells(vi).add(Count::TxCapped, 1);
+                return false;
+            }
         }
         self.share.take(vi, bytes)
     }

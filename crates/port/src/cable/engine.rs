@@ -20,6 +20,8 @@ pub(super) struct CableTx {
     near: Bell,
     far: Bell,
     wire: Option<Wire>,
+    /// The wire was not free for a frame in the last sync.
+    waits: bool,
     hold: Hold,
     /// Protocol violations counted before this pairing.
     violations_before: u64,
@@ -29,7 +31,8 @@ impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
         let seen = side.enter(|handover| handover.tx[queue].claimed = true);
-        Self { pipe, side: side.clone(), queue, seen, near, far, wire, hold: Hold::default(), violations_before: 0 }
+        let hold = Hold::default();
+        Self { pipe, side: side.clone(), queue, seen, near, far, wire, waits: false, hold, violations_before: 0 }
     }
 
     /// Leaves the last pairing and enters the next.
@@ -71,7 +74,14 @@ impl CableTx {
     fn send(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
         let moved = match &self.wire {
             None => self.pipe.sync(ring, |_| true),
-            Some(wire) => wire.pass(Instant::now(), |admit| self.pipe.sync(ring, admit)),
+            Some(wire) => wire.pass(Instant::now(), |admit| {
+                self.waits = false;
+                self.pipe.sync(ring, |len| {
+                    let may = admit(len);
+                    self.waits |= !may;
+                    may
+                })
+            }),
         };
         if moved.slots > 0 {
             count.frames += u64::from(moved.frames);
@@ -113,6 +123,7 @@ impl TxEngine for CableTx {
         let asked = self.pipe.pause();
         if self.hold.concerns(asked) && self.hold.holds(Instant::now(), asked, ring.pending() > 0, &self.side) {
             self.pipe.reclaim(ring);
+            self.waits = false;
         } else {
             self.send(ring, count);
         }
@@ -143,7 +154,7 @@ impl Sleeper for CableTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.near.clear();
         let sleeps = self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep());
-        let until = self.hold.due().or_else(|| self.wire.as_ref().map(Wire::free));
+        let until = self.hold.due().or_else(|| self.wire.as_ref().filter(|_| self.waits).map(Wire::free));
         sleeps.then(|| Sleep::on_bell(&self.near).until(until))
     }
 

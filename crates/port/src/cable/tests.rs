@@ -41,6 +41,17 @@ fn both_ends_of_one_process_talk_both_ways() {
     assert!(ports[0].take_tx(2).is_none());
 }
 
+/// Regression: a sender that waited for the far end to read was woken at once, again and again, since the wire was free.
+#[test]
+fn only_frames_that_wait_for_the_wire_wake_for_it() {
+    let mut ports = open_all(&["cable:wire{1,rate=10K,slots=64", "cable:wire}1"]).unwrap();
+    let mut tx = ports[0].take_tx(0).unwrap();
+    assert!(send(&mut tx, b"on its way"));
+    assert_eq!(due(&mut tx), None);
+    assert!(send(&mut tx, b"behind it"));
+    assert!(due(&mut tx).is_some_and(|at| at > Instant::now()));
+}
+
 #[test]
 fn a_closed_end_takes_the_link_down_and_costs_what_it_had_not_read() {
     let mut ports = open_all(&["cable:t{1", "cable:t}1"]).unwrap();

@@ -332,6 +332,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
 
 impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
     fn handle(&mut self, now: u64) -> Progress {
+        self.line.tx.tick(now);
         let link = self.line.changed(now);
         if let Some(link) = link {
             self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
@@ -357,7 +358,8 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
 
     fn poll_timeout(&self) -> Option<u64> {
         let ip = self.ip.as_ref().and_then(|(ip, _)| ip.poll_timeout());
-        [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting, ip].into_iter().flatten().min()
+        let own = [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting, self.line.resumes(), ip];
+        own.into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

@@ -177,6 +177,7 @@ impl Node {
         }
         line.take(now);
         let Line { tx, arrivals } = line;
+        tx.tick(now);
         tx.follow();
         let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface()));
         line.flush(now);
@@ -195,6 +196,7 @@ impl Node {
     /// Does the work that is due, and hands on what was sent.
     pub fn answer(&mut self, now: u64) {
         let Self { ip, line: Line { tx, arrivals } } = self;
+        tx.tick(now);
         ip.poll(now, arrivals.control(), &mut IpTx::new(tx, ip.interface()));
         self.line.flush(now);
     }
@@ -215,7 +217,7 @@ impl Node {
     /// Time of the next call of [`Node::handle`] even if nothing arrives.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.ip.poll_timeout()
+        [self.ip.poll_timeout(), self.line.resumes()].into_iter().flatten().min()
     }
 
     /// Visits the queues to wait for.

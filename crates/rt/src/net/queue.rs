@@ -190,6 +190,7 @@ impl Shard {
 /// The output, locked from the first frame on: a turn that sends nothing hinders no sender.
 struct Late<'a> {
     queue: &'a Queue,
+    now: u64,
     output: Option<MutexGuard<'a, Output>>,
 }
 
@@ -198,6 +199,7 @@ impl Late<'_> {
     fn tx(&mut self) -> IpTx<'_> {
         let output = self.output.get_or_insert_with(|| {
             let mut output = lock(&self.queue.output);
+            output.nic.tick(self.now);
             output.nic.follow();
             output
         });
@@ -289,7 +291,7 @@ impl Queue {
     pub(super) fn turn(&self, now: u64, arrivals: &mut Arrivals, calls: &mut Calls) -> bool {
         let mut shard = self.shard();
         let now = shard.time(now);
-        let mut late = Late { queue: self, output: None };
+        let mut late = Late { queue: self, now, output: None };
         let link = arrivals.changed();
         if let Some(link) = link {
             shard.ip.set_link(link, &mut late);
@@ -332,9 +334,10 @@ impl Queue {
         let before = shard.ip.poll_timeout();
         let mut output = lock(&self.output);
         output.settings = settings;
-        output.nic.follow();
         // Read where nobody else sends meanwhile.
         let now = shard.time(monotonic_ns());
+        output.nic.tick(now);
+        output.nic.follow();
         let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface), now);
         let held_up = self.flush(now, output) || shard.ip.host.wants_room();
         shard.deliver(&mut calls);
@@ -362,6 +365,7 @@ impl Queue {
         if output.settings != self.control.generation() {
             return None;
         }
+        output.nic.tick(now);
         let (sent, more) = send(&mut IpTx::new(&mut output.nic, self.interface));
         output.prepared += sent as u64;
         if self.flush(now, output) && !self.turns.are_ticking() {
@@ -378,13 +382,16 @@ impl Queue {
 
     /// Time of the next turn even if nothing arrives.
     pub(super) fn poll_timeout(&self) -> Option<u64> {
-        self.shard().ip.poll_timeout()
+        let shard = self.shard();
+        let resumes = lock(&self.output).nic.resumes();
+        [shard.ip.poll_timeout(), resumes].into_iter().flatten().min()
     }
 
-    /// True if the port has not taken all that was sent, or the host has more to send.
+    /// True if the port has not taken all that was sent, or the host waits for room to send more.
     pub(super) fn is_held_up(&self) -> bool {
         let shard = self.shard();
-        shard.ip.host.wants_room() || lock(&self.output).nic.is_held_up()
+        let output = lock(&self.output);
+        output.nic.is_held_up() || (shard.ip.host.wants_room() && output.nic.resumes().is_none())
     }
 
     /// Visits the output, if something waits for it.

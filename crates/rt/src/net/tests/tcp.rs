@@ -55,6 +55,30 @@ fn what_is_written_is_read() {
     assert_eq!(why.kind(), ErrorKind::BrokenPipe);
 }
 
+/// Regression: a connection stood still when the interface's rate did not allow a segment: nobody looked again when it did.
+#[test]
+fn a_capped_interface_sends_at_its_rate() {
+    let ([left, right], mut client, mut server) = connected("capped");
+    left.control().change(0, |vi| vi.rate = Some(100_000_000)).unwrap();
+    let data = pattern(2_000_000, 3);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            client.write_all(&data).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut got = Vec::new();
+        server.read_to_end(&mut got).unwrap();
+        assert!(got == data, "{} bytes", got.len());
+    });
+    // 16 Mbit but for the burst of a cap, on the wire.
+    assert!(began.elapsed() > Duration::from_millis(130), "{:?}", began.elapsed());
+    // Three of four times it is the rate that is waited for: the processors have nothing to do meanwhile.
+    let spent = left.spent();
+    assert!(spent.user + spent.system < began.elapsed() / 2, "{spent:?} of {:?}", began.elapsed());
+    drop((client, server, left, right));
+}
+
 /// The host ends only when what was written has arrived.
 #[test]
 fn what_was_written_before_all_is_dropped_arrives() {
