@@ -44,6 +44,8 @@ pub use netlink::link::{LinkState, LinkStats};
 #[cfg(target_os = "linux")]
 pub use netlink::netdev::{XSK_TX_CHECKSUM, xsk_features};
 #[cfg(target_os = "linux")]
+pub use netlink::path::Path;
+#[cfg(target_os = "linux")]
 pub use rtnetlink::Rtnetlink;
 #[cfg(target_os = "linux")]
 pub use sys::control::{Control, Membership};

@@ -1,11 +1,12 @@
 //! Functions of `ip` and `tc`: links, addresses, neighbours, routes and queueing disciplines, set and read.
 
 use crate::Namespace;
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::netlink::Netlink;
 use crate::netlink::link::{LinkChange, LinkState};
+use crate::netlink::path::Path;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Functions of `ip` and `tc`, for the network namespace of the thread that opened it. Changes need CAP_NET_ADMIN.
 pub struct Rtnetlink(Netlink);
@@ -24,6 +25,22 @@ impl Rtnetlink {
     /// Reads the state of the link with that index, with the kernel's counters.
     pub fn link_at(&mut self, index: u32) -> Result<LinkState, Error> {
         self.0.link_at(index).map_err(|e| Error::of(format!("interface {index}"), "reading its state", &e))
+    }
+
+    /// The way of packets to an address, as the kernel would choose it now.
+    pub fn path_to(&mut self, to: IpAddr) -> Result<Path, Error> {
+        self.0.path_to(to).map_err(|e| match e.raw_os_error() {
+            Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => {
+                Error::new(to, Cause::Missing, "there is no route to it", "see 'ip route'")
+            }
+            _ => Error::of(to, "looking for a route", &e),
+        })
+    }
+
+    /// What an interface loses when it goes down, and does not get back when it comes up again, in words: routes that
+    /// somebody has set, and addresses of IPv6.
+    pub fn lost_when_down(&mut self, name: &str) -> Result<Vec<String>, Error> {
+        self.of(name, "reading its routes and addresses", Netlink::lost_when_down)
     }
 
     /// Makes an interface that drops all frames sent on it, in its transmit function, and counts them as `rx_dropped`

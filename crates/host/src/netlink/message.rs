@@ -25,6 +25,13 @@ impl Message {
         Self { bytes }
     }
 
+    /// Makes it a request for all objects of its kind.
+    pub(super) fn for_all(mut self) -> Self {
+        // NLM_F_REQUEST, NLM_F_DUMP: the end is told by a message of its own.
+        self.bytes[6..8].copy_from_slice(&0x301_u16.to_ne_bytes());
+        self
+    }
+
     /// Appends bytes as they are.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);

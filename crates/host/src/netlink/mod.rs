@@ -4,6 +4,7 @@ pub(crate) mod generic;
 pub(crate) mod link;
 pub(crate) mod message;
 pub(crate) mod netdev;
+pub(crate) mod path;
 mod route;
 
 use crate::sys::netlink::Socket;
@@ -33,11 +34,20 @@ impl Netlink {
 
     /// Sends a request; returns the body of the answer, if there is one besides the acknowledgement.
     pub(crate) fn ask(&mut self, message: Message) -> io::Result<Option<Vec<u8>>> {
+        self.bodies(message).map(|mut bodies| bodies.pop())
+    }
+
+    /// Sends a request for all objects of a kind; returns the bodies of the answer.
+    pub(crate) fn dump(&mut self, message: Message) -> io::Result<Vec<Vec<u8>>> {
+        self.bodies(message.for_all())
+    }
+
+    fn bodies(&mut self, message: Message) -> io::Result<Vec<Vec<u8>>> {
         self.sequence = self.sequence.wrapping_add(1);
         self.socket.send(&message.finish(self.sequence))?;
         let until = Instant::now() + PATIENCE;
         let mut buffer = vec![0u8; 32 << 10];
-        let mut answer = None;
+        let mut answer = Vec::new();
         while Instant::now() < until {
             let datagram = match self.socket.receive(&mut buffer) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
@@ -51,6 +61,9 @@ impl Netlink {
                 if sequence != self.sequence {
                     continue;
                 }
+                if i32::from(kind) == libc::NLMSG_DONE {
+                    return Ok(answer);
+                }
                 if i32::from(kind) == libc::NLMSG_ERROR {
                     let error = word(body, 0).cast_signed();
                     return if error == 0 {
@@ -59,7 +72,7 @@ impl Netlink {
                         Err(io::Error::from_raw_os_error(error.wrapping_neg()))
                     };
                 }
-                answer = Some(body.to_vec());
+                answer.push(body.to_vec());
             }
         }
         Err(io::Error::from(io::ErrorKind::TimedOut))

@@ -78,7 +78,8 @@ fn version(db: &Connection) -> rusqlite::Result<i64> {
     db.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Number of steps that the database has taken, if it is an index or empty.
+/// Number of steps that the database has taken, if it is an index or empty. `db` is in a transaction: what another process
+/// does between two looks would make no sense.
 fn taken(db: &Connection) -> Result<usize, Fault> {
     let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -91,7 +92,7 @@ fn taken(db: &Connection) -> Result<usize, Fault> {
 
 /// Takes the steps that are missing, all of them or none.
 pub(super) fn bring_up(db: &mut Connection) -> Result<(), Fault> {
-    if taken(db)? == STEPS.len() {
+    if taken(&*db.transaction()?)? == STEPS.len() {
         return Ok(());
     }
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -102,4 +103,23 @@ pub(super) fn bring_up(db: &mut Connection) -> Result<(), Fault> {
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", STEPS.len())?;
     Ok(transaction.commit()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::index::Index;
+
+    /// Regression: who looked at a database while another process made it took it for another program's.
+    #[test]
+    fn a_database_that_others_are_making_is_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..100 {
+            let path = folder.path().join(format!("{round}.db"));
+            std::thread::scope(|scope| {
+                for _ in 0..6 {
+                    scope.spawn(|| Index::open(&path).unwrap());
+                }
+            });
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod site;
 pub(crate) mod sys;
 mod tcp;
 mod udp;
+mod way;
 
 pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};
@@ -19,6 +20,7 @@ pub use site::Own;
 pub(crate) use site::Site;
 pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
 pub(crate) use udp::UdpSocket;
+pub(crate) use way::Way;
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 

@@ -7,9 +7,10 @@ use super::report::{Kept, Report};
 use super::settings::Settings;
 use super::{SPEAKER, client, server};
 use crate::Output;
-use crate::socket::Pair;
+use crate::socket::{Pair, Place, Site};
 use linerate_rt::Stop;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
@@ -38,10 +39,23 @@ pub(super) struct Measured {
 }
 
 /// An end's configuration.
-fn config(pair: &Pair, part: Part) -> Config {
+pub(super) fn config(place: &Place, part: Part) -> Config {
     let form = Form { interval: Some(SAMPLES), ..Form::default() };
-    let place = pair.sides[0].site.place().clone();
-    Config { place, own: None, form, part, file: None, cpu: None, pid_file: None, idle: PATIENCE }
+    Config { place: place.clone(), own: None, form, part, file: None, cpu: None, pid_file: None, idle: PATIENCE }
+}
+
+/// Runs a test with a server that is there, at the place's port.
+///
+/// # Errors
+/// One line, in iperf3's words.
+pub(super) fn ask(site: &Site, server: IpAddr, settings: &Settings, stop: &Stop) -> Result<Measured, String> {
+    let settings = settings.clone();
+    let asked = Asked { host: server.to_string(), port: 0, patience: Some(PATIENCE), settings };
+    let mut report = Report::Kept(Box::default());
+    let asks = config(site.place(), Part::Client(Box::new(asked.clone())));
+    client::test(&asks, &asked, site, stop, &silent(stop), &mut report).map_err(|fault| fault.to_string())?;
+    let Report::Kept(kept) = report else { return Err("no figures".to_owned()) };
+    figures(*kept)
 }
 
 /// Runs a test between the hosts of a pair: the first one asks.
@@ -52,9 +66,10 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
     let [client, server] = &pair.sides;
     let over = Stop::new().map_err(|e| e.to_string())?;
     let (ready, listening) = sync_channel(1);
-    let served = config(pair, Part::Server { daemon: false, once: true });
+    let place = client.site.place();
+    let served = config(place, Part::Server { daemon: false, once: true });
     let asked = Asked { host: server.address.clone(), port: 0, patience: Some(PATIENCE), settings: settings.clone() };
-    let asks = config(pair, Part::Client(Box::new(asked.clone())));
+    let asks = config(place, Part::Client(Box::new(asked.clone())));
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| {
             server.run(|| {
@@ -86,7 +101,8 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
     })
 }
 
-fn silent(stop: &Stop) -> Arc<Output> {
+/// Output that nobody sees.
+pub(super) fn silent(stop: &Stop) -> Arc<Output> {
     Arc::new(Output::new(SPEAKER, Box::new(io::sink()), Box::new(io::sink()), stop))
 }
 

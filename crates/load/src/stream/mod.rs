@@ -17,6 +17,7 @@ mod measure;
 pub mod protocol;
 mod report;
 mod run;
+mod serve;
 mod server;
 mod settings;
 mod socket;
@@ -27,6 +28,7 @@ pub use crate::socket::{Family, Own, Place};
 pub use config::{Asked, Config, Form, Part};
 pub use fault::Fault;
 pub use flags::{Command, help, listed};
+pub use serve::Server;
 pub use settings::{Direction, Role, Settings, Transport};
 pub use workload::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 

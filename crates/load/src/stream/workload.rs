@@ -1,11 +1,12 @@
 //! Streams in the table of workloads: netperf's names, a row for each test, measured between two hosts in this process.
 
-use super::measure::{Measured, measure};
+use super::measure::{Measured, ask, measure};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
-use crate::socket::{Pair, Via};
+use crate::socket::{Pair, Via, Way};
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
-use linerate_result::{Number, Parameters, Repeat, Sample, Summary, Test, Unit};
+use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
+use std::net::SocketAddr;
 
 /// Port of the server.
 const PORT: u16 = 5201;
@@ -63,6 +64,11 @@ pub const UDP_STREAM: Workload =
 fn parameters() -> Vec<ParameterRow> {
     let rows = [
         ("via", "kernel|stack", "the kernel's sockets over a veth pair, or linerate's own stack over a cable (kernel)"),
+        (
+            "peer",
+            "IP:PORT",
+            "the kernel's sockets with a server of iperf3's protocol that is there, instead of a veth pair",
+        ),
         ("io_bytes", "N", "bytes of a write or a datagram"),
         ("parallel", "N", "streams at once, in each direction (1)"),
         ("window", "N", "bytes of each socket buffer; 0: the system's own (0)"),
@@ -92,6 +98,18 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
         wide_counters: udp,
         ..Settings::default()
     };
+    if let Some(peer) = peer(all)? {
+        if via == Via::Stack {
+            return Err("peer: tests with another machine are over the kernel's sockets; leave via out".to_owned());
+        }
+        let mtu = all.contains_key("mtu").then(|| count(all, "mtu", 576..=65_535, 0)).transpose()?;
+        let does = format!("the kernel's sockets with the server {peer}; iperf3's protocol for {} s", settings.time);
+        return Ok(Job::new(does, move |stop: &Stop| {
+            let way = Way::to(peer, mtu)?;
+            let measured = ask(&way.site, peer.ip(), &settings, stop)?;
+            Ok(test(kind, &way.ports, &measured))
+        }));
+    }
     let mtu = u32::try_from(count(all, "mtu", 576..=65_535, 1500)?).unwrap_or(1500);
     if udp && settings.window > 0 && via == Via::Stack {
         return Err(
@@ -102,16 +120,23 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
     Ok(Job::new(does, move |stop: &Stop| {
         let pair = Pair::new(via, PORT, mtu)?;
         let measured = measure(&pair, &settings, stop)?;
-        Ok(test(kind, &pair, &measured))
+        Ok(test(kind, &pair.ports, &measured))
     }))
 }
 
-fn test(kind: Kind, pair: &Pair, measured: &Measured) -> Test {
+/// The server that is given, if one is.
+fn peer(all: &Parameters) -> Result<Option<SocketAddr>, String> {
+    let Some(given) = all.get("peer") else { return Ok(None) };
+    let peer = given.text().and_then(|text| text.parse().ok());
+    peer.map(Some).ok_or_else(|| "peer: give an address and a port: 192.0.2.7:5201, [2001:db8::7]:5201".to_owned())
+}
+
+fn test(kind: Kind, ports: &[PortUsed], measured: &Measured) -> Test {
     let rate = |bytes: u64| 8.0 * bytes as f64 / measured.seconds.max(1e-9);
     let failure = (measured.received == 0).then(|| "nothing arrived".to_owned());
     let mut test = Test {
         workload: kind.name.to_owned(),
-        ports: pair.ports.clone(),
+        ports: ports.to_vec(),
         repeats: vec![Repeat {
             value: rate(measured.received).into(),
             seconds: measured.seconds.into(),
@@ -186,6 +211,24 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_is_there_is_asked() {
+        let stop = Stop::new().unwrap();
+        let server = super::super::Server::at([127, 0, 0, 1].into()).unwrap();
+        let peer = format!("127.0.0.1:{}", server.port());
+        for workload in [TCP_STREAM, TCP_MAERTS, UDP_STREAM] {
+            let test =
+                workload.measure(&parameters([("peer", peer.as_str().into()), ("io_bytes", 2048_u32.into())]), &stop);
+            let test = test.unwrap();
+            assert_eq!((&test.failures[..], &test.ports[0].name[..]), (&[][..], "lo"), "{}", workload.name);
+            assert!(test.value.unwrap().median.known().unwrap() > 1e6);
+        }
+        drop(server);
+        let asked = parameters([("peer", peer.as_str().into()), ("io_bytes", 2048_u32.into())]);
+        let error = TCP_STREAM.measure(&asked, &stop).unwrap_err();
+        assert!(error.contains("Connection refused"), "{error}");
+    }
+
+    #[test]
     fn what_cannot_be_measured_is_said_before_anything_is_made() {
         let stop = Stop::new().unwrap();
         let (stream, udp) = (&TCP_STREAM, &UDP_STREAM);
@@ -196,6 +239,17 @@ mod tests {
             (stream, &[("io_bytes", "64"), ("mtu", "100")], "mtu: give a number from 576"),
             (udp, &[("io_bytes", "8")], "io_bytes: give a number from 16 to 65507"),
             (udp, &[("io_bytes", "64"), ("via", "stack"), ("window", "9000")], "window: linerate's own stack"),
+            (stream, &[("io_bytes", "64"), ("peer", "there")], "peer: give an address and a port"),
+            (
+                stream,
+                &[("io_bytes", "64"), ("peer", "127.0.0.1:9"), ("via", "stack")],
+                "peer: tests with another machine",
+            ),
+            (
+                stream,
+                &[("io_bytes", "64"), ("peer", "127.0.0.1:9"), ("mtu", "1400")],
+                "mtu: lo, the way to 127.0.0.1, has",
+            ),
         ] {
             let number = |text: &str| text.parse::<u32>().map_or_else(|_| text.into(), Into::into);
             let asked = parameters(list.iter().map(|(name, text)| (*name, number(text))));
