@@ -1,6 +1,6 @@
 //! Plans, comparison with published tables, environment, reports and charts.
 //!
-//! Only [`qualify`], [`profile`] and [`sweep`] measure; all else works on a [`RunResult`](linerate_result::RunResult):
+//! Only [`qualify`], [`profile`] and [`sweep`] measure, the latter also with another machine ([`remote`]); all else works on a [`RunResult`](linerate_result::RunResult):
 //! [`environment`] fills in the machine, [`published`] the figures to compare with, [`text`] and [`report`] show it,
 //! [`store`] keeps it, [`index`] lists what is kept, [`import`] and [`export`] read and write it in other programs' forms,
 //! and [`compare`] holds one run against another. [`history`] adds the bench's figures to a file.
@@ -19,6 +19,7 @@ pub mod progress;
 pub mod published;
 pub mod qualify;
 pub mod quantity;
+pub mod remote;
 pub mod report;
 pub mod run;
 pub mod store;

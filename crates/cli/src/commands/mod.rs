@@ -1,5 +1,6 @@
 //! The commands: one file and one row each. [`root`] makes one command line of them.
 
+mod agent;
 mod bench;
 mod bridge;
 mod compare;
@@ -88,6 +89,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     netserver::COMMAND,
     xdd::COMMAND,
     sweep::COMMAND,
+    agent::COMMAND,
     bench::COMMAND,
     runs::COMMAND,
     show::COMMAND,

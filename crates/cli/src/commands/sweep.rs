@@ -1,18 +1,23 @@
 //! `linerate sweep`.
 
+use super::agent::Records;
 use super::kept::Db;
 use super::shared::{conclude, file, one_of, place, stop_at_signals, typed};
 use super::{Command, parsed};
-use crate::print::{colours, print};
+use crate::print::{colours, print, remark};
 use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, CommandFactory, Parser};
-use linerate_lab::sweep::{Confidence, Form, Order, PRESETS, Plan, Repeats, Store, SweepError, Via, measure, sweep};
+use linerate_lab::remote::{Far, Remote};
+use linerate_lab::sweep::{
+    Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep,
+};
 use linerate_lab::{store, text};
 use linerate_load::WORKLOADS;
 use linerate_port::path::from_text;
 use linerate_result::{RunResult, Timestamp};
+use linerate_rt::Stop;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,6 +44,26 @@ struct Arguments {
     /// linerate's own stack, over a cable.
     #[arg(long, value_name = "HOW", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
     via: Option<Via>,
+    /// Measure with another machine, which has linerate: ssh logs in there and starts `linerate agent`.
+    ///
+    /// The MTU is set at both ends, and both interfaces are taken down and up after a change of it. All that was changed is put
+    /// back in the end; after SIGKILL by the next start.
+    #[arg(long, value_name = "USER@HOST", conflicts_with = "via")]
+    remote: Option<String>,
+    /// Address of the other machine over which is measured, if it is not the one that ssh goes to.
+    #[arg(long, value_name = "HOST", requires = "remote")]
+    to: Option<String>,
+    /// Leave both interfaces up when their MTU changes.
+    #[arg(long, requires = "remote")]
+    no_bounce: bool,
+    /// Command that logs in, with its options (ssh).
+    #[arg(long, value_name = "COMMAND", requires = "remote")]
+    ssh: Option<String>,
+    /// The program at the other machine (linerate).
+    #[arg(long, value_name = "PATH", requires = "remote")]
+    remote_program: Option<String>,
+    #[command(flatten)]
+    records: Records,
     /// Repeats of each point of a preset (1); with --confidence the least and the most: 3,10.
     #[arg(long, value_name = "N[,MOST]", value_delimiter = ',', num_args = 1)]
     repeats: Option<Vec<u32>>,
@@ -166,7 +191,18 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         print(&workloads());
         return Ok(ExitCode::SUCCESS);
     };
-    let plan = plan(path, &parsed)?;
+    let mut plan = plan(path, &parsed)?;
+    let far = far(&parsed);
+    if let Some(far) = &far {
+        if let Some(point) = plan.points.iter().find(|point| !point.has_peer()) {
+            let workload = point.workload.name;
+            return Err(Trouble::usage(format!(
+                "--remote: {workload} is not measured with another machine; leave it out"
+            )));
+        }
+        plan.remote = Some(Other { name: far.data().to_owned(), cycles: far.cycles });
+        plan.via = None;
+    }
     if parsed.dry_run {
         print(&plan.describe().map_err(Trouble::usage)?);
         return Ok(ExitCode::SUCCESS);
@@ -182,11 +218,37 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     Store::look(&directory, parsed.resume).map_err(refused)?;
     let place = place(Some(&directory), &fresh)?;
     plan.needs().map_err(Trouble::usage)?;
+    let mut remote = match &far {
+        None => None,
+        Some(far) => {
+            let mtus: Vec<u32> = plan.points.iter().filter_map(Point::mtu).collect();
+            let records = parsed.records.recovered()?;
+            Some(Remote::connect(far, &mtus, &records, &stop).map_err(Trouble::failed)?)
+        }
+    };
     let mut progress = Progress::new();
+    let mut measure = |point: &Point, stop: &Stop| match &mut remote {
+        Some(remote) => remote.measure(point, stop),
+        None => measure(point, stop),
+    };
     let run = sweep(&plan, &mut measure, &directory, parsed.resume, command, &stop, |step| progress.step(step));
     progress.clear();
+    let left = remote.map(Remote::end).unwrap_or_default();
+    left.iter().for_each(|line| remark(&format!("linerate: {line}")));
     let run = run.map_err(refused)?;
     conclude(&run, &text::render(&run, colours()), Some(place), parsed.json, &parsed.db)
+}
+
+/// The other machine, if there is one.
+fn far(parsed: &Arguments) -> Option<Far> {
+    let destination = parsed.remote.clone()?;
+    Some(Far {
+        destination,
+        to: parsed.to.clone(),
+        ssh: parsed.ssh.clone().unwrap_or_else(|| "ssh".to_owned()),
+        program: parsed.remote_program.clone().unwrap_or_else(|| "linerate".to_owned()),
+        cycles: !parsed.no_bounce,
+    })
 }
 
 fn refused(error: SweepError) -> Trouble {

@@ -19,6 +19,7 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
     for (words, codes) in [
         (&["qualify", "--help"][..], &[1, 2, 4][..]),
         (&["sweep", "--help"], &[1, 2, 4]),
+        (&["agent", "--help"], &[1]),
         (&["profile", "--help"], &[1, 2, 3, 4]),
         (&["profile", "tx", "--help"], &[1, 2, 3, 4]),
         (&["profile", "flood", "--help"], &[1, 2, 3, 4]),

@@ -42,6 +42,7 @@ mod stack_tcp;
 mod store;
 mod stream;
 mod sweep;
+mod sweep_remote;
 mod switch;
 mod switch_groups;
 mod switch_loops;

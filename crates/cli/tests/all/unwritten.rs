@@ -63,6 +63,7 @@ const COMMANDS: &[&[&str]] = &[
     &["netperf", "-V"],
     &["netserver", "-h"],
     &["sweep", "-h"],
+    &["agent", "-h"],
     &["bench", "list"],
     &["bench", "null", "--time", "50", "--rounds", "1"],
     &["bench", "null", "--time", "50", "--rounds", "1", "--json"],

@@ -11,7 +11,7 @@ mod store;
 mod written;
 
 pub use order::Order;
-pub use plan::{Form, Plan, Point, Via};
+pub use plan::{Form, Other, Plan, Point, Via};
 pub(crate) use presets::fcoe;
 pub use presets::{PRESETS, Preset};
 pub use repeats::{Confidence, Repeats};

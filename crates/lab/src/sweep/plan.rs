@@ -4,6 +4,7 @@ use super::order::Order;
 use super::repeats::Repeats;
 use linerate_load::Workload;
 use linerate_result::{Parameter, Parameters};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// One measurement.
@@ -70,6 +71,15 @@ impl Via {
     }
 }
 
+/// The other machine of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// Name of its address.
+    pub name: String,
+    /// True if interfaces are taken down and up after a change of their MTU.
+    pub cycles: bool,
+}
+
 /// A plan.
 #[derive(Clone)]
 pub struct Plan {
@@ -79,6 +89,8 @@ pub struct Plan {
     pub via: Option<Via>,
     /// Thoroughness of a preset.
     pub form: Option<Form>,
+    /// The other machine, if the tests are with one.
+    pub remote: Option<Other>,
     /// Text of a plan that was read from a file.
     pub text: Option<String>,
     /// Points to measure, in order.
@@ -98,6 +110,7 @@ impl Plan {
             name: name.to_owned(),
             via,
             form: Some(form),
+            remote: None,
             text: None,
             points,
             repeats: Repeats::default(),
@@ -133,6 +146,29 @@ impl Point {
         }
         Ok(format!("{line}\n    {}", self.workload.describe(&self.parameters)?))
     }
+
+    /// True if it can be measured with a server of another machine.
+    #[must_use]
+    pub fn has_peer(&self) -> bool {
+        (self.workload.parameters)().iter().any(|row| row.name == "peer")
+    }
+
+    /// The MTU that it asks for.
+    #[must_use]
+    pub fn mtu(&self) -> Option<u32> {
+        self.parameters.get("mtu").and_then(Parameter::count).and_then(|mtu| u32::try_from(mtu).ok())
+    }
+
+    /// The same measurement with a server of another machine.
+    #[must_use]
+    pub fn with(&self, server: SocketAddr) -> Self {
+        let mut point = self.clone();
+        if point.parameters.get("via").and_then(Parameter::text) == Some(Via::Kernel.word()) {
+            point.parameters.remove("via");
+        }
+        point.parameters.insert("peer".to_owned(), server.to_string().into());
+        point
+    }
 }
 
 impl Plan {
@@ -151,8 +187,19 @@ impl Plan {
         if let Some(limit) = self.limit {
             text.push_str(&format!("no measurement begins after {} minutes\n", limit.as_secs() / 60));
         }
+        let mut mtu = None;
         for (n, point) in self.points.iter().enumerate() {
-            text.push_str(&format!("{}. {}\n", n + 1, point.describe()?));
+            let Some(remote) = &self.remote else {
+                text.push_str(&format!("{}. {}\n", n + 1, point.describe()?));
+                continue;
+            };
+            if let Some(asked) = point.mtu().filter(|asked| mtu != Some(*asked)) {
+                let cycles = if remote.cycles { ", both interfaces down and up" } else { "" };
+                text.push_str(&format!("MTU {asked} at both ends, if they have another{cycles}\n"));
+                mtu = Some(asked);
+            }
+            let told = point.with(SocketAddr::from(([192, 0, 2, 1], 1))).describe()?;
+            text.push_str(&format!("{}. {}\n", n + 1, told.replace("192.0.2.1:1", &remote.name)));
         }
         text.push_str("each is added to points.ndjson when it ends; then result.json, report.html and the index\n");
         Ok(text)

@@ -32,6 +32,9 @@ pub struct Head {
     /// Whose sockets, if the preset has a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
+    /// Name of the other machine's address, if the tests are with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
     /// Text of a plan that was read from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
@@ -46,8 +49,9 @@ impl Head {
     #[must_use]
     pub fn new(plan: &Plan, run_id: String, start: Timestamp) -> Self {
         let (form, via) = (plan.form.map(|form| form.word().into()), plan.via.map(|via| via.word().into()));
+        let remote = plan.remote.as_ref().map(|other| other.name.clone());
         let (preset, plan) = (plan.name.clone(), plan.text.clone());
-        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, plan, run_id, start }
+        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, remote, plan, run_id, start }
     }
 
     fn is_of(&self, other: &Self) -> bool {
@@ -58,6 +62,7 @@ impl Head {
                 head.preset.clone(),
                 head.form.clone(),
                 head.via.clone(),
+                head.remote.clone(),
                 head.plan.clone(),
             )
         };

@@ -133,7 +133,7 @@ fn plan_of(written: Written, text: &str) -> Result<Plan, Wrong> {
     if points.is_empty() {
         return Err(Wrong::new(written.test.span().start, "there is no test; write one: [[test]]"));
     }
-    Ok(Plan { name, via: None, form: None, text: Some(text.to_owned()), points, repeats, order, limit })
+    Ok(Plan { name, via: None, form: None, remote: None, text: Some(text.to_owned()), points, repeats, order, limit })
 }
 
 fn name(of: &Spanned<String>) -> Result<String, Wrong> {

@@ -10,7 +10,7 @@ mod site;
 pub(crate) mod sys;
 mod tcp;
 mod udp;
-mod way;
+mod uplink;
 
 pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};
@@ -20,7 +20,7 @@ pub use site::Own;
 pub(crate) use site::Site;
 pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
 pub(crate) use udp::UdpSocket;
-pub(crate) use way::Way;
+pub(crate) use uplink::Uplink;
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 

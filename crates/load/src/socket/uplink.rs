@@ -6,12 +6,12 @@ use linerate_result::PortUsed;
 use std::net::SocketAddr;
 
 /// The kernel's sockets, on the way to a server.
-pub(crate) struct Way {
+pub(crate) struct Uplink {
     pub(crate) site: Site,
     pub(crate) ports: Vec<PortUsed>,
 }
 
-impl Way {
+impl Uplink {
     /// Looks up the way to a server. If an MTU is given, its interface must have it.
     pub(crate) fn to(server: SocketAddr, mtu: Option<u64>) -> Result<Self, String> {
         let wrong = |e: linerate_host::Error| e.to_string();

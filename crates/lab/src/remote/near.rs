@@ -1,0 +1,230 @@
+//! The near end: starts the far one by `ssh`, and measures points with it.
+
+use super::end::End;
+use super::words::{GREETING, LONGEST, Request, reply};
+use crate::sweep::Point;
+use linerate_result::{PortUsed, Test};
+use linerate_rt::Stop;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Time for `ssh` to have the far end run: somebody may have to type a password.
+const LOGIN: Duration = Duration::from_secs(120);
+/// Time for a reply.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Time for the server to be reached after a change, and for the far end to put back what it changed.
+const SETTLES: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(100);
+/// Lines before the greeting that a login may print.
+const NOISE: usize = 200;
+
+/// The other machine, as the user names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Far {
+    /// Destination of `ssh`: the management address.
+    pub destination: String,
+    /// Address over which is measured; without one the destination's.
+    pub to: Option<String>,
+    /// The command that logs in, with its options.
+    pub ssh: String,
+    /// The program there.
+    pub program: String,
+    /// True to take both interfaces down and up after a change of their MTU.
+    pub cycles: bool,
+}
+
+impl Far {
+    /// Name of the data address.
+    #[must_use]
+    pub fn data(&self) -> &str {
+        let host = || self.destination.rsplit_once('@').map_or(self.destination.as_str(), |(_, host)| host);
+        self.to.as_deref().unwrap_or_else(host)
+    }
+
+    fn address(&self) -> Result<IpAddr, String> {
+        let found = (self.data(), 0).to_socket_addrs().ok().and_then(|mut all| all.next());
+        found.map(|found| found.ip()).ok_or_else(|| {
+            format!("--remote: {} has no address; give the address over which is measured by --to", self.data())
+        })
+    }
+}
+
+/// A connection to the far end, and what it was told.
+pub struct Remote {
+    line: Line,
+    near: Option<End>,
+    server: SocketAddr,
+    cycles: bool,
+    /// The far interface and its machine, for results.
+    far: PortUsed,
+    /// MTU of both interfaces.
+    mtu: [u32; 2],
+}
+
+impl Remote {
+    /// Starts the far end, and finds the interfaces of both. Nothing is changed yet; `mtus`: those that will be asked for.
+    /// `records`: directory of what was changed, for a later process.
+    ///
+    /// # Errors
+    /// One line with the mend.
+    pub fn connect(far: &Far, mtus: &[u32], records: &Path, stop: &Stop) -> Result<Self, String> {
+        let mut near = End::to(far.address()?, records).map_err(|why| format!("--remote: {why}"))?;
+        let mut line = Line::open(far, stop)?;
+        let there = &far.destination;
+        let said = line.ask(Request::Path(near.source()), stop)?;
+        let words: Vec<&str> = said.split(' ').collect();
+        let (name, theirs, address) = match words[..] {
+            [name, mtu, address] => Some((name.to_owned(), mtu.parse().ok(), address.parse::<IpAddr>().ok())),
+            _ => None,
+        }
+        .and_then(|(name, mtu, address)| Some((name, mtu?, address?)))
+        .ok_or_else(|| format!("{there}: the agent says {said:?}; have the same linerate at both ends"))?;
+        let mtu = [near.mtu()?, theirs];
+        if let Some(least) = mtus.iter().min().filter(|_| mtus.iter().any(|other| mtu != [*other; 2])) {
+            near.check(far.cycles, *least)?;
+            line.ask(Request::Check { cycled: far.cycles, least: *least }, stop)?;
+        }
+        let port = line.ask(Request::Serve, stop)?;
+        let port = port.parse().map_err(|_| format!("{there}: the agent says {port:?} for a port"))?;
+        let path = format!("the kernel's sockets of {there} at {address} (linerate {})", line.system);
+        let far_port = PortUsed { name, path, mtu: Some(theirs), ..PortUsed::default() };
+        let server = SocketAddr::new(address, port);
+        Ok(Self { line, near: Some(near), server, cycles: far.cycles, far: far_port, mtu })
+    }
+
+    /// Measures a point with the far end, after its MTU was given to both interfaces.
+    ///
+    /// # Errors
+    /// One line: why it cannot be measured.
+    pub fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Test, String> {
+        if let Some(mtu) = point.mtu() {
+            self.set_mtu(mtu, stop)?;
+        }
+        let mut test = point.workload.measure(&point.with(self.server).parameters, stop)?;
+        test.ports.push(self.far.clone());
+        Ok(test)
+    }
+
+    fn set_mtu(&mut self, mtu: u32, stop: &Stop) -> Result<(), String> {
+        let Some(near) = self.near.as_mut().filter(|_| self.mtu != [mtu; 2]) else { return Ok(()) };
+        // What fails in the middle is not known to be set.
+        self.mtu = [0; 2];
+        self.line.ask(Request::Mtu(mtu), stop)?;
+        near.set_mtu(mtu)?;
+        if self.cycles {
+            self.line.ask(Request::Cycle, stop)?;
+            near.cycle()?;
+        }
+        near.ready(stop)?;
+        self.line.ask(Request::Ready, stop)?;
+        let until = Instant::now() + SETTLES;
+        while let Err(why) = TcpStream::connect_timeout(&self.server, Duration::from_secs(1)) {
+            if stop.asked() || Instant::now() >= until {
+                return Err(format!("{}: not reached with an MTU of {mtu}: {why}; see 'ip neigh'", self.server.ip()));
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.mtu = [mtu; 2];
+        self.far.mtu = Some(mtu);
+        Ok(())
+    }
+
+    /// Puts both interfaces back; lines about what could not be put back. The far end says its own on standard error.
+    pub fn end(mut self) -> Vec<String> {
+        self.near.take().map(End::put_back).unwrap_or_default()
+    }
+}
+
+/// The lines to and from the far end.
+struct Line {
+    child: Child,
+    /// Closed in the end: that ends the far one.
+    input: Option<ChildStdin>,
+    replies: Receiver<String>,
+    destination: String,
+    program: String,
+    /// The far end's version, host and kernel.
+    system: String,
+}
+
+impl Line {
+    fn open(far: &Far, stop: &Stop) -> Result<Self, String> {
+        let mut words = far.ssh.split_ascii_whitespace();
+        let program = words.next().ok_or("--ssh: give a command that logs in, as ssh -p 2222")?;
+        let mut command = Command::new(program);
+        command.args(words).args([far.destination.as_str(), "--"]).args([far.program.as_str(), "agent"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| format!("--remote: {program}: {e}; name it by --ssh"))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (send, replies) = sync_channel(1);
+        std::thread::spawn(move || {
+            let Some(output) = output else { return };
+            let mut output = BufReader::new(output);
+            loop {
+                let mut bytes = Vec::new();
+                let read = (&mut output).take(LONGEST as u64).read_until(b'\n', &mut bytes);
+                let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+                if !matches!(read, Ok(1..)) || send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let (destination, program) = (far.destination.clone(), far.program.clone());
+        let mut line = Self { child, input, replies, destination, program, system: String::new() };
+        let until = Instant::now() + LOGIN;
+        for _ in 0..NOISE {
+            let said = line.next(until, stop)?;
+            if let Some(system) = said.strip_prefix(GREETING) {
+                system.clone_into(&mut line.system);
+                return Ok(line);
+            }
+        }
+        Err(line.trouble("it prints much, and no greeting"))
+    }
+
+    fn trouble(&self, why: &str) -> String {
+        format!("--remote: {}: {why}; see that '{} agent' can be run there", self.destination, self.program)
+    }
+
+    /// The next line of the far end.
+    fn next(&mut self, until: Instant, stop: &Stop) -> Result<String, String> {
+        loop {
+            match self.replies.recv_timeout(LOOK) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.trouble("the connection has ended")),
+                Err(RecvTimeoutError::Timeout) if stop.asked() => return Err("stopped".to_owned()),
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= until => return Err(self.trouble("no answer")),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn ask(&mut self, request: Request, stop: &Stop) -> Result<String, String> {
+        let sent = self.input.as_mut().map(|input| writeln!(input, "{request}").and_then(|()| input.flush()));
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(self.trouble("the connection has ended"));
+        }
+        let said = self.next(Instant::now() + PATIENCE, stop)?;
+        let answer = reply(&said).ok_or_else(|| self.trouble(&format!("it says {said:?}")))?;
+        answer.map_err(|why| format!("{}: {why}", self.destination))
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.input = None;
+        let until = Instant::now() + SETTLES;
+        while Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
