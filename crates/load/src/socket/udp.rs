@@ -10,6 +10,11 @@ use std::time::Duration;
 /// Time after which a receiver of our own looks whether it is to end: nothing else wakes it.
 const LOOKS: Duration = Duration::from_millis(20);
 
+/// Datagrams of our own that are sent at once.
+const BATCH: usize = 32;
+/// Time in which a full ring is likely to have room again.
+const ROOM: Duration = Duration::from_micros(20);
+
 /// A socket for datagrams.
 pub(crate) enum UdpSocket {
     /// The kernel's.
@@ -64,6 +69,36 @@ impl UdpSocket {
             Self::Kernel(socket) => socket.send(datagram),
             Self::Own(socket, _) => socket.send(datagram),
         }
+    }
+
+    /// Number of datagrams that are best sent at once.
+    pub(crate) fn batch(&self) -> usize {
+        match self {
+            Self::Kernel(_) => 1,
+            Self::Own(..) => BATCH,
+        }
+    }
+
+    /// Sends datagrams to the other end, one after the other; gives how many were sent. An error is the first one's.
+    #[inline]
+    pub(crate) fn send_batch(&self, datagrams: &[&[u8]]) -> io::Result<usize> {
+        match self {
+            Self::Kernel(socket) => datagrams.first().map_or(Ok(0), |first| socket.send(first).map(|_| 1)),
+            Self::Own(socket, _) => socket.send_batch(datagrams, None),
+        }
+    }
+
+    /// Takes what has arrived, if it is cheaper to take it all at once than one by one.
+    #[inline]
+    pub(crate) fn recv_batch(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) {
+        if let Self::Own(socket, _) = self {
+            socket.recv_batch(buffer, |datagram, _| take(datagram));
+        }
+    }
+
+    /// Waits for room after a batch of which nothing was sent.
+    pub(crate) fn wait_for_room(&self) {
+        std::thread::sleep(ROOM);
     }
 
     /// Sends a datagram to this address.

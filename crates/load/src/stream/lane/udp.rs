@@ -8,30 +8,49 @@ use crate::stream::protocol::{Header, Receipt};
 use linerate_rt::monotonic_ns;
 use std::io::ErrorKind;
 
+/// Datagrams of a batch, at most.
+const MOST: usize = 32;
 /// Time in ns after the end within which a receiver takes what has arrived.
 const LATE_NS: u64 = 200_000_000;
 
 impl Job {
     /// Sends datagrams until the end, or a limit.
     pub(super) fn send_udp(&self, socket: &UdpSocket) -> Result<(), Fault> {
-        let (mut datagram, wide) = (self.payload.block.clone(), self.settings.wide_counters);
-        let (mut number, mut bytes) = (0, 0);
+        let (len, wide) = (self.payload.block.len(), self.settings.wide_counters);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.claim(datagram.len() as u64) && pace.wait(bytes, &self.shared) {
-            number += 1;
-            Header { sent_us: monotonic_ns() / 1000, number }.write(wide, &mut datagram);
+        // Paced ones leave each at its time.
+        let most = if self.settings.rate == 0 { socket.batch() } else { 1 };
+        let mut batch = vec![self.payload.block.clone(); most];
+        let (mut number, mut bytes) = (0, 0);
+        while !self.shared.is_done(true) && pace.wait(bytes, &self.shared) {
+            let filled = (0..most).take_while(|_| self.shared.claim(len as u64)).count();
+            let sent_us = monotonic_ns() / 1000;
+            for datagram in &mut batch[..filled] {
+                number += 1;
+                Header { sent_us, number }.write(wide, datagram);
+            }
             self.counters.sent(number);
-            loop {
-                match socket.send(&datagram) {
+            let all: [&[u8]; MOST] = std::array::from_fn(|at| batch.get(at).map_or(&[][..], Vec::as_slice));
+            let mut left = &all[..filled];
+            while !left.is_empty() {
+                match socket.send_batch(left) {
+                    Ok(0) if self.shared.is_done(true) => {
+                        self.counters.sent(number - left.len() as u64);
+                        return Ok(());
+                    }
+                    Ok(0) => socket.wait_for_room(),
                     Ok(n) => {
-                        bytes += n as u64;
+                        left = &left[n..];
+                        bytes += (n * len) as u64;
                         self.counters.bytes(bytes);
                     }
-                    Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
                     // The interface's queue is full: the datagram is lost here, as it could be anywhere.
-                    Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => {}
+                    Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => left = &left[1..],
                     Err(e) => return self.is_over(Fault::Write(e)),
                 }
+            }
+            if filled < most {
                 break;
             }
         }
@@ -64,22 +83,27 @@ impl Job {
                 }
                 Err(e) => return self.is_over(Fault::Read(e)),
             };
-            let Some(header) = Header::read(wide, &datagram[..n]) else {
-                // The end that was shut down, or no datagram of a test.
-                if n == 0 && self.shared.is_done(false) {
-                    return Ok(());
-                }
-                continue;
-            };
+            // The end that was shut down.
+            if n == 0 && self.shared.is_done(false) {
+                return Ok(());
+            }
             if counted != self.shared.counted() {
                 counted = self.shared.counted();
                 receipt.calm();
             }
-            receipt.arrived(header, monotonic_ns() / 1000);
-            bytes += n as u64;
+            let (now, before, mut datagrams) = (monotonic_ns() / 1000, bytes, 0);
+            let mut take = |datagram: &[u8]| {
+                // Others are no datagrams of a test.
+                if let Some(header) = Header::read(wide, datagram) {
+                    receipt.arrived(header, now);
+                    (bytes, datagrams) = (bytes + datagram.len() as u64, datagrams + 1);
+                }
+            };
+            take(&datagram[..n]);
+            socket.recv_batch(&mut datagram, take);
             self.counters.bytes(bytes);
             self.counters.received(&receipt);
-            self.shared.got(n as u64, 1);
+            self.shared.got(bytes - before, datagrams);
         }
     }
 }
