@@ -40,7 +40,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
             @let top = f64::from(index) * pair_height;
             @let scale = Scale::linear(0.0, higher(pair), 0.0, room);
             @let title = run.tests.iter().find(|test| test.id == pair.test && !test.title.is_empty()).map_or(pair.test.as_str(), |test| &test.title);
-            (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit(title, page.width() - 70.0)))
+            (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit_title(title, page.width() - 70.0)))
             (plot::label(page.width(), top + 14.0, Anchor::End, "panel", &ratio(pair.ratio)))
             @for (place, number, name, class) in [(0.0, pair.ours, "this run", "ours"), (1.0, pair.value, pair.name.as_str(), "peer")] {
                 @let y = top + 21.0 + place * 19.0;

@@ -97,7 +97,7 @@ fn panel(test: &Test, list: &[Stretch], area: Area, top: f64) -> Markup {
     let ground: Vec<_> = places.iter().copied().chain(ends.map(|(t, y)| (x.at(t), y))).collect();
     let median = test.value.as_ref().and_then(|value| value.median.known());
     html! {
-        (plot::label(area.left, top + 14.0, Anchor::Start, "panel", &plot::fit(name(test), area.right - area.left)))
+        (plot::label(area.left, top + 14.0, Anchor::Start, "panel", &plot::fit_title(name(test), area.right - area.left)))
         (plot::label(area.left, top + 32.0, Anchor::Start, "tick", &median.map_or_else(String::new, |median| format!("median {}", value(median.into(), &facts::unit(test))))))
         (plot::label(area.right, top + 32.0, Anchor::End, "tick", &format!("max {}", value(highest.into(), &facts::unit(test)))))
         (plot::line((area.left, area.bottom), (area.right, area.bottom), "axis"))

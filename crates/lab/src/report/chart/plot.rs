@@ -151,6 +151,11 @@ pub(super) fn width(text: &str) -> f64 {
     text.chars().count() as f64 * 7.2
 }
 
+/// The title of a panel, whose letters are bold, cut to what fits into `room` pixels.
+pub(super) fn fit_title(title: &str, room: f64) -> String {
+    fit(title, room * 0.86)
+}
+
 /// The text, cut to what fits into `room` pixels.
 pub(super) fn fit(text: &str, room: f64) -> String {
     if width(text) <= room {

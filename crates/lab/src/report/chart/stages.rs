@@ -171,7 +171,7 @@ fn drawn(
     let room = page.width() - plot::width(&figures) - 12.0;
     html! {
         // On a narrow page the figures would not fit beside the title.
-        (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit(&bar.title, page.pick(room, page.width()))))
+        (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit_title(&bar.title, page.pick(room, page.width()))))
         @if page == Page::Wide { (plot::label(page.width(), top + 14.0, Anchor::End, "value", &figures)) }
         @for (name, time, start, end) in &pieces {
             @if let Some(time) = *time && time.length() > 0.0 {
