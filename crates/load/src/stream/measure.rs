@@ -52,8 +52,9 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
     let [client, server] = &pair.sides;
     let over = Stop::new().map_err(|e| e.to_string())?;
     let (ready, listening) = sync_channel(1);
-    let served = config(pair, Part::Server { daemon: false, once: true });
-    let asked = Asked { host: server.address.clone(), port: 0, patience: Some(PATIENCE), settings: settings.clone() };
+    let served = config(pair, Part::Server { daemon: false, once: true, guard: None });
+    let (host, settings) = (server.address.clone(), settings.clone());
+    let asked = Asked { host, port: 0, patience: Some(PATIENCE), login: None, settings };
     let asks = config(pair, Part::Client(Box::new(asked.clone())));
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| {
@@ -61,7 +62,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
                 let listener = server.site.listen().map_err(|e| Fault::Listen(e).to_string());
                 let _ = ready.send(());
                 let output = silent(&over);
-                server::run(&served, &server.site, listener?, true, &over, &output)
+                server::run(&served, &server.site, listener?, (true, None), &over, &output)
             })
         });
         // It listens, or has failed.
@@ -69,7 +70,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
         let mut report = Report::Kept(Box::default());
         let tested = client.run(|| {
             let output = silent(stop);
-            client::test(&asks, &asked, &client.site, stop, &output, &mut report)
+            client::test(&asks, &asked, None, &client.site, stop, &output, &mut report)
         });
         // Of a client that has failed the server need not hear.
         if !matches!(tested, Ok(Ok(()))) {

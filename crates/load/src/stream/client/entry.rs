@@ -1,0 +1,72 @@
+//! Entry to a server: with a login, if one is asked for. No server says which padding it takes, so that one that refuses a
+//! login is asked once more, with the next padding.
+
+use super::test;
+use crate::Output;
+use crate::socket::Site;
+use crate::stream::config::{Asked, Config};
+use crate::stream::fault::Fault;
+use crate::stream::login::Ticket;
+use crate::stream::protocol::Padding;
+use crate::stream::report::Report;
+use linerate_rt::Stop;
+use std::time::{Duration, Instant};
+
+/// Time for a server that has refused a login to take in the next client: iperf3's opens its port anew.
+const OPENS: Duration = Duration::from_secs(2);
+/// Time between two attempts meanwhile.
+const RESTS: Duration = Duration::from_millis(50);
+
+/// Login by one padding.
+pub(in crate::stream) struct Pass<'a> {
+    ticket: &'a Ticket<'a>,
+    padding: Padding,
+}
+
+impl Pass<'_> {
+    /// Token of this moment.
+    pub(super) fn token(&self) -> Result<String, Fault> {
+        self.ticket.token(self.padding)
+    }
+}
+
+/// Runs a test, up to its summary.
+pub(super) fn admitted(
+    config: &Config,
+    asked: &Asked,
+    site: &Site,
+    stop: &Stop,
+    output: &Output,
+    report: &mut Report,
+) -> Result<(), Fault> {
+    let Some(login) = &asked.login else { return test(config, asked, None, site, stop, output, report) };
+    let ticket = login.ticket(stop)?;
+    let tries = |padding, report: &mut Report| {
+        let pass = Pass { ticket: &ticket, padding };
+        test(config, asked, Some(pass), site, stop, output, report)
+    };
+    let mut paddings = ticket.paddings();
+    let Some(first) = paddings.next() else { return Err(Fault::Unknown) };
+    let mut tested = tries(first, report);
+    for padding in paddings {
+        if !tested.as_ref().is_err_and(Fault::is_unauthorized) {
+            break;
+        }
+        report
+            .detail(&format!("The login was refused; once more with the padding of iperf3 before 3.17 ({padding:?})"));
+        let until = Instant::now() + OPENS;
+        tested = loop {
+            match tries(padding, report) {
+                // It has not come to the login.
+                Err(Fault::Connect(_) | Fault::Closed | Fault::Denied | Fault::Send(_)) => {
+                    if Instant::now() > until {
+                        break tested;
+                    }
+                    std::thread::sleep(RESTS);
+                }
+                again => break again,
+            }
+        };
+    }
+    tested
+}
