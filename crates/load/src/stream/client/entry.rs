@@ -52,8 +52,7 @@ pub(super) fn admitted(
         if !tested.as_ref().is_err_and(Fault::is_unauthorized) {
             break;
         }
-        report
-            .detail(&format!("The login was refused; once more with the padding of iperf3 before 3.17 ({padding:?})"));
+        report.detail(&format!("The login was refused; once more, by {padding}"));
         let until = Instant::now() + OPENS;
         tested = loop {
             match tries(padding, report) {

@@ -95,6 +95,9 @@ impl Ticket<'_> {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// Seconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -18,6 +18,15 @@ pub enum Padding {
     Pkcs1,
 }
 
+impl fmt::Display for Padding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Oaep => "OAEP",
+            Self::Pkcs1 => "PKCS #1 v1.5",
+        })
+    }
+}
+
 impl Padding {
     /// Longest text that a key enciphers, bytes.
     #[must_use]

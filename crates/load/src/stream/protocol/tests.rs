@@ -82,6 +82,17 @@ fn parameters_of_iperf3_are_understood_and_ours_come_back_as_they_were() {
 }
 
 #[test]
+fn a_login_is_beside_the_settings() {
+    let sent = framed(&Parameters::of(&Settings::default()).with(Some("QUJD".to_owned()))).unwrap();
+    let text = std::str::from_utf8(&sent[4..]).unwrap();
+    assert!(text.ends_with(r#","authtoken":"QUJD","client_version":"3.12"}"#), "{text}");
+    assert_eq!(Parameters::read(&sent[4..]).unwrap().1.as_deref(), Some("QUJD"));
+    let sent = framed(&Parameters::of(&Settings::default())).unwrap();
+    assert!(!std::str::from_utf8(&sent[4..]).unwrap().contains("authtoken"));
+    assert!(Parameters::read(SENT.as_bytes()).unwrap().1.is_none());
+}
+
+#[test]
 fn parameters_that_no_test_can_have_are_refused() {
     for (json, why) in [
         (r#"{"tcp":true,"parallel":129}"#, "parallel is 129"),
@@ -100,6 +111,7 @@ fn parameters_that_no_test_can_have_are_refused() {
         (r#"{"tcp":true,"MSS":9217}"#, "MSS is 9217"),
         (r#"{"sctp":true}"#, "SCTP"),
         (r#"{"tcp":true,"title":7}"#, "invalid type"),
+        (r#"{"tcp":true,"authtoken":7}"#, "invalid type"),
         (r#"{"tcp":true,"num":{}}"#, "invalid type"),
         ("{", "EOF"),
         ("", "EOF"),
