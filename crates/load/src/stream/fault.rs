@@ -23,6 +23,9 @@ pub enum Fault {
     /// The other end closed the control connection before the test was over.
     #[error("control socket has closed unexpectedly")]
     Closed,
+    /// The server closed the control connection when it had the login.
+    #[error("control socket has closed unexpectedly, as iperf3 from 3.21 on closes it when it refuses a login")]
+    ClosedAtLogin,
     /// The other end said something that has no place there.
     #[error("received an unknown control message")]
     Unknown,
@@ -148,13 +151,14 @@ const WORDS: [(u32, &str); 20] = [
 fn told(code: u32, errno: i32) -> String {
     let words = WORDS.iter().find(|(known, _)| *known == code).map(|(_, words)| (*words).to_owned());
     let words = words.unwrap_or_else(|| format!("int_errno={code}"));
-    if errno == 0 { words } else { format!("{words}: {}", io::Error::from_raw_os_error(errno)) }
+    // With a login that it refuses, iperf3 sends the system's number of something before.
+    if errno == 0 || code == UNAUTHORIZED { words } else { format!("{words}: {}", io::Error::from_raw_os_error(errno)) }
 }
 
 impl Fault {
-    /// True if the server refused the login.
+    /// True if the server refused the login, as far as it says so.
     pub(super) fn is_unauthorized(&self) -> bool {
-        matches!(self, Self::Refused { code: UNAUTHORIZED, .. })
+        matches!(self, Self::ClosedAtLogin | Self::Refused { code: UNAUTHORIZED, .. })
     }
 
     /// iperf3's number and the system's, as a server sends them.
@@ -189,5 +193,6 @@ mod tests {
         let told = Fault::Refused { code, errno }.to_string();
         assert!(told.starts_with("unable to start stream listener: Address already in use"), "{told}");
         assert_eq!(Fault::Refused { code: 999, errno: 0 }.to_string(), "int_errno=999");
+        assert_eq!(Fault::Refused { code: 142, errno: 11 }.to_string(), "test authorization failed");
     }
 }

@@ -129,9 +129,14 @@ impl<'a> Test<'a> {
     /// Goes from state to state as the server says, to the end.
     fn lead(&mut self, port: u16, pass: Option<Pass>, report: &mut Report) -> Result<(), Fault> {
         let mut cpu = Cpu::default();
-        let mut other = None;
+        let (mut other, mut logs_in) = (None, false);
         loop {
-            let state = self.control.state(ANSWERS)?.ok_or(Fault::Late)?;
+            let state = self.control.state(ANSWERS).map_err(|fault| match fault {
+                Fault::Closed if logs_in => Fault::ClosedAtLogin,
+                fault => fault,
+            });
+            let state = state?.ok_or(Fault::Late)?;
+            logs_in = state == State::ParamExchange && pass.is_some();
             match (state, &mut self.run) {
                 (State::ParamExchange, None) => {
                     let token = pass.as_ref().map(Pass::token).transpose()?;
