@@ -231,15 +231,13 @@ fn the_server_says_why_and_the_client_hears_only_that_it_was_refused() {
     assert_eq!(sends(other, TOKEN.trim_end()).0, 10, "it wants the streams");
 }
 
-/// iperf3 from 3.21 on closes the connection upon a login that it refuses: that is a refusal, and worth the other padding.
-#[test]
-fn a_server_that_hangs_up_upon_a_login_is_asked_twice_and_named() {
-    let files = Files::new();
+/// A server that answers the login of each of two connections with one of these, and closes it; the tokens that it gets.
+fn answers(all: [&'static [u8]; 2]) -> (TcpListener, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let open = listener.try_clone().unwrap();
     let (to, tokens) = channel();
     std::thread::spawn(move || {
-        for _ in 0..2 {
+        for answer in all {
             let (mut control, _) = listener.accept().unwrap();
             control.set_read_timeout(Some(LIMIT)).unwrap();
             control.read_exact(&mut [0; 37]).unwrap();
@@ -250,14 +248,34 @@ fn a_server_that_hangs_up_upon_a_login_is_asked_twice_and_named() {
             control.read_exact(&mut json).unwrap();
             let parameters: serde_json::Value = serde_json::from_slice(&json).unwrap();
             to.send(parameters["authtoken"].as_str().unwrap().to_owned()).unwrap();
+            control.write_all(answer).unwrap();
         }
     });
-    let ended = files.client(End::Ours, port, ("mario", "rossi"), &[]);
-    let told =
-        "error - control socket has closed unexpectedly, as iperf3 from 3.21 on closes it when it refuses a login";
-    assert_eq!((ended.code, ended.log), (Some(1), format!("linerate stream: {told}\n")));
-    let tokens = [(); 2].map(|()| tokens.recv_timeout(LIMIT).unwrap());
-    assert!(tokens[0] != tokens[1] && tokens.iter().all(|token| token.len() == 344), "{tokens:?}");
+    (open, tokens)
+}
+
+/// iperf3 from 3.21 on closes the connection upon a login that it refuses: that is a refusal, and worth the other padding. What
+/// comes behind a login that was taken is none.
+#[test]
+fn a_server_that_hangs_up_upon_a_login_is_asked_twice_and_named() {
+    const NUMBER: &[u8] = &[0xfe, 0, 0, 0, 142, 0, 0, 0, 11];
+    let files = Files::new();
+    let closed = "error - control socket has closed unexpectedly";
+    let hushed = format!("{closed}, as iperf3 from 3.21 on closes it when it refuses a login");
+    for (all, told) in [
+        ([&[][..], &[]], hushed.as_str()),
+        ([&[], NUMBER], REFUSED),
+        ([NUMBER, &[]], &hushed),
+        // The second padding is taken, and the streams are wanted.
+        ([NUMBER, &[10]], closed),
+    ] {
+        let (open, tokens) = answers(all);
+        let port = open.local_addr().unwrap().port();
+        let ended = files.client(End::Ours, port, ("mario", "rossi"), &[]);
+        assert_eq!((ended.code, ended.log), (Some(1), format!("linerate stream: {told}\n")));
+        let tokens: Vec<_> = all.iter().map(|_| tokens.recv_timeout(LIMIT).unwrap()).collect();
+        assert!(tokens[0] != tokens[1] && tokens.iter().all(|token| token.len() == 344), "{tokens:?}");
+    }
 }
 
 /// Documents are those of iperf3, with and without success, and hold nothing of the login.

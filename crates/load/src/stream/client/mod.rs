@@ -80,7 +80,7 @@ pub(super) fn run(
 pub(super) fn test(
     config: &Config,
     asked: &Asked,
-    pass: Option<Pass>,
+    pass: Option<&Pass>,
     site: &Site,
     stop: &Stop,
     output: &Output,
@@ -127,7 +127,7 @@ impl<'a> Test<'a> {
     }
 
     /// Goes from state to state as the server says, to the end.
-    fn lead(&mut self, port: u16, pass: Option<Pass>, report: &mut Report) -> Result<(), Fault> {
+    fn lead(&mut self, port: u16, pass: Option<&Pass>, report: &mut Report) -> Result<(), Fault> {
         let mut cpu = Cpu::default();
         let (mut other, mut logs_in) = (None, false);
         loop {
@@ -139,7 +139,7 @@ impl<'a> Test<'a> {
             logs_in = state == State::ParamExchange && pass.is_some();
             match (state, &mut self.run) {
                 (State::ParamExchange, None) => {
-                    let token = pass.as_ref().map(Pass::token).transpose()?;
+                    let token = pass.map(Pass::token).transpose()?;
                     self.control.tell(&Parameters::of(&self.settings).with(token))?;
                     report.agreed(self.subject());
                 }
