@@ -207,7 +207,7 @@ fn the_server_says_why_and_the_client_hears_only_that_it_was_refused() {
     let broken = format!("--authorized-users-path {users}: line 1 is no user; give NAME,HASH");
     let long = "A".repeat(60_000);
     for (token, content, why) in [
-        (TOKEN.trim_end(), USERS, "behind of this one; set them, or give a larger --time-skew-threshold"),
+        (TOKEN.trim_end(), USERS, "behind this one; set both right, or give a larger --time-skew-threshold"),
         (&TOKEN.trim_end()[4..], USERS, "for another key or padding"),
         (&long, USERS, "for another key or padding"),
         ("", USERS, "for another key or padding"),
@@ -298,7 +298,13 @@ fn documents_are_those_of_iperf3_and_hold_no_secret() {
         assert_eq!(skeleton_of(&ours.0.out), skeleton_of(&theirs.0.out), "the client of {password}");
         let first = |text: &str| text.split_inclusive("\n}\n").next().unwrap_or_default().to_owned();
         assert_eq!(skeleton_of(&first(&ours.1.out)), skeleton_of(&first(&theirs.1.out)), "the server of {password}");
-        for end in [ours.0, ours.1] {
+        // No field is written twice by a second login.
+        let port = port();
+        let _server = files.server(End::Ours, port, &[OLD]);
+        let twice = files.client(End::Ours, port, ("mario", password), &[&["-J"], test].concat());
+        assert_eq!(skeleton_of(&twice.out), skeleton_of(&theirs.0.out), "the client of {password}");
+        assert_eq!(lines(&twice.out, "\"cookie\"").len(), 1, "{}", twice.out);
+        for end in [ours.0, ours.1, twice] {
             for secret in ["authtoken", "mario", "rossi", "wrong"] {
                 assert!(!end.said().contains(secret), "{secret}: {}", end.said());
             }

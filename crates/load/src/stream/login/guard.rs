@@ -24,7 +24,7 @@ pub enum Refusal {
     )]
     Unreadable,
     /// Seconds between the clocks.
-    #[error("the client's clock is {0} s {1} of this one; set them, or give a larger --time-skew-threshold")]
+    #[error("the client's clock is {0} s {1} this one; set both right, or give a larger --time-skew-threshold")]
     Clock(u64, &'static str),
     /// No user with this password.
     #[error("no user has this name and password; see --authorized-users-path")]
@@ -76,7 +76,7 @@ impl Guard {
         let Claim { user, password, time } = Claim::open(token, &self.key, self.padding).ok_or(Refusal::Unreadable)?;
         let apart = now.abs_diff(time);
         if apart > self.skew {
-            return Err(Refusal::Clock(apart, if time > now { "ahead" } else { "behind" }));
+            return Err(Refusal::Clock(apart, if time > now { "ahead of" } else { "behind" }));
         }
         let users = self.users().map_err(Refusal::Users)?;
         if users.has(&user, &password) { Ok(()) } else { Err(Refusal::Unknown) }

@@ -128,8 +128,8 @@ fn a_guard_looks_at_the_clock_and_at_the_users_of_the_moment() {
         assert_eq!(at(now), Ok(()));
     }
     assert_eq!(at(TIME + 11), Err(Refusal::Clock(11, "behind")));
-    assert_eq!(at(TIME - 11), Err(Refusal::Clock(11, "ahead")));
-    assert_eq!(at(i64::MIN), Err(Refusal::Clock(TIME.abs_diff(i64::MIN), "ahead")));
+    assert_eq!(at(TIME - 11), Err(Refusal::Clock(11, "ahead of")));
+    assert_eq!(at(i64::MIN), Err(Refusal::Clock(TIME.abs_diff(i64::MIN), "ahead of")));
     assert_eq!(guard.admits_at(TIME, None), Err(Refusal::Absent));
     assert_eq!(guard.admits_at(TIME, Some(OAEP.trim_end())), Err(Refusal::Unreadable));
     let public = key::public(&paths[2]).unwrap();
