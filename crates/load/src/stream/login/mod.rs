@@ -10,6 +10,9 @@ mod key;
 mod password;
 mod users;
 
+#[cfg(test)]
+mod tests;
+
 pub use guard::{Guard, Refusal};
 
 use super::fault::Fault;
@@ -95,11 +98,8 @@ impl Ticket<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
 /// Seconds since 1970.
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    since.and_then(|time| i64::try_from(time.as_secs()).ok()).unwrap_or_default()
 }
