@@ -1,11 +1,20 @@
-//! iperf3's control messages and datagrams: the first byte says which; the rest is what the peer says, in pieces. Whatever
+//! iperf3's control messages, logins and datagrams: the first byte says which; the rest is what the peer says, in pieces. Whatever
 //! that is, it is refused or understood; what is understood is written again as it was, and nothing grows beyond its limit.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use linerate_load::stream::protocol::{
-    Cookie, Header, Inbox, Parameters, Receipt, Results, State, framed, is_accepted, is_connect, reply,
+    Claim, Cookie, Header, Inbox, Padding, Parameters, Receipt, Results, State, framed, is_accepted, is_connect, reply,
 };
+use rsa::PrivateKey;
+use rsa::pkcs8::DecodePrivateKey;
+use std::sync::LazyLock;
+
+/// Key of the tests' logins.
+static KEY: LazyLock<PrivateKey> = LazyLock::new(|| {
+    let text = include_str!("../../crates/load/tests/login/private.pem");
+    PrivateKey::from_pkcs8_pem(&text[text.find("-----BEGIN").unwrap()..]).unwrap()
+});
 
 /// JSON of a message that came in pieces; `None` if it is refused, or not whole.
 fn received(bytes: &[u8], piece: usize, most: u32) -> Option<Vec<u8>> {
@@ -35,10 +44,22 @@ fn message(bytes: &[u8], piece: usize, most: u32, whole: bool) -> Option<Vec<u8>
 }
 
 fn parameters(json: &[u8]) {
-    let Ok(settings) = Parameters::settings(json) else { return };
+    let Ok((settings, token)) = Parameters::read(json) else { return };
     assert!((1..=128).contains(&settings.streams) && (1..=1 << 20).contains(&settings.block));
-    let again = framed(&Parameters::of(&settings)).unwrap();
-    assert_eq!(Parameters::settings(&again[4..]), Ok(settings));
+    if let Some(token) = &token {
+        for padding in [Padding::Oaep, Padding::Pkcs1] {
+            let _ = Claim::open(token, &KEY, padding);
+        }
+    }
+    let again = framed(&Parameters::of(&settings).with(token.clone())).unwrap();
+    assert_eq!(Parameters::read(&again[4..]), Ok((settings, token)));
+}
+
+/// Text of a login, whoever enciphered it.
+fn login(text: &[u8]) {
+    let Some(claim) = Claim::read(text) else { return };
+    assert!(!claim.user.is_empty() && !claim.password.is_empty());
+    assert_eq!(Claim::read(&claim.text()), Some(claim));
 }
 
 fn results(json: &[u8]) {
@@ -64,6 +85,9 @@ fn datagrams(bytes: &[u8], wide: bool) {
 fuzz_target!(|input: &[u8]| {
     let Some((&[first, piece], bytes)) = input.split_first_chunk() else { return };
     let (piece, whole) = (usize::from(piece).max(1), first & 4 != 0);
+    if first & 8 != 0 {
+        return login(bytes);
+    }
     match first & 3 {
         0 => {
             if let Some(json) = message(bytes, piece, Parameters::LONGEST, whole) {

@@ -7,6 +7,7 @@ mod events;
 mod flags;
 mod hostile;
 mod interrupt;
+mod login;
 mod own;
 mod riperf3;
 

@@ -1,5 +1,6 @@
 //! Configuration of an end.
 
+use super::login::{Guard, Login};
 use super::settings::Settings;
 use crate::socket::{Own, Place};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub enum Part {
         daemon: bool,
         /// True to end after the first client.
         once: bool,
+        /// Guard that asks clients for their logins; none takes everybody in.
+        guard: Option<Box<Guard>>,
     },
 }
 
@@ -49,6 +52,8 @@ pub struct Asked {
     pub port: u16,
     /// Time for the first connection; none is the system's.
     pub patience: Option<Duration>,
+    /// Login, if the server wants one.
+    pub login: Option<Login>,
     /// The test.
     pub settings: Settings,
 }

@@ -1,5 +1,6 @@
 //! Reasons why a test fails, in iperf3's words and with its numbers, which a server sends to its client.
 
+use super::login::Refusal;
 use super::protocol::Malformed;
 use std::io;
 use thiserror::Error;
@@ -22,6 +23,9 @@ pub enum Fault {
     /// The other end closed the control connection before the test was over.
     #[error("control socket has closed unexpectedly")]
     Closed,
+    /// The server closed the control connection when it had the login.
+    #[error("control socket has closed unexpectedly, as iperf3 from 3.21 on closes it when it refuses a login")]
+    ClosedAtLogin,
     /// The other end said something that has no place there.
     #[error("received an unknown control message")]
     Unknown,
@@ -89,6 +93,12 @@ pub enum Fault {
     /// The test lasted longer than it may.
     #[error("the test did not end in time")]
     Late,
+    /// A client that no user may be, for a reason that the server alone says.
+    #[error("test authorization failed: {0}")]
+    Unauthorized(Refusal),
+    /// This client's login cannot be made: the flag, the reason and the mend.
+    #[error("{0}")]
+    Login(String),
     /// The server has no place.
     #[error("the server is busy running a test. try again later")]
     Denied,
@@ -111,6 +121,9 @@ pub enum Fault {
     Stopped,
 }
 
+/// Number of a login that is refused.
+const UNAUTHORIZED: u32 = 142;
+
 /// Faults that a server tells by number, and iperf3's words for them.
 const WORDS: [(u32, &str); 20] = [
     (6, "number of parallel streams too large"),
@@ -126,7 +139,7 @@ const WORDS: [(u32, &str); 20] = [
     (132, "unable to set CPU affinity"),
     (134, "unable to set TCP_CONGESTION"),
     (141, "socket buffer size not set correctly"),
-    (142, "test authorization failed"),
+    (UNAUTHORIZED, "test authorization failed"),
     (144, "idle timeout for receiving data"),
     (200, "unable to create a new stream"),
     (202, "unable to start stream listener"),
@@ -138,10 +151,16 @@ const WORDS: [(u32, &str); 20] = [
 fn told(code: u32, errno: i32) -> String {
     let words = WORDS.iter().find(|(known, _)| *known == code).map(|(_, words)| (*words).to_owned());
     let words = words.unwrap_or_else(|| format!("int_errno={code}"));
-    if errno == 0 { words } else { format!("{words}: {}", io::Error::from_raw_os_error(errno)) }
+    // With a login that it refuses, iperf3 sends the system's number of something before.
+    if errno == 0 || code == UNAUTHORIZED { words } else { format!("{words}: {}", io::Error::from_raw_os_error(errno)) }
 }
 
 impl Fault {
+    /// True if the server refused the login, as far as it says so.
+    pub(super) fn is_unauthorized(&self) -> bool {
+        matches!(self, Self::ClosedAtLogin | Self::Refused { code: UNAUTHORIZED, .. })
+    }
+
     /// iperf3's number and the system's, as a server sends them.
     pub(super) fn numbers(&self) -> (u32, i32) {
         let of = |code, error: &io::Error| (code, error.raw_os_error().unwrap_or(0));
@@ -154,6 +173,7 @@ impl Fault {
             Self::StreamAccept(e) => of(204, e),
             Self::Option { code, error, .. } => of(*code, error),
             Self::Buffers { .. } | Self::OwnBuffers { .. } => (141, 0),
+            Self::Unauthorized(_) => (UNAUTHORIZED, 0),
             Self::Idle => (144, 0),
             Self::Refused { code, errno } => (*code, *errno),
             _ => (100, 0),
@@ -173,5 +193,6 @@ mod tests {
         let told = Fault::Refused { code, errno }.to_string();
         assert!(told.starts_with("unable to start stream listener: Address already in use"), "{told}");
         assert_eq!(Fault::Refused { code: 999, errno: 0 }.to_string(), "int_errno=999");
+        assert_eq!(Fault::Refused { code: 142, errno: 11 }.to_string(), "test authorization failed");
     }
 }

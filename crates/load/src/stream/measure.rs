@@ -50,10 +50,10 @@ pub(super) fn config(place: &Place, part: Part) -> Config {
 /// One line, in iperf3's words.
 pub(super) fn ask(site: &Site, server: IpAddr, settings: &Settings, stop: &Stop) -> Result<Measured, String> {
     let settings = settings.clone();
-    let asked = Asked { host: server.to_string(), port: 0, patience: Some(PATIENCE), settings };
+    let asked = Asked { host: server.to_string(), port: 0, patience: Some(PATIENCE), login: None, settings };
     let mut report = Report::Kept(Box::default());
     let asks = config(site.place(), Part::Client(Box::new(asked.clone())));
-    client::test(&asks, &asked, site, stop, &silent(stop), &mut report).map_err(|fault| fault.to_string())?;
+    client::test(&asks, &asked, None, site, stop, &silent(stop), &mut report).map_err(|fault| fault.to_string())?;
     let Report::Kept(kept) = report else { return Err("no figures".to_owned()) };
     figures(*kept)
 }
@@ -67,8 +67,9 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
     let over = Stop::new().map_err(|e| e.to_string())?;
     let (ready, listening) = sync_channel(1);
     let place = client.site.place();
-    let served = config(place, Part::Server { daemon: false, once: true });
-    let asked = Asked { host: server.address.clone(), port: 0, patience: Some(PATIENCE), settings: settings.clone() };
+    let served = config(place, Part::Server { daemon: false, once: true, guard: None });
+    let (host, settings) = (server.address.clone(), settings.clone());
+    let asked = Asked { host, port: 0, patience: Some(PATIENCE), login: None, settings };
     let asks = config(place, Part::Client(Box::new(asked.clone())));
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| {
@@ -76,7 +77,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
                 let listener = server.site.listen().map_err(|e| Fault::Listen(e).to_string());
                 let _ = ready.send(());
                 let output = silent(&over);
-                server::run(&served, &server.site, listener?, true, &over, &output)
+                server::run(&served, &server.site, listener?, (true, None), &over, &output)
             })
         });
         // It listens, or has failed.
@@ -84,7 +85,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
         let mut report = Report::Kept(Box::default());
         let tested = client.run(|| {
             let output = silent(stop);
-            client::test(&asks, &asked, &client.site, stop, &output, &mut report)
+            client::test(&asks, &asked, None, &client.site, stop, &output, &mut report)
         });
         // Of a client that has failed the server need not hear.
         if !matches!(tested, Ok(Ok(()))) {

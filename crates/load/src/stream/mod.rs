@@ -4,7 +4,7 @@
 //! [`Config::parse`] reads a command line; [`run`] executes it, as client or server, with iperf3 or another of these at
 //! the other end. [`protocol`] has what the two ends say to each other, and knows no sockets. Each stream has a thread and
 //! blocking calls (`lane`); the thread of the control connection takes the figures (`run`) and has them reported
-//! (`report`).
+//! (`report`). A server may want a login (`login`).
 
 mod client;
 mod config;
@@ -13,6 +13,7 @@ mod fault;
 mod figures;
 mod flags;
 mod lane;
+mod login;
 mod measure;
 pub mod protocol;
 mod report;
@@ -28,6 +29,7 @@ pub use crate::socket::{Family, Own, Place};
 pub use config::{Asked, Config, Form, Part};
 pub use fault::Fault;
 pub use flags::{Command, help, listed};
+pub use login::{Guard, Login, Refusal};
 pub use serve::Server;
 pub use settings::{Direction, Role, Settings, Transport};
 pub use workload::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
@@ -57,14 +59,17 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
             let _pid = PidFile::new(config.pid_file.as_ref())?;
             client::run(config, asked, &site(config)?, stop, output)
         }
-        Part::Server { daemon, once } => {
+        Part::Server { daemon, once, guard } => {
+            for line in guard.iter().flat_map(|guard| guard.warnings()) {
+                output.error(line);
+            }
             let site = site(config)?;
             let listener = site.listen().map_err(|e| format!("error - {}", Fault::Listen(e)))?;
             if *daemon {
                 crate::socket::sys::daemon().map_err(|e| format!("error - unable to become a daemon: {e}"))?;
             }
             let _pid = PidFile::new(config.pid_file.as_ref())?;
-            server::run(config, &site, listener, *once, stop, output)
+            server::run(config, &site, listener, (*once, guard.as_deref()), stop, output)
         }
     }
 }

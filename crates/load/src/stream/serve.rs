@@ -30,9 +30,9 @@ impl Server {
         let stop = Stop::new().map_err(|e| e.to_string())?;
         let over = stop.clone();
         let thread = spawn("stream-server", &[], move || {
-            let config = config(site.place(), Part::Server { daemon: false, once: false });
+            let config = config(site.place(), Part::Server { daemon: false, once: false, guard: None });
             // Faults of sessions are told to their clients.
-            let _ = server::run(&config, &site, listener, false, &over, &silent(&over));
+            let _ = server::run(&config, &site, listener, (false, None), &over, &silent(&over));
         });
         let thread = thread.map_err(|e| e.to_string())?;
         Ok(Self { port, stop, thread: Some(thread) })

@@ -1,10 +1,11 @@
 //! System calls of loads over sockets: sockets and their options, what TCP knows of a connection, files sent without a copy, the
-//! process, the calendar.
+//! process, the terminal, the calendar.
 
 mod local_time;
 mod process;
 mod socket;
 mod tcp_info;
+mod terminal;
 
 pub(crate) use local_time::local_time;
 pub(crate) use process::{daemon, fine_sleep, is_alive, system};
@@ -13,6 +14,7 @@ pub(crate) use socket::{
     receive_no_more, send_file, set_congestion, set_option, shut_down, socket, time_limits,
 };
 pub(crate) use tcp_info::{TcpInfo, tcp_info};
+pub(crate) use terminal::Hushed;
 
 use std::io;
 

@@ -1,5 +1,6 @@
 //! The client: asks for a test, ends it, and has the figures of both ends.
 
+mod entry;
 mod streams;
 
 use super::config::{Asked, Config};
@@ -12,6 +13,7 @@ use super::run::{Due, Run, Setup, Stream, Woken};
 use super::settings::{Role, Settings, Transport};
 use crate::Output;
 use crate::socket::Site;
+use entry::Pass;
 use linerate_rt::{Stop, random};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,7 +59,7 @@ pub(super) fn run(
     if let Some(path) = site.path() {
         report.detail(path);
     }
-    let tested = test(config, asked, site, stop, output, &mut report);
+    let tested = entry::admitted(config, asked, site, stop, output, &mut report);
     // A document has the words of a fault alone, but says what an interrupt was.
     let (told, line) = match tested {
         Ok(()) => {
@@ -78,13 +80,14 @@ pub(super) fn run(
 pub(super) fn test(
     config: &Config,
     asked: &Asked,
+    pass: Option<&Pass>,
     site: &Site,
     stop: &Stop,
     output: &Output,
     report: &mut Report,
 ) -> Result<(), Fault> {
     let mut test = Test::connect(config, asked, site, stop, output, report)?;
-    let tested = test.lead(asked.port, report);
+    let tested = test.lead(asked.port, pass, report);
     if let Err(fault) = &tested {
         test.leave(fault, report);
     }
@@ -124,14 +127,20 @@ impl<'a> Test<'a> {
     }
 
     /// Goes from state to state as the server says, to the end.
-    fn lead(&mut self, port: u16, report: &mut Report) -> Result<(), Fault> {
+    fn lead(&mut self, port: u16, pass: Option<&Pass>, report: &mut Report) -> Result<(), Fault> {
         let mut cpu = Cpu::default();
-        let mut other = None;
+        let (mut other, mut logs_in) = (None, false);
         loop {
-            let state = self.control.state(ANSWERS)?.ok_or(Fault::Late)?;
+            let state = self.control.state(ANSWERS).map_err(|fault| match fault {
+                Fault::Closed if logs_in => Fault::ClosedAtLogin,
+                fault => fault,
+            });
+            let state = state?.ok_or(Fault::Late)?;
+            logs_in = state == State::ParamExchange && pass.is_some();
             match (state, &mut self.run) {
                 (State::ParamExchange, None) => {
-                    self.control.tell(&Parameters::of(&self.settings))?;
+                    let token = pass.map(Pass::token).transpose()?;
+                    self.control.tell(&Parameters::of(&self.settings).with(token))?;
                     report.agreed(self.subject());
                 }
                 (State::CreateStreams, None) => {

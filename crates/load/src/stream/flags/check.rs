@@ -71,7 +71,7 @@ impl State {
     fn serving(&self) -> Result<Part, String> {
         match self.ends.client {
             Some(flag) => Err(format!("{flag}: the client decides on that; give it there")),
-            None => Ok(Part::Server { daemon: self.daemon, once: self.once }),
+            None => Ok(Part::Server { daemon: self.daemon, once: self.once, guard: self.login.guard()?.map(Box::new) }),
         }
     }
 
@@ -141,7 +141,7 @@ impl State {
         if self.own_port > 0 && usize::from(self.own_port) + 2 * s.streams > 65_536 {
             return Err(format!("--cport {}: the ports behind it end at 65535; give a lower one", self.own_port));
         }
-        let settings = s.clone();
-        Ok(Part::Client(Box::new(Asked { host, port: self.own_port, patience: self.patience, settings })))
+        let (settings, login) = (s.clone(), self.login.login()?);
+        Ok(Part::Client(Box::new(Asked { host, port: self.own_port, patience: self.patience, login, settings })))
     }
 }

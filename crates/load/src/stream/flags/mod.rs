@@ -5,6 +5,7 @@
 
 mod check;
 mod dscp;
+mod login;
 mod state;
 mod table;
 

@@ -1,5 +1,6 @@
 //! Values of the flags read so far.
 
+use super::login::Given;
 use crate::flags::Ends;
 use crate::flags::own::Hosted;
 use crate::socket::{Family, Own, Place};
@@ -30,6 +31,7 @@ pub(in crate::stream) struct State {
     pub(super) pid_file: Option<PathBuf>,
     pub(super) reverse: bool,
     pub(super) both: bool,
+    pub(super) login: Given,
     pub(super) ends: Ends,
 }
 
@@ -55,6 +57,7 @@ impl Default for State {
             pid_file: None,
             reverse: false,
             both: false,
+            login: Given::default(),
             ends: Ends::default(),
         }
     }

@@ -9,10 +9,9 @@ use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
 use crate::stream::units::{rate, size};
 use linerate_port::path::from_text;
+use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
-/// Reason for which the flags of iperf3's login are refused.
-const NO_LOGIN: &str = "there is no login here; leave it out";
 /// Reason for which the flags of SCTP are refused.
 const NO_SCTP: &str = "there is no SCTP here; leave it out, or give -u";
 
@@ -96,8 +95,39 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     value("--rcv-timeout MS", Both, "time without data after which a receiver gives up (120000)", |s, v| {
         number(v, 100..=TIME * 1000).map(|ms| s.idle = Some(Duration::from_millis(ms)))
     }),
+    set(
+        "--use-pkcs1-padding",
+        Both,
+        "log in, or take logins, by PKCS #1 v1.5 alone, as iperf3 before 3.17 does. Without it a server takes OAEP, as \
+         later ones do, and a client tries OAEP first, then, if that is refused, PKCS #1 v1.5 by a second connection",
+        |s| s.login.old = true,
+    ),
     set("-D --daemon", Server, "leave the terminal once clients are taken in", |s| s.daemon = true),
     set("-1 --one-off", Server, "end after the first client", |s| s.once = true),
+    value(
+        "--rsa-private-key-path FILE",
+        Server,
+        "take in only clients that log in; the key (PEM, without a password) that reads their logins",
+        |s, v| {
+            s.login.private = Some(from_text(v));
+            Ok(())
+        },
+    ),
+    value(
+        "--authorized-users-path FILE",
+        Server,
+        "who may log in: lines NAME,HASH, HASH by: printf '{%s}%s' NAME PASSWORD | sha256sum; read at each login",
+        |s, v| {
+            s.login.users = Some(from_text(v));
+            Ok(())
+        },
+    ),
+    value(
+        "--time-skew-threshold SECONDS",
+        Server,
+        "how far the clock of a client that logs in may be off (10)",
+        |s, v| number(v, 1..=u32::MAX).map(|n| s.login.skew = Some(n)),
+    ),
     set("-u --udp", Client, "datagrams instead of a byte stream", |s| s.settings.transport = Transport::Udp),
     value("--connect-timeout MS", Client, "time for the first connection (the system's)", |s, v| {
         number(v, 1..=TIME * 1000).map(|ms| s.patience = Some(Duration::from_millis(ms)))
@@ -185,6 +215,24 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         s.settings.repeating = true;
     }),
     set("--dont-fragment", Client, "have no datagram fragmented (IPv4)", |s| s.settings.dont_fragment = true),
+    value(
+        "--username NAME",
+        Client,
+        "log in as this user; the password is that of IPERF3_PASSWORD, or is asked for on the terminal",
+        |s, v| {
+            s.login.user = Some(from_text(v).into_os_string().into_vec());
+            Ok(())
+        },
+    ),
+    value(
+        "--rsa-public-key-path FILE",
+        Client,
+        "the server's public key (PEM), with which the login is enciphered",
+        |s, v| {
+            s.login.public = Some(from_text(v));
+            Ok(())
+        },
+    ),
     own::via(Both),
     own::addr(Both),
     own::route(Both),
@@ -192,11 +240,6 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     refused("--sctp", Client, "", NO_SCTP),
     refused("--nstreams", Client, "", NO_SCTP),
     refused("-X --xbind", Client, "", NO_SCTP),
-    refused("--username", Client, "", NO_LOGIN),
-    refused("--rsa-public-key-path", Client, "", NO_LOGIN),
-    refused("--rsa-private-key-path", Server, "", NO_LOGIN),
-    refused("--authorized-users-path", Server, "", NO_LOGIN),
-    refused("--time-skew-threshold", Server, "", NO_LOGIN),
     refused("--server-bitrate-limit", Server, "", "there is no such limit yet; leave it out"),
     refused("--idle-timeout", Server, "", "a server that waits needs no restart; leave it out"),
     refused("--pacing-timer", Client, "", "each stream keeps its rate by itself; leave it out"),

@@ -1,4 +1,4 @@
-//! iperf3's protocol, without sockets: states, cookies, messages, parameters, results, datagrams.
+//! iperf3's protocol, without sockets: states, cookies, messages, parameters, logins, results, datagrams.
 //!
 //! A control connection begins with the client's cookie; then each side sends states, one byte each, and at two of them
 //! JSON behind its length. Whatever a peer says is refused or understood here; nothing grows beyond a limit that the
@@ -6,6 +6,7 @@
 
 mod cookie;
 mod datagram;
+mod login;
 mod message;
 mod parameters;
 mod results;
@@ -14,6 +15,8 @@ mod value;
 
 pub use cookie::Cookie;
 pub use datagram::{CONNECT, HEADER, Header, Receipt, is_accepted, is_connect, reply};
+pub(super) use login::is_blank;
+pub use login::{Claim, Padding};
 pub use message::{Inbox, Malformed, framed};
 pub use parameters::Parameters;
 pub use results::{Results, StreamResult};

@@ -79,6 +79,8 @@ pub struct Parameters {
     zerocopy: u64,
     #[serde(deserialize_with = "whole", skip_serializing_if = "zero")]
     dont_fragment: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authtoken: Option<String>,
     client_version: String,
 }
 
@@ -131,16 +133,29 @@ impl Parameters {
             repeating_payload: s.repeating.into(),
             zerocopy: s.zero_copy.into(),
             dont_fragment: s.dont_fragment.into(),
+            authtoken: None,
             client_version: VERSION.to_owned(),
         }
     }
 
-    /// Settings of the parameters that a client sent.
+    /// The same, with a login.
+    #[must_use]
+    pub fn with(self, token: Option<String>) -> Self {
+        Self { authtoken: token, ..self }
+    }
+
+    /// Settings of the parameters that a client sent, and its login if it sent one.
     ///
     /// # Errors
     /// [`Malformed::Content`], with what is wrong.
-    pub fn settings(json: &[u8]) -> Result<Settings, Malformed> {
-        let p: Self = serde_json::from_slice(json)?;
+    pub fn read(json: &[u8]) -> Result<(Settings, Option<String>), Malformed> {
+        let mut parameters: Self = serde_json::from_slice(json)?;
+        let token = parameters.authtoken.take();
+        parameters.settings().map(|settings| (settings, token))
+    }
+
+    fn settings(self) -> Result<Settings, Malformed> {
+        let p = self;
         if p.sctp {
             return Err(Malformed::Content("SCTP is not spoken here".to_owned()));
         }

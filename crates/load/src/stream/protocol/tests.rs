@@ -35,7 +35,7 @@ const SENT: &str = r#"{"udp":true,"omit":0,"time":1,"num":0,"blockcount":0,"para
 
 #[test]
 fn parameters_of_iperf3_are_understood_and_ours_come_back_as_they_were() {
-    let read = Parameters::settings(SENT.as_bytes()).unwrap();
+    let read = Parameters::read(SENT.as_bytes()).unwrap().0;
     let expected = Settings {
         transport: Transport::Udp,
         direction: Direction::Reverse,
@@ -75,10 +75,21 @@ fn parameters_of_iperf3_are_understood_and_ours_come_back_as_they_were() {
     };
     let sent = framed(&Parameters::of(&all)).unwrap();
     assert_eq!(u32::from_be_bytes(*sent.first_chunk().unwrap()) as usize, sent.len() - 4);
-    assert_eq!(Parameters::settings(&sent[4..]), Ok(all));
+    assert_eq!(Parameters::read(&sent[4..]), Ok((all, None)));
     // cJSON writes large numbers as it likes.
-    let read = Parameters::settings(br#"{"tcp":true,"num":1e15,"parallel":1.9,"server_affinity":-1}"#).unwrap();
+    let read = Parameters::read(br#"{"tcp":true,"num":1e15,"parallel":1.9,"server_affinity":-1}"#).unwrap().0;
     assert_eq!((read.bytes, read.streams, read.server_cpu, read.block), (1_000_000_000_000_000, 1, None, 131_072));
+}
+
+#[test]
+fn a_login_is_beside_the_settings() {
+    let sent = framed(&Parameters::of(&Settings::default()).with(Some("QUJD".to_owned()))).unwrap();
+    let text = std::str::from_utf8(&sent[4..]).unwrap();
+    assert!(text.ends_with(r#","authtoken":"QUJD","client_version":"3.12"}"#), "{text}");
+    assert_eq!(Parameters::read(&sent[4..]).unwrap().1.as_deref(), Some("QUJD"));
+    let sent = framed(&Parameters::of(&Settings::default())).unwrap();
+    assert!(!std::str::from_utf8(&sent[4..]).unwrap().contains("authtoken"));
+    assert!(Parameters::read(SENT.as_bytes()).unwrap().1.is_none());
 }
 
 #[test]
@@ -100,15 +111,16 @@ fn parameters_that_no_test_can_have_are_refused() {
         (r#"{"tcp":true,"MSS":9217}"#, "MSS is 9217"),
         (r#"{"sctp":true}"#, "SCTP"),
         (r#"{"tcp":true,"title":7}"#, "invalid type"),
+        (r#"{"tcp":true,"authtoken":7}"#, "invalid type"),
         (r#"{"tcp":true,"num":{}}"#, "invalid type"),
         ("{", "EOF"),
         ("", "EOF"),
     ] {
-        let refused = Parameters::settings(json.as_bytes()).unwrap_err().to_string();
+        let refused = Parameters::read(json.as_bytes()).unwrap_err().to_string();
         assert!(refused.contains(why), "{json}: {refused}");
     }
     let deep = "[".repeat(100_000);
-    assert!(Parameters::settings(format!("{{\"x\":{deep}").as_bytes()).is_err());
+    assert!(Parameters::read(format!("{{\"x\":{deep}").as_bytes()).is_err());
 }
 
 /// Results that an iperf3 server sent after a test of two streams.
@@ -187,7 +199,7 @@ fn losses_and_disorder_are_told_apart() {
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..200), wide: bool) {
-        let _ = Parameters::settings(&bytes);
+        let _ = Parameters::read(&bytes);
         let _ = Results::read(&bytes);
         let _ = Header::read(wide, &bytes);
     }

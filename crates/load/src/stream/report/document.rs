@@ -89,6 +89,12 @@ impl Document {
     }
 
     pub(super) fn agreed(&mut self, subject: Subject) {
+        if self.subject.is_some() {
+            // A second login, by another connection.
+            self.start.renew("cookie", subject.cookie.as_str());
+            self.subject = Some(subject);
+            return;
+        }
         let s = &subject.settings;
         let time = Fields::default()
             .with("time", httpdate::fmt_http_date(SystemTime::now()))

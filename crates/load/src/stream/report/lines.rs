@@ -108,7 +108,11 @@ impl Lines {
         let s = subject.settings.clone();
         let (host, port) = (subject.host.clone(), subject.port);
         let (role, cookie, mss) = (subject.role, subject.cookie.clone(), subject.mss);
-        self.subject = Some(subject);
+        let again = self.subject.replace(subject).is_some();
+        if again {
+            // A second login, by another connection.
+            return self.detail(&format!("      Cookie: {cookie}"));
+        }
         self.detail(&format!("Time: {}", httpdate::fmt_http_date(SystemTime::now())));
         if role == Role::Client {
             self.print(&format!("Connecting to host {host}, port {port}\n"));

@@ -52,6 +52,13 @@ impl Fields {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
+    /// Gives a field another value.
+    pub(super) fn renew(&mut self, name: &str, value: impl Into<Tree>) {
+        if let Some((_, old)) = self.0.iter_mut().find(|(known, _)| *known == name) {
+            *old = value.into();
+        }
+    }
+
     /// True if there is such a field.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)

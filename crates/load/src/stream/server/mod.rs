@@ -12,6 +12,7 @@ mod table;
 use super::VERSION;
 use super::config::Config;
 use super::fault::Fault;
+use super::login::Guard;
 use super::protocol::State;
 use crate::Output;
 use crate::socket::sys::system;
@@ -20,7 +21,7 @@ use datagrams::Datagrams;
 use door::{Arrival, Door};
 use linerate_rt::{Stop, spawn};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use table::Table;
@@ -37,6 +38,9 @@ struct House {
     output: Arc<Output>,
     stop: Stop,
     once: bool,
+    /// True once the only session has begun.
+    spent: AtomicBool,
+    guard: Option<Guard>,
     site: Site,
     table: Table,
     datagrams: Datagrams,
@@ -49,7 +53,7 @@ struct House {
     fault: Mutex<Option<String>>,
 }
 
-/// Serves clients until the stop is requested.
+/// Serves clients until the stop is requested, or only one; those that a guard refuses do not count.
 ///
 /// # Errors
 /// One line, in iperf3's words.
@@ -57,7 +61,7 @@ pub(super) fn run(
     config: &Config,
     site: &Site,
     listener: TcpListener,
-    once: bool,
+    (once, guard): (bool, Option<&Guard>),
     stop: &Stop,
     output: &Arc<Output>,
 ) -> Result<(), String> {
@@ -67,6 +71,8 @@ pub(super) fn run(
         output: output.clone(),
         stop: stop.clone(),
         once,
+        spent: AtomicBool::new(false),
+        guard: guard.cloned(),
         site: site.clone(),
         table: Table::default(),
         datagrams: Datagrams::new(site, stop),
@@ -108,7 +114,7 @@ impl House {
         let Some(arrival) = self.table.deliver(arrival) else { return };
         // A file that is written to has one writer.
         let most = if self.once || self.config.file.is_some() { 1 } else { SESSIONS };
-        let full = self.sessions.load(SeqCst) >= most || (self.once && self.began.load(SeqCst) > 0);
+        let full = self.sessions.load(SeqCst) >= most || self.spent.load(SeqCst);
         if full {
             // It does not wait: the buffer of a new connection has room.
             let _ = (&arrival.stream).write_all(&[State::AccessDenied.byte()]);
@@ -116,28 +122,31 @@ impl House {
         }
         self.sessions.fetch_add(1, SeqCst);
         self.began.fetch_add(1, SeqCst);
+        self.spent.store(self.once, SeqCst);
         let house = self.clone();
         let started = spawn("stream-session", &[], move || {
-            let fault = session::serve(&house, arrival);
-            house.leave(fault);
+            let (fault, refused) = session::serve(&house, arrival);
+            house.leave(fault, refused);
         });
         if let Err(e) = started {
-            self.leave(Some(format!("error - {}", Fault::Create(e))));
+            self.leave(Some(format!("error - {}", Fault::Create(e))), false);
         }
     }
 
-    /// A session has ended.
-    fn leave(&self, fault: Option<String>) {
+    /// A session has ended; as if it had not been, if its client was refused by the guard.
+    fn leave(&self, fault: Option<String>, refused: bool) {
+        let last = self.once && !refused;
         match fault {
-            Some(line) if self.once => *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(line),
+            Some(line) if last => *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(line),
             Some(line) => self.output.error(&line),
             None => {}
         }
-        if !self.once && !self.stop.asked() {
+        if !last && !self.stop.asked() {
             self.announce();
         }
+        self.spent.store(last, SeqCst);
         self.sessions.fetch_sub(1, SeqCst);
-        if self.once {
+        if last {
             self.done.ask(0);
         }
     }

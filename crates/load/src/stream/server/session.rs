@@ -34,13 +34,13 @@ struct Session<'a> {
     report: Report,
 }
 
-/// Serves a client; the line about its fault, if it had one.
-pub(super) fn serve(house: &House, arrival: Arrival) -> Option<String> {
-    let peer = peer(&arrival.stream)?;
+/// Serves a client; the line about its fault, if it had one, and true if that is its login.
+pub(super) fn serve(house: &House, arrival: Arrival) -> (Option<String>, bool) {
+    let Some(peer) = peer(&arrival.stream) else { return (None, false) };
     let report = Report::new(&house.config.form, None, &house.output);
     let control = match Control::new(arrival.stream, &house.stop) {
         Ok(control) => control,
-        Err(fault) => return Some(format!("error - {fault}")),
+        Err(fault) => return (Some(format!("error - {fault}")), false),
     };
     let mut session = Session { house, control, cookie: arrival.cookie, peer, report };
     let served = session.serve();
@@ -53,17 +53,22 @@ pub(super) fn serve(house: &House, arrival: Arrival) -> Option<String> {
     };
     session.report.end(told.as_deref());
     // That the server was told to end is said once, by itself.
-    told.filter(|_| !matches!(served, Err(Fault::Stopped)))
+    let told = told.filter(|_| !matches!(served, Err(Fault::Stopped)));
+    (told, matches!(served, Err(Fault::Unauthorized(_))))
 }
 
 impl Session<'_> {
     fn serve(&mut self) -> Result<(), Fault> {
         self.control.say(State::ParamExchange)?;
         let json = self.control.message(Parameters::LONGEST, ANSWERS, Fault::Parameters);
-        let settings = json.and_then(|json| Parameters::settings(&json).map_err(Fault::Parameters));
-        let settings = self.or_refuse(settings)?;
+        let read = json.and_then(|json| Parameters::read(&json).map_err(Fault::Parameters));
+        let (settings, token) = self.or_refuse(read)?;
         let (receive, send) = settings.direction.split(Role::Server, settings.streams);
         let house = self.house;
+        if let Some(guard) = &house.guard {
+            let admitted = guard.admits(token.as_deref()).map_err(Fault::Unauthorized);
+            self.or_refuse(admitted)?;
+        }
         let Some(_reserved) = house.reserve(receive + send) else {
             let _ = self.control.say(State::AccessDenied);
             return Err(Fault::Denied);
