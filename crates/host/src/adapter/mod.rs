@@ -1,0 +1,300 @@
+//! The machine's own adapters, as kernel and drivers tell them: everything about one interface in one value of optional
+//! parts, each read and parsed by one file. A part that is not there has the reason with it, in the kernel's own words.
+//!
+//! Nothing is changed, judged or shown here. What an interface loses while it is read (it vanishes, or gets another name)
+//! is said in [`Adapter::fate`]; its other parts stay.
+
+mod counters;
+mod device;
+mod fields;
+mod irqs;
+mod link;
+mod machine;
+mod modes;
+mod module;
+mod notation;
+mod pause;
+mod queues;
+mod recorded;
+mod rss;
+mod source;
+mod stamps;
+#[cfg(test)]
+mod tests;
+mod xdp;
+
+use crate::absent::{Absent, Part, part};
+use crate::ethtool::{Driver, Features, bitset};
+use crate::netlink::message::{attribute, word};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+pub use counters::{Group, Rate, rates};
+pub use device::{Device, Pci, PciLink};
+pub use fields::Rows;
+pub use irqs::{Irq, Steering};
+pub use link::Interface;
+pub use machine::Machine;
+pub use modes::{LinkDetail, Modes, PortInfo};
+#[doc(hidden)]
+pub use module::parse as parse_module;
+pub use module::{Lane, Module, dbm};
+pub use pause::{Eee, Fec, Pause};
+pub use queues::{Amount, Rings};
+pub use recorded::{Recorded, Recorder};
+pub use rss::Rss;
+pub use source::{ModulePage, Question, Source, Subject};
+pub use stamps::Stamps;
+pub use xdp::{Queue, Xdp};
+
+/// Everything about an interface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Adapter {
+    /// Names, addresses, sizes, state.
+    pub interface: Interface,
+    /// What became of the interface while it was read.
+    pub fate: Fate,
+    /// Driver and firmware, as the driver says.
+    #[serde(serialize_with = "part")]
+    pub driver: Part<Driver>,
+    /// The device behind it.
+    #[serde(serialize_with = "part")]
+    pub device: Part<Device>,
+    /// Speed, duplex, modes.
+    #[serde(serialize_with = "part")]
+    pub modes: Part<Modes>,
+    /// Port and transceiver.
+    #[serde(serialize_with = "part")]
+    pub port: Part<PortInfo>,
+    /// The module in its cage.
+    #[serde(serialize_with = "part")]
+    pub module: Part<Module>,
+    /// Link, and why there is none.
+    #[serde(serialize_with = "part")]
+    pub link: Part<LinkDetail>,
+    /// Numbers of queues.
+    #[serde(serialize_with = "part")]
+    pub channels: Part<Vec<Amount>>,
+    /// Rings.
+    #[serde(serialize_with = "part")]
+    pub rings: Part<Rings>,
+    /// Interrupt moderation.
+    #[serde(serialize_with = "part")]
+    pub coalesce: Part<Rows>,
+    /// Distribution of received frames over queues.
+    #[serde(serialize_with = "part")]
+    pub rss: Part<Rss>,
+    /// Offloads, by the kernel's names.
+    #[serde(serialize_with = "part")]
+    pub features: Part<Features>,
+    /// Flags that only this driver has.
+    #[serde(serialize_with = "part")]
+    pub private_flags: Part<BTreeMap<String, bool>>,
+    /// Pause frames.
+    #[serde(serialize_with = "part")]
+    pub pause: Part<Pause>,
+    /// Error correction.
+    #[serde(serialize_with = "part")]
+    pub fec: Part<Fec>,
+    /// Energy-efficient Ethernet.
+    #[serde(serialize_with = "part")]
+    pub eee: Part<Eee>,
+    /// XDP and AF_XDP.
+    #[serde(serialize_with = "part")]
+    pub xdp: Part<Xdp>,
+    /// Queues and what serves them.
+    #[serde(serialize_with = "part")]
+    pub queues: Part<Vec<Queue>>,
+    /// Processors that queues are tied to.
+    #[serde(serialize_with = "part")]
+    pub steering: Part<Vec<Steering>>,
+    /// Interrupts.
+    #[serde(serialize_with = "part")]
+    pub irqs: Part<Vec<Irq>>,
+    /// Time-stamping.
+    #[serde(serialize_with = "part")]
+    pub stamps: Part<Stamps>,
+}
+
+/// What became of an interface while it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is there, under its name.
+    Stayed,
+    /// It has that name now.
+    Renamed(String),
+    /// It is gone.
+    Gone,
+}
+
+/// Finds an interface by its name, or one of its other names.
+///
+/// # Errors
+/// The reason: ENODEV if there is none of that name.
+pub fn find(source: &mut dyn Source, name: &str) -> Part<Interface> {
+    let all = interfaces(source)?;
+    let named = |one: &&Interface| one.name == name || one.other_names.iter().any(|other| other == name);
+    all.iter()
+        .find(|one| one.name == name)
+        .or_else(|| all.iter().find(named))
+        .cloned()
+        .ok_or_else(|| Absent::new(19, None))
+}
+
+/// All interfaces, in the kernel's order.
+///
+/// # Errors
+/// The reason for which there is no list.
+pub fn interfaces(source: &mut dyn Source) -> Part<Vec<Interface>> {
+    Ok(source.ask(Question::Link, None)?.iter().filter_map(|body| Interface::parse(body)).collect())
+}
+
+/// Reads everything about an interface.
+pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
+    let subject = Subject { index: interface.index, name: interface.name.clone() };
+    let name = interface.name.as_str();
+    let device = device::read(source, name);
+    let path = device.as_ref().ok().map(|device| device.path.clone());
+    let mut adapter = Adapter {
+        fate: Fate::Stayed,
+        driver: one(source, Question::Driver, &subject).map(|blob| Driver::parse(&blob)),
+        modes: one(source, Question::LinkModes, &subject).map(|answer| modes::modes(&answer)),
+        port: one(source, Question::LinkInfo, &subject).map(|answer| modes::port(&answer)),
+        module: module::read(source, &subject),
+        link: one(source, Question::LinkState, &subject).map(|answer| modes::state(&answer)),
+        channels: one(source, Question::Channels, &subject).map(|answer| queues::channels(&answer)),
+        rings: one(source, Question::Rings, &subject).map(|answer| queues::rings(&answer)),
+        coalesce: one(source, Question::Coalesce, &subject).map(|answer| queues::coalesce(&answer)),
+        rss: one(source, Question::Rss, &subject).map(|answer| rss::parse(&answer)),
+        features: one(source, Question::Features, &subject)
+            .and_then(|answer| Features::parse(&answer).ok_or_else(nonsense)),
+        private_flags: one(source, Question::PrivateFlags, &subject)
+            .map(|answer| attribute(&answer, 2).map(bitset::parse).unwrap_or_default().into_iter().collect()),
+        pause: one(source, Question::Pause, &subject).map(|answer| pause::pause(&answer)),
+        fec: one(source, Question::Fec, &subject).map(|answer| pause::fec(&answer)),
+        eee: one(source, Question::Eee, &subject).map(|answer| pause::eee(&answer)),
+        xdp: one(source, Question::Xdp, &subject).and_then(|answer| Ok(xdp::parse(&answer)?.1)),
+        queues: source.ask(Question::Queues, Some(&subject)).map(|queues| {
+            // A kernel that has queues and no instances leaves them without interrupts.
+            let napis = source.ask(Question::Napis, Some(&subject)).unwrap_or_default();
+            xdp::queues(&queues, &napis)
+        }),
+        steering: irqs::steering(source, name),
+        irqs: irqs::read(source, name, path.as_deref()),
+        stamps: one(source, Question::Stamps, &subject).map(|answer| stamps::parse(&answer)),
+        device,
+        interface,
+    };
+    adapter.fate = fate(source, &subject);
+    adapter
+}
+
+/// Counters of an interface, by groups; a group that the driver or kernel does not have is not there, and neither is one
+/// that could not be read.
+pub fn counters(source: &mut dyn Source, interface: &Interface) -> Part<Vec<Group>> {
+    let subject = Subject { index: interface.index, name: interface.name.clone() };
+    let now = one(source, Question::Link, &subject)?;
+    let now = Interface::parse(&now).ok_or_else(nonsense)?;
+    let subject = Subject { name: now.name, ..subject };
+    let group = |name: &str, rows: Rows| Group { name: name.to_owned(), rows };
+    let mut groups = vec![group("link", now.counters)];
+    groups
+        .extend(one(source, Question::Groups, &subject).map(|answer| counters::standard(&answer)).unwrap_or_default());
+    let pause = one(source, Question::Pause, &subject).map(|answer| pause::pause(&answer).counters);
+    let fec = one(source, Question::Fec, &subject).map(|answer| pause::fec(&answer).counters);
+    groups.extend(pause.map(|rows| group("pause", rows)));
+    groups.extend(fec.map(|rows| group("fec", rows)));
+    groups.extend(
+        source.ask(Question::QueueCounters, Some(&subject)).map(|all| counters::queues(&all)).unwrap_or_default(),
+    );
+    let names = one(source, Question::Names, &subject);
+    let own = names.and_then(|names| Ok(counters::own(&names, &one(source, Question::Values, &subject)?)));
+    groups.extend(own.map(|rows| group("driver", rows)));
+    groups.retain(|group| !group.rows.is_empty());
+    Ok(groups)
+}
+
+/// The one answer to a question.
+fn one(source: &mut dyn Source, question: Question, subject: &Subject) -> Part<Vec<u8>> {
+    source.ask(question, Some(subject))?.pop().ok_or_else(nonsense)
+}
+
+fn nonsense() -> Absent {
+    Absent::told("the kernel's answer makes no sense")
+}
+
+fn fate(source: &mut dyn Source, subject: &Subject) -> Fate {
+    match one(source, Question::Link, subject) {
+        Ok(body) => match Interface::parse(&body) {
+            Some(now) if now.name != subject.name => Fate::Renamed(now.name),
+            _ => Fate::Stayed,
+        },
+        Err(absent) if absent.is_gone() => Fate::Gone,
+        Err(_) => Fate::Stayed,
+    }
+}
+
+/// A row of a list of interfaces.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The interface.
+    pub interface: Interface,
+    /// Driver of its device.
+    pub driver: Option<String>,
+    /// PCI address of its device, or what its bus calls it.
+    pub place: Option<String>,
+    /// Mb/s.
+    pub speed: Option<u32>,
+    /// Queues in use: for both ways, or the greater number of one way.
+    pub queues: Option<u64>,
+    /// XDP features.
+    #[serde(serialize_with = "part")]
+    pub xdp: Part<Xdp>,
+}
+
+/// All interfaces, with what fits into a table: a fixed number of questions, however many there are.
+///
+/// # Errors
+/// The reason for which there is no list.
+pub fn list(source: &mut dyn Source) -> Part<Vec<Row>> {
+    let interfaces = interfaces(source)?;
+    let speeds = indexed(source, Question::LinkModes, |answer| modes::modes(answer).speed);
+    let channels = indexed(source, Question::Channels, |answer| {
+        let all = queues::channels(answer);
+        let now = |name| all.iter().find(|one| one.name == name).and_then(|one| one.now).unwrap_or(0);
+        Some(now("combined").saturating_add(now("rx").max(now("tx")))).filter(|count| *count != 0)
+    });
+    let xdp: Part<BTreeMap<u32, Xdp>> =
+        source.ask(Question::Xdp, None).map(|all| all.iter().filter_map(|answer| xdp::parse(answer).ok()).collect());
+    let row = |interface: Interface| Row {
+        driver: interface
+            .device
+            .as_ref()
+            .and_then(|_| source::end(source, &format!("sys/class/net/{}/device/driver", interface.name)).ok()),
+        place: interface
+            .device
+            .as_ref()
+            .map(|name| device::place(source, &interface.name).unwrap_or_else(|| name.clone())),
+        speed: speeds.get(&interface.index).copied(),
+        queues: channels
+            .get(&interface.index)
+            .copied()
+            .or_else(|| interface.queues.iter().flatten().max().map(|n| u64::from(*n))),
+        xdp: xdp.as_ref().map_err(Absent::clone).and_then(|all| {
+            all.get(&interface.index).cloned().ok_or_else(|| Absent::told("the kernel does not list it"))
+        }),
+        interface,
+    };
+    Ok(interfaces.into_iter().map(row).collect())
+}
+
+/// Values of a list of ethtool's answers, by the index of their interface.
+fn indexed<T>(source: &mut dyn Source, question: Question, value: impl Fn(&[u8]) -> Option<T>) -> BTreeMap<u32, T> {
+    let answers = source.ask(question, None).unwrap_or_default();
+    let one = |answer: &Vec<u8>| {
+        let index = attribute(attribute(answer, 1)?, 1).map(|index| word(index, 0))?;
+        Some((index, value(answer)?))
+    };
+    answers.iter().filter_map(one).collect()
+}
