@@ -5,6 +5,7 @@ use super::fields::{Rows, whole};
 use super::xdp::queue_name;
 use crate::netlink::message::{attribute, attributes, long, text, word};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Standard groups: name, and names of their counters.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -155,33 +156,30 @@ pub struct Rate {
     pub rate: Option<f64>,
 }
 
-/// Differences between two readings that so many seconds are between.
+/// Differences between two readings that so many seconds are between. Where a name is there several times, the n-th is
+/// compared with the n-th.
 #[must_use]
 pub fn rates(before: &[Group], after: &[Group], seconds: f64) -> Vec<Rate> {
-    let mut rates = Vec::new();
-    for group in after {
-        let earlier = before.iter().find(|one| one.name == group.name);
-        // Names may be there twice: the n-th is compared with the n-th.
-        let mut seen = std::collections::HashMap::<&str, usize>::new();
-        let mut places = std::collections::HashMap::<(&str, usize), u64>::new();
-        for (name, value) in earlier.into_iter().flat_map(|one| one.rows.iter()) {
-            let n = seen.entry(name).or_default();
-            places.insert((name, *n), value);
-            *n += 1;
-        }
-        seen.clear();
-        for (name, value) in group.rows.iter() {
-            let n = seen.entry(name).or_default();
-            let difference = places.get(&(name, *n)).and_then(|was| value.checked_sub(*was));
-            *n += 1;
-            let rate = difference.filter(|_| seconds > 0.0).map(|difference| as_float(difference) / seconds);
-            rates.push(Rate { group: group.name.clone(), name: name.to_owned(), value, difference, rate });
-        }
-    }
-    rates
+    let earlier: HashMap<_, _> = places(before).map(|(group, name, n, value)| ((group, name, n), value)).collect();
+    let rate = |(group, name, n, value): (&str, &str, usize, u64)| {
+        let difference = earlier.get(&(group, name, n)).and_then(|was| value.checked_sub(*was));
+        let rate = difference.filter(|_| seconds > 0.0).map(|difference| as_float(difference) / seconds);
+        Rate { group: group.to_owned(), name: name.to_owned(), value, difference, rate }
+    };
+    places(after).map(rate).collect()
 }
 
-#[allow(clippy::cast_precision_loss)]
+/// Counters: group, name, how many of that name were before it, value.
+fn places(groups: &[Group]) -> impl Iterator<Item = (&str, &str, usize, u64)> {
+    let mut seen = HashMap::<(&str, &str), usize>::new();
+    let all = groups.iter().flat_map(|group| group.rows.iter().map(|(name, value)| (group.name.as_str(), name, value)));
+    all.map(move |(group, name, value)| {
+        let n = seen.entry((group, name)).or_default();
+        *n += 1;
+        (group, name, *n, value)
+    })
+}
+
 fn as_float(number: u64) -> f64 {
     number as f64
 }

@@ -1,8 +1,8 @@
 //! Interrupts of an interface, and the processors that serve its queues: msi_irqs and `/proc/interrupts`, smp_affinity of
 //! `/proc/irq`, and the maps of each queue (XPS, RPS) in sysfs.
 //!
-//! The kernel knows which interrupt serves which queue only where the driver says so (NAPI_GET). Elsewhere names are
-//! shown as drivers give them; no queue is guessed from them.
+//! The kernel knows which interrupt serves which queue only where the driver says so (NAPI_GET). Elsewhere the interrupt's
+//! name says it, in a form that each driver has for itself; a name of no known form says nothing.
 
 use super::source::{Source, text};
 use crate::absent::{Absent, Part, part};
@@ -16,6 +16,8 @@ pub struct Irq {
     pub number: u32,
     /// Name that the driver gave it; none while it is not in use.
     pub name: Option<String>,
+    /// Queues that it serves, by its name.
+    pub queues: Vec<String>,
     /// Times that it came, on all processors.
     pub count: Option<u64>,
     /// Processors on which it may come.
@@ -70,6 +72,7 @@ pub(crate) fn read(source: &dyn Source, interface: &str, device: Option<&str>) -
         let affinity = |file: &str| text(source, &format!("proc/irq/{number}/{file}"));
         Irq {
             number,
+            queues: row.map(|(name, _)| queues(name)).unwrap_or_default(),
             name: row.map(|(name, _)| name.clone()).filter(|name| !name.is_empty()),
             count: row.map(|(_, count)| *count),
             wanted: affinity("smp_affinity_list"),
@@ -100,6 +103,29 @@ fn rows(table: &str) -> BTreeMap<u32, (String, u64)> {
         Some((number.trim().parse().ok()?, (name, sum)))
     };
     lines.filter_map(row).collect()
+}
+
+/// What stands before a queue's number in drivers' names of interrupts, and the ways that such a one serves.
+const FORMS: &[(&str, &[&str])] = &[
+    ("-TxRx-", &["rx", "tx"]),
+    ("-Tx-Rx-", &["rx", "tx"]),
+    ("-tx-rx-", &["rx", "tx"]),
+    ("mlx5_comp", &["rx", "tx"]),
+    ("-rx-", &["rx"]),
+    ("-rx", &["rx"]),
+    ("-tx-", &["tx"]),
+    ("-tx", &["tx"]),
+    ("-input.", &["rx"]),
+    ("-output.", &["tx"]),
+];
+
+/// Queues that an interrupt of that name serves.
+fn queues(name: &str) -> Vec<String> {
+    let word = name.split('@').next().unwrap_or(name);
+    let end = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &word[end.len()..];
+    let form = FORMS.iter().find(|(before, _)| end.ends_with(before)).filter(|_| !number.is_empty());
+    form.map(|(_, ways)| ways.iter().map(|way| format!("{way}-{number}")).collect()).unwrap_or_default()
 }
 
 /// True if an interrupt's name is an interface's or its device's: `eth0-rx-0`, `virtio2-input.0`, `comp3@pci:0000:3b:00.0`.
@@ -158,6 +184,23 @@ mod tests {
         // Cut anywhere: fewer rows, and no panic.
         for end in 0..TABLE.len() {
             assert!(super::rows(&TABLE[..end]).len() <= 3);
+        }
+    }
+
+    #[test]
+    fn names_say_which_queues() {
+        for (name, wanted) in [
+            ("ice-eth0-TxRx-12", &["rx-12", "tx-12"][..]),
+            ("mlx5_comp3@pci:0000:01:00.0", &["rx-3", "tx-3"]),
+            ("virtio2-output.7", &["tx-7"]),
+            ("eth0-rx-0", &["rx-0"]),
+            ("ens5-Tx-Rx-1", &["rx-1", "tx-1"]),
+            ("ens2f0", &[]),
+            ("virtio2-config", &[]),
+            ("mlx5_async0@pci:0000:01:00.0", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(queues(name), wanted, "{name}");
         }
     }
 

@@ -39,6 +39,8 @@ pub use modes::{LinkDetail, Modes, PortInfo};
 #[doc(hidden)]
 pub use module::parse as parse_module;
 pub use module::{Lane, Module, dbm};
+#[doc(hidden)]
+pub use notation::read as recorded_answers;
 pub use pause::{Eee, Fec, Pause};
 pub use queues::{Amount, Rings};
 pub use recorded::{Recorded, Recorder};
@@ -154,7 +156,8 @@ pub fn interfaces(source: &mut dyn Source) -> Part<Vec<Interface>> {
 pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
     let subject = Subject { index: interface.index, name: interface.name.clone() };
     let name = interface.name.as_str();
-    let device = device::read(source, name);
+    let shown = shown(source, &interface);
+    let device = shown.clone().and_then(|()| device::read(source, name));
     let path = device.as_ref().ok().map(|device| device.path.clone());
     let mut adapter = Adapter {
         fate: Fate::Stayed,
@@ -180,8 +183,8 @@ pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
             let napis = source.ask(Question::Napis, Some(&subject)).unwrap_or_default();
             xdp::queues(&queues, &napis)
         }),
-        steering: irqs::steering(source, name),
-        irqs: irqs::read(source, name, path.as_deref()),
+        steering: shown.clone().and_then(|()| irqs::steering(source, name)),
+        irqs: shown.and_then(|()| irqs::read(source, name, path.as_deref())),
         stamps: one(source, Question::Stamps, &subject).map(|answer| stamps::parse(&answer)),
         device,
         interface,
@@ -190,29 +193,58 @@ pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
     adapter
 }
 
-/// Counters of an interface, by groups; a group that the driver or kernel does not have is not there, and neither is one
-/// that could not be read.
-pub fn counters(source: &mut dyn Source, interface: &Interface) -> Part<Vec<Group>> {
+/// Counters of an interface, by groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Groups that have counters.
+    pub groups: Vec<Group>,
+    /// Sources that have none, and why.
+    pub absent: Vec<(&'static str, Absent)>,
+}
+
+impl Counters {
+    fn add(&mut self, name: &'static str, groups: Part<Vec<Group>>) {
+        match groups {
+            Ok(groups) => self.groups.extend(groups.into_iter().filter(|group| !group.rows.is_empty())),
+            Err(absent) => self.absent.push((name, absent)),
+        }
+    }
+}
+
+/// Reads the counters of an interface, whatever its name is by now.
+///
+/// # Errors
+/// The reason for which there is none: it is gone.
+pub fn counters(source: &mut dyn Source, interface: &Interface) -> Part<Counters> {
     let subject = Subject { index: interface.index, name: interface.name.clone() };
-    let now = one(source, Question::Link, &subject)?;
-    let now = Interface::parse(&now).ok_or_else(nonsense)?;
+    let now = Interface::parse(&one(source, Question::Link, &subject)?).ok_or_else(nonsense)?;
     let subject = Subject { name: now.name, ..subject };
-    let group = |name: &str, rows: Rows| Group { name: name.to_owned(), rows };
-    let mut groups = vec![group("link", now.counters)];
-    groups
-        .extend(one(source, Question::Groups, &subject).map(|answer| counters::standard(&answer)).unwrap_or_default());
+    let group = |name: &str, rows: Rows| vec![Group { name: name.to_owned(), rows }];
+    let mut all = Counters::default();
+    all.add("link", Ok(group("link", now.counters)));
+    all.add("standard", one(source, Question::Groups, &subject).map(|answer| counters::standard(&answer)));
     let pause = one(source, Question::Pause, &subject).map(|answer| pause::pause(&answer).counters);
+    all.add("pause", pause.map(|rows| group("pause", rows)));
     let fec = one(source, Question::Fec, &subject).map(|answer| pause::fec(&answer).counters);
-    groups.extend(pause.map(|rows| group("pause", rows)));
-    groups.extend(fec.map(|rows| group("fec", rows)));
-    groups.extend(
-        source.ask(Question::QueueCounters, Some(&subject)).map(|all| counters::queues(&all)).unwrap_or_default(),
-    );
+    all.add("fec", fec.map(|rows| group("fec", rows)));
+    all.add("queues", source.ask(Question::QueueCounters, Some(&subject)).map(|all| counters::queues(&all)));
     let names = one(source, Question::Names, &subject);
     let own = names.and_then(|names| Ok(counters::own(&names, &one(source, Question::Values, &subject)?)));
-    groups.extend(own.map(|rows| group("driver", rows)));
-    groups.retain(|group| !group.rows.is_empty());
-    Ok(groups)
+    all.add("driver", own.map(|rows| group("driver", rows)));
+    Ok(all)
+}
+
+/// The reason if sysfs has no such interface, or another one of that name: it shows the network namespace of who mounted
+/// it.
+fn shown(source: &dyn Source, interface: &Interface) -> Part<()> {
+    let at = format!("sys/class/net/{}", interface.name);
+    let index = source::number::<u32>(source, &format!("{at}/ifindex"));
+    let address = source::text(source, &format!("{at}/address")).ok();
+    match index {
+        Ok(index) if index == interface.index && address == interface.address => Ok(()),
+        Ok(_) => Err(Absent::told("/sys shows another network namespace")),
+        Err(absent) => Err(absent),
+    }
 }
 
 /// The one answer to a question.
@@ -268,14 +300,10 @@ pub fn list(source: &mut dyn Source) -> Part<Vec<Row>> {
     let xdp: Part<BTreeMap<u32, Xdp>> =
         source.ask(Question::Xdp, None).map(|all| all.iter().filter_map(|answer| xdp::parse(answer).ok()).collect());
     let row = |interface: Interface| Row {
-        driver: interface
-            .device
-            .as_ref()
-            .and_then(|_| source::end(source, &format!("sys/class/net/{}/device/driver", interface.name)).ok()),
-        place: interface
-            .device
-            .as_ref()
-            .map(|name| device::place(source, &interface.name).unwrap_or_else(|| name.clone())),
+        driver: in_sysfs(source, &interface, |source, name| {
+            source::end(source, &format!("sys/class/net/{name}/device/driver")).ok()
+        }),
+        place: in_sysfs(source, &interface, device::place).or_else(|| interface.device.clone()),
         speed: speeds.get(&interface.index).copied(),
         queues: channels
             .get(&interface.index)
@@ -287,6 +315,17 @@ pub fn list(source: &mut dyn Source) -> Part<Vec<Row>> {
         interface,
     };
     Ok(interfaces.into_iter().map(row).collect())
+}
+
+/// What sysfs has of an interface's device, if it has one and shows it.
+fn in_sysfs(
+    source: &dyn Source,
+    interface: &Interface,
+    get: impl Fn(&dyn Source, &str) -> Option<String>,
+) -> Option<String> {
+    interface.device.as_ref()?;
+    shown(source, interface).ok()?;
+    get(source, &interface.name)
 }
 
 /// Values of a list of ethtool's answers, by the index of their interface.

@@ -20,7 +20,10 @@ use std::fmt::Write;
 const NESTED: u16 = 0x8000;
 
 /// Reads answers from text.
-pub(crate) fn read(text: &str) -> Part<Vec<Vec<u8>>> {
+///
+/// # Errors
+/// The refusal that the text has instead, or the line that is none of the notation.
+pub fn read(text: &str) -> Part<Vec<Vec<u8>>> {
     let lines: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     if let Some(refused) = lines.first().and_then(|line| line.strip_prefix("refused ")) {

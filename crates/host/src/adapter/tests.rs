@@ -21,7 +21,7 @@ fn whole(card: &str, name: &str) -> (Adapter, Vec<Group>) {
     let mut source = open(card);
     let found = find(&mut source, name).unwrap();
     let adapter = read(&mut source, found);
-    let groups = counters(&mut source, &adapter.interface).unwrap();
+    let groups = counters(&mut source, &adapter.interface).unwrap().groups;
     (adapter, groups)
 }
 
@@ -205,12 +205,12 @@ fn a_recording_reads_as_what_was_recorded() {
         let mut recorder = Recorder::new(open(card), &dir.path().join(card)).unwrap();
         let subject = adapter.interface.clone();
         assert_eq!(read(&mut recorder, subject), adapter);
-        assert_eq!(counters(&mut recorder, &adapter.interface).unwrap(), groups);
+        assert_eq!(counters(&mut recorder, &adapter.interface).unwrap().groups, groups);
         recorder.finish().unwrap();
         let mut again = Recorded::open(&dir.path().join(card)).unwrap();
         let found = find(&mut again, name).unwrap();
         assert_eq!(read(&mut again, found), adapter, "{card}");
-        assert_eq!(counters(&mut again, &adapter.interface).unwrap(), groups, "{card}");
+        assert_eq!(counters(&mut again, &adapter.interface).unwrap().groups, groups, "{card}");
     }
     assert!(Recorder::new(Machine::new(), dir.path()).is_err(), "it is there already");
 }
@@ -253,7 +253,7 @@ impl<F: Fn(&mut Vec<u8>)> Source for Damaged<F> {
 /// Reads all there is; that it ends without a panic is the test.
 fn all(source: &mut dyn Source, interface: &Interface) {
     let adapter = read(source, interface.clone());
-    let groups = counters(source, interface).unwrap_or_default();
+    let groups = counters(source, interface).unwrap_or_default().groups;
     let _ = (adapter, rates(&groups, &groups, 1.0), list(source), find(source, "p3p1"));
 }
 
@@ -290,6 +290,63 @@ fn answers_with_flipped_bits_are_read_to_their_end() {
             all(&mut Damaged { inner: open(card), damage }, &interface);
         }
     }
+}
+
+/// A source of which one file, directory, link or answer cannot be read.
+struct Failing {
+    inner: Recorded,
+    left: Cell<usize>,
+}
+
+impl Failing {
+    fn step(&self) -> io::Result<()> {
+        let left = self.left.get();
+        self.left.set(left.wrapping_sub(1));
+        if left == 0 { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
+    }
+}
+
+impl Source for Failing {
+    fn file(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.step().and_then(|()| self.inner.file(path))
+    }
+    fn names(&self, path: &str) -> io::Result<Vec<String>> {
+        self.step().and_then(|()| self.inner.names(path))
+    }
+    fn real(&self, path: &str) -> io::Result<String> {
+        self.step().and_then(|()| self.inner.real(path))
+    }
+    fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>> {
+        self.step()?;
+        self.inner.ask(question, of)
+    }
+}
+
+/// JSON without the parts that are absent.
+fn present(value: &Adapter) -> serde_json::Map<String, serde_json::Value> {
+    let serde_json::Value::Object(mut map) = serde_json::to_value(value).unwrap() else { panic!() };
+    map.retain(|_, part| part.get("absent").is_none());
+    map
+}
+
+#[test]
+fn one_read_that_fails_costs_what_it_is_of_and_nothing_else() {
+    let (adapter, _) = whole("mlx5-connectx", "p3p1");
+    let before = present(&adapter);
+    let mut ended = false;
+    for left in 0..400 {
+        let mut source = Failing { inner: open("mlx5-connectx"), left: Cell::new(left) };
+        let part = read(&mut source, adapter.interface.clone());
+        let differ: Vec<_> = before.iter().filter(|(name, was)| present(&part).get(*name) != Some(was)).collect();
+        // Without sysfs there are neither device nor queues' maps nor interrupts.
+        let names: Vec<_> = differ.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(
+            names.len() <= 1 || names.iter().all(|name| ["device", "steering", "irqs"].contains(name)),
+            "{left}: {names:?}"
+        );
+        ended = names.is_empty();
+    }
+    assert!(ended, "the last ones fail after all was read");
 }
 
 /// A source that loses its interface, or has it renamed, after so many answers.
@@ -365,7 +422,8 @@ fn loopback_is_an_adapter_without_most_parts() {
     assert_eq!((adapter.interface.hardware, adapter.fate.clone()), (772, Fate::Stayed));
     assert_eq!(adapter.channels.as_ref().unwrap_err().why, "Operation not supported");
     assert!(adapter.device.is_err());
-    let link = counters(&mut machine, &adapter.interface).unwrap();
+    let Counters { groups: link, absent } = counters(&mut machine, &adapter.interface).unwrap();
+    assert!(absent.iter().any(|(name, why)| *name == "driver" && why.why == "Operation not supported"), "{absent:?}");
     assert!(link[0].name == "link" && link[0].rows.get("rx_packets") == link[0].rows.get("tx_packets"));
     assert!(find(&mut machine, "no-such-one").unwrap_err().is_gone());
 }

@@ -103,6 +103,7 @@ impl Netlink {
                     // Behind the number: the request's header, or nothing.
                     libc::NLMSG_ERROR => 4 + message::HEADER,
                     libc::NLMSG_DONE => 4,
+                    libc::NLMSG_NOOP | libc::NLMSG_OVERRUN => continue,
                     _ => {
                         answers.bodies.push(heard.body.to_vec());
                         continue;

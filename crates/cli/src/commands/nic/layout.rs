@@ -24,7 +24,8 @@ impl Layout {
         if let Some(title) = self.title.take() {
             self.text += &format!("{title}\n");
         }
-        let mut lines = wrapped(value, WIDTH - LABEL).into_iter();
+        let (label, value) = (plain(label), plain(value));
+        let mut lines = wrapped(&value, WIDTH - LABEL).into_iter();
         let room = LABEL - 8;
         let first = lines.next().unwrap_or_default();
         if label.chars().count() < room {
@@ -43,7 +44,7 @@ impl Layout {
         if let Some(title) = self.title.take() {
             self.text += &format!("{title}\n");
         }
-        self.text += &format!("\t{label:38} {value}\n");
+        self.text += &format!("\t{:32} {}\n", plain(label), plain(value));
     }
 
     /// Adds a row if there is something to say.
@@ -53,9 +54,25 @@ impl Layout {
         }
     }
 
+    /// Adds words with commas between, over several lines if need be; `first` begins the first of them.
+    pub(super) fn commas(&mut self, first: &str, text: &str) {
+        let mut line = first.to_owned();
+        for (i, word) in text.split(',').enumerate() {
+            if i > 0 {
+                line.push(',');
+                if line.len() + word.len() > 70 {
+                    self.line(&line);
+                    line = String::from("\t    ");
+                }
+            }
+            line += word;
+        }
+        self.line(&line);
+    }
+
     /// Adds a line as it is.
     pub(super) fn line(&mut self, line: &str) {
-        self.text += &format!("{line}\n");
+        self.text += &format!("{}\n", line.replace(|c: char| c.is_control() && c != '\t', "?"));
     }
 
     pub(super) fn finish(self) -> String {
@@ -63,12 +80,23 @@ impl Layout {
     }
 }
 
-/// Lines of a text, broken at spaces; a longer word has a line of its own.
+/// A text without control characters: names and notes of interfaces may have them.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}
+
+/// Lines of a text, broken at spaces; a longer word is broken where the line ends.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.last_mut().expect("there is one");
-        if last.is_empty() {
+        if word.chars().count() > width {
+            let letters: Vec<char> = word.chars().collect();
+            if last.is_empty() {
+                lines.pop();
+            }
+            lines.extend(letters.chunks(width).map(|part| part.iter().collect::<String>()));
+        } else if last.is_empty() {
             last.push_str(word);
         } else if last.chars().count() + 1 + word.chars().count() <= width {
             last.push(' ');
@@ -82,8 +110,9 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 /// A text that is cut to its column, with a mark where it was.
 pub(super) fn cut(text: &str, width: usize) -> String {
+    let text = plain(text);
     if text.chars().count() <= width {
-        return text.to_owned();
+        return text;
     }
     text.chars().take(width.saturating_sub(1)).chain(['~']).collect()
 }
@@ -120,7 +149,10 @@ mod tests {
         layout.group("words");
         layout.row("key", &"0a:1b ".repeat(40));
         layout.row("a-label-that-is-too-long-for-its-column", "x");
+        layout.row("path", &"/sys/devices/pci0000:5d".repeat(9));
+        layout.wide("a\u{1b}b", "on");
         let text = layout.finish();
+        assert!(text.contains("a?b") && !text.contains('\u{1b}'), "{text}");
         assert!(text.starts_with("words\n\tkey") && !text.contains("empty"), "{text}");
         assert!(text.lines().all(|line| line.replace('\t', "        ").len() <= WIDTH), "{text}");
         assert_eq!((cut("virtio_net", 8), cut("veth", 8)), ("virtio_~".to_owned(), "veth".to_owned()));

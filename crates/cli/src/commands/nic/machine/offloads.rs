@@ -2,8 +2,7 @@
 
 use linerate_host::adapter::Adapter;
 
-/// A capability of FreeBSD's (`net/if.h`): bit, name, and the kernel's features that are it. It is on if all those of
-/// them that are there are on, of the features of one alternative.
+/// A capability of FreeBSD's (`net/if.h`): bit, name, and the kernel's features that are it. It is on if one of them is.
 struct Capability {
     bit: u32,
     name: &'static str,

@@ -24,9 +24,9 @@ pub(in super::super) fn record(arguments: &Record) -> Result<String, Trouble> {
     let refused = |e: std::io::Error| Trouble::usage(format!("{place}: {e}; give a directory that does not exist yet"));
     let mut recorder = Recorder::new(Machine::new(), &arguments.directory).map_err(refused)?;
     let adapter = read(&mut recorder, found);
-    let groups = counters(&mut recorder, &adapter.interface).map_err(|absent| failed(&arguments.name, &absent))?;
+    let all = counters(&mut recorder, &adapter.interface).map_err(|absent| failed(&arguments.name, &absent))?;
     recorder.finish().map_err(|e| Trouble::failed(format!("{place}: {e}; free some space there")))?;
-    let count: usize = groups.iter().map(|group| group.rows.0.len()).sum();
+    let count: usize = all.groups.iter().map(|group| group.rows.0.len()).sum();
     Ok(format!(
         "{}: recorded in {place}, with {count} counters; linerate nic show {} --from {place}\n",
         arguments.name, arguments.name

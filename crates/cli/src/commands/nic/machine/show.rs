@@ -36,17 +36,17 @@ fn text(adapter: &Adapter) -> String {
 fn head(out: &mut Layout, adapter: &Adapter) {
     let link = &adapter.interface;
     let mtu = link.mtu.map(|mtu| format!(" mtu {mtu}")).unwrap_or_default();
-    out.line(&format!("{}: flags=<{}>{mtu}", link.name, link.flags.join(",")));
+    out.commas("", &format!("{}: flags=<{}>{mtu}", link.name, link.flags.join(",")));
     match &adapter.fate {
         Fate::Stayed => {}
         Fate::Renamed(name) => {
-            out.line(&format!("\tnote: it was renamed to {name} while it was read; parts may be missing"))
+            out.row("note", &format!("it was renamed to {name} while it was read; parts may be missing"))
         }
-        Fate::Gone => out.line("\tnote: it vanished while it was read; parts are missing"),
+        Fate::Gone => out.row("note", "it vanished while it was read; parts are missing"),
     }
     for (name, all) in [("options", false), ("capabilities", true)] {
         if let Some(words) = offloads::options(adapter, all) {
-            comma_lines(out, &format!("{name}={words}"));
+            out.commas("\t", &format!("{name}={words}"));
         }
     }
     if let Some(address) = &link.address {
@@ -77,21 +77,6 @@ fn head(out: &mut Layout, adapter: &Adapter) {
         }
         all.iter().for_each(|(name, duplex)| out.line(&format!("\t\tmedia {name} mediaopt {duplex}")));
     }
-}
-
-fn comma_lines(out: &mut Layout, text: &str) {
-    let mut line = String::from("\t");
-    for (i, word) in text.split(',').enumerate() {
-        if i > 0 {
-            line.push(',');
-            if line.len() + word.len() > 70 {
-                out.line(&line);
-                line = String::from("\t    ");
-            }
-        }
-        line += word;
-    }
-    out.line(&line);
 }
 
 fn status(adapter: &Adapter) -> String {
@@ -205,11 +190,7 @@ fn queues(out: &mut Layout, adapter: &Adapter) {
         out.maybe("ring settings", Some(rows(&rings.settings)));
     }
     out.maybe("moderation", adapter.coalesce.as_ref().ok().map(rows));
-    for queue in adapter.queues.as_deref().unwrap_or_default() {
-        let part = |name: &str, number: Option<u32>| number.map(|number| format!("{name} {number}"));
-        let parts = [part("NAPI", queue.napi), part("interrupt", queue.irq), part("thread", queue.thread)];
-        out.maybe(&queue.name, Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
-    }
+    served(out, adapter);
     adapter
         .steering
         .as_deref()
@@ -218,6 +199,35 @@ fn queues(out: &mut Layout, adapter: &Adapter) {
         .for_each(|one| out.maybe(&format!("{} tied to", one.queue), steering(one)));
     out.group("interrupts");
     adapter.irqs.as_deref().unwrap_or_default().iter().for_each(|one| out.row(&one.number.to_string(), &irq(one)));
+}
+
+/// Queues, and what serves them: as the kernel says, or else as the names of interrupts say.
+fn served(out: &mut Layout, adapter: &Adapter) {
+    let irqs = adapter.irqs.as_deref().unwrap_or_default();
+    let on = |irq: &Irq| match &irq.effective {
+        Ok(cpus) => format!(" on CPU {cpus}"),
+        Err(_) => String::new(),
+    };
+    let told = adapter.queues.as_deref().unwrap_or_default();
+    for queue in told {
+        let by_name = || irqs.iter().find(|irq| irq.queues.contains(&queue.name));
+        let irq = match queue.irq {
+            Some(number) => irqs.iter().find(|irq| irq.number == number),
+            None => by_name(),
+        };
+        let number = queue.irq.or_else(|| irq.map(|irq| irq.number));
+        let parts = [
+            queue.napi.map(|napi| format!("NAPI {napi}")),
+            number.map(|number| format!("interrupt {number}{}", irq.map(on).unwrap_or_default())),
+            queue.thread.map(|thread| format!("thread {thread}")),
+        ];
+        out.maybe(&queue.name, Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+    }
+    if told.is_empty() {
+        for irq in irqs.iter().filter(|irq| !irq.queues.is_empty()) {
+            out.row(&irq.queues.join(", "), &format!("interrupt {}{}", irq.number, on(irq)));
+        }
+    }
 }
 
 /// None if nothing ties it to any processor.
