@@ -11,7 +11,7 @@ use linerate_host::{Absent, Part};
 use std::io;
 
 /// Questions, in the order of the input's pieces.
-const QUESTIONS: [Question; 22] = [
+const QUESTIONS: [Question; 23] = [
     Question::Link,
     Question::LinkInfo,
     Question::LinkModes,
@@ -31,6 +31,7 @@ const QUESTIONS: [Question; 22] = [
     Question::Queues,
     Question::Napis,
     Question::QueueCounters,
+    Question::Indirection,
     Question::Driver,
     Question::Names,
     Question::Values,
@@ -76,6 +77,7 @@ impl Source for Pieces<'_> {
             Question::Module(ModulePage { device, page, offset, .. }) => {
                 QUESTIONS.len() + usize::from(device ^ page ^ offset)
             }
+            Question::Fields(flow) => QUESTIONS.len() + usize::from(flow),
             _ => QUESTIONS.iter().position(|one| *one == question).unwrap(),
         };
         match at.checked_rem(self.0.len()).map(|at| self.0[at]) {

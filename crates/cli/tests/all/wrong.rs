@@ -69,7 +69,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("fcoe read a b", "linerate fcoe read: b: one word too many", "leave it out"),
     ("fcoe read --ofset 1", "linerate fcoe read: --ofset: ", "did you mean --offset?"),
     ("fcoe write --bytes x", "linerate fcoe write: --bytes x: ", "4096 or 64M"),
-    ("nic", "linerate nic: no subcommand", "give one of list, show, set, up, vi, filter"),
+    ("nic", "linerate nic: no subcommand", "give one of list, show, stats, record, set, up, vi, filter"),
     ("nic shw", "linerate nic: shw: ", "did you mean show?"),
     ("nic show", "linerate nic show: -i is missing", "give -i <PORT>: the port (KIND:NAME"),
     ("nic set -i null:", "linerate nic set: WORD is missing", "give <WORD>...: flags by ifconfig's"),

@@ -3,7 +3,7 @@
 
 use super::fields::{Rows, whole};
 use super::xdp::queue_name;
-use crate::netlink::message::{attribute, attributes, long, text, word};
+use crate::netlink::message::{attribute, attributes, count, long, text};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -134,7 +134,6 @@ pub(crate) fn queues(answers: &[Vec<u8>]) -> Vec<Group> {
 /// The driver's own counters: `struct ethtool_gstrings` and `struct ethtool_stats`. Where their numbers differ, because
 /// queues came or went between, only what both have is there.
 pub(crate) fn own(names: &[u8], values: &[u8]) -> Rows {
-    let count = |blob: &[u8], at| usize::try_from(word(blob, at)).unwrap_or(usize::MAX);
     let names = names.get(12..).unwrap_or_default().chunks_exact(32).take(count(names, 8));
     let values = values.get(8..).unwrap_or_default().chunks_exact(8).take(count(values, 4));
     let rows = names.zip(values).map(|(name, value)| (text(name).trim().to_owned(), long(value, 0)));

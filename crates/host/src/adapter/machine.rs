@@ -6,7 +6,7 @@ use crate::ethtool::Driver;
 use crate::netlink::Netlink;
 use crate::netlink::generic::{Family, request};
 use crate::netlink::link::every_link;
-use crate::netlink::message::{Message, word};
+use crate::netlink::message::{self, Message, word};
 use crate::sys::ethtool;
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,6 +32,8 @@ const BITSET_VALUE: u16 = 4;
 // linux/ethtool.h
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
+const ETHTOOL_GRXFH: u32 = 0x29;
+const ETHTOOL_GRSSH: u32 = 0x46;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETH_SS_STATS: u32 = 1;
 
@@ -47,6 +49,8 @@ enum Form {
     Objects(u8, u16),
     /// By ioctl.
     Ioctl(fn(&str) -> io::Result<Vec<u8>>),
+    /// By ioctl, about a kind of flow.
+    Flow(u8),
 }
 
 fn form(question: Question) -> Form {
@@ -71,6 +75,8 @@ fn form(question: Question) -> Form {
         Question::Queues => Form::Objects(10, 2),
         Question::Napis => Form::Objects(11, 1),
         Question::QueueCounters => Form::Objects(12, 1),
+        Question::Indirection => Form::Ioctl(indirection),
+        Question::Fields(flow) => Form::Flow(flow),
         Question::Driver => Form::Ioctl(Driver::blob),
         Question::Names => Form::Ioctl(names),
         Question::Values => Form::Ioctl(values),
@@ -147,7 +153,8 @@ impl Source for Machine {
                 message
             }),
             (Form::Ioctl(ask), Some(subject)) => Ok(vec![ask(&subject.name)?]),
-            (Form::Ioctl(_), None) => Err(Absent::told("an ioctl is about one interface")),
+            (Form::Flow(flow), Some(subject)) => Ok(vec![fields(&subject.name, flow)?]),
+            (Form::Ioctl(_) | Form::Flow(_), None) => Err(Absent::told("an ioctl is about one interface")),
         }
     }
 }
@@ -212,7 +219,7 @@ fn count(interface: &str) -> io::Result<usize> {
     let request = [&ETHTOOL_GSSET_INFO.to_ne_bytes()[..], &[0; 4], &(1_u64 << ETH_SS_STATS).to_ne_bytes()].concat();
     let answer = ethtool::ask(interface, &request, 20)?;
     let there = word(&answer, 8) | word(&answer, 12) != 0;
-    let count = if there { usize::try_from(word(&answer, 16)).unwrap_or(MOST) } else { 0 };
+    let count = if there { message::count(&answer, 16) } else { 0 };
     if count == 0 {
         return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     }
@@ -229,4 +236,20 @@ fn values(interface: &str) -> io::Result<Vec<u8>> {
     let count = count(interface)?;
     let words = [ETHTOOL_GSTATS, u32::try_from(count).unwrap_or(0)];
     ethtool::ask(interface, &words.map(u32::to_ne_bytes).concat(), 8 + count * 8)
+}
+
+/// `struct ethtool_rxfh`, with the table and the key behind it.
+fn indirection(interface: &str) -> io::Result<Vec<u8>> {
+    // cmd, context, entries of the table, bytes of the key; function, mixing, reserved.
+    let request = |entries: u32, key: u32| [ETHTOOL_GRSSH, 0, entries, key, 0, 0].map(u32::to_ne_bytes).concat();
+    let sizes = ethtool::ask(interface, &request(0, 0), 24)?;
+    let most = u32::try_from(MOST).unwrap_or(0);
+    let (entries, key) = (word(&sizes, 8).min(most), word(&sizes, 12).min(most));
+    let room = message::count(&sizes, 8).min(MOST) * 4 + message::count(&sizes, 12).min(MOST);
+    ethtool::ask(interface, &request(entries, key), 24 + room)
+}
+
+/// Beginning of `struct ethtool_rxnfc`.
+fn fields(interface: &str, flow: u8) -> io::Result<Vec<u8>> {
+    ethtool::ask(interface, &[ETHTOOL_GRXFH, u32::from(flow), 0, 0].map(u32::to_ne_bytes).concat(), 16)
 }

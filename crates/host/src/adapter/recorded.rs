@@ -139,7 +139,7 @@ impl<S: Source> Source for Recorder<S> {
         if of.is_some() {
             let header = match question {
                 Question::Link => 16,
-                Question::Driver | Question::Names | Question::Values => usize::MAX,
+                _ if question.file().starts_with("ioctl") => usize::MAX,
                 _ => 0,
             };
             let text = notation::write(&answers, header);

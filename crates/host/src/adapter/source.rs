@@ -1,7 +1,7 @@
 //! Places from which an adapter is read: the machine, or a recorded tree. Files go by their paths, questions to the
 //! kernel by a table; nothing here knows what an answer means.
 
-use crate::absent::Part;
+use crate::absent::{Absent, Part};
 use std::io;
 
 /// An interface that a question is about: netlink takes its index, which stays through a change of name, ioctls its name.
@@ -44,6 +44,10 @@ pub enum Question {
     Fec,
     /// RSS_GET.
     Rss,
+    /// ETHTOOL_GRSSH by ioctl, for kernels before 6.2.
+    Indirection,
+    /// ETHTOOL_GRXFH by ioctl, for kernels before 6.17: fields of a kind of flow, by its number.
+    Fields(u8),
     /// STATS_GET: the standard groups.
     Groups,
     /// DEV_GET of the netdev family: XDP and AF_XDP.
@@ -77,7 +81,7 @@ pub struct ModulePage {
     pub length: u8,
 }
 
-/// All questions about an interface but those for its module's memory, with the name of the file in a recorded tree.
+/// All questions about an interface but those with a number, with the name of the file in a recorded tree.
 pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Link, "netlink/link"),
     (Question::LinkInfo, "netlink/linkinfo"),
@@ -98,6 +102,7 @@ pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Queues, "netlink/netdev-queue"),
     (Question::Napis, "netlink/netdev-napi"),
     (Question::QueueCounters, "netlink/netdev-qstats"),
+    (Question::Indirection, "ioctl/rxfh"),
     (Question::Driver, "ioctl/drvinfo"),
     (Question::Names, "ioctl/gstrings"),
     (Question::Values, "ioctl/gstats"),
@@ -107,8 +112,12 @@ impl Question {
     /// Name of the file with the answer in a recorded tree.
     #[must_use]
     pub fn file(self) -> String {
-        if let Self::Module(ModulePage { device, page, offset, length }) = self {
-            return format!("netlink/module-{device:02x}-{page:02x}-{offset}-{length}");
+        match self {
+            Self::Module(ModulePage { device, page, offset, length }) => {
+                return format!("netlink/module-{device:02x}-{page:02x}-{offset}-{length}");
+            }
+            Self::Fields(flow) => return format!("ioctl/rxnfc-{flow:02x}"),
+            _ => {}
         }
         QUESTIONS.iter().find(|(question, _)| *question == self).map_or("", |(_, file)| file).to_owned()
     }
@@ -142,17 +151,27 @@ pub trait Source {
     fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>>;
 }
 
+/// The one answer to a question.
+pub(crate) fn one(source: &mut dyn Source, question: Question, subject: &Subject) -> Part<Vec<u8>> {
+    source.ask(question, Some(subject))?.pop().ok_or_else(nonsense)
+}
+
+/// The reason if an answer cannot be read.
+pub(crate) fn nonsense() -> Absent {
+    Absent::told("the kernel's answer makes no sense")
+}
+
 /// Text of a small file, trimmed; empty ones are an error, as sysfs has them for what a driver does not know.
 pub(crate) fn text(source: &dyn Source, path: &str) -> Part<String> {
     let bytes = source.file(path)?;
     let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    if text.is_empty() { Err(crate::Absent::told("the file is empty")) } else { Ok(text) }
+    if text.is_empty() { Err(Absent::told("the file is empty")) } else { Ok(text) }
 }
 
 /// Number in a file of one number.
 pub(crate) fn number<T: std::str::FromStr>(source: &dyn Source, path: &str) -> Part<T> {
     let text = text(source, path)?;
-    text.parse().map_err(|_| crate::Absent::told(format!("the kernel says {text}")))
+    text.parse().map_err(|_| Absent::told(format!("the kernel says {text}")))
 }
 
 /// Name of what a symbolic link leads to.

@@ -139,7 +139,9 @@ fn what_no_dump_prints_is_read_as_well() {
             && !features["rx-lro"].active
             && features["vlan-challenged"] == crate::Feature::default()
     );
-    assert_eq!(ixgbe.rss.as_ref().unwrap().table.as_ref().unwrap().len(), 128);
+    let rss = ixgbe.rss.as_ref().unwrap();
+    assert_eq!((rss.function.as_deref(), rss.table.as_ref().map(Vec::len)), (Some("toeplitz"), Some(128)), "by ioctl");
+    assert_eq!((rss.fields.len(), rss.fields[2].0.as_str(), rss.fields[2].1.len()), (3, "udp4", 2));
     assert_eq!(groups.iter().find(|group| group.name == "pause").unwrap().rows.get("rx_pause_frames"), Some(9));
     assert_eq!(ixgbe.stamps.as_ref().unwrap().clock, Some(0));
     assert_eq!(

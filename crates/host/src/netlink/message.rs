@@ -124,6 +124,11 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b))
 }
 
+/// Reads a 32-bit number as a count; 0 if there are too few bytes.
+pub(crate) fn count(bytes: &[u8], at: usize) -> usize {
+    usize::try_from(word(bytes, at)).unwrap_or(0)
+}
+
 /// Reads a 64-bit number; 0 if there are too few bytes.
 pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b))

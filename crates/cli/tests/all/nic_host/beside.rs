@@ -45,6 +45,11 @@ fn software_interfaces_have_the_values_of_ethtool_and_ip() {
             printed("ip", &["link", "set", words[at], "up"]);
             if kind == "veth" {
                 printed("ip", &["link", "set", "cb", "up"]);
+                // The kernel tells of the carrier a little later.
+                let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+                while !printed("ip", &["-br", "link", "show", "dev", "ca"]).contains(" UP ") {
+                    assert!(std::time::Instant::now() < until, "it gets no carrier");
+                }
                 printed("ethtool", &["-K", "ca", "tso", "off", "gro", "on"]);
                 printed("ethtool", &["-L", "ca", "rx", "3", "tx", "2"]);
             }

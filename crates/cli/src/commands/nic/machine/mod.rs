@@ -4,6 +4,7 @@ mod list;
 mod media;
 mod module;
 mod offloads;
+mod queues;
 mod record;
 mod show;
 mod stats;
