@@ -79,7 +79,7 @@ struct List {
 
 #[derive(Args)]
 struct Show {
-    /// An interface of the host.
+    /// An interface of the host, or -i PORT for an adapter of linerate's own.
     #[arg(value_name = "NAME", required_unless_present = "i", conflicts_with = "i")]
     name: Option<String>,
     /// The port (KIND:NAME; a bare name is xdp:NAME).

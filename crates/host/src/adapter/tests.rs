@@ -429,3 +429,34 @@ fn loopback_is_an_adapter_without_most_parts() {
     assert!(link[0].name == "link" && link[0].rows.get("rx_packets") == link[0].rows.get("tx_packets"));
     assert!(find(&mut machine, "no-such-one").unwrap_err().is_gone());
 }
+
+/// `/sys` shows the namespace of who mounted it: what it has of an interface of the same name is another one's.
+#[test]
+fn sysfs_of_another_namespace_is_not_believed() {
+    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let theirs = entries.map(|one| one.path()).find(|path| path.join("device").exists());
+    let Some(name) = theirs.and_then(|path| Some(path.file_name()?.to_str()?.to_owned())) else {
+        return linerate_skip::skip!("no interface here has a device");
+    };
+    let made = crate::Namespace::quiet();
+    let Some(ns) = linerate_skip::permitted(made, |e| e.cause == crate::Cause::Capability) else { return };
+    ns.run_in(|| {
+        let _pair = crate::VethPair::new([&name, "far"], 1, 1500).unwrap();
+        let mut machine = Machine::new();
+        let found = find(&mut machine, &name).unwrap();
+        let adapter = read(&mut machine, found);
+        let why = "/sys shows another network namespace";
+        assert_eq!(adapter.device.unwrap_err().why, why);
+        assert_eq!(adapter.steering.unwrap_err().why, why);
+        assert_eq!(adapter.irqs.unwrap_err().why, why);
+        // All else is of the one that was meant.
+        assert_eq!(adapter.driver.unwrap().name.as_deref(), Some("veth"));
+        let rows = list(&mut machine).unwrap();
+        let row = rows.iter().find(|row| row.interface.name == name).unwrap();
+        assert_eq!(
+            (row.driver.as_deref(), row.place.as_deref(), row.interface.kind.as_deref()),
+            (None, None, Some("veth"))
+        );
+    })
+    .unwrap();
+}
