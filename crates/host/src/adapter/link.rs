@@ -24,6 +24,7 @@ const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_CARRIER_CHANGES: u16 = 35;
+const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 const IFLA_CARRIER_UP_COUNT: u16 = 47;
 const IFLA_CARRIER_DOWN_COUNT: u16 = 48;
@@ -141,6 +142,8 @@ pub struct Interface {
     pub master: Option<u32>,
     /// Index of the lower link or the far end.
     pub lower: Option<u32>,
+    /// That one is in another network namespace, and its index of that namespace.
+    pub lower_elsewhere: bool,
     /// Identifier of the XDP program that is attached to it.
     pub xdp_program: Option<u32>,
     /// Number of users that have it receive all frames.
@@ -187,6 +190,7 @@ impl Interface {
             queues: [IFLA_NUM_TX_QUEUES, IFLA_NUM_RX_QUEUES].map(number),
             master: number(IFLA_MASTER),
             lower: number(IFLA_LINK).filter(|lower| *lower != 0),
+            lower_elsewhere: attribute(rest, IFLA_LINK_NETNSID).is_some(),
             xdp_program: byte(xdp, 2).filter(|mode| *mode != 0).map(|_| whole(xdp, 4).unwrap_or(0)),
             promiscuity: number(IFLA_PROMISCUITY),
             device: written(IFLA_PARENT_DEV_NAME),

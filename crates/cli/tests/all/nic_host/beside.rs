@@ -298,7 +298,8 @@ fn own_counters(name: &str) {
 }
 
 fn ip(name: &str, adapter: &Value) {
-    let all: Value = serde_json::from_str(&printed("ip", &["-d", "-j", "link", "show", "dev", name])).unwrap();
+    let all: Value = serde_json::from_str(&printed("ip", &["-s", "-d", "-j", "link", "show", "dev", name])).unwrap();
+    counters(name, adapter, &all[0]["stats64"]);
     let (theirs, ours) = (&all[0], &adapter["interface"]);
     let pairs = [
         ("ifindex", &ours["index"]),
@@ -315,6 +316,7 @@ fn ip(name: &str, adapter: &Value) {
         ("gso_max_segs", &ours["super_frames"]["gso_max_segs"]),
         ("parentbus", &ours["bus"]),
         ("parentdev", &ours["device"]),
+        ("link_index", &if ours["lower_elsewhere"] == true { ours["lower"].clone() } else { Value::Null }),
     ];
     for (key, ours) in pairs {
         // A tap without a user has none of some.
@@ -333,4 +335,28 @@ fn ip(name: &str, adapter: &Value) {
         all.filter(|flag| !["NO-CARRIER", "M-DOWN", "RUNNING"].contains(&flag.as_str())).collect()
     };
     assert_eq!(flags(theirs), flags(ours), "{name}");
+}
+
+/// Counters of `ip -s`: between two readings of ours.
+fn counters(name: &str, before: &Value, theirs: &Value) {
+    let after = super::adapter(name);
+    let mut compared = 0;
+    for (way, key, ours) in [
+        ("rx", "bytes", "rx_bytes"),
+        ("rx", "packets", "rx_packets"),
+        ("rx", "errors", "rx_errors"),
+        ("rx", "dropped", "rx_dropped"),
+        ("rx", "multicast", "multicast"),
+        ("tx", "bytes", "tx_bytes"),
+        ("tx", "packets", "tx_packets"),
+        ("tx", "errors", "tx_errors"),
+        ("tx", "dropped", "tx_dropped"),
+        ("tx", "collisions", "collisions"),
+    ] {
+        let Some(value) = theirs[way][key].as_u64() else { continue };
+        let of = |adapter: &Value| adapter["interface"]["counters"][ours].as_u64().unwrap();
+        assert!((of(before)..=of(&after)).contains(&value), "{name}: {ours} {} {value} {}", of(before), of(&after));
+        compared += 1;
+    }
+    assert!(compared >= 8, "{theirs}");
 }

@@ -18,6 +18,7 @@ fn recorded_cards_are_shown_in_80_columns_with_freebsds_names() {
                 "rx-1, tx-1         interrupt 165 on CPU 1\n",
                 "PCIe               5 GT/s x8, 32.0 Gb/s each way\n",
                 "ring rx            512 of 4096\n",
+                "tx-1 tied to       CPUs 1\n",
                 "error correction   Operation not supported\n",
             ][..],
         ),
@@ -92,6 +93,8 @@ fn a_recording_is_shown_as_the_interface_was() {
         let said = nic(&["record", "ra", tree]);
         assert!(said.contains("nic show ra --from"), "{said}");
         assert_eq!(document(&["show", "ra", "--from", tree]), document(&["show", "ra"]));
+        // The far end has its name, where it is in the same namespace.
+        assert!(nic(&["show", "ra"]).contains("lower or far end   rb\n"), "{}", nic(&["show", "ra"]));
         assert!(nic(&["list", "--from", tree]).contains("\nra              veth "));
     });
 }

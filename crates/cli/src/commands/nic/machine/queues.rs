@@ -67,7 +67,7 @@ fn served(out: &mut Layout, adapter: &Adapter) {
 /// None if nothing ties it to any processor.
 fn steering(one: &Steering) -> Option<String> {
     let is_set = |mask: &&String| mask.chars().any(|c| c != '0' && c != ',');
-    let cpus = one.cpus.as_ref().ok().filter(is_set).map(|mask| format!("CPU mask {mask}"));
+    let cpus = one.cpus.as_ref().ok().filter(is_set).map(|mask| format!("CPUs {}", cpus(mask)));
     let by = one.by_queue.as_ref().filter(is_set).map(|mask| format!("receive-queue mask {mask}"));
     let flows = one.flows.as_ref().filter(|count| count.as_str() != "0").map(|count| format!("{count} flows"));
     let all: Vec<_> = [cpus, by, flows].into_iter().flatten().collect();
@@ -83,4 +83,36 @@ fn irq(one: &Irq) -> String {
         _ => String::new(),
     };
     format!("{name}{times}{cpus}")
+}
+
+/// Processors of a mask in hexadecimal (`0000ff00` is `8-15`); the mask itself if it is none.
+fn cpus(mask: &str) -> String {
+    let digits: Option<Vec<u32>> = mask.chars().rev().filter(|c| *c != ',').map(|c| c.to_digit(16)).collect();
+    let Some(digits) = digits else { return mask.to_owned() };
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let bits =
+        digits.iter().enumerate().flat_map(|(at, digit)| (0..4).map(move |bit| (at * 4 + bit, digit >> bit & 1)));
+    for (cpu, _) in bits.filter(|(_, on)| *on == 1) {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let one =
+        |(first, last): &(usize, usize)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    ranges.iter().map(one).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cpus;
+
+    #[test]
+    fn masks_are_lists_of_processors() {
+        for (mask, list) in
+            [("1", "0"), ("0000ff00", "8-15"), ("00000001,80000005", "0,2,31-32"), ("0", ""), ("x1", "x1")]
+        {
+            assert_eq!(cpus(mask), list, "{mask}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::super::layout::{Layout, speed};
 use super::queues::rows;
 use super::{interface, media, offloads, source};
 use crate::trouble::Trouble;
-use linerate_host::adapter::{Adapter, Fate, Interface, PciLink, read};
+use linerate_host::adapter::{Adapter, Fate, Interface, PciLink, interfaces, read};
 use linerate_host::{Absent, Part};
 use serde_json::json;
 use std::path::Path;
@@ -14,17 +14,22 @@ pub(in super::super) fn show(name: &str, from: Option<&Path>, json: bool) -> Res
     let mut source = source(from)?;
     let found = interface(&mut *source, name)?;
     let adapter = read(&mut *source, found);
-    Ok(if json { document(&adapter) } else { text(&adapter) })
+    if json {
+        return Ok(document(&adapter));
+    }
+    // Indexes are shown as names; a recorded tree has no others, and a list that fails costs only these.
+    let others = interfaces(&mut *source).unwrap_or_default();
+    Ok(text(&adapter, &others))
 }
 
 fn document(adapter: &Adapter) -> String {
     format!("{:#}\n", json!({"schema": "linerate.nic.host", "version": 1, "adapter": adapter}))
 }
 
-fn text(adapter: &Adapter) -> String {
+fn text(adapter: &Adapter, others: &[Interface]) -> String {
     let mut out = Layout::default();
     head(&mut out, adapter);
-    device(&mut out, adapter);
+    device(&mut out, adapter, others);
     super::queues::show(&mut out, adapter);
     receive(&mut out, adapter);
     link(&mut out, adapter);
@@ -96,7 +101,7 @@ fn status(adapter: &Adapter) -> String {
     if detected { "active".to_owned() } else { format!("no carrier{}", why.unwrap_or_default()) }
 }
 
-fn device(out: &mut Layout, adapter: &Adapter) {
+fn device(out: &mut Layout, adapter: &Adapter, others: &[Interface]) {
     let link = &adapter.interface;
     out.group("interface");
     out.row("index", &link.index.to_string());
@@ -120,8 +125,17 @@ fn device(out: &mut Layout, adapter: &Adapter) {
             None => name.clone(),
         }),
     );
-    out.maybe("master", link.master.map(|index| format!("interface {index}")));
-    out.maybe("lower or far end", link.lower.map(|index| format!("interface {index}")));
+    let named = |index: u32| {
+        let other = others.iter().find(|other| other.index == index);
+        other.map_or_else(|| format!("interface {index}"), |other| other.name.clone())
+    };
+    out.maybe("master", link.master.map(named));
+    out.maybe(
+        "lower or far end",
+        link.lower.map(|index| {
+            if link.lower_elsewhere { format!("interface {index} of another network namespace") } else { named(index) }
+        }),
+    );
     out.maybe("promiscuous users", link.promiscuity.filter(|n| *n > 0).map(|n| n.to_string()));
     out.maybe("super-frames", Some(rows(&link.super_frames)));
     out.group("device");
