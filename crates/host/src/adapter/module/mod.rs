@@ -6,6 +6,8 @@ mod cmis;
 mod codes;
 mod qsfp;
 mod sfp;
+#[cfg(test)]
+mod tests;
 
 use super::source::{ModulePage, Question, Source, Subject};
 use crate::absent::{Absent, Part};
