@@ -11,6 +11,10 @@
 //! Out of scope: this crate knows no port and has no policy. Linux-specific parts are missing on other systems.
 
 #[cfg(target_os = "linux")]
+mod absent;
+#[cfg(target_os = "linux")]
+pub mod adapter;
+#[cfg(target_os = "linux")]
 pub mod bpf;
 #[cfg(target_os = "linux")]
 mod cut;
@@ -31,6 +35,8 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod veth;
 
+#[cfg(target_os = "linux")]
+pub use absent::{Absent, Part};
 #[cfg(target_os = "linux")]
 pub use cut::{Cut, Place};
 pub use error::{Cause, Error};

@@ -3,16 +3,21 @@
 mod asked;
 mod filter;
 mod guests;
+mod layout;
+#[cfg(target_os = "linux")]
+mod machine;
 mod show;
 mod up;
 mod vi;
 
+use super::shared::file;
 use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::resolve;
 use linerate_nic::{ClassWeights, Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
 use linerate_port::open;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("nic", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -28,9 +33,16 @@ struct Arguments {
 enum What {
     /// List the host's interfaces, the kinds of ports, and which of them have saved settings.
     List(List),
-    /// Show an adapter over a port: flags as ifconfig -m prints them, MTU, queues, where each offload is done,
-    /// parameters.
+    /// Show an interface of the host, with all that its driver and the kernel tell; or with -i linerate's own adapter
+    /// over a port: flags as ifconfig -m prints them, MTU, queues, where each offload is done, parameters.
     Show(Show),
+    /// Show the counters of an interface of the host by group and queue, those that are not zero, and their rates.
+    #[cfg(target_os = "linux")]
+    Stats(machine::Stats),
+    /// Write all that is read of an interface of the host into a directory, for others to look at: list, show and stats
+    /// take it with --from.
+    #[cfg(target_os = "linux")]
+    Record(machine::Record),
     /// Change the flags and parameters of an adapter over a port (`-tso lro mtu=9000`), and save them for all adapters
     /// that are made over that port from then on.
     Set(Set),
@@ -57,6 +69,9 @@ enum What {
 
 #[derive(Args)]
 struct List {
+    /// Read a tree that `nic record` wrote, and not this machine.
+    #[arg(long, value_name = "DIR", value_parser = file)]
+    from: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -64,9 +79,15 @@ struct List {
 
 #[derive(Args)]
 struct Show {
+    /// An interface of the host, or -i PORT for an adapter of linerate's own.
+    #[arg(value_name = "NAME", required_unless_present = "i", conflicts_with = "i")]
+    name: Option<String>,
     /// The port (KIND:NAME; a bare name is xdp:NAME).
     #[arg(short, value_name = "PORT")]
-    i: String,
+    i: Option<String>,
+    /// Read a tree that `nic record` wrote, and not this machine.
+    #[arg(long, value_name = "DIR", value_parser = file, conflicts_with = "i")]
+    from: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -85,8 +106,14 @@ struct Set {
 
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
-        What::List(List { json }) => print(&show::list(&Saved::load()?, json)),
-        What::Show(Show { i, json }) => {
+        What::List(List { from, json }) => print(&show::list(&Saved::load()?, from.as_deref(), json)?),
+        What::Show(Show { name: Some(name), from, json, .. }) => print(&of_host(&name, from.as_deref(), json)?),
+        #[cfg(target_os = "linux")]
+        What::Record(arguments) => print(&machine::record(&arguments)?),
+        #[cfg(target_os = "linux")]
+        What::Stats(arguments) => return machine::stats(&arguments),
+        What::Show(Show { i, json, .. }) => {
+            let i = i.unwrap_or_default();
             let (name, remark) = resolve(&i);
             let nic = adapter(&name)?;
             let words = apply_saved(&nic.control(), &name)?;
@@ -100,6 +127,14 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
         What::Set(Set { i, words }) => print(&set(&resolve(&i).0, &words)?),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(target_os = "linux")]
+use machine::show as of_host;
+
+#[cfg(not(target_os = "linux"))]
+fn of_host(name: &str, _: Option<&std::path::Path>, _: bool) -> Result<String, Trouble> {
+    Err(Trouble::usage(format!("{name}: interfaces of the host are read on Linux alone; give -i PORT")))
 }
 
 /// Makes an adapter with default settings over a port.

@@ -27,6 +27,7 @@ mod made;
 mod names;
 mod netperf;
 mod nic;
+mod nic_host;
 mod nic_vis;
 mod nic_vis_rig;
 mod pkt_gen;

@@ -10,7 +10,7 @@ const ETHTOOL_A_BITSET_BIT_NAME: u16 = 2;
 const ETHTOOL_A_BITSET_BIT_VALUE: u16 = 3;
 
 /// Bits that a set names, each with true if it is on. In a list without a mask, all named bits are on.
-pub(super) fn parse(set: &[u8]) -> Vec<(String, bool)> {
+pub(crate) fn parse(set: &[u8]) -> Vec<(String, bool)> {
     let list = attribute(set, ETHTOOL_A_BITSET_NOMASK).is_some();
     let bits = attribute(set, ETHTOOL_A_BITSET_BITS).unwrap_or_default();
     let bits = attributes(bits).filter(|(kind, _)| *kind == ETHTOOL_A_BITSET_BITS_BIT);
@@ -19,6 +19,11 @@ pub(super) fn parse(set: &[u8]) -> Vec<(String, bool)> {
         Some((name, list || attribute(bit, ETHTOOL_A_BITSET_BIT_VALUE).is_some()))
     });
     named.filter(|(name, _)| !name.is_empty()).collect()
+}
+
+/// Names of the bits that are on.
+pub(crate) fn on(set: &[u8]) -> Vec<String> {
+    parse(set).into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
 }
 
 /// Appends a set of bits to be switched on or off; bits not named stay as they are.

@@ -3,6 +3,7 @@
 use super::{Ethtool, bitset};
 use crate::netlink::bad_answer;
 use crate::netlink::message::attribute;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -13,7 +14,7 @@ const ETHTOOL_A_FEATURES_WANTED: u16 = 3;
 const ETHTOOL_A_FEATURES_ACTIVE: u16 = 4;
 
 /// A feature of an interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Feature {
     /// The feature is on.
     pub active: bool,
@@ -24,7 +25,7 @@ pub struct Feature {
 }
 
 /// All features of an interface, by the kernel's names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Features(pub BTreeMap<String, Feature>);
 
 /// A family of features for which the `ethtool` program has one name.
@@ -89,7 +90,7 @@ impl Features {
         all.filter(move |(name, _)| group.is_some_and(|group| group.has(name)))
     }
 
-    fn parse(answer: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(answer: &[u8]) -> Option<Self> {
         let set = |kind| attribute(answer, kind).map(bitset::parse);
         // This set names all features that there are, and which of them can be switched.
         let all = set(ETHTOOL_A_FEATURES_HW)?.into_iter();

@@ -3,7 +3,7 @@
 //!
 //! The family has no message for driver and firmware version; [`Driver`] reads these by ioctl.
 
-mod bitset;
+pub(crate) mod bitset;
 mod driver;
 mod features;
 mod offloads;

@@ -2,6 +2,7 @@
 
 use super::message::{Message, attribute, half};
 use super::{Netlink, bad_answer};
+use crate::absent::Part;
 use std::io;
 
 // linux/genetlink.h
@@ -34,6 +35,24 @@ impl Family {
         request(self.id, command)
     }
 
+    /// Sends a request; returns the answer's attributes, or the kernel's words.
+    pub(crate) fn ask_words(&mut self, message: Message) -> Part<Vec<u8>> {
+        let answer = self.netlink.ask_words(message)?.unwrap_or_default();
+        Ok(attributes_of(&answer).unwrap_or_default().to_vec())
+    }
+
+    /// Asks for all objects of a kind; returns the attributes of each.
+    pub(crate) fn list(&mut self, request: impl Fn(u16) -> Message) -> Part<Vec<Vec<u8>>> {
+        let id = self.id;
+        let answers = self.netlink.list(|| request(id))?;
+        Ok(answers.iter().map(|answer| attributes_of(answer).unwrap_or_default().to_vec()).collect())
+    }
+
+    /// Number of the family.
+    pub(crate) fn id(&self) -> u16 {
+        self.id
+    }
+
     /// Sends a request; returns the answer's attributes, empty if the request was only acknowledged.
     pub(crate) fn ask(&mut self, message: Message) -> io::Result<Vec<u8>> {
         let answer = self.netlink.ask(message)?.unwrap_or_default();
@@ -41,7 +60,8 @@ impl Family {
     }
 }
 
-fn request(family: u16, command: u8) -> Message {
+/// Begins a request of a family, without attributes yet.
+pub(crate) fn request(family: u16, command: u8) -> Message {
     Message::about(family, 0, &[command, 1, 0, 0])
 }
 

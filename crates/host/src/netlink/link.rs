@@ -2,6 +2,7 @@
 
 use super::message::{MAKES, Message, attribute, attributes, long, text, word};
 use super::{Netlink, bad_answer};
+use crate::absent::Part;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -127,6 +128,11 @@ impl Netlink {
         self.describe(about(libc::RTM_GETLINK, 0, index, None))
     }
 
+    /// A link as the kernel tells it: `struct ifinfomsg` and its attributes.
+    pub(crate) fn link_body(&mut self, index: u32) -> Part<Vec<u8>> {
+        self.ask_words(about(libc::RTM_GETLINK, 0, index, None))?.ok_or_else(|| bad_answer().into())
+    }
+
     fn describe(&mut self, message: Message) -> io::Result<LinkState> {
         LinkState::parse(&self.answer(message)?).ok_or_else(bad_answer)
     }
@@ -197,6 +203,11 @@ impl Netlink {
     pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
         self.ask(about(libc::RTM_DELLINK, 0, index, None)).map(drop)
     }
+}
+
+/// A request for the list of all links.
+pub(crate) fn every_link() -> Message {
+    about(libc::RTM_GETLINK, 0, 0, None)
 }
 
 /// A request about one link.

@@ -6,6 +6,7 @@ use std::iter::from_fn;
 pub(super) const HEADER: usize = 16;
 /// Flags of a request that wants an answer, and of one that creates an object.
 const ACKED: u16 = 0x1 | 0x4;
+const DUMP: u16 = 0x1 | 0x300;
 pub(crate) const MAKES: u16 = 0x200 | 0x400;
 
 /// A request under construction.
@@ -25,15 +26,8 @@ impl Message {
         Self { bytes }
     }
 
-    /// Makes it a request for all objects of its kind.
-    pub(super) fn for_all(mut self) -> Self {
-        // NLM_F_REQUEST, NLM_F_DUMP: the end is told by a message of its own.
-        self.bytes[6..8].copy_from_slice(&0x301_u16.to_ne_bytes());
-        self
-    }
-
     /// Appends bytes as they are.
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
@@ -61,10 +55,20 @@ impl Message {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
+    /// Takes the bytes after the header.
+    pub(crate) fn into_body(mut self) -> Vec<u8> {
+        self.bytes.split_off(HEADER)
+    }
+
     /// Bytes after the header.
     #[cfg(test)]
     pub(crate) fn body(&self) -> &[u8] {
         &self.bytes[HEADER..]
+    }
+
+    /// Asks for all objects of a kind (NLM_F_DUMP), not for one; the end of the list is the acknowledgement.
+    pub(super) fn of_all(&mut self) {
+        self.bytes[6..8].copy_from_slice(&DUMP.to_ne_bytes());
     }
 
     pub(super) fn finish(mut self, sequence: u32) -> Vec<u8> {
@@ -75,14 +79,22 @@ impl Message {
     }
 }
 
-/// Messages of a datagram: type, sequence number, body. A truncated message ends the iterator.
-pub(super) fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
+/// A message of the kernel.
+pub(super) struct Heard<'a> {
+    pub(super) kind: u16,
+    pub(super) flags: u16,
+    pub(super) sequence: u32,
+    pub(super) body: &'a [u8],
+}
+
+/// Messages of a datagram. A truncated message ends the iterator.
+pub(super) fn messages(mut rest: &[u8]) -> impl Iterator<Item = Heard<'_>> {
     from_fn(move || {
         let len = usize::try_from(word(rest, 0)).ok()?;
         let message = rest.get(..len)?;
         let body = message.get(HEADER..)?;
         rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
-        Some((half(message, 4), word(message, 8), body))
+        Some(Heard { kind: half(message, 4), flags: half(message, 6), sequence: word(message, 8), body })
     })
 }
 
@@ -103,7 +115,7 @@ pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
 }
 
 /// Reads a 16-bit number; 0 if there are too few bytes.
-pub(super) fn half(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn half(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_ne_bytes(*b))
 }
 
@@ -112,8 +124,13 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b))
 }
 
+/// Reads a 32-bit number as a count; 0 if there are too few bytes.
+pub(crate) fn count(bytes: &[u8], at: usize) -> usize {
+    usize::try_from(word(bytes, at)).unwrap_or(0)
+}
+
 /// Reads a 64-bit number; 0 if there are too few bytes.
-pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b))
 }
 
@@ -147,8 +164,9 @@ mod tests {
         );
         assert_eq!(attribute(message.body(), 9), None);
         let bytes = message.finish(11);
-        let all: Vec<_> = messages(&bytes).map(|(kind, sequence, body)| (kind, sequence, body.len())).collect();
-        assert_eq!(all, [(7, 11, bytes.len() - HEADER)]);
+        let all: Vec<_> =
+            messages(&bytes).map(|heard| (heard.kind, heard.flags, heard.sequence, heard.body.len())).collect();
+        assert_eq!(all, [(7, ACKED, 11, bytes.len() - HEADER)]);
     }
 
     /// Whatever the lengths are, nothing beyond the bytes is read and every iterator ends.
@@ -164,7 +182,7 @@ mod tests {
             for value in [0, 1, 3, 4, 5, 0x7f, 0xff] {
                 let mut bent = bytes.clone();
                 bent[at] = value;
-                assert!(messages(&bent).map(|(_, _, body)| attributes(body).count()).sum::<usize>() <= bytes.len() / 4);
+                assert!(messages(&bent).map(|heard| attributes(heard.body).count()).sum::<usize>() <= bytes.len() / 4);
             }
         }
         assert_eq!((half(&[1], 0), word(&[1; 3], 0), word(&[1; 8], 6), long(&[], 9)), (0, 0, 0, 0));

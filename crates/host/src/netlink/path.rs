@@ -66,12 +66,12 @@ impl Netlink {
         for v4 in [true, false] {
             let mut header = [0; ROUTE];
             header[0] = family(v4);
-            let routes = self.dump(Message::about(libc::RTM_GETROUTE, 0, &header))?;
+            let routes = self.list(|| Message::about(libc::RTM_GETROUTE, 0, &header))?;
             lost.extend(routes.iter().filter_map(|body| route_lost(body, index)));
         }
         let mut header = [0; ADDRESS];
         header[0] = family(false);
-        let addresses = self.dump(Message::about(libc::RTM_GETADDR, 0, &header))?;
+        let addresses = self.list(|| Message::about(libc::RTM_GETADDR, 0, &header))?;
         lost.extend(addresses.iter().filter_map(|body| address_lost(body, index)));
         Ok(lost)
     }

@@ -2,6 +2,6 @@
 
 pub(crate) mod bpf;
 pub(crate) mod control;
-pub(crate) mod drvinfo;
+pub(crate) mod ethtool;
 pub(crate) mod netlink;
 pub(crate) mod netns;

@@ -11,12 +11,21 @@ impl Socket {
     /// Opens a socket (`NETLINK_ROUTE`, `NETLINK_GENERIC`).
     pub(crate) fn open(protocol: libc::c_int) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
-        unsafe {
+        let socket = unsafe {
             match libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) {
-                -1 => Err(io::Error::last_os_error()),
-                fd => Ok(Self(OwnedFd::from_raw_fd(fd))),
+                -1 => return Err(io::Error::last_os_error()),
+                fd => Self(OwnedFd::from_raw_fd(fd)),
             }
+        };
+        let on: libc::c_int = 1;
+        let len = libc::socklen_t::try_from(size_of::<libc::c_int>()).unwrap_or(0);
+        // Refusals in words, without the request in them. A kernel before 4.12 has only numbers.
+        for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
+            let fd = socket.0.as_raw_fd();
+            // SAFETY: `on` is readable for its length.
+            unsafe { libc::setsockopt(fd, libc::SOL_NETLINK, option, (&raw const on).cast(), len) };
         }
+        Ok(socket)
     }
 
     /// Sends a message to the kernel, the default destination of an unbound socket.

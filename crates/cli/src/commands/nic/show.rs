@@ -1,9 +1,12 @@
 //! Output of `nic show` and `nic list`.
 
+use super::layout::wrapped;
+#[cfg(target_os = "linux")]
+use super::machine::host;
+use crate::trouble::Trouble;
 use linerate_nic::{Nic, Saved, ViSettings};
 use linerate_port::{KINDS, Link};
 use serde_json::{Map, Value, json};
-use std::fs;
 use std::path::Path;
 
 /// FreeBSD's interface flags (`net/if.h`), as ifconfig prints them.
@@ -85,43 +88,31 @@ pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
     text
 }
 
-/// Host interfaces: name, address, MTU, state.
-fn host() -> Vec<[String; 4]> {
-    let class = Path::new("/sys/class/net");
-    let read = |name: &str, file: &str| {
-        fs::read_to_string(class.join(name).join(file)).map_or_else(|_| "-".to_owned(), |text| text.trim().to_owned())
-    };
-    let entries = fs::read_dir(class).into_iter().flatten().flatten();
-    let mut rows: Vec<_> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .map(|name| [name.clone(), read(&name, "address"), read(&name, "mtu"), read(&name, "operstate")])
-        .collect();
-    rows.sort();
-    rows
-}
-
 /// The host's interfaces, the kinds of ports, and the ports with saved settings.
-pub(super) fn list(saved: &Saved, json: bool) -> String {
-    let host = host();
+pub(super) fn list(saved: &Saved, from: Option<&Path>, json: bool) -> Result<String, Trouble> {
+    #[cfg(target_os = "linux")]
+    let host = host(from)?;
+    #[cfg(target_os = "linux")]
+    let (table, documents) = (host.table(), host.documents());
+    #[cfg(not(target_os = "linux"))]
+    let (table, documents) = from.map_or_else(Default::default, |_| (String::new(), Vec::<Value>::new()));
     if json {
-        let interfaces: Vec<_> = host
-            .iter()
-            .map(|[name, mac, mtu, state]| json!({ "name": name, "mac": mac, "mtu": mtu.parse::<u64>().ok(), "state": state }))
-            .collect();
         let kinds: Vec<_> = KINDS.iter().map(|kind| json!({ "kind": kind.name, "about": kind.about })).collect();
         let saved: Map<String, Value> = saved.ports().map(|(port, words)| (port.clone(), json!(words))).collect();
-        let document = json!({ "schema": 1, "host": interfaces, "kinds": kinds, "saved": saved });
-        return format!("{document:#}\n");
+        let document = json!({ "schema": 1, "host": documents, "kinds": kinds, "saved": saved });
+        return Ok(format!("{document:#}\n"));
     }
-    let mut text = String::from("interfaces of this host (xdp:NAME, packet:NAME; tap:NAME for a TAP)\n");
-    for [name, mac, mtu, state] in &host {
-        text += &format!("\t{name:16}{mac:19}mtu {mtu:8}{state}\n");
+    let mut text = table;
+    for kind in KINDS {
+        let name = format!("{}:", kind.name);
+        let mut lines = wrapped(kind.about, 55).into_iter();
+        text += &format!("{name:15} port     {}\n", lines.next().unwrap_or_default());
+        lines.for_each(|line| text += &format!("{:25}{line}\n", ""));
     }
-    text += "adapters of linerate's own are made over any port\n";
-    text += &KINDS.iter().map(|kind| format!("\t{:16}{}\n", format!("{}:", kind.name), kind.about)).collect::<String>();
+    text += "An interface is opened as xdp:NAME or packet:NAME, a TAP as tap:NAME.\n";
     if saved.ports().next().is_some() {
         text += "settings are kept for\n";
         text += &saved.ports().map(|(port, words)| format!("\t{port:16}{}\n", words.join(" "))).collect::<String>();
     }
-    text
+    Ok(text)
 }
