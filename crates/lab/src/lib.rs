@@ -9,6 +9,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod doctor;
 pub mod environment;
 pub mod export;
 pub mod history;

@@ -6,6 +6,7 @@ mod bridge;
 mod compare;
 mod completions;
 mod control;
+mod doctor;
 mod export;
 mod fcoe;
 mod import;
@@ -82,6 +83,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     stack::COMMAND,
     fcoe::COMMAND,
     nic::COMMAND,
+    doctor::COMMAND,
     profile::COMMAND,
     stream::COMMAND,
     iperf::COMMAND,

@@ -4,6 +4,7 @@
 mod bench;
 mod conformance;
 mod control;
+mod doctor;
 mod ends;
 mod fcoe;
 mod fcoe_copy;

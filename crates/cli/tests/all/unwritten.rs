@@ -40,6 +40,7 @@ const COMMANDS: &[&[&str]] = &[
     &["fcoe", "ls", "-h"],
     &["nic", "list"],
     &["nic", "list", "--json"],
+    &["doctor", "--rules"],
     &["nic", "show", "-i", "null:"],
     &["nic", "show", "lo"],
     &["nic", "show", "lo", "--json"],

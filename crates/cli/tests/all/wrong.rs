@@ -112,6 +112,8 @@ const LINES: &[(&str, &str, &str)] = &[
     ("xdd -targets 1 -qd 4 null: y", "linerate xdd: y: no flag, and -targets 1", "give -targets 2, or leave it out"),
     ("xdd -ofmt add +LATENSY", "linerate xdd: -ofmt add +LATENSY: ", "did you mean +LATENCY?"),
     ("xdd -interactive", "linerate xdd: -interactive: a run begins at once", "leave it out"),
+    ("doctor nowhere0", "linerate doctor: nowhere0: ", "see the names in 'linerate nic list'"),
+    ("doctor --for rain", "linerate doctor: --for rain: ", "give one of tcp, udp"),
     ("sweep", "linerate sweep: PLAN is missing", "give <PLAN>: a preset, or a file"),
     ("sweep t5-fco", "linerate sweep: t5-fco: No such file", "give one of t5-fcoe, "),
     ("sweep t5-fcoe --quick --full", "linerate sweep: --quick: not together with --full", "give one of them"),

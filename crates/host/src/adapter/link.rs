@@ -146,6 +146,8 @@ pub struct Interface {
     pub lower_elsewhere: bool,
     /// Identifier of the XDP program that is attached to it.
     pub xdp_program: Option<u32>,
+    /// That program runs in generic mode, after the kernel has made a socket buffer of the frame.
+    pub xdp_generic: bool,
     /// Number of users that have it receive all frames.
     pub promiscuity: Option<u32>,
     /// Address of its device on the device's bus, and that bus.
@@ -191,6 +193,8 @@ impl Interface {
             master: number(IFLA_MASTER),
             lower: number(IFLA_LINK).filter(|lower| *lower != 0),
             lower_elsewhere: attribute(rest, IFLA_LINK_NETNSID).is_some(),
+            // XDP_ATTACHED_SKB
+            xdp_generic: byte(xdp, 2) == Some(2),
             xdp_program: byte(xdp, 2).filter(|mode| *mode != 0).map(|_| whole(xdp, 4).unwrap_or(0)),
             promiscuity: number(IFLA_PROMISCUITY),
             device: written(IFLA_PARENT_DEV_NAME),

@@ -1,0 +1,141 @@
+//! Tests of `linerate doctor` between real interfaces: faults that ip, ethtool, tc and sysctl make in a network namespace.
+#![cfg(target_os = "linux")]
+
+use crate::process::BINARY;
+use linerate_host::{Cause, Namespace};
+use serde_json::Value;
+use std::process::{Command, Output};
+
+/// Two ends of a virtual pair, up, with two queues each.
+const PAIR: &str = "ip link add left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2; \
+                    ip addr add 10.0.0.1/24 dev left; ip link set left up; ip link set right up; ip link set lo up";
+
+/// A fault: the rule that finds it at an interface or the host, whether it is more than a note, and the commands that make it.
+const FAULTS: &[(&str, &str, bool, &str)] = &[
+    ("mtu-of-lower", "left", true, "ip link set right mtu 9000"),
+    ("mtu-small", "left", true, "ip link set left mtu 576; ip link set right mtu 576"),
+    ("tso", "left", true, "ethtool -K left tso off"),
+    ("gso", "left", true, "ethtool -K left gso off"),
+    ("tx-checksum", "left", true, "ethtool -K left tx off"),
+    ("feature-refused", "left", true, "ethtool -K left tx off"),
+    ("scatter-gather", "left", true, "ethtool -K left sg off"),
+    ("one-queue", "left", true, "ethtool -L left rx 1 tx 1"),
+    ("link-down", "left", true, "ip link set right down"),
+    ("interface-down", "left", false, "ip link set left down"),
+    ("shaped", "left", true, "tc qdisc add dev left root tbf rate 1mbit burst 10k latency 50ms"),
+    ("promiscuous", "left", false, "ip link set left promisc on"),
+    ("duplicate-address", "left", true, "ip link set right address $(cat /sys/class/net/left/address)"),
+    ("tcp-options", "host", true, "sysctl -qw net.ipv4.tcp_sack=0"),
+    ("tcp-options", "host", true, "sysctl -qw net.ipv4.tcp_window_scaling=0"),
+    ("buffers-tcp", "host", true, "sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'"),
+    ("congestion-control", "host", false, "sysctl -qw net.ipv4.tcp_congestion_control=reno"),
+    ("reverse-path", "host", false, "sysctl -qw net.ipv4.conf.all.rp_filter=1"),
+    ("neighbours", "host", false, "ping -c 1 -W 1 10.0.0.9 >/dev/null || true"),
+    (
+        "mtu-of-members",
+        "bridge",
+        true,
+        "ip link add bridge type bridge; ip link set bridge up; ip link add other type veth peer name far; \
+         ip link set left master bridge; ip link set other master bridge; ip link set other mtu 9000; ip link set far mtu 9000",
+    ),
+    ("veth-checksums", "left", false, "true"),
+    ("xdp-copy", "left", false, "true"),
+];
+
+/// Set-ups without a fault.
+const HEALTHY: &[&str] = &[
+    "true",
+    "ip link set left mtu 9000; ip link set right mtu 9000",
+    "ip link add bridge type bridge; ip link set left master bridge; ip link set bridge up",
+    "ip tuntap add tap0 mode tap; ip link set tap0 up",
+    "ip link add ifb7 type ifb; ip link set ifb7 up",
+    "sysctl -qw net.ipv4.ip_forward=1",
+    "ip addr add fd00::1/64 dev left; ip route add 192.0.2.0/24 via 10.0.0.2",
+    "tc qdisc add dev left root fq_codel",
+];
+
+/// Runs shell commands in a namespace with the pair; sysfs shows that namespace.
+fn shell(line: &str) -> Option<Output> {
+    if ["ip", "ethtool", "tc", "sysctl"].iter().any(|program| !linerate_skip::is_installed(program)) {
+        linerate_skip::skip!("ip, ethtool, tc or sysctl is not installed");
+        return None;
+    }
+    let space = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)?;
+    let whole = format!("mount -t sysfs none /sys; set -e; {PAIR}; {line}");
+    Some(space.run_in(|| Command::new("unshare").args(["-m", "sh", "-c", &whole]).output().unwrap()).unwrap())
+}
+
+fn examined(setup: &str, words: &str) -> Option<Value> {
+    let out = shell(&format!("{{ {setup}; }} >/dev/null; sleep 0.2; {BINARY} doctor --json {words} || [ $? = 3 ]"))?;
+    assert!(out.status.success(), "{setup}: {out:?}");
+    Some(serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{setup}: {e}: {out:?}")))
+}
+
+fn found<'a>(document: &'a Value, rule: &str, subject: &str) -> Option<&'a Value> {
+    let all = document["findings"].as_array().unwrap();
+    all.iter().find(|finding| finding["rule"] == rule && finding["subject"] == subject)
+}
+
+#[test]
+fn faults_between_real_interfaces_are_found() {
+    for (rule, subject, grave, setup) in FAULTS {
+        let name = if *subject == "host" { "left" } else { subject };
+        let Some(document) = examined(setup, name) else { return };
+        let finding = found(&document, rule, subject).unwrap_or_else(|| panic!("{rule}: {document:#}"));
+        assert_eq!(finding["severity"] != "note", *grave, "{finding:#}");
+    }
+}
+
+#[test]
+fn what_is_typed_as_told_mends_it() {
+    for (rule, setup) in [
+        ("tso", "ethtool -K left tso off"),
+        ("gso", "ethtool -K left gso off"),
+        ("one-queue", "ethtool -L left rx 1 tx 1"),
+        ("shaped", "tc qdisc add dev left root tbf rate 1mbit burst 10k latency 50ms"),
+        ("tcp-options", "sysctl -qw net.ipv4.tcp_sack=0"),
+        ("buffers-tcp", "sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'"),
+        ("mtu-of-lower", "ip link set right mtu 9000"),
+    ] {
+        let Some(before) = examined(setup, "left") else { return };
+        let typed: Vec<&str> = before["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|finding| finding["rule"] == rule)
+            .map(|finding| finding["mend"].as_str().unwrap())
+            .collect();
+        assert!(!typed.is_empty(), "{rule}: {before:#}");
+        let after = examined(&format!("{setup}; {}", typed.join("; ")), "left").unwrap();
+        assert!(["left", "host"].iter().all(|subject| found(&after, rule, subject).is_none()), "{rule}: {after:#}");
+    }
+}
+
+#[test]
+fn healthy_interfaces_have_no_warning() {
+    for setup in HEALTHY {
+        let Some(document) = examined(setup, "") else { return };
+        let all = document["findings"].as_array().unwrap();
+        // What is about the machine itself is not this test's to choose.
+        let worse: Vec<&Value> =
+            all.iter().filter(|one| one["severity"] != "note" && one["subject"] != "host").collect();
+        assert!(worse.is_empty(), "{setup}: {worse:#?}");
+    }
+}
+
+#[test]
+fn the_code_tells_what_was_found() {
+    for (setup, words, code) in [
+        ("true", "left", 0),
+        ("ethtool -K left tso off", "left", 3),
+        ("true", "nowhere", 2),
+        ("true", "left --for rain", 2),
+    ] {
+        let line = format!("{{ {setup}; }} >/dev/null; set +e; {BINARY} doctor {words}; exit $?");
+        let Some(out) = shell(&line) else { return };
+        assert_eq!(out.status.code(), Some(code), "{words}: {out:?}");
+        if code == 2 {
+            assert_eq!(String::from_utf8_lossy(&out.stderr).lines().count(), 1, "{out:?}");
+        }
+    }
+}

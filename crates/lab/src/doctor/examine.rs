@@ -1,0 +1,83 @@
+//! Reading the machine, or a recorded tree, and applying all rules.
+
+use super::Examination;
+use super::finding::Load;
+use super::rule::Scope;
+use super::view::View;
+use crate::environment;
+use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
+use linerate_result::Environment;
+use linerate_rt::Stop;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time between the two readings of counters.
+const BETWEEN: Duration = Duration::from_millis(500);
+
+/// What is to be examined.
+#[derive(Clone, Debug, Default)]
+pub struct Asked<'a> {
+    /// Interfaces; none: all that are up, but the loopback.
+    pub names: &'a [String],
+    /// Loads that they are to carry.
+    pub loads: &'a [Load],
+    /// A recorded tree, instead of the machine.
+    pub tree: Option<&'a Path>,
+}
+
+/// Examines interfaces, and the machine around them.
+///
+/// # Errors
+/// One line: an interface that is not there, or a tree that cannot be read.
+pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
+    let mut source: Box<dyn Source> = match asked.tree {
+        None => Box::new(Machine::new()),
+        Some(tree) => Box::new(Recorded::open(tree).map_err(|e| format!("{}: {e}", tree.display()))?),
+    };
+    let all = interfaces(&mut *source).map_err(|absent| format!("the list of interfaces: {absent}"))?;
+    let up = || all.iter().filter(|one| one.hardware != LOOPBACK && one.flags.contains(&"UP"));
+    let names: Vec<String> = match asked.names {
+        [] => up().map(|one| one.name.clone()).collect(),
+        names => names.to_vec(),
+    };
+    // One pause for all of them.
+    let mut pause = Some(BETWEEN).filter(|_| asked.tree.is_none());
+    let mut read = Vec::new();
+    for name in &names {
+        if stop.asked() {
+            return Err("stopped".to_owned());
+        }
+        let time = pause.take().unwrap_or_default();
+        let gone = |why: String| if asked.names.is_empty() { None } else { Some(why) };
+        match View::read(&mut *source, name, || wait(time, stop)) {
+            Ok(one) => read.push(one),
+            Err(why) => gone(why).map_or(Ok(()), Err)?,
+        }
+    }
+    // A tree does not say on which machine it was recorded.
+    let environment = asked.tree.map_or_else(|| environment::read(&[]), |_| Environment::default());
+    let mut examination = Examination { environment, ..Examination::default() };
+    // A recorded tree is of an interface; one of a whole machine has its settings, too.
+    let has_settings = source.names("proc/sys").is_ok();
+    let mut host = Some(Scope::Host).filter(|_| has_settings);
+    for (adapter, counters) in read {
+        examination.interfaces.push(adapter.interface.name.clone());
+        let view = View::new(&*source, adapter, counters, &all, asked.loads);
+        // What is about the machine is found once.
+        host.take().into_iter().chain([Scope::Interface]).for_each(|scope| examination.add(&view, scope));
+    }
+    match examination.interfaces.is_empty() {
+        true => Err("no interface is up; name one: see 'linerate nic list'".to_owned()),
+        false => Ok(examination),
+    }
+}
+
+/// `ARPHRD_LOOPBACK`.
+const LOOPBACK: u16 = 772;
+
+fn wait(time: Duration, stop: &Stop) {
+    let until = Instant::now() + time;
+    while Instant::now() < until && !stop.asked() {
+        std::thread::sleep(Duration::from_millis(20).min(time));
+    }
+}

@@ -1,0 +1,131 @@
+//! What a rule has found.
+
+use super::rule::Rule;
+use serde::Serialize;
+
+/// Severity of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know; or nothing that this machine could change.
+    Note,
+    /// It costs speed or frames.
+    Warning,
+    /// It does not work, or corrupts.
+    Error,
+}
+
+impl Severity {
+    /// Word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A load for which a host is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Streams and requests of TCP.
+    Tcp,
+    /// Datagrams.
+    Udp,
+    /// Frames by AF_XDP or packet sockets.
+    PktGen,
+    /// Storage.
+    Fcoe,
+    /// Frames that are passed on.
+    Forward,
+}
+
+impl Load {
+    /// All of them, with their words.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("tcp", Self::Tcp),
+        ("udp", Self::Udp),
+        ("pkt-gen", Self::PktGen),
+        ("fcoe", Self::Fcoe),
+        ("forward", Self::Forward),
+    ];
+}
+
+/// A raw value and where it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// The value, with its name.
+    pub value: String,
+    /// A command that shows it, or the file.
+    pub read: String,
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// The interface, or `host`.
+    pub subject: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The fault, in a line.
+    pub what: String,
+    /// What was seen.
+    pub evidence: Vec<Evidence>,
+    /// What it means.
+    pub means: &'static str,
+    /// What to type; none if nothing on this machine helps.
+    pub mend: Option<String>,
+    /// What is to be expected from that.
+    pub gain: Option<String>,
+    /// Where it is published.
+    pub published: &'static str,
+}
+
+impl Finding {
+    /// Makes a finding of a line; the rule and the subject are filled in by who applies the rule.
+    pub(super) fn new(severity: Severity, what: impl Into<String>) -> Self {
+        Self {
+            rule: "",
+            subject: String::new(),
+            severity,
+            what: what.into(),
+            evidence: Vec::new(),
+            means: "",
+            mend: None,
+            gain: None,
+            published: "",
+        }
+    }
+
+    /// Adds what was seen.
+    pub(super) fn seen(mut self, value: impl Into<String>, read: impl Into<String>) -> Self {
+        self.evidence.push(Evidence { value: value.into(), read: read.into() });
+        self
+    }
+
+    /// Says what to type.
+    pub(super) fn mend(mut self, mend: impl Into<String>) -> Self {
+        self.mend = Some(mend.into());
+        self
+    }
+
+    /// Says what that brings.
+    pub(super) fn gain(mut self, gain: impl Into<String>) -> Self {
+        self.gain = Some(gain.into());
+        self
+    }
+
+    /// One finding.
+    pub(super) fn alone(self) -> Result<Vec<Self>, String> {
+        Ok(vec![self])
+    }
+
+    pub(super) fn of(self, rule: &Rule, subject: &str) -> Self {
+        let Rule { name, means, published, .. } = *rule;
+        Self { rule: name, subject: subject.to_owned(), means, published, ..self }
+    }
+}

@@ -1,0 +1,62 @@
+//! The doctor: what is wrong with an interface of this machine and with the machine around it, what that means, and what to
+//! type.
+//!
+//! A rule is a file and a row of [`RULES`]. It looks at what was read ([`View`]) and gives findings; it changes nothing. A rule
+//! that cannot look says why.
+
+mod examine;
+mod finding;
+mod rule;
+mod rules;
+mod text;
+mod view;
+
+pub use examine::{Asked, examine};
+pub use finding::{Evidence, Finding, Load, Severity};
+pub use rule::{Rule, Scope};
+pub use rules::RULES;
+pub use text::render;
+pub use view::View;
+
+use linerate_result::Environment;
+use serde::Serialize;
+
+/// All findings about an interface, or about the machine.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Examination {
+    /// The interfaces that were looked at.
+    pub interfaces: Vec<String>,
+    /// Findings, the severest first.
+    pub findings: Vec<Finding>,
+    /// Number of rules that looked and found nothing.
+    pub healthy: usize,
+    /// Rules that could not look, by the subject, with the reason.
+    pub unable: Vec<(String, &'static str, String)>,
+    /// The machine.
+    pub environment: Environment,
+}
+
+impl Examination {
+    /// Applies the rules of a scope to what was read.
+    pub fn add(&mut self, view: &View<'_>, scope: Scope) {
+        for rule in RULES.iter().filter(|rule| rule.scope == scope) {
+            match (rule.look)(view) {
+                Ok(found) if found.is_empty() => self.healthy += 1,
+                Ok(found) => {
+                    self.findings.extend(found.into_iter().map(|finding| finding.of(rule, view.subject(scope))))
+                }
+                Err(why) => self.unable.push((view.subject(scope).to_owned(), rule.name, why)),
+            }
+        }
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    }
+
+    /// The severest finding's severity.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Time that interrupts are held back.
+
+use crate::doctor::finding::{Finding, Load};
+use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::view::{View, have};
+
+pub(super) const RULE: Rule = Rule {
+    name: "coalesce-lazy",
+    scope: Scope::Interface,
+    about: "time that interrupts are held back",
+    means: "each request waits that long for its answer, both ways",
+    published: "ethtool(8), -C",
+    look,
+};
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    let coalesce = have(&view.adapter.coalesce)?;
+    let Some(usecs) = coalesce.get("rx-usecs").filter(|usecs| *usecs > 100) else { return healthy() };
+    if coalesce.get("adaptive-rx") == Some(1) {
+        return healthy();
+    }
+    let name = view.name();
+    Finding::new(
+        view.graver_for(&[Load::Tcp, Load::Udp, Load::Fcoe]),
+        format!("interrupts are held back for {usecs} us"),
+    )
+    .seen(format!("rx-usecs {usecs}, adaptive-rx off"), format!("ethtool -c {name}"))
+    .mend(format!("ethtool -C {name} adaptive-rx on, or rx-usecs 20"))
+    .gain(format!("requests that take up to {} us less", 2 * usecs))
+    .alone()
+}

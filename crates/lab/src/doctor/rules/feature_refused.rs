@@ -1,0 +1,47 @@
+//! Offloads that were asked for and are off.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::view::{View, have};
+
+pub(super) const RULE: Rule = Rule {
+    name: "feature-refused",
+    scope: Scope::Interface,
+    about: "offloads that were asked for and are off",
+    means: "what it needs is off, or the driver refused it: the load runs without",
+    published: "linux/netdev_features.h; Documentation/networking/netdev-features.rst",
+    look,
+};
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    let features = have(&view.adapter.features)?;
+    let name = view.name();
+    let refused: Vec<&str> =
+        features.0.iter().filter(|(_, one)| one.wanted && !one.active).map(|(feature, _)| feature.as_str()).collect();
+    if refused.is_empty() {
+        return healthy();
+    }
+    let on = |feature: &str| features.0.get(feature).is_some_and(|one| one.active);
+    let segments = refused.iter().any(|feature| feature.contains("segmentation"));
+    let sums = features.0.iter().any(|(feature, one)| feature.starts_with("tx-checksum-ip") && one.active);
+    let (severity, why, mend) = match (segments, sums, on("tx-scatter-gather")) {
+        (true, false, _) => {
+            (view.graver_than_program(), "segmentation needs checksums on transmit", format!("ethtool -K {name} tx on"))
+        }
+        (true, true, false) => {
+            (view.graver_than_program(), "segmentation needs scatter-gather", format!("ethtool -K {name} sg on"))
+        }
+        _ => (
+            Severity::Note,
+            "something that it needs is off",
+            format!("see 'ethtool -k {name}' for what is off beside it"),
+        ),
+    };
+    Finding::new(
+        severity,
+        format!("{} {} asked for and off: {why}", refused.join(", "), if refused.len() == 1 { "is" } else { "are" }),
+    )
+    .seen(format!("{} off [requested on]", refused.join(", ")), format!("ethtool -k {name}"))
+    .mend(mend)
+    .alone()
+}

@@ -1,0 +1,26 @@
+//! Whether the interface is up.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    name: "interface-down",
+    scope: Scope::Interface,
+    about: "whether the interface is up",
+    means: "nothing can be sent or received",
+    published: "ip-link(8)",
+    look,
+};
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    if view.is_up() || view.interface().name == "lo" || view.interface().kind.as_deref() == Some("ifb") {
+        return healthy();
+    }
+    let name = view.name();
+    let severity = if view.loads.is_empty() { Severity::Note } else { Severity::Error };
+    Finding::new(severity, "it is down")
+        .seen("no flag UP", format!("ip link show {name}"))
+        .mend(format!("ip link set {name} up"))
+        .alone()
+}

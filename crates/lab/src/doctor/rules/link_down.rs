@@ -1,0 +1,34 @@
+//! The carrier of an interface that is up.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    name: "link-down",
+    scope: Scope::Interface,
+    about: "the carrier of an interface that is up",
+    means: "nothing can be sent or received",
+    published: "ethtool(8); Documentation/networking/ethtool-netlink.rst, LINKSTATE_GET",
+    look,
+};
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    if !view.is_up() || view.has_flag("RUNNING") {
+        return healthy();
+    }
+    let name = view.name();
+    if matches!(view.interface().kind.as_deref(), Some("tun" | "bridge")) {
+        return Finding::new(Severity::Note, "it is up, and nothing is at its other end")
+            .seen("no carrier", format!("ip link show {name}"))
+            .mend("a program that opens the TAP, or a member of the bridge that is up")
+            .alone();
+    }
+    let link = view.adapter.link.as_ref().ok();
+    let reason = link.and_then(|link| link.reason.clone()).unwrap_or_else(|| "no reason is told".to_owned());
+    let detail = link.and_then(|link| link.detail.clone()).map(|detail| format!(", {detail}")).unwrap_or_default();
+    Finding::new(Severity::Error, "it is up and has no carrier")
+        .seen(format!("no carrier: {reason}{detail}"), format!("ethtool {name}"))
+        .mend("see cable, module and partner; 'ip link set DEV up' at the other end of a virtual pair")
+        .alone()
+}

@@ -1,0 +1,36 @@
+//! Queues of the adapter beside processors.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::view::{View, amount, have};
+
+pub(super) const RULE: Rule = Rule {
+    name: "one-queue",
+    scope: Scope::Interface,
+    about: "queues of the adapter beside processors",
+    means: "all frames of a direction are processed by one core: it is the limit",
+    published: "Documentation/networking/scaling.rst",
+    look,
+};
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    let channels = have(&view.adapter.channels)?;
+    let cores = u64::try_from(view.online()?.len()).unwrap_or(1);
+    let name = view.name();
+    let mut found = Vec::new();
+    for kind in ["combined", "rx", "tx"] {
+        let Some((now, most)) = amount(channels, kind).and_then(|one| Some((one.now?, one.most?))) else { continue };
+        let wanted = most.min(cores);
+        if now == 0 || now >= wanted {
+            continue;
+        }
+        let severity = if now == 1 { Severity::Warning } else { Severity::Note };
+        found.push(
+            Finding::new(severity, format!("{now} of {most} {kind} queues are used, with {cores} processors"))
+                .seen(format!("{kind} {now} of {most}"), format!("ethtool -l {name}"))
+                .mend(format!("ethtool -L {name} {kind} {wanted}"))
+                .gain("several streams use several cores"),
+        );
+    }
+    Ok(found)
+}

@@ -1,0 +1,359 @@
+//! Faults that are put into the recorded tree of a card and of the machine around it: each is found by its rule, alone and with
+//! another one, and a healthy tree has none.
+
+use super::*;
+use linerate_rt::Stop;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CARDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/tests/cards");
+const NAME: &str = "ens2f0";
+const PCI: &str = "sys/devices/pci0000:00/0000:00:03.0/0000:05:00.0";
+
+/// A change of a tree.
+enum Edit {
+    /// A file is written.
+    Put(&'static str, &'static str),
+    /// A part of a file is replaced.
+    Swap(&'static str, &'static str, &'static str),
+    /// An offload is off; true if it was asked for.
+    Off(&'static str, bool),
+    /// An offload is on.
+    On(&'static str),
+}
+use Edit::{Off, On, Put, Swap};
+
+/// A fault: the rule that finds it, whether as more than a note, and how the tree is changed.
+struct Fault(&'static str, bool, &'static [Edit]);
+
+const LINK: &str = "netlink/link";
+/// Behind the message of the interface itself.
+const END: &str = "57 text pci\n";
+
+const FAULTS: &[Fault] = &[
+    Fault("link-down", true, &[Swap(LINK, "0x11043", "0x1003")]),
+    Fault("interface-down", false, &[Swap(LINK, "0x11043", "0x1002")]),
+    Fault("duplex", true, &[Swap("netlink/linkmodes", "6 u8 1", "6 u8 0")]),
+    Fault("link-speed", false, &[Swap("netlink/linkmodes", "5 u32 10000", "5 u32 1000")]),
+    Fault("pcie-width", true, &[Put("PCI/current_link_width", "4")]),
+    Fault("pcie-speed", true, &[Put("PCI/current_link_speed", "2.5 GT/s PCIe")]),
+    Fault("pcie-bridge", true, &[Put("sys/devices/pci0000:00/0000:00:03.0/current_link_width", "1")]),
+    Fault("tx-checksum", true, &[Off("tx-checksum-ip-generic", false)]),
+    Fault("rx-checksum", true, &[Off("rx-checksum", false)]),
+    Fault("tso", true, &[Off("tx-tcp-segmentation", false)]),
+    Fault("gso", true, &[Off("tx-generic-segmentation", false)]),
+    Fault("gro", true, &[Off("rx-gro", false)]),
+    Fault("scatter-gather", true, &[Off("tx-scatter-gather", false)]),
+    Fault("feature-refused", true, &[Off("tx-checksum-ip-generic", false), Off("tx-tcp-segmentation", true)]),
+    Fault("lro-forwarding", true, &[On("rx-lro"), Put("proc/sys/net/ipv4/ip_forward", "1")]),
+    Fault("ring-rx", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_missed_errors")]),
+    Fault("tx-drops", false, &[Swap("ioctl/gstrings", "tx_queue_1_packets", "tx_fifo_errors")]),
+    Fault("crc-errors", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_crc_errors")]),
+    Fault("length-errors", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_length_errors")]),
+    Fault("collisions", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "collisions")]),
+    Fault("pause-frames", false, &[Swap("netlink/pause", "4 u8 1\n", "4 u8 1\n5 {\n  2 u64 7\n  3 u64 9\n}\n")]),
+    Fault("pause-unlike", false, &[Swap("netlink/pause", "4 u8 1", "4 u8 0")]),
+    Fault(
+        "fec-errors",
+        true,
+        &[Put(
+            "netlink/fec",
+            "message\n3 u8 1\n4 u32 50\n5 {\n  2 hex 0c00000000000000\n  3 hex 0100000000000000\n}\n",
+        )],
+    ),
+    Fault("carrier-flaps", false, &[Swap(LINK, "48 u32 1", "48 u32 50")]),
+    Fault("one-queue", true, &[Swap("netlink/channels", "9 u32 4", "9 u32 1")]),
+    Fault(
+        "irqs-on-one-core",
+        true,
+        &[Put("proc/irq/164/effective_affinity_list", "2"), Put("proc/irq/165/effective_affinity_list", "2")],
+    ),
+    Fault("irq-far", true, &[Put("proc/irq/165/effective_affinity_list", "9")]),
+    Fault("coalesce-lazy", false, &[Swap("netlink/coalesce", "2 u32 1", "2 u32 250")]),
+    Fault("coalesce-eager", false, &[Swap("netlink/coalesce", "2 u32 1", "2 u32 0\n3 u32 1")]),
+    Fault(
+        "mtu-of-lower",
+        true,
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\n5 u32 77\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 77\nraw u32 0x1002\nraw u32 0\n3 text low\n4 u32 1400\n",
+        )],
+    ),
+    Fault("mtu-small", true, &[Swap(LINK, "4 u32 1500", "4 u32 576")]),
+    Fault("xdp-generic", true, &[Swap(LINK, END, "57 text pci\n43 {\n  2 u8 2\n  4 u32 7\n}\n")]),
+    Fault("xdp-copy", false, &[Swap("netlink/netdev-dev", "3 u64 0x6f", "3 u64 0x67")]),
+    Fault("promiscuous", false, &[Swap(LINK, "30 u32 0", "30 u32 1")]),
+    Fault("shaped", true, &[Swap(LINK, "6 text mq", "6 text tbf")]),
+    Fault("no-queue", true, &[Swap(LINK, "6 text mq", "6 text noqueue")]),
+    Fault("eee", false, &[Put("netlink/eee", "message\n4 u8 1\n5 u8 1\n")]),
+    Fault(
+        "duplicate-address",
+        true,
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 78\nraw u32 0x1002\nraw u32 0\n3 text twin\n1 hex 1402ec961d44\n",
+        )],
+    ),
+    Fault("buffers-tcp", true, &[Put("proc/sys/net/ipv4/tcp_rmem", "4096 131072 212992")]),
+    Fault("buffers-socket", true, &[Put("proc/sys/net/core/wmem_max", "65536")]),
+    Fault("tcp-options", true, &[Put("proc/sys/net/ipv4/tcp_sack", "0")]),
+    Fault("congestion-control", false, &[Put("proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
+    Fault("backlog", true, &[Put("proc/net/softnet_stat", "0000ffff 00000010 00000000\n00001234 00000000 00000000\n")]),
+    Fault("backlog", true, &[Put("proc/sys/net/core/netdev_budget", "16")]),
+    Fault("governor", false, &[Put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave")]),
+    Fault(
+        "idle-states",
+        false,
+        &[
+            Put("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "200"),
+            Put("sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "0"),
+        ],
+    ),
+    Fault("clock-source", true, &[Put("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")]),
+    Fault("swap", false, &[Put("proc/meminfo", "SwapTotal: 4194304 kB\nSwapFree: 1048576 kB\n")]),
+    Fault(
+        "conntrack",
+        true,
+        &[
+            Put("proc/sys/net/netfilter/nf_conntrack_max", "1000"),
+            Put("proc/sys/net/netfilter/nf_conntrack_count", "990"),
+        ],
+    ),
+    Fault("firewall", false, &[Put("proc/net/ip_tables_names", "filter\nnat\n")]),
+    Fault("reverse-path", false, &[Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
+    Fault(
+        "neighbours",
+        false,
+        &[Put(
+            "proc/net/arp",
+            "IP address HW type Flags HW address Mask Device\n10.0.0.9 0x1 0x0 00:00:00:00:00:00 * ens2f0\n",
+        )],
+    ),
+];
+
+/// Settings of a healthy machine.
+const HEALTHY: &[(&str, &str)] = &[
+    ("proc/sys/net/ipv4/tcp_rmem", "4096 131072 6291456"),
+    ("proc/sys/net/ipv4/tcp_wmem", "4096 16384 4194304"),
+    ("proc/sys/net/core/rmem_max", "4194304"),
+    ("proc/sys/net/core/wmem_max", "4194304"),
+    ("proc/sys/net/ipv4/tcp_window_scaling", "1"),
+    ("proc/sys/net/ipv4/tcp_sack", "1"),
+    ("proc/sys/net/ipv4/tcp_timestamps", "1"),
+    ("proc/sys/net/ipv4/tcp_congestion_control", "cubic"),
+    ("proc/sys/net/ipv4/tcp_available_congestion_control", "reno cubic"),
+    ("proc/sys/net/ipv4/tcp_slow_start_after_idle", "1"),
+    ("proc/sys/net/ipv4/ip_forward", "0"),
+    ("proc/sys/net/ipv4/conf/all/rp_filter", "2"),
+    ("proc/sys/net/core/netdev_max_backlog", "1000"),
+    ("proc/sys/net/core/netdev_budget", "300"),
+    ("proc/sys/net/core/busy_read", "0"),
+    ("proc/net/softnet_stat", "0000ffff 00000000 00000000\n"),
+    ("proc/net/arp", "IP address HW type Flags HW address Mask Device\n"),
+    ("proc/meminfo", "SwapTotal: 0 kB\nSwapFree: 0 kB\n"),
+    ("sys/devices/system/cpu/online", "0-3"),
+    ("sys/devices/system/cpu/smt/active", "0"),
+    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance"),
+    ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc"),
+    ("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet"),
+    ("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "128"),
+];
+
+/// Offloads, and whether they are on in a healthy tree.
+const FEATURES: &[(&str, bool)] = &[
+    ("rx-checksum", true),
+    ("tx-checksum-ip-generic", true),
+    ("tx-scatter-gather", true),
+    ("tx-tcp-segmentation", true),
+    ("tx-generic-segmentation", true),
+    ("rx-gro", true),
+    ("rx-lro", false),
+];
+
+/// FEATURES_GET's answer in the notation of recorded trees: what can be switched, is asked for, and is on.
+fn features(on: impl Fn(&str) -> [bool; 2]) -> String {
+    let set = |kind: u32, is_in: &dyn Fn(&str) -> bool| {
+        let bits = FEATURES.iter().enumerate().map(|(bit, (name, _))| {
+            let value = if is_in(name) { "3 flag\n" } else { "" };
+            format!("1 {{\n1 u32 {bit}\n2 text {name}\n{value}}}\n")
+        });
+        format!("{kind} {{\n2 u32 {}\n3 {{\n{}}}\n}}\n", FEATURES.len(), bits.collect::<String>())
+    };
+    format!("message\n{}{}{}", set(2, &|_| true), set(3, &|name| on(name)[0]), set(4, &|name| on(name)[1]))
+}
+
+struct Tree(tempfile::TempDir);
+
+impl Tree {
+    fn new(edits: &[&Edit]) -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        let card = format!("{CARDS}/ixgbe-82599/.");
+        assert!(
+            Command::new("cp").arg("-a").args([&card, tree.0.path().to_str().unwrap()]).status().unwrap().success()
+        );
+        HEALTHY.iter().for_each(|(path, text)| tree.put(path, text));
+        tree.put("netlink/pause", "message\n2 u8 0\n3 u8 1\n4 u8 1\n");
+        let mut on: Vec<(&str, [bool; 2])> = FEATURES.iter().map(|(name, on)| (*name, [*on; 2])).collect();
+        let mut set = |name: &str, to| on.iter_mut().filter(|one| one.0 == name).for_each(|one| one.1 = to);
+        for edit in edits {
+            match edit {
+                Put(path, text) => tree.put(&path.replace("PCI", PCI), text),
+                Swap(path, from, to) => {
+                    let text = fs::read_to_string(tree.at(path)).unwrap();
+                    assert!(text.contains(from), "{path} has no {from:?}: {text}");
+                    tree.put(path, &text.replacen(from, to, 1));
+                }
+                Off(name, asked) => set(name, [*asked, false]),
+                On(name) => set(name, [true; 2]),
+            }
+        }
+        tree.put("netlink/features", &features(|name| on.iter().find(|one| one.0 == name).unwrap().1));
+        tree
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn examined(&self, loads: &[Load]) -> Examination {
+        let asked = Asked { names: &[NAME.to_owned()], loads, tree: Some(self.0.path()) };
+        examine(&asked, &Stop::new().unwrap()).unwrap()
+    }
+}
+
+fn found(examination: &Examination, rule: &str) -> Option<Severity> {
+    examination.findings.iter().filter(|finding| finding.rule == rule).map(|finding| finding.severity).max()
+}
+
+#[test]
+fn a_healthy_machine_has_no_warning_whatever_it_is_for() {
+    for (word, load) in Load::ALL {
+        let examined = Tree::new(&[]).examined(&[load]);
+        let worse: Vec<&Finding> = examined.findings.iter().filter(|one| one.severity > Severity::Note).collect();
+        // What forwards must forward.
+        let expected = if load == Load::Forward { 1 } else { 0 };
+        assert_eq!(worse.len(), expected, "{word}: {worse:#?}");
+    }
+    let examined = Tree::new(&[]).examined(&[]);
+    assert!(examined.findings.is_empty(), "{:#?}", examined.findings);
+    assert!(examined.healthy + examined.unable.len() == RULES.len() && examined.healthy > 50, "{:?}", examined.unable);
+}
+
+#[test]
+fn each_fault_is_found_with_its_evidence_and_what_to_type() {
+    for Fault(rule, grave, edits) in FAULTS {
+        let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
+        let severity = found(&examined, rule).unwrap_or_else(|| panic!("{rule}: {:#?}", examined));
+        assert_eq!(severity > Severity::Note, *grave, "{rule}: {:#?}", examined.findings);
+        for finding in examined.findings.iter().filter(|finding| finding.rule == *rule) {
+            assert!(
+                !finding.evidence.is_empty() && !finding.means.is_empty() && !finding.published.is_empty(),
+                "{finding:#?}"
+            );
+            assert!(finding.mend.is_some() || *rule == "xdp-copy", "{finding:#?}");
+        }
+        // What follows from a fault is found beside it, but nothing else.
+        assert!(examined.findings.len() <= 4, "{rule}: {:#?}", examined.findings);
+    }
+}
+
+#[test]
+fn faults_do_not_hide_each_other() {
+    let mut seed = 7_u64;
+    let mut below = |n: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(seed >> 33).unwrap() % n
+    };
+    let places = |fault: &Fault| -> Vec<&str> {
+        let place = |edit: &Edit| match edit {
+            Put(path, _) | Swap(path, _, _) => *path,
+            Off(..) | On(_) => "features",
+        };
+        fault.2.iter().map(place).collect()
+    };
+    let mut pairs = 0;
+    while pairs < 20 {
+        let (a, b) = (&FAULTS[below(FAULTS.len())], &FAULTS[below(FAULTS.len())]);
+        // Two changes of one place are one fault.
+        if places(a).iter().any(|place| places(b).contains(place)) {
+            continue;
+        }
+        pairs += 1;
+        let examined = Tree::new(&a.2.iter().chain(b.2).collect::<Vec<_>>()).examined(&[]);
+        for Fault(rule, ..) in [a, b] {
+            assert!(found(&examined, rule).is_some(), "{} and {}: {:#?}", a.0, b.0, examined.findings);
+        }
+    }
+}
+
+#[test]
+fn every_rule_has_a_fault() {
+    // Seen between real kernels, or asked for by a load.
+    const ELSEWHERE: [&str; 7] = [
+        "veth-checksums",
+        "mtu-of-members",
+        "slow-start-after-idle",
+        "busy-poll",
+        "siblings",
+        "huge-pages",
+        "forwarding",
+    ];
+    for rule in RULES {
+        let tried = FAULTS.iter().any(|fault| fault.0 == rule.name);
+        assert!(tried != ELSEWHERE.contains(&rule.name), "{}", rule.name);
+    }
+    let names: std::collections::BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+    assert!(names.len() == RULES.len() && RULES.len() >= 40);
+}
+
+#[test]
+fn what_a_load_needs_is_said_for_it() {
+    for (rule, load, edits) in [
+        ("slow-start-after-idle", Load::Tcp, &[][..]),
+        ("busy-poll", Load::Udp, &[]),
+        ("siblings", Load::Tcp, &[Put("sys/devices/system/cpu/smt/active", "1")]),
+        ("huge-pages", Load::PktGen, &[Put("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0")]),
+        ("forwarding", Load::Forward, &[]),
+    ] {
+        let tree = Tree::new(&edits.iter().collect::<Vec<_>>());
+        assert!(found(&tree.examined(&[]), rule).is_none(), "{rule}");
+        assert!(found(&tree.examined(&[load]), rule).is_some(), "{rule}");
+    }
+    let copies = Tree::new(&[&Swap("netlink/netdev-dev", "3 u64 0x6f", "3 u64 0x67")]);
+    let severity = |loads: &[Load]| found(&copies.examined(loads), "xdp-copy");
+    assert_eq!((severity(&[]), severity(&[Load::PktGen])), (Some(Severity::Note), Some(Severity::Warning)));
+}
+
+#[test]
+fn lines_have_80_columns_and_no_commands_to_the_terminal() {
+    let edits = [Swap(LINK, "6 text mq", "6 text tbf"), Swap("netlink/coalesce", "2 u32 1", "2 u32 250")];
+    let mut examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
+    examined.findings[0].what.push_str(" \x1b[2J\u{7}");
+    let text = render(&examined, false);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(
+        !text.contains(['\x1b', '\u{7}']) && text.contains("[shaped]") && text.contains("1 warning, 1 note"),
+        "{text}"
+    );
+    assert!(render(&examined, true).starts_with("\x1b[33mwarning\x1b[0m"));
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let tree = Tree::new(&[]);
+    let stop = Stop::new().unwrap();
+    let none = ["eth7".to_owned()];
+    let error = examine(&Asked { names: &none, loads: &[], tree: Some(tree.0.path()) }, &stop).unwrap_err();
+    assert!(error.starts_with("eth7: ") && error.ends_with("see the names in 'linerate nic list'"), "{error}");
+    let nowhere = Asked { names: &[], loads: &[], tree: Some(Path::new("/nonexistent")) };
+    assert!(examine(&nowhere, &stop).unwrap_err().starts_with("/nonexistent: "));
+}

@@ -1,0 +1,96 @@
+//! An examination on a terminal, in 80 columns.
+//!
+//! Texts come from drivers and files; control characters in them would be commands to the terminal, so they are replaced.
+
+use super::Examination;
+use super::finding::{Finding, Severity};
+
+/// Columns of a line, and of the words before a text.
+const WIDTH: usize = 80;
+const LABEL: usize = 9;
+
+/// Renders it as lines, the last one ended. With `colour`, ANSI colours mark the severity.
+#[must_use]
+pub fn render(all: &Examination, colour: bool) -> String {
+    let mut text = String::new();
+    for finding in &all.findings {
+        text += &shown(finding, colour);
+        text.push('\n');
+    }
+    let count = |severity| all.findings.iter().filter(|finding| finding.severity == severity).count();
+    let counts =
+        [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match (count(severity), severity) {
+            (1, severity) => format!("1 {}", severity.word()),
+            (n, severity) => format!("{n} {}s", severity.word()),
+        });
+    let looked = format!("{}: {}; {} rules found nothing.", all.interfaces.join(", "), counts.join(", "), all.healthy);
+    text += &paragraph("", &looked);
+    if !all.unable.is_empty() {
+        text += &paragraph("", &format!("Not looked at: {}.", unable(all)));
+    }
+    text
+}
+
+/// Rules that could not look, by the reason.
+fn unable(all: &Examination) -> String {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (subject, rule, why) in &all.unable {
+        // The path of a file is in the JSON document.
+        let why = why.rsplit_once(": ").map_or(why.as_str(), |(_, why)| why);
+        let why = why.split(" (os error").next().unwrap_or(why);
+        let name = format!("{subject} {rule}");
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    let lines = reasons.iter().map(|(why, names)| format!("{} ({why})", names.join(", ")));
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+fn shown(finding: &Finding, colour: bool) -> String {
+    let word = finding.severity.word();
+    let code = match finding.severity {
+        Severity::Error => "31",
+        Severity::Warning => "33",
+        Severity::Note => "36",
+    };
+    let head = paragraph(word, &format!("{}: {} [{}]", finding.subject, finding.what, finding.rule));
+    let mut text = match head.strip_prefix(word).filter(|_| colour) {
+        Some(rest) => format!("\x1b[{code}m{word}\x1b[0m{rest}"),
+        None => head,
+    };
+    for evidence in &finding.evidence {
+        text += &paragraph("  seen", &format!("{} ({})", evidence.value, evidence.read));
+    }
+    text += &paragraph("  means", finding.means);
+    for (label, said) in [("  type", &finding.mend), ("  gain", &finding.gain)] {
+        if let Some(said) = said {
+            text += &paragraph(label, said);
+        }
+    }
+    text + &paragraph("  source", finding.published)
+}
+
+/// Lines of a text behind a label.
+fn paragraph(label: &str, text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), format!("{label:LABEL$}"));
+    let mut empty = true;
+    if label.is_empty() {
+        line.clear();
+    }
+    let indent = if label.is_empty() { 0 } else { LABEL };
+    for word in text.replace(char::is_control, " ").split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines += line.trim_end();
+            lines.push('\n');
+            (line, empty) = (" ".repeat(indent), true);
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += word;
+        empty = false;
+    }
+    lines + line.trim_end() + "\n"
+}

@@ -1,0 +1,239 @@
+//! What rules look at: an interface and its counters, read twice, and files of the machine.
+
+use super::finding::{Finding, Load, Severity};
+use super::rule::Scope;
+use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, Source};
+use linerate_host::{Absent, Feature};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// An interface and the machine, as they were read.
+pub struct View<'a> {
+    files: &'a dyn Source,
+    /// The interface.
+    pub adapter: Adapter,
+    /// Its counters, and those some time later.
+    pub counters: [Counters; 2],
+    /// All interfaces.
+    pub interfaces: &'a [Interface],
+    /// Loads that were named.
+    pub loads: &'a [Load],
+}
+
+/// A counter that is not zero.
+pub(super) struct Counted {
+    pub(super) name: String,
+    pub(super) value: u64,
+    pub(super) more: u64,
+}
+
+fn told(absent: &Absent) -> String {
+    absent.to_string()
+}
+
+/// The part of an adapter, or the reason why it is not there.
+pub(super) fn have<T>(part: &Result<T, Absent>) -> Result<&T, String> {
+    part.as_ref().map_err(told)
+}
+
+/// The number of a kind of queue or ring.
+pub(super) fn amount<'a>(all: &'a [Amount], name: &str) -> Option<&'a Amount> {
+    all.iter().find(|amount| amount.name == name)
+}
+
+/// Processors in a list (`0-3,8`).
+pub(super) fn processors(list: &str) -> BTreeSet<u32> {
+    let one = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first <= last && last < 1 << 16).then_some(first..=last)
+    };
+    list.split(',').filter_map(one).flatten().collect()
+}
+
+impl<'a> View<'a> {
+    /// Gathers what was read.
+    #[must_use]
+    pub fn new(
+        files: &'a dyn Source,
+        adapter: Adapter,
+        counters: [Counters; 2],
+        interfaces: &'a [Interface],
+        loads: &'a [Load],
+    ) -> Self {
+        Self { files, adapter, counters, interfaces, loads }
+    }
+
+    /// Name of the subject of a rule.
+    #[must_use]
+    pub fn subject(&self, scope: Scope) -> &str {
+        match scope {
+            Scope::Interface => self.name(),
+            Scope::Host => "host",
+        }
+    }
+
+    /// Name of the interface.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.adapter.interface.name
+    }
+
+    pub(super) fn interface(&self) -> &Interface {
+        &self.adapter.interface
+    }
+
+    /// True if the interface is up.
+    pub(super) fn is_up(&self) -> bool {
+        self.has_flag("UP")
+    }
+
+    /// True if it has this flag.
+    pub(super) fn has_flag(&self, flag: &str) -> bool {
+        self.interface().flags.contains(&flag)
+    }
+
+    /// True if it stands on a device, rather than on software alone.
+    pub(super) fn is_hardware(&self) -> bool {
+        self.interface().device.is_some() || self.adapter.device.is_ok()
+    }
+
+    /// Name of the interface with this index.
+    pub(super) fn named(&self, index: u32) -> Option<&Interface> {
+        self.interfaces.iter().find(|one| one.index == index)
+    }
+
+    /// True if one of these loads was named.
+    pub(super) fn wants(&self, loads: &[Load]) -> bool {
+        self.loads.iter().any(|load| loads.contains(load))
+    }
+
+    /// A note, or a warning if one of these loads was named.
+    pub(super) fn graver_for(&self, loads: &[Load]) -> Severity {
+        if self.wants(loads) { Severity::Warning } else { Severity::Note }
+    }
+
+    pub(super) fn feature(&self, name: &str) -> Result<Option<Feature>, String> {
+        Ok(have(&self.adapter.features)?.0.get(name).copied())
+    }
+
+    /// A feature that is off and could be on.
+    pub(super) fn is_needlessly_off(&self, name: &str) -> Result<bool, String> {
+        Ok(self.feature(name)?.is_some_and(|feature| !feature.active && feature.changeable))
+    }
+
+    /// A warning, or a note about an interface whose offloads the program at its other end chooses (TUNSETOFFLOAD).
+    pub(super) fn graver_than_program(&self) -> Severity {
+        if self.interface().kind.as_deref() == Some("tun") { Severity::Note } else { Severity::Warning }
+    }
+
+    /// A finding about an offload that is off and could be on.
+    pub(super) fn off(&self, feature: &str, short: &str, gain: &str) -> Result<Vec<Finding>, String> {
+        if !self.is_needlessly_off(feature)? {
+            return Ok(Vec::new());
+        }
+        let name = self.name();
+        Finding::new(self.graver_than_program(), format!("{feature} is off, and can be switched on"))
+            .seen(format!("{feature} off"), format!("ethtool -k {name}"))
+            .mend(format!("ethtool -K {name} {short} on"))
+            .gain(gain)
+            .alone()
+    }
+
+    /// Counters with these names that are not zero.
+    pub(super) fn counted(&self, names: &[&str]) -> Vec<Counted> {
+        let mut all = Vec::new();
+        let [before, after] = &self.counters;
+        for group in &after.groups {
+            for (name, value) in group.rows.iter().filter(|(name, value)| *value > 0 && names.contains(name)) {
+                let earlier =
+                    before.groups.iter().find(|one| one.name == group.name).and_then(|one| one.rows.get(name));
+                let more = earlier.map_or(0, |earlier| value.saturating_sub(earlier));
+                all.push(Counted { name: name.to_owned(), value, more });
+            }
+        }
+        all
+    }
+
+    /// A finding about counters that ought to be zero: a warning if they grow, else a note.
+    pub(super) fn losses(&self, names: &[&str], what: &str) -> Option<Finding> {
+        let counted = self.counted(names);
+        let grows = counted.iter().any(|one| one.more > 0);
+        let severity = if grows { Severity::Warning } else { Severity::Note };
+        let when = if grows { "now" } else { "since the interface was made" };
+        let first = Finding::new(severity, format!("{what} {when}"));
+        let read = format!("ethtool -S {0}, ip -s -s link show {0}", self.name());
+        (!counted.is_empty()).then(|| {
+            counted.iter().take(4).fold(first, |finding, one| {
+                finding.seen(format!("{} {} (+{} while it was looked at)", one.name, one.value, one.more), read.clone())
+            })
+        })
+    }
+
+    /// Text of a file; the reason if it cannot be read.
+    pub(super) fn file(&self, path: &str) -> Result<String, String> {
+        let bytes = self.files.file(path).map_err(|e| format!("/{path}: {e}"))?;
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// Names in a folder; none if there is no such folder.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        self.files.names(path).unwrap_or_default()
+    }
+
+    /// Number in a file.
+    pub(super) fn number<T: FromStr>(&self, path: &str) -> Result<T, String> {
+        let text = self.file(path)?;
+        text.parse().map_err(|_| format!("/{path}: {text:?} is no number"))
+    }
+
+    /// Text of a sysctl.
+    pub(super) fn sysctl(&self, name: &str) -> Result<String, String> {
+        self.file(&format!("proc/sys/{}", name.replace('.', "/")))
+    }
+
+    /// Numbers of a sysctl.
+    pub(super) fn sysctl_numbers(&self, name: &str) -> Result<Vec<u64>, String> {
+        Ok(self.sysctl(name)?.split_whitespace().filter_map(|word| word.parse().ok()).collect())
+    }
+
+    /// First number of a sysctl.
+    pub(super) fn sysctl_number(&self, name: &str) -> Result<u64, String> {
+        self.sysctl_numbers(name)?.first().copied().ok_or_else(|| format!("{name} has no number"))
+    }
+
+    /// A finding about a sysctl whose value is to be another one.
+    pub(super) fn set(&self, severity: Severity, name: &str, now: impl Display, to: impl Display) -> Finding {
+        Finding::new(severity, format!("{name} is {now}"))
+            .seen(format!("{name} = {now}"), format!("sysctl {name}"))
+            .mend(format!("sysctl -w {name}='{to}'"))
+    }
+
+    /// Processors that are online.
+    pub(super) fn online(&self) -> Result<BTreeSet<u32>, String> {
+        self.file("sys/devices/system/cpu/online").map(|list| processors(&list))
+    }
+
+    /// Speed of the link, Mb/s, if it is a device's that has one.
+    pub(super) fn speed(&self) -> Option<u32> {
+        if !self.is_hardware() {
+            return None;
+        }
+        self.adapter.modes.as_ref().ok().and_then(|modes| modes.speed)
+    }
+
+    /// Reads an interface and its counters, twice, so that what grows is seen.
+    ///
+    /// # Errors
+    /// There is no such interface, or it went while it was read.
+    pub fn read(source: &mut dyn Source, name: &str, pause: impl FnOnce()) -> Result<(Adapter, [Counters; 2]), String> {
+        let wrong = |absent: Absent| format!("{name}: {absent}; see the names in 'linerate nic list'");
+        let interface = adapter::find(source, name).map_err(wrong)?;
+        let before = adapter::counters(source, &interface).map_err(wrong)?;
+        let adapter = adapter::read(source, interface.clone());
+        pause();
+        let after = adapter::counters(source, &interface).map_err(wrong)?;
+        Ok((adapter, [before, after]))
+    }
+}
