@@ -51,7 +51,7 @@ const HEALTHY: &[&str] = &[
     "ip link add ifb7 type ifb; ip link set ifb7 up",
     "sysctl -qw net.ipv4.ip_forward=1",
     "ip addr add fd00::1/64 dev left; ip route add 192.0.2.0/24 via 10.0.0.2",
-    "tc qdisc add dev left root fq_codel",
+    "tc qdisc add dev left root pfifo limit 1000",
 ];
 
 /// Runs shell commands in a namespace with the pair; sysfs shows that namespace.
