@@ -113,8 +113,8 @@ struct Set {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
     #[arg(short, value_name = "PORT")]
     i: Option<String>,
-    /// Without -i, the interface first. Then flags by ifconfig's or ethtool's names, - before one disables it; others as
-    /// NAME=VALUE; with -i, `default` forgets all that was saved.
+    /// Flags by ifconfig's or ethtool's names, - before one disables it; parameters as NAME=VALUE; `default` (with -i)
+    /// forgets all that was saved. Without -i the first word is an interface of the host.
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }

@@ -2,7 +2,7 @@
 //! others, as long as anything changes: some need others that come behind them (fewer queues, a narrower table first).
 
 use super::build::build;
-use super::state::{State, group_of, read};
+use super::state::{State, Tunable, group_of, read};
 use super::table::{GROUPS, Group, PRIVATE, find, group_of_feature};
 use super::words::Wish;
 use super::{Target, Value};
@@ -36,10 +36,20 @@ pub struct Outcome {
     pub gone: bool,
 }
 
+/// Time at which an offload is on as wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// When it is in effect.
+    Effect,
+    /// When it is requested, as files keep it: it may wait for another one.
+    Request,
+}
+
 /// Sets settings of an interface. Those that are as wanted already are not touched.
-pub fn apply(target: &mut dyn Target, subject: &Subject, wishes: &[Wish]) -> Outcome {
+pub fn apply(target: &mut dyn Target, subject: &Subject, wishes: &[Wish], aim: Aim) -> Outcome {
     let before = read(target, subject);
-    let mut hand = Hand { target, subject, now: before.clone(), refused: Vec::new(), gone: false };
+    let mut hand =
+        Hand { target, subject, aim, before: &before, now: before.clone(), refused: Vec::new(), gone: false };
     let mut open: Vec<&Wish> = wishes.iter().collect();
     for _ in 0..ROUNDS {
         let at_first = hand.now.clone();
@@ -57,14 +67,14 @@ pub fn apply(target: &mut dyn Target, subject: &Subject, wishes: &[Wish]) -> Out
     let after = read(target, subject);
     gone |= after.why(Group::Link).is_some_and(Absent::is_gone);
     if !gone {
-        refused.extend(undone(wishes, &after, &refused));
+        refused.extend(undone(wishes, &after, &refused, aim));
     }
     Outcome { before, after, refused, gone }
 }
 
 /// Wishes that were fulfilled and are not any more: another one took them back.
-fn undone(wishes: &[Wish], after: &State, refused: &[Refused]) -> Vec<Refused> {
-    let lost = wishes.iter().filter(|wish| !refused.iter().any(|one| one.wish == **wish) && !is(after, wish));
+fn undone(wishes: &[Wish], after: &State, refused: &[Refused], aim: Aim) -> Vec<Refused> {
+    let lost = wishes.iter().filter(|wish| !refused.iter().any(|one| one.wish == **wish) && !is(after, wish, aim));
     let row = |wish: &Wish| Refused {
         wish: wish.clone(),
         now: after.get(&wish.name).map(|one| one.value.clone()),
@@ -73,8 +83,13 @@ fn undone(wishes: &[Wish], after: &State, refused: &[Refused]) -> Vec<Refused> {
     lost.map(row).collect()
 }
 
-fn is(state: &State, wish: &Wish) -> bool {
-    state.get(&wish.name).is_some_and(|one| same(&one.value, &wish.value))
+fn is(state: &State, wish: &Wish, aim: Aim) -> bool {
+    let as_wanted = |one: &Tunable| match one.waits {
+        // It comes back with what it waits for, so it is not off as wanted; nor is it on.
+        true => aim == Aim::Request && wish.value == Value::On(true),
+        false => same(&one.value, &wish.value),
+    };
+    state.get(&wish.name).is_some_and(as_wanted)
 }
 
 /// True if two values are one: sets have no order.
@@ -117,6 +132,8 @@ pub fn why_not(state: &State, name: &str) -> Absent {
 struct Hand<'a> {
     target: &'a mut dyn Target,
     subject: &'a Subject,
+    aim: Aim,
+    before: &'a State,
     now: State,
     refused: Vec<Refused>,
     gone: bool,
@@ -133,7 +150,7 @@ impl Hand<'_> {
         self.reread(group);
         let mut open = Vec::new();
         for wish in wishes.iter().copied() {
-            if is(&self.now, wish) {
+            if is(&self.now, wish, self.aim) {
                 continue;
             }
             match self.hopeless(group, wish, wishes) {
@@ -143,17 +160,16 @@ impl Hand<'_> {
         }
         let together = !matches!(group, Group::Sysctl | Group::Rss) && open.len() > 1;
         if together && self.tell(group, &open).is_none() {
-            open.retain(|wish| !is(&self.now, wish));
+            open.retain(|wish| !is(&self.now, wish, self.aim));
         }
         for wish in open {
-            if is(&self.now, wish) || self.gone {
+            if is(&self.now, wish, self.aim) || self.gone {
                 continue;
             }
-            let before = self.now.get(&wish.name).map(|one| one.value.clone());
             if let Some(why) = self.tell(group, &[wish]) {
                 self.refuse(wish, why);
-            } else if !is(&self.now, wish) {
-                let why = self.disbelieved(wish, before.as_ref());
+            } else if !is(&self.now, wish, self.aim) {
+                let why = self.disbelieved(wish);
                 self.refuse(wish, why);
             }
         }
@@ -175,12 +191,13 @@ impl Hand<'_> {
         }
     }
 
-    fn disbelieved(&self, wish: &Wish, before: Option<&Value>) -> Absent {
+    fn disbelieved(&self, wish: &Wish) -> Absent {
+        let before = self.before.get(&wish.name).map(|one| &one.value);
         match self.now.get(&wish.name) {
             Some(one) if one.waits && wish.value == Value::On(true) => {
                 Absent::told("it is requested, and off while something that it needs is off")
             }
-            Some(one) if Some(&one.value) != before => Absent::told("the driver made another value of it"),
+            Some(one) if before != Some(&one.value) => Absent::told("the driver made another value of it"),
             _ => Absent::told("the driver answered yes, and did nothing"),
         }
     }

@@ -16,7 +16,7 @@ mod words;
 
 use std::fmt;
 
-pub use apply::{Outcome, Refused, apply, group_of_name, same, why_not};
+pub use apply::{Aim, Outcome, Refused, apply, group_of_name, same, why_not};
 pub use build::Change;
 pub use state::{State, Tunable, difference, read};
 pub use table::Group;

@@ -28,6 +28,14 @@ pub struct Tunable {
     pub(super) waits: bool,
 }
 
+impl Tunable {
+    /// Value that a file keeps: of an offload what is requested, which may wait for another one.
+    #[must_use]
+    pub fn kept(&self) -> Value {
+        if self.waits { Value::On(true) } else { self.value.clone() }
+    }
+}
+
 /// All settings of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -100,7 +108,7 @@ pub(super) fn group_of(source: &mut dyn Source, subject: &Subject, group: Group)
             let ours = features.0.into_iter().filter(|(name, _)| group_of_feature(name) == group);
             let tunable = |(name, feature): (String, crate::Feature)| Tunable {
                 fixed: !feature.changeable,
-                waits: feature.wanted && !feature.active,
+                waits: feature.changeable && feature.wanted && !feature.active,
                 ..plain(name, Value::On(feature.active))
             };
             Ok(ours.map(tunable).collect())

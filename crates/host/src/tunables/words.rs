@@ -69,6 +69,7 @@ pub fn names(state: &State) -> impl Iterator<Item = &str> {
 /// # Errors
 /// The reason for which it means nothing.
 pub fn meant(state: &State, word: &str) -> Result<Vec<Wish>, Unknown> {
+    let bare = !word.contains('=');
     let (name, value) = match (word.split_once('='), word.strip_prefix('-')) {
         (Some((name, value)), _) => (name, Some(value)),
         (None, Some(name)) => (name, Some("off")),
@@ -82,11 +83,11 @@ pub fn meant(state: &State, word: &str) -> Result<Vec<Wish>, Unknown> {
         (_, value) => (name, value),
     };
     if let Some(row) = find(name) {
+        let switch = matches!(row.form, Form::Switch | Form::Flag);
+        // What is no switch has no -NAME.
+        let value = value.filter(|_| switch || !bare);
         let wanted = value.map_or_else(
-            || match row.form {
-                Form::Switch | Form::Flag => Ok(Value::On(true)),
-                form => Err(Unknown::Bare(name.to_owned(), said(form))),
-            },
+            || if switch { Ok(Value::On(true)) } else { Err(Unknown::Bare(name.to_owned(), said(row.form))) },
             |value| parse(row.form, value).ok_or_else(|| Unknown::Value(word.to_owned(), said(row.form))),
         );
         return Ok(vec![Wish { name: name.to_owned(), value: wanted? }]);

@@ -29,7 +29,7 @@ pub(super) fn write(interface: &str, driver: &Driver, settings: &[&Tunable]) -> 
     let mut text = format!("# {}\n", comment.replace(char::is_control, " "));
     text += &format!("schema = \"{SCHEMA}\"\nversion = {VERSION}\n\n[settings]\n");
     for one in settings {
-        let value = match &one.value {
+        let value = match &one.kept() {
             Value::On(on) => on.to_string(),
             Value::Number(number) => number.to_string(),
             Value::Text(text) => quoted(text),

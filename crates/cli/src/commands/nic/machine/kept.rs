@@ -6,7 +6,7 @@ use crate::print::print;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::adapter::{Machine, Question, Source, Subject};
-use linerate_host::tunables::{self, Group, State, Wish};
+use linerate_host::tunables::{self, Aim, Group, State, Wish};
 use linerate_port::path::shown;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -101,11 +101,15 @@ pub(in super::super) fn diff(arguments: &Diff) -> Result<ExitCode, Trouble> {
     let (mut text, mut rest, mut differs) = (String::new(), String::new(), false);
     for wish in &wishes {
         match state.get(&wish.name) {
-            Some(one) if tunables::same(&one.value, &wish.value) => {}
+            Some(one) if tunables::same(&one.kept(), &wish.value) => {}
             Some(one) => {
                 differs = true;
-                let fixed = if one.fixed { " (its driver has it fixed)" } else { "" };
-                text += &format!("{}: {} here, {} in the file{fixed}\n", wish.name, one.value, wish.value);
+                let fixed = match () {
+                    () if one.fixed => " (its driver has it fixed)",
+                    () if one.kept() != one.value => " (requested here, and off in effect)",
+                    () => "",
+                };
+                text += &format!("{}: {} here, {} in the file{fixed}\n", wish.name, one.kept(), wish.value);
             }
             None => {
                 let why = tunables::why_not(&state, &wish.name);
@@ -128,6 +132,6 @@ pub(in super::super) fn restore(arguments: &Restore) -> Result<ExitCode, Trouble
     let wishes = wishes(&arguments.file)?;
     let mut machine = Machine::new();
     let (subject, _) = state(&mut machine, &arguments.name)?;
-    let outcome = tunables::apply(&mut machine, &subject, &wishes);
+    let outcome = tunables::apply(&mut machine, &subject, &wishes, Aim::Request);
     tune::told(&arguments.name, &outcome)
 }

@@ -4,7 +4,7 @@ use super::interface;
 use crate::print::print;
 use crate::trouble::Trouble;
 use linerate_host::adapter::{Machine, Subject};
-use linerate_host::tunables::{self, Outcome, Unknown, Value, Wish};
+use linerate_host::tunables::{self, Aim, Outcome, Unknown, Value, Wish};
 use linerate_port::nearest;
 use std::process::ExitCode;
 
@@ -22,7 +22,7 @@ pub(in super::super) fn set(name: &str, words: &[String]) -> Result<ExitCode, Tr
         }
         wishes.extend(meant);
     }
-    let outcome = tunables::apply(&mut machine, &subject, &wishes);
+    let outcome = tunables::apply(&mut machine, &subject, &wishes, Aim::Effect);
     told(name, &outcome)
 }
 
