@@ -57,8 +57,10 @@ fn value(flag: &str, name: &str, key: &str) -> String {
     line.unwrap_or_else(|| panic!("{key}: {text}")).trim().to_owned()
 }
 
+/// All that `ip` says of a link, but its queueing discipline, which the kernel gives it at the first start.
 fn ip(name: &str) -> String {
-    printed("ip", &["-d", "link", "show", "dev", name])
+    let text = printed("ip", &["-d", "link", "show", "dev", name]);
+    text.replace(" qdisc noop ", " ").replace(" qdisc noqueue ", " ")
 }
 
 #[test]
@@ -267,4 +269,32 @@ fn recorded_cards_are_saved_and_compared() {
         let (code, out, _) = nic(&format!("diff {name} {path} --from {tree}"));
         assert!(code == 3 && out.starts_with("mtu: "), "{out}");
     }
+}
+
+/// While settings are changed again and again, the interface goes: that is said in one line, and nothing hangs.
+#[test]
+fn an_interface_that_vanishes_is_said_in_one_line() {
+    beside_interfaces(|dir| {
+        let file = dir.join("settings");
+        let path = file.to_str().unwrap();
+        done(&format!("save st {path}"));
+        let mut seen = 0;
+        for round in 0..20_u64 {
+            printed("ip", &["link", "set", "st", "mtu", "1300"]);
+            std::thread::scope(|scope| {
+                let all = scope.spawn(|| nic(&format!("restore st {path}")));
+                // A little earlier or later each time.
+                std::thread::sleep(std::time::Duration::from_micros(200 * round));
+                printed("ip", &["link", "del", "st"]);
+                let (code, _, errors) = all.join().unwrap();
+                if code != 0 {
+                    seen += 1;
+                    assert!(errors.lines().count() == 1 && !errors.contains("panicked"), "{errors}");
+                    assert!(errors.contains("went away") || errors.contains("no such interface"), "{errors}");
+                }
+            });
+            printed("ip", &["tuntap", "add", "st", "mode", "tap"]);
+        }
+        assert!(seen > 0, "it never went away in time");
+    });
 }
