@@ -206,12 +206,22 @@ impl Hand<'_> {
     fn tell(&mut self, group: Group, wishes: &[&Wish]) -> Option<Absent> {
         let told = build(group, wishes, &self.now).and_then(|change| self.target.tell(self.subject, &change));
         self.reread(group);
-        told.err().inspect(|why| self.gone |= why.is_gone())
+        told.err().inspect(|why| self.notice(why))
+    }
+
+    /// Asks whether the interface is gone if a reason says so: drivers have that number for other things too.
+    fn notice(&mut self, why: &Absent) {
+        if why.is_gone() && !self.gone {
+            let link = group_of(self.target, self.subject, Group::Link);
+            self.gone = link.is_err_and(|why| why.is_gone());
+        }
     }
 
     fn reread(&mut self, group: Group) {
         let values = group_of(self.target, self.subject, group);
-        self.gone |= values.as_ref().is_err_and(Absent::is_gone);
+        if let Err(why) = &values {
+            self.notice(why);
+        }
         self.now.put(group, values);
     }
 

@@ -111,7 +111,7 @@ struct Fake {
     answers: BTreeMap<Question, Vec<u8>>,
     told: Vec<Change>,
     /// What the driver says to a change; after Ok(false) it has done nothing.
-    says: fn(&Fake, &Change) -> Part<bool>,
+    says: fn(&mut Fake, &Change) -> Part<bool>,
     /// It rounds sizes of rings up.
     rounds: bool,
 }
@@ -141,7 +141,8 @@ impl Source for Fake {
 impl Target for Fake {
     fn tell(&mut self, subject: &Subject, change: &Change) -> Part<()> {
         self.told.push(change.clone());
-        if (self.says)(self, change)? {
+        let says = self.says;
+        if says(self, change)? {
             self.keep(subject, change);
         }
         Ok(())
@@ -149,7 +150,7 @@ impl Target for Fake {
 }
 
 impl Fake {
-    fn new(says: fn(&Fake, &Change) -> Part<bool>) -> (Self, Subject) {
+    fn new(says: fn(&mut Fake, &Change) -> Part<bool>) -> (Self, Subject) {
         let tree = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cards/ixgbe-82599");
         let mut fake = Self {
             card: Recorded::open(&tree).unwrap(),
@@ -327,8 +328,11 @@ fn what_is_not_there_is_refused_with_the_reason() {
 
 #[test]
 fn an_interface_that_goes_away_ends_it() {
-    let (mut fake, subject) = Fake::new(|_, change| match change {
-        Change::Ethtool { command: 18, .. } => Err(Absent::new(19, None)),
+    let (mut fake, subject) = Fake::new(|fake, change| match change {
+        Change::Ethtool { command: 18, .. } => {
+            fake.answers.insert(Question::Link, Vec::new());
+            Err(Absent::new(19, None))
+        }
         _ => Ok(true),
     });
     let outcome =
@@ -338,6 +342,19 @@ fn an_interface_that_goes_away_ends_it() {
     let (mut fake, subject) = Fake::new(|_, _| Ok(true));
     fake.answers.insert(Question::Link, Vec::new());
     assert!(apply(&mut fake, &subject, &[], Aim::Effect).gone);
+}
+
+/// ethtool's family says ENODEV of a device that is there and detached, as do drivers that cannot start one.
+#[test]
+fn a_driver_that_only_says_that_it_is_gone_is_asked_on() {
+    let (mut fake, subject) = Fake::new(|_, change| match change {
+        Change::Ethtool { command: 18, .. } => Err(Absent::new(19, None)),
+        _ => Ok(true),
+    });
+    let outcome = apply(&mut fake, &subject, &[number("combined", 2), number("mtu", 9000)], Aim::Effect);
+    assert_eq!(refusals(&outcome), [("combined".to_owned(), "No such device".to_owned(), "4".to_owned())]);
+    assert!(!outcome.gone);
+    assert_eq!(outcome.after.get("mtu").map(|one| one.value.clone()), Some(Value::Number(9000)));
 }
 
 #[test]
