@@ -92,7 +92,7 @@ fn is(state: &State, wish: &Wish, aim: Aim) -> bool {
     state.get(&wish.name).is_some_and(as_wanted)
 }
 
-/// True if two values are one: sets have no order.
+/// True if two values are one: sets have no order, tables of numbers have.
 #[must_use]
 pub fn same(one: &Value, other: &Value) -> bool {
     let (Value::Text(one), Value::Text(other)) = (one, other) else { return one == other };
@@ -101,7 +101,7 @@ pub fn same(one: &Value, other: &Value) -> bool {
         words.sort_unstable();
         words
     };
-    let entries = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let entries = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b", ".contains(&b));
     one == other || (!entries(one) && sorted(one) == sorted(other))
 }
 

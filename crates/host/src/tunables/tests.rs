@@ -393,9 +393,30 @@ fn words_mean_what_ethtool_and_freebsd_mean() {
     for word in ["mtu=-1", "mtu=", "mtu=4294967296", "mtu=9k", "up=maybe", "rss=0", "rss=1,", "fec=best", "tso=2"] {
         assert!(matches!(unknown(word), Unknown::Value(typed, _) if typed == word), "{word}");
     }
+    let modes = |count: usize| format!("advertise={}", vec!["10baseT/Full"; count].join(","));
+    assert!(meant(&state, &modes(256)).is_ok());
+    for word in [modes(257), modes(60_000), format!("advertise={}", "x".repeat(41)), "advertise=,".to_owned()] {
+        assert!(matches!(meant(&state, &word), Err(Unknown::Value(..))), "{} bytes", word.len());
+    }
     for word in ["", "-", "=", "=1", "-=", "\u{0}", "private.", "-private."] {
         assert!(meant(&state, word).is_err(), "{word:?}");
     }
+}
+
+#[test]
+fn sets_have_no_order_and_tables_have() {
+    let same = |one: &str, other: &str| same(&Value::Text(one.into()), &Value::Text(other.into()));
+    assert!(same("10baseT/Full,100baseT/Full", "100baseT/Full,10baseT/Full") && same("auto,rs", "rs,auto"));
+    assert!(!same("0,1,1", "1,0,1") && !same("4096 1 2", "4096 2 1") && !same("rs", "rs,auto"));
+    assert!(!super::same(&Value::Number(1), &Value::On(true)));
+}
+
+/// A message with as many modes, offloads or flags as a name may be given for is made.
+#[test]
+fn the_longest_messages_are_made() {
+    let mode = format!("{}/Full", "9".repeat(35));
+    let all = words("advertise", &vec![mode; 256].join(","));
+    assert!(build(Group::LinkModes, &[&all], &State::default()).is_ok());
 }
 
 /// Every row is read and written with the same group, and no two have one name.

@@ -148,6 +148,10 @@ fn said(form: Form) -> String {
 /// Longest text of a value: RSS's table of some thousand entries.
 const LONGEST: usize = 64 << 10;
 
+/// More link modes than there are, with longer names: all of them fit into a message.
+const MOST_MODES: usize = 256;
+const LONGEST_MODE: usize = 40;
+
 fn parse(form: Form, text: &str) -> Option<Value> {
     let clean = !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control);
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
@@ -162,7 +166,10 @@ fn parse(form: Form, text: &str) -> Option<Value> {
         },
         Form::Number => number(),
         Form::Word(words) => words.contains(&text).then(kept),
-        Form::Modes => text.split(',').all(|mode| !mode.is_empty() && !mode.contains(' ')).then(kept),
+        Form::Modes => {
+            let named = |mode: &str| (1..=LONGEST_MODE).contains(&mode.len()) && !mode.contains(' ');
+            (text.split(',').count() <= MOST_MODES && text.split(',').all(named)).then(kept)
+        }
         Form::Codes => sets::parse_codes(text).map(|_| kept()),
         Form::Table if text.contains(',') => {
             text.split(',').all(|entry| digits(entry) && entry.parse::<u32>().is_ok()).then(kept)

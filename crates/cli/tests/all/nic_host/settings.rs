@@ -298,3 +298,32 @@ fn an_interface_that_vanishes_is_said_in_one_line() {
         assert!(seen > 0, "it never went away in time");
     });
 }
+
+/// Without the privilege nothing changes, and the kernel's words are said; a file that cannot be written is no success.
+#[test]
+fn what_is_not_permitted_is_said() {
+    if !is_installed("setpriv") {
+        return skip!("setpriv is not installed");
+    }
+    beside_interfaces(|_| {
+        let linerate = env!("CARGO_BIN_EXE_linerate");
+        let words =
+            ["--inh-caps", "-all", "--bounding-set", "-all", "--", linerate, "nic", "set", "sa", "mtu=1400", "-gso"];
+        let out = run("setpriv", &[&["--reuid", "65534", "--clear-groups"], &words[..]].concat());
+        let (said, errors) = (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap());
+        if said.is_empty() {
+            return skip!("another user cannot run this program: {errors}");
+        }
+        for line in [
+            "tx-generic-segmentation: refused off: Operation not permitted; it is on",
+            "mtu: refused 1400: Operation not permitted; it is 1500",
+        ] {
+            assert!(said.lines().any(|one| one == line), "{said}");
+        }
+        assert_eq!(errors, "linerate nic set: sa: 2 settings were refused; run as root, or with CAP_NET_ADMIN\n");
+        assert!(out.status.code() == Some(1) && ip("sa").contains("mtu 1500"));
+        let (code, out, errors) = nic("save sa /dev/full");
+        assert!(code == 1 && out.is_empty() && errors.contains("No space left on device"), "{code} {out} {errors}");
+        assert_eq!(nic("save sa /nosuch/file").0, 2);
+    });
+}
