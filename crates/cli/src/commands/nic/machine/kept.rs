@@ -1,11 +1,12 @@
 //! `nic save`, `diff` and `restore`: settings of an interface in a file.
 
-use super::{failed, file_of_settings as form, interface, source, tune};
+use super::tune::{self, state};
+use super::{file_of_settings as form, source};
 use crate::commands::shared::file;
 use crate::print::print;
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_host::adapter::{Machine, Question, Source, Subject};
+use linerate_host::adapter::{Machine, Question};
 use linerate_host::tunables::{self, Aim, Group, State, Wish};
 use linerate_port::path::shown;
 use std::fs::File;
@@ -58,16 +59,6 @@ pub(in super::super) struct Restore {
     /// A file that `nic save` wrote.
     #[arg(value_name = "FILE", value_parser = file)]
     file: PathBuf,
-}
-
-fn state(source: &mut dyn Source, name: &str) -> Result<(Subject, State), Trouble> {
-    let found = interface(source, name)?;
-    let subject = Subject { index: found.index, name: found.name };
-    let state = tunables::read(source, &subject);
-    match state.why(Group::Link) {
-        Some(absent) => Err(failed(name, absent)),
-        None => Ok((subject, state)),
-    }
 }
 
 pub(in super::super) fn save(arguments: &Save) -> Result<String, Trouble> {

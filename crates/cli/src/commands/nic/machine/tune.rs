@@ -1,19 +1,17 @@
 //! `nic set NAME`: settings of the host's own adapters, changed to stay.
 
-use super::interface;
+use super::{failed, interface};
 use crate::print::print;
 use crate::trouble::Trouble;
-use linerate_host::adapter::{Machine, Subject};
-use linerate_host::tunables::{self, Aim, Outcome, Unknown, Value, Wish};
+use linerate_host::adapter::{Machine, Source, Subject};
+use linerate_host::tunables::{self, Aim, Group, Outcome, State, Unknown, Value, Wish};
 use linerate_port::nearest;
 use std::process::ExitCode;
 
 /// Sets what the words say.
 pub(in super::super) fn set(name: &str, words: &[String]) -> Result<ExitCode, Trouble> {
     let mut machine = Machine::new();
-    let found = interface(&mut machine, name)?;
-    let subject = Subject { index: found.index, name: found.name };
-    let state = tunables::read(&mut machine, &subject);
+    let (subject, state) = state(&mut machine, name)?;
     let mut wishes: Vec<Wish> = Vec::new();
     for word in words {
         let meant = tunables::meant(&state, word).map_err(|unknown| unclear(name, &state, unknown))?;
@@ -26,7 +24,23 @@ pub(in super::super) fn set(name: &str, words: &[String]) -> Result<ExitCode, Tr
     told(name, &outcome)
 }
 
-fn unclear(interface: &str, state: &tunables::State, unknown: Unknown) -> Trouble {
+/// All settings of an interface. The link is read last, so the interface was there until then.
+pub(super) fn state(source: &mut dyn Source, name: &str) -> Result<(Subject, State), Trouble> {
+    let found = interface(source, name)?;
+    let subject = Subject { index: found.index, name: found.name };
+    let state = tunables::read(source, &subject);
+    match state.why(Group::Link) {
+        Some(absent) if absent.is_gone() => Err(gone(name)),
+        Some(absent) => Err(failed(name, absent)),
+        None => Ok((subject, state)),
+    }
+}
+
+fn gone(name: &str) -> Trouble {
+    Trouble::failed(format!("{name}: the interface went away meanwhile; see 'linerate nic list'"))
+}
+
+fn unclear(interface: &str, state: &State, unknown: Unknown) -> Trouble {
     Trouble::usage(match unknown {
         Unknown::Name(name) => {
             let near = nearest(&name, tunables::names(state));
@@ -45,7 +59,7 @@ fn unclear(interface: &str, state: &tunables::State, unknown: Unknown) -> Troubl
 pub(super) fn told(name: &str, outcome: &Outcome) -> Result<ExitCode, Trouble> {
     if outcome.gone {
         print(&refusals(outcome));
-        return Err(Trouble::failed(format!("{name}: the interface went away meanwhile; see 'linerate nic list'")));
+        return Err(gone(name));
     }
     let changes = tunables::difference(&outcome.before, &outcome.after);
     let text: String = changes
