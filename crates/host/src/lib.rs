@@ -33,6 +33,8 @@ pub mod settings;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+pub mod tunables;
+#[cfg(target_os = "linux")]
 mod veth;
 
 #[cfg(target_os = "linux")]

@@ -43,9 +43,24 @@ enum What {
     /// take it with --from.
     #[cfg(target_os = "linux")]
     Record(machine::Record),
-    /// Change the flags and parameters of an adapter over a port (`-tso lro mtu=9000`), and save them for all adapters
-    /// that are made over that port from then on.
+    /// Change settings of an interface of the host (`-tso gro rx-usecs=50 ring-rx=1024 mtu=9000`), each read back; or
+    /// with -i flags and parameters of linerate's own adapter over a port, which are saved for all adapters that are
+    /// made over that port from then on.
+    ///
+    /// Names of the host's are ethtool's, the kernel's, the driver's and FreeBSD's: offloads, ring-rx, combined,
+    /// channels-rx, rx-usecs, adaptive-rx, pause-rx, speed, duplex, autoneg, advertise, fec, rss (a number of queues),
+    /// mtu, up, txqueuelen, and of the whole machine net.core.rmem_max and its like. Changes stay; before and after are
+    /// printed. `nic save` writes all names that an interface has.
     Set(Set),
+    /// Write all settings of an interface of the host that can be set into a file.
+    #[cfg(target_os = "linux")]
+    Save(machine::Save),
+    /// Print how the settings of an interface of the host differ from those in a file, and what cannot be compared.
+    #[cfg(target_os = "linux")]
+    Diff(machine::Diff),
+    /// Set an interface of the host as a file says, in an order that drivers accept, and read it back.
+    #[cfg(target_os = "linux")]
+    Restore(machine::Restore),
     /// Run the adapter of a port until Ctrl-C, so that other programs of this user can open its virtual interfaces, as
     /// PORT/viN.
     ///
@@ -97,9 +112,9 @@ struct Show {
 struct Set {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
     #[arg(short, value_name = "PORT")]
-    i: String,
-    /// Flags by ifconfig's or ethtool's names, - before one disables it; parameters as NAME=VALUE; `default` forgets
-    /// all that was saved.
+    i: Option<String>,
+    /// Flags by ifconfig's or ethtool's names, - before one disables it; parameters as NAME=VALUE; `default` (with -i)
+    /// forgets all that was saved. Without -i the first word is an interface of the host.
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -124,13 +139,41 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
         What::Up(arguments) => return up::run(&arguments),
         What::Vi(what) => print(&vi::run(what)?),
         What::Filter(what) => print(&filter::run(what)?),
-        What::Set(Set { i, words }) => print(&set(&resolve(&i).0, &words)?),
+        What::Set(Set { i: Some(i), words }) => print(&set(&resolve(&i).0, &words)?),
+        What::Set(Set { i: None, words }) => return set_host(&words),
+        #[cfg(target_os = "linux")]
+        What::Save(arguments) => print(&machine::save(&arguments)?),
+        #[cfg(target_os = "linux")]
+        What::Diff(arguments) => return machine::diff(&arguments),
+        #[cfg(target_os = "linux")]
+        What::Restore(arguments) => return machine::restore(&arguments),
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Settings of an interface of the host: its name, and words.
+fn set_host(words: &[String]) -> Result<ExitCode, Trouble> {
+    let (name, words) = match words {
+        [name, words @ ..] if !name.starts_with('-') && !name.contains('=') => (name, words),
+        _ => {
+            return Err(Trouble::usage(
+                "NAME is missing; give an interface of the host before its settings, or -i PORT",
+            ));
+        }
+    };
+    if words.is_empty() {
+        return Err(Trouble::usage(format!("{name}: SETTING is missing; give some, as -tso or mtu=9000")));
+    }
+    change_host(name, words)
+}
+
 #[cfg(target_os = "linux")]
-use machine::show as of_host;
+use machine::{set as change_host, show as of_host};
+
+#[cfg(not(target_os = "linux"))]
+fn change_host(name: &str, _: &[String]) -> Result<ExitCode, Trouble> {
+    Err(Trouble::usage(format!("{name}: interfaces of the host are changed on Linux alone; give -i PORT")))
+}
 
 #[cfg(not(target_os = "linux"))]
 fn of_host(name: &str, _: Option<&std::path::Path>, _: bool) -> Result<String, Trouble> {

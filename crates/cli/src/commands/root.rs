@@ -11,7 +11,8 @@ Exit codes:
   0      all that was asked for was done, and all checks passed
   1      something failed, or a result could not be written
   2      the command line is wrong: one line says what, and how to correct it
-  3      measured, but a figure is worse than required, or two ways of measuring disagree (bench, profile, compare)
+  3      measured, but a figure is worse than required, or two ways of measuring disagree (bench, profile, compare);
+         settings differ from those in a file (nic diff)
   4      what was measured is good, but not all could be measured or compared (qualify, sweep,
          profile, compare)
   128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a closed output pipe";

@@ -30,6 +30,8 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
         (&["netperf", "-h"], &[1, 2]),
         (&["netserver", "-h"], &[1, 2]),
         (&["iperf", "-h"], &[1, 2]),
+        (&["nic", "diff", "--help"], &[1, 2, 3]),
+        (&["nic", "restore", "--help"], &[1, 2]),
         (&["pkt-gen", "-h"], &[1, 2]),
     ] {
         // Line breaks do not matter.
@@ -85,6 +87,9 @@ fn help_and_version_are_there_at_every_command_and_subcommand() {
         "fcoe target",
         "stack up",
         "nic set",
+        "nic save",
+        "nic diff",
+        "nic restore",
         "nic vi add",
         "nic filter del",
         "profile tx",

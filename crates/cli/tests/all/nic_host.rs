@@ -6,6 +6,7 @@ mod beside;
 mod many;
 mod recorded;
 mod said;
+mod settings;
 
 use linerate_host::{Cause, Namespace};
 use serde_json::Value;

@@ -14,6 +14,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// A run, by its path.
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../result/tests/data/pkt-gen-1.json");
 
+/// Settings that no interface has.
+const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/nic_host/nothing.toml");
+
 /// A short command of each kind that prints a result. NAME is replaced by a unique name, DIR by a directory.
 const COMMANDS: &[&[&str]] = &[
     &["help"],
@@ -48,6 +51,11 @@ const COMMANDS: &[&[&str]] = &[
     &["nic", "stats", "lo", "--interval", "0", "--json"],
     &["nic", "record", "lo", "DIR/lo"],
     &["nic", "set", "-i", "null:", "-tso"],
+    // These are refused, so that the machine stays as it is.
+    &["nic", "set", "lo", "lro"],
+    &["nic", "save", "lo", "DIR/lo.toml"],
+    &["nic", "diff", "lo", SETTINGS],
+    &["nic", "restore", "lo", SETTINGS],
     &["nic", "up", "-i", "cable:NAME{1", "--vis", "2", "--seconds", "1"],
     &["nic", "up", "-i", "cable:NAME{1", "--vis", "2", "--seconds", "1", "--json"],
     &["nic", "vi", "add", "-i", "cable:NAME{1", "5", "vlan=7"],

@@ -127,10 +127,10 @@ impl Source for Machine {
 
     fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>> {
         match (form(question), of) {
-            (Form::Route, None) => opened(&mut self.route, Netlink::open)?.list(every_link),
-            (Form::Route, Some(subject)) => Ok(vec![opened(&mut self.route, Netlink::open)?.link_body(subject.index)?]),
+            (Form::Route, None) => self.route()?.list(every_link),
+            (Form::Route, Some(subject)) => Ok(vec![self.route()?.link_body(subject.index)?]),
             (Form::Ethtool(command, flags), _) => {
-                let family = opened(&mut self.ethtool, || Family::open("ethtool")).map_err(|e| lacks(e, "ethtool"))?;
+                let family = self.ethtool()?;
                 let build = |id| ethtool_request(id, command, flags, question, of);
                 if of.is_none() { family.list(build) } else { Ok(vec![family.ask_words(build(family.id()))?]) }
             }
@@ -160,6 +160,16 @@ impl Source for Machine {
 }
 
 impl Machine {
+    /// The ethtool family.
+    pub(crate) fn ethtool(&mut self) -> Part<&mut Family> {
+        opened(&mut self.ethtool, || Family::open("ethtool")).map_err(|e| lacks(e, "ethtool"))
+    }
+
+    /// rtnetlink.
+    pub(crate) fn route(&mut self) -> Part<&mut Netlink> {
+        Ok(opened(&mut self.route, Netlink::open)?)
+    }
+
     fn netdev(&mut self) -> Part<&mut Family> {
         opened(&mut self.netdev, || Family::open("netdev")).map_err(|e| lacks(e, "netdev"))
     }

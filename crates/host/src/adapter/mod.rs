@@ -6,7 +6,7 @@
 
 mod counters;
 mod device;
-mod fields;
+pub(crate) mod fields;
 mod irqs;
 mod link;
 mod list;
@@ -17,8 +17,8 @@ mod notation;
 mod pause;
 mod queues;
 mod recorded;
-mod rss;
-mod source;
+pub(crate) mod rss;
+pub(crate) mod source;
 mod stamps;
 #[cfg(test)]
 mod tests;

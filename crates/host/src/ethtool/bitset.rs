@@ -27,7 +27,7 @@ pub(crate) fn on(set: &[u8]) -> Vec<String> {
 }
 
 /// Appends a set of bits to be switched on or off; bits not named stay as they are.
-pub(super) fn build(message: &mut Message, kind: u16, bits: &[(&str, bool)]) {
+pub(crate) fn build(message: &mut Message, kind: u16, bits: &[(&str, bool)]) {
     message.nest(kind | NESTED, |set| {
         set.nest(ETHTOOL_A_BITSET_BITS | NESTED, |all| {
             for (name, on) in bits {

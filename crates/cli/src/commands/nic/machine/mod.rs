@@ -1,5 +1,7 @@
 //! The host's own adapters, for `nic list`, `nic show NAME` and `nic stats NAME`.
 
+mod file_of_settings;
+mod kept;
 mod list;
 mod media;
 mod module;
@@ -8,6 +10,7 @@ mod queues;
 mod record;
 mod show;
 mod stats;
+mod tune;
 
 use crate::trouble::Trouble;
 use linerate_host::Absent;
@@ -15,10 +18,12 @@ use linerate_host::adapter::{Interface, Machine, Recorded, Source, find};
 use linerate_port::path::shown;
 use std::path::Path;
 
+pub(super) use kept::{Diff, Restore, Save, diff, restore, save};
 pub(super) use list::host;
 pub(super) use record::{Record, record};
 pub(super) use show::show;
 pub(super) use stats::{Stats, stats};
+pub(super) use tune::set;
 
 /// Finds an interface; one line that says what to do if there is none of that name.
 fn interface(source: &mut dyn Source, name: &str) -> Result<Interface, Trouble> {
