@@ -37,7 +37,7 @@ impl Rtnetlink {
         })
     }
 
-    /// What an interface loses when it goes down, and does not get back when it comes up again, in words: routes that
+    /// Losses of an interface that goes down, which do not come back when it comes up again, in words: routes that
     /// somebody has set, and addresses of IPv6.
     pub fn lost_when_down(&mut self, name: &str) -> Result<Vec<String>, Error> {
         self.of(name, "reading its routes and addresses", Netlink::lost_when_down)

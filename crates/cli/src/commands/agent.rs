@@ -23,7 +23,7 @@ struct Arguments {
     records: Records,
 }
 
-/// Where changes of interfaces are recorded, so that they are put back even after SIGKILL.
+/// Folder in which changes of interfaces are recorded, so that they are put back even after SIGKILL.
 #[derive(Args)]
 pub(super) struct Records {
     /// Folder that records changes of interfaces until they are put back (/run/linerate).

@@ -35,7 +35,7 @@ fn document(words: &[&str]) -> Value {
     serde_json::from_str(&nic(&[words, &["--json"]].concat())).unwrap()
 }
 
-/// What `nic show NAME --json` has of an interface.
+/// Document of an interface for `nic show NAME --json`.
 fn adapter(name: &str) -> Value {
     document(&["show", name])["adapter"].clone()
 }

@@ -131,7 +131,7 @@ impl Rig {
         }
     }
 
-    /// How often the near end of the data link was seen without its carrier.
+    /// Number of times that the near end of the data link was seen without its carrier.
     fn losses(&self) -> u32 {
         let look = || {
             // sysfs of this namespace.

@@ -105,7 +105,7 @@ fn rows(table: &str) -> BTreeMap<u32, (String, u64)> {
     lines.filter_map(row).collect()
 }
 
-/// What stands before a queue's number in drivers' names of interrupts, and the ways that such a one serves.
+/// Texts before a queue's number in drivers' names of interrupts, and the ways that such a one serves.
 const FORMS: &[(&str, &[&str])] = &[
     ("-TxRx-", &["rx", "tx"]),
     ("-Tx-Rx-", &["rx", "tx"]),

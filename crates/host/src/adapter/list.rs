@@ -57,7 +57,7 @@ pub fn list(source: &mut dyn Source) -> Part<Vec<Row>> {
     Ok(interfaces.into_iter().map(row).collect())
 }
 
-/// What sysfs has of an interface's device, if it has one and shows it.
+/// Facts of sysfs about an interface's device, if it has one and shows it.
 fn in_sysfs(
     source: &dyn Source,
     interface: &Interface,

@@ -175,7 +175,7 @@ impl Machine {
     }
 }
 
-/// What a slot has, opened at the first call.
+/// Content of a slot, opened at the first call.
 fn opened<T>(slot: &mut Option<T>, open: impl FnOnce() -> io::Result<T>) -> io::Result<&mut T> {
     match slot {
         Some(open) => Ok(open),

@@ -57,7 +57,7 @@ pub use xdp::{Queue, Xdp};
 pub struct Adapter {
     /// Names, addresses, sizes, state.
     pub interface: Interface,
-    /// What became of the interface while it was read.
+    /// Fate of the interface while it was read.
     pub fate: Fate,
     /// Driver and firmware, as the driver says.
     #[serde(serialize_with = "part")]
@@ -121,7 +121,7 @@ pub struct Adapter {
     pub stamps: Part<Stamps>,
 }
 
-/// What became of an interface while it was read.
+/// Fate of an interface while it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {

@@ -1,4 +1,4 @@
-//! What the link layer does besides frames: pause frames (PAUSE_GET), error correction (FEC_GET), and idling (EEE_GET).
+//! Functions of the link layer besides frames: pause frames (PAUSE_GET), error correction (FEC_GET), and idling (EEE_GET).
 
 use super::fields::{Rows, truth, uint, whole};
 use crate::ethtool::bitset;

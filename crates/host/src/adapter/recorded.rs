@@ -20,7 +20,7 @@ impl Recorded {
     /// Opens a tree.
     ///
     /// # Errors
-    /// That of the file system.
+    /// Error of the file system.
     pub fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { root: root.canonicalize()? })
     }
@@ -74,7 +74,7 @@ impl<S: Source> Recorder<S> {
     /// Makes a recorder into a directory that does not exist yet.
     ///
     /// # Errors
-    /// That of the file system.
+    /// Error of the file system.
     pub fn new(inner: S, root: &Path) -> io::Result<Self> {
         fs::create_dir(root)?;
         Ok(Self { inner, root: root.to_path_buf(), failure: RefCell::new(None) })

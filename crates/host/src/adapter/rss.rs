@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(fields(0x30), ["IP SA", "IP DA"]);
     }
 
-    /// Where the kernel answers both, netlink and ioctl say the same.
+    /// Netlink and ioctl say the same where the kernel answers both.
     #[test]
     fn both_ways_to_ask_say_the_same() {
         let mut machine = Machine::new();

@@ -128,19 +128,19 @@ pub trait Source {
     /// Content of a file.
     ///
     /// # Errors
-    /// That of the system, or of the recorded tree.
+    /// Error of the system, or of the recorded tree.
     fn file(&self, path: &str) -> io::Result<Vec<u8>>;
 
     /// Names in a directory, sorted.
     ///
     /// # Errors
-    /// That of the system, or of the recorded tree.
+    /// Error of the system, or of the recorded tree.
     fn names(&self, path: &str) -> io::Result<Vec<String>>;
 
     /// Path without symbolic links.
     ///
     /// # Errors
-    /// That of the system, or of the recorded tree.
+    /// Error of the system, or of the recorded tree.
     fn real(&self, path: &str) -> io::Result<String>;
 
     /// The kernel's answers to a question about an interface, or, without one, about all: of a netlink message the

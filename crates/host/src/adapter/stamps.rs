@@ -5,7 +5,7 @@ use crate::ethtool::bitset;
 use crate::netlink::message::attribute;
 use serde::Serialize;
 
-/// What an interface can stamp.
+/// Time-stamps that an interface can make.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stamps {
     /// Capabilities.

@@ -17,7 +17,7 @@ const FEATURES: &[(u64, &str)] = &[
 const RX_METADATA: &[(u64, &str)] = &[(1, "timestamp"), (2, "hash"), (4, "vlan-tag")];
 const XSK: &[(u64, &str)] = &[(1, "tx-timestamp"), (2, "tx-checksum"), (4, "tx-launch-time-fifo")];
 
-/// What a driver's XDP can do.
+/// Capabilities of a driver's XDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Xdp {
     /// Features of XDP.

@@ -59,7 +59,7 @@ impl Netlink {
         Path::parse(&self.answer(message)?).ok_or_else(bad_answer)
     }
 
-    /// What an interface loses when it goes down and does not get back by itself, in words: routes that
+    /// Losses of an interface that goes down, which do not come back by themselves, in words: routes that
     /// somebody has set, and addresses of IPv6.
     pub(crate) fn lost_when_down(&mut self, index: u32) -> io::Result<Vec<String>> {
         let mut lost = Vec::new();

@@ -39,9 +39,9 @@ pub struct Outcome {
 /// Time at which an offload is on as wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// When it is in effect.
+    /// True once it is in effect.
     Effect,
-    /// When it is requested, as files keep it: it may wait for another one.
+    /// True once it is requested, as files keep it: it may wait for another one.
     Request,
 }
 

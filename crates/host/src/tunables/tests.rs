@@ -110,7 +110,7 @@ struct Fake {
     card: Recorded,
     answers: BTreeMap<Question, Vec<u8>>,
     told: Vec<Change>,
-    /// What the driver says to a change; after Ok(false) it has done nothing.
+    /// Answer of the driver to a change; after Ok(false) it has done nothing.
     says: fn(&mut Fake, &Change) -> Part<bool>,
     /// It rounds sizes of rings up.
     rounds: bool,

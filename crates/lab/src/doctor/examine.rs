@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Time between the two readings of counters.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// What is to be examined.
+/// Subjects of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Asked<'a> {
     /// Interfaces; none: all that are up, but the loopback.

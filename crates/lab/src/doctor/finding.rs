@@ -1,4 +1,4 @@
-//! What a rule has found.
+//! Findings of rules.
 
 use super::rule::Rule;
 use serde::Serialize;
@@ -69,19 +69,19 @@ pub struct Finding {
     pub rule: &'static str,
     /// The interface, or `host`.
     pub subject: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// The fault, in a line.
     pub what: String,
-    /// What was seen.
+    /// Values that were seen.
     pub evidence: Vec<Evidence>,
-    /// What it means.
+    /// Meaning.
     pub means: &'static str,
-    /// What to type; none if nothing on this machine helps.
+    /// Command to type; none if nothing on this machine helps.
     pub mend: Option<String>,
-    /// What is to be expected from that.
+    /// Effect that is to be expected from that.
     pub gain: Option<String>,
-    /// Where it is published.
+    /// Publication.
     pub published: &'static str,
 }
 
@@ -107,13 +107,13 @@ impl Finding {
         self
     }
 
-    /// Says what to type.
+    /// Adds the command to type.
     pub(super) fn mend(mut self, mend: impl Into<String>) -> Self {
         self.mend = Some(mend.into());
         self
     }
 
-    /// Says what that brings.
+    /// Adds its effect.
     pub(super) fn gain(mut self, gain: impl Into<String>) -> Self {
         self.gain = Some(gain.into());
         self

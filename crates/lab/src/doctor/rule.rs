@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::view::View;
 
-/// What a rule is about.
+/// Kind of a rule's subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Each interface.
@@ -19,13 +19,13 @@ pub(super) type Look = fn(&View<'_>) -> Result<Vec<Finding>, String>;
 pub struct Rule {
     /// Name, as in findings.
     pub name: &'static str,
-    /// What it is about.
+    /// Kind of its subject.
     pub scope: Scope,
-    /// What it looks at.
+    /// Description of the values that it looks at.
     pub about: &'static str,
-    /// What a finding means.
+    /// Meaning of a finding.
     pub means: &'static str,
-    /// Where that is published.
+    /// Publication of that.
     pub published: &'static str,
     pub(super) look: Look,
 }

@@ -1,4 +1,4 @@
-//! What rules look at: an interface and its counters, read twice, and files of the machine.
+//! Values for rules: an interface and its counters, read twice, and files of the machine.
 
 use super::finding::{Finding, Load, Severity};
 use super::rule::Scope;

@@ -18,7 +18,7 @@ pub(super) struct End {
     name: String,
     source: IpAddr,
     records: PathBuf,
-    /// What was changed, once something was.
+    /// Record of what was changed, once something was.
     settings: Option<Settings>,
 }
 
@@ -55,7 +55,7 @@ impl End {
         self.link().map(|link| link.mtu)
     }
 
-    /// Says why the interface is not to be cycled, or not to get an MTU as small as `least`: it would lose what nobody gives
+    /// Names the reason why the interface is not to be cycled, or not to get an MTU as small as `least`: it would lose what nobody gives
     /// it back.
     pub(super) fn check(&mut self, cycled: bool, least: u32) -> Result<(), String> {
         let lost = self.links.lost_when_down(&self.name).map_err(told)?;

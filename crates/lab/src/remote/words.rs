@@ -1,4 +1,4 @@
-//! What the two ends say, a line each: a request of the near end, and the far end's reply.
+//! Lines of the two ends: a request of the near end, and the far end's reply.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub(super) const LONGEST: usize = 4096;
 pub(super) enum Request {
     /// Choose the interface on the way to this address. The reply has its name, MTU and own address.
     Path(IpAddr),
-    /// Say why the interface cannot be set so: cycled, and to an MTU of no less than this.
+    /// Name the reason why the interface cannot be set so: cycled, and to an MTU of no less than this.
     Check { cycled: bool, least: u32 },
     /// Serve tests at the own address. The reply has the port.
     Serve,

@@ -141,7 +141,7 @@ impl NicTx {
         (due > self.now).then_some(due)
     }
 
-    /// When the first interface may send again of those of which a frame was refused by their rate, in nanoseconds of the
+    /// Time at which the first interface may send again of those of which a frame was refused by their rate, in nanoseconds of the
     /// clock of [`NicTx::sync`]; None if there is none. The port does not tell when that is.
     #[inline]
     #[must_use]

@@ -1,4 +1,4 @@
-//! What is said of words that are wrong, and rates of what flows.
+//! Lines about words that are wrong, and rates of what flows.
 
 use super::{apart, document, fits, nic, run};
 use crate::process::Process;

@@ -21,7 +21,7 @@ pub struct Module {
     pub identifier: String,
     /// Connector.
     pub connector: Option<String>,
-    /// What it is made for: `10G Base-SR` …
+    /// Uses that it is made for: `10G Base-SR` …
     pub media: Vec<String>,
     /// Vendor's name.
     pub vendor: Option<String>,

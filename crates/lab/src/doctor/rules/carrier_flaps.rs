@@ -1,4 +1,4 @@
-//! How often the link went.
+//! Number of times that the link went.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

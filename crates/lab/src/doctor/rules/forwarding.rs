@@ -1,4 +1,4 @@
-//! Whether this machine routes.
+//! Routing by this machine.
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

@@ -1,4 +1,4 @@
-//! How deep processors sleep.
+//! Depth of the processors' sleep.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

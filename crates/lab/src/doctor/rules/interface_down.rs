@@ -1,4 +1,4 @@
-//! Whether the interface is up.
+//! State of the interface.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

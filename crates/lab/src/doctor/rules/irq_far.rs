@@ -1,4 +1,4 @@
-//! Whether interrupts come on processors of the adapter's node.
+//! Interrupts on processors of another node than the adapter's.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

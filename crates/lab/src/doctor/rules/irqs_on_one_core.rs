@@ -1,4 +1,4 @@
-//! Which processors the interrupts come on.
+//! Processors of the interrupts.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

@@ -1,4 +1,4 @@
-//! What TCP does after a pause.
+//! Slow start of TCP after a pause.
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};

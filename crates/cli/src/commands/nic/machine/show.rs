@@ -315,7 +315,7 @@ fn feature(out: &mut Layout, name: &str, words: &str) {
     out.wide(name, words);
 }
 
-/// What is not there, and why.
+/// Parts that are not there, and why.
 fn absent(out: &mut Layout, adapter: &Adapter) {
     fn why<T>(part: &Part<T>) -> Option<&Absent> {
         part.as_ref().err()
