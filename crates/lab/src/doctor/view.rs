@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Load, Severity};
 use super::rule::Scope;
-use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, Source};
+use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, PciLink, Source};
 use linerate_host::{Absent, Feature};
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -138,6 +138,34 @@ impl<'a> View<'a> {
             .seen(format!("{feature} off"), format!("ethtool -k {name}"))
             .mend(format!("ethtool -K {name} {short} on"))
             .gain(gain)
+            .alone()
+    }
+
+    /// A finding about the PCIe link of the adapter, of which a number is below the most that the card has.
+    pub(super) fn slow_pci(
+        &self,
+        file: &str,
+        numbers: fn(&PciLink) -> [f64; 2],
+        shown: fn(f64) -> String,
+    ) -> Result<Vec<Finding>, String> {
+        let pci = have(&have(&self.adapter.device)?.pci)?;
+        let link = have(&pci.link)?;
+        let [now, most] = numbers(link);
+        if now >= most {
+            return Ok(Vec::new());
+        }
+        let (now, most) = (shown(now), shown(most));
+        // 8b/10b up to 5 GT/s, 128b/130b above (PCI Express Base Specification, clause 4.2).
+        let code = |speed: f64| if speed > 5.0 { 128.0 / 130.0 } else { 0.8 };
+        let rate = |speed: f64, lanes: u32| speed * f64::from(lanes) * code(speed);
+        let (best, rate) = (rate(link.speed_most, link.width_most), rate(link.speed, link.width));
+        Finding::new(Severity::Warning, format!("the PCIe link is {now}, the card can {most}"))
+            .seen(format!("{now} of {most}"), format!("/sys/bus/pci/devices/{}/{file}", pci.address))
+            .mend(format!(
+                "another slot, or the card seated anew; see 'lspci -vv -s {}', LnkCap and LnkSta",
+                pci.address
+            ))
+            .gain(format!("{best:.0} Gb/s instead of {rate:.0} to memory, each way"))
             .alone()
     }
 
