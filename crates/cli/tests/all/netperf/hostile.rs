@@ -2,7 +2,7 @@
 
 use super::{End, client, numbers, server};
 use crate::process::{LIMIT, Process};
-use linerate_load::netperf::protocol::omni::{Request, Response, Results, direction, kind};
+use linerate_load::netperf::protocol::omni::{Half, Request, Response, Results, direction, kind};
 use linerate_load::netperf::protocol::{Code, Message};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -67,6 +67,31 @@ fn clients_that_lie_stall_or_vanish_cost_their_own_session() {
     let ended = server.end();
     assert_eq!(ended.code, Some(143), "{}", ended.said());
     assert!(!ended.said().contains("panicked"), "{}", ended.said());
+}
+
+/// A client whose time is over before the server's leaves a response unread, which resets the connection.
+#[test]
+fn a_client_that_ends_first_with_a_response_unread_is_no_fault() {
+    let (server, port) = server(End::Ours, &["-v", "2"]);
+    let both = direction::SEND | direction::RECEIVE;
+    let transaction = |half: Half| Half { transaction: Some(100), ..half };
+    let asks = Request::stream();
+    let asks =
+        Request { direction: both, length: 20, send: transaction(asks.send), receive: transaction(asks.receive), ..asks };
+    let mut control = connect(&port);
+    control.write_all(asks.message().bytes()).unwrap();
+    let ready = Response::read(&hear(&mut control)).unwrap();
+    let mut data = TcpStream::connect(("127.0.0.1", ready.data_port)).unwrap();
+    data.write_all(&[0; 100]).unwrap();
+    // A part of the response has come, and the rest is there.
+    data.read_exact(&mut [0; 50]).unwrap();
+    drop(data);
+    let results = Results::read(&hear(&mut control)).unwrap();
+    assert_eq!((results.transactions, results.received, results.sent), (1, 100, 100));
+    drop(control);
+    server.signal("TERM");
+    let ended = server.end();
+    assert_eq!((ended.code, &*ended.log), (Some(143), ""), "{}", ended.said());
 }
 
 #[test]

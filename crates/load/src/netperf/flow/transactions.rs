@@ -6,7 +6,7 @@ use crate::netperf::ring::Ring;
 use crate::netperf::socket::{Listener, TICK, is_tick};
 use crate::netperf::units::cut;
 use crate::socket::{TcpStream, UdpSocket};
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -23,6 +23,11 @@ enum Got {
     /// The other end is done.
     Nothing,
     Time,
+}
+
+/// True for the error of a connection that the other end has left.
+fn is_gone(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
 impl Flow<'_> {
@@ -121,7 +126,7 @@ impl Flow<'_> {
             // The end of the connection belongs to the transaction.
             match self.read(&stream, &mut [0])? {
                 Got::Nothing => {}
-                Got::Whole => return Err(Fault::Receive(std::io::ErrorKind::InvalidData.into())),
+                Got::Whole => return Err(Fault::Receive(ErrorKind::InvalidData.into())),
                 Got::Time => return Ok(End::Time),
             }
             self.ends();
@@ -133,16 +138,25 @@ impl Flow<'_> {
     }
 
     /// Answers each request of a connection.
+    ///
+    /// A client whose time is over leaves its last response unread, and the connection is reset. By the client's clock,
+    /// that is: this end's own may have begun later, so that the reset is no fault before this end is due either. A client
+    /// that is gone is told of by the control connection.
     pub(in crate::netperf) fn answer(&mut self, stream: &TcpStream, rings: &mut Rings) -> Result<End, Fault> {
         self.block(stream)?;
         while !self.time.is_over() {
-            match self.read(stream, rings.receive.next())? {
-                Got::Whole => {}
-                Got::Nothing => return Ok(End::Done),
-                Got::Time => return Ok(End::Time),
+            match self.read(stream, rings.receive.next()) {
+                Ok(Got::Whole) => {}
+                Ok(Got::Nothing) => return Ok(End::Done),
+                Ok(Got::Time) => return Ok(End::Time),
+                Err(Fault::Receive(e)) if is_gone(&e) => return Ok(End::Done),
+                Err(fault) => return Err(fault),
             }
-            if !self.send_whole(stream, rings.send.next())? {
-                return Ok(End::Time);
+            match self.send_whole(stream, rings.send.next()) {
+                Ok(true) => {}
+                Ok(false) => return Ok(End::Time),
+                Err(Fault::Send(e)) if is_gone(&e) => return Ok(End::Done),
+                Err(fault) => return Err(fault),
             }
             if self.counted() {
                 return Ok(End::Done);
@@ -164,7 +178,7 @@ impl Flow<'_> {
                         return Ok(None);
                     }
                 }
-                Err(e) if e.kind() == std::io::ErrorKind::ConnectionAborted => {}
+                Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
                 Err(e) => return Err(Fault::DataConnect(e)),
             }
         }
