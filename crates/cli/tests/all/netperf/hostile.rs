@@ -76,8 +76,13 @@ fn a_client_that_ends_first_with_a_response_unread_is_no_fault() {
     let both = direction::SEND | direction::RECEIVE;
     let transaction = |half: Half| Half { transaction: Some(100), ..half };
     let asks = Request::stream();
-    let asks =
-        Request { direction: both, length: 20, send: transaction(asks.send), receive: transaction(asks.receive), ..asks };
+    let asks = Request {
+        direction: both,
+        length: 20,
+        send: transaction(asks.send),
+        receive: transaction(asks.receive),
+        ..asks
+    };
     let mut control = connect(&port);
     control.write_all(asks.message().bytes()).unwrap();
     let ready = Response::read(&hear(&mut control)).unwrap();
