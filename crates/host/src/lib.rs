@@ -18,6 +18,8 @@ pub mod adapter;
 pub mod bpf;
 #[cfg(target_os = "linux")]
 mod cut;
+#[cfg(target_os = "linux")]
+mod echo;
 mod error;
 #[cfg(target_os = "linux")]
 mod ethtool;
@@ -41,6 +43,8 @@ mod veth;
 pub use absent::{Absent, Part};
 #[cfg(target_os = "linux")]
 pub use cut::{Cut, Place};
+#[cfg(target_os = "linux")]
+pub use echo::Echo;
 pub use error::{Cause, Error};
 #[cfg(target_os = "linux")]
 pub use ethtool::{Channels, Driver, Ethtool, Feature, Features, Offloads};

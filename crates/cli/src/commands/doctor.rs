@@ -1,26 +1,33 @@
 //! `linerate doctor`.
 
-use super::shared::{file, one_of, stop_at_signals};
+mod mend;
+
+use super::shared::{file, one_of, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::{colours, print};
 use crate::trouble::Trouble;
-use clap::{CommandFactory, Parser};
-use linerate_lab::doctor::{Asked, Load, RULES, Severity, examine, render};
+use clap::{ArgGroup, CommandFactory, Parser};
+use linerate_lab::doctor::{Asked, Examination, Load, RULES, Rule, Severity, examine, render};
+use linerate_rt::Stop;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command = Command::by_clap("doctor", Arguments::command, |matches, _| run(&parsed(matches)?));
+pub(super) const COMMAND: Command =
+    Command::by_clap("doctor", Arguments::command, |matches, words| run(&parsed(matches)?, typed(words)));
 
 /// Exit code of findings from warnings on.
 const FOUND: u8 = 3;
 
 /// Find what is wrong with this machine and its interfaces, what it means, and what to type.
 ///
-/// Nothing is changed. Counters are read twice, half a second apart, so that what grows now is told from what has been.
+/// Without --fix and --prove nothing is changed. Counters are read twice, half a second apart, so that what grows now is told
+/// from what has been.
 #[derive(Parser)]
 #[command(
-    after_help = "Exit codes: 0 nothing, or notes; 2 an interface cannot be read; 3 warnings or errors were found; \
-                        128+n ended by signal n"
+    group(ArgGroup::new("change").args(["fix", "prove"]).multiple(true)),
+    after_help = "Exit codes: 0 nothing, or notes; 1 a change was refused, or could not be taken back; 2 wrong on the command \
+                        line, or an interface cannot be read; 3 warnings or errors were found; 128+n ended by signal n"
 )]
 struct Arguments {
     /// Interfaces (all that are up, but the loopback).
@@ -32,32 +39,86 @@ struct Arguments {
     /// Examine a recorded tree (`linerate nic record`) instead of this machine.
     #[arg(long, value_name = "DIR", value_parser = file)]
     from: Option<PathBuf>,
-    /// Print what each rule looks at.
+    /// Print what each rule looks at, and how its changes are proven.
     #[arg(long, exclusive = true)]
     rules: bool,
+    /// Make the changes that can be taken back, after a question; how is written to a file first.
+    #[arg(long, conflicts_with = "from")]
+    fix: bool,
+    /// Measure what each change does, in rounds with and without it in turns, and take it back; with --fix keep what helps.
+    #[arg(long, requires = "peer", conflicts_with_all = ["from", "json"])]
+    prove: bool,
+    /// The other end, whose way is probed; for --prove 'linerate stream -s' runs there, and 'linerate netserver -D'.
+    #[arg(long, value_name = "IP", conflicts_with = "from")]
+    peer: Option<IpAddr>,
+    /// Pairs of rounds for each proof.
+    #[arg(long, value_name = "N", requires = "prove", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    rounds: u32,
+    /// Seconds of each round.
+    #[arg(long, value_name = "N", requires = "prove", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// Change only what these rules found.
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = one_of_rules, requires = "change")]
+    only: Vec<String>,
+    /// Ask nothing before changes.
+    #[arg(long, requires = "change")]
+    yes: bool,
+    /// Take back what --fix changed, by the file that it wrote.
+    #[arg(long, value_name = "FILE", value_parser = file, exclusive = true)]
+    undo: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
 }
 
-fn run(parsed: &Arguments) -> Result<ExitCode, Trouble> {
+fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     if parsed.rules {
-        print(&RULES.iter().map(|rule| format!("{:<22} {}\n", rule.name, rule.about)).collect::<String>());
+        let line = |rule: &Rule| format!("{:<22} {} ({})\n", rule.name, rule.about, rule.proof.words());
+        print(&RULES.iter().map(line).collect::<String>());
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some(file) = &parsed.undo {
+        return mend::undo(file);
+    }
     let stop = stop_at_signals()?;
-    let asked = Asked { names: &parsed.interfaces, loads: &parsed.loads, tree: parsed.from.as_deref() };
-    let examined = examine(&asked, &stop);
+    if parsed.fix || parsed.prove {
+        mend::recover()?;
+    }
+    let examined = look(parsed, &stop);
     if let Some(signal) = stop.signal() {
         return Ok(ExitCode::from(128 + signal));
     }
-    let examined = examined.map_err(Trouble::usage)?;
+    let examined = examined?;
+    if parsed.fix || parsed.prove {
+        return mend::mend(parsed, &examined, command, &stop);
+    }
     match parsed.json {
-        true => print(&format!("{}\n", serde_json::to_string_pretty(&examined).unwrap_or_default())),
+        true => document(&examined),
         false => print(&render(&examined, colours())),
     }
-    Ok(match examined.worst() {
+    Ok(judged(&examined))
+}
+
+fn look(parsed: &Arguments, stop: &Stop) -> Result<Examination, Trouble> {
+    let asked =
+        Asked { names: &parsed.interfaces, loads: &parsed.loads, peer: parsed.peer, tree: parsed.from.as_deref() };
+    examine(&asked, stop).map_err(Trouble::usage)
+}
+
+fn document(value: &impl serde::Serialize) {
+    print(&format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default()));
+}
+
+fn judged(examined: &Examination) -> ExitCode {
+    match examined.worst() {
         Some(Severity::Warning | Severity::Error) => ExitCode::from(FOUND),
         _ => ExitCode::SUCCESS,
-    })
+    }
+}
+
+fn one_of_rules(text: &str) -> Result<String, String> {
+    match RULES.iter().any(|rule| rule.name == text) {
+        true => Ok(text.to_owned()),
+        false => Err("no such rule; see 'linerate doctor --rules'".to_owned()),
+    }
 }

@@ -1,6 +1,8 @@
 //! Tests of `linerate doctor` between real interfaces: faults that ip, ethtool, tc and sysctl make in a network namespace.
 #![cfg(target_os = "linux")]
 
+mod mend;
+
 use crate::process::BINARY;
 use linerate_host::{Cause, Namespace};
 use serde_json::Value;

@@ -20,7 +20,7 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
         (&["qualify", "--help"][..], &[1, 2, 4][..]),
         (&["sweep", "--help"], &[1, 2, 4]),
         (&["agent", "--help"], &[1]),
-        (&["doctor", "--help"], &[2, 3]),
+        (&["doctor", "--help"], &[1, 2, 3]),
         (&["profile", "--help"], &[1, 2, 3, 4]),
         (&["profile", "tx", "--help"], &[1, 2, 3, 4]),
         (&["profile", "flood", "--help"], &[1, 2, 3, 4]),

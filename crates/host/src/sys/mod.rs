@@ -3,5 +3,6 @@
 pub(crate) mod bpf;
 pub(crate) mod control;
 pub(crate) mod ethtool;
+pub(crate) mod icmp;
 pub(crate) mod netlink;
 pub(crate) mod netns;

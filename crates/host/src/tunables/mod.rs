@@ -14,6 +14,7 @@ mod target;
 mod tests;
 mod words;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 pub use apply::{Aim, Outcome, Refused, apply, group_of_name, same, why_not};
@@ -23,8 +24,9 @@ pub use table::Group;
 pub use target::Target;
 pub use words::{Unknown, Wish, meant, names};
 
-/// Value of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Value of a setting. Documents have it as it is: `true`, `9000`, `"rs,baser"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Value {
     /// On or off.
     On(bool),

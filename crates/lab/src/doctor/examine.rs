@@ -2,12 +2,14 @@
 
 use super::Examination;
 use super::finding::Load;
+use super::peer::probe;
 use super::rule::Scope;
 use super::view::View;
 use crate::environment;
 use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
 use linerate_result::Environment;
 use linerate_rt::Stop;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,8 @@ pub struct Asked<'a> {
     pub names: &'a [String],
     /// Loads that they are to carry.
     pub loads: &'a [Load],
+    /// A peer whose way is probed.
+    pub peer: Option<IpAddr>,
     /// A recorded tree, instead of the machine.
     pub tree: Option<&'a Path>,
 }
@@ -60,11 +64,14 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
+    let mut probed = asked.peer.map(|peer| probe(peer, stop)).transpose()?;
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
-        let view = View::new(&*source, adapter, counters, &all, asked.loads);
+        let mut view = View::new(&*source, adapter, counters, &all, asked.loads);
+        view.peer = probed.take();
+        let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());
         // What is about the machine is found once.
-        host.take().into_iter().chain([Scope::Interface]).for_each(|scope| examination.add(&view, scope));
+        host.take().into_iter().chain(peer).chain([Scope::Interface]).for_each(|scope| examination.add(&view, scope));
     }
     match examination.interfaces.is_empty() {
         true => Err("no interface is up; name one: see 'linerate nic list'".to_owned()),

@@ -1,6 +1,9 @@
 //! Findings of rules.
 
+use super::fix::Mend;
+use super::knob::Knob;
 use super::rule::Rule;
+use linerate_host::tunables::Value;
 use serde::Serialize;
 
 /// Severity of a finding.
@@ -79,6 +82,9 @@ pub struct Finding {
     pub means: &'static str,
     /// Command to type; none if nothing on this machine helps.
     pub mend: Option<String>,
+    /// Changes that do the same, and can be taken back; none if it is to be done by hand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<Mend>,
     /// Effect that is to be expected from that.
     pub gain: Option<String>,
     /// Publication.
@@ -96,6 +102,7 @@ impl Finding {
             evidence: Vec::new(),
             means: "",
             mend: None,
+            fix: Vec::new(),
             gain: None,
             published: "",
         }
@@ -110,6 +117,19 @@ impl Finding {
     /// Adds the command to type.
     pub(super) fn mend(mut self, mend: impl Into<String>) -> Self {
         self.mend = Some(mend.into());
+        self
+    }
+
+    /// Adds a setting of an interface that does the same.
+    pub(super) fn sets(mut self, interface: &str, name: &str, to: Value) -> Self {
+        let knob = Knob::Setting { interface: interface.to_owned(), name: name.to_owned() };
+        self.fix.push(Mend { knob, to });
+        self
+    }
+
+    /// Adds a file of /proc or /sys that does the same, its path without the slash in front.
+    pub(super) fn writes(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
+        self.fix.push(Mend { knob: Knob::File(path.into()), to: Value::Text(text.into()) });
         self
     }
 

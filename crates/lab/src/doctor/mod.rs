@@ -4,18 +4,30 @@
 //! A rule is a file and a row of [`RULES`]. It looks at what was read ([`View`]) and gives findings; it changes nothing. A rule
 //! that cannot look says why.
 
+mod document;
 mod examine;
 mod finding;
+mod fix;
+mod knob;
+mod peer;
+mod prove;
 mod rule;
 mod rules;
 mod text;
+mod undo;
 mod view;
 
+pub use document::proofs;
 pub use examine::{Asked, examine};
 pub use finding::{Evidence, Finding, Load, Severity};
-pub use rule::{Rule, Scope};
+pub use fix::{Did, Mend, Step, fix, plan};
+pub use knob::Knob;
+pub use peer::Probed;
+pub use prove::{Measured, Proven, Rounds, Verdict, prove, recover};
+pub use rule::{Proof, Rule, Scope};
 pub use rules::RULES;
-pub use text::render;
+pub use text::{made, planned, proof, render};
+pub use undo::{TakenBack, Was, new_file, undo};
 pub use view::View;
 
 use linerate_result::Environment;
@@ -43,9 +55,9 @@ impl Examination {
             match (rule.look)(view) {
                 Ok(found) if found.is_empty() => self.healthy += 1,
                 Ok(found) => {
-                    self.findings.extend(found.into_iter().map(|finding| finding.of(rule, view.subject(scope))))
+                    self.findings.extend(found.into_iter().map(|finding| finding.of(rule, &view.subject(scope))))
                 }
-                Err(why) => self.unable.push((view.subject(scope).to_owned(), rule.name, why)),
+                Err(why) => self.unable.push((view.subject(scope), rule.name, why)),
             }
         }
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

@@ -10,6 +10,34 @@ pub enum Scope {
     Interface,
     /// The machine.
     Host,
+    /// The peer that was named.
+    Peer,
+}
+
+/// Load that shows whether a finding's changes help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// TCP to the peer.
+    Stream,
+    /// TCP from the peer.
+    Back,
+    /// Requests to the peer, and its responses.
+    Requests,
+    /// None: the rule finds nothing any more.
+    Look,
+}
+
+impl Proof {
+    /// Words for it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Stream => "TCP to a peer",
+            Self::Back => "TCP from a peer",
+            Self::Requests => "requests to a peer",
+            Self::Look => "a second look",
+        }
+    }
 }
 
 /// Function that looks; the error is the reason why it cannot.
@@ -27,6 +55,8 @@ pub struct Rule {
     pub means: &'static str,
     /// Publication of that.
     pub published: &'static str,
+    /// Proof of its changes.
+    pub proof: Proof,
     pub(super) look: Look,
 }
 

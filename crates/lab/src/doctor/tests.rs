@@ -225,7 +225,7 @@ impl Tree {
     }
 
     fn examined(&self, loads: &[Load]) -> Examination {
-        let asked = Asked { names: &[NAME.to_owned()], loads, tree: Some(self.0.path()) };
+        let asked = Asked { names: &[NAME.to_owned()], loads, tree: Some(self.0.path()), peer: None };
         examine(&asked, &Stop::new().unwrap()).unwrap()
     }
 }
@@ -245,7 +245,8 @@ fn a_healthy_machine_has_no_warning_whatever_it_is_for() {
     }
     let examined = Tree::new(&[]).examined(&[]);
     assert!(examined.findings.is_empty(), "{:#?}", examined.findings);
-    assert!(examined.healthy + examined.unable.len() == RULES.len() && examined.healthy > 50, "{:?}", examined.unable);
+    let all = RULES.iter().filter(|rule| rule.scope != Scope::Peer).count();
+    assert!(examined.healthy + examined.unable.len() == all && examined.healthy > 50, "{:?}", examined.unable);
 }
 
 #[test]
@@ -307,12 +308,91 @@ fn every_rule_has_a_fault() {
         "huge-pages",
         "forwarding",
     ];
-    for rule in RULES {
+    for rule in RULES.iter().filter(|rule| rule.scope != Scope::Peer) {
         let tried = FAULTS.iter().any(|fault| fault.0 == rule.name);
         assert!(tried != ELSEWHERE.contains(&rule.name), "{}", rule.name);
     }
     let names: std::collections::BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
     assert!(names.len() == RULES.len() && RULES.len() >= 40);
+}
+
+#[test]
+fn what_a_peer_answers_is_judged() {
+    use linerate_host::adapter::Recorded;
+    use std::time::Duration;
+    let tree = Tree::new(&[]);
+    tree.put(
+        "proc/net/arp",
+        "IP address HW type Flags HW address Mask Device\n192.0.2.7 0x1 0x0 00:00:00:00:00:00 * x\n",
+    );
+    let ms = Duration::from_millis(1);
+    let well = Probed {
+        peer: "192.0.2.7".parse().unwrap(),
+        way: NAME.to_owned(),
+        mtu: 9000,
+        asked: 20,
+        answered: 20,
+        times: Some((ms, 2 * ms)),
+        largest: 9000,
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for (probed, expected) in [
+        (well.clone(), None),
+        (Probed { mtu: 65_536, largest: 65_535, ..well.clone() }, None),
+        (Probed { largest: 1500, ..well.clone() }, Some(("path-mtu", "packets of up to 1500 bytes come back"))),
+        (Probed { answered: 18, ..well.clone() }, Some(("peer-loss", "2 of 20 echo requests"))),
+        (Probed { answered: 0, asked: 4, times: None, largest: 0, ..well }, Some(("peer-silent", "none of 4"))),
+    ] {
+        let mut source = Recorded::open(tree.0.path()).unwrap();
+        let (adapter, counters) = View::read(&mut source, NAME, || {}).unwrap();
+        let mut view = View::new(&source, adapter, counters, &[], &[]);
+        view.peer = Some(probed);
+        let mut examination = Examination::default();
+        examination.add(&view, Scope::Peer);
+        let found: Vec<_> =
+            examination.findings.iter().map(|one| (one.rule, one.what.as_str(), one.subject.as_str())).collect();
+        match (&found[..], expected) {
+            ([], None) => {}
+            ([(rule, what, "192.0.2.7")], Some((name, words))) => {
+                assert!(*rule == name && what.contains(words), "{found:?}");
+                seen.insert(name);
+            }
+            _ => panic!("{expected:?}: {:#?}", examination.findings),
+        }
+        assert!(examination.findings.iter().all(|one| !one.evidence.is_empty() && one.mend.is_some()));
+    }
+    assert_eq!(seen.len(), RULES.iter().filter(|rule| rule.scope == Scope::Peer).count());
+}
+
+#[test]
+fn changes_do_what_is_to_be_typed() {
+    // Sets of values in the order in which they are made: what others need first.
+    let edits = [
+        Off("tx-tcp-segmentation", false),
+        Off("tx-checksum-ip-generic", false),
+        Swap("netlink/channels", "9 u32 4", "9 u32 1"),
+        Put("proc/sys/net/ipv4/tcp_sack", "0"),
+        Put("proc/irq/165/effective_affinity_list", "9"),
+    ];
+    let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
+    let steps = plan(&examined, &[]);
+    let all: Vec<String> =
+        steps.iter().flat_map(|step| &step.mends).map(|mend| format!("{}={}", mend.knob, mend.to)).collect();
+    assert_eq!(
+        all,
+        [
+            "net.ipv4.tcp_sack=1",
+            "/proc/irq/165/smp_affinity_list=0-7,16-23",
+            "ens2f0 combined=4",
+            "ens2f0 tx-checksum-ip-generic=on",
+            "ens2f0 tx-tcp-segmentation=on"
+        ]
+    );
+    let only = plan(&examined, &["tso".to_owned()]);
+    assert!(only.len() == 1 && only[0].rule == "tso" && planned(&only).lines().all(|line| line.len() <= 80));
+    // What has a command of another kind has no change.
+    let shaped = Tree::new(&[&Swap(LINK, "6 text mq", "6 text tbf")]).examined(&[]);
+    assert!(found(&shaped, "shaped").is_some() && plan(&shaped, &[]).is_empty());
 }
 
 #[test]
@@ -352,8 +432,8 @@ fn what_is_not_there_is_said() {
     let tree = Tree::new(&[]);
     let stop = Stop::new().unwrap();
     let none = ["eth7".to_owned()];
-    let error = examine(&Asked { names: &none, loads: &[], tree: Some(tree.0.path()) }, &stop).unwrap_err();
+    let error = examine(&Asked { names: &none, tree: Some(tree.0.path()), ..Asked::default() }, &stop).unwrap_err();
     assert!(error.starts_with("eth7: ") && error.ends_with("see the names in 'linerate nic list'"), "{error}");
-    let nowhere = Asked { names: &[], loads: &[], tree: Some(Path::new("/nonexistent")) };
+    let nowhere = Asked { tree: Some(Path::new("/nonexistent")), ..Asked::default() };
     assert!(examine(&nowhere, &stop).unwrap_err().starts_with("/nonexistent: "));
 }

@@ -4,6 +4,10 @@
 
 use super::Examination;
 use super::finding::{Finding, Severity};
+use super::fix::{Did, Step};
+use super::prove::{Measured, Proven, Verdict};
+use crate::quantity;
+use linerate_result::Number;
 
 /// Columns of a line, and of the words before a text.
 const WIDTH: usize = 80;
@@ -29,6 +33,69 @@ pub fn render(all: &Examination, colour: bool) -> String {
         text += &paragraph("", &format!("Not looked at: {}.", unable(all)));
     }
     text
+}
+
+/// Renders the changes that are about to be made.
+#[must_use]
+pub fn planned(steps: &[Step]) -> String {
+    let mut text = String::new();
+    for step in steps {
+        text += &paragraph("", &format!("{}: {} [{}]", step.subject, step.what, step.rule));
+        text += &step
+            .mends
+            .iter()
+            .map(|mend| paragraph("  set", &format!("{} to {}", mend.knob, mend.to)))
+            .collect::<String>();
+    }
+    text
+}
+
+/// Renders changes as they were made, or refused.
+#[must_use]
+pub fn made(all: &[Did]) -> String {
+    let line = |did: &Did| match &did.refused {
+        None => paragraph("done", &format!("{}: {} -> {}", did.knob, did.before, did.to)),
+        Some(why) => paragraph("refused", &format!("{}: {}: {why}", did.knob, did.to)),
+    };
+    all.iter().map(line).collect()
+}
+
+/// Columns of the longest bar.
+const BAR: usize = 22;
+
+/// Renders a proof, with a bar for the mean of each series.
+#[must_use]
+pub fn proof(proven: &Proven) -> String {
+    let mut text = paragraph("", &format!("{}: {} [{}]", proven.subject, proven.what, proven.rule));
+    match &proven.measured {
+        Err(why) => text += &paragraph("  not", &format!("measured: {why}")),
+        Ok(measured) => text += &bars(measured),
+    }
+    text
+}
+
+fn bars(measured: &Measured) -> String {
+    let Measured { workload, unit, rounds, change, spread, verdict } = measured;
+    let means = rounds.each_ref().map(|values| values.iter().sum::<f64>() / values.len().max(1) as f64);
+    let most = means[0].max(means[1]).max(f64::MIN_POSITIVE);
+    let mut text = String::new();
+    for (label, (mean, values)) in ["  before", "  changed"].into_iter().zip(means.iter().zip(rounds)) {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = values.iter().copied().fold(0.0, f64::max);
+        // At most BAR, and not below nought.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a number of columns")]
+        let bar = "#".repeat((mean / most * BAR as f64).round() as usize);
+        let mean = quantity::value(Number::from(*mean), unit);
+        let range = quantity::range(Number::from(least), Number::from(greatest), unit);
+        text += &format!("{label:10}{mean:>15}  {bar:BAR$}  {range}\n");
+    }
+    let word = match verdict {
+        Verdict::Helps => "it helps",
+        Verdict::Harms => "it harms",
+        Verdict::Unclear => "no difference beyond the spread",
+    };
+    let (change, spread) = (100.0 * change, 100.0 * spread);
+    text + &paragraph("  so", &format!("{word}: {workload} {change:+.1} % ± {spread:.1} (95 %)"))
 }
 
 /// Rules that could not look, by the reason.

@@ -1,8 +1,10 @@
 //! Values for rules: an interface and its counters, read twice, and files of the machine.
 
 use super::finding::{Finding, Load, Severity};
+use super::peer::Probed;
 use super::rule::Scope;
 use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, PciLink, Source};
+use linerate_host::tunables::Value;
 use linerate_host::{Absent, Feature};
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -19,6 +21,8 @@ pub struct View<'a> {
     pub interfaces: &'a [Interface],
     /// Loads that were named.
     pub loads: &'a [Load],
+    /// The peer that was named.
+    pub peer: Option<Probed>,
 }
 
 /// A counter that is not zero.
@@ -62,16 +66,22 @@ impl<'a> View<'a> {
         interfaces: &'a [Interface],
         loads: &'a [Load],
     ) -> Self {
-        Self { files, adapter, counters, interfaces, loads }
+        Self { files, adapter, counters, interfaces, loads, peer: None }
     }
 
     /// Name of the subject of a rule.
     #[must_use]
-    pub fn subject(&self, scope: Scope) -> &str {
+    pub fn subject(&self, scope: Scope) -> String {
         match scope {
-            Scope::Interface => self.name(),
-            Scope::Host => "host",
+            Scope::Interface => self.name().to_owned(),
+            Scope::Host => "host".to_owned(),
+            Scope::Peer => self.peer.as_ref().map_or_else(String::new, |probed| probed.peer.to_string()),
         }
+    }
+
+    /// What the peer answered.
+    pub(super) fn probed(&self) -> Result<&Probed, String> {
+        self.peer.as_ref().ok_or_else(|| "no --peer was given".to_owned())
     }
 
     /// Name of the interface.
@@ -137,6 +147,7 @@ impl<'a> View<'a> {
         Finding::new(self.graver_than_program(), format!("{feature} is off, and can be switched on"))
             .seen(format!("{feature} off"), format!("ethtool -k {name}"))
             .mend(format!("ethtool -K {name} {short} on"))
+            .sets(name, feature, Value::On(true))
             .gain(gain)
             .alone()
     }
@@ -236,6 +247,7 @@ impl<'a> View<'a> {
         Finding::new(severity, format!("{name} is {now}"))
             .seen(format!("{name} = {now}"), format!("sysctl {name}"))
             .mend(format!("sysctl -w {name}='{to}'"))
+            .writes(format!("proc/sys/{}", name.replace('.', "/")), to.to_string())
     }
 
     /// Processors that are online.

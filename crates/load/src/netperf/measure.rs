@@ -5,9 +5,18 @@ use super::fault::Fault;
 use super::figures::Figures;
 use super::server::Server;
 use super::settings::Settings;
-use crate::socket::Pair;
+use crate::socket::{Pair, Uplink};
 use linerate_rt::Stop;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Runs a test with a server of another machine.
+///
+/// # Errors
+/// One line: the client's reason.
+pub(super) fn ask(uplink: &Uplink, settings: &Settings, stop: &Stop) -> Result<Figures, String> {
+    let tested = Client::connect(settings, &uplink.site, stop).and_then(|client| client.run(|| None));
+    tested.map(|outcome| outcome.last).map_err(|fault| fault.to_string())
+}
 
 /// Runs a test between the hosts of a pair: the first one asks. Processor time is that of each end's threads.
 ///

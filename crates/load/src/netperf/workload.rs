@@ -1,14 +1,14 @@
 //! Transactions in the table of workloads: netperf's names, a row for each test, measured between two hosts in this process.
 
 use super::figures::{EndFigures, Figures};
-use super::measure::measure;
+use super::measure::{ask, measure};
 use super::ring::BLOCK;
 use super::settings::{DATAGRAM, Length, PORT, Settings};
 use super::table::{Test, Transport};
 use super::units::cut;
-use crate::socket::{Pair, Via};
+use crate::socket::{Pair, Uplink, Via, peer};
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
-use linerate_result::{Latency, Number, Parameters, Repeat, Summary, Unit};
+use linerate_result::{Latency, Number, Parameters, PortUsed, Repeat, Summary, Unit};
 use linerate_rt::Stop;
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub const UDP_RR: Workload =
 fn parameters() -> Vec<ParameterRow> {
     let rows = [
         ("via", "kernel|stack", "the kernel's sockets over a veth pair, or linerate's own stack over a cable (kernel)"),
+        ("peer", "IP:PORT", "the kernel's sockets with a netserver that is there, instead of a veth pair"),
         ("request_bytes", "N", "bytes of a request (1)"),
         ("response_bytes", "N", "bytes of a response (1)"),
         ("mtu", "N", "the largest IP packet, bytes (1500)"),
@@ -65,20 +66,33 @@ fn prepare(name: &str, all: &Parameters) -> Result<Job, String> {
     let mtu = cut(count(all, "mtu", 576..=65_535, 1500)?, 1500);
     (settings.local.cpu, settings.remote.cpu, settings.latency) = (true, true, true);
     settings.patience = Some(PATIENCE).filter(|_| test.transport == Transport::Udp);
+    if let Some(peer) = peer(all)? {
+        if via == Via::Stack {
+            return Err("peer: tests with another machine are over the kernel's sockets; leave via out".to_owned());
+        }
+        let mtu = all.contains_key("mtu").then_some(u64::from(mtu));
+        let does = format!("the kernel's sockets with the server {peer}; netperf's protocol");
+        return Ok(Job::new(does, move |stop: &Stop| {
+            let uplink = Uplink::to(peer, mtu)?;
+            let place = uplink.site.place().clone();
+            let settings = Settings { host: peer.ip().to_string(), place, ..settings };
+            Ok(told(test, &uplink.ports, &ask(&uplink, &settings, stop)?))
+        }));
+    }
     let does = format!("{}; netperf's protocol", Pair::describe(via, mtu));
     Ok(Job::new(does, move |stop: &Stop| {
         let pair = Pair::new(via, PORT, mtu)?;
         let figures = measure(&pair, &settings, stop)?;
-        Ok(told(test, &pair, &figures))
+        Ok(told(test, &pair.ports, &figures))
     }))
 }
 
-fn told(of: &Test, pair: &Pair, figures: &Figures) -> linerate_result::Test {
+fn told(of: &Test, ports: &[PortUsed], figures: &Figures) -> linerate_result::Test {
     let failure = (figures.transactions == 0).then(|| "no request was answered".to_owned());
     let latency = figures.times.as_ref().and_then(Latency::of);
     let mut test = linerate_result::Test {
         workload: of.name.to_owned(),
-        ports: pair.ports.clone(),
+        ports: ports.to_vec(),
         repeats: vec![Repeat {
             value: figures.transactions_per_second().into(),
             seconds: figures.seconds.into(),

@@ -20,7 +20,7 @@ pub use site::Own;
 pub(crate) use site::Site;
 pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
 pub(crate) use udp::UdpSocket;
-pub(crate) use uplink::Uplink;
+pub(crate) use uplink::{Uplink, peer};
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 

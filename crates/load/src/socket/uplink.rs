@@ -2,8 +2,15 @@
 
 use super::{Place, Site};
 use linerate_host::Rtnetlink;
-use linerate_result::PortUsed;
+use linerate_result::{Parameters, PortUsed};
 use std::net::SocketAddr;
+
+/// The server that is given, if one is.
+pub(crate) fn peer(all: &Parameters) -> Result<Option<SocketAddr>, String> {
+    let Some(given) = all.get("peer") else { return Ok(None) };
+    let peer = given.text().and_then(|text| text.parse().ok());
+    peer.map(Some).ok_or_else(|| "peer: give an address and a port: 192.0.2.7:5201, [2001:db8::7]:5201".to_owned())
+}
 
 /// The kernel's sockets, on the way to a server.
 pub(crate) struct Uplink {

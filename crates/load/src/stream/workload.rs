@@ -2,11 +2,10 @@
 
 use super::measure::{Measured, ask, measure};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
-use crate::socket::{Pair, Uplink, Via};
+use crate::socket::{Pair, Uplink, Via, peer};
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
-use std::net::SocketAddr;
 
 /// Port of the server.
 const PORT: u16 = 5201;
@@ -122,13 +121,6 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
         let measured = measure(&pair, &settings, stop)?;
         Ok(test(kind, &pair.ports, &measured))
     }))
-}
-
-/// The server that is given, if one is.
-fn peer(all: &Parameters) -> Result<Option<SocketAddr>, String> {
-    let Some(given) = all.get("peer") else { return Ok(None) };
-    let peer = given.text().and_then(|text| text.parse().ok());
-    peer.map(Some).ok_or_else(|| "peer: give an address and a port: 192.0.2.7:5201, [2001:db8::7]:5201".to_owned())
 }
 
 fn test(kind: Kind, ports: &[PortUsed], measured: &Measured) -> Test {

@@ -23,9 +23,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time for which an opener tries to find out if it is the first.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Time limit of a handshake.
-pub(super) const HANDSHAKE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Time limit of a handshake. Linux was seen to keep a process of a busy machine from its processors for more than two seconds.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// Outcome of the meeting of two ends.
 pub(super) enum Met {

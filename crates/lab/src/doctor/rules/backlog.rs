@@ -1,7 +1,7 @@
 //! Frames dropped between interrupt and stack.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frames dropped between interrupt and stack",
     means: "the queue in front of the stack is full: frames are lost after the adapter has delivered them",
     published: "Documentation/admin-guide/sysctl/net.rst, netdev_max_backlog; /proc/net/softnet_stat",
+    proof: Proof::Stream,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! The largest buffers that programs may ask for.
 
 use crate::doctor::finding::{Finding, Load, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "the largest buffers that programs may ask for",
     means: "programs that set their buffers, as iperf -w and netperf -s do, get less than they ask for",
     published: "Documentation/admin-guide/sysctl/net.rst",
+    proof: Proof::Stream,
     look,
 };
 

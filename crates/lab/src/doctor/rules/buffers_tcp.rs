@@ -1,7 +1,7 @@
 //! The largest buffers of TCP.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "the largest buffers of TCP",
     means: "a window smaller than bandwidth times delay: the sender waits for acknowledgements",
     published: "RFC 7323, section 1; Documentation/networking/ip-sysctl.rst",
+    proof: Proof::Back,
     look,
 };
 

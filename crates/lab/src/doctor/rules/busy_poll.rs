@@ -1,7 +1,7 @@
 //! Busy polling.
 
 use crate::doctor::finding::{Finding, Load, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "busy polling",
     means: "a reader that waits sleeps until an interrupt, tens of microseconds",
     published: "Documentation/networking/napi.rst; Documentation/admin-guide/sysctl/net.rst",
+    proof: Proof::Requests,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Number of times that the link went.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "how often the link went",
     means: "each time frames are lost, and connections wait for their retransmission",
     published: "linux/if_link.h, IFLA_CARRIER_DOWN_COUNT",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Clock of the kernel.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "clock of the kernel",
     means: "each look at the time is a system call and a slow read: time-stamps of each frame cost microseconds",
     published: "Documentation/timers/timekeeping.rst",
+    proof: Proof::Stream,
     look,
 };
 
@@ -23,7 +24,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let finding = Finding::new(Severity::Warning, format!("the clock source is {now}"))
         .seen(format!("{now}; there are {known}"), format!("/{path}"));
     match ["tsc", "kvm-clock"].into_iter().find(|one| known.split_whitespace().any(|word| word == *one)) {
-        Some(better) => finding.mend(format!("echo {better} > /{path}")),
+        Some(better) => finding.mend(format!("echo {better} > /{path}")).writes(path, better),
         None => finding,
     }
     .alone()

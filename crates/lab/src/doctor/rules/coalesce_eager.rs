@@ -1,8 +1,9 @@
 //! Interrupts for each frame.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "coalesce-eager",
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     about: "interrupts for each frame",
     means: "a processor spends its time in interrupts: streams get less of it",
     published: "ethtool(8), -C",
+    proof: Proof::Stream,
     look,
 };
 
@@ -23,6 +25,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let name = view.name();
     Finding::new(Severity::Note, "each frame may interrupt")
         .seen("rx-usecs 0, rx-frames 1, adaptive-rx off", format!("ethtool -c {name}"))
-        .mend(format!("ethtool -C {name} adaptive-rx on, or rx-usecs 20"))
+        .mend(format!("ethtool -C {name} rx-usecs 20, or adaptive-rx on"))
+        .sets(name, "rx-usecs", Value::Number(20))
         .alone()
 }

@@ -1,8 +1,9 @@
 //! Time that interrupts are held back.
 
 use crate::doctor::finding::{Finding, Load};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "coalesce-lazy",
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     about: "time that interrupts are held back",
     means: "each request waits that long for its answer, both ways",
     published: "ethtool(8), -C",
+    proof: Proof::Requests,
     look,
 };
 
@@ -25,7 +27,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         format!("interrupts are held back for {usecs} us"),
     )
     .seen(format!("rx-usecs {usecs}, adaptive-rx off"), format!("ethtool -c {name}"))
-    .mend(format!("ethtool -C {name} adaptive-rx on, or rx-usecs 20"))
+    .mend(format!("ethtool -C {name} rx-usecs 20, or adaptive-rx on"))
+    .sets(name, "rx-usecs", Value::Number(20))
     .gain(format!("requests that take up to {} us less", 2 * usecs))
     .alone()
 }

@@ -1,7 +1,7 @@
 //! Collisions.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "collisions",
     means: "the link is shared or half duplex",
     published: "linux/if_link.h, collisions",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Congestion control of TCP.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "congestion control of TCP",
     means: "NewReno and older ones fill a fast long path only after minutes",
     published: "RFC 9438",
+    proof: Proof::Stream,
     look,
 };
 

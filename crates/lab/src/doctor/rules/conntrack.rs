@@ -1,7 +1,7 @@
 //! Tracking of connections.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "tracking of connections",
     means: "each packet is looked up in a table; when it is full, new connections are dropped",
     published: "Documentation/networking/nf_conntrack-sysctl.rst",
+    proof: Proof::Stream,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Frames with a wrong check sequence.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frames with a wrong check sequence",
     means: "cable, module or port damage frames: TCP sees them as loss, and slows down",
     published: "linux/if_link.h, rx_crc_errors; ethtool(8), eth-mac group",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Duplex of the link.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "duplex of the link",
     means: "each side waits while the other sends; with the partner at full duplex frames collide and are lost",
     published: "IEEE 802.3, clause 4; ethtool(8)",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Two interfaces with one MAC address.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "two interfaces with one MAC address",
     means: "switches and neighbours send to the one that spoke last",
     published: "IEEE 802, clause 8",
+    proof: Proof::Look,
     look,
 };
 

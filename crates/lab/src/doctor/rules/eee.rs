@@ -1,8 +1,9 @@
 //! Energy-efficient Ethernet.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "eee",
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     about: "energy-efficient Ethernet",
     means: "the transmitter sleeps between frames, and wakes for each: microseconds each time",
     published: "IEEE 802.3az; ethtool(8), --show-eee",
+    proof: Proof::Requests,
     look,
 };
 
@@ -22,6 +24,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     Finding::new(Severity::Note, "energy-efficient Ethernet is active")
         .seen("EEE active", format!("ethtool --show-eee {name}"))
         .mend(format!("ethtool --set-eee {name} eee off"))
+        .sets(name, "eee", Value::On(false))
         .gain("up to 17 us less for a frame after a pause")
         .alone()
 }

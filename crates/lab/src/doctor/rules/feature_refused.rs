@@ -1,7 +1,7 @@
 //! Offloads that were asked for and are off.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "offloads that were asked for and are off",
     means: "what it needs is off, or the driver refused it: the load runs without",
     published: "linux/netdev_features.h; Documentation/networking/netdev-features.rst",
+    proof: Proof::Look,
     look,
 };
 

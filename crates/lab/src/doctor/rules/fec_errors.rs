@@ -1,7 +1,7 @@
 //! Blocks that error correction could not mend.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "blocks that error correction could not mend",
     means: "the link is at the edge: what cannot be corrected is lost",
     published: "IEEE 802.3, clauses 74, 91 and 108; ethtool(8), --show-fec",
+    proof: Proof::Look,
     look,
 };
 

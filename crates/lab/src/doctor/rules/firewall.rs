@@ -1,7 +1,7 @@
 //! Tables of the firewall.
 
 use crate::doctor::finding::{Finding, Load};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "tables of the firewall",
     means: "each packet passes their rules: a tenth to a half of the rate of small packets",
     published: "iptables(8); /proc/net/ip_tables_names",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Routing by this machine.
 
 use crate::doctor::finding::{Finding, Load, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "whether this machine routes",
     means: "packets for others are dropped",
     published: "Documentation/networking/ip-sysctl.rst",
+    proof: Proof::Look,
     look,
 };
 

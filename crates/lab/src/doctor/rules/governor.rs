@@ -1,7 +1,7 @@
 //! Frequency of the processors.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frequency of the processors",
     means: "a core that is slow when work comes takes milliseconds to be fast",
     published: "Documentation/admin-guide/pm/cpufreq.rst",
+    proof: Proof::Requests,
     look,
 };
 
@@ -19,7 +20,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if now == "performance" {
         return healthy();
     }
-    Finding::new(Severity::Note, format!("processors follow the governor {now}"))
+    let first = Finding::new(Severity::Note, format!("processors follow the governor {now}"));
+    let file = |core| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
+    let online = view.online()?;
+    online
+        .iter()
+        .fold(first, |finding, core| finding.writes(file(core), "performance"))
         .seen(now, format!("/{path}"))
         .mend("cpupower frequency-set -g performance")
         .alone()

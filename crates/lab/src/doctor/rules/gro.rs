@@ -1,7 +1,7 @@
 //! Merging of received segments.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "merging of received segments",
     means: "each segment passes the whole stack by itself",
     published: "Documentation/networking/segmentation-offloads.rst",
+    proof: Proof::Back,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Segmentation at the last moment.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "segmentation at the last moment",
     means: "each segment passes the whole stack by itself, where the adapter does not segment",
     published: "Documentation/networking/segmentation-offloads.rst",
+    proof: Proof::Stream,
     look,
 };
 

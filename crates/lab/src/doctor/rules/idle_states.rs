@@ -1,7 +1,7 @@
 //! Depth of the processors' sleep.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "how deep processors sleep",
     means: "a core in a deep state wakes in more than 100 us, which each request waits for",
     published: "Documentation/admin-guide/pm/cpuidle.rst",
+    proof: Proof::Requests,
     look,
 };
 

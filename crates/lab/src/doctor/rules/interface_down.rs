@@ -1,7 +1,7 @@
 //! State of the interface.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "whether the interface is up",
     means: "nothing can be sent or received",
     published: "ip-link(8)",
+    proof: Proof::Look,
     look,
 };
 

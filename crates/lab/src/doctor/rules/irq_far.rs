@@ -1,7 +1,7 @@
 //! Interrupts on processors of another node than the adapter's.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have, processors};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "whether interrupts come on processors of the adapter's node",
     means: "each frame crosses the link between the nodes, and its cache lines with it",
     published: "Documentation/networking/scaling.rst; sysfs, local_cpulist",
+    proof: Proof::Stream,
     look,
 };
 
@@ -28,7 +29,11 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     let list = device.near.as_deref().unwrap_or_default();
-    Finding::new(Severity::Warning, format!("{} of its interrupts come on processors of another node", far.len()))
+    let first =
+        Finding::new(Severity::Warning, format!("{} of its interrupts come on processors of another node", far.len()));
+    let near = |finding: Finding, irq: &String| finding.writes(format!("proc/irq/{irq}/smp_affinity_list"), list);
+    far.iter()
+        .fold(first, near)
         .seen(
             format!("interrupts {}; near are CPUs {list}", far.join(", ")),
             "/proc/irq/N/effective_affinity_list, local_cpulist",

@@ -1,7 +1,7 @@
 //! Processors of the interrupts.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have, processors};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "which processors the interrupts come on",
     means: "one core serves all queues: the others wait for it",
     published: "Documentation/networking/scaling.rst; /proc/irq",
+    proof: Proof::Stream,
     look,
 };
 
@@ -28,7 +29,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     let core = first.iter().next().copied().unwrap_or_default();
     let numbers: Vec<String> = queues.iter().map(|irq| irq.number.to_string()).collect();
-    Finding::new(Severity::Warning, format!("all {} interrupts of its queues come on CPU {core}", sets.len()))
+    let first =
+        Finding::new(Severity::Warning, format!("all {} interrupts of its queues come on CPU {core}", sets.len()));
+    // In turn, as many as there are.
+    let cores = view.online()?;
+    let each = numbers.iter().zip(cores.iter().cycle());
+    each.fold(first, |one, (irq, core)| one.writes(format!("proc/irq/{irq}/smp_affinity_list"), core.to_string()))
         .seen(format!("interrupts {} on CPU {core}", numbers.join(", ")), "/proc/irq/N/effective_affinity_list")
         .mend("one core each: echo CPU > /proc/irq/N/smp_affinity_list (with irqbalance stopped)")
         .gain("as many cores as queues")

@@ -1,7 +1,7 @@
 //! Frames longer than this end takes.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frames longer than this end takes",
     means: "the other end sends with a larger MTU: its long frames are lost here",
     published: "linux/if_link.h, rx_length_errors, rx_over_errors",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! The carrier of an interface that is up.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "the carrier of an interface that is up",
     means: "nothing can be sent or received",
     published: "ethtool(8); Documentation/networking/ethtool-netlink.rst, LINKSTATE_GET",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Speed of the link beside the fastest mode of the adapter.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "speed of the link beside the fastest mode of the adapter",
     means: "the link carries a fraction of what the adapter could",
     published: "ethtool(8), link modes",
+    proof: Proof::Look,
     look,
 };
 

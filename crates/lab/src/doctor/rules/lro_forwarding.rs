@@ -1,7 +1,7 @@
 //! Large receive offload where frames are forwarded.
 
 use crate::doctor::finding::{Finding, Load, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "large receive offload where frames are forwarded",
     means: "merged frames are larger than the next link takes, and cannot be split as they were: they are dropped or changed",
     published: "Documentation/networking/ip-sysctl.rst; linux/netdev_features.h",
+    proof: Proof::Back,
     look,
 };
 

@@ -37,11 +37,14 @@ mod mtu_small;
 mod neighbours;
 mod no_queue;
 mod one_queue;
+mod path_mtu;
 mod pause_frames;
 mod pause_unlike;
 mod pcie_bridge;
 mod pcie_speed;
 mod pcie_width;
+mod peer_loss;
+mod peer_silent;
 mod promiscuous;
 mod reverse_path;
 mod ring_rx;
@@ -121,4 +124,7 @@ pub static RULES: &[Rule] = &[
     forwarding::RULE,
     neighbours::RULE,
     duplicate_address::RULE,
+    peer_silent::RULE,
+    peer_loss::RULE,
+    path_mtu::RULE,
 ];

@@ -1,8 +1,9 @@
 //! MTU of an interface beside the one below it.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "mtu-of-lower",
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     about: "MTU of an interface beside the one below it",
     means: "frames of the larger MTU do not pass the interface below",
     published: "ip-link(8)",
+    proof: Proof::Stream,
     look,
 };
 
@@ -24,10 +26,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     let (name, other) = (view.name(), &below.name);
+    let less = if mtu < lower { name } else { other };
     let what = if peers { "the other end" } else { "the interface below" };
     Finding::new(Severity::Warning, format!("its MTU is {mtu}, that of {what}, {other}, {lower}"))
         .seen(format!("{name} {mtu}, {other} {lower}"), "ip link")
-        .mend(format!("ip link set {} mtu {}", if mtu < lower { name } else { other }, mtu.max(lower)))
+        .mend(format!("ip link set {less} mtu {}", mtu.max(lower)))
+        .sets(less, "mtu", Value::Number(mtu.max(lower).into()))
         .gain("long frames arrive")
         .alone()
 }

@@ -1,7 +1,7 @@
 //! MTU of a bridge and its members.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "MTU of a bridge and its members",
     means: "a frame that one member takes does not fit another: it is dropped in the bridge",
     published: "ip-link(8); Documentation/networking/bridge.rst",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! An MTU below that of Ethernet.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "an MTU below that of Ethernet",
     means: "each frame carries less: more frames, and headers, for the same bytes; below 1280 there is no IPv6",
     published: "RFC 8200, section 5; IEEE 802.3",
+    proof: Proof::Look,
     look,
 };
 

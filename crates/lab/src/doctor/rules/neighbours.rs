@@ -1,7 +1,7 @@
 //! Neighbours that do not answer.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "neighbours that do not answer",
     means: "packets to them are held back and dropped",
     published: "RFC 4861; /proc/net/arp",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! A device without a queue.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "a device without a queue",
     means: "a full ring drops frames at once, which TCP takes for loss on the way",
     published: "tc(8), noqueue",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,8 +1,9 @@
 //! Queues of the adapter beside processors.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::{View, amount, have};
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "one-queue",
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     about: "queues of the adapter beside processors",
     means: "all frames of a direction are processed by one core: it is the limit",
     published: "Documentation/networking/scaling.rst",
+    proof: Proof::Stream,
     look,
 };
 
@@ -18,7 +20,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let cores = u64::try_from(view.online()?.len()).unwrap_or(1);
     let name = view.name();
     let mut found = Vec::new();
-    for kind in ["combined", "rx", "tx"] {
+    for (kind, setting) in [("combined", "combined"), ("rx", "channels-rx"), ("tx", "channels-tx")] {
         let Some((now, most)) = amount(channels, kind).and_then(|one| Some((one.now?, one.most?))) else { continue };
         let wanted = most.min(cores);
         if now == 0 || now >= wanted {
@@ -29,6 +31,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             Finding::new(severity, format!("{now} of {most} {kind} queues are used, with {cores} processors"))
                 .seen(format!("{kind} {now} of {most}"), format!("ethtool -l {name}"))
                 .mend(format!("ethtool -L {name} {kind} {wanted}"))
+                .sets(name, setting, Value::Number(wanted))
                 .gain("several streams use several cores"),
         );
     }

@@ -1,7 +1,7 @@
 //! Pause frames.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "pause frames",
     means: "the receiver of them is slower than the sender, which is stopped: all its traffic waits, not only the fast flow",
     published: "IEEE 802.3, annex 31B; ethtool(8), -a",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Flow control of each direction.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "flow control of each direction",
     means: "one end stops the other, and is not stopped itself: loss in one direction only",
     published: "IEEE 802.3, annex 28B; ethtool(8), -a",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Bridges above the adapter that are slower than its own link.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "bridges above the adapter that are slower than its own link",
     means: "a bridge on the way to memory is narrower than the adapter: the slot is the limit",
     published: "PCI Express Base Specification, link status",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! PCIe width of the adapter beside its own most.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "PCIe width of the adapter beside its own most",
     means: "the adapter's way to memory is narrower than it was built for: at speed, frames are missed",
     published: "PCI Express Base Specification, link status; the 2012 tuning note asks for it first",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Promiscuous mode.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "promiscuous mode",
     means: "frames for others are received and thrown away by a processor",
     published: "ip-link(8), promiscuity",
+    proof: Proof::Look,
     look,
 };
 

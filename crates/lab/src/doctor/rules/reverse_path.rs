@@ -1,7 +1,7 @@
 //! The reverse path filter.
 
 use crate::doctor::finding::{Finding, Load};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "the reverse path filter",
     means: "answers that take another way back are dropped without a word",
     published: "RFC 3704; Documentation/networking/ip-sysctl.rst",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,8 +1,9 @@
 //! Frames missed for want of receive descriptors.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, amount};
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "ring-rx",
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frames missed for want of receive descriptors",
     means: "bursts find no free descriptor, and are lost before any program sees them",
     published: "ethtool(8), -g; linux/if_link.h, rx_missed_errors",
+    proof: Proof::Back,
     look,
 };
 
@@ -37,6 +39,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         Some((now, most)) if now < most => finding
             .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {name}"))
             .mend(format!("ethtool -G {name} rx {most}"))
+            .sets(name, "ring-rx", Value::Number(most))
             .gain("bursts of that many frames are held"),
         _ => finding
             .mend("more queues, or a reader that is faster: see the findings about queues, interrupts and backlog"),

@@ -1,7 +1,7 @@
 //! Checksums on receive by the adapter.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "checksums on receive by the adapter",
     means: "each byte is read once more by a processor, and frames are not merged (GRO)",
     published: "linux/netdev_features.h; the 2012 tuning note: rxcsum",
+    proof: Proof::Back,
     look,
 };
 

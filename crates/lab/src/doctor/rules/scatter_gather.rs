@@ -1,7 +1,7 @@
 //! Frames from several pieces of memory.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frames from several pieces of memory",
     means: "each frame is copied together before it is sent; TSO and zero-copy are off with it",
     published: "linux/netdev_features.h",
+    proof: Proof::Stream,
     look,
 };
 

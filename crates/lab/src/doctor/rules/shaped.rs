@@ -1,7 +1,7 @@
 //! A queueing discipline that limits the rate.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "a queueing discipline that limits the rate",
     means: "what is measured is the discipline, not the adapter",
     published: "tc(8); tc-tbf(8), tc-netem(8)",
+    proof: Proof::Look,
     look,
 };
 

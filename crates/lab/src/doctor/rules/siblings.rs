@@ -1,7 +1,7 @@
 //! Processors that share a core.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "processors that share a core",
     means: "two busy threads on one core get a little more than one",
     published: "Documentation/admin-guide/cputopology.rst",
+    proof: Proof::Look,
     look,
 };
 

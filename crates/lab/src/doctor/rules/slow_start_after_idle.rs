@@ -1,7 +1,7 @@
 //! Slow start of TCP after a pause.
 
 use crate::doctor::finding::{Finding, Load, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "what TCP does after a pause",
     means: "each burst after a pause begins with ten segments again",
     published: "RFC 2861; Documentation/networking/ip-sysctl.rst",
+    proof: Proof::Requests,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Memory that went to disk.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "memory that went to disk",
     means: "a page that must come back takes milliseconds: whoever waits for it drops frames",
     published: "Documentation/admin-guide/sysctl/vm.rst",
+    proof: Proof::Stream,
     look,
 };
 

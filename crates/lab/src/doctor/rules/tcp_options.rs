@@ -1,7 +1,7 @@
 //! Options of TCP that fast paths need.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "options of TCP that fast paths need",
     means: "without window scaling no window is larger than 64 KiB; without SACK a loss costs a round trip each; without timestamps old segments are not told",
     published: "RFC 7323, RFC 2018",
+    proof: Proof::Stream,
     look,
 };
 

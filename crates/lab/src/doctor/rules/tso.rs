@@ -1,7 +1,7 @@
 //! TCP segmentation by the adapter.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope};
+use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "TCP segmentation by the adapter",
     means: "each segment passes the whole stack by itself",
     published: "Documentation/networking/segmentation-offloads.rst; the 2012 tuning note: tso",
+    proof: Proof::Stream,
     look,
 };
 

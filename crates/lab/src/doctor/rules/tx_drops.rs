@@ -1,7 +1,7 @@
 //! Frames dropped on transmit.
 
 use crate::doctor::finding::Finding;
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "frames dropped on transmit",
     means: "frames are lost in this machine, before the wire",
     published: "linux/if_link.h, tx_dropped",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! Checksums that a veth leaves open.
 
 use crate::doctor::finding::{Finding, Load};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "checksums that a veth leaves open",
     means: "frames that stay in this machine have no checksum: a program that reads them by xdp: sees them unfinished",
     published: "Documentation/networking/checksum-offloads.rst",
+    proof: Proof::Look,
     look,
 };
 

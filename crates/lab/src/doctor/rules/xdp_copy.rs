@@ -1,7 +1,7 @@
 //! AF_XDP without zero-copy.
 
 use crate::doctor::finding::{Finding, Load};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "AF_XDP without zero-copy",
     means: "xdp: copies each frame between kernel and program",
     published: "Documentation/networking/af_xdp.rst",
+    proof: Proof::Look,
     look,
 };
 

@@ -1,7 +1,7 @@
 //! XDP programs in generic mode where the driver has its own.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Rule, Scope, healthy};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     about: "XDP programs in generic mode where the driver has its own",
     means: "each frame becomes a socket buffer first, which XDP is there to avoid",
     published: "Documentation/networking/af_xdp.rst; ip-link(8), xdpgeneric",
+    proof: Proof::Look,
     look,
 };
 

@@ -8,9 +8,9 @@ use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::adapter::{Machine, Question};
 use linerate_host::tunables::{self, Aim, Group, State, Wish};
+use linerate_lab::store::{StoreError, write_file};
 use linerate_port::path::shown;
-use std::fs::File;
-use std::io::Write;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -70,10 +70,14 @@ pub(in super::super) fn save(arguments: &Save) -> Result<String, Trouble> {
         state.all.iter().filter(|one| !one.fixed && (arguments.sysctl || one.group != Group::Sysctl)).collect();
     let text = form::write(&subject.name, &driver, &kept);
     let place = shown(&arguments.file.to_string_lossy());
-    let mut file = File::create(&arguments.file)
-        .map_err(|e| Trouble::usage(format!("{place}: {e}; give a file that you can write")))?;
-    file.write_all(text.as_bytes())
-        .map_err(|e| Trouble::failed(format!("{place}: {e}; what is there is not whole: free some space")))?;
+    // What was there before stays until all is written.
+    write_file(&arguments.file, text.as_bytes()).map_err(|e| match e {
+        StoreError::File { why, .. } if why.kind() == ErrorKind::StorageFull => {
+            Trouble::failed(format!("{place}: {why}; free some space"))
+        }
+        StoreError::File { why, .. } => Trouble::usage(format!("{place}: {why}; give a file that you can write")),
+        e => Trouble::usage(e.to_string()),
+    })?;
     let name = &arguments.name;
     let rest = absent(&state).map(|(group, why)| format!("not saved: {}: {why}\n", group.name())).collect::<String>();
     Ok(format!("{name}: {} settings saved in {place}; linerate nic diff {name} {place}\n{rest}", kept.len()))

@@ -1,0 +1,110 @@
+//! Mending: the changes that findings have are made one by one, each read back, after the undo file is on the disk.
+
+use super::Examination;
+use super::knob::{Knob, same};
+use super::undo::{self, Was};
+use linerate_host::tunables::{Target, Value, group_of_name};
+use linerate_rt::Stop;
+use serde::Serialize;
+use std::path::Path;
+
+/// A change that mends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mend {
+    /// Place of the value.
+    #[serde(flatten)]
+    pub knob: Knob,
+    /// Value that it is to have.
+    pub to: Value,
+}
+
+/// Changes of one finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Rule of the finding.
+    pub rule: &'static str,
+    /// The interface, or `host`.
+    pub subject: String,
+    /// The fault, in a line.
+    pub what: String,
+    /// Changes.
+    pub mends: Vec<Mend>,
+}
+
+/// Result of a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Did {
+    /// Rule of the finding.
+    pub rule: &'static str,
+    /// Place of the value.
+    #[serde(flatten)]
+    pub knob: Knob,
+    /// Value before.
+    pub before: Value,
+    /// Value wanted.
+    pub to: Value,
+    /// Reason for which it is not so.
+    pub refused: Option<String>,
+}
+
+/// Changes that mend the findings, or those of some rules: what others need comes first.
+///
+/// # Errors
+/// A name that is no rule's.
+#[must_use]
+pub fn plan(all: &Examination, only: &[String]) -> Vec<Step> {
+    let wanted = |rule: &str| only.is_empty() || only.iter().any(|one| one == rule);
+    let mut steps: Vec<Step> = Vec::new();
+    for finding in all.findings.iter().filter(|finding| !finding.fix.is_empty() && wanted(finding.rule)) {
+        let known = |mend: &Mend| steps.iter().any(|step| step.mends.iter().any(|other| other.knob == mend.knob));
+        // Two rules may want the same.
+        let mends: Vec<Mend> = finding.fix.iter().filter(|mend| !known(mend)).cloned().collect();
+        if !mends.is_empty() {
+            let (subject, what) = (finding.subject.clone(), finding.what.clone());
+            steps.push(Step { rule: finding.rule, subject, what, mends });
+        }
+    }
+    steps.sort_by_key(|step| match step.mends.first().map(|mend| &mend.knob) {
+        Some(Knob::Setting { interface, name }) => (interface.clone(), Some(group_of_name(name))),
+        _ => (String::new(), None),
+    });
+    steps
+}
+
+/// Values of some changes as they are, and as they are to be; and those that cannot be read, which are not changed.
+pub(super) fn before(target: &mut dyn Target, steps: &[Step]) -> (Vec<Was>, Vec<Did>) {
+    let (mut all, mut unable) = (Vec::new(), Vec::new());
+    for (step, mend) in steps.iter().flat_map(|step| step.mends.iter().map(move |mend| (step, mend))) {
+        let Mend { knob, to } = mend.clone();
+        match knob.read(target) {
+            Ok(before) if same(&before, &to) => {}
+            Ok(before) => all.push(Was { rule: step.rule.to_owned(), before, after: to, knob }),
+            Err(why) => {
+                let before = Value::Text("not known".to_owned());
+                unable.push(Did { rule: step.rule, knob, before, to, refused: Some(why) });
+            }
+        }
+    }
+    (all, unable)
+}
+
+/// Makes changes, after an undo file is written. A stop ends it between two of them.
+///
+/// # Errors
+/// The undo file cannot be written; then nothing is changed.
+pub fn fix(target: &mut dyn Target, steps: &[Step], file: &Path, stop: &Stop) -> Result<Vec<Did>, String> {
+    let (all, mut done) = before(target, steps);
+    if all.is_empty() {
+        return Ok(done);
+    }
+    undo::write(file, &all)?;
+    for was in all {
+        if stop.asked() {
+            break;
+        }
+        let refused = was.knob.set(target, &was.after).err();
+        let rule = steps.iter().map(|step| step.rule).find(|rule| *rule == was.rule).unwrap_or_default();
+        done.push(Did { rule, knob: was.knob, before: was.before, to: was.after, refused });
+    }
+    Ok(done)
+}

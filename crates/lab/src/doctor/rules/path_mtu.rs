@@ -1,0 +1,31 @@
+//! Longest packet of the path to the peer.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Proof, Rule, Scope, healthy};
+use crate::doctor::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    name: "path-mtu",
+    scope: Scope::Peer,
+    about: "how long packets may be on the way to the peer",
+    means: "longer packets vanish on the path: connections stand still once they send much",
+    published: "RFC 1191; RFC 2923, section 2.1",
+    proof: Proof::Look,
+    look,
+};
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    let probed = view.probed()?;
+    let (way, mtu, largest, peer) = (&probed.way, probed.mtu, probed.largest, probed.peer);
+    // No packet is longer than its length field tells.
+    if probed.answered == 0 || largest >= mtu.min(65_535) {
+        return healthy();
+    }
+    Finding::new(Severity::Warning, format!("packets of up to {largest} bytes come back, {way} has an MTU of {mtu}"))
+        .seen(
+            format!("{largest} of {mtu} bytes"),
+            format!("ping -M do -s {} {peer}", largest.saturating_sub(if peer.is_ipv4() { 28 } else { 48 })),
+        )
+        .mend(format!("ip link set {way} mtu {largest}, or {mtu} at the other end and on all of the path"))
+        .alone()
+}
