@@ -77,6 +77,7 @@ fn flags_that_are_off_and_a_speed_that_is_not_printed_are_told() {
             "TSO6               on, bit 9 (0x200): segment TCP on IPv6\n",
             "PCIe               5 GT/s x8, 32.0 Gb/s each way\n",
             "hwaddr 00:90:fa:00:00:20\n",
+            "\tmedia: Ethernet autoselect (10Gbase-Twinax\n\t    <full-duplex,rxpause,txpause>)\n",
             "boot settings      not recorded; write it by: cat /boot/loader.conf >loader.conf\n",
             "packages           not recorded; write it by: pkg info >pkg\n",
         ],

@@ -16,6 +16,9 @@ use std::path::Path;
 /// The driver whose manual has the rules of [`FLAGS`].
 const PUBLISHED: &str = "oce";
 
+/// Most columns of a name that stands before a value.
+const LABEL: usize = 72;
+
 /// Texts of a FreeBSD host, if the tree is of one: it has a folder of that name.
 pub(super) fn texts(from: Option<&Path>) -> Result<Option<FreebsdTexts>, Trouble> {
     if from.is_none() {
@@ -93,14 +96,14 @@ pub(super) fn show(texts: &FreebsdTexts, name: &str, json: bool) -> Result<Strin
     head(&mut out, &adapter.interface);
     device(&mut out, &adapter);
     out.group("offloads");
-    adapter.offloads.iter().for_each(|one| out.row(&one.name, &offload(one, &adapter)));
+    adapter.offloads.iter().for_each(|one| out.row(&cut(&one.name, LABEL), &offload(one, &adapter)));
     out.group("parameters");
     adapter.sysctls.iter().flatten().for_each(|one| variable(&mut out, &one.name, &parameter(one)));
     out.group("boot settings");
     adapter.boot.iter().flatten().for_each(|(name, value)| variable(&mut out, name, value));
     out.group("packages");
     let packages = adapter.packages.iter().flatten();
-    packages.for_each(|one| out.row(&one.name, &format!("{}, {}", one.version, one.comment)));
+    packages.for_each(|one| out.row(&cut(&one.name, LABEL), &format!("{}, {}", one.version, one.comment)));
     out.group("counters that are not zero");
     let counters = adapter.counters.iter().flatten().filter(|(_, count)| **count != 0);
     counters.for_each(|(name, count)| variable(&mut out, name, &count.to_string()));
@@ -195,7 +198,7 @@ fn variable(out: &mut Layout, name: &str, value: &str) {
     if name.chars().count() <= 32 && value.chars().count() <= 39 {
         out.wide(name, value);
     } else {
-        out.row(&cut(name, 72), value);
+        out.row(&cut(name, LABEL), value);
     }
 }
 

@@ -1,6 +1,6 @@
 //! First lines about an interface, as `ifconfig -m` prints them, whatever system it is of.
 
-use super::super::layout::Layout;
+use super::super::layout::{Layout, wrapped};
 
 /// What stands in the first lines.
 pub(super) struct Head {
@@ -28,15 +28,24 @@ impl Head {
                 out.commas("\t", &format!("{name}={words}"));
             }
         }
-        self.lines.iter().for_each(|line| out.line(&format!("\t{line}")));
+        self.lines.iter().for_each(|line| long(out, line));
         for (name, words) in [("media", &self.media), ("status", &self.status)] {
             if let Some(words) = words {
-                out.line(&format!("\t{name}: {words}"));
+                long(out, &format!("{name}: {words}"));
             }
         }
         if !self.supported.is_empty() {
             out.line("\tsupported media:");
             self.supported.iter().for_each(|line| out.line(&format!("\t\t{line}")));
         }
+    }
+}
+
+/// Adds a line, over several if it is too long.
+fn long(out: &mut Layout, line: &str) {
+    // A tab, and four columns from the second line on.
+    for (at, part) in wrapped(line, 68).iter().enumerate() {
+        let indent = if at == 0 { "\t" } else { "\t    " };
+        out.line(&format!("{indent}{part}"));
     }
 }
