@@ -12,7 +12,7 @@ fn text(card: &str, name: &str) -> String {
 }
 
 fn card(name: &str) -> FreebsdTexts {
-    FreebsdTexts::gather(|file_name| file(name, file_name))
+    FreebsdTexts::read(|file_name| file(name, file_name))
 }
 
 #[test]
@@ -90,13 +90,13 @@ fn a_newer_version_and_what_it_lacks_is_read() {
 #[test]
 fn an_interface_that_is_not_there_is_gone() {
     assert!(card("oce-be3").adapter("oce2").unwrap_err().is_gone());
-    let none = FreebsdTexts::gather(|_| Err(std::io::ErrorKind::NotFound.into())).adapter("oce0").unwrap_err();
+    let none = FreebsdTexts::read(|_| Err(std::io::ErrorKind::NotFound.into())).adapter("oce0").unwrap_err();
     assert_eq!(none.why, "not recorded; write it by: ifconfig -m >ifconfig");
 }
 
 #[test]
 fn a_text_without_its_end_and_a_wrong_line_are_told() {
-    let texts = FreebsdTexts::gather(|name| match name {
+    let texts = FreebsdTexts::read(|name| match name {
         "loader.conf" => Ok(b"a=\"1\"\nno setting\n".to_vec()),
         "ifconfig" => Ok(text("oce-be3", name).trim_end().as_bytes().to_vec()),
         _ => file("oce-be3", name),
@@ -169,7 +169,7 @@ impl Dice {
 
 /// Reads texts as all of a host's; returns how much of them was taken for something.
 fn read(bytes: &[u8]) -> usize {
-    let texts = FreebsdTexts::gather(|_| Ok(bytes.to_vec()));
+    let texts = FreebsdTexts::read(|_| Ok(bytes.to_vec()));
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
     let (interfaces, functions) = (texts.interfaces.as_ref().unwrap(), texts.pci.as_ref().unwrap());
     let loader = texts.loader.as_ref().unwrap();

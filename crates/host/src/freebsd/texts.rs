@@ -36,7 +36,7 @@ pub struct FreebsdTexts {
 
 impl FreebsdTexts {
     /// Parses the texts that `get` returns for the names of [`FREEBSD_FILES`].
-    pub fn gather(get: impl Fn(&str) -> io::Result<Vec<u8>>) -> Self {
+    pub fn read(get: impl Fn(&str) -> io::Result<Vec<u8>>) -> Self {
         let mut cut = Vec::new();
         let [interfaces, sysctl, pci, loader, packages, descriptions] = FREEBSD_FILES.map(|(name, command)| {
             let bytes = get(name).map_err(|e| match e.kind() {

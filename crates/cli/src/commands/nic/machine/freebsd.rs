@@ -28,7 +28,7 @@ pub(super) fn texts(from: Option<&Path>) -> Result<Option<FreebsdTexts>, Trouble
     if tree.names("freebsd").is_err() {
         return Ok(None);
     }
-    Ok(Some(FreebsdTexts::gather(|name| tree.file(&format!("freebsd/{name}")))))
+    Ok(Some(FreebsdTexts::read(|name| tree.file(&format!("freebsd/{name}")))))
 }
 
 fn unread(absent: &Absent) -> Trouble {
