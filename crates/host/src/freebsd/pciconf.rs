@@ -46,7 +46,7 @@ pub struct PciExpress {
     pub max_read: Option<u32>,
     /// Lanes in use, and at most.
     pub lanes: Option<(u32, u32)>,
-    /// GT/s of a lane: in use, and at most. Older versions do not print them.
+    /// GT/s of a lane: in use (0 if the link is down), and at most. Older versions do not print them.
     pub speed: Option<(f64, f64)>,
 }
 
@@ -150,14 +150,14 @@ impl PciExpress {
             max_data: behind(&["max", "data"]).and_then(pair),
             max_read: behind(&["max", "read"]).and_then(|word| word.parse().ok()),
             lanes: behind(&["link"]).and_then(|word| pair(&word.replace('x', ""))),
-            speed: behind(&["speed"]).and_then(pair).filter(|(now, most)| sound(*now) && sound(*most)),
+            speed: behind(&["speed"]).and_then(pair).filter(|(now, most)| sound(*now) && sound(*most) && *most > 0.0),
         })
     }
 }
 
-/// True for a speed that a lane can have; the program prints 0.0 without a link.
+/// True for a speed that a lane can have; the program prints 0.0 for a link that is down.
 fn sound(speed: f64) -> bool {
-    speed.is_finite() && speed > 0.0
+    speed.is_finite() && speed >= 0.0
 }
 
 /// Two numbers: `256(512)`.
@@ -189,8 +189,16 @@ mod tests {
              link x16(x16) speed 8.0(16.0) ASPM L1(L0s/L1)\n                 slot 3 power limit 25000 mW",
         );
         assert_eq!((new.kind.as_str(), new.max_read, new.speed), ("root port", Some(512), Some((8.0, 16.0))));
-        let down = express("PCI-Express 2 endpoint max data 128(512) link x0(x8) speed 0.0(undef)");
-        assert_eq!((down.lanes, down.speed), (Some((0, 8)), None));
+        for (printed, speed) in [
+            ("0.0(5.0)", Some((0.0, 5.0))),
+            ("0.0(undef)", None),
+            ("nan(5.0)", None),
+            ("-1(5.0)", None),
+            ("0(0)", None),
+        ] {
+            let down = express(&format!("PCI-Express 2 endpoint max data 128(512) link x0(x8) speed {printed}"));
+            assert_eq!((down.lanes, down.speed), (Some((0, 8)), speed), "{printed}");
+        }
     }
 
     #[test]
