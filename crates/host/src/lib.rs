@@ -8,8 +8,8 @@
 //! # Ok::<(), linerate_host::Error>(())
 //! ```
 //!
-//! Out of scope: this crate knows no port and has no policy. Linux-specific parts are missing on other systems; [`freebsd`] parses
-//! what programs of a FreeBSD host print, on any system.
+//! Out of scope: this crate knows no port and has no policy. Linux-specific parts are missing on other systems;
+//! [`freebsd`] parses what programs of a FreeBSD host print, on any system.
 
 mod absent;
 #[cfg(target_os = "linux")]

@@ -78,7 +78,7 @@ fn a_newer_version_and_what_it_lacks_is_read() {
     assert_eq!(one.interface.hardware.as_deref(), Some("00:90:fa:00:00:20"));
     assert!(one.interface.other.iter().any(|line| line == "description: uplink, rack 4"), "{:?}", one.interface.other);
     let why = one.boot.unwrap_err().why;
-    assert_eq!(why, "not recorded; write it by: cat /boot/loader.conf >loader.conf");
+    assert_eq!(why, "not recorded; write it by: cat /boot/loader.conf >freebsd/loader.conf");
     assert!(one.packages.is_err());
     assert!(one.sysctls.unwrap().iter().any(|row| row.name == "dev.ix.0.fc" && row.value == "3"));
     let lagg = card("ix-82599").adapter("lagg0").unwrap();
@@ -91,7 +91,7 @@ fn a_newer_version_and_what_it_lacks_is_read() {
 fn an_interface_that_is_not_there_is_gone() {
     assert!(card("oce-be3").adapter("oce2").unwrap_err().is_gone());
     let none = FreebsdTexts::read(|_| Err(std::io::ErrorKind::NotFound.into())).adapter("oce0").unwrap_err();
-    assert_eq!(none.why, "not recorded; write it by: ifconfig -m >ifconfig");
+    assert_eq!(none.why, "not recorded; write it by: ifconfig -m >freebsd/ifconfig");
 }
 
 #[test]

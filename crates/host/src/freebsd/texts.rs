@@ -40,7 +40,9 @@ impl FreebsdTexts {
         let mut cut = Vec::new();
         let [interfaces, sysctl, pci, loader, packages, descriptions] = FREEBSD_FILES.map(|(name, command)| {
             let bytes = get(name).map_err(|e| match e.kind() {
-                io::ErrorKind::NotFound => Absent::told(format!("not recorded; write it by: {command} >{name}")),
+                io::ErrorKind::NotFound => {
+                    Absent::told(format!("not recorded; write it by: {command} >freebsd/{name}"))
+                }
                 _ => Absent::from(e),
             })?;
             if bytes.last().is_some_and(|last| *last != b'\n') {

@@ -78,8 +78,8 @@ fn flags_that_are_off_and_a_speed_that_is_not_printed_are_told() {
             "PCIe               5 GT/s x8, 32.0 Gb/s each way\n",
             "hwaddr 00:90:fa:00:00:20\n",
             "\tmedia: Ethernet autoselect (10Gbase-Twinax\n\t    <full-duplex,rxpause,txpause>)\n",
-            "boot settings      not recorded; write it by: cat /boot/loader.conf >loader.conf\n",
-            "packages           not recorded; write it by: pkg info >pkg\n",
+            "boot settings      not recorded; write it by: cat /boot/loader.conf >freebsd/loader.conf\n",
+            "packages           not recorded; write it by: pkg info >freebsd/pkg\n",
         ],
     );
 }
@@ -143,7 +143,7 @@ fn what_cannot_be_shown_is_one_line() {
     refused(&["show", "oce7"], 2, "oce7: no such interface here");
     refused(&["stats", "oce0"], 2, "that is a tree of a FreeBSD host; see its counters in 'linerate nic show");
     fs::remove_file(folder.join("ifconfig")).unwrap();
-    refused(&["show", "oce0"], 1, "freebsd/ifconfig: not recorded; write it by: ifconfig -m >ifconfig");
+    refused(&["show", "oce0"], 1, "freebsd/ifconfig: not recorded; write it by: ifconfig -m >freebsd/ifconfig");
     refused(&["list"], 1, "freebsd/ifconfig: not recorded");
     std::os::unix::fs::symlink("/etc/passwd", folder.join("ifconfig")).unwrap();
     refused(&["list"], 1, "freebsd/ifconfig: it leads out of the recorded tree");
