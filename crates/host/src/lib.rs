@@ -8,9 +8,9 @@
 //! # Ok::<(), linerate_host::Error>(())
 //! ```
 //!
-//! Out of scope: this crate knows no port and has no policy. Linux-specific parts are missing on other systems.
+//! Out of scope: this crate knows no port and has no policy. Linux-specific parts are missing on other systems;
+//! [`freebsd`] parses what programs of a FreeBSD host print, on any system.
 
-#[cfg(target_os = "linux")]
 mod absent;
 #[cfg(target_os = "linux")]
 pub mod adapter;
@@ -24,6 +24,7 @@ mod error;
 #[cfg(target_os = "linux")]
 mod ethtool;
 mod facts;
+pub mod freebsd;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
@@ -39,7 +40,6 @@ pub mod tunables;
 #[cfg(target_os = "linux")]
 mod veth;
 
-#[cfg(target_os = "linux")]
 pub use absent::{Absent, Part};
 #[cfg(target_os = "linux")]
 pub use cut::{Cut, Place};

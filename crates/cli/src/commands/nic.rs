@@ -84,7 +84,9 @@ enum What {
 
 #[derive(Args)]
 struct List {
-    /// Read a tree that `nic record` wrote, and not this machine.
+    /// Read a tree that `nic record` wrote, and not this machine; or one of a FreeBSD host, in whose folder `freebsd` the
+    /// files ifconfig, sysctl, pciconf, loader.conf and pkg have the output of `ifconfig -m`, `sysctl -a`, `pciconf
+    /// -lcv`, `cat /boot/loader.conf` and `pkg info`.
     #[arg(long, value_name = "DIR", value_parser = file)]
     from: Option<PathBuf>,
     /// Print one JSON document.
@@ -100,7 +102,9 @@ struct Show {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
     #[arg(short, value_name = "PORT")]
     i: Option<String>,
-    /// Read a tree that `nic record` wrote, and not this machine.
+    /// Read a tree that `nic record` wrote, and not this machine; or one of a FreeBSD host, in whose folder `freebsd` the
+    /// files ifconfig, sysctl, pciconf, loader.conf and pkg have the output of `ifconfig -m`, `sysctl -a`, `pciconf
+    /// -lcv`, `cat /boot/loader.conf` and `pkg info`.
     #[arg(long, value_name = "DIR", value_parser = file, conflicts_with = "i")]
     from: Option<PathBuf>,
     /// Print one JSON document.

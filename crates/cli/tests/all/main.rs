@@ -51,6 +51,7 @@ mod switch_loops;
 mod switch_rig;
 mod terminal;
 mod trials;
+mod tuning_note;
 mod unwritten;
 mod walls;
 mod wrong;

@@ -1,8 +1,9 @@
 //! Tests of `linerate nic list`, `show NAME`, `stats NAME` and `record NAME` on interfaces of the host: beside `ethtool`
-//! and `ip` on software interfaces and on the machine's own, and on recorded cards.
+//! and `ip` on software interfaces and on the machine's own, on recorded cards, and on recorded hosts of FreeBSD.
 #![cfg(target_os = "linux")]
 
 mod beside;
+mod freebsd;
 mod many;
 mod recorded;
 mod said;

@@ -1,18 +1,22 @@
 //! `nic list`: all interfaces of the host in one table, by a fixed number of questions to the kernel.
 
 use super::super::layout::{cut, speed};
-use super::{failed, source};
+use super::{failed, freebsd, source};
 use crate::trouble::Trouble;
 use linerate_host::adapter::{Row, list};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Interfaces of the host.
-pub(in super::super) struct Host(Vec<Row>);
+/// Interfaces of the host: of each the cells of its line, and its document.
+pub(in super::super) struct Host(pub(super) Vec<([String; 9], Value)>);
 
-/// Reads the interfaces of the host.
+/// Reads the interfaces of the host, or of the one that a recorded tree is of.
 pub(in super::super) fn host(from: Option<&Path>) -> Result<Host, Trouble> {
-    list(&mut *source(from)?).map(Host).map_err(|absent| failed("netlink", &absent))
+    if let Some(texts) = freebsd::texts(from)? {
+        return freebsd::host(&texts);
+    }
+    let rows = list(&mut *source(from)?).map_err(|absent| failed("netlink", &absent))?;
+    Ok(Host(rows.iter().map(|row| (cells(row), document(row))).collect()))
 }
 
 /// Columns of the table, with their widths.
@@ -38,12 +42,12 @@ impl Host {
     /// The table.
     pub(in super::super) fn table(&self) -> String {
         line(COLUMNS.map(|(name, _)| name))
-            + &self.0.iter().map(|row| line(cells(row).each_ref().map(String::as_str))).collect::<String>()
+            + &self.0.iter().map(|(cells, _)| line(cells.each_ref().map(String::as_str))).collect::<String>()
     }
 
     /// The same as documents.
     pub(in super::super) fn documents(&self) -> Vec<Value> {
-        self.0.iter().map(document).collect()
+        self.0.iter().map(|(_, document)| document.clone()).collect()
     }
 }
 

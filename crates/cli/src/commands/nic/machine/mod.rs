@@ -1,6 +1,8 @@
 //! The host's own adapters, for `nic list`, `nic show NAME` and `nic stats NAME`.
 
 mod file_of_settings;
+mod freebsd;
+mod head;
 mod kept;
 mod list;
 mod media;
@@ -27,13 +29,11 @@ pub(super) use tune::set;
 
 /// Finds an interface; one line that says what to do if there is none of that name.
 fn interface(source: &mut dyn Source, name: &str) -> Result<Interface, Trouble> {
-    find(source, name).map_err(|absent| {
-        if absent.is_gone() {
-            Trouble::usage(format!("{name}: no such interface here; see 'linerate nic list'"))
-        } else {
-            failed("netlink", &absent)
-        }
-    })
+    find(source, name).map_err(|absent| if absent.is_gone() { missing(name) } else { failed("netlink", &absent) })
+}
+
+fn missing(name: &str) -> Trouble {
+    Trouble::usage(format!("{name}: no such interface here; see 'linerate nic list'"))
 }
 
 fn failed(subject: &str, absent: &Absent) -> Trouble {

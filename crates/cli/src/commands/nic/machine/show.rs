@@ -1,8 +1,9 @@
 //! `nic show NAME`: all that kernel and driver tell of an interface of the host, in groups.
 
 use super::super::layout::{Layout, speed};
+use super::head::Head;
 use super::queues::rows;
-use super::{interface, media, offloads, source};
+use super::{freebsd, interface, media, offloads, source};
 use crate::trouble::Trouble;
 use linerate_host::adapter::{Adapter, Fate, Interface, PciLink, interfaces, read};
 use linerate_host::{Absent, Part};
@@ -11,6 +12,9 @@ use std::path::Path;
 
 /// Text of an interface of the host.
 pub(in super::super) fn show(name: &str, from: Option<&Path>, json: bool) -> Result<String, Trouble> {
+    if let Some(texts) = freebsd::texts(from)? {
+        return freebsd::show(&texts, name, json);
+    }
     let mut source = source(from)?;
     let found = interface(&mut *source, name)?;
     let adapter = read(&mut *source, found);
@@ -41,25 +45,8 @@ fn text(adapter: &Adapter, others: &[Interface]) -> String {
 /// Words that `ifconfig -m` would print.
 fn head(out: &mut Layout, adapter: &Adapter) {
     let link = &adapter.interface;
-    let mtu = link.mtu.map(|mtu| format!(" mtu {mtu}")).unwrap_or_default();
-    out.commas("", &format!("{}: flags=<{}>{mtu}", link.name, link.flags.join(",")));
-    match &adapter.fate {
-        Fate::Stayed => {}
-        Fate::Renamed(name) => {
-            out.row("note", &format!("it was renamed to {name} while it was read; parts may be missing"))
-        }
-        Fate::Gone => out.row("note", "it vanished while it was read; parts are missing"),
-    }
-    for (name, all) in [("options", false), ("capabilities", true)] {
-        if let Some(words) = offloads::options(adapter, all) {
-            out.commas("\t", &format!("{name}={words}"));
-        }
-    }
-    if let Some(address) = &link.address {
-        out.line(&format!("\tether {address}"));
-    }
     let (modes, port) = (adapter.modes.as_ref().ok(), adapter.port.as_ref().ok());
-    if let Some(modes) = modes {
+    let media = modes.map(|modes| {
         let kind = port.and_then(|port| port.port).unwrap_or_default();
         let current = modes.speed.map(|mbps| {
             let duplex = modes.duplex.unwrap_or("unknown");
@@ -68,21 +55,34 @@ fn head(out: &mut Layout, adapter: &Adapter) {
             format!("{name} <{duplex}-duplex>")
         });
         let auto = if modes.autonegotiation == Some(true) { "autoselect" } else { "manual" };
-        out.line(&match current {
-            Some(current) => format!("\tmedia: Ethernet {auto} ({current})"),
-            None => format!("\tmedia: Ethernet {auto}"),
-        });
-    }
-    out.line(&format!("\tstatus: {}", status(adapter)));
-    let all: Vec<_> =
-        modes.map(|modes| modes.supported.iter().filter_map(|name| media::mode(name)).collect()).unwrap_or_default();
-    if !all.is_empty() {
-        out.line("\tsupported media:");
-        if modes.is_some_and(|modes| modes.supported.iter().any(|name| name == "Autoneg")) {
-            out.line("\t\tmedia autoselect");
+        match current {
+            Some(current) => format!("Ethernet {auto} ({current})"),
+            None => format!("Ethernet {auto}"),
         }
-        all.iter().for_each(|(name, duplex)| out.line(&format!("\t\tmedia {name} mediaopt {duplex}")));
+    });
+    let mut supported: Vec<_> = modes
+        .iter()
+        .flat_map(|modes| modes.supported.iter().filter_map(|name| media::mode(name)))
+        .map(|(name, duplex)| format!("media {name} mediaopt {duplex}"))
+        .collect();
+    if !supported.is_empty() && modes.is_some_and(|modes| modes.supported.iter().any(|name| name == "Autoneg")) {
+        supported.insert(0, "media autoselect".to_owned());
     }
+    let head = Head {
+        first: format!("{}: flags=<{}>", link.name, link.flags.join(",")),
+        mtu: link.mtu,
+        note: match &adapter.fate {
+            Fate::Stayed => None,
+            Fate::Renamed(name) => Some(format!("it was renamed to {name} while it was read; parts may be missing")),
+            Fate::Gone => Some("it vanished while it was read; parts are missing".to_owned()),
+        },
+        options: [false, true].map(|all| offloads::options(adapter, all)),
+        lines: link.address.iter().map(|address| format!("ether {address}")).collect(),
+        media,
+        status: Some(status(adapter)),
+        supported,
+    };
+    head.show(out);
 }
 
 fn status(adapter: &Adapter) -> String {
@@ -176,7 +176,7 @@ fn limits(link: &Interface) -> String {
     }
 }
 
-fn pcie(link: &PciLink) -> String {
+pub(super) fn pcie(link: &PciLink) -> String {
     let one = |speed: f64, width: u32, gigabits: f64| format!("{speed} GT/s x{width}, {gigabits:.1} Gb/s each way");
     let now = one(link.speed, link.width, link.gigabits());
     if link.gigabits() < link.gigabits_most() {

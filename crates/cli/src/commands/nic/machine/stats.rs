@@ -1,7 +1,7 @@
 //! `nic stats NAME`: counters by group and queue, with rates.
 
 use super::super::layout::{Layout, cut, rate};
-use super::{failed, interface, source};
+use super::{failed, freebsd, interface, source};
 use crate::commands::shared::{ended, file, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -40,6 +40,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 pub(in super::super) fn stats(arguments: &Stats) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
+    if freebsd::texts(arguments.from.as_deref())?.is_some() {
+        let mend = "see its counters in 'linerate nic show NAME --from DIR'";
+        return Err(Trouble::usage(format!("--from: that is a tree of a FreeBSD host; {mend}")));
+    }
     let mut source = source(arguments.from.as_deref())?;
     let found = interface(&mut *source, &arguments.name)?;
     let gone = |absent: linerate_host::Absent| {
