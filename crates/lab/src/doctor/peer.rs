@@ -45,7 +45,7 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
         ErrorKind::PermissionDenied => format!("--peer {peer}: {e}; run as root, or with CAP_NET_RAW"),
         _ => format!("--peer {peer}: {e}; give an address that this machine reaches"),
     })?;
-    let mtu = usize::try_from(link.mtu).unwrap_or(usize::MAX);
+    let mtu = usize::try_from(link.mtu).unwrap_or_default();
     let mut probed = Probed { peer, way: link.name, mtu, asked: 0, answered: 0, times: None, largest: 0 };
     let mut ask = |size: usize, limit: Duration| match echo.ask(size, limit) {
         Ok(time) => Ok(time),
