@@ -4,8 +4,10 @@
 //! A rule is a file and a row of [`RULES`]. It looks at what was read ([`View`]) and gives findings; it changes nothing. A rule
 //! that cannot look says why.
 
+mod configured;
 mod examine;
 mod finding;
+mod netstat;
 mod rule;
 mod rules;
 mod text;
