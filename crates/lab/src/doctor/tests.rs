@@ -247,7 +247,7 @@ const SILENT: &[(&str, &[Edit])] = &[
             Put("proc/irq/164/smp_affinity_list", "0"),
             Put("proc/irq/165/smp_affinity_list", "1"),
             BALANCED,
-            Put("proc/812/cmdline", "irqbalance\0--banirq=164\0-i\0165\0"),
+            Put("proc/812/cmdline", "irqbalance\0--banirq=164\0-i\x00165\0"),
         ],
     ),
     ("xps", &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0")]),

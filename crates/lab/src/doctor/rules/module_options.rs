@@ -3,7 +3,7 @@
 use crate::doctor::configured::{is_one_name, number, options};
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};
-use crate::doctor::view::View;
+use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
     name: "module-options",
@@ -16,8 +16,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let of_device = view.adapter.device.as_ref().ok().and_then(|device| device.driver.clone().ok());
-    let told = view.adapter.driver.as_ref().ok().and_then(|driver| driver.name.clone());
-    let module = of_device.or(told).ok_or("its driver has no name")?.replace('-', "_");
+    let module = match of_device {
+        Some(name) => name,
+        None => have(&view.adapter.driver)?.name.clone().ok_or("its driver has no name")?,
+    };
+    let module = module.replace('-', "_");
     let folder = format!("sys/module/{module}/parameters");
     // Some names are of no module ("802.1Q VLAN Support").
     let parameters = match module.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
