@@ -1,7 +1,6 @@
 //! Room in the table of neighbours.
 
-use crate::doctor::finding::Finding;
-use crate::doctor::finding::Severity;
+use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Rule, Scope, healthy};
 use crate::doctor::view::View;
 
