@@ -42,7 +42,20 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ),
     ("veth-checksums", "left", false, "true"),
     ("xdp-copy", "left", false, "true"),
+    ("asymmetric-route", "left", false, SAME_SUBNET),
+    ("asymmetric-route", "right", true, "sysctl -qw net.ipv4.conf.all.rp_filter=1; ip addr add 10.0.0.3/24 dev right"),
+    (
+        "module-options",
+        "tunnel",
+        true,
+        "mount -t tmpfs none /etc/modprobe.d; echo 'options vxlan log_ecn_error=0' > /etc/modprobe.d/50-vxlan.conf; \
+         ip link add tunnel type vxlan id 7 dstport 4789; ip link set tunnel up",
+    ),
 ];
+
+/// Both ends have an address of one subnet.
+const SAME_SUBNET: &str = "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.left.rp_filter=0; \
+                           ip addr add 10.0.0.3/24 dev right";
 
 /// Set-ups without a fault.
 const HEALTHY: &[&str] = &[
@@ -54,6 +67,7 @@ const HEALTHY: &[&str] = &[
     "sysctl -qw net.ipv4.ip_forward=1",
     "ip addr add fd00::1/64 dev left; ip route add 192.0.2.0/24 via 10.0.0.2",
     "tc qdisc add dev left root pfifo limit 1000",
+    "ip addr add 10.0.1.3/24 dev right; ip route add 10.0.2.0/24 via 10.0.0.2",
 ];
 
 /// Runs shell commands in a namespace with the pair; sysfs shows that namespace.
@@ -98,6 +112,7 @@ fn what_is_typed_as_told_mends_it() {
         ("tcp-options", "sysctl -qw net.ipv4.tcp_sack=0"),
         ("buffers-tcp", "sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'"),
         ("mtu-of-lower", "ip link set right mtu 9000"),
+        ("asymmetric-route", SAME_SUBNET),
     ] {
         let Some(before) = examined(setup, "left") else { return };
         let typed: Vec<&str> = before["findings"]
@@ -139,5 +154,80 @@ fn the_code_tells_what_was_found() {
         if code == 2 {
             assert_eq!(String::from_utf8_lossy(&out.stderr).lines().count(), 1, "{out:?}");
         }
+    }
+}
+
+#[test]
+fn connections_that_no_program_takes_are_counted() {
+    if ["ip", "ethtool", "tc", "sysctl"].iter().any(|program| !linerate_skip::is_installed(program)) {
+        linerate_skip::skip!("ip, ethtool, tc or sysctl is not installed");
+        return;
+    }
+    let Some(space) = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability) else { return };
+    let run = |line: &str| {
+        let whole = format!("mount -t sysfs none /sys; set -e; {line}");
+        let out = Command::new("unshare").args(["-m", "sh", "-c", &whole]).output().unwrap();
+        assert!(out.status.success(), "{line}: {out:?}");
+        out.stdout
+    };
+    let look = || {
+        let out = run(&format!("{BINARY} doctor --json left --for tcp || [ $? = 3 ]"));
+        serde_json::from_slice::<Value>(&out).unwrap()
+    };
+    space
+        .run_in(|| {
+            run(&format!("{{ {PAIR}; sysctl -qw net.core.somaxconn=4096; }} >/dev/null"));
+            let before = look();
+            assert!(
+                ["somaxconn", "listen-drops"].iter().all(|rule| found(&before, rule, "host").is_none()),
+                "{before:#}"
+            );
+            run("sysctl -qw net.core.somaxconn=1");
+            // It has room for two.
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            let limit = std::time::Duration::from_millis(100);
+            let clients: Vec<_> = (0..6).map(|_| std::net::TcpStream::connect_timeout(&address, limit)).collect();
+            assert!(clients.iter().any(Result::is_err), "{clients:?}");
+            let after = look();
+            for rule in ["somaxconn", "listen-drops"] {
+                let finding = found(&after, rule, "host").unwrap_or_else(|| panic!("{rule}: {after:#}"));
+                assert_eq!(finding["severity"], "note", "{finding:#}");
+            }
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_sysctl_that_a_file_sets_otherwise_is_found() {
+    // The machine's own settings are compared with a file that is there for this process alone; nothing is set.
+    let Some(_permitted) = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability) else { return };
+    if !std::path::Path::new("/proc/sys/net/core/netdev_max_backlog").exists() {
+        linerate_skip::skip!("this is not the first network namespace");
+        return;
+    }
+    let sack = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_sack").unwrap();
+    let is_told = |value: u32| {
+        let line = format!(
+            "set -e; mkdir -p /etc/sysctl.d; mount -t tmpfs none /etc/sysctl.d; \
+             echo net.ipv4.tcp_sack={value} > /etc/sysctl.d/zz.conf; {BINARY} doctor --json lo || [ $? = 3 ]"
+        );
+        let out = Command::new("unshare").args(["-m", "sh", "-c", &line]).output().unwrap();
+        assert!(out.status.success(), "{out:?}");
+        let document: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let told = |one: &Value| one["what"].as_str().is_some_and(|what| what.contains("net.ipv4.tcp_sack"));
+        let all = document["findings"].as_array().unwrap();
+        all.iter().any(|one| one["rule"] == "persistent-differs" && told(one))
+    };
+    let now: u32 = sack.trim().parse().unwrap();
+    assert_eq!([is_told(now), is_told(1 - now.min(1))], [false, true]);
+}
+
+#[test]
+fn in_a_namespace_files_of_sysctls_are_not_looked_at() {
+    let Some(document) = examined("true", "left") else { return };
+    for rule in ["not-persistent", "persistent-differs"] {
+        let why = document["unable"].as_array().unwrap().iter().find(|one| one[1] == rule).map(|one| &one[2]);
+        assert!(why.is_some_and(|why| why.as_str().unwrap().contains("namespace")), "{rule}: {document:#}");
     }
 }

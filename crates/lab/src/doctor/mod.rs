@@ -4,11 +4,13 @@
 //! A rule is a file and a row of [`RULES`]. It looks at what was read ([`View`]) and gives findings; it changes nothing. A rule
 //! that cannot look says why.
 
+mod configured;
 mod document;
 mod examine;
 mod finding;
 mod fix;
 mod knob;
+mod netstat;
 mod peer;
 mod prove;
 mod rule;

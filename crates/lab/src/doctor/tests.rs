@@ -31,6 +31,60 @@ const LINK: &str = "netlink/link";
 /// Behind the message of the interface itself.
 const END: &str = "57 text pci\n";
 
+/// The interface is a bond of `a` and `b`.
+const BONDED: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\n18 {\n1 text bond\n}\n\
+     message\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 91\nraw u32 0x11843\nraw u32 0\n3 text a\n10 u32 12\n\
+     message\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 92\nraw u32 0x11843\nraw u32 0\n3 text b\n10 u32 12\n",
+);
+const BOND: &str = "proc/net/bonding/ens2f0";
+const MEMBERS: Edit = Put(
+    BOND,
+    "Bonding Mode: load balancing (round-robin)\nMII Status: up\nMII Polling Interval (ms): 100\n\n\
+     Slave Interface: a\nMII Status: up\nSpeed: 10000 Mbps\nDuplex: full\n\n\
+     Slave Interface: b\nMII Status: up\nSpeed: 10000 Mbps\nDuplex: full\n",
+);
+
+/// A second interface, which runs.
+const SECOND: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 93\nraw u32 0x11043\nraw u32 0\n3 text ens2f1\n",
+);
+/// A VLAN above the interface.
+const VLAN: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 94\nraw u32 0x11043\nraw u32 0\n3 text v5\n5 u32 12\n\
+     18 {\n1 text vlan\n}\n",
+);
+const ROUTE: &str = "proc/net/route";
+/// 10.0.0.0/24 by the second interface first, and by the first.
+const BOTH: Edit = Put(
+    ROUTE,
+    "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n\
+     ens2f0 0000000A 00000000 0001 0 0 200 00FFFFFF 0 0 0\nens2f1 0000000A 00000000 0001 0 0 100 00FFFFFF 0 0 0\n",
+);
+
+const TIED: [Edit; 2] = [Put("proc/irq/164/smp_affinity_list", "0"), Put("proc/irq/165/smp_affinity_list", "1")];
+const BALANCED: Edit = Put("proc/812/comm", "irqbalance\n");
+/// Maps of four queues each way.
+const QUEUES: [&str; 8] = [
+    "sys/class/net/ens2f0/queues/tx-0/xps_cpus",
+    "sys/class/net/ens2f0/queues/tx-1/xps_cpus",
+    "sys/class/net/ens2f0/queues/tx-2/xps_cpus",
+    "sys/class/net/ens2f0/queues/tx-3/xps_cpus",
+    "sys/class/net/ens2f0/queues/rx-0/rps_cpus",
+    "sys/class/net/ens2f0/queues/rx-1/rps_cpus",
+    "sys/class/net/ens2f0/queues/rx-2/rps_cpus",
+    "sys/class/net/ens2f0/queues/rx-3/rps_cpus",
+];
+const RMEM: Edit = Put("proc/sys/net/core/rmem_max", "8388608");
+const NETSTAT: &str = "proc/net/netstat";
+const ARP: &str = "proc/net/arp";
+
 const FAULTS: &[Fault] = &[
     Fault("link-down", true, &[Swap(LINK, "0x11043", "0x1003")]),
     Fault("interface-down", false, &[Swap(LINK, "0x11043", "0x1002")]),
@@ -44,6 +98,7 @@ const FAULTS: &[Fault] = &[
     Fault("tso", true, &[Off("tx-tcp-segmentation", false)]),
     Fault("gso", true, &[Off("tx-generic-segmentation", false)]),
     Fault("gro", true, &[Off("rx-gro", false)]),
+    Fault("vlan-offload", true, &[Off("rx-vlan-hw-parse", false), VLAN]),
     Fault("scatter-gather", true, &[Off("tx-scatter-gather", false)]),
     Fault("feature-refused", true, &[Off("tx-checksum-ip-generic", false), Off("tx-tcp-segmentation", true)]),
     Fault("lro-forwarding", true, &[On("rx-lro"), Put("proc/sys/net/ipv4/ip_forward", "1")]),
@@ -70,6 +125,22 @@ const FAULTS: &[Fault] = &[
         &[Put("proc/irq/164/effective_affinity_list", "2"), Put("proc/irq/165/effective_affinity_list", "2")],
     ),
     Fault("irq-far", true, &[Put("proc/irq/165/effective_affinity_list", "9")]),
+    Fault(
+        "irqbalance",
+        false,
+        &[
+            Put("proc/irq/164/smp_affinity_list", "0"),
+            Put("proc/irq/165/smp_affinity_list", "1"),
+            Put("proc/812/comm", "irqbalance\n"),
+            Put("proc/812/cmdline", "/usr/sbin/irqbalance\0--banirq=164\0"),
+        ],
+    ),
+    Fault("xps", false, &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0"), Put(QUEUES[2], "0"), Put(QUEUES[3], "00,0")]),
+    Fault(
+        "rps-on-multiqueue",
+        false,
+        &[Put(QUEUES[4], "f"), Put(QUEUES[5], "0"), Put(QUEUES[6], "0"), Put(QUEUES[7], "0")],
+    ),
     Fault("coalesce-lazy", false, &[Swap("netlink/coalesce", "2 u32 1", "2 u32 250")]),
     Fault("coalesce-eager", false, &[Swap("netlink/coalesce", "2 u32 1", "2 u32 0\n3 u32 1")]),
     Fault(
@@ -80,6 +151,21 @@ const FAULTS: &[Fault] = &[
             END,
             "57 text pci\n5 u32 77\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 77\nraw u32 0x1002\nraw u32 0\n3 text low\n4 u32 1400\n",
         )],
+    ),
+    Fault("bond-half", true, &[BONDED, MEMBERS, Swap(BOND, "b\nMII Status: up", "b\nMII Status: down")]),
+    Fault("bond-half", true, &[BONDED, Swap(LINK, "92\nraw u32 0x11843", "92\nraw u32 0x1803"), MEMBERS]),
+    Fault("bond-half", true, &[BONDED, MEMBERS, Swap(BOND, "Speed: 10000", "Speed: 1000")]),
+    Fault("bond-half", true, &[BONDED, MEMBERS, Swap(BOND, "Duplex: full", "Duplex: half")]),
+    Fault(
+        "bond-half",
+        false,
+        &[BONDED, MEMBERS, Swap(BOND, "Speed: 10000", "Speed: 1000"), Swap(BOND, "load balancing", "active-backup")],
+    ),
+    Fault("bond-unwatched", true, &[BONDED, MEMBERS, Swap(BOND, "(ms): 100", "(ms): 0")]),
+    Fault(
+        "module-options",
+        true,
+        &[Put("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=0\noptions ixgbe max-vfs=4\n")],
     ),
     Fault("mtu-small", true, &[Swap(LINK, "4 u32 1500", "4 u32 576")]),
     Fault("xdp-generic", true, &[Swap(LINK, END, "57 text pci\n43 {\n  2 u8 2\n  4 u32 7\n}\n")]),
@@ -98,6 +184,9 @@ const FAULTS: &[Fault] = &[
         )],
     ),
     Fault("buffers-tcp", true, &[Put("proc/sys/net/ipv4/tcp_rmem", "4096 131072 212992")]),
+    Fault("tcp-memory", true, &[Put("proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 383869\n")]),
+    Fault("tcp-memory", false, &[Swap(NETSTAT, "0 0 0", "0 0 3")]),
+    Fault("listen-drops", false, &[Swap(NETSTAT, "0 0 0", "5 7 0")]),
     Fault("buffers-socket", true, &[Put("proc/sys/net/core/wmem_max", "65536")]),
     Fault("tcp-options", true, &[Put("proc/sys/net/ipv4/tcp_sack", "0")]),
     Fault("congestion-control", false, &[Put("proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
@@ -132,6 +221,108 @@ const FAULTS: &[Fault] = &[
             "IP address HW type Flags HW address Mask Device\n10.0.0.9 0x1 0x0 00:00:00:00:00:00 * ens2f0\n",
         )],
     ),
+    Fault(
+        "neighbour-table",
+        true,
+        &[
+            Put("proc/sys/net/ipv4/neigh/default/gc_thresh3", "3"),
+            Put(ARP, "IP address\n10.0.0.2 0x1 0x2 02:00:00:00:00:02 * a\n10.0.0.3 0x1 0x2 02:00:00:00:00:03 * a\n"),
+            Put("proc/net/stat/arp_cache", "entries table_fulls\n00000002 0000000a\n00000002 00000001\n"),
+        ],
+    ),
+    Fault("asymmetric-route", false, &[SECOND, BOTH]),
+    Fault("asymmetric-route", true, &[SECOND, BOTH, Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
+    Fault("not-persistent", false, &[RMEM]),
+    Fault("persistent-differs", true, &[Put("etc/sysctl.d/90-x.conf", "net.ipv4.tcp_rmem = 4096 131072 16777216\n")]),
+    Fault("persistent-differs", true, &[Put("etc/sysctl.conf", "-net/ipv4/tcp_sack=0")]),
+];
+
+/// Changes that are near a rule's fault, and none.
+const SILENT: &[(&str, &[Edit])] = &[
+    ("irqbalance", &TIED),
+    ("irqbalance", &[BALANCED]),
+    (
+        "irqbalance",
+        &[
+            Put("proc/irq/164/smp_affinity_list", "0"),
+            Put("proc/irq/165/smp_affinity_list", "1"),
+            BALANCED,
+            Put("proc/812/cmdline", "irqbalance\0--banirq=164\0-i\x00165\0"),
+        ],
+    ),
+    ("xps", &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0")]),
+    ("xps", &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0"), Put(QUEUES[2], "0"), Put(QUEUES[3], "8")]),
+    ("rps-on-multiqueue", &[Put(QUEUES[4], "f"), Put(QUEUES[5], "f")]),
+    ("rps-on-multiqueue", &[Put(QUEUES[6], "0"), Put(QUEUES[7], "0")]),
+    ("vlan-offload", &[Off("rx-vlan-hw-parse", false)]),
+    ("vlan-offload", &[VLAN]),
+    ("bond-half", &[BONDED, MEMBERS]),
+    ("bond-half", &[BONDED, MEMBERS, Swap(BOND, "Speed: 10000 Mbps", "Speed: Unknown")]),
+    ("bond-unwatched", &[BONDED, MEMBERS]),
+    ("bond-unwatched", &[BONDED, MEMBERS, Swap(BOND, "(ms): 100", "(ms): 0\nARP Polling Interval (ms): 50")]),
+    ("module-options", &[Put("etc/modprobe.d/ixgbe.conf", "# options ixgbe max_vfs=4\noptions ixgb max_vfs=4\n")]),
+    (
+        "module-options",
+        &[Put("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=4\noptions ixgbe \\\n max_vfs=0x0\n")],
+    ),
+    (
+        "module-options",
+        &[Put("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=4"), Put("proc/cmdline", "ixgbe.max_vfs=0")],
+    ),
+    (
+        "module-options",
+        &[
+            Put("sys/module/ixgbe/parameters/allow_unsupported_sfp", "Y"),
+            Put("etc/modprobe.d/x.conf", "options ixgbe allow_unsupported_sfp=1 other=3"),
+        ],
+    ),
+    (
+        "neighbour-table",
+        &[
+            Put("proc/sys/net/ipv4/neigh/default/gc_thresh3", "3"),
+            Put(ARP, "IP address\n10.0.0.2 0x1 0x6 02:00:00:00:00:02 * a\n10.0.0.3 0x1 0x2 02:00:00:00:00:03 * a\n"),
+        ],
+    ),
+    // The other one is not there; has a gateway; is a host; is another subnet; or each answers for itself.
+    ("asymmetric-route", &[BOTH]),
+    (
+        "asymmetric-route",
+        &[SECOND, BOTH, Swap(ROUTE, "ens2f1 0000000A 00000000 0001", "ens2f1 0000000A 0100000A 0003")],
+    ),
+    (
+        "asymmetric-route",
+        &[SECOND, BOTH, Swap(ROUTE, "ens2f1 0000000A 00000000 0001", "ens2f1 0000000A 00000000 0005")],
+    ),
+    ("asymmetric-route", &[SECOND, BOTH, Swap(ROUTE, "ens2f1 0000000A", "ens2f1 0001000A")]),
+    (
+        "asymmetric-route",
+        &[
+            SECOND,
+            BOTH,
+            Put("proc/sys/net/ipv4/conf/all/arp_ignore", "1"),
+            Put("proc/sys/net/ipv4/conf/ens2f0/arp_announce", "2"),
+        ],
+    ),
+    ("not-persistent", &[RMEM, Put("etc/sysctl.d/10-a.conf", "net/core/rmem_max=8388608")]),
+    ("not-persistent", &[RMEM, Put("etc/sysctl.d/10-a.conf", "net.core.*mem_max = 8388608")]),
+    ("not-persistent", &[RMEM, Put("proc/cmdline", "quiet sysctl.net.core.rmem_max=8388608")]),
+    (
+        "persistent-differs",
+        &[Put("run/sysctl.d/90-x.conf", "net.ipv4.tcp_sack=0"), Put("etc/sysctl.d/91-y.conf", "net.ipv4.tcp_sack = 1")],
+    ),
+    ("persistent-differs", &[Put("lib/sysctl.d/60-x.conf", "net.ipv4.tcp_sack=0"), Put("etc/sysctl.d/60-x.conf", "")]),
+    (
+        "persistent-differs",
+        &[Put("etc/sysctl.d/90-x.conf", "net.ipv4.tcp_sack = 1"), Put("etc/sysctl.conf", "net.ipv4.tcp_sack = 0")],
+    ),
+    (
+        "persistent-differs",
+        &[Put(
+            "etc/sysctl.d/90-x.conf",
+            "#net.ipv4.tcp_sack=0\n; net.ipv4.tcp_sack=0\nnet.ipv4.conf.*.rp_filter=0\nnet.ipv4.none=1\n\
+             net.ipv4.tcp_rmem = 4096   0x20000 6291456\n-net.ipv4.tcp_sack\n",
+        )],
+    ),
 ];
 
 /// Settings of a healthy machine.
@@ -153,6 +344,22 @@ const HEALTHY: &[(&str, &str)] = &[
     ("proc/sys/net/core/busy_read", "0"),
     ("proc/net/softnet_stat", "0000ffff 00000000 00000000\n"),
     ("proc/net/arp", "IP address HW type Flags HW address Mask Device\n"),
+    ("proc/net/route", "Iface Destination Gateway\nens2f0 0000000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\n"),
+    (
+        "proc/net/netstat",
+        "TcpExt: ListenOverflows ListenDrops TCPMemoryPressures\nTcpExt: 0 0 0\nIpExt: InOctets\nIpExt: 9\n",
+    ),
+    ("proc/net/sockstat", "sockets: used 18\nTCP: inuse 1 orphan 0 tw 0 alloc 1 mem 146\nUDP: inuse 0 mem 0\n"),
+    ("proc/sys/net/ipv4/tcp_mem", "287901\t383868\t575802"),
+    ("proc/sys/net/core/somaxconn", "4096"),
+    ("proc/sys/net/ipv4/neigh/default/gc_thresh3", "1024"),
+    ("proc/sys/kernel/numa_balancing", "0"),
+    ("sys/devices/system/node/online", "0"),
+    ("proc/1/comm", "systemd"),
+    ("etc/sysctl.conf", "# net.ipv4.tcp_sack = 0\n"),
+    ("usr/lib/sysctl.d/50-default.conf", "-net.ipv4.conf.all.rp_filter = 2\n"),
+    ("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=0\n"),
+    ("sys/module/ixgbe/parameters/max_vfs", "0"),
     ("proc/meminfo", "SwapTotal: 0 kB\nSwapFree: 0 kB\n"),
     ("sys/devices/system/cpu/online", "0-3"),
     ("sys/devices/system/cpu/smt/active", "0"),
@@ -171,6 +378,7 @@ const FEATURES: &[(&str, bool)] = &[
     ("tx-generic-segmentation", true),
     ("rx-gro", true),
     ("rx-lro", false),
+    ("rx-vlan-hw-parse", true),
 ];
 
 /// FEATURES_GET's answer in the notation of recorded trees: what can be switched, is asked for, and is on.
@@ -268,6 +476,76 @@ fn each_fault_is_found_with_its_evidence_and_what_to_type() {
 }
 
 #[test]
+fn what_is_near_a_fault_and_none_is_not_found() {
+    for (at, (rule, edits)) in SILENT.iter().enumerate() {
+        let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
+        assert!(found(&examined, rule).is_none(), "{at} {rule}: {:#?}", examined.findings);
+        // It has looked.
+        assert!(examined.unable.iter().all(|one| one.1 != *rule), "{at} {rule}: {:?}", examined.unable);
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_look_says_why() {
+    let why = |tree: &Tree, rule: &str| {
+        let examined = tree.examined(&[Load::Tcp]);
+        assert!(found(&examined, rule).is_none(), "{rule}: {:#?}", examined.findings);
+        examined.unable.iter().find(|one| one.1 == rule).map(|one| one.2.clone()).unwrap_or_default()
+    };
+    // What 'nic record' writes has no files of /etc, /run or /usr.
+    let recorded = Tree::new(&[&RMEM, &BALANCED]);
+    fs::remove_dir_all(recorded.at("etc")).unwrap();
+    fs::remove_dir_all(recorded.at("usr")).unwrap();
+    for rule in ["not-persistent", "persistent-differs"] {
+        assert!(why(&recorded, rule).starts_with("/etc/sysctl.conf: "), "{}", why(&recorded, rule));
+    }
+    assert_eq!(why(&recorded, "module-options"), "there is no file of modprobe.d");
+    // Files are for the first network namespace.
+    let other = Tree::new(&[&RMEM]);
+    fs::remove_file(other.at("proc/sys/net/core/netdev_max_backlog")).unwrap();
+    assert!(why(&other, "not-persistent").ends_with("and this is another"), "{}", why(&other, "not-persistent"));
+    let tied = Tree::new(&TIED.iter().collect::<Vec<_>>());
+    fs::remove_file(tied.at("proc/1/comm")).unwrap();
+    fs::remove_dir(tied.at("proc/1")).unwrap();
+    assert_eq!(why(&tied, "irqbalance"), "/proc shows no process");
+    for (rule, path) in [
+        ("listen-drops", NETSTAT),
+        ("tcp-memory", "proc/net/sockstat"),
+        ("asymmetric-route", ROUTE),
+        ("neighbour-table", ARP),
+        ("somaxconn", "proc/sys/net/core/somaxconn"),
+    ] {
+        let tree = Tree::new(&[]);
+        fs::remove_file(tree.at(path)).unwrap();
+        assert!(why(&tree, rule).starts_with(&format!("/{path}: ")), "{rule}: {}", why(&tree, rule));
+    }
+}
+
+#[test]
+fn files_cut_anywhere_are_no_fault() {
+    let places = [
+        ("listen-drops", NETSTAT),
+        ("tcp-memory", "proc/net/sockstat"),
+        ("asymmetric-route", ROUTE),
+        ("persistent-differs", "usr/lib/sysctl.d/50-default.conf"),
+        ("bond-half", BOND),
+    ];
+    let tree = Tree::new(&[&BONDED, &MEMBERS]);
+    for (rule, path) in places {
+        let whole = fs::read(tree.at(path)).unwrap();
+        for end in 0..whole.len() {
+            fs::write(tree.at(path), [&whole[..end], b"\xff"].concat()).unwrap();
+            let examined = tree.examined(&[]);
+            let faults: Vec<_> = examined.findings.iter().filter(|one| one.rule == rule).collect();
+            // Of a bond the last state that is written may be cut.
+            let cut = rule == "bond-half" || rule == "persistent-differs";
+            assert!(faults.is_empty() || cut && faults.len() == 1, "{rule} {end}: {faults:#?}");
+        }
+        fs::write(tree.at(path), whole).unwrap();
+    }
+}
+
+#[test]
 fn faults_do_not_hide_each_other() {
     let mut seed = 7_u64;
     let mut below = |n: usize| {
@@ -299,7 +577,7 @@ fn faults_do_not_hide_each_other() {
 #[test]
 fn every_rule_has_a_fault() {
     // Seen between real kernels, or asked for by a load.
-    const ELSEWHERE: [&str; 7] = [
+    const ELSEWHERE: [&str; 9] = [
         "veth-checksums",
         "mtu-of-members",
         "slow-start-after-idle",
@@ -307,6 +585,8 @@ fn every_rule_has_a_fault() {
         "siblings",
         "huge-pages",
         "forwarding",
+        "somaxconn",
+        "numa-balancing",
     ];
     for rule in RULES.iter().filter(|rule| rule.scope != Scope::Peer) {
         let tried = FAULTS.iter().any(|fault| fault.0 == rule.name);
@@ -403,6 +683,12 @@ fn what_a_load_needs_is_said_for_it() {
         ("siblings", Load::Tcp, &[Put("sys/devices/system/cpu/smt/active", "1")]),
         ("huge-pages", Load::PktGen, &[Put("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0")]),
         ("forwarding", Load::Forward, &[]),
+        ("somaxconn", Load::Tcp, &[Put("proc/sys/net/core/somaxconn", "128")]),
+        (
+            "numa-balancing",
+            Load::Udp,
+            &[Put("proc/sys/kernel/numa_balancing", "1"), Put("sys/devices/system/node/online", "0-1")],
+        ),
     ] {
         let tree = Tree::new(&edits.iter().collect::<Vec<_>>());
         assert!(found(&tree.examined(&[]), rule).is_none(), "{rule}");

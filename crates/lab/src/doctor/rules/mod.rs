@@ -1,6 +1,9 @@
 //! The rules: a file and a row each.
 
+mod asymmetric_route;
 mod backlog;
+mod bond_half;
+mod bond_unwatched;
 mod buffers_socket;
 mod buffers_tcp;
 mod busy_poll;
@@ -26,16 +29,22 @@ mod huge_pages;
 mod idle_states;
 mod interface_down;
 mod irq_far;
+mod irqbalance;
 mod irqs_on_one_core;
 mod length_errors;
 mod link_down;
 mod link_speed;
+mod listen_drops;
 mod lro_forwarding;
+mod module_options;
 mod mtu_of_lower;
 mod mtu_of_members;
 mod mtu_small;
+mod neighbour_table;
 mod neighbours;
 mod no_queue;
+mod not_persistent;
+mod numa_balancing;
 mod one_queue;
 mod path_mtu;
 mod pause_frames;
@@ -45,22 +54,28 @@ mod pcie_speed;
 mod pcie_width;
 mod peer_loss;
 mod peer_silent;
+mod persistent_differs;
 mod promiscuous;
 mod reverse_path;
 mod ring_rx;
+mod rps_on_multiqueue;
 mod rx_checksum;
 mod scatter_gather;
 mod shaped;
 mod siblings;
 mod slow_start_after_idle;
+mod somaxconn;
 mod swap;
+mod tcp_memory;
 mod tcp_options;
 mod tso;
 mod tx_checksum;
 mod tx_drops;
 mod veth_checksums;
+mod vlan_offload;
 mod xdp_copy;
 mod xdp_generic;
+mod xps;
 
 use crate::doctor::rule::Rule;
 
@@ -79,6 +94,7 @@ pub static RULES: &[Rule] = &[
     gso::RULE,
     scatter_gather::RULE,
     gro::RULE,
+    vlan_offload::RULE,
     feature_refused::RULE,
     lro_forwarding::RULE,
     ring_rx::RULE,
@@ -93,10 +109,15 @@ pub static RULES: &[Rule] = &[
     one_queue::RULE,
     irqs_on_one_core::RULE,
     irq_far::RULE,
+    irqbalance::RULE,
+    xps::RULE,
+    rps_on_multiqueue::RULE,
     coalesce_lazy::RULE,
     coalesce_eager::RULE,
     mtu_of_lower::RULE,
     mtu_of_members::RULE,
+    bond_half::RULE,
+    bond_unwatched::RULE,
     mtu_small::RULE,
     xdp_generic::RULE,
     xdp_copy::RULE,
@@ -105,17 +126,22 @@ pub static RULES: &[Rule] = &[
     no_queue::RULE,
     eee::RULE,
     veth_checksums::RULE,
+    module_options::RULE,
     buffers_tcp::RULE,
     buffers_socket::RULE,
     tcp_options::RULE,
     congestion_control::RULE,
     slow_start_after_idle::RULE,
+    tcp_memory::RULE,
+    somaxconn::RULE,
+    listen_drops::RULE,
     backlog::RULE,
     busy_poll::RULE,
     governor::RULE,
     idle_states::RULE,
     clock_source::RULE,
     siblings::RULE,
+    numa_balancing::RULE,
     swap::RULE,
     huge_pages::RULE,
     conntrack::RULE,
@@ -123,8 +149,12 @@ pub static RULES: &[Rule] = &[
     reverse_path::RULE,
     forwarding::RULE,
     neighbours::RULE,
+    neighbour_table::RULE,
+    asymmetric_route::RULE,
     duplicate_address::RULE,
     peer_silent::RULE,
     peer_loss::RULE,
     path_mtu::RULE,
+    not_persistent::RULE,
+    persistent_differs::RULE,
 ];
