@@ -6,7 +6,7 @@ use crate::process::BINARY;
 /// Commands at the beginning: a data directory of the test's own, and the settings as they are.
 fn kept(setup: &str) -> String {
     format!(
-        "D=$(mktemp -d); export XDG_DATA_HOME=$D; trap 'rm -rf $D; kill $(jobs -p) 2>/dev/null || true' EXIT; {{ {setup}; }} >/dev/null 2>&1; \
+        "D=$(mktemp -d); export XDG_DATA_HOME=$D; trap 'rm -rf $D; kill $P $S $N 2>/dev/null || true' EXIT; {{ {setup}; }} >/dev/null 2>&1; \
          now() {{ sysctl net.ipv4 net.core 2>/dev/null | grep -v -e _cookie -e _key -e mem_pressure -e neigh -e '[.]right[.]'; }}; \
          {BINARY} nic save left $D/left >/dev/null; {BINARY} nic save right $D/right >/dev/null; now >$D/now; \
          same() {{ {BINARY} nic diff left $D/left && {BINARY} nic diff right $D/right && now | diff $D/now -; }}; \
@@ -106,12 +106,12 @@ fn a_fix_that_is_killed_is_taken_back() {
 }
 
 /// A peer in a namespace of its own, and what it serves.
-const PEER: &str = "unshare -n sleep 1000 >/dev/null 2>&1 & P=$!; sleep 0.3; ip link set right netns $P; \
+const PEER: &str = "unshare -n sleep 100 >/dev/null 2>&1 & P=$!; sleep 0.3; ip link set right netns $P; \
                     nsenter -t $P -n sh -c 'ip addr add 10.0.0.2/24 dev right; ip link set right up; ip link set lo up'";
 
 fn proven(setup: &str, commands: &str) -> Option<String> {
     let whole = format!(
-        "{PEER}; nsenter -t $P -n {BINARY} stream -s >/dev/null 2>&1 & nsenter -t $P -n {BINARY} netserver -D >/dev/null 2>&1 & \
+        "{PEER}; nsenter -t $P -n timeout 100 {BINARY} stream -s >/dev/null 2>&1 & S=$!; nsenter -t $P -n timeout 100 {BINARY} netserver -D >/dev/null 2>&1 & N=$!; \
          sleep 0.5; same() {{ {BINARY} nic diff left $D/left && now | diff $D/now -; }}; {commands}"
     );
     done(setup, &whole)
