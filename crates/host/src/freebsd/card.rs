@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Everything about an interface of a FreeBSD host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FreebsdAdapter {
-    /// What ifconfig prints.
+    /// Output of ifconfig.
     pub interface: Ifconfig,
     /// Capabilities in the order of their bits.
     pub offloads: Vec<super::IfCapability>,
@@ -42,7 +42,7 @@ pub struct FreebsdAdapter {
     /// Installed packages about the driver.
     #[serde(serialize_with = "part")]
     pub packages: Part<Vec<InstalledPackage>>,
-    /// What is wrong with the texts.
+    /// Faults of the texts.
     pub notes: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ pub struct InstalledPackage {
     pub name: String,
     /// Version.
     pub version: String,
-    /// What it is, in a line.
+    /// Description, in a line.
     pub comment: String,
 }
 

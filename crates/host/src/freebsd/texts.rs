@@ -15,7 +15,7 @@ pub const FREEBSD_FILES: [(&str, &str); 6] = [
     ("sysctl-d", "sysctl -ad"),
 ];
 
-/// What the programs of a host printed.
+/// Outputs of the programs of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreebsdTexts {
     /// Interfaces.

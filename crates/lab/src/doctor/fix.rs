@@ -48,9 +48,6 @@ pub struct Did {
 }
 
 /// Changes that mend the findings, or those of some rules: what others need comes first.
-///
-/// # Errors
-/// A name that is no rule's.
 #[must_use]
 pub fn plan(all: &Examination, only: &[String]) -> Vec<Step> {
     let wanted = |rule: &str| only.is_empty() || only.iter().any(|one| one == rule);

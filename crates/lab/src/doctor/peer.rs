@@ -14,7 +14,7 @@ const SILENT: u32 = 4;
 /// Attempts with a packet of one size.
 const ATTEMPTS: usize = 2;
 
-/// What a peer answered.
+/// Answers of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
     /// Its address.

@@ -79,7 +79,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What the peer answered.
+    /// Answers of the peer.
     pub(super) fn probed(&self) -> Result<&Probed, String> {
         self.peer.as_ref().ok_or_else(|| "no --peer was given".to_owned())
     }

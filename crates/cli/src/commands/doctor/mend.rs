@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What was found, and what was made of it.
+/// Findings, and the changes that were made.
 #[derive(Serialize)]
 struct Fixed<'a> {
     before: &'a Examination,

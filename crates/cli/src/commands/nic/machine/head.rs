@@ -2,7 +2,7 @@
 
 use super::super::layout::{Layout, wrapped};
 
-/// What stands in the first lines.
+/// Content of the first lines.
 pub(super) struct Head {
     /// Name and flags.
     pub(super) first: String,
