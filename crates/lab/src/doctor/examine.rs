@@ -2,7 +2,7 @@
 
 use super::Examination;
 use super::finding::Load;
-use super::peer::probe;
+use super::peer::{Probed, probe};
 use super::rule::Scope;
 use super::view::View;
 use crate::environment;
@@ -60,11 +60,12 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     }
     // A tree does not say on which machine it was recorded.
     let environment = asked.tree.map_or_else(|| environment::read(&[]), |_| Environment::default());
-    let mut examination = Examination { environment, ..Examination::default() };
+    let mut probed = asked.peer.map(|peer| probe(peer, stop)).transpose()?;
+    let peer = probed.as_ref().map(Probed::line);
+    let mut examination = Examination { environment, peer, ..Examination::default() };
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
-    let mut probed = asked.peer.map(|peer| probe(peer, stop)).transpose()?;
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(&*source, adapter, counters, &all, asked.loads);

@@ -40,6 +40,8 @@ use serde::Serialize;
 pub struct Examination {
     /// The interfaces that were looked at.
     pub interfaces: Vec<String>,
+    /// Answers of the peer that was named, in a line.
+    pub peer: Option<String>,
     /// Findings, the severest first.
     pub findings: Vec<Finding>,
     /// Number of rules that looked and found nothing.

@@ -1,5 +1,6 @@
 //! A peer without an agent: whether it answers echo requests, how soon, and packets of which size.
 
+use crate::quantity;
 use linerate_host::{Echo, Rtnetlink};
 use linerate_rt::Stop;
 use std::io::ErrorKind;
@@ -31,6 +32,18 @@ pub struct Probed {
     pub times: Option<(Duration, Duration)>,
     /// Longest packet that came back, bytes with its IP header.
     pub largest: usize,
+}
+
+impl Probed {
+    /// All of it, in a line.
+    pub(super) fn line(&self) -> String {
+        let Self { peer, way, asked, answered, largest, .. } = self;
+        let times = self.times.map_or_else(String::new, |(least, most)| {
+            let [least, most] = [least, most].map(|time| quantity::nanoseconds(time.as_secs_f64() * 1e9));
+            format!(" in {least} to {most}; packets of up to {largest} bytes come back")
+        });
+        format!("{peer} by {way}: {answered} of {asked} echo requests answered{times}.")
+    }
 }
 
 /// Probes a peer.

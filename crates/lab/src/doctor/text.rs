@@ -21,6 +21,7 @@ pub fn render(all: &Examination, colour: bool) -> String {
         text += &shown(finding, colour);
         text.push('\n');
     }
+    text += &all.peer.as_deref().map_or_else(String::new, |line| paragraph("", line));
     let count = |severity| all.findings.iter().filter(|finding| finding.severity == severity).count();
     let counts =
         [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match (count(severity), severity) {

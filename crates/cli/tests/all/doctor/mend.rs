@@ -170,6 +170,12 @@ fn what_a_peer_without_an_agent_answers_is_told() {
         let all = document["findings"].as_array().unwrap();
         let of_peer: Vec<&str> =
             all.iter().filter(|one| one["subject"] == peer).map(|one| one["rule"].as_str().unwrap()).collect();
+        let answers = if rule == "peer-silent" {
+            "0 of 4 echo requests answered."
+        } else {
+            "20 of 20 echo requests answered in "
+        };
+        assert!(document["peer"].as_str().unwrap().contains(answers), "{out}");
         assert_eq!(of_peer, if rule.is_empty() { vec![] } else { vec![rule] }, "{out}");
         // A virtual pair takes a VLAN tag more than its MTU.
         let largest = all.iter().any(|one| one["what"].as_str().unwrap().starts_with("packets of up to 1404 bytes"));
