@@ -2,7 +2,7 @@
 
 use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
-use crate::{fcoe, quantity, streams};
+use crate::{fcoe, proofs, quantity, streams};
 
 /// The packet rate that represents the run: the first test with a rate in the order of the plan. It is chosen by its
 /// place, not by its value: the greatest of many medians is a stroke of luck. A paced rate is left out, since it was
@@ -71,6 +71,7 @@ pub(crate) fn headline(run: &RunResult) -> String {
         None if let Some(glance) = streams::glance(run).filter(|glance| glance.done > 0) => {
             format!("{} {}", glance.headline(), glance.about())
         }
+        None if let Some(glance) = proofs::glance(run) => glance.headline,
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
         None if run.tests.iter().any(|test| test.value.is_some()) => "No packet rate was measured".to_owned(),
         None => "Nothing was measured".to_owned(),

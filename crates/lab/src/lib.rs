@@ -17,6 +17,7 @@ pub mod import;
 pub mod index;
 pub mod profile;
 pub mod progress;
+mod proofs;
 pub mod published;
 pub mod qualify;
 pub mod quantity;

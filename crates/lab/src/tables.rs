@@ -16,16 +16,8 @@ fn test_cell(index: usize, test: &Test) -> Cell {
 /// Table of every test's value beside the figure it is first compared with, and its unexplained frames. A sweep's
 /// points have a table of their own.
 pub(crate) fn summary(run: &RunResult) -> Table {
-    let mut table = Table::new(&[
-        "Test",
-        "#Frame",
-        "#Median",
-        "#Spread",
-        "#Repeats",
-        "#Published or peer",
-        "#Ratio",
-        "#Unexplained",
-    ]);
+    let mut table =
+        Table::new(&["Test", "#Frame", "#Median", "#Spread", "#Repeats", "#Compared with", "#Ratio", "#Unexplained"]);
     let shown = |(_, test): &(usize, &Test)| !has_own_table(test) || test.value.is_none();
     for (index, test) in run.tests.iter().enumerate().filter(shown) {
         let unknown = || Cell::from(UNKNOWN).tone(Tone::Absent);
@@ -100,7 +92,7 @@ fn ratio_cell(comparison: &Comparison) -> Cell {
     let cell = Cell::from(ratio(comparison.ratio));
     match comparison.kind {
         Kind::Published => cell.note("published"),
-        Kind::Peer | Kind::Roof => {
+        Kind::Peer | Kind::Roof | Kind::Before => {
             cell.note(format!("{} to {}", ratio(comparison.ratio_least), ratio(comparison.ratio_greatest)))
         }
     }

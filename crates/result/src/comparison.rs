@@ -47,7 +47,7 @@ pub struct Comparison {
     pub missing: Option<String>,
 }
 
-/// Source of a [`Comparison`]'s figure. JSON: `published`, `peer` or `roof`.
+/// Source of a [`Comparison`]'s figure. JSON: `published`, `peer`, `roof` or `before`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -57,6 +57,8 @@ pub enum Kind {
     Peer,
     /// Measured in the same way as a peer; the upper bound of what this machine can do.
     Roof,
+    /// Measured in interleaved rounds of this run, with this machine's settings as they were before a change.
+    Before,
 }
 
 /// Greatest believable ratio to a roof; above it, the measurement of the roof must be wrong.

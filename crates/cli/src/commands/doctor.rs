@@ -2,12 +2,14 @@
 
 mod mend;
 
+use super::remote::OtherMachine;
 use super::shared::{file, one_of, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::{colours, print};
 use crate::trouble::Trouble;
 use clap::{ArgGroup, CommandFactory, Parser};
-use linerate_lab::doctor::{Asked, Examination, Load, RULES, Rule, Severity, examine, render};
+use linerate_lab::doctor::{Asked, Examination, Load, RULES, Rule, Severity, Side, examine, render};
+use linerate_lab::remote::examined;
 use linerate_rt::Stop;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -37,7 +39,7 @@ struct Arguments {
     #[arg(long = "for", value_name = "LOAD", value_delimiter = ',', value_parser = one_of(Load::ALL))]
     loads: Vec<Load>,
     /// Examine a recorded tree (`linerate nic record`) instead of this machine.
-    #[arg(long, value_name = "DIR", value_parser = file)]
+    #[arg(long, value_name = "DIR", value_parser = file, conflicts_with = "remote")]
     from: Option<PathBuf>,
     /// Print what each rule looks at, and how its changes are proven.
     #[arg(long, exclusive = true)]
@@ -51,6 +53,8 @@ struct Arguments {
     /// The other end, whose way is probed; for --prove 'linerate stream -s' runs there, and 'linerate netserver -D'.
     #[arg(long, value_name = "IP", conflicts_with = "from")]
     peer: Option<IpAddr>,
+    #[command(flatten)]
+    other: OtherMachine,
     /// Pairs of rounds for each proof.
     #[arg(long, value_name = "N", requires = "prove", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
     rounds: u32,
@@ -84,13 +88,16 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     if parsed.fix || parsed.prove {
         mend::recover()?;
     }
-    let examined = look(parsed, &stop);
+    let looked = other_end(parsed, &stop).and_then(|remote| {
+        let examined = look(parsed, remote.as_ref(), &stop)?;
+        Ok((examined, remote))
+    });
     if let Some(signal) = stop.signal() {
         return Ok(ExitCode::from(128 + signal));
     }
-    let examined = examined?;
+    let (examined, remote) = looked?;
     if parsed.fix || parsed.prove {
-        return mend::mend(parsed, &examined, command, &stop);
+        return mend::mend(parsed, &examined, remote.as_ref(), command, &stop);
     }
     match parsed.json {
         true => document(&examined),
@@ -99,9 +106,25 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     Ok(judged(&examined))
 }
 
-fn look(parsed: &Arguments, stop: &Stop) -> Result<Examination, Trouble> {
-    let asked =
-        Asked { names: &parsed.interfaces, loads: &parsed.loads, peer: parsed.peer, tree: parsed.from.as_deref() };
+/// The other end, and its data address.
+type Remote = (Side, IpAddr);
+
+/// Reads the other end, if there is one.
+fn other_end(parsed: &Arguments, stop: &Stop) -> Result<Option<Remote>, Trouble> {
+    let Some(far) = parsed.other.far(false) else { return Ok(None) };
+    let address = far.address().map_err(Trouble::usage)?;
+    let side = examined(&far, &parsed.loads, stop).map_err(Trouble::failed)?;
+    Ok(Some((side, address)))
+}
+
+fn look(parsed: &Arguments, remote: Option<&Remote>, stop: &Stop) -> Result<Examination, Trouble> {
+    let asked = Asked {
+        names: &parsed.interfaces,
+        loads: &parsed.loads,
+        peer: parsed.peer.or(remote.map(|(_, address)| *address)),
+        remote: remote.map(|(side, _)| side),
+        tree: parsed.from.as_deref(),
+    };
     examine(&asked, stop).map_err(Trouble::usage)
 }
 

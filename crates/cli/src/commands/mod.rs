@@ -22,6 +22,7 @@ mod pkt_gen;
 mod ports;
 mod profile;
 mod qualify;
+mod remote;
 mod report;
 pub(crate) mod root;
 mod runs;

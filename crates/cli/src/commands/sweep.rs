@@ -2,6 +2,7 @@
 
 use super::agent::Records;
 use super::kept::Db;
+use super::remote::OtherMachine;
 use super::shared::{conclude, file, one_of, place, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::{colours, print, remark};
@@ -9,7 +10,7 @@ use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, CommandFactory, Parser};
-use linerate_lab::remote::{Far, Remote};
+use linerate_lab::remote::Remote;
 use linerate_lab::sweep::{
     Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep,
 };
@@ -42,26 +43,16 @@ struct Arguments {
     full: bool,
     /// Whose sockets streams have: the kernel's, over a veth pair between two namespaces (the default), or those of
     /// linerate's own stack, over a cable.
-    #[arg(long, value_name = "HOW", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
+    #[arg(long, value_name = "HOW", conflicts_with = "remote", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
     via: Option<Via>,
-    /// Measure with another machine, which has linerate: ssh logs in there and starts `linerate agent`.
-    ///
-    /// The MTU is set at both ends, and both interfaces are taken down and up after a change of it. All that was changed is put
-    /// back in the end; after SIGKILL by the next start.
-    #[arg(long, value_name = "USER@HOST", conflicts_with = "via")]
-    remote: Option<String>,
-    /// Address of the other machine over which is measured, if it is not the one that ssh goes to.
-    #[arg(long, value_name = "HOST", requires = "remote")]
-    to: Option<String>,
+    #[command(flatten)]
+    other: OtherMachine,
     /// Leave both interfaces up when their MTU changes.
+    ///
+    /// With --remote the MTU is set at both ends, and both interfaces are taken down and up after a change of it. All that was
+    /// changed is put back in the end; after SIGKILL by the next start.
     #[arg(long, requires = "remote")]
     no_bounce: bool,
-    /// Command that logs in, with its options (ssh).
-    #[arg(long, value_name = "COMMAND", requires = "remote")]
-    ssh: Option<String>,
-    /// The program at the other machine (linerate).
-    #[arg(long, value_name = "PATH", requires = "remote")]
-    remote_program: Option<String>,
     #[command(flatten)]
     records: Records,
     /// Repeats of each point of a preset (1); with --confidence the least and the most: 3,10.
@@ -192,7 +183,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         return Ok(ExitCode::SUCCESS);
     };
     let mut plan = plan(path, &parsed)?;
-    let far = far(&parsed);
+    let far = parsed.other.far(!parsed.no_bounce);
     if let Some(far) = &far {
         if let Some(point) = plan.points.iter().find(|point| !point.has_peer()) {
             let workload = point.workload.name;
@@ -237,18 +228,6 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     left.iter().for_each(|line| remark(&format!("linerate: {line}")));
     let run = run.map_err(refused)?;
     conclude(&run, &text::render(&run, colours()), Some(place), parsed.json, &parsed.db)
-}
-
-/// The other machine, if there is one.
-fn far(parsed: &Arguments) -> Option<Far> {
-    let destination = parsed.remote.clone()?;
-    Some(Far {
-        destination,
-        to: parsed.to.clone(),
-        ssh: parsed.ssh.clone().unwrap_or_else(|| "ssh".to_owned()),
-        program: parsed.remote_program.clone().unwrap_or_else(|| "linerate".to_owned()),
-        cycles: !parsed.no_bounce,
-    })
 }
 
 fn refused(error: SweepError) -> Trouble {

@@ -2,15 +2,17 @@
 #![cfg(target_os = "linux")]
 
 mod mend;
+mod remote;
 
 use crate::process::BINARY;
 use linerate_host::{Cause, Namespace};
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// Two ends of a virtual pair, up, with two queues each.
-const PAIR: &str = "ip link add left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2; \
-                    ip addr add 10.0.0.1/24 dev left; ip link set left up; ip link set right up; ip link set lo up";
+/// Two ends of a virtual pair, up, with two queues each. The kernel tells their carriers some time later.
+const PAIR: &str = "carrier() { for at in $(seq 1000); do grep -q 1 /sys/class/net/left/carrier && break; sleep 0.01; done; }; \
+                    ip link add left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2; \
+                    ip addr add 10.0.0.1/24 dev left; ip link set left up; ip link set right up; ip link set lo up; carrier";
 
 /// A fault: the rule that finds it at an interface or the host, whether it is more than a note, and the commands that make it.
 const FAULTS: &[(&str, &str, bool, &str)] = &[

@@ -35,6 +35,7 @@ mod pkt_gen;
 mod privileges;
 mod process;
 mod profile;
+mod remote_rig;
 mod rig;
 mod sigterm;
 mod stack;

@@ -4,6 +4,7 @@ use super::Examination;
 use super::finding::Load;
 use super::peer::{Probed, probe};
 use super::rule::Scope;
+use super::side::Side;
 use super::view::View;
 use crate::environment;
 use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
@@ -25,6 +26,8 @@ pub struct Asked<'a> {
     pub loads: &'a [Load],
     /// A peer whose way is probed.
     pub peer: Option<IpAddr>,
+    /// The other end, as it was read there.
+    pub remote: Option<&'a Side>,
     /// A recorded tree, instead of the machine.
     pub tree: Option<&'a Path>,
 }
@@ -62,7 +65,9 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     let environment = asked.tree.map_or_else(|| environment::read(&[]), |_| Environment::default());
     let mut probed = asked.peer.map(|peer| probe(peer, stop)).transpose()?;
     let peer = probed.as_ref().map(Probed::line);
-    let mut examination = Examination { environment, peer, ..Examination::default() };
+    let remote = asked.remote.cloned().map(Box::new);
+    let mut examination = Examination { environment, peer, remote, ..Examination::default() };
+    let way = probed.as_ref().map(|probed| probed.way.clone()).unwrap_or_default();
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
@@ -70,9 +75,12 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(&*source, adapter, counters, &all, asked.loads);
         view.peer = probed.take();
+        view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());
         let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());
+        let ends = Some(Scope::Ends).filter(|_| view.remote.is_some());
         // What is about the machine is found once.
-        host.take().into_iter().chain(peer).chain([Scope::Interface]).for_each(|scope| examination.add(&view, scope));
+        let scopes = host.take().into_iter().chain(peer).chain(ends).chain([Scope::Interface]);
+        scopes.for_each(|scope| examination.add(&view, scope));
     }
     match examination.interfaces.is_empty() {
         true => Err("no interface is up; name one: see 'linerate nic list'".to_owned()),

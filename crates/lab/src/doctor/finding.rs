@@ -4,10 +4,11 @@ use super::fix::Mend;
 use super::knob::Knob;
 use super::rule::Rule;
 use linerate_host::tunables::Value;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Good to know; or nothing that this machine could change.
@@ -54,10 +55,22 @@ impl Load {
         ("fcoe", Self::Fcoe),
         ("forward", Self::Forward),
     ];
+
+    /// Word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, load)| *load == self).map_or("", |(word, _)| word)
+    }
+
+    /// Load with a word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, load)| *load)
+    }
 }
 
 /// A raw value and where it was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The value, with its name.
     pub value: String,
@@ -65,12 +78,12 @@ pub struct Evidence {
     pub read: String,
 }
 
-/// A finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A finding. Those of another machine may be of another version of this program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Name of the rule.
-    pub rule: &'static str,
-    /// The interface, or `host`.
+    pub rule: Cow<'static, str>,
+    /// The interface, the address of the peer, or `host`.
     pub subject: String,
     /// Severity.
     pub severity: Severity,
@@ -79,32 +92,32 @@ pub struct Finding {
     /// Values that were seen.
     pub evidence: Vec<Evidence>,
     /// Meaning.
-    pub means: &'static str,
+    pub means: Cow<'static, str>,
     /// Command to type; none if nothing on this machine helps.
     pub mend: Option<String>,
     /// Changes that do the same, and can be taken back; none if it is to be done by hand.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<Mend>,
     /// Effect that is to be expected from that.
     pub gain: Option<String>,
     /// Publication.
-    pub published: &'static str,
+    pub published: Cow<'static, str>,
 }
 
 impl Finding {
     /// Makes a finding of a line; the rule and the subject are filled in by who applies the rule.
     pub(super) fn new(severity: Severity, what: impl Into<String>) -> Self {
         Self {
-            rule: "",
+            rule: Cow::Borrowed(""),
             subject: String::new(),
             severity,
             what: what.into(),
             evidence: Vec::new(),
-            means: "",
+            means: Cow::Borrowed(""),
             mend: None,
             fix: Vec::new(),
             gain: None,
-            published: "",
+            published: Cow::Borrowed(""),
         }
     }
 
@@ -145,7 +158,7 @@ impl Finding {
     }
 
     pub(super) fn of(self, rule: &Rule, subject: &str) -> Self {
-        let Rule { name, means, published, .. } = *rule;
+        let [name, means, published] = [rule.name, rule.means, rule.published].map(Cow::Borrowed);
         Self { rule: name, subject: subject.to_owned(), means, published, ..self }
     }
 }

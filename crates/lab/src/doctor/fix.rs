@@ -2,14 +2,15 @@
 
 use super::Examination;
 use super::knob::{Knob, same};
+use super::rules::RULES;
 use super::undo::{self, Was};
 use linerate_host::tunables::{Target, Value, group_of_name};
 use linerate_rt::Stop;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A change that mends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mend {
     /// Place of the value.
     #[serde(flatten)]
@@ -52,13 +53,14 @@ pub struct Did {
 pub fn plan(all: &Examination, only: &[String]) -> Vec<Step> {
     let wanted = |rule: &str| only.is_empty() || only.iter().any(|one| one == rule);
     let mut steps: Vec<Step> = Vec::new();
-    for finding in all.findings.iter().filter(|finding| !finding.fix.is_empty() && wanted(finding.rule)) {
+    for finding in all.findings.iter().filter(|finding| !finding.fix.is_empty() && wanted(&finding.rule)) {
         let known = |mend: &Mend| steps.iter().any(|step| step.mends.iter().any(|other| other.knob == mend.knob));
         // Two rules may want the same.
         let mends: Vec<Mend> = finding.fix.iter().filter(|mend| !known(mend)).cloned().collect();
-        if !mends.is_empty() {
+        let rule = RULES.iter().map(|rule| rule.name).find(|name| *name == finding.rule);
+        if let Some(rule) = rule.filter(|_| !mends.is_empty()) {
             let (subject, what) = (finding.subject.clone(), finding.what.clone());
-            steps.push(Step { rule: finding.rule, subject, what, mends });
+            steps.push(Step { rule, subject, what, mends });
         }
     }
     steps.sort_by_key(|step| match step.mends.first().map(|mend| &mend.knob) {

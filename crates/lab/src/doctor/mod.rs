@@ -15,6 +15,7 @@ mod peer;
 mod prove;
 mod rule;
 mod rules;
+mod side;
 mod text;
 mod undo;
 mod view;
@@ -28,15 +29,17 @@ pub use peer::Probed;
 pub use prove::{Measured, Proven, Rounds, Verdict, prove, recover};
 pub use rule::{Proof, Rule, Scope};
 pub use rules::RULES;
+pub use side::{LinkEnd, Side};
 pub use text::{made, planned, proof, render};
 pub use undo::{TakenBack, Was, new_file, undo};
 pub use view::View;
 
 use linerate_result::Environment;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// All findings about an interface, or about the machine.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Examination {
     /// The interfaces that were looked at.
     pub interfaces: Vec<String>,
@@ -47,9 +50,12 @@ pub struct Examination {
     /// Number of rules that looked and found nothing.
     pub healthy: usize,
     /// Rules that could not look, by the subject, with the reason.
-    pub unable: Vec<(String, &'static str, String)>,
+    pub unable: Vec<(String, Cow<'static, str>, String)>,
     /// The machine.
     pub environment: Environment,
+    /// The other end, if it was read, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Box<Side>>,
 }
 
 impl Examination {
@@ -61,16 +67,17 @@ impl Examination {
                 Ok(found) => {
                     self.findings.extend(found.into_iter().map(|finding| finding.of(rule, &view.subject(scope))))
                 }
-                Err(why) => self.unable.push((view.subject(scope), rule.name, why)),
+                Err(why) => self.unable.push((view.subject(scope), rule.name.into(), why)),
             }
         }
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     }
 
-    /// The severest finding's severity.
+    /// The severest finding's severity, at either end.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|finding| finding.severity).max()
+        let remote = self.remote.as_ref().and_then(|side| side.examination.worst());
+        self.findings.iter().map(|finding| finding.severity).max().max(remote)
     }
 }
 

@@ -4,6 +4,7 @@ use super::fix::{Step, before};
 use super::rule::Proof;
 use super::rules::RULES;
 use super::undo::{self, TakenBack, Was, folder, take_back};
+use crate::proofs::HELPS;
 use crate::student::two_sided;
 use linerate_host::Rtnetlink;
 use linerate_host::adapter::find;
@@ -25,7 +26,7 @@ const BLOCK: u64 = 128 << 10;
 const LINK: Duration = Duration::from_secs(10);
 const SETTLES: Duration = Duration::from_millis(100);
 /// Share of cases in which the true difference lies within an interval.
-const SURE: f64 = 0.95;
+pub(super) const SURE: f64 = 0.95;
 
 /// Extent of a proof.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,18 @@ pub enum Verdict {
     Harms,
     /// The spread is wider than the difference.
     Unclear,
+}
+
+impl Verdict {
+    /// Words for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Helps => HELPS,
+            Self::Harms => "it harms",
+            Self::Unclear => "no difference beyond the spread",
+        }
+    }
 }
 
 /// Figures of both kinds of rounds.

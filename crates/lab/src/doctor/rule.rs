@@ -12,6 +12,8 @@ pub enum Scope {
     Host,
     /// The peer that was named.
     Peer,
+    /// The interface by which the peer is reached, and the peer's own.
+    Ends,
 }
 
 /// Load that shows whether a finding's changes help.

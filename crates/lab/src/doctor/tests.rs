@@ -2,6 +2,7 @@
 //! another one, and a healthy tree has none.
 
 use super::*;
+use linerate_result::Unit;
 use linerate_rt::Stop;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -433,9 +434,13 @@ impl Tree {
     }
 
     fn examined(&self, loads: &[Load]) -> Examination {
-        let asked = Asked { names: &[NAME.to_owned()], loads, tree: Some(self.0.path()), peer: None };
+        let asked = Asked { names: &[NAME.to_owned()], loads, tree: Some(self.0.path()), ..Asked::default() };
         examine(&asked, &Stop::new().unwrap()).unwrap()
     }
+}
+
+fn needs_peer(rule: &Rule) -> bool {
+    matches!(rule.scope, Scope::Peer | Scope::Ends)
 }
 
 fn found(examination: &Examination, rule: &str) -> Option<Severity> {
@@ -453,7 +458,7 @@ fn a_healthy_machine_has_no_warning_whatever_it_is_for() {
     }
     let examined = Tree::new(&[]).examined(&[]);
     assert!(examined.findings.is_empty(), "{:#?}", examined.findings);
-    let all = RULES.iter().filter(|rule| rule.scope != Scope::Peer).count();
+    let all = RULES.iter().filter(|rule| !needs_peer(rule)).count();
     assert!(examined.healthy + examined.unable.len() == all && examined.healthy > 50, "{:?}", examined.unable);
 }
 
@@ -588,7 +593,7 @@ fn every_rule_has_a_fault() {
         "somaxconn",
         "numa-balancing",
     ];
-    for rule in RULES.iter().filter(|rule| rule.scope != Scope::Peer) {
+    for rule in RULES.iter().filter(|rule| !needs_peer(rule)) {
         let tried = FAULTS.iter().any(|fault| fault.0 == rule.name);
         assert!(tried != ELSEWHERE.contains(&rule.name), "{}", rule.name);
     }
@@ -630,7 +635,7 @@ fn what_a_peer_answers_is_judged() {
         let mut examination = Examination::default();
         examination.add(&view, Scope::Peer);
         let found: Vec<_> =
-            examination.findings.iter().map(|one| (one.rule, one.what.as_str(), one.subject.as_str())).collect();
+            examination.findings.iter().map(|one| (&*one.rule, one.what.as_str(), one.subject.as_str())).collect();
         match (&found[..], expected) {
             ([], None) => {}
             ([(rule, what, "192.0.2.7")], Some((name, words))) => {
@@ -642,6 +647,40 @@ fn what_a_peer_answers_is_judged() {
         assert!(examination.findings.iter().all(|one| !one.evidence.is_empty() && one.mend.is_some()));
     }
     assert_eq!(seen.len(), RULES.iter().filter(|rule| rule.scope == Scope::Peer).count());
+}
+
+#[test]
+fn what_two_ends_do_not_have_in_common_is_found() {
+    use linerate_host::adapter::Recorded;
+    let tree = Tree::new(&[]);
+    let examined = |end: LinkEnd| {
+        let mut source = Recorded::open(tree.0.path()).unwrap();
+        let (adapter, counters) = View::read(&mut source, NAME, || {}).unwrap();
+        let mut view = View::new(&source, adapter, counters, &[], &[]);
+        view.remote = Some(end);
+        let mut examination = Examination::default();
+        examination.add(&view, Scope::Ends);
+        examination
+    };
+    let same = LinkEnd { name: "eth9".to_owned(), mtu: Some(1500), speed: Some(10_000), pause: Some([true; 2]) };
+    let mut seen = std::collections::BTreeSet::new();
+    for (end, expected) in [
+        (same.clone(), None),
+        // The other end has no such numbers.
+        (LinkEnd { speed: None, pause: None, mtu: None, ..same.clone() }, None),
+        (LinkEnd { mtu: Some(9000), ..same.clone() }, Some(("ends-mtu", Severity::Warning))),
+        (LinkEnd { speed: Some(25_000), ..same.clone() }, Some(("ends-speed", Severity::Note))),
+        (LinkEnd { pause: Some([true, false]), ..same }, Some(("ends-pause", Severity::Note))),
+    ] {
+        let all = examined(end).findings;
+        let found: Vec<_> = all.iter().map(|one| (&*one.rule, one.severity)).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{all:#?}");
+        seen.extend(expected.map(|(rule, _)| rule));
+        assert!(all.iter().all(|one| one.evidence.len() == 2 && one.mend.is_some() && one.subject == NAME), "{all:#?}");
+    }
+    assert_eq!(seen.len(), RULES.iter().filter(|rule| rule.scope == Scope::Ends).count());
+    let paused = examined(LinkEnd { pause: Some([true, false]), ..LinkEnd::default() });
+    assert_eq!(paused.findings[0].mend.as_deref(), Some("ethtool -A ens2f0 rx off tx on"));
 }
 
 #[test]
@@ -711,6 +750,18 @@ fn lines_have_80_columns_and_no_commands_to_the_terminal() {
         "{text}"
     );
     assert!(render(&examined, true).starts_with("\x1b[33mwarning\x1b[0m"));
+    let measured = Measured {
+        workload: "TCP_RR",
+        unit: Unit::TransactionsPerSecond,
+        rounds: [vec![99_999.9, 999_999.9], vec![999_999.0, 1_234_567.8]],
+        change: 12.5,
+        spread: 100.0,
+        verdict: Verdict::Unclear,
+    };
+    let proven = Proven { rule: "tso", subject: NAME.to_owned(), what: "off".to_owned(), measured: Ok(measured) };
+    let text = proof(&proven);
+    assert!(text.contains(" to 1.235 Mtrans/s\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use super::Examination;
 use super::finding::{Finding, Severity};
 use super::fix::{Did, Step};
-use super::prove::{Measured, Proven, Verdict};
+use super::prove::{Measured, Proven};
 use crate::quantity;
 use linerate_result::Number;
 
@@ -32,6 +32,9 @@ pub fn render(all: &Examination, colour: bool) -> String {
     text += &paragraph("", &looked);
     if !all.unable.is_empty() {
         text += &paragraph("", &format!("Not looked at: {}.", unable(all)));
+    }
+    if let Some(side) = &all.remote {
+        text += &format!("\n{}\n{}", paragraph("", &format!("At {}:", side.at)), render(&side.examination, colour));
     }
     text
 }
@@ -61,8 +64,8 @@ pub fn made(all: &[Did]) -> String {
     all.iter().map(line).collect()
 }
 
-/// Columns of the longest bar.
-const BAR: usize = 22;
+/// Columns of the longest bar: beside it a range takes up to 34 (`999.999 ktrans/s to 1.234 Mtrans/s`).
+const BAR: usize = 16;
 
 /// Renders a proof, with a bar for the mean of each series.
 #[must_use]
@@ -90,11 +93,7 @@ fn bars(measured: &Measured) -> String {
         let range = quantity::range(Number::from(least), Number::from(greatest), unit);
         text += &format!("{label:10}{mean:>15}  {bar:BAR$}  {range}\n");
     }
-    let word = match verdict {
-        Verdict::Helps => "it helps",
-        Verdict::Harms => "it harms",
-        Verdict::Unclear => "no difference beyond the spread",
-    };
+    let word = verdict.word();
     let (change, spread) = (100.0 * change, 100.0 * spread);
     text + &paragraph("  so", &format!("{word}: {workload} {change:+.1} % ± {spread:.1} (95 %)"))
 }
@@ -131,13 +130,13 @@ fn shown(finding: &Finding, colour: bool) -> String {
     for evidence in &finding.evidence {
         text += &paragraph("  seen", &format!("{} ({})", evidence.value, evidence.read));
     }
-    text += &paragraph("  means", finding.means);
+    text += &paragraph("  means", &finding.means);
     for (label, said) in [("  type", &finding.mend), ("  gain", &finding.gain)] {
         if let Some(said) = said {
             text += &paragraph(label, said);
         }
     }
-    text + &paragraph("  source", finding.published)
+    text + &paragraph("  source", &finding.published)
 }
 
 /// Lines of a text behind a label.

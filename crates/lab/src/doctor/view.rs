@@ -3,6 +3,7 @@
 use super::finding::{Finding, Load, Severity};
 use super::peer::Probed;
 use super::rule::Scope;
+use super::side::LinkEnd;
 use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, PciLink, Source};
 use linerate_host::tunables::Value;
 use linerate_host::{Absent, Feature};
@@ -23,6 +24,8 @@ pub struct View<'a> {
     pub loads: &'a [Load],
     /// The peer that was named.
     pub peer: Option<Probed>,
+    /// The interface of the other end.
+    pub remote: Option<LinkEnd>,
 }
 
 /// A counter that is not zero.
@@ -66,14 +69,14 @@ impl<'a> View<'a> {
         interfaces: &'a [Interface],
         loads: &'a [Load],
     ) -> Self {
-        Self { files, adapter, counters, interfaces, loads, peer: None }
+        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None }
     }
 
     /// Name of the subject of a rule.
     #[must_use]
     pub fn subject(&self, scope: Scope) -> String {
         match scope {
-            Scope::Interface => self.name().to_owned(),
+            Scope::Interface | Scope::Ends => self.name().to_owned(),
             Scope::Host => "host".to_owned(),
             Scope::Peer => self.peer.as_ref().map_or_else(String::new, |probed| probed.peer.to_string()),
         }
@@ -82,6 +85,12 @@ impl<'a> View<'a> {
     /// Answers of the peer.
     pub(super) fn probed(&self) -> Result<&Probed, String> {
         self.peer.as_ref().ok_or_else(|| "no --peer was given".to_owned())
+    }
+
+    /// The two ends: this interface, and the other one.
+    pub(super) fn ends(&self) -> Result<[LinkEnd; 2], String> {
+        let remote = self.remote.clone().ok_or_else(|| "no --remote was given".to_owned())?;
+        Ok([LinkEnd::of(&self.adapter), remote])
     }
 
     /// Name of the interface.

@@ -2,6 +2,7 @@
 
 use super::end::End;
 use super::words::{GREETING, LONGEST, Request, told};
+use crate::doctor::Side;
 use crate::environment;
 use linerate_load::stream::Server;
 use linerate_rt::Stop;
@@ -87,6 +88,10 @@ impl Agent<'_> {
             Request::Mtu(mtu) => end.set_mtu(mtu)?,
             Request::Cycle => end.cycle()?,
             Request::Ready => end.ready(stop)?,
+            Request::Doctor(loads) => {
+                let side = Side::here(end.name(), &loads, stop)?;
+                return serde_json::to_string(&side).map_err(|e| e.to_string());
+            }
         }
         Ok(String::new())
     }

@@ -4,11 +4,14 @@
 //! only (`end`), records that first, and puts it back when the other end is gone, however it went.
 
 mod end;
+mod examined;
 mod far;
+mod line;
 mod near;
 mod records;
 mod words;
 
+pub use examined::examined;
 pub use far::agent;
 pub use near::{Far, Remote};
 pub use records::recovered;

@@ -1,26 +1,18 @@
 //! The near end: starts the far one by `ssh`, and measures points with it.
 
 use super::end::End;
-use super::words::{GREETING, LONGEST, Request, reply};
+use super::line::Line;
+use super::words::Request;
 use crate::sweep::Point;
 use linerate_result::{PortUsed, Test};
 use linerate_rt::Stop;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Time for `ssh` to have the far end run: somebody may have to type a password.
-const LOGIN: Duration = Duration::from_secs(120);
-/// Time for a reply.
-const PATIENCE: Duration = Duration::from_secs(40);
-/// Time for the server to be reached after a change, and for the far end to put back what it changed.
+/// Time for the server to be reached after a change.
 const SETTLES: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
-/// Lines before the greeting that a login may print.
-const NOISE: usize = 200;
 
 /// The other machine, as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +37,11 @@ impl Far {
         self.to.as_deref().unwrap_or_else(host)
     }
 
-    fn address(&self) -> Result<IpAddr, String> {
+    /// Address over which is measured.
+    ///
+    /// # Errors
+    /// The name has none.
+    pub fn address(&self) -> Result<IpAddr, String> {
         let found = (self.data(), 0).to_socket_addrs().ok().and_then(|mut all| all.next());
         found.map(|found| found.ip()).ok_or_else(|| {
             format!("--remote: {} has no address; give the address over which is measured by --to", self.data())
@@ -136,95 +132,5 @@ impl Remote {
     /// Puts both interfaces back; lines about what could not be put back. The far end says its own on standard error.
     pub fn end(mut self) -> Vec<String> {
         self.near.take().map(End::put_back).unwrap_or_default()
-    }
-}
-
-/// The lines to and from the far end.
-struct Line {
-    child: Child,
-    /// Closed in the end: that ends the far one.
-    input: Option<ChildStdin>,
-    replies: Receiver<String>,
-    destination: String,
-    program: String,
-    /// The far end's version, host and kernel.
-    system: String,
-}
-
-impl Line {
-    fn open(far: &Far, stop: &Stop) -> Result<Self, String> {
-        let mut words = far.ssh.split_ascii_whitespace();
-        let program = words.next().ok_or("--ssh: give a command that logs in, as ssh -p 2222")?;
-        let mut command = Command::new(program);
-        command.args(words).args([far.destination.as_str(), "--"]).args([far.program.as_str(), "agent"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| format!("--remote: {program}: {e}; name it by --ssh"))?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (send, replies) = sync_channel(1);
-        std::thread::spawn(move || {
-            let Some(output) = output else { return };
-            let mut output = BufReader::new(output);
-            loop {
-                let mut bytes = Vec::new();
-                let read = (&mut output).take(LONGEST as u64).read_until(b'\n', &mut bytes);
-                let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-                if !matches!(read, Ok(1..)) || send.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        let (destination, program) = (far.destination.clone(), far.program.clone());
-        let mut line = Self { child, input, replies, destination, program, system: String::new() };
-        let until = Instant::now() + LOGIN;
-        for _ in 0..NOISE {
-            let said = line.next(until, stop)?;
-            if let Some(system) = said.strip_prefix(GREETING) {
-                system.clone_into(&mut line.system);
-                return Ok(line);
-            }
-        }
-        Err(line.trouble("it prints much, and no greeting"))
-    }
-
-    fn trouble(&self, why: &str) -> String {
-        format!("--remote: {}: {why}; see that '{} agent' can be run there", self.destination, self.program)
-    }
-
-    /// The next line of the far end.
-    fn next(&mut self, until: Instant, stop: &Stop) -> Result<String, String> {
-        loop {
-            match self.replies.recv_timeout(LOOK) {
-                Ok(line) => return Ok(line),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.trouble("the connection has ended")),
-                Err(RecvTimeoutError::Timeout) if stop.asked() => return Err("stopped".to_owned()),
-                Err(RecvTimeoutError::Timeout) if Instant::now() >= until => return Err(self.trouble("no answer")),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
-    }
-
-    fn ask(&mut self, request: Request, stop: &Stop) -> Result<String, String> {
-        let sent = self.input.as_mut().map(|input| writeln!(input, "{request}").and_then(|()| input.flush()));
-        if !matches!(sent, Some(Ok(()))) {
-            return Err(self.trouble("the connection has ended"));
-        }
-        let said = self.next(Instant::now() + PATIENCE, stop)?;
-        let answer = reply(&said).ok_or_else(|| self.trouble(&format!("it says {said:?}")))?;
-        answer.map_err(|why| format!("{}: {why}", self.destination))
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.input = None;
-        let until = Instant::now() + SETTLES;
-        while Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,16 +1,19 @@
 //! Lines of the two ends: a request of the near end, and the far end's reply.
 
+use crate::doctor::Load;
 use std::fmt;
 use std::net::IpAddr;
 
 /// First words of the first line, which the far end says by itself; its version and its system follow.
 pub(super) const GREETING: &str = "linerate agent 1 ";
 
-/// Longest line, bytes.
+/// Longest request, bytes.
 pub(super) const LONGEST: usize = 4096;
+/// Longest reply.
+pub(super) const LONGEST_REPLY: usize = 1 << 20;
 
 /// Request of the near end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// Choose the interface on the way to this address. The reply has its name, MTU and own address.
     Path(IpAddr),
@@ -24,6 +27,8 @@ pub(super) enum Request {
     Cycle,
     /// Reply when the interface has its carrier.
     Ready,
+    /// Examine the interface and the machine, which are to carry these loads. The reply is a JSON document.
+    Doctor(Vec<Load>),
 }
 
 impl fmt::Display for Request {
@@ -35,6 +40,10 @@ impl fmt::Display for Request {
             Self::Mtu(mtu) => write!(f, "mtu {mtu}"),
             Self::Cycle => f.write_str("cycle"),
             Self::Ready => f.write_str("ready"),
+            Self::Doctor(loads) => {
+                f.write_str("doctor")?;
+                loads.iter().try_for_each(|load| write!(f, " {}", load.word()))
+            }
         }
     }
 }
@@ -50,6 +59,9 @@ impl Request {
             ["mtu", mtu] => Self::Mtu(mtu.parse().ok()?),
             ["cycle"] => Self::Cycle,
             ["ready"] => Self::Ready,
+            ["doctor", ref loads @ ..] => {
+                Self::Doctor(loads.iter().map(|word| Load::named(word)).collect::<Option<_>>()?)
+            }
             _ => return None,
         })
     }
@@ -88,10 +100,14 @@ mod tests {
             Request::Mtu(9000),
             Request::Cycle,
             Request::Ready,
+            Request::Doctor(Vec::new()),
+            Request::Doctor(vec![Load::PktGen, Load::Tcp]),
         ] {
             assert_eq!(Request::parse(&request.to_string()), Some(request));
         }
-        for line in ["", "path", "path there", "mtu -1", "mtu 1 2", "serve now", "Serve", "check 1 576", "\0"] {
+        for line in
+            ["", "path", "path there", "mtu -1", "mtu 1 2", "serve now", "Serve", "check 1 576", "doctor all", "\0"]
+        {
             assert_eq!(Request::parse(line), None, "{line:?}");
         }
         for said in [Ok("eth0 1500".to_owned()), Ok(String::new()), Err("eth0: it is gone".to_owned())] {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
 use crate::quantity::{UNKNOWN, count, duration, ratio, value};
-use crate::{facts, fcoe, published, streams, tables};
+use crate::{facts, fcoe, proofs, published, streams, tables};
 
 /// Headline and verdict.
 pub(super) fn header(run: &RunResult) -> Markup {
@@ -33,6 +33,11 @@ pub(super) fn header(run: &RunResult) -> Markup {
                     h1 { (sweep.headline()) }
                     p class="lead" { (sweep.about()) }
                     p class="under" { @for line in &sweep.lines { (line) br; } }
+                },
+                _ if let Some(proofs) = proofs::glance(run) => {
+                    h1 { (proofs.headline) }
+                    p class="lead" { "each measured in rounds with the change and without it, in turns" }
+                    p class="under" { @for line in &proofs.lines { (line) br; } }
                 },
                 _ => h1 { (facts::headline(run)) },
         }
@@ -70,6 +75,7 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
     let of = |(test, _): (&Test, &Summary)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
     let compared = first.map_or(run.comparisons.first(), of);
     let sweep = fcoe::glance(run).filter(|_| first.is_none());
+    let proofs = proofs::glance(run);
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
     let ran = run.tests.iter().filter(|test| test.skipped.is_none()).count();
@@ -81,8 +87,16 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
                 p { "of " (run.tests.len()) ", " (run.tests.len() - ran) " skipped" }
             }
             div {
-                h2 { (match compared.map(|c| c.kind) { Some(Kind::Peer) => "Beside a peer", _ => "Beside published" }) }
+                h2 { (match compared.map(|c| c.kind) {
+                    _ if proofs.is_some() => "Changes that help",
+                    Some(Kind::Peer) => "Beside a peer",
+                    _ => "Beside published",
+                }) }
                 @match (sweep, compared) {
+                    _ if let Some(proofs) = proofs => {
+                        p class="figure" { (proofs.helps) }
+                        p { "of " (proofs.tried) " tried" }
+                    },
                     (Some(sweep), _) => {
                         p class="figure" { (sweep.range().unwrap_or_else(|| UNKNOWN.to_owned())) }
                         p { (sweep.about()) }
@@ -210,7 +224,7 @@ pub(super) fn results(run: &RunResult) -> Option<Markup> {
              thrown away, and fewer than three or fewer than half are left."
         }
         (table(&summary, "Results"))
-        @if let Ok(figures) = published::t5_netmap() {
+        @if let (Some(_), Ok(figures)) = (facts::first_rate(run), published::t5_netmap()) {
             p class="reading" {
                 "Published for 64-byte frames: "
                 @for (index, figure) in figures.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! `doctor --fix`, `--prove` and `--undo`.
 
-use super::{Arguments, document, judged, look};
+use super::{Arguments, Remote, document, judged, look};
 use crate::commands::kept::Db;
 use crate::commands::shared::{conclude, place};
 use crate::print::{print, remark};
@@ -61,6 +61,7 @@ fn left(back: &TakenBack) -> Result<(), Trouble> {
 pub(super) fn mend(
     parsed: &Arguments,
     examined: &Examination,
+    remote: Option<&Remote>,
     command: Vec<String>,
     stop: &Stop,
 ) -> Result<ExitCode, Trouble> {
@@ -79,7 +80,11 @@ pub(super) fn mend(
         false => asked(what, steps, stop),
     };
     let Some(peer) = parsed.peer.filter(|_| parsed.prove) else {
-        return if agreed("Make these changes?", &steps)? { fixed(parsed, examined, &steps, stop) } else { kept(stop) };
+        return if agreed("Make these changes?", &steps)? {
+            fixed(parsed, (examined, remote), &steps, stop)
+        } else {
+            kept(stop)
+        };
     };
     let rounds = Rounds { peer, pairs: parsed.rounds, seconds: parsed.seconds };
     let what =
@@ -104,7 +109,7 @@ pub(super) fn mend(
     };
     let steps: Vec<Step> = steps.into_iter().filter(helps).collect();
     match (parsed.fix, steps.is_empty()) {
-        (true, false) => fixed(parsed, examined, &steps, stop),
+        (true, false) => fixed(parsed, (examined, remote), &steps, stop),
         (true, true) => {
             print("nothing helps, nothing is kept\n");
             Ok(judged(examined))
@@ -122,13 +127,18 @@ fn kept(stop: &Stop) -> Result<ExitCode, Trouble> {
 }
 
 /// Makes changes, and looks again.
-fn fixed(parsed: &Arguments, before: &Examination, steps: &[Step], stop: &Stop) -> Result<ExitCode, Trouble> {
+fn fixed(
+    parsed: &Arguments,
+    (before, remote): (&Examination, Option<&Remote>),
+    steps: &[Step],
+    stop: &Stop,
+) -> Result<ExitCode, Trouble> {
     let file = new_file().map_err(Trouble::failed)?;
     let done = fix(&mut Machine::new(), steps, &file, stop).map_err(Trouble::failed)?;
     let file = Some(file).filter(|file| file.exists());
     let refused = done.iter().filter(|did| did.refused.is_some()).count();
     // What is still wrong is said even if it was asked to stop meanwhile.
-    let after = look(parsed, stop).unwrap_or_default();
+    let after = look(parsed, remote, stop).unwrap_or_default();
     if parsed.json {
         document(&Fixed { before, changes: &done, undo: file.as_ref(), after: &after });
     } else {

@@ -107,7 +107,7 @@ fn a_fix_that_is_killed_is_taken_back() {
 
 /// A peer in a namespace of its own, and what it serves.
 const PEER: &str = "unshare -n sleep 100 >/dev/null 2>&1 & P=$!; sleep 0.3; ip link set right netns $P; \
-                    nsenter -t $P -n sh -c 'ip addr add 10.0.0.2/24 dev right; ip link set right up; ip link set lo up'";
+                    nsenter -t $P -n sh -c 'ip addr add 10.0.0.2/24 dev right; ip link set right up; ip link set lo up'; carrier";
 
 fn proven(setup: &str, commands: &str) -> Option<String> {
     let whole = format!(

@@ -18,6 +18,9 @@ mod crc_errors;
 mod duplex;
 mod duplicate_address;
 mod eee;
+mod ends_mtu;
+mod ends_pause;
+mod ends_speed;
 mod feature_refused;
 mod fec_errors;
 mod firewall;
@@ -155,6 +158,9 @@ pub static RULES: &[Rule] = &[
     peer_silent::RULE,
     peer_loss::RULE,
     path_mtu::RULE,
+    ends_mtu::RULE,
+    ends_pause::RULE,
+    ends_speed::RULE,
     not_persistent::RULE,
     persistent_differs::RULE,
 ];

@@ -1,6 +1,6 @@
 //! This run's values beside published figures and peers' figures: pairs of bars from zero.
 
-use linerate_result::{Comparison, RunResult};
+use linerate_result::{Comparison, Kind, RunResult};
 use maud::html;
 
 use super::plot::{self, Anchor};
@@ -23,11 +23,16 @@ pub(super) const CHART: Chart = Chart {
 const PAIRS: usize = 16;
 
 fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
+    pairs(run, page, |comparison| comparison.kind != Kind::Before, "this run")
+}
+
+/// Draws the comparisons that are `wanted`; our bars are named `ours`.
+pub(super) fn pairs(run: &RunResult, page: Page, wanted: impl Fn(&Comparison) -> bool, ours: &str) -> Option<Drawing> {
     let known =
         |c: &&Comparison| [c.ours, c.value].iter().all(|number| number.known().is_some_and(|number| number >= 0.0));
     // Points of a sweep have a table of their own.
     let of_sweep = |c: &&Comparison| run.tests.iter().any(|test| test.id == c.test && has_own_table(test));
-    let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).filter(|c| !of_sweep(c)).collect();
+    let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).filter(|c| wanted(c) && !of_sweep(c)).collect();
     if pairs.is_empty() {
         return None;
     }
@@ -42,7 +47,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
             @let title = run.tests.iter().find(|test| test.id == pair.test && !test.title.is_empty()).map_or(pair.test.as_str(), |test| &test.title);
             (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit_title(title, page.width() - 70.0)))
             (plot::label(page.width(), top + 14.0, Anchor::End, "panel", &ratio(pair.ratio)))
-            @for (place, number, name, class) in [(0.0, pair.ours, "this run", "ours"), (1.0, pair.value, pair.name.as_str(), "peer")] {
+            @for (place, number, name, class) in [(0.0, pair.ours, ours, "ours"), (1.0, pair.value, pair.name.as_str(), "peer")] {
                 @let y = top + 21.0 + place * 19.0;
                 @let end = number.known().map_or(0.0, |number| scale.at(number));
                 rect x="0" y=(plot::px(y)) width=(plot::px(end.max(1.0))) height="17" rx="2" class=(format!("bar {class}")) {
@@ -64,7 +69,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
         height: shown as f64 * pair_height - 10.0,
         body,
         description: format!(
-            "{} comparisons; the first: {} here, {} for {}.",
+            "{} comparisons; the first: {} {ours}, {} {}.",
             pairs.len(),
             value(first.ours, &first.unit),
             value(first.value, &first.unit),

@@ -6,6 +6,7 @@
 
 mod by_io_size;
 mod by_size;
+mod changed;
 mod compared;
 mod latency;
 mod over_time;
@@ -64,6 +65,7 @@ pub const CHARTS: &[Chart] = &[
     streams::SENDFILE_CPU,
     streams::UDP,
     streams::UDP_CPU,
+    changed::CHART,
     compared::CHART,
     stages::CHART,
     over_time::CHART,

@@ -1,0 +1,117 @@
+//! Tests of `doctor --remote`: both ends are read, and what they do not have in common is found.
+
+use crate::process::BINARY;
+use crate::remote_rig::Rig;
+use serde_json::Value;
+use std::process::{Command, Output};
+
+impl Rig {
+    fn doctor(&self, more: &[&str]) -> Output {
+        self.run_in_sight(&self.command(&["doctor", "data0"], more))
+    }
+
+    /// Runs a command of the first machine, whose sysfs shows its interfaces.
+    fn run_in_sight(&self, command: &Command) -> Output {
+        let mut seeing = Command::new("unshare");
+        seeing.args(["-m", "sh", "-c", "mount -t sysfs none /sys; exec \"$@\"", "sh"]);
+        seeing.arg(command.get_program()).args(command.get_args());
+        seeing.env("XDG_DATA_HOME", self.path("state"));
+        self.spaces[0].run_in(|| seeing.output()).unwrap().unwrap()
+    }
+
+    fn shell(&self, at: usize, line: &str) {
+        let out = self.spaces[at].run_in(|| Command::new("sh").args(["-ec", line]).output()).unwrap().unwrap();
+        assert!(out.status.success(), "{line}: {out:?}");
+    }
+}
+
+fn document(out: &Output) -> Value {
+    serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}"))
+}
+
+/// Rules with a finding of more than a note about a subject.
+fn warned<'a>(findings: &'a Value, subject: &str) -> Vec<&'a str> {
+    let all = findings.as_array().unwrap();
+    let grave = all.iter().filter(|one| one["subject"] == subject && one["severity"] != "note");
+    grave.map(|one| one["rule"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn both_ends_are_read() {
+    let Some(rig) = Rig::new() else { return };
+    let healthy = document(&rig.doctor(&["--json"]));
+    let remote = &healthy["remote"];
+    assert_eq!(remote["end"], serde_json::json!({"name": "data1", "mtu": 1500, "speed": null, "pause": null}));
+    assert!(remote["at"].as_str().unwrap().starts_with("root@10.99.1.2 (linerate "), "{remote}");
+    assert!(healthy["peer"].as_str().unwrap().starts_with("10.99.2.2 by data0: 20 of 20 "), "{healthy}");
+    assert_eq!(warned(&healthy["findings"], "data0"), [""; 0]);
+    assert_eq!(warned(&remote["examination"]["findings"], "data1"), [""; 0]);
+    // A fault that only the far end can see, and one that only both can.
+    rig.shell(1, "ethtool -K data1 tso off; ip link set data1 mtu 9000");
+    let out = rig.doctor(&["--json", "--for", "tcp"]);
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let faulty = document(&out);
+    assert!(warned(&faulty["findings"], "data0").contains(&"ends-mtu"), "{faulty}");
+    assert!(warned(&faulty["remote"]["examination"]["findings"], "data1").contains(&"tso"), "{faulty}");
+    // The same in words, with the machine of each.
+    let out = rig.doctor(&[]);
+    let text = String::from_utf8(out.stdout).unwrap();
+    let (near, far) = text.split_once("\nAt root@10.99.1.2 (linerate ").unwrap_or_else(|| panic!("{text}"));
+    assert!(near.contains("warning  data0: the MTU is 1500 here and 9000 at the other end [ends-mtu]"), "{text}");
+    assert!(far.contains("[tso]") && !near.contains("[tso]"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn only_this_end_is_mended() {
+    let Some(rig) = Rig::new() else { return };
+    rig.shell(0, "ethtool -K data0 tso off");
+    rig.shell(1, "ethtool -K data1 tso off");
+    let out = rig.doctor(&["--fix", "--yes", "--json", "--only", "tso"]);
+    let all = document(&out);
+    assert_eq!(warned(&all["before"]["findings"], "data0"), ["tso"]);
+    assert_eq!(warned(&all["after"]["findings"], "data0"), [""; 0]);
+    assert_eq!(warned(&all["after"]["remote"]["examination"]["findings"], "data1"), ["tso"]);
+    // The other end is worse than nothing.
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    rig.shell(1, "ethtool -k data1 | grep -q 'tcp-segmentation-offload: off'");
+}
+
+#[test]
+fn an_other_end_that_is_none_is_told_in_a_line() {
+    let Some(rig) = Rig::new() else { return };
+    let said = |more: &[&str]| {
+        let out = rig.doctor(more);
+        assert_eq!(out.status.code(), Some(1), "{out:?}");
+        String::from_utf8(out.stderr).unwrap()
+    };
+    assert!(
+        said(&["--remote-program", "/nonexistent/linerate"]).contains("'/nonexistent/linerate agent' can be run there")
+    );
+    // A program that answers, and is not ours.
+    let liar = |name: &str, lines: &str| {
+        let at = rig.path(name);
+        std::fs::write(&at, format!("#!/bin/sh\necho 'linerate agent 1 0.0.0'\n{lines}\n")).unwrap();
+        rig.shell(1, &format!("chmod +x {}", at.display()));
+        said(&["--remote-program", at.to_str().unwrap()])
+    };
+    let wrong = liar("wrong", "read a; echo ok data1 1500 10.99.2.2; read b; echo 'ok {}'");
+    assert!(wrong.contains("have the same linerate at both ends") && wrong.lines().count() == 1, "{wrong}");
+    let old = liar(
+        "old",
+        "read a; echo ok data1 1500 10.99.2.2; read b; echo 'no \"doctor\" is no request of this version (0.1.0)'",
+    );
+    assert!(old.contains("is no request of this version"), "{old}");
+    let gone = liar("gone", "read a");
+    assert!(gone.contains("the connection has ended"), "{gone}");
+    let endless = liar(
+        "endless",
+        "read a; echo ok data1 1500 10.99.2.2; read b; printf 'ok '; yes | tr -d '\\n' | head -c 3000000",
+    );
+    assert!(endless.contains("not understood") && endless.len() < 1000, "{endless}");
+    for words in [&["--from", "tree"][..], &["--undo", "file"], &["--rules"]] {
+        let mut command = Command::new(BINARY);
+        let out = command.args(["doctor", "--remote", "root@10.99.1.2"]).args(words).output().unwrap();
+        assert_eq!(out.status.code(), Some(2), "{words:?}: {out:?}");
+    }
+}
