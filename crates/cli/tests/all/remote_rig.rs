@@ -74,6 +74,14 @@ impl Rig {
         self.dir.path().join(name)
     }
 
+    /// A program of the second machine that says that it is an agent, and then does what a shell is told to.
+    pub(crate) fn stand_in(&self, name: &str, lines: &str) -> String {
+        let at = self.path(name);
+        std::fs::write(&at, format!("#!/bin/sh\necho 'linerate agent 1 0.0.0'\n{lines}\n")).unwrap();
+        std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o755)).unwrap();
+        at.to_str().unwrap().to_owned()
+    }
+
     /// A command of the first machine that talks with the second one.
     pub(crate) fn command(&self, words: &[&str], more: &[&str]) -> Command {
         let key = self.path("user");

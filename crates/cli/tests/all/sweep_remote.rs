@@ -177,3 +177,29 @@ fn what_would_be_lost_is_said_before_anything_is_touched() {
     std::thread::sleep(Duration::from_millis(200));
     refused(&[], 1, "the connection has ended");
 }
+
+#[test]
+fn a_far_end_that_lies_is_told_of_in_a_line_and_nothing_is_left_changed() {
+    let Some(rig) = Rig::new() else { return };
+    let all = "while read word rest; do case $word in path) echo ok data1 1500 10.99.2.2;; serve) echo ok 9;; *)";
+    for (name, lines, told) in [
+        ("nonsense", "read a; echo ok nonsense", "have the same linerate at both ends"),
+        ("silent", "read a; exec sleep 0", "the connection has ended"),
+        ("noisy", "yes | head -n 100000", "it says \"y\""),
+        ("port", &format!("{all} echo ok;; esac; done").replace("ok 9;", "ok 70000;"), "for a port"),
+        ("refuses", &format!("{all} echo no I will not;; esac; done"), "I will not"),
+        ("breaks", &format!("{all} exit 0;; esac; done"), "the connection has ended"),
+        // By then this end has its new MTU.
+        (
+            "leaves",
+            &format!("{all} echo ok;; esac; done").replace("serve)", "ready) exit 0;; serve)"),
+            "the connection has ended",
+        ),
+    ] {
+        let out = rig.run(&["--no-bounce", "--remote-program", &rig.stand_in(name, lines)]);
+        let said = String::from_utf8_lossy(&out.stderr);
+        // 4: the sweep has begun, and no point could be measured.
+        assert!(matches!(out.status.code(), Some(1 | 4)) && rig.mtus() == [1500; 2], "{name}: {:?} {said}", out.status);
+        assert!(said.contains(told), "{name}: {said}");
+    }
+}

@@ -106,12 +106,12 @@ fn a_fix_that_is_killed_is_taken_back() {
 }
 
 /// A peer in a namespace of its own, and what it serves.
-const PEER: &str = "unshare -n sleep 100 >/dev/null 2>&1 & P=$!; sleep 0.3; ip link set right netns $P; \
+const PEER: &str = "unshare -n sleep 900 >/dev/null 2>&1 & P=$!; sleep 0.3; ip link set right netns $P; \
                     nsenter -t $P -n sh -c 'ip addr add 10.0.0.2/24 dev right; ip link set right up; ip link set lo up'; carrier";
 
 fn proven(setup: &str, commands: &str) -> Option<String> {
     let whole = format!(
-        "{PEER}; nsenter -t $P -n timeout 100 {BINARY} stream -s >/dev/null 2>&1 & S=$!; nsenter -t $P -n timeout 100 {BINARY} netserver -D >/dev/null 2>&1 & N=$!; \
+        "{PEER}; nsenter -t $P -n timeout 900 {BINARY} stream -s >/dev/null 2>&1 & S=$!; nsenter -t $P -n timeout 900 {BINARY} netserver -D >/dev/null 2>&1 & N=$!; \
          sleep 0.5; same() {{ {BINARY} nic diff left $D/left && now | diff $D/now -; }}; {commands}"
     );
     done(setup, &whole)

@@ -89,12 +89,7 @@ fn an_other_end_that_is_none_is_told_in_a_line() {
         said(&["--remote-program", "/nonexistent/linerate"]).contains("'/nonexistent/linerate agent' can be run there")
     );
     // A program that answers, and is not ours.
-    let liar = |name: &str, lines: &str| {
-        let at = rig.path(name);
-        std::fs::write(&at, format!("#!/bin/sh\necho 'linerate agent 1 0.0.0'\n{lines}\n")).unwrap();
-        rig.shell(1, &format!("chmod +x {}", at.display()));
-        said(&["--remote-program", at.to_str().unwrap()])
-    };
+    let liar = |name: &str, lines: &str| said(&["--remote-program", &rig.stand_in(name, lines)]);
     let wrong = liar("wrong", "read a; echo ok data1 1500 10.99.2.2; read b; echo 'ok {}'");
     assert!(wrong.contains("have the same linerate at both ends") && wrong.lines().count() == 1, "{wrong}");
     let old = liar(
