@@ -1,6 +1,7 @@
 //! Tests of `linerate doctor` between real interfaces: faults that ip, ethtool, tc and sysctl make in a network namespace.
 #![cfg(target_os = "linux")]
 
+mod damaged;
 mod mend;
 mod remote;
 

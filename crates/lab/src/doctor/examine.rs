@@ -3,6 +3,7 @@
 use super::Examination;
 use super::finding::Load;
 use super::peer::{Probed, probe};
+use super::protocols::snapshot;
 use super::rule::Scope;
 use super::side::Side;
 use super::view::View;
@@ -47,6 +48,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         [] => up().map(|one| one.name.clone()).collect(),
         names => names.to_vec(),
     };
+    let earlier = snapshot(&*source);
     // One pause for all of them.
     let mut pause = Some(BETWEEN).filter(|_| asked.tree.is_none());
     let mut read = Vec::new();
@@ -74,6 +76,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(&*source, adapter, counters, &all, asked.loads);
+        view.earlier.clone_from(&earlier);
         view.peer = probed.take();
         view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());
         let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());

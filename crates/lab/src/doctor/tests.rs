@@ -84,6 +84,7 @@ const QUEUES: [&str; 8] = [
 ];
 const RMEM: Edit = Put("proc/sys/net/core/rmem_max", "8388608");
 const NETSTAT: &str = "proc/net/netstat";
+const SNMP: &str = "proc/net/snmp";
 const ARP: &str = "proc/net/arp";
 
 const FAULTS: &[Fault] = &[
@@ -188,6 +189,12 @@ const FAULTS: &[Fault] = &[
     Fault("tcp-memory", true, &[Put("proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 383869\n")]),
     Fault("tcp-memory", false, &[Swap(NETSTAT, "0 0 0", "0 0 3")]),
     Fault("listen-drops", false, &[Swap(NETSTAT, "0 0 0", "5 7 0")]),
+    Fault("udp-drops", false, &[Swap(SNMP, "Udp: 9000 0 0", "Udp: 9000 7 0")]),
+    Fault("checksum-errors", false, &[Swap(SNMP, "Tcp: 90000 90000 20 0", "Tcp: 90000 90000 20 3")]),
+    Fault("checksum-errors", false, &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t0\nUdp6InCsumErrors \t4\n")]),
+    Fault("checksum-errors", false, &[Swap(SNMP, "Ip: 2 99000 0", "Ip: 2 99000 5")]),
+    Fault("udp-drops", false, &[Put("proc/net/snmp6", "Udp6RcvbufErrors                \t9\n")]),
+    Fault("retransmits", false, &[Swap(SNMP, "Tcp: 90000 90000 20", "Tcp: 90000 90000 1000")]),
     Fault("buffers-socket", true, &[Put("proc/sys/net/core/wmem_max", "65536")]),
     Fault("tcp-options", true, &[Put("proc/sys/net/ipv4/tcp_sack", "0")]),
     Fault("congestion-control", false, &[Put("proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
@@ -240,6 +247,11 @@ const FAULTS: &[Fault] = &[
 
 /// Changes that are near a rule's fault, and none.
 const SILENT: &[(&str, &[Edit])] = &[
+    ("checksum-errors", &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t3\nUdp6InCsumErrors \t0\n")]),
+    ("udp-drops", &[Swap(SNMP, "Udp: 9000 0 0", "Udp: 9000 0 7")]),
+    // Few again, and few at all.
+    ("retransmits", &[Swap(SNMP, "Tcp: 90000 90000 20", "Tcp: 90000 90000 800")]),
+    ("retransmits", &[Swap(SNMP, "Tcp: 90000 90000 20", "Tcp: 90000 900 200")]),
     ("irqbalance", &TIED),
     ("irqbalance", &[BALANCED]),
     (
@@ -349,6 +361,12 @@ const HEALTHY: &[(&str, &str)] = &[
     (
         "proc/net/netstat",
         "TcpExt: ListenOverflows ListenDrops TCPMemoryPressures\nTcpExt: 0 0 0\nIpExt: InOctets\nIpExt: 9\n",
+    ),
+    (
+        SNMP,
+        "Ip: Forwarding InReceives InHdrErrors\nIp: 2 99000 0\nIcmp: InMsgs InErrors InCsumErrors\nIcmp: 12 0 0\nIcmpMsg: InType0\n\
+         IcmpMsg: 12\nTcp: InSegs OutSegs RetransSegs InCsumErrors\nTcp: 90000 90000 20 0\nUdp: InDatagrams RcvbufErrors InCsumErrors\n\
+         Udp: 9000 0 0\n",
     ),
     ("proc/net/sockstat", "sockets: used 18\nTCP: inuse 1 orphan 0 tw 0 alloc 1 mem 146\nUDP: inuse 0 mem 0\n"),
     ("proc/sys/net/ipv4/tcp_mem", "287901\t383868\t575802"),
@@ -515,6 +533,9 @@ fn a_rule_that_cannot_look_says_why() {
     assert_eq!(why(&tied, "irqbalance"), "/proc shows no process");
     for (rule, path) in [
         ("listen-drops", NETSTAT),
+        ("udp-drops", SNMP),
+        ("checksum-errors", SNMP),
+        ("retransmits", SNMP),
         ("tcp-memory", "proc/net/sockstat"),
         ("asymmetric-route", ROUTE),
         ("neighbour-table", ARP),
@@ -530,6 +551,9 @@ fn a_rule_that_cannot_look_says_why() {
 fn files_cut_anywhere_are_no_fault() {
     let places = [
         ("listen-drops", NETSTAT),
+        ("udp-drops", SNMP),
+        ("checksum-errors", SNMP),
+        ("retransmits", SNMP),
         ("tcp-memory", "proc/net/sockstat"),
         ("asymmetric-route", ROUTE),
         ("persistent-differs", "usr/lib/sysctl.d/50-default.conf"),
@@ -681,6 +705,32 @@ fn what_two_ends_do_not_have_in_common_is_found() {
     assert_eq!(seen.len(), RULES.iter().filter(|rule| rule.scope == Scope::Ends).count());
     let paused = examined(LinkEnd { pause: Some([true, false]), ..LinkEnd::default() });
     assert_eq!(paused.findings[0].mend.as_deref(), Some("ethtool -A ens2f0 rx off tx on"));
+}
+
+#[test]
+fn what_grows_while_it_is_looked_at_is_graver() {
+    use linerate_host::adapter::Recorded;
+    for (rule, file, now, then) in [
+        ("listen-drops", NETSTAT, "0 0 0", "5 7 0"),
+        ("udp-drops", SNMP, "Udp: 9000 0 0", "Udp: 9000 7 0"),
+        ("checksum-errors", SNMP, "Icmp: 12 0 0", "Icmp: 12 0 1"),
+        ("retransmits", SNMP, "Tcp: 90000 90000 20", "Tcp: 190000 190000 1100"),
+    ] {
+        let grown = Tree::new(&[&Swap(file, now, then)]);
+        for (first, grave) in [(Tree::new(&[]), true), (Tree::new(&[&Swap(file, now, then)]), false)] {
+            let mut source = Recorded::open(grown.0.path()).unwrap();
+            let (adapter, counters) = View::read(&mut source, NAME, || {}).unwrap();
+            let mut view = View::new(&source, adapter, counters, &[], &[]);
+            view.earlier = protocols::snapshot(&Recorded::open(first.0.path()).unwrap());
+            let mut examination = Examination::default();
+            examination.add(&view, Scope::Host);
+            let severity = found(&examination, rule);
+            // So few segments again since the start are usual.
+            let silent = !grave && rule == "retransmits";
+            let expected = if grave { Severity::Warning } else { Severity::Note };
+            assert_eq!(severity, Some(expected).filter(|_| !silent), "{rule}: {:#?}", examination.findings);
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::side::LinkEnd;
 use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, PciLink, Source};
 use linerate_host::tunables::Value;
 use linerate_host::{Absent, Feature};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -26,6 +26,8 @@ pub struct View<'a> {
     pub peer: Option<Probed>,
     /// The interface of the other end.
     pub remote: Option<LinkEnd>,
+    /// Files with counters of protocols, as they were at first.
+    pub(super) earlier: BTreeMap<&'static str, String>,
 }
 
 /// A counter that is not zero.
@@ -69,7 +71,7 @@ impl<'a> View<'a> {
         interfaces: &'a [Interface],
         loads: &'a [Load],
     ) -> Self {
-        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None }
+        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None, earlier: BTreeMap::new() }
     }
 
     /// Name of the subject of a rule.

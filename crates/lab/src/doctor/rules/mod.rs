@@ -8,6 +8,7 @@ mod buffers_socket;
 mod buffers_tcp;
 mod busy_poll;
 mod carrier_flaps;
+mod checksum_errors;
 mod clock_source;
 mod coalesce_eager;
 mod coalesce_lazy;
@@ -59,6 +60,7 @@ mod peer_loss;
 mod peer_silent;
 mod persistent_differs;
 mod promiscuous;
+mod retransmits;
 mod reverse_path;
 mod ring_rx;
 mod rps_on_multiqueue;
@@ -74,6 +76,7 @@ mod tcp_options;
 mod tso;
 mod tx_checksum;
 mod tx_drops;
+mod udp_drops;
 mod veth_checksums;
 mod vlan_offload;
 mod xdp_copy;
@@ -138,6 +141,9 @@ pub static RULES: &[Rule] = &[
     tcp_memory::RULE,
     somaxconn::RULE,
     listen_drops::RULE,
+    udp_drops::RULE,
+    checksum_errors::RULE,
+    retransmits::RULE,
     backlog::RULE,
     busy_poll::RULE,
     governor::RULE,

@@ -1,7 +1,7 @@
 //! Memory of TCP.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::netstat::tcp_counter;
+use crate::doctor::protocols::tcp_counter;
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let pressures = tcp_counter(view, "TCPMemoryPressures")?;
+    let pressures = tcp_counter(view, "TCPMemoryPressures")?.value;
     let text = view.file("proc/net/sockstat")?;
     let mem = |line: &str| line.strip_prefix("TCP:")?.split_once(" mem ")?.1.split_whitespace().next()?.parse().ok();
     let used: u64 = text.lines().find_map(mem).ok_or("/proc/net/sockstat: it tells no memory of TCP")?;
