@@ -11,7 +11,7 @@ use linerate_host::{Absent, Part};
 use std::io;
 
 /// Questions, in the order of the input's pieces.
-const QUESTIONS: [Question; 23] = [
+const QUESTIONS: [Question; 24] = [
     Question::Link,
     Question::LinkInfo,
     Question::LinkModes,
@@ -35,6 +35,7 @@ const QUESTIONS: [Question; 23] = [
     Question::Driver,
     Question::Names,
     Question::Values,
+    Question::Devlink,
 ];
 
 struct Pieces<'a>(Vec<&'a [u8]>);

@@ -1,6 +1,6 @@
 //! The machine as a source: its files, and its kernel's netlink families and ioctls.
 
-use super::source::{ModulePage, Question, Source, Subject};
+use super::source::{ModulePage, Question, Source, Subject, end};
 use crate::absent::{Absent, Part};
 use crate::ethtool::Driver;
 use crate::netlink::Netlink;
@@ -29,6 +29,9 @@ const ETHTOOL_A_HEADER: u16 = 1;
 const BITSET_NOMASK: u16 = 1;
 const BITSET_SIZE: u16 = 2;
 const BITSET_VALUE: u16 = 4;
+// linux/devlink.h
+const BUS_NAME: u16 = 1;
+const DEV_NAME: u16 = 2;
 // linux/ethtool.h
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
@@ -51,6 +54,8 @@ enum Form {
     Ioctl(fn(&str) -> io::Result<Vec<u8>>),
     /// By ioctl, about a kind of flow.
     Flow(u8),
+    /// Of the devlink family, about the device: command.
+    Devlink(u8),
 }
 
 fn form(question: Question) -> Form {
@@ -80,6 +85,7 @@ fn form(question: Question) -> Form {
         Question::Driver => Form::Ioctl(Driver::blob),
         Question::Names => Form::Ioctl(names),
         Question::Values => Form::Ioctl(values),
+        Question::Devlink => Form::Devlink(51),
     }
 }
 
@@ -90,13 +96,14 @@ pub struct Machine {
     route: Option<Netlink>,
     ethtool: Option<Family>,
     netdev: Option<Family>,
+    devlink: Option<Family>,
 }
 
 impl Machine {
     /// Makes a source; nothing is opened before the first question.
     #[must_use]
     pub fn new() -> Self {
-        Self { root: PathBuf::from("/"), route: None, ethtool: None, netdev: None }
+        Self { root: PathBuf::from("/"), route: None, ethtool: None, netdev: None, devlink: None }
     }
 }
 
@@ -153,6 +160,8 @@ impl Source for Machine {
                 message
             }),
             (Form::Ioctl(ask), Some(subject)) => Ok(vec![ask(&subject.name)?]),
+            (Form::Devlink(command), Some(subject)) => self.about_device(command, &subject.name),
+            (Form::Devlink(command), None) => self.devlink()?.list(|id| request(id, command)),
             (Form::Flow(flow), Some(subject)) => Ok(vec![fields(&subject.name, flow)?]),
             (Form::Ioctl(_) | Form::Flow(_), None) => Err(Absent::told("an ioctl is about one interface")),
         }
@@ -168,6 +177,21 @@ impl Machine {
     /// rtnetlink.
     pub(crate) fn route(&mut self) -> Part<&mut Netlink> {
         Ok(opened(&mut self.route, Netlink::open)?)
+    }
+
+    fn devlink(&mut self) -> Part<&mut Family> {
+        opened(&mut self.devlink, || Family::open("devlink")).map_err(|e| lacks(e, "devlink"))
+    }
+
+    /// Answer about the device of an interface, which devlink knows by its bus and its name there.
+    fn about_device(&mut self, command: u8, interface: &str) -> Part<Vec<Vec<u8>>> {
+        let at = format!("sys/class/net/{interface}/device");
+        let (bus, device) = (end(self, &format!("{at}/subsystem"))?, end(self, &at)?);
+        let family = self.devlink()?;
+        let mut message = family.request(command);
+        message.text(BUS_NAME, &bus);
+        message.text(DEV_NAME, &device);
+        Ok(vec![family.ask_words(message)?])
     }
 
     fn netdev(&mut self) -> Part<&mut Family> {

@@ -6,6 +6,7 @@
 
 mod counters;
 mod device;
+mod devlink;
 pub(crate) mod fields;
 mod irqs;
 mod link;
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 
 pub use counters::{Group, Rate, rates};
 pub use device::{Device, Pci, PciLink};
+pub use devlink::Devlink;
 pub use fields::Rows;
 pub use irqs::{Irq, Steering};
 pub use link::Interface;
@@ -65,6 +67,9 @@ pub struct Adapter {
     /// The device behind it.
     #[serde(serialize_with = "part")]
     pub device: Part<Device>,
+    /// Versions of the device, as devlink tells them.
+    #[serde(serialize_with = "part")]
+    pub devlink: Part<Devlink>,
     /// Speed, duplex, modes.
     #[serde(serialize_with = "part")]
     pub modes: Part<Modes>,
@@ -165,6 +170,7 @@ pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
     let mut adapter = Adapter {
         fate: Fate::Stayed,
         driver: one(source, Question::Driver, &subject).map(|blob| Driver::parse(&blob)),
+        devlink: one(source, Question::Devlink, &subject).map(|answer| devlink::parse(&answer)),
         modes: one(source, Question::LinkModes, &subject).map(|answer| modes::modes(&answer)),
         port: one(source, Question::LinkInfo, &subject).map(|answer| modes::port(&answer)),
         module: module::read(source, &subject),

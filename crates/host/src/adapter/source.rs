@@ -66,6 +66,8 @@ pub enum Question {
     Names,
     /// ETHTOOL_GSTATS by ioctl: values of the driver's own counters.
     Values,
+    /// DEVLINK_CMD_INFO_GET of the devlink family, about the device that the interface stands on: versions.
+    Devlink,
 }
 
 /// A range of a module's memory.
@@ -106,6 +108,7 @@ pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Driver, "ioctl/drvinfo"),
     (Question::Names, "ioctl/gstrings"),
     (Question::Values, "ioctl/gstats"),
+    (Question::Devlink, "netlink/devlink-info"),
 ];
 
 impl Question {

@@ -85,6 +85,8 @@ const QUEUES: [&str; 8] = [
 const RMEM: Edit = Put("proc/sys/net/core/rmem_max", "8388608");
 const NETSTAT: &str = "proc/net/netstat";
 const SNMP: &str = "proc/net/snmp";
+const DEVLINK: &str = "netlink/devlink-info";
+const BE2NET: &str = "field32 be2net\nraw field32 12.0.0.0\nraw field32 11.1.1210.11";
 const ARP: &str = "proc/net/arp";
 
 const FAULTS: &[Fault] = &[
@@ -189,6 +191,12 @@ const FAULTS: &[Fault] = &[
     Fault("tcp-memory", true, &[Put("proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 383869\n")]),
     Fault("tcp-memory", false, &[Swap(NETSTAT, "0 0 0", "0 0 3")]),
     Fault("listen-drops", false, &[Swap(NETSTAT, "0 0 0", "5 7 0")]),
+    Fault("firmware-stored", true, &[Swap(DEVLINK, "104 text 2.0\n}\n102", "104 text 1.9\n}\n102")]),
+    Fault(
+        "driver-firmware",
+        true,
+        &[Swap("ioctl/drvinfo", "field32 ixgbe\nraw field32 5.3.7\nraw field32 0x80000897, 1.1446.0", BE2NET)],
+    ),
     Fault("udp-drops", false, &[Swap(SNMP, "Udp: 9000 0 0", "Udp: 9000 7 0")]),
     Fault("checksum-errors", false, &[Swap(SNMP, "Tcp: 90000 90000 20 0", "Tcp: 90000 90000 20 3")]),
     Fault("checksum-errors", false, &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t0\nUdp6InCsumErrors \t4\n")]),
@@ -247,6 +255,17 @@ const FAULTS: &[Fault] = &[
 
 /// Changes that are near a rule's fault, and none.
 const SILENT: &[(&str, &[Edit])] = &[
+    // No version is stored, or of something that does not run; another driver, and one release.
+    ("firmware-stored", &[Swap(DEVLINK, "102 {\n103 text fw\n", "102 {\n103 text fw.app\n")]),
+    ("driver-firmware", &[Swap("ioctl/drvinfo", "field32 5.3.7", "field32 4.0.360")]),
+    (
+        "driver-firmware",
+        &[Swap(
+            "ioctl/drvinfo",
+            "field32 ixgbe\nraw field32 5.3.7\nraw field32 0x80000897, 1.1446.0",
+            "field32 oce\nraw field32 4.0.355.1\nraw field32 4.0.360.15",
+        )],
+    ),
     ("checksum-errors", &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t3\nUdp6InCsumErrors \t0\n")]),
     ("udp-drops", &[Swap(SNMP, "Udp: 9000 0 0", "Udp: 9000 0 7")]),
     // Few again, and few at all.
@@ -361,6 +380,10 @@ const HEALTHY: &[(&str, &str)] = &[
     (
         "proc/net/netstat",
         "TcpExt: ListenOverflows ListenDrops TCPMemoryPressures\nTcpExt: 0 0 0\nIpExt: InOctets\nIpExt: 9\n",
+    ),
+    (
+        DEVLINK,
+        "message\n1 text pci\n2 text 0000:05:00.0\n101 {\n103 text fw\n104 text 2.0\n}\n102 {\n103 text fw\n104 text 2.0\n}\n",
     ),
     (
         SNMP,

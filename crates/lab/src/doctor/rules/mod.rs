@@ -16,6 +16,7 @@ mod collisions;
 mod congestion_control;
 mod conntrack;
 mod crc_errors;
+mod driver_firmware;
 mod duplex;
 mod duplicate_address;
 mod eee;
@@ -25,6 +26,7 @@ mod ends_speed;
 mod feature_refused;
 mod fec_errors;
 mod firewall;
+mod firmware_stored;
 mod forwarding;
 mod governor;
 mod gro;
@@ -94,6 +96,8 @@ pub static RULES: &[Rule] = &[
     pcie_width::RULE,
     pcie_speed::RULE,
     pcie_bridge::RULE,
+    firmware_stored::RULE,
+    driver_firmware::RULE,
     tx_checksum::RULE,
     rx_checksum::RULE,
     tso::RULE,

@@ -148,6 +148,16 @@ fn device(out: &mut Layout, adapter: &Adapter, others: &[Interface]) {
         out.maybe("option ROM", driver.rom.clone());
         out.maybe("bus", driver.bus.clone());
     }
+    if let Ok(devlink) = &adapter.devlink {
+        out.row("devlink", &devlink.handle);
+        let versions = [("running", &devlink.running), ("stored", &devlink.stored), ("fixed", &devlink.fixed)];
+        for (kind, all) in versions.into_iter().filter(|(_, all)| !all.is_empty()) {
+            let all = all.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ");
+            out.row(kind, &all);
+        }
+        out.maybe("serial number", devlink.serial_number.clone());
+        out.maybe("board's serial", devlink.board_serial_number.clone());
+    }
     if let Ok(device) = &adapter.device {
         out.maybe("driver bound", device.driver.clone().ok());
         out.maybe("path", Some(format!("/{}", device.path)));
