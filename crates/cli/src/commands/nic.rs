@@ -39,8 +39,8 @@ enum What {
     /// Show the counters of an interface of the host by group and queue, those that are not zero, and their rates.
     #[cfg(target_os = "linux")]
     Stats(machine::Stats),
-    /// Write all that is read of an interface of the host into a directory, for others to look at: list, show and stats
-    /// take it with --from.
+    /// Write all that is read of an interface of the host into a directory, for others to look at: list, show, stats
+    /// and doctor take it with --from.
     #[cfg(target_os = "linux")]
     Record(machine::Record),
     /// Change settings of an interface of the host (`-tso gro rx-usecs=50 ring-rx=1024 mtu=9000`), each read back; or

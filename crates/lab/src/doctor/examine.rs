@@ -8,6 +8,7 @@ use super::rule::Scope;
 use super::side::Side;
 use super::view::View;
 use crate::environment;
+use linerate_host::Absent;
 use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
 use linerate_result::Environment;
 use linerate_rt::Stop;
@@ -42,7 +43,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         None => Box::new(Machine::new()),
         Some(tree) => Box::new(Recorded::open(tree).map_err(|e| format!("{}: {e}", tree.display()))?),
     };
-    let all = interfaces(&mut *source).map_err(|absent| format!("the list of interfaces: {absent}"))?;
+    let all = interfaces(&mut *source).map_err(|absent| no_list(asked.tree, &*source, &absent))?;
     let up = || all.iter().filter(|one| one.hardware != LOOPBACK && one.flags.contains(&"UP"));
     let names: Vec<String> = match asked.names {
         [] => up().map(|one| one.name.clone()).collect(),
@@ -88,6 +89,17 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     match examination.interfaces.is_empty() {
         true => Err("no interface is up; name one: see 'linerate nic list'".to_owned()),
         false => Ok(examination),
+    }
+}
+
+/// The reason for which there are no interfaces, in a line with the mend.
+fn no_list(tree: Option<&Path>, source: &dyn Source, absent: &Absent) -> String {
+    match tree.map(Path::display) {
+        None => format!("the list of interfaces: {absent}"),
+        Some(tree) if source.names("freebsd").is_ok() => format!(
+            "{tree}: it is of a FreeBSD host, of which the rules know nothing; see 'linerate nic show IF --from {tree}'"
+        ),
+        Some(tree) => format!("{tree}: it has no interface ({absent}); make a tree by 'linerate nic record IF DIR'"),
     }
 }
 

@@ -846,4 +846,9 @@ fn what_is_not_there_is_said() {
     assert!(error.starts_with("eth7: ") && error.ends_with("see the names in 'linerate nic list'"), "{error}");
     let nowhere = Asked { tree: Some(Path::new("/nonexistent")), ..Asked::default() };
     assert!(examine(&nowhere, &stop).unwrap_err().starts_with("/nonexistent: "));
+    let said = |tree: &Path| examine(&Asked { tree: Some(tree), ..Asked::default() }, &stop).unwrap_err();
+    let empty = tempfile::tempdir().unwrap();
+    assert!(said(empty.path()).ends_with("make a tree by 'linerate nic record IF DIR'"), "{}", said(empty.path()));
+    let freebsd = Path::new(CARDS).join("../freebsd/oce-be3");
+    assert!(said(&freebsd).contains("it is of a FreeBSD host"), "{}", said(&freebsd));
 }

@@ -85,7 +85,9 @@ pub(super) fn write(path: &Path, changes: &[Was]) -> Result<(), String> {
     let record = Record { schema: SCHEMA.to_owned(), version: VERSION, boot, namespace, change: changes.to_vec() };
     let text = serde_json::to_string_pretty(&record).map_err(|e| format!("{}: {e}", path.display()))?;
     write_file(path, format!("{text}\n").as_bytes()).map(drop).map_err(|e| match e {
-        StoreError::File { why, .. } => format!("{}: {why}; nothing was changed: make room for it", path.display()),
+        StoreError::File { why, .. } => {
+            format!("{}: {why}; nothing was changed: make room, or name another place by XDG_DATA_HOME", path.display())
+        }
         e => e.to_string(),
     })
 }

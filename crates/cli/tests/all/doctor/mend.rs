@@ -94,6 +94,25 @@ fn an_undo_file_that_is_wrong_or_of_elsewhere_is_refused_in_one_line() {
 
 /// Killed at any moment, the undo file makes all as it was.
 #[test]
+fn a_disk_that_is_full_and_an_output_that_is_closed_cost_no_setting() {
+    let fix = format!("{BINARY} doctor left --fix --yes --only tso");
+    let undo = format!("{BINARY} doctor --undo $(file) >/dev/null && rm $(file)");
+    let commands = format!(
+        "set +e; mount -t tmpfs -o size=8k none $D; mkdir -p $D/linerate/undo; dd if=/dev/zero of=$D/fill bs=4k 2>/dev/null; \
+         isoff() {{ ethtool -k left | grep -q '^tcp-segmentation-offload: off'; }}; \
+         said=$({fix} 2>&1); [ $? = 1 ] && isoff || exit 4; echo \"$said\"; rm $D/fill; \
+         {fix} >/dev/full 2>$D/said; [ $? = 1 ] && grep -q 'No space' $D/said && ! isoff || exit 5; {undo} && isoff || exit 6; \
+         {fix} >&-; ! isoff || exit 7; {undo} && isoff || exit 8; \
+         {fix} >/dev/null & Q=$!; sleep 0.2; kill -TERM $Q; wait $Q; [ $? = 143 ] && isoff || exit 9; \
+         mount -o remount,ro $D; {fix} 2>&1 && exit 10; isoff || exit 11; umount $D"
+    );
+    let Some(out) = done("ethtool -K left tso off", &commands) else { return };
+    for words in ["No space left on device", "Read-only file system", "nothing was changed"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+}
+
+#[test]
 fn a_fix_that_is_killed_is_taken_back() {
     let setup = "ethtool -K left sg off tx off tso off; ethtool -L left rx 1; sysctl -qw net.ipv4.tcp_sack=0; ip link set right mtu 9000";
     let kills = std::env::var("LINERATE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
