@@ -1,6 +1,6 @@
 //! Queues of the adapter beside processors.
 
-use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::{View, amount, have};
 use linerate_host::tunables::Value;
@@ -26,7 +26,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         if now == 0 || now >= wanted {
             continue;
         }
-        let severity = if now == 1 { Severity::Warning } else { Severity::Note };
+        // A virtual pair is made with one queue in use, and few of them carry more than one core's worth.
+        let severity = match now {
+            1 if view.is_hardware() => Severity::Warning,
+            1 => view.graver_for(&[Load::Tcp, Load::Udp, Load::PktGen, Load::Forward]),
+            _ => Severity::Note,
+        };
         found.push(
             Finding::new(severity, format!("{now} of {most} {kind} queues are used, with {cores} processors"))
                 .seen(format!("{kind} {now} of {most}"), format!("ethtool -l {name}"))
