@@ -9,7 +9,7 @@ use crate::print::{colours, print};
 use crate::trouble::Trouble;
 use clap::{ArgGroup, CommandFactory, Parser};
 use linerate_lab::doctor::{Asked, Examination, Load, RULES, Rule, Severity, Side, examine, render};
-use linerate_lab::remote::examined;
+use linerate_lab::remote::Visit;
 use linerate_rt::Stop;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -27,6 +27,7 @@ const FOUND: u8 = 3;
 /// from what has been.
 #[derive(Parser)]
 #[command(
+    group(ArgGroup::new("end").args(["peer", "remote"]).multiple(true)),
     group(ArgGroup::new("change").args(["fix", "prove"]).multiple(true)),
     after_help = "Exit codes: 0 nothing, or notes; 1 a change was refused, or could not be taken back; 2 wrong on the command \
                         line, or an interface cannot be read; 3 warnings or errors were found; 128+n ended by signal n"
@@ -48,9 +49,10 @@ struct Arguments {
     #[arg(long, conflicts_with = "from")]
     fix: bool,
     /// Measure what each change does, in rounds with and without it in turns, and take it back; with --fix keep what helps.
-    #[arg(long, requires = "peer", conflicts_with_all = ["from", "json"])]
+    #[arg(long, requires = "end", conflicts_with_all = ["from", "json"])]
     prove: bool,
-    /// The other end, whose way is probed; for --prove 'linerate stream -s' runs there, and 'linerate netserver -D'.
+    /// The other end, whose way is probed. For --prove without --remote 'linerate stream -s' runs there, and 'linerate netserver
+    /// -D'.
     #[arg(long, value_name = "IP", conflicts_with = "from")]
     peer: Option<IpAddr>,
     #[command(flatten)]
@@ -97,7 +99,7 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     }
     let (examined, remote) = looked?;
     if parsed.fix || parsed.prove {
-        return mend::mend(parsed, &examined, remote.as_ref(), command, &stop);
+        return mend::mend(parsed, &examined, remote, command, &stop);
     }
     match parsed.json {
         true => document(&examined),
@@ -106,23 +108,26 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     Ok(judged(&examined))
 }
 
-/// The other end, and its data address.
-type Remote = (Side, IpAddr);
-
-/// Reads the other end, if there is one.
-fn other_end(parsed: &Arguments, stop: &Stop) -> Result<Option<Remote>, Trouble> {
-    let Some(far) = parsed.other.far(false) else { return Ok(None) };
-    let address = far.address().map_err(Trouble::usage)?;
-    let side = examined(&far, &parsed.loads, stop).map_err(Trouble::failed)?;
-    Ok(Some((side, address)))
+/// The other end.
+struct OtherEnd {
+    visit: Visit,
+    side: Side,
 }
 
-fn look(parsed: &Arguments, remote: Option<&Remote>, stop: &Stop) -> Result<Examination, Trouble> {
+/// Reads the other end, if there is one.
+fn other_end(parsed: &Arguments, stop: &Stop) -> Result<Option<OtherEnd>, Trouble> {
+    let Some(far) = parsed.other.far(false) else { return Ok(None) };
+    let mut visit = Visit::open(&far, stop).map_err(Trouble::failed)?;
+    let side = visit.examine(&parsed.loads, stop).map_err(Trouble::failed)?;
+    Ok(Some(OtherEnd { visit, side }))
+}
+
+fn look(parsed: &Arguments, remote: Option<&OtherEnd>, stop: &Stop) -> Result<Examination, Trouble> {
     let asked = Asked {
         names: &parsed.interfaces,
         loads: &parsed.loads,
-        peer: parsed.peer.or(remote.map(|(_, address)| *address)),
-        remote: remote.map(|(side, _)| side),
+        peer: parsed.peer.or(remote.map(|end| end.visit.address)),
+        remote: remote.map(|end| &end.side),
         tree: parsed.from.as_deref(),
     };
     examine(&asked, stop).map_err(Trouble::usage)

@@ -14,7 +14,10 @@ pub fn proofs(mut run: RunResult, all: &[Proven], rounds: &Rounds, seconds: f64,
         let mut test = Test {
             title: format!("{}: {}", proven.subject, proven.what),
             workload: WORKLOAD.to_owned(),
-            parameters: parameters([("rule", proven.rule.into()), ("peer", rounds.peer.to_string().as_str().into())]),
+            parameters: parameters([
+                ("rule", proven.rule.into()),
+                ("peer", rounds.server.streams.ip().to_string().as_str().into()),
+            ]),
             id,
             ..Test::default()
         };
@@ -50,7 +53,7 @@ fn beside(test: &mut Test, measured: &Measured, rounds: &Rounds) -> Comparison {
         series[1].iter().zip(&series[0]).map(|(after, before)| ((*after).into(), (*before).into())).collect();
     let said = format!(
         "{workload} to {} in rounds that took turns; {} ({:.0} %, Welch's test)",
-        rounds.peer,
+        rounds.server.streams.ip(),
         difference(*change, *spread),
         100.0 * SURE
     );
@@ -65,13 +68,13 @@ fn difference(change: f64, spread: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::prove::Verdict;
+    use super::super::prove::{ProofServer, Verdict};
     use super::*;
     use crate::proofs::glance;
     use linerate_result::{Timestamp, Unit};
 
     fn run(measured: Vec<Result<Measured, String>>) -> RunResult {
-        let rounds = Rounds { peer: [10, 0, 0, 2].into(), pairs: 2, seconds: 1 };
+        let rounds = Rounds { server: ProofServer::usual([10, 0, 0, 2].into()), pairs: 2, seconds: 1 };
         let proven = |measured| Proven { rule: "tso", subject: "eth0".into(), what: "tso is off".into(), measured };
         let all: Vec<Proven> = measured.into_iter().map(proven).collect();
         let run = RunResult::new("r".to_owned(), Vec::new(), Timestamp::default());

@@ -26,7 +26,7 @@ pub use finding::{Evidence, Finding, Load, Severity};
 pub use fix::{Did, Mend, Step, fix, plan};
 pub use knob::Knob;
 pub use peer::Probed;
-pub use prove::{Measured, Proven, Rounds, Verdict, prove, recover};
+pub use prove::{Measured, ProofServer, Proven, Rounds, Verdict, prove, recover};
 pub use rule::{Proof, Rule, Scope};
 pub use rules::RULES;
 pub use side::{LinkEnd, Side};

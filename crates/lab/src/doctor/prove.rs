@@ -17,9 +17,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Ports at which a peer serves `linerate stream -s` (iperf3) and `linerate netserver`.
-const STREAMS: u16 = 5201;
-const REQUESTS: u16 = 12_865;
 /// Bytes of a write.
 const BLOCK: u64 = 128 << 10;
 /// Longest time that an interface's link takes to come back behind a change, and time that it is given beside it.
@@ -28,11 +25,29 @@ const SETTLES: Duration = Duration::from_millis(100);
 /// Share of cases in which the true difference lies within an interval.
 pub(super) const SURE: f64 = 0.95;
 
+/// Addresses at which the other end serves what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProofServer {
+    /// Streams, by iperf3's protocol.
+    pub streams: SocketAddr,
+    /// Requests, by netperf's.
+    pub requests: SocketAddr,
+}
+
+impl ProofServer {
+    /// A peer at which `linerate stream -s` and `linerate netserver` were started, at their own ports.
+    #[must_use]
+    pub fn usual(peer: IpAddr) -> Self {
+        let at = |port| SocketAddr::new(peer, port);
+        Self { streams: at(5201), requests: at(12_865) }
+    }
+}
+
 /// Extent of a proof.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
-    /// The other end, at which `linerate stream -s` and `linerate netserver` are started.
-    pub peer: IpAddr,
+    /// The other end.
+    pub server: ProofServer,
     /// Pairs of rounds, at least 2.
     pub pairs: u32,
     /// Seconds of each.
@@ -119,13 +134,14 @@ fn judge(before: &[f64], after: &[f64]) -> (f64, f64, Verdict) {
 
 /// The workload by which a rule is proven, and its parameters.
 fn load(proof: Proof, rounds: &Rounds) -> Option<(&'static Workload, Parameters)> {
-    let (name, port, more) = match proof {
-        Proof::Stream => ("TCP_STREAM", STREAMS, Some(("io_bytes", BLOCK.into()))),
-        Proof::Back => ("TCP_MAERTS", STREAMS, Some(("io_bytes", BLOCK.into()))),
-        Proof::Requests => ("TCP_RR", REQUESTS, None),
+    let ProofServer { streams, requests } = rounds.server;
+    let (name, peer, more) = match proof {
+        Proof::Stream => ("TCP_STREAM", streams, Some(("io_bytes", BLOCK.into()))),
+        Proof::Back => ("TCP_MAERTS", streams, Some(("io_bytes", BLOCK.into()))),
+        Proof::Requests => ("TCP_RR", requests, None),
         Proof::Look => return None,
     };
-    let peer = SocketAddr::new(rounds.peer, port).to_string();
+    let peer = peer.to_string();
     let all = [("peer", peer.as_str().into()), ("seconds", u64::from(rounds.seconds).into())];
     let workload = WORKLOADS.iter().find(|workload| workload.name == name)?;
     Some((workload, parameters(all.into_iter().chain(more))))
@@ -164,7 +180,8 @@ pub fn prove(
     stop: &Stop,
     mut tell: impl FnMut(&Proven),
 ) -> Result<(Vec<Proven>, TakenBack), String> {
-    let way = way(rounds.peer)?;
+    let peer = rounds.server.streams.ip();
+    let way = way(peer)?;
     let (mut all, mut left) = (Vec::new(), TakenBack::default());
     for step in steps {
         if stop.asked() {
@@ -172,7 +189,7 @@ pub fn prove(
         }
         let measured = match step.subject.as_str() {
             subject if subject != way && subject != "host" => {
-                Err(format!("{} is reached by {way}, not by {subject}", rounds.peer))
+                Err(format!("{peer} is reached by {way}, not by {subject}"))
             }
             _ => one(target, step, &way, rounds, stop, &mut left),
         };

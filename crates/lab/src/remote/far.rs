@@ -1,5 +1,6 @@
 //! The far end: answers requests until their end, then puts back what it has changed.
 
+use super::answering::Answering;
 use super::end::End;
 use super::words::{GREETING, LONGEST, Request, told};
 use crate::doctor::Side;
@@ -19,6 +20,7 @@ struct Agent<'a> {
     records: &'a Path,
     end: Option<End>,
     server: Option<Server>,
+    answering: Option<Answering>,
 }
 
 /// Answers the requests of another machine until there are no more, or the stop is requested; then puts back what it has
@@ -50,7 +52,7 @@ pub fn agent(
     let system = [system.host, system.kernel, system.cpu].into_iter().flatten().collect::<Vec<_>>().join(", ");
     writeln!(output, "{GREETING}{version}, {}", system.replace(char::is_control, " "))?;
     output.flush()?;
-    let mut agent = Agent { records, end: None, server: None };
+    let mut agent = Agent { records, end: None, server: None, answering: None };
     while !stop.asked() {
         let line = match lines.recv_timeout(LOOK) {
             Ok(line) => line,
@@ -64,7 +66,7 @@ pub fn agent(
         writeln!(output, "{}", told(&reply))?;
         output.flush()?;
     }
-    drop(agent.server);
+    drop((agent.server, agent.answering));
     Ok(agent.end.map(End::put_back).unwrap_or_default())
 }
 
@@ -84,6 +86,10 @@ impl Agent<'_> {
             Request::Serve => {
                 let server = self.server.insert(Server::at(end.source())?);
                 return Ok(server.port().to_string());
+            }
+            Request::Answer => {
+                let answering = self.answering.insert(Answering::at(end.source())?);
+                return Ok(answering.port.to_string());
             }
             Request::Mtu(mtu) => end.set_mtu(mtu)?,
             Request::Cycle => end.cycle()?,

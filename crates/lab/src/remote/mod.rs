@@ -3,15 +3,16 @@
 //! The two ends talk in lines (`words`) over the standard input and output of `ssh`. Each end changes its own interface
 //! only (`end`), records that first, and puts it back when the other end is gone, however it went.
 
+mod answering;
 mod end;
-mod examined;
 mod far;
 mod line;
 mod near;
 mod records;
+mod visit;
 mod words;
 
-pub use examined::examined;
 pub use far::agent;
 pub use near::{Far, Remote};
 pub use records::recovered;
+pub use visit::Visit;

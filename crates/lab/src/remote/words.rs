@@ -21,6 +21,8 @@ pub(super) enum Request {
     Check { cycled: bool, least: u32 },
     /// Serve tests at the own address. The reply has the port.
     Serve,
+    /// Answer netperf's requests at the own address. The reply has the port.
+    Answer,
     /// Give the interface this MTU.
     Mtu(u32),
     /// Take the interface down and up.
@@ -37,6 +39,7 @@ impl fmt::Display for Request {
             Self::Path(address) => write!(f, "path {address}"),
             Self::Check { cycled, least } => write!(f, "check {cycled} {least}"),
             Self::Serve => f.write_str("serve"),
+            Self::Answer => f.write_str("answer"),
             Self::Mtu(mtu) => write!(f, "mtu {mtu}"),
             Self::Cycle => f.write_str("cycle"),
             Self::Ready => f.write_str("ready"),
@@ -56,6 +59,7 @@ impl Request {
             ["path", address] => Self::Path(address.parse().ok()?),
             ["check", cycled, least] => Self::Check { cycled: cycled.parse().ok()?, least: least.parse().ok()? },
             ["serve"] => Self::Serve,
+            ["answer"] => Self::Answer,
             ["mtu", mtu] => Self::Mtu(mtu.parse().ok()?),
             ["cycle"] => Self::Cycle,
             ["ready"] => Self::Ready,
@@ -97,6 +101,7 @@ mod tests {
             Request::Path("fd00::1".parse().unwrap()),
             Request::Check { cycled: true, least: 576 },
             Request::Serve,
+            Request::Answer,
             Request::Mtu(9000),
             Request::Cycle,
             Request::Ready,

@@ -1,13 +1,14 @@
 //! `doctor --fix`, `--prove` and `--undo`.
 
-use super::{Arguments, Remote, document, judged, look};
+use super::{Arguments, OtherEnd, document, judged, look};
 use crate::commands::kept::Db;
 use crate::commands::shared::{conclude, place};
 use crate::print::{print, remark};
 use crate::trouble::Trouble;
 use linerate_host::adapter::Machine;
 use linerate_lab::doctor::{
-    self, Did, Examination, Proven, Rounds, Step, TakenBack, Verdict, fix, made, new_file, plan, planned, proof, prove,
+    self, Did, Examination, ProofServer, Proven, Rounds, Step, TakenBack, Verdict, fix, made, new_file, plan, planned,
+    proof, prove,
 };
 use linerate_lab::qualify::begin;
 use linerate_lab::run::seconds;
@@ -61,7 +62,7 @@ fn left(back: &TakenBack) -> Result<(), Trouble> {
 pub(super) fn mend(
     parsed: &Arguments,
     examined: &Examination,
-    remote: Option<&Remote>,
+    mut remote: Option<OtherEnd>,
     command: Vec<String>,
     stop: &Stop,
 ) -> Result<ExitCode, Trouble> {
@@ -79,19 +80,21 @@ pub(super) fn mend(
         true => Ok(true),
         false => asked(what, steps, stop),
     };
-    let Some(peer) = parsed.peer.filter(|_| parsed.prove) else {
-        return if agreed("Make these changes?", &steps)? {
-            fixed(parsed, (examined, remote), &steps, stop)
-        } else {
-            kept(stop)
-        };
+    let what = match (parsed.prove, parsed.fix) {
+        (false, _) => "Make these changes?",
+        (true, true) => "Try these changes, and keep what helps?",
+        (true, false) => "Try these changes, and take them back?",
     };
-    let rounds = Rounds { peer, pairs: parsed.rounds, seconds: parsed.seconds };
-    let what =
-        if parsed.fix { "Try these changes, and keep what helps?" } else { "Try these changes, and take them back?" };
     if !agreed(what, &steps)? {
         return kept(stop);
     }
+    let server = match (remote.as_mut(), parsed.peer) {
+        _ if !parsed.prove => None,
+        (Some(end), _) => Some(end.visit.serve(stop).map_err(Trouble::failed)?),
+        (None, peer) => peer.map(ProofServer::usual),
+    };
+    let Some(server) = server else { return fixed(parsed, (examined, remote.as_ref()), &steps, stop) };
+    let rounds = Rounds { server, pairs: parsed.rounds, seconds: parsed.seconds };
     let (run, began) = (begin(command), monotonic_ns());
     let place = place(None, &run)?;
     let told = |proven: &Proven| print(&format!("{}\n", proof(proven)));
@@ -109,7 +112,7 @@ pub(super) fn mend(
     };
     let steps: Vec<Step> = steps.into_iter().filter(helps).collect();
     match (parsed.fix, steps.is_empty()) {
-        (true, false) => fixed(parsed, (examined, remote), &steps, stop),
+        (true, false) => fixed(parsed, (examined, remote.as_ref()), &steps, stop),
         (true, true) => {
             print("nothing helps, nothing is kept\n");
             Ok(judged(examined))
@@ -129,7 +132,7 @@ fn kept(stop: &Stop) -> Result<ExitCode, Trouble> {
 /// Makes changes, and looks again.
 fn fixed(
     parsed: &Arguments,
-    (before, remote): (&Examination, Option<&Remote>),
+    (before, remote): (&Examination, Option<&OtherEnd>),
     steps: &[Step],
     stop: &Stop,
 ) -> Result<ExitCode, Trouble> {

@@ -78,6 +78,24 @@ fn only_this_end_is_mended() {
 }
 
 #[test]
+fn the_other_end_serves_proofs() {
+    let Some(rig) = Rig::new() else { return };
+    rig.shell(0, "ethtool -K data0 tso off; sysctl -qw net.ipv4.tcp_slow_start_after_idle=1");
+    let only = ["--only", "tso,slow-start-after-idle", "--for", "tcp"];
+    let out = rig.doctor(&[&["--prove", "--yes", "--rounds", "2"][..], &only].concat());
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    for (rule, load) in [("tso", "TCP_STREAM"), ("slow-start-after-idle", "TCP_RR")] {
+        let part = text.split(&format!("[{rule}]")).nth(1).unwrap_or_else(|| panic!("{rule}: {out:?}"));
+        let part = part.split("\n\n").next().unwrap();
+        assert!(part.contains("(95 %)") && part.contains(load), "{rule}: {out:?}");
+    }
+    rig.shell(0, "ethtool -k data0 | grep -q '^tcp-segmentation-offload: off'");
+    // Nothing of it stays at the other end.
+    rig.shell(1, "ss -Hltn | grep -v -q ':2222 ' && exit 1; true");
+}
+
+#[test]
 fn an_other_end_that_is_none_is_told_in_a_line() {
     let Some(rig) = Rig::new() else { return };
     let said = |more: &[&str]| {
