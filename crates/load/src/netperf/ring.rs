@@ -37,6 +37,17 @@ impl Layout {
     }
 }
 
+/// Fills memory with bytes over and over, from the place `at` of their repetition on.
+fn repeat(mut memory: &mut [u8], bytes: &[u8], at: usize) {
+    let mut begin = at.checked_rem(bytes.len()).unwrap_or(0);
+    while !memory.is_empty() && !bytes.is_empty() {
+        let piece = &bytes[begin..];
+        let (now, later) = memory.split_at_mut(piece.len().min(memory.len()));
+        now.copy_from_slice(&piece[..now.len()]);
+        (memory, begin) = (later, 0);
+    }
+}
+
 /// Blocks in turn.
 pub(super) struct Ring {
     memory: Vec<u8>,
@@ -67,22 +78,15 @@ impl Ring {
         let width = size(width).clamp(1, (ALL / stride).max(1));
         let mut memory = vec![0; width * stride + align];
         let first = memory.as_ptr().align_offset(align).min(align) + size(layout.offset);
-        for (byte, value) in memory.iter_mut().zip(b"linerate".iter().cycle()) {
-            *byte = *value;
-        }
+        repeat(&mut memory, b"linerate", 0);
         Self { memory, first, stride, block: size(block), width, at: 0 }
     }
 
     /// Fills all blocks from bytes, over and over.
     pub(super) fn fill(&mut self, from: &[u8]) {
-        let mut bytes = from.iter().cycle();
         for at in 0..self.width {
             let begin = self.first + at * self.stride;
-            for byte in &mut self.memory[begin..begin + self.block] {
-                if let Some(value) = bytes.next() {
-                    *byte = *value;
-                }
-            }
+            repeat(&mut self.memory[begin..begin + self.block], from, at * self.block);
         }
     }
 
@@ -118,6 +122,11 @@ mod tests {
         assert_eq!((places[4], places[1] - places[0]), (places[0], 4096));
         ring.fill(b"abc");
         assert!(ring.next().starts_with(b"abcabc") && ring.next().len() == 3000);
+        let mut memory = [0; 10];
+        repeat(&mut memory, b"abc", 4);
+        assert_eq!(&memory, b"bcabcabcab");
+        repeat(&mut memory, b"", 4);
+        assert_eq!(&memory, b"bcabcabcab");
     }
 
     #[test]
