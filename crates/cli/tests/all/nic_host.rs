@@ -1,9 +1,10 @@
 //! Tests of `linerate nic list`, `show NAME`, `stats NAME` and `record NAME` on interfaces of the host: beside `ethtool`
-//! and `ip` on software interfaces and on the machine's own, on recorded cards, and on recorded hosts of FreeBSD.
+//! and `ip` on software interfaces, on the machine's own and on a virtual machine's, on recorded cards, and on recorded hosts of FreeBSD.
 #![cfg(target_os = "linux")]
 
 mod beside;
 mod freebsd;
+mod machine;
 mod many;
 mod recorded;
 mod said;

@@ -12,6 +12,7 @@ const ETHTOOL_MSG_FEATURES_SET: u8 = 12;
 const ETHTOOL_A_FEATURES_HW: u16 = 2;
 const ETHTOOL_A_FEATURES_WANTED: u16 = 3;
 const ETHTOOL_A_FEATURES_ACTIVE: u16 = 4;
+const ETHTOOL_A_FEATURES_NOCHANGE: u16 = 5;
 
 /// A feature of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -101,6 +102,10 @@ impl Features {
         }
         for (name, on) in set(ETHTOOL_A_FEATURES_ACTIVE)? {
             features.entry(name).or_default().active = on;
+        }
+        // Some drivers list among their own what the kernel never changes.
+        for (name, never) in set(ETHTOOL_A_FEATURES_NOCHANGE).unwrap_or_default() {
+            features.entry(name).or_default().changeable &= !never;
         }
         Some(Self(features))
     }

@@ -1,4 +1,4 @@
-//! Every value beside that of `ethtool` and `ip`.
+//! Every value beside that of `ethtool`, `ip` and `lspci`.
 
 use super::{adapter, apart, printed, run};
 use linerate_skip::{is_installed, skip};
@@ -74,10 +74,24 @@ fn the_machines_own_interfaces_have_the_values_of_ethtool_and_ip() {
     }
 }
 
+/// Compares all there are, and prints the name of each.
+pub(super) fn every_interface_has_the_values_of_the_other_programs() {
+    assert!(has_programs());
+    for one in std::fs::read_dir("/sys/class/net").unwrap().flatten() {
+        // Not an interface, but the bonding driver's list of its own.
+        if one.path().is_dir() {
+            let name = one.file_name();
+            compare(name.to_str().unwrap());
+            println!("compared {}", name.display());
+        }
+    }
+}
+
 fn compare(name: &str) {
     let before = adapter(name);
     ip(name, &before);
     driver(name, &before);
+    function(name, &before);
     offloads(name, &before);
     rings(name, &before);
     channels(name, &before);
@@ -122,6 +136,44 @@ fn driver(name: &str, adapter: &Value) {
         let theirs = if theirs == "N/A" { "" } else { theirs };
         assert_eq!(part[ours].as_str().unwrap_or_default(), theirs, "{name}: {key}");
     }
+}
+
+/// The PCI function that an interface is on, if it is on one, by `lspci`.
+fn function(name: &str, adapter: &Value) {
+    let device = &adapter["device"];
+    let Some(address) = device["pci"]["address"].as_str() else { return };
+    if !is_installed("lspci") {
+        return skip!("lspci is not installed");
+    }
+    let text = printed("lspci", &["-vv", "-n", "-D", "-s", address]);
+    let ids = text.split_whitespace().nth(2);
+    assert_eq!(device["pci"]["ids"].as_str(), ids, "{name}: {text}");
+    let of = |key: &str| lines(&text).find(|(one, _)| *one == key).map(|(_, value)| value);
+    assert_eq!(device["node"].as_u64(), of("NUMA node").map(|node| node.parse().unwrap()), "{name}: {text}");
+    // The driver of what stands on the function is another one.
+    if device["path"].as_str().unwrap().ends_with(address) {
+        assert_eq!(device["driver"].as_str(), of("Kernel driver in use"), "{name}: {text}");
+    }
+    if text.contains("<access denied>") {
+        return skip!("{name}: lspci may not read its capabilities");
+    }
+    let ours = &device["pci"]["link"];
+    for (key, speed, width) in [("LnkCap", "speed_most", "width_most"), ("LnkSta", "speed", "width")] {
+        let theirs = of(key).map(speed_and_width).unzip();
+        assert_eq!((ours[speed].as_f64(), ours[width].as_u64()), theirs, "{name} {key}: {text}");
+        if theirs.0.is_some() {
+            println!("compared {name}: {key}");
+        }
+    }
+}
+
+/// GT/s and lanes of a link that lspci prints: `Port #0, Speed 2.5GT/s, Width x1, …`.
+fn speed_and_width(text: &str) -> (f64, u64) {
+    let after = |word: &str, end: &[char]| {
+        let (_, rest) = text.split_once(word).unwrap();
+        rest.split(end).next().unwrap().to_owned()
+    };
+    (after("Speed ", &['G']).parse().unwrap(), after("Width x", &[',', ' ']).parse().unwrap())
 }
 
 /// ethtool's names of features that are a family by themselves.
