@@ -82,8 +82,6 @@ printf 'root:x:0:\n' > "$root/etc/group"
 # --- kernel modules (with dependencies) ---
 mods="virtio_pci virtio_net virtio_blk virtio_console e1000e ixgbe 8021q bonding dummy veth tun fcoe sd_mod sg tcm_fc
  target_core_mod target_core_file target_core_iblock target_core_pscsi scsi_debug brd null_blk crc32c_generic crc32c-intel ext4 dm-multipath dm-round-robin"
-# Some kernels have no netdevsim.
-grep -q '/netdevsim\.ko' "$cache/kernel/lib/modules/$kver/modules.dep" && mods="$mods netdevsim"
 for m in $mods; do
   /sbin/modprobe -d "$cache/kernel" -S "$kver" --show-depends "$m" 2>/dev/null | awk '$1=="insmod"{print $2}'
 done | sort -u | while read -r ko; do

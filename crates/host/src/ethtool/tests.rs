@@ -114,3 +114,22 @@ fn what_is_not_there_is_named_in_one_line() {
         assert!(e.to_string().starts_with("va: "), "{e}");
     });
 }
+
+/// Regression: a dummy lists `tx-lockless` among its own, which no program can switch.
+#[test]
+fn what_the_kernel_never_changes_is_fixed() {
+    let set = |kind: u16, names: &[&str]| {
+        let bits: String = names.iter().map(|name| format!("1 {{\n2 text {name}\n3 flag\n}}\n")).collect();
+        format!("{kind} {{\n2 u32 2\n3 {{\n{bits}}}\n}}\n")
+    };
+    let own = ["rx-gro", "tx-lockless"];
+    let text = |never: &str| format!("message\n{}{}{}{never}", set(2, &own), set(3, &own), set(4, &own));
+    let changeable = |never: &str| {
+        let answer = crate::adapter::recorded_answers(&text(never)).unwrap().remove(0);
+        let features = Features::parse(&answer).unwrap();
+        own.map(|name| features.0[name].changeable)
+    };
+    assert_eq!(changeable(&set(5, &["tx-lockless"])), [true, false]);
+    // Of kernels that do not say.
+    assert_eq!(changeable(""), [true, true]);
+}

@@ -25,7 +25,6 @@ set -e
 for m in member0 member1; do /rig/ip link add $m type dummy; /rig/ip link set $m master bound; done
 /rig/ip link set tagged up; /rig/ip link set bound up
 set +e
-modprobe netdevsim 2>/dev/null && echo '1 2 4' >/sys/bus/netdevsim/new_device || echo NO-NETDEVSIM
 sleep 3
 ";
 
@@ -63,11 +62,6 @@ fn interfaces_of_a_virtual_machine_have_the_values_of_ethtool_ip_and_lspci() {
     }
     assert!(said.contains("test result: ok. 1 passed") && said.contains("ENDED 0"), "{said}");
     assert!(!said.contains("skipped: "), "{said}");
-    if said.contains("NO-NETDEVSIM") {
-        return skip!("netdevsim: the virtual machine's kernel has none");
-    }
-    // Two ports of a simulated device, named by its number.
-    assert_eq!(said.matches("compared eni1np").count(), 2, "{said}");
 }
 
 #[test]
