@@ -51,7 +51,7 @@ fn interfaces_of_a_virtual_machine_have_the_values_of_ethtool_ip_and_lspci() {
     let link = ["a", "b"].map(|end| dir.path().join(end).to_str().unwrap().to_owned()).join(":");
     let programs = [path, BINARY].into_iter().chain(found.iter().map(String::as_str));
     let programs = programs.flat_map(|program| ["--bring", program]);
-    let options = ["--mode", "none", "--pcie", "e1000e", "--timeout", "90", "--mem", "512", "--cmd", &command];
+    let options = ["--mode", "none", "--pcie", "e1000e", "--mem", "512", "--cmd", &command];
     let arguments: Vec<&str> = options.into_iter().chain(programs).collect();
     let said = rig::machine("bare", &link, &arguments).done();
     for interface in INTERFACES {
