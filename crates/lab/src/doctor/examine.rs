@@ -5,6 +5,7 @@ use super::finding::Load;
 use super::peer::{Probed, probe};
 use super::protocols::snapshot;
 use super::rule::Scope;
+use super::rules::RULES;
 use super::side::Side;
 use super::view::View;
 use crate::environment;
@@ -85,6 +86,11 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         // What is about the machine is found once.
         let scopes = host.take().into_iter().chain(peer).chain(ends).chain([Scope::Interface]);
         scopes.for_each(|scope| examination.add(&view, scope));
+    }
+    if asked.remote.is_some() && !examination.interfaces.contains(&way) {
+        let why = format!("it is reached by {way}, which was not named");
+        let ends = RULES.iter().filter(|rule| rule.scope == Scope::Ends);
+        examination.unable.extend(ends.map(|rule| ("the other end".to_owned(), rule.name.into(), why.clone())));
     }
     match examination.interfaces.is_empty() {
         true => Err("no interface is up; name one: see 'linerate nic list'".to_owned()),

@@ -46,6 +46,11 @@ fn both_ends_are_read() {
     assert!(healthy["peer"].as_str().unwrap().starts_with("10.99.2.2 by data0: 20 of 20 "), "{healthy}");
     assert_eq!(warned(&healthy["findings"], "data0"), [""; 0]);
     assert_eq!(warned(&remote["examination"]["findings"], "data1"), [""; 0]);
+    // Another interface than that of the way is not compared, and that is told.
+    let aside = document(&rig.run_in_sight(&rig.command(&["doctor", "manage0"], &["--json"])));
+    let untold = aside["unable"].as_array().unwrap().iter().find(|one| one[1] == "ends-mtu");
+    assert!(untold.is_some_and(|one| one[2] == "it is reached by data0, which was not named"), "{aside}");
+    assert!(healthy["unable"].as_array().unwrap().iter().all(|one| one[1] != "ends-mtu"), "{healthy}");
     // A fault that only the far end can see, and one that only both can.
     rig.shell(1, "ethtool -K data1 tso off; ip link set data1 mtu 9000");
     let out = rig.doctor(&["--json", "--for", "tcp"]);
