@@ -6,6 +6,7 @@ use linerate_port::saturating_ns;
 use linerate_ring::Bell;
 use std::io::Result;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,29 @@ pub(super) struct Gate {
     news: Mutex<News>,
     opened: Condvar,
     /// For those who poll.
-    bell: OnceLock<Bell>,
+    chime: OnceLock<Chime>,
+}
+
+/// A bell that is rung once until it is cleared: users who have polled once, and only wait from then on, cost no system calls.
+struct Chime {
+    bell: Bell,
+    rung: AtomicBool,
+}
+
+impl Chime {
+    fn ring(&self) {
+        // Release: who clears it after that finds what was new before.
+        if !self.rung.swap(true, AcqRel) {
+            self.bell.ring();
+        }
+    }
+
+    /// Clears it: who looks after this finds what was new before, and what is new from now on rings.
+    fn clear(&self) {
+        self.bell.clear();
+        // Acquire: pairs with the swap above, of whoever found it rung and did not ring.
+        self.rung.swap(false, AcqRel);
+    }
 }
 
 #[derive(Default)]
@@ -38,20 +61,20 @@ impl Gate {
         if asleep > 0 {
             self.opened.notify_all();
         }
-        if let Some(bell) = self.bell.get() {
-            bell.ring();
+        if let Some(chime) = self.chime.get() {
+            chime.ring();
         }
     }
 
     /// Descriptor that becomes readable when something is new; a look without waiting that finds nothing makes it unreadable.
     pub(super) fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        if self.bell.get().is_none() {
-            let bell = Bell::new()?;
+        if self.chime.get().is_none() {
+            let chime = Chime { bell: Bell::new()?, rung: AtomicBool::new(false) };
             // Whatever was new before nobody has looked for.
-            bell.ring();
-            let _ = self.bell.set(bell);
+            chime.ring();
+            let _ = self.chime.set(chime);
         }
-        self.bell.get().map(AsFd::as_fd).ok_or_else(|| std::io::ErrorKind::OutOfMemory.into())
+        self.chime.get().map(|chime| chime.bell.as_fd()).ok_or_else(|| std::io::ErrorKind::OutOfMemory.into())
     }
 
     /// Tries until there is a result, waiting in between for something new, no longer than the time. None: the time is over,
@@ -67,12 +90,12 @@ impl Gate {
         }
         if time == Some(Duration::ZERO) {
             // What comes from now on rings; what has come before is looked for once more.
-            let bell = self.bell.get();
-            bell.map(Bell::clear);
+            let chime = self.chime.get();
+            chime.map(Chime::clear);
             let done = attempt();
             // There may be more of it.
             if done.is_some() {
-                bell.map(Bell::ring);
+                chime.map(Chime::ring);
             }
             return done;
         }
@@ -99,5 +122,35 @@ impl Gate {
                 news.asleep -= 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::poll::PollSet;
+
+    fn is_readable(bell: &Bell) -> bool {
+        let (mut set, limit, began) = (PollSet::new(), Duration::from_millis(100), Instant::now());
+        set.begin();
+        assert!(set.add(&linerate_port::Sleep::on_bell(bell)) && set.watch());
+        set.sleep(Some(limit));
+        began.elapsed() < limit
+    }
+
+    /// A chime that was not cleared is not rung again, and one that was is.
+    #[test]
+    fn a_chime_is_rung_once_until_it_is_cleared() {
+        let chime = Chime { bell: Bell::new().unwrap(), rung: AtomicBool::new(false) };
+        for _ in 0..2 {
+            chime.ring();
+            assert!(is_readable(&chime.bell));
+            chime.clear();
+            assert!(!is_readable(&chime.bell));
+        }
+        chime.ring();
+        chime.bell.clear();
+        chime.ring();
+        assert!(!is_readable(&chime.bell), "the second ring was a system call");
     }
 }

@@ -69,7 +69,8 @@ impl<'a> Hailing<'a> {
                 (0..taken).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                 continue;
             }
-            let made = net.queue(queue).talk(|shard, now| {
+            let made = net.queue(queue).talk(|shard| {
+                let now = shard.now();
                 let host = &mut shard.ip.host;
                 let (id, taken) = match bytes {
                     Some(bytes) => host.tcp_connect_with(now, Some(local), remote, bytes)?,
@@ -97,7 +98,8 @@ impl<'a> Hailing<'a> {
         shard.unwatch(id);
         let moving = shard.ip.host.tcp_take_out(id);
         drop(shard);
-        let moved = self.net.queue(to).talk(|shard, now| {
+        let moved = self.net.queue(to).talk(|shard| {
+            let now = shard.now();
             // Whoever has this shard brings no more of them, and from now on they go to the connection.
             let answers = std::mem::take(&mut *self.hail.lock());
             let strays: Vec<_> = answers.into_iter().filter(|(by, _)| *by == to).map(|(_, stray)| stray).collect();

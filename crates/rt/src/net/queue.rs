@@ -58,6 +58,17 @@ pub(super) struct Output {
     settings: u64,
 }
 
+/// What follows work on a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// What its connections have to send is sent, and whoever waits is told what is new.
+    Tell,
+    /// The same, if there is something to be sent: nothing else can have come of the work.
+    Send,
+    /// What was written waits, if the thread looks soon.
+    Hold,
+}
+
 /// Somebody who is to be woken.
 pub(super) enum Call {
     /// So many readers of a mailbox.
@@ -99,6 +110,17 @@ impl Shard {
     fn time(&mut self, now: u64) -> u64 {
         self.latest = self.latest.max(now);
         self.latest
+    }
+
+    /// The time.
+    pub(super) fn now(&mut self) -> u64 {
+        self.time(monotonic_ns())
+    }
+
+    /// True if there is something to do as of the latest time that it was given.
+    #[inline]
+    fn is_due(&self) -> bool {
+        self.ip.host.wants_room() || self.ip.poll_timeout().is_some_and(|at| at <= self.latest)
     }
 
     /// Opens a socket whose datagrams come to a mailbox: the one given, or a new one.
@@ -313,34 +335,73 @@ impl Queue {
 
     /// Sends by the general path: `send` is given the shard, its output, which is flushed afterwards, and the time.
     pub(super) fn send<T>(&self, send: impl FnOnce(&mut Ip, &mut IpTx<'_>, u64) -> T) -> T {
-        self.work(|shard, tx, now| send(&mut shard.ip, tx, now))
+        let (mut shard, before) = self.begin();
+        let (now, mut output) = self.output(&mut shard);
+        let done = send(&mut shard.ip, &mut IpTx::new(&mut output.nic, self.interface), now);
+        let held_up = self.flush(now, output);
+        self.end(shard, before, held_up);
+        done
     }
 
     /// Works on the shard, and sends at once what its connections have to send then.
-    pub(super) fn talk<T>(&self, work: impl FnOnce(&mut Shard, u64) -> T) -> T {
-        self.work(|shard, tx, now| {
-            let done = work(shard, now);
-            shard.ip.poll(now, &self.control, tx);
-            done
-        })
+    pub(super) fn talk<T>(&self, work: impl FnOnce(&mut Shard) -> T) -> T {
+        self.talk_then(|shard| (work(shard), Then::Tell))
     }
 
-    fn work<T>(&self, work: impl FnOnce(&mut Shard, &mut IpTx<'_>, u64) -> T) -> T {
-        let mut calls = Vec::new();
+    /// Works on the shard, and does then what `work` says.
+    #[inline]
+    pub(super) fn talk_then<T>(&self, work: impl FnOnce(&mut Shard) -> (T, Then)) -> T {
+        let (mut shard, before) = self.begin();
+        let (done, then) = work(&mut shard);
+        match then {
+            // A thread that ceases to look soon takes a turn first, for which it waits for the lock.
+            Then::Hold if self.turns.are_ticking() => return done,
+            Then::Send if !shard.is_due() => return done,
+            _ => {}
+        }
+        let mut held_up = false;
+        if shard.is_due() {
+            let (now, mut output) = self.output(&mut shard);
+            shard.ip.poll(now, &self.control, &mut IpTx::new(&mut output.nic, self.interface));
+            held_up = self.flush(now, output);
+        }
+        self.end(shard, before, held_up);
+        done
+    }
+
+    /// Works on the shard, and leaves what comes of it to a turn.
+    pub(super) fn change<T>(&self, work: impl FnOnce(&mut Shard) -> T) -> T {
+        work(&mut self.begin().0)
+    }
+
+    /// The shard, with the settings that are in force, and when there was to be something to do. The thread, which takes them
+    /// over otherwise, may be asleep.
+    #[inline]
+    fn begin(&self) -> (MutexGuard<'_, Shard>, Option<u64>) {
         let mut shard = self.shard();
-        // The thread may be asleep. First the number, then what it stands for.
-        let settings = self.control.generation();
         shard.ip.follow(&self.control);
         let before = shard.ip.poll_timeout();
+        (shard, before)
+    }
+
+    /// The output, with the settings that the shard has, and the time, read where nobody else sends meanwhile.
+    fn output(&self, shard: &mut Shard) -> (u64, MutexGuard<'_, Output>) {
         let mut output = lock(&self.output);
-        output.settings = settings;
-        // Read where nobody else sends meanwhile.
-        let now = shard.time(monotonic_ns());
-        output.nic.tick(now);
+        // First the number, then what it stands for.
+        output.settings = self.control.generation();
+        shard.ip.follow(&self.control);
         output.nic.follow();
-        let done = work(&mut shard, &mut IpTx::new(&mut output.nic, self.interface), now);
-        let held_up = self.flush(now, output) || shard.ip.host.wants_room();
+        let now = shard.now();
+        output.nic.tick(now);
+        (now, output)
+    }
+
+    /// Tells of what has come of it those who wait, and the thread.
+    #[inline]
+    fn end(&self, mut shard: MutexGuard<'_, Shard>, before: Option<u64>, held_up: bool) {
+        let mut calls = Vec::new();
         shard.deliver(&mut calls);
+        let held_up = held_up || shard.ip.host.wants_room();
         let after = shard.ip.poll_timeout();
         // A port's descriptor may not tell that its link is back.
         let back = !shard.ip.host.has_carrier() && self.control.link() == Link::Up;
@@ -350,7 +411,6 @@ impl Queue {
             self.bell.ring();
         }
         self.wake_earlier(before, after);
-        done
     }
 
     /// Sends datagrams with prepared headers: `send` is given the output, which is flushed afterwards, and gives how many
@@ -437,13 +497,12 @@ mod tests {
         let (ip, line) = node.into_parts();
         let queue = Queue::new(0, ip, line).unwrap();
         let connect = || {
-            let id =
-                queue.talk(|shard, now| shard.ip.host.tcp_connect(now, None, "10.0.0.2:9".parse().unwrap())).unwrap();
+            let id = queue.talk(|shard| shard.ip.host.tcp_connect(1, None, "10.0.0.2:9".parse().unwrap())).unwrap();
             queue.shard().watch(id, Arc::default());
             id
         };
         let old = connect();
-        queue.talk(|shard, _| shard.ip.host.tcp_abort(old) && shard.ip.host.tcp_release(old));
+        queue.talk(|shard| shard.ip.host.tcp_abort(old) && shard.ip.host.tcp_release(old));
         let new = connect();
         assert!(new != old && new.index() == old.index());
         queue.shard().unwatch(old);
@@ -460,12 +519,12 @@ mod tests {
         let (ip, line) = node.into_parts();
         let queue = Queue::new(0, ip, line).unwrap();
         let before = monotonic_ns();
-        let first = queue.talk(|_, now| now);
+        let first = queue.talk(Shard::now);
         assert!(first >= before);
         // The thread of the queue read the clock before.
-        assert_eq!(queue.shard().time(before), first);
+        assert!(queue.shard().time(before) >= first);
         Thread::default().turn(&queue, first + 1_000_000_000_000, &mut Vec::new());
-        assert!(queue.talk(|_, now| now) == first + 1_000_000_000_000);
+        assert!(queue.talk(Shard::now) == first + 1_000_000_000_000);
     }
 
     /// Regression: a datagram that was taken for an interface that was up again was dropped by the adapter, whose settings were

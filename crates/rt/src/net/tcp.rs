@@ -1,9 +1,10 @@
 //! TCP sockets of a host that runs in threads of its own, used as the standard library's are.
 
+use super::cork::{Cork, Hold};
 use super::file::Chunks;
 use super::gate::Gate;
 use super::hail::Hailing;
-use super::queue::Queue;
+use super::queue::{Queue, Shard, Then};
 use super::running::Net;
 use crate::monotonic_ns;
 use bytes::Bytes;
@@ -194,7 +195,7 @@ impl TcpListener {
 impl Drop for TcpListener {
     fn drop(&mut self) {
         for (at, id) in self.ids.iter().enumerate() {
-            self.net.queue(at).talk(|shard, _| {
+            self.net.queue(at).talk(|shard| {
                 shard.watch_listener(*id, None);
                 shard.ip.host.tcp_unlisten(*id);
             });
@@ -216,6 +217,7 @@ struct Stream {
     gate: Arc<Gate>,
     /// Times for which readers and writers wait, in ns; 0 is none at all, and the greatest is for ever.
     waits: [AtomicU64; 2],
+    cork: Cork,
     /// Nothing is read any more.
     deaf: AtomicBool,
 }
@@ -245,7 +247,7 @@ impl Stream {
     ) -> Result<Self> {
         let (local, remote) = ends.ok_or(ErrorKind::NotConnected)?;
         let waits = [FOR_EVER.into(), FOR_EVER.into()];
-        Ok(Self { net: net.clone(), queue, id, local, remote, gate, waits, deaf: false.into() })
+        Ok(Self { net: net.clone(), queue, id, local, remote, gate, waits, cork: Cork::default(), deaf: false.into() })
     }
 
     fn queue(&self) -> &Queue {
@@ -261,7 +263,7 @@ impl Stream {
 
     /// Works on the host that has the connection; what comes of it is sent.
     fn talk<T>(&self, work: impl FnOnce(&mut linerate_stack::Host) -> T) -> T {
-        self.queue().talk(|shard, _| work(&mut shard.ip.host))
+        self.queue().talk(|shard| work(&mut shard.ip.host))
     }
 
     fn read(&self, into: &mut [u8]) -> Result<usize> {
@@ -287,15 +289,17 @@ impl Stream {
             if self.deaf.load(Relaxed) {
                 return Some(Ok(0));
             }
-            self.talk(|host| {
+            self.queue().talk_then(|shard| {
+                let host = &mut shard.ip.host;
                 if let Some(n) = read(host) {
-                    return Some(Ok(n));
+                    return (Some(Ok(n)), Then::Send);
                 }
                 let connection = host.tcp_connection(self.id);
-                match connection.and_then(|connection| connection.end()) {
+                let done = match connection.and_then(|connection| connection.end()) {
                     Some(end) => Some(Err(ended(end))),
                     None => connection.is_none_or(|connection| connection.is_at_end()).then_some(Ok(0)),
-                }
+                };
+                (done, Then::Send)
             })
         })
     }
@@ -306,20 +310,44 @@ impl Stream {
         if bytes == 0 {
             return Ok(0);
         }
-        self.queue().turn_once(bytes);
-        self.wait(WRITE, || {
-            self.talk(|host| {
-                let mut written = 0;
-                for piece in pieces {
-                    let Some(n) = host.tcp_write(self.id, piece) else { return Some(Err(self.why_closed(host))) };
-                    written += n;
-                    if n < piece.len() {
-                        break;
-                    }
-                }
-                (written > 0).then_some(Ok(written))
-            })
-        })
+        let waits = self.waits[WRITE].load(Relaxed) > 0;
+        let hold = if waits { self.cork.holds(bytes) } else { Hold::Not(bytes) };
+        let sends = hold != Hold::May;
+        let done = self.wait(WRITE, || {
+            let write = |shard: &mut Shard| self.write_to(&mut shard.ip.host, pieces, bytes, hold);
+            match hold {
+                Hold::May => self.queue().talk_then(write),
+                Hold::Not(held) => self.queue().talk_in_turn(held, write),
+            }
+        });
+        if waits && sends {
+            self.cork.ended(monotonic_ns());
+        }
+        done
+    }
+
+    /// Writes as much as there is room for; None if that is nothing.
+    fn write_to(
+        &self,
+        host: &mut linerate_stack::Host,
+        pieces: &[IoSlice<'_>],
+        bytes: usize,
+        hold: Hold,
+    ) -> (Option<Result<usize>>, Then) {
+        let mut written = 0;
+        for piece in pieces {
+            let Some(n) = host.tcp_write(self.id, piece) else {
+                return (Some(Err(self.why_closed(host))), Then::Tell);
+            };
+            written += n;
+            if n < piece.len() {
+                break;
+            }
+        }
+        // Who switches Nagle's algorithm off wants each write sent at once.
+        let nagle = || host.tcp_connection(self.id).is_some_and(Connection::has_nagle);
+        let then = if hold == Hold::May && written == bytes && nagle() { Then::Hold } else { Then::Tell };
+        ((written > 0).then_some(Ok(written)), then)
     }
 
     fn write_chunk(&self, chunk: &mut Bytes) -> Result<usize> {
@@ -378,7 +406,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.queue().talk(|shard, _| {
+        self.queue().talk(|shard| {
             shard.unwatch(self.id);
             shard.ip.host.tcp_release(self.id);
         });
@@ -566,3 +594,6 @@ fn ended(end: End) -> Error {
     };
     Error::new(kind, end)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,10 @@
 //! The thread of the queue has them as long as no user wants them: then it sleeps until the port has something (it is
 //! *armed*). It is left armed by users who come now and then. When it is woken and finds that users take turns, it looks only
 //! every [`TICK`] whether they still do, so that it is not woken for what they process; and is armed again when they do not, or
-//! when one of them goes to sleep.
+//! when one of them goes to sleep. If none has taken a turn since its last look, it takes one: whatever they leave waits for two
+//! ticks at most.
 
-use super::queue::{Calls, Queue, wake};
+use super::queue::{Calls, Queue, Shard, Then, wake};
 use crate::clock::monotonic_ns;
 use crate::line::Arrivals;
 use crate::machine::Sleeper;
@@ -17,7 +18,7 @@ use linerate_port::{RxQueue, Sleep};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Longest time for which nobody may take a turn while users take them, ns.
+/// Time between two looks of the thread while users take turns, ns.
 const TICK: u64 = 200_000;
 /// Time without work after which a user goes to sleep, ns: about what a wake-up costs.
 const PATIENCE: u64 = 50_000;
@@ -37,8 +38,9 @@ pub(super) struct Turns {
     /// The thread sleeps a tick at most. It changes this before it looks at the times of the shard, under the shard's lock;
     /// others read it after they have changed those.
     ticking: AtomicBool,
-    /// Users that have taken turns.
+    /// Users that have come, and turns that those took who were not waiting.
     users: AtomicU64,
+    taken: AtomicU64,
     /// A user goes to sleep: the thread is to be armed.
     wanted: AtomicBool,
 }
@@ -46,7 +48,9 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new(arrivals: Arrivals) -> Self {
         let no = || AtomicBool::new(false);
-        Self { arrivals: Mutex::new(arrivals), armed: no(), ticking: no(), users: AtomicU64::new(0), wanted: no() }
+        let none = || AtomicU64::new(0);
+        let arrivals = Mutex::new(arrivals);
+        Self { arrivals, armed: no(), ticking: no(), users: none(), taken: none(), wanted: no() }
     }
 
     /// True if the thread looks soon for whatever is due.
@@ -70,24 +74,30 @@ fn patience() -> u64 {
 }
 
 impl Queue {
-    /// Takes a turn for a user that writes so many bytes and need not wait, if the thread leaves that to users; else it learns that
-    /// one was there. A turn costs as much as a small write, so of small ones only one in a few takes one.
-    pub(super) fn turn_once(&self, bytes: usize) {
-        let users = self.turns().users.fetch_add(1, Relaxed);
+    /// Works on the shard for a user that writes so many bytes. If the thread leaves that to users, a turn follows that sends
+    /// what has come of it; else the thread learns that one was there. A turn costs as much as a small write, so of small ones
+    /// only one in a few takes one.
+    pub(super) fn talk_in_turn<T>(&self, bytes: usize, work: impl FnOnce(&mut Shard) -> (T, Then)) -> T {
+        let turns = self.turns();
+        let users = turns.users.fetch_add(1, Relaxed);
         if (bytes >= LARGE || users.is_multiple_of(FEW))
-            && self.turns().are_ticking()
-            && let Some(mut arrivals) = self.turns().take()
+            && turns.are_ticking()
+            && let Some(mut arrivals) = turns.take()
         {
+            let (done, _) = self.change(work);
             let mut calls = Calls::new();
             self.turn(monotonic_ns(), &mut arrivals, &mut calls);
+            turns.taken.fetch_add(1, Relaxed);
             // The thread may have looked at what is due just before, and may be going to sleep.
-            let ring = !self.turns().are_ticking();
+            let ring = !turns.are_ticking();
             drop(arrivals);
             wake(&mut calls);
             if ring {
                 self.ring();
             }
+            return done;
         }
+        self.talk_then(work)
     }
 
     /// Takes turns for a user until there is `news` for it, and no longer than until this time. It may return without: the user
@@ -149,9 +159,11 @@ impl Queue {
 /// What the thread of a queue knows of its users.
 #[derive(Default)]
 pub(super) struct Thread {
-    /// Users that had taken turns when it last went to sleep, and when that was.
+    /// Users that had come when it last went to sleep, and when that was.
     users: u64,
     since: u64,
+    /// Turns that users had taken when it last looked.
+    taken: u64,
     /// One of them has gone to sleep since.
     wanted: bool,
     /// Time of the next look, while users take the turns.
@@ -171,11 +183,14 @@ impl Thread {
         let with_users = arrivals.is_none() || (many && !self.wanted);
         self.tick = with_users.then_some(now + TICK);
         turns.ticking.store(with_users, Relaxed);
-        let taken = arrivals.is_none();
-        let worked = arrivals.is_some_and(|mut arrivals| queue.turn(now, &mut arrivals, calls));
+        let busy = arrivals.is_none();
+        // What users have done since the last look need not be done again: what they left is for the next.
+        let taken = turns.taken.load(Relaxed);
+        let done = std::mem::replace(&mut self.taken, taken) != taken && with_users;
+        let worked = !done && arrivals.is_some_and(|mut arrivals| queue.turn(now, &mut arrivals, calls));
         if !worked {
             // It goes to sleep, armed unless somebody has the turns, who may leave without a look at those who sleep.
-            (self.users, self.since, self.wanted) = (users, now, self.wanted && taken);
+            (self.users, self.since, self.wanted) = (users, now, self.wanted && busy);
         }
         worked
     }
@@ -229,6 +244,7 @@ mod tests {
     use crate::net::{Node, Options};
     use crate::sys::poll::PollSet;
     use linerate_stack::Transmit;
+    use linerate_stack::tcp::TcpId;
     use std::time::{Duration, Instant};
 
     const LIMIT: Duration = Duration::from_secs(10);
@@ -354,5 +370,97 @@ mod tests {
         drop(taken);
         assert!(!ticks(9, false, TICK));
         assert!(ticks(9, false, TICK));
+    }
+
+    /// A connection of the queue's to the far end, established.
+    fn connected(queue: &Queue, far: &mut Node) -> TcpId {
+        let end = "10.0.0.2:9".parse().unwrap();
+        let listener = far.ip.host.tcp_listen(end, 1).unwrap();
+        let id = queue.talk(|shard| {
+            let now = shard.now();
+            shard.ip.host.tcp_connect(now, None, end).unwrap()
+        });
+        let limit = Instant::now() + LIMIT;
+        while far.ip.host.tcp_accept(listener).is_none() {
+            assert!(Instant::now() < limit, "it is not connected");
+            far.handle(monotonic_ns());
+            Thread::default().turn(queue, monotonic_ns(), &mut Vec::new());
+        }
+        far.flush(monotonic_ns());
+        // Each write is sent as soon as it may.
+        queue.talk(|shard| shard.ip.host.tcp_change(id, |connection| connection.set_nagle(false)));
+        id
+    }
+
+    /// Frames that have come to the far end.
+    fn come(far: &mut Node) -> u64 {
+        far.handle(monotonic_ns());
+        far.ip.host.counters().frames
+    }
+
+    /// Has the thread look now and then, as it does when users come.
+    fn tick(thread: &mut Thread, queue: &Queue) {
+        queue.turns().users.fetch_add(1 << 40, Relaxed);
+        while thread.turn(queue, monotonic_ns(), &mut Vec::new()) {}
+        assert!(queue.turns().are_ticking());
+    }
+
+    /// What may wait waits for a turn while the thread looks soon, and for nothing else.
+    #[test]
+    fn what_may_wait_is_sent_by_the_next_turn() {
+        let (queue, mut far) = queue("hold");
+        let id = connected(&queue, &mut far);
+        let write = |shard: &mut Shard| (assert_eq!(shard.ip.host.tcp_write(id, &[1; 100]), Some(100)), Then::Hold);
+        let mut thread = Thread::default();
+        while thread.turn(&queue, monotonic_ns(), &mut Vec::new()) {}
+        let before = come(&mut far);
+        assert!(!queue.turns().are_ticking());
+        queue.talk_then(write);
+        assert_eq!(come(&mut far), before + 1, "the thread does not look soon");
+        tick(&mut thread, &queue);
+        queue.talk_then(write);
+        assert_eq!(come(&mut far), before + 1, "it waits");
+        thread.turn(&queue, monotonic_ns(), &mut Vec::new());
+        assert_eq!(come(&mut far), before + 2, "the thread sends it");
+        tick(&mut thread, &queue);
+        queue.talk_then(write);
+        queue.talk_in_turn(LARGE, write);
+        assert!(come(&mut far) > before + 2, "a turn sends it, with what follows");
+        assert_eq!(far.ip.host.tcp_all().map(|(_, _, connection)| connection.readable()).sum::<usize>(), 400);
+    }
+
+    /// What is to be sent after a read is sent, and a read after which nothing is costs no look at anything else.
+    #[test]
+    fn what_waits_is_sent_by_a_look_at_the_connection() {
+        let (queue, mut far) = queue("look");
+        let id = connected(&queue, &mut far);
+        let mut thread = Thread::default();
+        tick(&mut thread, &queue);
+        let before = come(&mut far);
+        queue.talk_then(|shard| (shard.ip.host.tcp_write(id, &[1; 100]), Then::Hold));
+        queue.talk_then(|shard| (shard.ip.host.tcp_read(id, &mut [0; 10]), Then::Send));
+        assert_eq!(come(&mut far), before + 1);
+    }
+
+    /// The thread leaves alone what users have done since its last look; what they leave waits for its next one.
+    #[test]
+    fn the_thread_does_not_do_again_what_users_did() {
+        let (queue, mut far) = queue("again");
+        let mut thread = Thread::default();
+        tick(&mut thread, &queue);
+        let before = frames(&queue);
+        send(&mut far, 1);
+        for (taken, processed) in [(1, 0), (0, 1)] {
+            queue.turns().users.fetch_add(1 << 40, Relaxed);
+            queue.turns().taken.fetch_add(taken, Relaxed);
+            thread.turn(&queue, monotonic_ns(), &mut Vec::new());
+            assert_eq!(frames(&queue) - before, processed);
+        }
+        // Once they cease to come, or one of them sleeps, it looks before it goes to sleep.
+        send(&mut far, 1);
+        queue.turns().taken.fetch_add(1, Relaxed);
+        queue.turns().wanted.store(true, Relaxed);
+        thread.turn(&queue, monotonic_ns(), &mut Vec::new());
+        assert_eq!(frames(&queue) - before, 2);
     }
 }

@@ -515,6 +515,12 @@ impl Connection {
         self.window
     }
 
+    /// True if Nagle's algorithm is on: less than a segment waits while something is not acknowledged.
+    #[must_use]
+    pub fn has_nagle(&self) -> bool {
+        self.config.nagle
+    }
+
     /// Switches Nagle's algorithm on or off from now on.
     pub fn set_nagle(&mut self, on: bool) {
         self.config.nagle = on;
