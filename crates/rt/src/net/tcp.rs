@@ -449,7 +449,8 @@ impl TcpStream {
         set_wait(&self.0.waits[WRITE], time);
     }
 
-    /// Sends each write at once (true), or waits with less than a segment while something is not acknowledged (Nagle).
+    /// Sends each write at once (true), or waits with less than a segment while something is not acknowledged (Nagle), and
+    /// sends writes that come within microseconds of one another together: the last of them some 400 us later at most.
     pub fn set_nodelay(&self, on: bool) {
         self.change(|connection| connection.set_nagle(!on));
     }
