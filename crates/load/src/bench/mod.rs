@@ -17,6 +17,7 @@ pub mod probe;
 pub mod roof;
 mod round;
 mod scale;
+mod sockets;
 mod switch;
 mod sys;
 mod tcp;
@@ -123,6 +124,9 @@ pub const BENCHES: &[Bench] = &[
     tcp_alone::CONNECT,
     tcp_trip::TRIP,
     tcp_trip::TAIL,
+    sockets::TCP,
+    sockets::BOTH,
+    sockets::UDP,
     vi::BENCH,
     switch::WITHIN,
     switch::BETWEEN,
