@@ -62,6 +62,18 @@ pub struct Setting {
     pub peers: Option<PathBuf>,
 }
 
+#[cfg(test)]
+impl Setting {
+    /// A measurement so short that it only shows that it can be made; without two cores none, which is said.
+    fn brief() -> Option<Self> {
+        let cores = linerate_rt::cpus().first_chunk::<2>().copied();
+        if cores.is_none() {
+            linerate_skip::skip!("one core only");
+        }
+        Some(Self { cores: cores?, time: Duration::from_millis(50), rounds: 1, peers: None })
+    }
+}
+
 /// Reason why a figure is missing.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Missing {

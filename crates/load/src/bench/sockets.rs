@@ -62,15 +62,10 @@ fn goodput(setting: &Setting, workload: &str, size: usize) -> Result<f64, Missin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn each_socket_bench_moves_bytes() {
-        let Some(cores) = linerate_rt::cpus().first_chunk::<2>().copied() else {
-            linerate_skip::skip!("one core only");
-            return;
-        };
-        let setting = Setting { cores, time: Duration::from_millis(50), rounds: 1, peers: None };
+        let Some(setting) = Setting::brief() else { return };
         for bench in [TCP, BOTH, UDP] {
             assert!((bench.run)(&setting).unwrap() > 0.0, "{}", bench.name);
         }

@@ -326,15 +326,10 @@ impl Receives for BareEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn bytes_arrive_in_their_order() {
-        let Some(cores) = linerate_rt::cpus().first_chunk::<2>().copied() else {
-            linerate_skip::skip!("one core only");
-            return;
-        };
-        let setting = Setting { cores, time: Duration::from_millis(50), rounds: 1, peers: None };
+        let Some(setting) = Setting::brief() else { return };
         for size in [64, 2048] {
             for make in [Ends::new, Bare::new, tcp_loop::pair] {
                 assert!(run(&setting, size, make).unwrap() > 0.0, "{size}");

@@ -148,7 +148,6 @@ fn take_for(node: &mut Node, socket: UdpId, clock: &mut Clock, time: u64, over: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn what_was_not_idle_was_busy() {
@@ -169,11 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_at_a_rate_arrives() {
-        let Some(cores) = linerate_rt::cpus().first_chunk::<2>().copied() else {
-            linerate_skip::skip!("one core only");
-            return;
-        };
-        let setting = Setting { cores, time: Duration::from_millis(50), rounds: 1, peers: None };
+        let Some(setting) = Setting::brief() else { return };
         let [given, taken] = measure(&setting, 100_000).unwrap();
         assert!(taken.datagrams == given.datagrams && given.datagrams > 0, "{given:?} {taken:?}");
     }

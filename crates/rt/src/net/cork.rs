@@ -13,28 +13,29 @@ const CLOSE: u64 = 5_000;
 /// Most bytes that wait.
 const MOST: usize = 16 << 10;
 
-/// What is known of a connection's writes. Estimates: several writers may disturb one another's.
+/// Estimates of how a connection's writes come; several writers may disturb one another's.
 #[derive(Default)]
 pub(super) struct Cork {
     /// Bytes and number of the writes since something was last sent.
     held: AtomicUsize,
     writes: AtomicU64,
-    /// When that was, ns.
+    /// Time of that, ns.
     since: AtomicU64,
     /// They come closely.
     close: AtomicBool,
 }
 
-/// Whether a write may be held back.
+/// Answer to a write: held back, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
+    /// It may be held back.
     May,
-    /// No; so many bytes go out with it, its own among them.
+    /// It may not; so many bytes go out with it, its own among them.
     Not(usize),
 }
 
 impl Cork {
-    /// Whether a write of so many bytes may be held back.
+    /// Says of a write of so many bytes if it may be held back.
     #[inline]
     pub(super) fn holds(&self, bytes: usize) -> Hold {
         let held = self.held.load(Relaxed).saturating_add(bytes);

@@ -27,7 +27,8 @@ struct Chime {
 
 impl Chime {
     fn ring(&self) {
-        // Release: who clears it after that finds what was new before.
+        // Release: pairs with the Acquire of a later `clear`, whose user then finds what was new before this. Acquire: pairs
+        // with the Release of an earlier `clear`, which discards no ring of a bell that comes after it.
         if !self.rung.swap(true, AcqRel) {
             self.bell.ring();
         }
@@ -36,7 +37,8 @@ impl Chime {
     /// Clears it: who looks after this finds what was new before, and what is new from now on rings.
     fn clear(&self) {
         self.bell.clear();
-        // Acquire: pairs with the swap above, of whoever found it rung and did not ring.
+        // Acquire: pairs with the Release of `ring`, of whoever found it rung and left it at that. Release: pairs with the
+        // Acquire of the next `ring`, so that the bell was cleared before that one rings it.
         self.rung.swap(false, AcqRel);
     }
 }

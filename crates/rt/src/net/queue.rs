@@ -58,14 +58,14 @@ pub(super) struct Output {
     settings: u64,
 }
 
-/// What follows work on a shard.
+/// Next step after work on a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// What its connections have to send is sent, and whoever waits is told what is new.
+    /// To send for its connections, and to tell those who wait what is new.
     Tell,
-    /// The same, if there is something to be sent: nothing else can have come of the work.
+    /// To do the same if there is something to be sent: nothing else can have come of the work.
     Send,
-    /// What was written waits, if the thread looks soon.
+    /// To leave it to a turn, if the thread looks soon.
     Hold,
 }
 

@@ -405,7 +405,7 @@ mod tests {
         assert!(queue.turns().are_ticking());
     }
 
-    /// What may wait waits for a turn while the thread looks soon, and for nothing else.
+    /// A write that may wait waits for a turn while the thread looks soon, and for nothing else.
     #[test]
     fn what_may_wait_is_sent_by_the_next_turn() {
         let (queue, mut far) = queue("hold");
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(far.ip.host.tcp_all().map(|(_, _, connection)| connection.readable()).sum::<usize>(), 400);
     }
 
-    /// What is to be sent after a read is sent, and a read after which nothing is costs no look at anything else.
+    /// A read sends what waits to be sent.
     #[test]
     fn what_waits_is_sent_by_a_look_at_the_connection() {
         let (queue, mut far) = queue("look");
