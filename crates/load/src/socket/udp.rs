@@ -90,9 +90,9 @@ impl UdpSocket {
 
     /// Takes what has arrived, if it is cheaper to take it all at once than one by one.
     #[inline]
-    pub(crate) fn recv_batch(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) {
+    pub(crate) fn recv_batch(&self, mut take: impl FnMut(&[u8])) {
         if let Self::Own(socket, _) = self {
-            socket.recv_batch(buffer, |datagram, _| take(datagram));
+            socket.recv_batch(|datagram, _| take(datagram));
         }
     }
 

@@ -11,6 +11,10 @@ use linerate_stack::tcp::Tso;
 use linerate_stack::{Cidr, Config, Fills, Host, Probe, Stage, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
 
+/// Most frames that are processed in a turn, and those between two looks at how full the sockets' queues are.
+const MOST: usize = 256;
+const LOOK: usize = 16;
+
 /// The transmit half of an interface.
 pub struct IpTx<'a> {
     nic: &'a mut NicTx,
@@ -142,10 +146,19 @@ impl Ip {
         }
     }
 
-    /// Processes frames that have arrived for it, and does the work that is due; true if there was any.
+    /// Processes frames that have arrived for it, but no more than sockets have room for until their owners come, and does the
+    /// work that is due; true if there was any.
     pub(crate) fn work(&mut self, now: u64, arrivals: &mut Arrivals, tx: &mut impl Transmit) -> bool {
         self.follow(arrivals.control());
-        let arrived = arrivals.rx.receive(self.interface, usize::MAX, |frame| self.handle(now, frame, tx));
+        let mut arrived = 0;
+        while arrived < MOST {
+            let some = arrivals.rx.receive(self.interface, LOOK, |frame| self.handle(now, frame, tx));
+            arrived += some;
+            // Before a socket's queue overflows its owner is to have what is in it.
+            if some == 0 || self.host.udp_fills() {
+                break;
+            }
+        }
         self.poll(now, arrivals.control(), tx) || arrived > 0
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Mailbox {
     /// True if there is an error to be reported, so that senders look without the lock.
     error: AtomicBool,
     /// Datagrams that somebody took as a whole and reads; there is a queue once it has been done.
-    taken: Mutex<Option<Inbox>>,
+    taken: Mutex<Taken>,
 }
 
 struct Letters {
@@ -29,6 +29,14 @@ struct Letters {
     /// so that a datagram for a reader that is slow to wake costs no system call.
     asleep: usize,
     called: usize,
+}
+
+/// Datagrams that somebody took as a whole.
+#[derive(Default)]
+struct Taken {
+    inbox: Option<Inbox>,
+    /// One that lay at both ends of its queue.
+    joined: Vec<u8>,
 }
 
 /// Result of a read.
@@ -49,7 +57,7 @@ impl Mailbox {
             letters: Mutex::new(letters),
             arrived: Condvar::new(),
             error: AtomicBool::new(false),
-            taken: Mutex::new(None),
+            taken: Mutex::default(),
         }
     }
 
@@ -129,22 +137,22 @@ impl Mailbox {
         }
     }
 
-    /// Takes all datagrams that wait. The host can bring others while they are looked at.
-    pub(super) fn read_all(&self, buffer: &mut [u8], mut look: impl FnMut(&[u8], SocketAddr)) -> usize {
+    /// Takes all datagrams that wait, where they lie. The host can bring others while they are looked at.
+    pub(super) fn read_all(&self, mut look: impl FnMut(&[u8], SocketAddr)) -> usize {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let Taken { inbox, joined } = &mut *taken;
         let mut letters = self.lock();
-        if letters.inbox.is_empty() && taken.is_none() {
+        if letters.inbox.is_empty() && inbox.is_none() {
             return 0;
         }
-        let taken = taken.get_or_insert_with(|| letters.inbox.another());
+        let inbox = inbox.get_or_insert_with(|| letters.inbox.another());
         // Something is left in it only if somebody's look has panicked, and is read first.
-        if taken.is_empty() {
-            std::mem::swap(taken, &mut letters.inbox);
+        if inbox.is_empty() {
+            std::mem::swap(inbox, &mut letters.inbox);
         }
         drop(letters);
         let mut n = 0;
-        while let Some((len, _, from)) = taken.pop(buffer) {
-            look(&buffer[..len], from);
+        while inbox.look(joined, &mut look) {
             n += 1;
         }
         n

@@ -133,9 +133,10 @@ impl UdpSocket {
         self.recv_from(buffer).map(|(n, _)| n)
     }
 
-    /// Takes all datagrams that wait, without waiting for any: `take` is given each with its sender. Gives how many.
-    pub fn recv_batch(&self, buffer: &mut [u8], take: impl FnMut(&[u8], SocketAddr)) -> usize {
-        self.mailbox.read_all(buffer, take)
+    /// Takes all datagrams that wait, without waiting for any: `take` is given each, whole and where it lies, with its sender.
+    /// Gives how many.
+    pub fn recv_batch(&self, take: impl FnMut(&[u8], SocketAddr)) -> usize {
+        self.mailbox.read_all(take)
     }
 
     /// Sends to this address from now on, and receives from it alone.

@@ -266,6 +266,13 @@ impl Host {
         self.udp.news()
     }
 
+    /// True if since the last call a datagram came to a socket whose queue is more than a quarter full: whoever takes datagrams
+    /// should do so before more frames are passed to the host, which may have to drop some. Calling it is optional.
+    #[inline]
+    pub fn udp_fills(&mut self) -> bool {
+        self.udp.fills()
+    }
+
     /// Makes an empty queue of the size of a socket's, for [`Host::udp_hand_over`].
     #[must_use]
     pub fn udp_inbox(&self) -> Inbox {
@@ -334,10 +341,11 @@ impl Host {
         self.ip.announce(tx);
     }
 
-    /// True if TCP segments wait for room in the transmit ring: [`Host::poll`] sends them when there is some.
+    /// True if TCP segments, or fragments of a packet that was sent in part, wait for room in the transmit ring:
+    /// [`Host::poll`] sends them when there is some.
     #[must_use]
     pub fn wants_room(&self) -> bool {
-        self.tcp.is_blocked()
+        self.tcp.is_blocked() || !self.ip.rest.is_empty()
     }
 
     /// Time at which [`Host::poll`] has something to do.

@@ -17,6 +17,7 @@ mod output;
 mod packet;
 mod pmtu;
 mod reassembly;
+mod rest;
 mod route;
 mod settings;
 mod shared;
@@ -34,6 +35,7 @@ pub(crate) use packet::{Origin, Packet, Taken};
 pub use reassembly::{
     Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason, Reassembly,
 };
+use rest::Rest;
 pub use route::{Route, RouteError};
 pub use settings::ConfigError;
 pub(crate) use settings::{Settings, check_mtu};
@@ -53,6 +55,7 @@ pub(crate) struct Ip {
     seen: Option<Generation>,
     reassembly: Reassembly,
     pub(crate) looped: Looped,
+    pub(crate) rest: Rest,
     /// Identification of the next packet over IPv4 that is not fragmented: any will do (RFC 6864, section 4.1).
     pub(crate) ident: u16,
 }
@@ -80,15 +83,17 @@ impl Ip {
             shared,
             reassembly: Reassembly::new(ReassemblyConfig::default()),
             looped: Looped::default(),
+            rest: Rest::default(),
             ident,
         };
         ip.follow();
         ip
     }
 
-    /// Does the work that is due: requests to neighbours and routers, claims to addresses, and errors for fragments that
-    /// never came.
+    /// Does the work that is due: fragments that waited for room, requests to neighbours and routers, claims to addresses,
+    /// and errors for fragments that never came.
     pub(crate) fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        self.rest.send(tx);
         self.link.poll(now, &self.settings.own, tx);
         self.end_fragments(now, tx);
         // Groups first: who does not receive them hears of no claim (RFC 4862, section 5.4.2).

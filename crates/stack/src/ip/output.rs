@@ -2,11 +2,15 @@
 
 use super::reassembly::{Fragment, Fragments};
 use super::shared::Ident;
-use super::{Ip, PayloadLen, header_len, whole_packet};
+use super::{Ip, PayloadLen, emit_ip, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
 use linerate_wire::{IpProtocol, Ipv4Packet, Ipv4Repr};
 use std::net::IpAddr;
+use std::ops::Range;
+
+/// Ethernet, VLAN tag, IPv6, fragment header.
+const LONGEST_HEAD: usize = 14 + 4 + 40 + 8;
 
 /// Next hop of a packet, source address and path MTU.
 #[derive(Clone, Copy, Debug)]
@@ -71,23 +75,56 @@ impl Ip {
         tx: &mut T,
     ) -> bool {
         let Some(len) = PayloadLen::new(payload.len(), to) else { return false };
-        let ident = self.shared.ident();
-        if self.settings.own.is_ours(to) {
-            return self.looped.push(|| whole_packet((way.from, to), protocol, (payload, len), ident.low(), hops));
+        let ours = self.settings.own.is_ours(to);
+        if !ours && header_len(to) + payload.len() > way.mtu {
+            return self.send_cut(now, way, to, protocol, [payload, &[]], hops, tx);
         }
-        if header_len(to) + payload.len() <= way.mtu {
-            let packet = whole_packet((way.from, to), protocol, (payload, len), ident.low(), hops);
-            return self.link.send(now, way.hop, packet, &self.settings.own, tx);
+        let ident = self.shared.ident().low();
+        let packet = || whole_packet((way.from, to), protocol, (payload, len), ident, hops);
+        if ours { self.looped.push(packet) } else { self.link.send(now, way.hop, packet(), &self.settings.own, tx) }
+    }
+
+    /// Sends a payload in two parts, in fragments. False, and nothing sent, if there was no room for the first; others that
+    /// find none wait for it ([`Rest`]).
+    #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
+    pub(crate) fn send_cut<T: Transmit>(
+        &mut self,
+        now: u64,
+        way: NextHop,
+        to: IpAddr,
+        protocol: IpProtocol,
+        parts: [&[u8]; 2],
+        hops: u8,
+        tx: &mut T,
+    ) -> bool {
+        let len = parts[0].len() + parts[1].len();
+        let cut = if to.is_ipv4() { Fragments::v4(len, way.mtu) } else { Fragments::v6(len, way.mtu) };
+        let (Some(cut), true) = (cut, self.rest.send(tx)) else { return false };
+        let (ends, ident) = ((way.from, to), self.shared.ident());
+        let mut head = [0; LONGEST_HEAD];
+        let at = self.link.header_len();
+        let mac = self.link.station(now, way.hop, &self.settings.own);
+        if let Some(mac) = mac {
+            self.link.emit_header(&mut head[..at], mac, to.is_ipv4());
         }
-        let mut sent = true;
-        let fragments =
-            if to.is_ipv4() { Fragments::v4(payload.len(), way.mtu) } else { Fragments::v6(payload.len(), way.mtu) };
-        let Some(fragments) = fragments else { return false };
-        for Fragment { offset, more, range } in fragments {
-            let packet = fragment((way.from, to), protocol, &payload[range], ident, (offset, more), hops);
-            sent &= packet.is_some_and(|packet| self.link.send(now, way.hop, packet, &self.settings.own, tx));
+        for Fragment { offset, more, range } in cut {
+            let piece = both(parts, range.clone());
+            let Some(len) = emit_fragment(&mut head[at..], ends, protocol, range.len(), ident, (offset, more), hops)
+            else {
+                return false;
+            };
+            let frame = [&head[..at + len], piece[0], piece[1]];
+            if mac.is_none() {
+                // It waits for the neighbour.
+                self.link.send(now, way.hop, [&frame[0][at..], piece[0], piece[1]].concat(), &self.settings.own, tx);
+            } else if !self.rest.is_empty() || !tx.send(frame[0], &frame[1..], None) {
+                if offset == 0 {
+                    return false;
+                }
+                self.rest.push(frame.concat());
+            }
         }
-        sent
+        true
     }
 
     /// Sends an ICMP message over IPv4 with options in its header. In fragments the first alone has them: those that hosts
@@ -126,28 +163,50 @@ fn with_options(mut packet: Vec<u8>, len: usize) -> Vec<u8> {
     packet
 }
 
+/// Bytes in a range of two parts that follow one another.
+fn both(parts: [&[u8]; 2], range: Range<usize>) -> [&[u8]; 2] {
+    let end = parts[0].len();
+    let first = range.start.min(end)..range.end.min(end);
+    let second = range.start.saturating_sub(end)..range.end.saturating_sub(end);
+    [&parts[0][first], &parts[1][second]]
+}
+
 /// Builds a packet with one fragment; None if no packet can carry it.
 fn fragment(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
     piece: &[u8],
     ident: Ident,
-    (offset, more): (u16, bool),
+    place: (u16, bool),
     hops: u8,
 ) -> Option<Vec<u8>> {
+    let mut head = [0; LONGEST_HEAD];
+    let len = emit_fragment(&mut head, ends, protocol, piece.len(), ident, place, hops)?;
+    Some([&head[..len], piece].concat())
+}
+
+/// Writes the headers of a fragment of `len` bytes; gives theirs, or None if no packet can carry it.
+fn emit_fragment(
+    head: &mut [u8],
+    ends: (IpAddr, IpAddr),
+    protocol: IpProtocol,
+    len: usize,
+    ident: Ident,
+    (offset, more): (u16, bool),
+    hops: u8,
+) -> Option<usize> {
     let (IpAddr::V4(src), IpAddr::V4(dst)) = ends else {
+        let payload_len = PayloadLen::new(8 + len, ends.1)?;
+        emit_ip(head, ends, IpProtocol::IPV6_FRAGMENT, payload_len, (ident.low(), 0), hops);
         // RFC 8200, section 4.5: next header, reserved, offset in units of 8 with the M flag, identification.
-        let mut body = vec![0; 8 + piece.len()];
-        body[0] = protocol.0;
+        (head[40], head[41]) = (protocol.0, 0);
         let field = offset & !7 | u16::from(more);
-        body[2..4].copy_from_slice(&field.to_be_bytes());
-        body[4..8].copy_from_slice(&ident.whole().to_be_bytes());
-        body[8..].copy_from_slice(piece);
-        let len = PayloadLen::new(body.len(), ends.1)?;
-        return Some(whole_packet(ends, IpProtocol::IPV6_FRAGMENT, (&body, len), ident.low(), hops));
+        head[42..44].copy_from_slice(&field.to_be_bytes());
+        head[44..48].copy_from_slice(&ident.whole().to_be_bytes());
+        return Some(48);
     };
     let ip = Ipv4Repr {
-        payload_len: piece.len(),
+        payload_len: len,
         ident: ident.low(),
         ttl: hops,
         dont_fragment: false,
@@ -155,9 +214,5 @@ fn fragment(
         fragment_offset: offset,
         ..Ipv4Repr::new(src, dst, protocol)
     };
-    let mut packet = vec![0; 20 + piece.len()];
-    if let Ok(rest) = ip.emit(&mut packet) {
-        rest.copy_from_slice(piece);
-    }
-    Some(packet)
+    ip.emit(head).ok().map(|_| ip.buffer_len())
 }

@@ -127,6 +127,11 @@ impl Udp {
         self.sockets.news()
     }
 
+    #[inline]
+    pub(crate) fn fills(&mut self) -> bool {
+        self.sockets.fills()
+    }
+
     /// An empty queue of the size that sockets have.
     pub(crate) fn inbox(&self) -> Inbox {
         Inbox::new(self.inbox)

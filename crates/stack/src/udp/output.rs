@@ -182,17 +182,21 @@ impl Udp {
         (body, udp_len): (&[u8], PayloadLen),
         tx: &mut T,
     ) -> Result<(), SendError> {
-        let mut datagram = vec![0; 8 + body.len()];
-        datagram[8..].copy_from_slice(body);
-        header::emit(&Fills::default(), &mut datagram[..8], 0, (from, to), (body, udp_len));
+        let mut header = [0; 8];
+        header::emit(&Fills::default(), &mut header, 0, (from, to), (body, udp_len));
         let ident = ip.ident;
-        let sent = ip.send(now, way, to.ip(), IpProtocol::UDP, &datagram, hops(to.ip()), tx);
+        let cut = header_len(to.ip()) + header.len() + body.len() > way.mtu && !ip.settings.own.is_ours(to.ip());
+        let sent = if cut {
+            ip.send_cut(now, way, to.ip(), IpProtocol::UDP, [&header, body], hops(to.ip()), tx)
+        } else {
+            ip.send(now, way, to.ip(), IpProtocol::UDP, &[&header, body].concat(), hops(to.ip()), tx)
+        };
         self.hear(ip);
         if !sent {
             return Err(SendError::NoRoom);
         }
         if ip.settings.own.is_to_all(to.ip()) {
-            self.loop_back(ip, (from, to), (&datagram, udp_len), ident);
+            self.loop_back(ip, (from, to), (&[&header, body].concat(), udp_len), ident);
         }
         ip.link.counters.udp_sent += 1;
         Ok(())

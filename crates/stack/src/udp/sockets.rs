@@ -56,12 +56,14 @@ pub(crate) struct Sockets {
     seek: u16,
     /// Sockets with a new datagram or error since they were last returned, each once.
     news: Vec<UdpId>,
+    /// A datagram came to one that is filling since that was last asked.
+    filling: bool,
 }
 
 impl Sockets {
     pub(crate) fn new(seed: u64) -> Self {
         let seek = u16::try_from(seed & 0x3fff).unwrap_or(0);
-        Self { slots: Vec::new(), free: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new(), filling: false }
     }
 
     /// Opens a socket: for everybody, or for one peer; beside one for everybody, or for other peers.
@@ -205,6 +207,7 @@ impl Sockets {
             socket.listed = true;
             self.news.push(id);
         }
+        self.filling |= room && socket.inbox.is_filling();
         Some(room)
     }
 
@@ -235,6 +238,12 @@ impl Sockets {
         if !std::mem::replace(&mut socket.listed, true) {
             self.news.push(id);
         }
+    }
+
+    /// True, once, if a datagram came to a queue that is filling.
+    #[inline]
+    pub(crate) fn fills(&mut self) -> bool {
+        std::mem::take(&mut self.filling)
     }
 
     /// Takes a socket from the list of those with news.
@@ -297,6 +306,32 @@ mod tests {
         assert!(sockets.close(ids[1]));
         assert_eq!(sockets.bind(at("0.0.0.0:8"), None, 200), Ok(ids[1]));
         assert_eq!([(); 2].map(|()| sockets.news()), [Some(ids[0]), None]);
+    }
+
+    #[test]
+    fn it_is_said_once_that_a_queue_is_filling() {
+        let mut sockets = Sockets::new(0);
+        let id = sockets.bind(at("0.0.0.0:7"), None, 1024).unwrap();
+        let from = (Key::new([10, 0, 0, 9].into()), 9);
+        let mut push = |len| {
+            let room = sockets.push((Key::new([10, 0, 0, 1].into()), 7), from, &[0; 600][..len]);
+            (room, sockets.fills(), sockets.fills())
+        };
+        assert_eq!(push(256), (Some(true), false, false), "a quarter is not more than a quarter");
+        assert_eq!(push(1), (Some(true), true, false));
+        assert_eq!(push(1), (Some(true), true, false), "and again with the next");
+        assert_eq!(
+            (push(600), push(600)),
+            ((Some(true), true, false), (Some(false), false, false)),
+            "not if it is full"
+        );
+        while sockets.get_mut(id).unwrap().inbox.pop(&mut []).is_some() {}
+        // Many small ones, too.
+        let mut push = || {
+            sockets.push((Key::new([10, 0, 0, 1].into()), 7), from, &[]);
+            sockets.fills()
+        };
+        assert_eq!([(); 6].map(|()| push()), [false, false, false, false, true, true]);
     }
 
     #[test]

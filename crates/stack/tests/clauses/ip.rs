@@ -1,9 +1,9 @@
 //! IPv4 (RFC 791, RFC 1122), IPv6 (RFC 8200), fragments and path MTUs.
 
 use crate::world::*;
-use linerate_stack::{Config, Discard, SendError};
+use linerate_stack::{Config, Discard, SendError, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const PEER4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const US4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -379,6 +379,61 @@ fn rfc791_what_is_longer_than_the_link_carries_goes_in_fragments() {
             assert_ne!(ident(&sent[0]), ident(&next[0]));
         }
     }
+}
+
+/// Regression: what was in the ring already had been sent in vain, and filled the memory of who was to join it; the datagram was
+/// sent once more from its beginning, and so it went on.
+#[test]
+fn fragments_for_which_there_is_no_room_are_sent_when_there_is_some() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(us, 7);
+        let (here, there): (SocketAddr, SocketAddr) = ((us, 7).into(), (peer, 7).into());
+        let body = pattern(9000);
+        let whole = world.send(id, (peer, 7), &body);
+        let send = |world: &mut World| world.host.udp_send(world.now, id, Some(there), &body, &mut world.ring);
+        let fill =
+            |world: &mut World, room: u32| while world.ring.free() > room && world.ring.send(&[0; 60], &[], None) {};
+        // None at all: nothing of it is sent, and nothing waits.
+        fill(&mut world, 0);
+        let sent = world.host.counters().udp_sent;
+        assert_eq!((send(&mut world), world.host.wants_room()), (Err(SendError::NoRoom), false));
+        assert_eq!(world.host.counters().udp_sent, sent);
+        world.sent_with();
+        // For some: it is accepted, and no other one is cut until the rest of it is on its way.
+        fill(&mut world, 3);
+        assert_eq!((send(&mut world), world.host.wants_room()), (Ok(()), true));
+        assert_eq!(send(&mut world), Err(SendError::NoRoom));
+        let mut frames = world.sent_with();
+        frames.drain(..frames.len() - 3);
+        fill(&mut world, 2);
+        world.host.poll(world.now, &mut world.ring);
+        assert!(world.host.wants_room());
+        let more = world.sent_with();
+        frames.extend(more.into_iter().skip_while(|(frame, _)| frame.len() == 60));
+        frames.extend(world.later(0).into_iter().map(|frame| (frame, None)));
+        assert!(!world.host.wants_room() && frames.len() == whole.len());
+        let mut other = World::new();
+        let id = other.bind(ip(if us.is_ipv4() { "0.0.0.0" } else { "::" }), 7);
+        for (frame, _) in &frames {
+            // The same frames, from the peer to us.
+            let frame = swapped(frame, here.ip());
+            assert!(other.take(&frame).is_empty());
+        }
+        assert_eq!(other.recv(id).unwrap().0, body);
+        assert_eq!(world.host.counters().udp_sent, sent + 1);
+    }
+}
+
+/// A frame as if its receiver had sent it.
+fn swapped(frame: &[u8], us: IpAddr) -> Vec<u8> {
+    let (at, len) = if us.is_ipv4() { (14 + 12, 4) } else { (14 + 8, 16) };
+    let mut back = frame.to_vec();
+    let (first, second) = back[at..at + 2 * len].split_at_mut(len);
+    first.swap_with_slice(second);
+    back[..6].copy_from_slice(&US.0);
+    back[6..12].copy_from_slice(&PEER.0);
+    back
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Job {
                 }
             };
             take(&datagram[..n]);
-            socket.recv_batch(&mut datagram, take);
+            socket.recv_batch(take);
             self.counters.bytes(bytes);
             self.counters.received(&receipt);
             self.shared.got(bytes - before, datagrams);

@@ -114,9 +114,10 @@ pub struct Reassembly {
 /// (RFC 8200, section 4.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
+    /// First, because it differs nearly always: what comes after it is seldom compared.
+    ident: u32,
     src: IpAddr,
     dst: IpAddr,
-    ident: u32,
     protocol: Option<u8>,
 }
 
@@ -280,14 +281,14 @@ impl Reassembly {
     /// Stores the new bytes of `part`, which ends at `end`; returns the packet once it is complete.
     fn keep(&mut self, now: u64, key: Key, part: &Part<'_>, end: usize) -> Result<Option<Vec<u8>>, Reason> {
         let none = Pieces::default();
-        let pieces = match self.datagrams.get(&key) {
-            Some(datagram) => datagram.pieces.as_ref().ok_or(Reason::GivenUp)?,
-            None => &none,
+        let (pieces, held) = match self.datagrams.get(&key) {
+            Some(datagram) => (datagram.pieces.as_ref().ok_or(Reason::GivenUp)?, datagram.bytes),
+            None => (&none, 0),
         };
         let gaps = pieces.gaps(part.offset, part.more, part.payload, part.overlap)?;
         let header = if part.offset == 0 && pieces.first().is_none() { part.header } else { &[] };
         let bytes = gaps.iter().map(|(from, to)| to - from + PIECE_COST).sum::<usize>();
-        self.make_room(now, key, bytes + header.len())?;
+        self.make_room(now, key, held, bytes + header.len())?;
 
         let datagram = self.datagrams.get_mut(&key).ok_or(Reason::NoRoom)?;
         let pieces = datagram.pieces.as_mut().ok_or(Reason::GivenUp)?;
@@ -310,12 +311,12 @@ impl Reassembly {
         })
     }
 
-    /// Ensures that the datagram has an entry and may grow by `bytes`; drops the oldest others for that.
-    fn make_room(&mut self, now: u64, key: Key, bytes: usize) -> Result<(), Reason> {
-        let new = !self.datagrams.contains_key(&key);
+    /// Ensures that the datagram, which has `held` bytes, or is new and has none, may grow by `bytes`, and has an entry; drops the
+    /// oldest others for that.
+    fn make_room(&mut self, now: u64, key: Key, held: usize, bytes: usize) -> Result<(), Reason> {
+        let new = held == 0;
         let need = bytes + if new { DATAGRAM_COST } else { 0 };
-        let own = self.datagrams.get(&key).map_or(0, |datagram| datagram.bytes);
-        if own + need > self.config.bytes {
+        if held + need > self.config.bytes {
             return Err(Reason::NoRoom);
         }
         while self.bytes + need > self.config.bytes || new && self.datagrams.len() == self.config.datagrams {
@@ -323,6 +324,7 @@ impl Reassembly {
             self.remove(&oldest);
             self.counters.evicted += 1;
         }
+        self.bytes += need;
         if new {
             let arrival = self.arrivals;
             self.arrivals += 1;
@@ -330,12 +332,10 @@ impl Reassembly {
             let deadline = now.saturating_add(self.config.timeout_ns);
             let pieces = Some(Pieces::default());
             let header = Vec::new();
-            let datagram = Datagram { arrival, deadline, bytes: 0, pieces, header, named_at: 0, congestion: false };
+            let datagram = Datagram { arrival, deadline, bytes: need, pieces, header, named_at: 0, congestion: false };
             self.datagrams.insert(key, datagram);
-        }
-        if let Some(datagram) = self.datagrams.get_mut(&key) {
+        } else if let Some(datagram) = self.datagrams.get_mut(&key) {
             datagram.bytes += need;
-            self.bytes += need;
         }
         Ok(())
     }
