@@ -80,7 +80,7 @@ printf 'root:x:0:0:root:/root:/bin/sh\ntcpdump:x:0:0::/:/bin/sh\n' > "$root/etc/
 printf 'root:x:0:\n' > "$root/etc/group"
 
 # --- kernel modules (with dependencies) ---
-mods="virtio_pci virtio_net virtio_blk virtio_console e1000e ixgbe 8021q bonding dummy veth tun fcoe sd_mod sg tcm_fc
+mods="virtio_pci virtio_net virtio_blk virtio_console e1000e vmxnet3 ixgbe 8021q bonding dummy ifb veth tun fcoe sd_mod sg tcm_fc
  target_core_mod target_core_file target_core_iblock target_core_pscsi scsi_debug brd null_blk crc32c_generic crc32c-intel ext4 dm-multipath dm-round-robin"
 for m in $mods; do
   /sbin/modprobe -d "$cache/kernel" -S "$kver" --show-depends "$m" 2>/dev/null | awk '$1=="insmod"{print $2}'

@@ -22,7 +22,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --vlan ID             put FCoE on eth0.ID
   --ipv6                leave the guest its IPv6
   --nic DEV             QEMU NIC model: virtio-net-pci (default), e1000e, e1000
-  --pcie DEV            one more QEMU NIC model, without a peer, on a PCI Express root port of 2.5 GT/s
+  --pcie DEV            one more QEMU NIC model, without a peer, on a PCI Express root port of 2.5 GT/s; may repeat
   --luns 'rd:64 file:32 null:1024'   target role: backstores, MB   (rd:64)
   --blocksize N         target role: block size of all LUNs (512)
   --acl WWPN            target role: allowed initiator, may repeat (20:00:52:54:00:fc:0e:01)
@@ -43,7 +43,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
 U
 exit 125; }
 role= net= net2= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1 ipv6=1
-luntmo=60 tmo=120 fio= suite= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf= pcie=
+luntmo=60 tmo=120 fio= suite= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf= pcies=()
 while [ $# -gt 0 ]; do case $1 in
   --role) role=$2; shift 2;; --tap) net="tap,id=n0,ifname=$2,script=no,downscript=no"; shift 2;;
   --udp) net="dgram,id=n0,local.type=inet,local.host=127.0.0.1,local.port=${2%%:*},remote.type=inet,remote.host=127.0.0.1,remote.port=${2##*:}"; shift 2;;
@@ -52,7 +52,7 @@ while [ $# -gt 0 ]; do case $1 in
   --stream-listen) net="stream,id=n0,server=on,addr.type=unix,addr.path=$2"; shift 2;;
   --stream-connect) net="stream,id=n0,server=off,addr.type=unix,addr.path=$2"; shift 2;;
   --netns) netns=$2; shift 2;; --mac) mac=$2; shift 2;; --mtu) mtu=$2; shift 2;; --mode) mode=$2; shift 2;;
-  --vlan) vlan=$2; shift 2;; --ipv6) ipv6=0; shift;; --nic) nic=$2; shift 2;; --pcie) pcie=$2; shift 2;; --luns) luns=$2; shift 2;; --blocksize) bs=$2; shift 2;;
+  --vlan) vlan=$2; shift 2;; --ipv6) ipv6=0; shift;; --nic) nic=$2; shift 2;; --pcie) pcies+=("$2"); shift 2;; --luns) luns=$2; shift 2;; --blocksize) bs=$2; shift 2;;
   --acl) acls="$acls $2"; shift 2;; --cmd) cmd=$2; shift 2;; --cmd-file) cmd=$(cat "$2"); shift 2;; --pre) pre=$2; shift 2;;
   --put) puts+=("$2"); shift 2;; --bring) brings+=("$2"); shift 2;; --out) out=$2; shift 2;; --no-lun) waitlun=0; shift;; --lun-timeout) luntmo=$2; shift 2;;
   --timeout) tmo=$2; shift 2;; --fio) fio=1; shift;; --suite) suite=1; shift;; --pcap) pcap=$2; shift 2;; --debug) dl=${RIG_LIBFC_DEBUG:-15}; df=${RIG_FCOE_DEBUG:-15}; shift;;
@@ -81,7 +81,11 @@ cat "$rig/out/rig.cpio" ${fio:+"$rig/out/fio.cpio"} ${suite:+"$rig/out/suite.cpi
 [ -n "$fio" ] && [ "$mem" -lt 1536 ] && mem=1536
 hm=; case $nic in virtio-net-pci*) hm=",host_mtu=$mtu";; esac
 extra=(); [ -n "$net2" ] && extra+=(-netdev "$net2" -device "$nic,netdev=n1,mac=${mac%:*}:ff,romfile=$hm")
-[ -n "$pcie" ] && extra+=(-device "pcie-root-port,id=rp,chassis=1,x-speed=2_5,x-width=1" -netdev hubport,id=n2,hubid=0 -device "$pcie,bus=rp,netdev=n2,mac=${mac%:*}:fe,romfile=")
+i=1
+for pcie in ${pcies[@]+"${pcies[@]}"}; do
+  extra+=(-device "pcie-root-port,id=rp$i,chassis=$i,x-speed=2_5,x-width=1" -netdev "hubport,id=p$i,hubid=$i" -device "$pcie,bus=rp$i,netdev=p$i,mac=${mac%:*}:f$((i - 1)),romfile=")
+  i=$((i + 1))
+done
 [ -n "$pcap" ] && extra+=(-object "filter-dump,id=fd0,netdev=n0,file=$pcap,maxlen=65535")
 ser=(-chardev "file,id=con,path=$tmp/console" -serial chardev:con)
 [ -n "$out" ] && ser+=(-serial "file:$out")

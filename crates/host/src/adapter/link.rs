@@ -1,6 +1,7 @@
 //! An interface as rtnetlink tells it (RTM_GETLINK): names, addresses, sizes, state, and the counters that every
 //! interface has.
 
+use super::details::Details;
 use super::fields::{Rows, byte, whole};
 use crate::netlink::message::{attribute, attributes, half, long, text, word};
 use serde::Serialize;
@@ -35,6 +36,11 @@ const IFLA_ALT_IFNAME: u16 = 53;
 const IFLA_PERM_ADDRESS: u16 = 54;
 const IFLA_PARENT_DEV_NAME: u16 = 56;
 const IFLA_PARENT_DEV_BUS_NAME: u16 = 57;
+// Within IFLA_LINKINFO.
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_INFO_SLAVE_KIND: u16 = 4;
+const IFLA_INFO_SLAVE_DATA: u16 = 5;
 /// Sizes of super-frames.
 const SIZES: &[(u16, &str)] = &[
     (41, "gso_max_size"),
@@ -114,6 +120,10 @@ pub struct Interface {
     pub alias: Option<String>,
     /// Kind of a software interface (`veth`, `bridge`); none for a device's.
     pub kind: Option<String>,
+    /// Values that interfaces of its kind have.
+    pub details: Details,
+    /// Values of a member of the bond or bridge that it belongs to.
+    pub member: Details,
     /// Hardware type (`ARPHRD_…`): 1 for Ethernet, 772 for loopback.
     pub hardware: u16,
     /// Address.
@@ -169,6 +179,9 @@ impl Interface {
         let number = |kind| whole(rest, kind);
         let flags = word(header, 8);
         let xdp = attribute(rest, IFLA_XDP).unwrap_or_default();
+        let info = attribute(rest, IFLA_LINKINFO).unwrap_or_default();
+        let kind = |at| attribute(info, at).map(text).unwrap_or_default();
+        let data = |at| attribute(info, at).unwrap_or_default();
         Some(Self {
             index: word(header, 4),
             name: written(IFLA_IFNAME)?,
@@ -177,7 +190,9 @@ impl Interface {
                 .map(|(_, name)| text(name))
                 .collect(),
             alias: written(IFLA_IFALIAS),
-            kind: attribute(rest, IFLA_LINKINFO).and_then(|info| attribute(info, 1)).map(text),
+            kind: attribute(info, IFLA_INFO_KIND).map(text),
+            details: Details::of_kind(&kind(IFLA_INFO_KIND), data(IFLA_INFO_DATA)),
+            member: Details::of_member(&kind(IFLA_INFO_SLAVE_KIND), data(IFLA_INFO_SLAVE_DATA)),
             hardware: half(header, 2),
             address: attribute(rest, IFLA_ADDRESS).and_then(hex),
             permanent_address: attribute(rest, IFLA_PERM_ADDRESS).and_then(hex),
@@ -217,7 +232,7 @@ fn counters(stats: &[u8]) -> Rows {
 }
 
 /// Bytes of an address, with colons.
-fn hex(address: &[u8]) -> Option<String> {
+pub(super) fn hex(address: &[u8]) -> Option<String> {
     let bytes: Vec<_> = address.iter().take(32).map(|byte| format!("{byte:02x}")).collect();
     (!bytes.is_empty()).then(|| bytes.join(":"))
 }

@@ -5,6 +5,7 @@
 //! is said in [`Adapter::fate`]; its other parts stay.
 
 mod counters;
+mod details;
 mod device;
 mod devlink;
 pub(crate) mod fields;
@@ -33,6 +34,7 @@ use source::{nonsense, one};
 use std::collections::BTreeMap;
 
 pub use counters::{Group, Rate, rates};
+pub use details::{Detail, Details};
 pub use device::{Device, Pci, PciLink};
 pub use devlink::Devlink;
 pub use fields::Rows;

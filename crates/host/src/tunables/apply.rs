@@ -8,9 +8,13 @@ use super::words::Wish;
 use super::{Target, Value};
 use crate::absent::Absent;
 use crate::adapter::Subject;
+use std::time::{Duration, Instant};
 
 /// Rounds over what is refused.
 const ROUNDS: usize = 3;
+/// Time in which a link that is set up anew comes back, and time between two looks at it.
+const LINK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A setting that is not as it was wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +52,16 @@ pub enum Aim {
 /// Sets settings of an interface. Those that are as wanted already are not touched.
 pub fn apply(target: &mut dyn Target, subject: &Subject, wishes: &[Wish], aim: Aim) -> Outcome {
     let before = read(target, subject);
-    let mut hand =
-        Hand { target, subject, aim, before: &before, now: before.clone(), refused: Vec::new(), gone: false };
+    let mut hand = Hand {
+        target,
+        subject,
+        aim,
+        before: &before,
+        now: before.clone(),
+        refused: Vec::new(),
+        gone: false,
+        link_until: None,
+    };
     let mut open: Vec<&Wish> = wishes.iter().collect();
     for _ in 0..ROUNDS {
         let at_first = hand.now.clone();
@@ -137,6 +149,8 @@ struct Hand<'a> {
     now: State,
     refused: Vec<Refused>,
     gone: bool,
+    /// Until when its link is waited for, once it has been.
+    link_until: Option<Instant>,
 }
 
 impl Hand<'_> {
@@ -161,6 +175,14 @@ impl Hand<'_> {
         let together = !matches!(group, Group::Sysctl | Group::Rss) && open.len() > 1;
         if together && self.tell(group, &open).is_none() {
             open.retain(|wish| !is(&self.now, wish, self.aim));
+            // A driver that knows no speed while its link is down refuses one without the duplex.
+            open.retain(|wish| {
+                let unknown = self.is_unknown(wish);
+                if unknown {
+                    self.refuse(wish, self.disbelieved(wish));
+                }
+                !unknown
+            });
         }
         for wish in open {
             if is(&self.now, wish, self.aim) || self.gone {
@@ -191,9 +213,17 @@ impl Hand<'_> {
         }
     }
 
+    /// True if it is a setting of the link that nobody knows while that is down.
+    fn is_unknown(&self, wish: &Wish) -> bool {
+        matches!(&*wish.name, "speed" | "duplex") && self.now.get(&wish.name).is_none()
+    }
+
     fn disbelieved(&self, wish: &Wish) -> Absent {
         let before = self.before.get(&wish.name).map(|one| &one.value);
         match self.now.get(&wish.name) {
+            None if self.is_unknown(wish) => {
+                Absent::told("the driver answered yes; it is known when the link is up, which it is not")
+            }
             Some(one) if one.waits && wish.value == Value::On(true) => {
                 Absent::told("it is requested, and off while something that it needs is off")
             }
@@ -206,7 +236,23 @@ impl Hand<'_> {
     fn tell(&mut self, group: Group, wishes: &[&Wish]) -> Option<Absent> {
         let told = build(group, wishes, &self.now).and_then(|change| self.target.tell(self.subject, &change));
         self.reread(group);
+        if told.is_ok() {
+            self.await_link(group, wishes);
+        }
         told.err().inspect(|why| self.notice(why))
+    }
+
+    /// Waits for a link that was set up anew, unless it is switched off: its speed is known again then.
+    fn await_link(&mut self, group: Group, wishes: &[&Wish]) {
+        let is_off = self.now.get("up").is_some_and(|one| one.value == Value::On(false));
+        while !is_off && !self.gone && wishes.iter().any(|wish| self.is_unknown(wish)) {
+            let now = Instant::now();
+            if now >= *self.link_until.get_or_insert(now + LINK) {
+                break;
+            }
+            std::thread::sleep(LOOK);
+            self.reread(group);
+        }
     }
 
     /// Asks whether the interface is gone if a reason says so: drivers have that number for other things too.

@@ -114,6 +114,8 @@ struct Fake {
     says: fn(&mut Fake, &Change) -> Part<bool>,
     /// It rounds sizes of rings up.
     rounds: bool,
+    /// Its link comes back after so many questions for its modes; until then there is no speed.
+    back: u32,
 }
 
 impl Source for Fake {
@@ -130,6 +132,16 @@ impl Source for Fake {
     }
 
     fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>> {
+        if question == Question::LinkModes && self.back > 0 {
+            self.back -= 1;
+            let known = self.back == 0;
+            let (speed, duplex) = if known { (100, 1) } else { (u32::MAX, 255) };
+            let answer = [byte(2, 0), whole(5, speed), byte(6, duplex)].concat();
+            if known {
+                self.answers.insert(question, answer.clone());
+            }
+            return Ok(vec![answer]);
+        }
         match self.answers.get(&question) {
             Some(answer) if answer.is_empty() => Err(Absent::new(19, None)),
             Some(answer) => Ok(vec![answer.clone()]),
@@ -158,6 +170,7 @@ impl Fake {
             told: Vec::new(),
             says,
             rounds: false,
+            back: 0,
         };
         let found = find(&mut fake.card, "ens2f0").unwrap();
         (fake, Subject { index: found.index, name: found.name })
@@ -284,6 +297,34 @@ fn a_refusal_has_the_kernels_words_and_the_others_are_set() {
 }
 
 /// Fewer queues than the table has are refused until the table is narrower, which comes behind them.
+/// Regression: a driver that had been told autoneg=off, speed and duplex together was told the speed once more by itself, because
+/// nobody knows it before the link is back; it refused that, and so it was said that it had refused all of it.
+#[test]
+fn a_speed_is_known_when_the_link_is_back() {
+    fn told(fake: &mut Fake, change: &Change) -> Part<bool> {
+        let Change::Ethtool { attributes, .. } = change else { panic!("{change:?}") };
+        assert_eq!(*attributes, [byte(2, 0), whole(5, 100), byte(6, 1)].concat());
+        fake.back = 4;
+        Ok(false)
+    }
+    let agreed = [byte(2, 1), whole(5, 1000), byte(6, 1)].concat();
+    let (mut fake, subject) = Fake::new(told);
+    fake.answers.insert(Question::LinkModes, agreed.clone());
+    let wishes = [on("autoneg", false), number("speed", 100), words("duplex", "full")];
+    let outcome = apply(&mut fake, &subject, &wishes, Aim::Effect);
+    assert!(fake.told.len() == 1 && outcome.refused.is_empty(), "{:?} {:?}", fake.told, outcome.refused);
+    // It never comes back: that is said, and the driver is told no more.
+    let (mut fake, subject) = Fake::new(|fake, _| {
+        fake.answers.insert(Question::LinkModes, [byte(2, 0), whole(5, u32::MAX), byte(6, 255)].concat());
+        Ok(false)
+    });
+    fake.answers.insert(Question::LinkModes, agreed);
+    let outcome = apply(&mut fake, &subject, &wishes, Aim::Effect);
+    let why = "the driver answered yes; it is known when the link is up, which it is not";
+    let expected = ["speed", "duplex"].map(|name| (name.to_owned(), why.to_owned(), String::new()));
+    assert_eq!(refusals(&outcome), expected);
+}
+
 #[test]
 fn what_needs_another_is_tried_again() {
     let (mut fake, subject) = Fake::new(|fake, change| match change {

@@ -23,15 +23,16 @@ fn software_interfaces_have_the_values_of_ethtool_and_ip() {
         return;
     }
     apart(|| {
-        let kinds: [(&str, &[&str]); 5] = [
+        let kinds: [(&str, &[&str]); 6] = [
+            ("bridge", &["link", "add", "cr", "type", "bridge"]),
             (
                 "veth",
                 &["link", "add", "ca", "numtxqueues", "4", "numrxqueues", "4", "type", "veth", "peer", "name", "cb"],
             ),
             ("tap", &["tuntap", "add", "ct", "mode", "tap"]),
-            ("bridge", &["link", "add", "cr", "type", "bridge"]),
             ("dummy", &["link", "add", "cd", "type", "dummy"]),
             ("ifb", &["link", "add", "ci", "type", "ifb"]),
+            ("macvlan", &["link", "add", "cm", "link", "cb", "type", "macvlan", "mode", "private"]),
         ];
         for (kind, words) in kinds {
             let made = run("ip", words);
@@ -45,6 +46,7 @@ fn software_interfaces_have_the_values_of_ethtool_and_ip() {
             printed("ip", &["link", "set", words[at], "up"]);
             if kind == "veth" {
                 printed("ip", &["link", "set", "cb", "up"]);
+                printed("ip", &["link", "set", "ca", "master", "cr"]);
                 // The kernel tells of the carrier a little later.
                 let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
                 while !printed("ip", &["-br", "link", "show", "dev", "ca"]).contains(" UP ") {
@@ -99,6 +101,8 @@ fn compare(name: &str) {
     pause(name, &before);
     fec(name, &before);
     hash(name, &before);
+    module(name, &before);
+    devlink(name, &before);
     own_counters(name);
 }
 
@@ -325,6 +329,46 @@ fn hash(name: &str, adapter: &Value) {
     assert_eq!(part["key"].as_str(), key, "{name} -x");
 }
 
+fn module(name: &str, adapter: &Value) {
+    let part = &adapter["module"];
+    let Some(text) = ethtool("-m", name, part) else { return };
+    for (key, ours) in
+        [("Vendor name", "vendor"), ("Vendor PN", "part"), ("Vendor rev", "revision"), ("Vendor SN", "serial")]
+    {
+        let theirs = lines(&text).find(|(one, _)| *one == key).map(|(_, value)| value);
+        assert_eq!(part[ours].as_str(), theirs.filter(|value| !value.is_empty()), "{name} -m: {key}");
+    }
+}
+
+/// The device under an interface, by `devlink`.
+fn devlink(name: &str, adapter: &Value) {
+    if !is_installed("devlink") {
+        return skip!("devlink is not installed");
+    }
+    let (part, interface) = (&adapter["devlink"], &adapter["interface"]);
+    let (Some(bus), Some(device)) = (interface["bus"].as_str(), interface["device"].as_str()) else { return };
+    let handle = format!("{bus}/{device}");
+    // Without a driver that tells it fails, or says nothing.
+    let out = run("devlink", &["-j", "dev", "info", &handle]);
+    let theirs: Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
+    let theirs = &theirs["info"][&handle];
+    if theirs.is_null() {
+        assert!(part["absent"].is_string(), "{name}: devlink says nothing, and yet {part}");
+        return;
+    }
+    for (key, ours) in [
+        ("driver", &part["driver"]),
+        ("serial_number", &part["serial_number"]),
+        ("board.serial_number", &part["board_serial_number"]),
+    ] {
+        assert_eq!(&theirs[key], ours, "{name}: devlink {key}");
+    }
+    for kind in ["fixed", "running", "stored"] {
+        let theirs = theirs["versions"][kind].as_object().cloned().unwrap_or_default();
+        assert_eq!(part[kind].as_object(), Some(&theirs), "{name}: devlink {kind}");
+    }
+}
+
 /// Counters of the driver: the same names in the same order, and values between two readings of ours.
 fn own_counters(name: &str) {
     let ours = || -> Vec<(String, u64)> {
@@ -380,6 +424,8 @@ fn ip(name: &str, adapter: &Value) {
     }
     assert_eq!(theirs["max_mtu"].as_u64().filter(|most| *most != 0), ours["mtu_most"].as_u64(), "{name}");
     assert_eq!(theirs["linkinfo"]["info_kind"].as_str(), ours["kind"].as_str(), "{name}");
+    details(name, &theirs["linkinfo"]["info_data"], &ours["details"]);
+    details(name, &theirs["linkinfo"]["info_slave_data"], &ours["member"]);
     assert_eq!(theirs["operstate"].as_str().unwrap().to_lowercase(), ours["state"].as_str().unwrap(), "{name}");
     let flags = |value: &Value| -> BTreeSet<String> {
         let all = value["flags"].as_array().unwrap().iter().map(|flag| flag.as_str().unwrap().to_owned());
@@ -387,6 +433,37 @@ fn ip(name: &str, adapter: &Value) {
         all.filter(|flag| !["NO-CARRIER", "M-DOWN", "RUNNING"].contains(&flag.as_str())).collect()
     };
     assert_eq!(flags(theirs), flags(ours), "{name}");
+}
+
+/// Values that run by themselves, and the same in other words.
+const LEFT_OUT: [&str; 9] = [
+    "hello_timer",
+    "tcn_timer",
+    "topology_change_timer",
+    "gc_timer",
+    "hold_timer",
+    "message_age_timer",
+    "forward_delay_timer",
+    "group_fwd_mask_str",
+    "usedbcqueuelen",
+];
+
+/// Values of an interface's kind, or of a member's.
+fn details(name: &str, theirs: &Value, ours: &Value) {
+    let Some(all) = theirs.as_object() else { return };
+    for (key, value) in all.iter().filter(|(key, _)| !LEFT_OUT.contains(&key.as_str())) {
+        let ours = &ours[key];
+        // It writes some numbers in base 16, and interfaces by their name.
+        let number = value.as_str().and_then(|text| {
+            let index = std::fs::read_to_string(format!("/sys/class/net/{text}/ifindex")).ok();
+            let index = index.and_then(|index| index.trim().parse().ok());
+            index.or_else(|| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok())
+        });
+        let same =
+            value == ours || (number.is_some() && number == ours.as_u64()) || (value.is_null() && ours == "none");
+        assert!(same, "{name}: {key} {value} {ours}");
+    }
+    println!("compared {name}: {} details", all.len());
 }
 
 /// Counters of `ip -s`: between two readings of ours.

@@ -31,7 +31,7 @@ fn beside_interfaces(test: impl FnOnce(&Path) + Send) {
 }
 
 /// Runs `linerate nic`: exit code, and both outputs.
-fn nic(words: &str) -> (i32, String, String) {
+pub(super) fn nic(words: &str) -> (i32, String, String) {
     let Output { status, stdout, stderr } = run(
         env!("CARGO_BIN_EXE_linerate"),
         &words.split(' ').fold(vec!["nic"], |mut all, word| {
@@ -44,21 +44,21 @@ fn nic(words: &str) -> (i32, String, String) {
 }
 
 #[track_caller]
-fn done(words: &str) -> String {
+pub(super) fn done(words: &str) -> String {
     let (code, out, errors) = nic(words);
     assert_eq!((code, errors.as_str()), (0, ""), "{words}: {out}");
     out
 }
 
 /// Value of a line of ethtool's, the last of that key.
-fn value(flag: &str, name: &str, key: &str) -> String {
+pub(super) fn value(flag: &str, name: &str, key: &str) -> String {
     let text = if flag.is_empty() { printed("ethtool", &[name]) } else { printed("ethtool", &[flag, name]) };
     let line = text.lines().rev().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':'));
     line.unwrap_or_else(|| panic!("{key}: {text}")).trim().to_owned()
 }
 
 /// All that `ip` says of a link, but its queueing discipline, which the kernel gives it at the first start.
-fn ip(name: &str) -> String {
+pub(super) fn ip(name: &str) -> String {
     let text = printed("ip", &["-d", "link", "show", "dev", name]);
     text.replace(" qdisc noop ", " ").replace(" qdisc noqueue ", " ")
 }

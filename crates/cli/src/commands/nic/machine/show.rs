@@ -108,6 +108,11 @@ fn device(out: &mut Layout, adapter: &Adapter, others: &[Interface]) {
     out.maybe("other names", Some(link.other_names.join(" ")));
     out.maybe("alias", link.alias.clone());
     out.maybe("kind", link.kind.clone());
+    let named = |index: u32| {
+        let other = others.iter().find(|other| other.index == index);
+        other.map_or_else(|| format!("interface {index}"), |other| other.name.clone())
+    };
+    out.maybe("of this kind", link.details.line(named));
     out.maybe("permanent address", link.permanent_address.clone());
     out.maybe("MTU", link.mtu.map(|mtu| format!("{mtu}{}", limits(link))));
     out.maybe("state", link.state.map(str::to_owned));
@@ -125,11 +130,8 @@ fn device(out: &mut Layout, adapter: &Adapter, others: &[Interface]) {
             None => name.clone(),
         }),
     );
-    let named = |index: u32| {
-        let other = others.iter().find(|other| other.index == index);
-        other.map_or_else(|| format!("interface {index}"), |other| other.name.clone())
-    };
     out.maybe("master", link.master.map(named));
+    out.maybe("as its member", link.member.line(named));
     out.maybe(
         "lower or far end",
         link.lower.map(|index| {

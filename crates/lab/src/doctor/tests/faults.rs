@@ -1,0 +1,347 @@
+//! Faults, each with the changes of a tree that make it, and changes near one that make none.
+
+/// A change of a tree.
+pub(super) enum Edit {
+    /// A file is written.
+    Put(&'static str, &'static str),
+    /// A part of a file is replaced.
+    Swap(&'static str, &'static str, &'static str),
+    /// An offload is off; true if it was asked for.
+    Off(&'static str, bool),
+    /// An offload is on.
+    On(&'static str),
+}
+pub(super) use Edit::{Off, On, Put, Swap};
+
+/// A fault: the rule that finds it, whether as more than a note, and how the tree is changed.
+pub(super) struct Fault(pub(super) &'static str, pub(super) bool, pub(super) &'static [Edit]);
+
+pub(super) const LINK: &str = "netlink/link";
+/// Behind the message of the interface itself.
+pub(super) const END: &str = "57 text pci\n";
+
+/// The interface is a bond of `a` and `b`.
+pub(super) const BONDED: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\n18 {\n1 text bond\n}\n\
+     message\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 91\nraw u32 0x11843\nraw u32 0\n3 text a\n10 u32 12\n\
+     message\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 92\nraw u32 0x11843\nraw u32 0\n3 text b\n10 u32 12\n",
+);
+pub(super) const BOND: &str = "proc/net/bonding/ens2f0";
+pub(super) const MEMBERS: Edit = Put(
+    BOND,
+    "Bonding Mode: load balancing (round-robin)\nMII Status: up\nMII Polling Interval (ms): 100\n\n\
+     Slave Interface: a\nMII Status: up\nSpeed: 10000 Mbps\nDuplex: full\n\n\
+     Slave Interface: b\nMII Status: up\nSpeed: 10000 Mbps\nDuplex: full\n",
+);
+
+/// A second interface, which runs.
+pub(super) const SECOND: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 93\nraw u32 0x11043\nraw u32 0\n3 text ens2f1\n",
+);
+/// A VLAN above the interface.
+pub(super) const VLAN: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 94\nraw u32 0x11043\nraw u32 0\n3 text v5\n5 u32 12\n\
+     18 {\n1 text vlan\n}\n",
+);
+pub(super) const ROUTE: &str = "proc/net/route";
+/// 10.0.0.0/24 by the second interface first, and by the first.
+pub(super) const BOTH: Edit = Put(
+    ROUTE,
+    "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n\
+     ens2f0 0000000A 00000000 0001 0 0 200 00FFFFFF 0 0 0\nens2f1 0000000A 00000000 0001 0 0 100 00FFFFFF 0 0 0\n",
+);
+
+pub(super) const TIED: [Edit; 2] =
+    [Put("proc/irq/164/smp_affinity_list", "0"), Put("proc/irq/165/smp_affinity_list", "1")];
+pub(super) const BALANCED: Edit = Put("proc/812/comm", "irqbalance\n");
+/// Maps of four queues each way.
+pub(super) const QUEUES: [&str; 8] = [
+    "sys/class/net/ens2f0/queues/tx-0/xps_cpus",
+    "sys/class/net/ens2f0/queues/tx-1/xps_cpus",
+    "sys/class/net/ens2f0/queues/tx-2/xps_cpus",
+    "sys/class/net/ens2f0/queues/tx-3/xps_cpus",
+    "sys/class/net/ens2f0/queues/rx-0/rps_cpus",
+    "sys/class/net/ens2f0/queues/rx-1/rps_cpus",
+    "sys/class/net/ens2f0/queues/rx-2/rps_cpus",
+    "sys/class/net/ens2f0/queues/rx-3/rps_cpus",
+];
+pub(super) const RMEM: Edit = Put("proc/sys/net/core/rmem_max", "8388608");
+pub(super) const NETSTAT: &str = "proc/net/netstat";
+pub(super) const SNMP: &str = "proc/net/snmp";
+pub(super) const DEVLINK: &str = "netlink/devlink-info";
+pub(super) const BE2NET: &str = "field32 be2net\nraw field32 12.0.0.0\nraw field32 11.1.1210.11";
+pub(super) const ARP: &str = "proc/net/arp";
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault("link-down", true, &[Swap(LINK, "0x11043", "0x1003")]),
+    Fault("interface-down", false, &[Swap(LINK, "0x11043", "0x1002")]),
+    Fault("duplex", true, &[Swap("netlink/linkmodes", "6 u8 1", "6 u8 0")]),
+    Fault("link-speed", false, &[Swap("netlink/linkmodes", "5 u32 10000", "5 u32 1000")]),
+    Fault("pcie-width", true, &[Put("PCI/current_link_width", "4")]),
+    Fault("pcie-speed", true, &[Put("PCI/current_link_speed", "2.5 GT/s PCIe")]),
+    Fault("pcie-bridge", true, &[Put("sys/devices/pci0000:00/0000:00:03.0/current_link_width", "1")]),
+    Fault("tx-checksum", true, &[Off("tx-checksum-ip-generic", false)]),
+    Fault("rx-checksum", true, &[Off("rx-checksum", false)]),
+    Fault("tso", true, &[Off("tx-tcp-segmentation", false)]),
+    Fault("gso", true, &[Off("tx-generic-segmentation", false)]),
+    Fault("gro", true, &[Off("rx-gro", false)]),
+    Fault("vlan-offload", true, &[Off("rx-vlan-hw-parse", false), VLAN]),
+    Fault("scatter-gather", true, &[Off("tx-scatter-gather", false)]),
+    Fault("feature-refused", true, &[Off("tx-checksum-ip-generic", false), Off("tx-tcp-segmentation", true)]),
+    Fault("lro-forwarding", true, &[On("rx-lro"), Put("proc/sys/net/ipv4/ip_forward", "1")]),
+    Fault("ring-rx", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_missed_errors")]),
+    Fault("tx-drops", false, &[Swap("ioctl/gstrings", "tx_queue_1_packets", "tx_fifo_errors")]),
+    Fault("crc-errors", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_crc_errors")]),
+    Fault("length-errors", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_length_errors")]),
+    Fault("collisions", false, &[Swap("ioctl/gstrings", "rx_queue_1_packets", "collisions")]),
+    Fault("pause-frames", false, &[Swap("netlink/pause", "4 u8 1\n", "4 u8 1\n5 {\n  2 u64 7\n  3 u64 9\n}\n")]),
+    Fault("pause-unlike", false, &[Swap("netlink/pause", "4 u8 1", "4 u8 0")]),
+    Fault(
+        "fec-errors",
+        true,
+        &[Put(
+            "netlink/fec",
+            "message\n3 u8 1\n4 u32 50\n5 {\n  2 hex 0c00000000000000\n  3 hex 0100000000000000\n}\n",
+        )],
+    ),
+    Fault("carrier-flaps", false, &[Swap(LINK, "48 u32 1", "48 u32 50")]),
+    Fault("one-queue", true, &[Swap("netlink/channels", "9 u32 4", "9 u32 1")]),
+    Fault(
+        "irqs-on-one-core",
+        true,
+        &[Put("proc/irq/164/effective_affinity_list", "2"), Put("proc/irq/165/effective_affinity_list", "2")],
+    ),
+    Fault("irq-far", true, &[Put("proc/irq/165/effective_affinity_list", "9")]),
+    Fault(
+        "irqbalance",
+        false,
+        &[
+            Put("proc/irq/164/smp_affinity_list", "0"),
+            Put("proc/irq/165/smp_affinity_list", "1"),
+            Put("proc/812/comm", "irqbalance\n"),
+            Put("proc/812/cmdline", "/usr/sbin/irqbalance\0--banirq=164\0"),
+        ],
+    ),
+    Fault("xps", false, &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0"), Put(QUEUES[2], "0"), Put(QUEUES[3], "00,0")]),
+    Fault(
+        "rps-on-multiqueue",
+        false,
+        &[Put(QUEUES[4], "f"), Put(QUEUES[5], "0"), Put(QUEUES[6], "0"), Put(QUEUES[7], "0")],
+    ),
+    Fault("coalesce-lazy", false, &[Swap("netlink/coalesce", "2 u32 1", "2 u32 250")]),
+    Fault("coalesce-eager", false, &[Swap("netlink/coalesce", "2 u32 1", "2 u32 0\n3 u32 1")]),
+    Fault(
+        "mtu-of-lower",
+        true,
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\n5 u32 77\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 77\nraw u32 0x1002\nraw u32 0\n3 text low\n4 u32 1400\n",
+        )],
+    ),
+    Fault("bond-half", true, &[BONDED, MEMBERS, Swap(BOND, "b\nMII Status: up", "b\nMII Status: down")]),
+    Fault("bond-half", true, &[BONDED, Swap(LINK, "92\nraw u32 0x11843", "92\nraw u32 0x1803"), MEMBERS]),
+    Fault("bond-half", true, &[BONDED, MEMBERS, Swap(BOND, "Speed: 10000", "Speed: 1000")]),
+    Fault("bond-half", true, &[BONDED, MEMBERS, Swap(BOND, "Duplex: full", "Duplex: half")]),
+    Fault(
+        "bond-half",
+        false,
+        &[BONDED, MEMBERS, Swap(BOND, "Speed: 10000", "Speed: 1000"), Swap(BOND, "load balancing", "active-backup")],
+    ),
+    Fault("bond-unwatched", true, &[BONDED, MEMBERS, Swap(BOND, "(ms): 100", "(ms): 0")]),
+    Fault(
+        "module-options",
+        true,
+        &[Put("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=0\noptions ixgbe max-vfs=4\n")],
+    ),
+    Fault("mtu-small", true, &[Swap(LINK, "4 u32 1500", "4 u32 576")]),
+    Fault("xdp-generic", true, &[Swap(LINK, END, "57 text pci\n43 {\n  2 u8 2\n  4 u32 7\n}\n")]),
+    Fault("xdp-copy", false, &[Swap("netlink/netdev-dev", "3 u64 0x6f", "3 u64 0x67")]),
+    Fault("promiscuous", false, &[Swap(LINK, "30 u32 0", "30 u32 1")]),
+    Fault("shaped", true, &[Swap(LINK, "6 text mq", "6 text tbf")]),
+    Fault("no-queue", true, &[Swap(LINK, "6 text mq", "6 text noqueue")]),
+    Fault("eee", false, &[Put("netlink/eee", "message\n4 u8 1\n5 u8 1\n")]),
+    Fault(
+        "duplicate-address",
+        true,
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 78\nraw u32 0x1002\nraw u32 0\n3 text twin\n1 hex 1402ec961d44\n",
+        )],
+    ),
+    Fault("buffers-tcp", true, &[Put("proc/sys/net/ipv4/tcp_rmem", "4096 131072 212992")]),
+    Fault("tcp-memory", true, &[Put("proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 383869\n")]),
+    Fault("tcp-memory", false, &[Swap(NETSTAT, "0 0 0", "0 0 3")]),
+    Fault("listen-drops", false, &[Swap(NETSTAT, "0 0 0", "5 7 0")]),
+    Fault("firmware-stored", true, &[Swap(DEVLINK, "104 text 2.0\n}\n102", "104 text 1.9\n}\n102")]),
+    Fault(
+        "driver-firmware",
+        true,
+        &[Swap("ioctl/drvinfo", "field32 ixgbe\nraw field32 5.3.7\nraw field32 0x80000897, 1.1446.0", BE2NET)],
+    ),
+    Fault("udp-drops", false, &[Swap(SNMP, "Udp: 9000 0 0", "Udp: 9000 7 0")]),
+    Fault("checksum-errors", false, &[Swap(SNMP, "Tcp: 90000 90000 20 0", "Tcp: 90000 90000 20 3")]),
+    Fault("checksum-errors", false, &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t0\nUdp6InCsumErrors \t4\n")]),
+    Fault("checksum-errors", false, &[Swap(SNMP, "Ip: 2 99000 0", "Ip: 2 99000 5")]),
+    Fault("udp-drops", false, &[Put("proc/net/snmp6", "Udp6RcvbufErrors                \t9\n")]),
+    Fault("retransmits", false, &[Swap(SNMP, "Tcp: 90000 90000 20", "Tcp: 90000 90000 1000")]),
+    Fault("buffers-socket", true, &[Put("proc/sys/net/core/wmem_max", "65536")]),
+    Fault("tcp-options", true, &[Put("proc/sys/net/ipv4/tcp_sack", "0")]),
+    Fault("congestion-control", false, &[Put("proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
+    Fault("backlog", true, &[Put("proc/net/softnet_stat", "0000ffff 00000010 00000000\n00001234 00000000 00000000\n")]),
+    Fault("backlog", true, &[Put("proc/sys/net/core/netdev_budget", "16")]),
+    Fault("governor", false, &[Put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave")]),
+    Fault(
+        "idle-states",
+        false,
+        &[
+            Put("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "200"),
+            Put("sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "0"),
+        ],
+    ),
+    Fault("clock-source", true, &[Put("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")]),
+    Fault("swap", false, &[Put("proc/meminfo", "SwapTotal: 4194304 kB\nSwapFree: 1048576 kB\n")]),
+    Fault(
+        "conntrack",
+        true,
+        &[
+            Put("proc/sys/net/netfilter/nf_conntrack_max", "1000"),
+            Put("proc/sys/net/netfilter/nf_conntrack_count", "990"),
+        ],
+    ),
+    Fault("firewall", false, &[Put("proc/net/ip_tables_names", "filter\nnat\n")]),
+    Fault("reverse-path", false, &[Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
+    Fault(
+        "neighbours",
+        false,
+        &[Put(
+            "proc/net/arp",
+            "IP address HW type Flags HW address Mask Device\n10.0.0.9 0x1 0x0 00:00:00:00:00:00 * ens2f0\n",
+        )],
+    ),
+    Fault(
+        "neighbour-table",
+        true,
+        &[
+            Put("proc/sys/net/ipv4/neigh/default/gc_thresh3", "3"),
+            Put(ARP, "IP address\n10.0.0.2 0x1 0x2 02:00:00:00:00:02 * a\n10.0.0.3 0x1 0x2 02:00:00:00:00:03 * a\n"),
+            Put("proc/net/stat/arp_cache", "entries table_fulls\n00000002 0000000a\n00000002 00000001\n"),
+        ],
+    ),
+    Fault("asymmetric-route", false, &[SECOND, BOTH]),
+    Fault("asymmetric-route", true, &[SECOND, BOTH, Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
+    Fault("not-persistent", false, &[RMEM]),
+    Fault("persistent-differs", true, &[Put("etc/sysctl.d/90-x.conf", "net.ipv4.tcp_rmem = 4096 131072 16777216\n")]),
+    Fault("persistent-differs", true, &[Put("etc/sysctl.conf", "-net/ipv4/tcp_sack=0")]),
+];
+
+/// Changes that are near a rule's fault, and none.
+pub(super) const SILENT: &[(&str, &[Edit])] = &[
+    // No version is stored, or of something that does not run; another driver, and one release.
+    ("firmware-stored", &[Swap(DEVLINK, "102 {\n103 text fw\n", "102 {\n103 text fw.app\n")]),
+    ("driver-firmware", &[Swap("ioctl/drvinfo", "field32 5.3.7", "field32 4.0.360")]),
+    (
+        "driver-firmware",
+        &[Swap(
+            "ioctl/drvinfo",
+            "field32 ixgbe\nraw field32 5.3.7\nraw field32 0x80000897, 1.1446.0",
+            "field32 oce\nraw field32 4.0.355.1\nraw field32 4.0.360.15",
+        )],
+    ),
+    ("checksum-errors", &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t3\nUdp6InCsumErrors \t0\n")]),
+    ("udp-drops", &[Swap(SNMP, "Udp: 9000 0 0", "Udp: 9000 0 7")]),
+    // Few again, and few at all.
+    ("retransmits", &[Swap(SNMP, "Tcp: 90000 90000 20", "Tcp: 90000 90000 800")]),
+    ("retransmits", &[Swap(SNMP, "Tcp: 90000 90000 20", "Tcp: 90000 900 200")]),
+    ("irqbalance", &TIED),
+    ("irqbalance", &[BALANCED]),
+    (
+        "irqbalance",
+        &[
+            Put("proc/irq/164/smp_affinity_list", "0"),
+            Put("proc/irq/165/smp_affinity_list", "1"),
+            BALANCED,
+            Put("proc/812/cmdline", "irqbalance\0--banirq=164\0-i\x00165\0"),
+        ],
+    ),
+    ("xps", &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0")]),
+    ("xps", &[Put(QUEUES[0], "0"), Put(QUEUES[1], "0"), Put(QUEUES[2], "0"), Put(QUEUES[3], "8")]),
+    ("rps-on-multiqueue", &[Put(QUEUES[4], "f"), Put(QUEUES[5], "f")]),
+    ("rps-on-multiqueue", &[Put(QUEUES[6], "0"), Put(QUEUES[7], "0")]),
+    ("vlan-offload", &[Off("rx-vlan-hw-parse", false)]),
+    ("vlan-offload", &[VLAN]),
+    ("bond-half", &[BONDED, MEMBERS]),
+    ("bond-half", &[BONDED, MEMBERS, Swap(BOND, "Speed: 10000 Mbps", "Speed: Unknown")]),
+    ("bond-unwatched", &[BONDED, MEMBERS]),
+    ("bond-unwatched", &[BONDED, MEMBERS, Swap(BOND, "(ms): 100", "(ms): 0\nARP Polling Interval (ms): 50")]),
+    ("module-options", &[Put("etc/modprobe.d/ixgbe.conf", "# options ixgbe max_vfs=4\noptions ixgb max_vfs=4\n")]),
+    (
+        "module-options",
+        &[Put("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=4\noptions ixgbe \\\n max_vfs=0x0\n")],
+    ),
+    (
+        "module-options",
+        &[Put("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=4"), Put("proc/cmdline", "ixgbe.max_vfs=0")],
+    ),
+    (
+        "module-options",
+        &[
+            Put("sys/module/ixgbe/parameters/allow_unsupported_sfp", "Y"),
+            Put("etc/modprobe.d/x.conf", "options ixgbe allow_unsupported_sfp=1 other=3"),
+        ],
+    ),
+    (
+        "neighbour-table",
+        &[
+            Put("proc/sys/net/ipv4/neigh/default/gc_thresh3", "3"),
+            Put(ARP, "IP address\n10.0.0.2 0x1 0x6 02:00:00:00:00:02 * a\n10.0.0.3 0x1 0x2 02:00:00:00:00:03 * a\n"),
+        ],
+    ),
+    // The other one is not there; has a gateway; is a host; is another subnet; or each answers for itself.
+    ("asymmetric-route", &[BOTH]),
+    (
+        "asymmetric-route",
+        &[SECOND, BOTH, Swap(ROUTE, "ens2f1 0000000A 00000000 0001", "ens2f1 0000000A 0100000A 0003")],
+    ),
+    (
+        "asymmetric-route",
+        &[SECOND, BOTH, Swap(ROUTE, "ens2f1 0000000A 00000000 0001", "ens2f1 0000000A 00000000 0005")],
+    ),
+    ("asymmetric-route", &[SECOND, BOTH, Swap(ROUTE, "ens2f1 0000000A", "ens2f1 0001000A")]),
+    (
+        "asymmetric-route",
+        &[
+            SECOND,
+            BOTH,
+            Put("proc/sys/net/ipv4/conf/all/arp_ignore", "1"),
+            Put("proc/sys/net/ipv4/conf/ens2f0/arp_announce", "2"),
+        ],
+    ),
+    ("not-persistent", &[RMEM, Put("etc/sysctl.d/10-a.conf", "net/core/rmem_max=8388608")]),
+    ("not-persistent", &[RMEM, Put("etc/sysctl.d/10-a.conf", "net.core.*mem_max = 8388608")]),
+    ("not-persistent", &[RMEM, Put("proc/cmdline", "quiet sysctl.net.core.rmem_max=8388608")]),
+    (
+        "persistent-differs",
+        &[Put("run/sysctl.d/90-x.conf", "net.ipv4.tcp_sack=0"), Put("etc/sysctl.d/91-y.conf", "net.ipv4.tcp_sack = 1")],
+    ),
+    ("persistent-differs", &[Put("lib/sysctl.d/60-x.conf", "net.ipv4.tcp_sack=0"), Put("etc/sysctl.d/60-x.conf", "")]),
+    (
+        "persistent-differs",
+        &[Put("etc/sysctl.d/90-x.conf", "net.ipv4.tcp_sack = 1"), Put("etc/sysctl.conf", "net.ipv4.tcp_sack = 0")],
+    ),
+    (
+        "persistent-differs",
+        &[Put(
+            "etc/sysctl.d/90-x.conf",
+            "#net.ipv4.tcp_sack=0\n; net.ipv4.tcp_sack=0\nnet.ipv4.conf.*.rp_filter=0\nnet.ipv4.none=1\n\
+             net.ipv4.tcp_rmem = 4096   0x20000 6291456\n-net.ipv4.tcp_sack\n",
+        )],
+    ),
+];
