@@ -11,9 +11,12 @@ use linerate_stack::tcp::Tso;
 use linerate_stack::{Cidr, Config, Fills, Host, Probe, Stage, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
 
-/// Most frames that are processed in a turn, and those between two looks at how full the sockets' queues are.
+/// Most frames that are processed in a turn; those between two looks at how full the sockets' queues are, and those if they were
+/// short on average.
 const MOST: usize = 256;
 const LOOK: usize = 16;
+const LOOK_SHORT: usize = 64;
+const SHORT: usize = 256;
 
 /// The transmit half of an interface.
 pub struct IpTx<'a> {
@@ -150,14 +153,19 @@ impl Ip {
     /// work that is due; true if there was any.
     pub(crate) fn work(&mut self, now: u64, arrivals: &mut Arrivals, tx: &mut impl Transmit) -> bool {
         self.follow(arrivals.control());
-        let mut arrived = 0;
+        let (mut arrived, mut look) = (0, LOOK);
         while arrived < MOST {
-            let some = arrivals.rx.receive(self.interface, LOOK, |frame| self.handle(now, frame, tx));
+            let mut bytes = 0;
+            let some = arrivals.rx.receive(self.interface, look, |frame| {
+                bytes += frame.head().len();
+                self.handle(now, frame, tx);
+            });
             arrived += some;
             // Before a socket's queue overflows its owner is to have what is in it.
             if some == 0 || self.host.udp_fills() {
                 break;
             }
+            look = if bytes < SHORT * some { LOOK_SHORT } else { LOOK };
         }
         self.poll(now, arrivals.control(), tx) || arrived > 0
     }
