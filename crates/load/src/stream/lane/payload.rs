@@ -1,5 +1,6 @@
 //! Payload of what is sent: random bytes, or digits over and over.
 
+use crate::socket::PageAligned;
 use crate::socket::sys::memory_file;
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::io::{self, Write};
 /// Payload of one block, which all lanes of a test send.
 pub(in crate::stream) struct Payload {
     /// The block.
-    pub(super) block: Vec<u8>,
+    pub(super) block: PageAligned,
     /// The same in a file, for sendfile(2).
     pub(super) file: Option<File>,
 }
@@ -20,12 +21,12 @@ impl Payload {
         in_file: bool,
         mut random: impl FnMut() -> u64,
     ) -> io::Result<Self> {
-        let block: Vec<u8> = if repeating {
-            (b'0'..=b'9').cycle().take(bytes).collect()
+        let mut block = PageAligned::new(bytes);
+        if repeating {
+            block.iter_mut().zip((b'0'..=b'9').cycle()).for_each(|(byte, digit)| *byte = digit);
         } else {
-            let words = std::iter::repeat_with(|| random().to_ne_bytes());
-            words.flatten().take(bytes).collect()
-        };
+            block.chunks_mut(8).for_each(|word| word.copy_from_slice(&random().to_ne_bytes()[..word.len()]));
+        }
         let file = if in_file {
             let mut file = memory_file()?;
             file.write_all(&block)?;
@@ -50,13 +51,13 @@ mod tests {
             seed
         };
         let digits = Payload::new(23, true, false, &mut random).unwrap();
-        assert_eq!(digits.block, *b"01234567890123456789012");
+        assert_eq!(digits.block[..], *b"01234567890123456789012");
         let bytes = Payload::new(1001, false, true, &mut random).unwrap();
         let mut file = bytes.file.unwrap();
         let mut read = Vec::new();
         file.rewind().unwrap();
         file.read_to_end(&mut read).unwrap();
-        assert_eq!((read.len(), &read), (1001, &bytes.block));
+        assert_eq!((read.len(), &read[..]), (1001, &bytes.block[..]));
         assert!(bytes.block.windows(8).all(|eight| eight != [0; 8]));
     }
 }

@@ -20,7 +20,7 @@ impl Job {
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
         // Paced ones leave each at its time.
         let most = if self.settings.rate == 0 { socket.batch() } else { 1 };
-        let mut batch = vec![self.payload.block.clone(); most];
+        let mut batch = vec![self.payload.block.to_vec(); most];
         let (mut number, mut bytes) = (0, 0);
         while !self.shared.is_done(true) && pace.wait(bytes, &self.shared) {
             let filled = (0..most).take_while(|_| self.shared.claim(len as u64)).count();
