@@ -12,6 +12,7 @@ pub(crate) fn slots_for(len: usize, usable: usize) -> Option<u32> {
 }
 
 /// Number of slots that the largest frame takes, [`MAX_SLOTS`] at most.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the kinds that use it are Linux's"))]
 pub(crate) fn most_slots(largest: usize, usable: usize) -> u32 {
     slots_for(largest, usable).unwrap_or(MAX_SLOTS)
 }
@@ -56,6 +57,7 @@ pub(crate) fn unit(ring: &TxRing, from: u32) -> Option<Unit> {
 /// Sets the free slots from `from` on, whose buffers hold a frame of `len` bytes; returns their number. A frame of no bytes
 /// leaves a void slot.
 #[inline]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the kinds that use it are Linux's"))]
 pub(crate) fn set_frame(ring: &mut OwnRx<'_>, from: u32, len: usize, meta: Option<Meta>) -> u32 {
     let usable = ring.usable();
     let (mut slot, mut left) = (from, len);

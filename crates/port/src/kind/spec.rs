@@ -142,6 +142,7 @@ impl Spec {
     }
 
     /// Checks that the port's rings can hold a frame of `largest` bytes.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the kinds that use it are Linux's"))]
     pub(crate) fn check_largest(&self, largest: usize) -> Result<(), OpenError> {
         let (slots, buf_size) = (self.slots()?, self.buf_size()?);
         let needed = largest.div_ceil(buf_size as usize - HEADROOM);
