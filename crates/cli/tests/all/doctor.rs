@@ -30,6 +30,19 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ("shaped", "left", true, "tc qdisc add dev left root tbf rate 1mbit burst 10k latency 50ms"),
     ("promiscuous", "left", false, "ip link set left promisc on"),
     ("duplicate-address", "left", true, "ip link set right address $(cat /sys/class/net/left/address)"),
+    (
+        "firewall",
+        "host",
+        false,
+        "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; add rule inet t c tcp dport 9 drop'",
+    ),
+    (
+        "firewall",
+        "host",
+        false,
+        "nft 'add table ip t; add chain ip t c { type filter hook forward priority 0; policy drop; }'",
+    ),
+    ("gro", "left", false, "true"),
     ("tcp-options", "host", true, "sysctl -qw net.ipv4.tcp_sack=0"),
     ("tcp-options", "host", true, "sysctl -qw net.ipv4.tcp_window_scaling=0"),
     ("buffers-tcp", "host", true, "sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'"),
@@ -85,12 +98,13 @@ const HEALTHY: &[&str] = &[
     "ethtool -K left rx-gro-list on rx-udp-gro-forwarding off; ip maddr add 33:33:00:00:00:07 dev left",
     "sysctl -qw net.ipv4.tcp_rmem='4096 131072 33554432' net.ipv4.tcp_wmem='4096 65536 33554432' net.ipv4.tcp_ecn=1",
     "ip link set left alias uplink; ip link property add dev left altname en0",
+    "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }'",
 ];
 
 /// Runs shell commands in a namespace with the pair; sysfs shows that namespace.
 fn shell(line: &str) -> Option<Output> {
-    if ["ip", "ethtool", "tc", "sysctl"].iter().any(|program| !linerate_skip::is_installed(program)) {
-        linerate_skip::skip!("ip, ethtool, tc or sysctl is not installed");
+    if ["ip", "ethtool", "tc", "sysctl", "nft"].iter().any(|program| !linerate_skip::is_installed(program)) {
+        linerate_skip::skip!("ip, ethtool, tc, sysctl or nft is not installed");
         return None;
     }
     let space = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability)?;
@@ -203,8 +217,8 @@ fn the_code_tells_what_was_found() {
 
 #[test]
 fn connections_that_no_program_takes_are_counted() {
-    if ["ip", "ethtool", "tc", "sysctl"].iter().any(|program| !linerate_skip::is_installed(program)) {
-        linerate_skip::skip!("ip, ethtool, tc or sysctl is not installed");
+    if ["ip", "ethtool", "tc", "sysctl", "nft"].iter().any(|program| !linerate_skip::is_installed(program)) {
+        linerate_skip::skip!("ip, ethtool, tc, sysctl or nft is not installed");
         return;
     }
     let Some(space) = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability) else { return };

@@ -32,6 +32,9 @@ const BITSET_VALUE: u16 = 4;
 // linux/devlink.h
 const BUS_NAME: u16 = 1;
 const DEV_NAME: u16 = 2;
+// linux/netfilter/nfnetlink.h, nf_tables.h: NFNL_SUBSYS_NFTABLES, and bytes of `struct nfgenmsg`.
+const NFT_MSG_GETCHAIN: u16 = 10 << 8 | 4;
+const NFGENMSG: usize = 4;
 // linux/ethtool.h
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
@@ -56,6 +59,8 @@ enum Form {
     Flow(u8),
     /// Of the devlink family, about the device: command.
     Devlink(u8),
+    /// Of netfilter: message.
+    Netfilter(u16),
 }
 
 fn form(question: Question) -> Form {
@@ -86,6 +91,7 @@ fn form(question: Question) -> Form {
         Question::Names => Form::Ioctl(names),
         Question::Values => Form::Ioctl(values),
         Question::Devlink => Form::Devlink(51),
+        Question::Chains => Form::Netfilter(NFT_MSG_GETCHAIN),
     }
 }
 
@@ -97,13 +103,14 @@ pub struct Machine {
     ethtool: Option<Family>,
     netdev: Option<Family>,
     devlink: Option<Family>,
+    netfilter: Option<Netlink>,
 }
 
 impl Machine {
     /// Makes a source; nothing is opened before the first question.
     #[must_use]
     pub fn new() -> Self {
-        Self { root: PathBuf::from("/"), route: None, ethtool: None, netdev: None, devlink: None }
+        Self { root: PathBuf::from("/"), route: None, ethtool: None, netdev: None, devlink: None, netfilter: None }
     }
 }
 
@@ -162,6 +169,11 @@ impl Source for Machine {
             (Form::Ioctl(ask), Some(subject)) => Ok(vec![ask(&subject.name)?]),
             (Form::Devlink(command), Some(subject)) => self.about_device(command, &subject.name),
             (Form::Devlink(command), None) => self.devlink()?.list(|id| request(id, command)),
+            (Form::Netfilter(message), _) => {
+                // Of all families.
+                let answers = self.netfilter()?.list(|| Message::about(message, 0, &[0; NFGENMSG]))?;
+                Ok(answers.into_iter().filter_map(|answer| Some(answer.get(NFGENMSG..)?.to_vec())).collect())
+            }
             (Form::Flow(flow), Some(subject)) => Ok(vec![fields(&subject.name, flow)?]),
             (Form::Ioctl(_) | Form::Flow(_), None) => Err(Absent::told("an ioctl is about one interface")),
         }
@@ -177,6 +189,10 @@ impl Machine {
     /// rtnetlink.
     pub(crate) fn route(&mut self) -> Part<&mut Netlink> {
         Ok(opened(&mut self.route, Netlink::open)?)
+    }
+
+    fn netfilter(&mut self) -> Part<&mut Netlink> {
+        Ok(opened(&mut self.netfilter, Netlink::open_netfilter)?)
     }
 
     fn devlink(&mut self) -> Part<&mut Family> {

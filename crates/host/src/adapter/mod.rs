@@ -4,6 +4,7 @@
 //! Nothing is changed, judged or shown here. What an interface loses while it is read (it vanishes, or gets another name)
 //! is said in [`Adapter::fate`]; its other parts stay.
 
+mod chains;
 mod counters;
 mod details;
 mod device;
@@ -33,6 +34,7 @@ use serde::Serialize;
 use source::{nonsense, one};
 use std::collections::BTreeMap;
 
+pub use chains::{FilterChain, chains};
 pub use counters::{Group, Rate, rates};
 pub use details::{Detail, Details};
 pub use device::{Device, Pci, PciLink};

@@ -68,6 +68,8 @@ pub enum Question {
     Values,
     /// DEVLINK_CMD_INFO_GET of the devlink family, about the device that the interface stands on: versions.
     Devlink,
+    /// NFT_MSG_GETCHAIN of netfilter: chains of the packet filter. It is about no interface.
+    Chains,
 }
 
 /// A range of a module's memory.
@@ -109,6 +111,7 @@ pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Names, "ioctl/gstrings"),
     (Question::Values, "ioctl/gstats"),
     (Question::Devlink, "netlink/devlink-info"),
+    (Question::Chains, "netlink/nft-chains"),
 ];
 
 impl Question {

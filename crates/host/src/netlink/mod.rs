@@ -51,6 +51,11 @@ impl Netlink {
         Self::of(libc::NETLINK_GENERIC)
     }
 
+    /// Opens a socket for netfilter: tables of the packet filter.
+    pub(crate) fn open_netfilter() -> io::Result<Self> {
+        Self::of(libc::NETLINK_NETFILTER)
+    }
+
     fn of(protocol: libc::c_int) -> io::Result<Self> {
         Ok(Self { socket: Socket::open(protocol)?, sequence: 0, buffer: vec![0; ROOM] })
     }

@@ -10,7 +10,7 @@ use super::side::Side;
 use super::view::View;
 use crate::environment;
 use linerate_host::Absent;
-use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
+use linerate_host::adapter::{Machine, Recorded, Source, chains, interfaces};
 use linerate_result::Environment;
 use linerate_rt::Stop;
 use std::net::IpAddr;
@@ -51,6 +51,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         names => names.to_vec(),
     };
     let earlier = snapshot(&*source);
+    let passed = chains(&mut *source);
     // One pause for all of them.
     let mut pause = Some(BETWEEN).filter(|_| asked.tree.is_none());
     let mut read = Vec::new();
@@ -79,6 +80,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(&*source, adapter, counters, &all, asked.loads);
         view.earlier.clone_from(&earlier);
+        view.chains.clone_from(&passed);
         view.peer = probed.take();
         view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());
         let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());

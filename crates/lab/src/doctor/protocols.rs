@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub(super) const NETSTAT: &str = "proc/net/netstat";
 pub(super) const SNMP: &str = "proc/net/snmp";
 pub(super) const SNMP6: &str = "proc/net/snmp6";
+/// Counters of the processors' backlogs: a line for each, of numbers in base 16.
+pub(super) const SOFTNET: &str = "proc/net/softnet_stat";
 
 /// A counter since the network namespace was made, and how much of it came while it was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub(super) struct Grown {
 /// The files as they are.
 pub(super) fn snapshot(source: &dyn Source) -> BTreeMap<&'static str, String> {
     let text = |file| Some((file, String::from_utf8_lossy(&source.file(file).ok()?).into_owned()));
-    [NETSTAT, SNMP, SNMP6].into_iter().filter_map(text).collect()
+    [NETSTAT, SNMP, SNMP6, SOFTNET].into_iter().filter_map(text).collect()
 }
 
 fn named(text: &str, protocol: &str, name: &str) -> Option<u64> {

@@ -4,7 +4,7 @@ use super::finding::{Finding, Load, Severity};
 use super::peer::Probed;
 use super::rule::Scope;
 use super::side::LinkEnd;
-use linerate_host::adapter::{self, Adapter, Amount, Counters, Interface, PciLink, Source};
+use linerate_host::adapter::{self, Adapter, Amount, Counters, FilterChain, Interface, PciLink, Source};
 use linerate_host::tunables::Value;
 use linerate_host::{Absent, Feature};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,8 @@ pub struct View<'a> {
     pub peer: Option<Probed>,
     /// The interface of the other end.
     pub remote: Option<LinkEnd>,
+    /// Chains of the packet filter.
+    pub(super) chains: Result<Vec<FilterChain>, Absent>,
     /// Files with counters of protocols, as they were at first.
     pub(super) earlier: BTreeMap<&'static str, String>,
 }
@@ -71,7 +73,8 @@ impl<'a> View<'a> {
         interfaces: &'a [Interface],
         loads: &'a [Load],
     ) -> Self {
-        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None, earlier: BTreeMap::new() }
+        let (earlier, chains) = (BTreeMap::new(), Ok(Vec::new()));
+        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None, chains, earlier }
     }
 
     /// Name of the subject of a rule.

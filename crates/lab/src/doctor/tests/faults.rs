@@ -196,6 +196,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault("tcp-options", true, &[Put("proc/sys/net/ipv4/tcp_sack", "0")]),
     Fault("congestion-control", false, &[Put("proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
     Fault("backlog", true, &[Put("proc/net/softnet_stat", "0000ffff 00000010 00000000\n00001234 00000000 00000000\n")]),
+    // Few of many, long ago.
+    Fault("backlog", false, &[Put("proc/net/softnet_stat", "25ca3ac0 000001a1 00000024\n")]),
     Fault("backlog", true, &[Put("proc/sys/net/core/netdev_budget", "16")]),
     Fault("governor", false, &[Put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave")]),
     Fault(
@@ -217,6 +219,18 @@ pub(super) const FAULTS: &[Fault] = &[
         ],
     ),
     Fault("firewall", false, &[Put("proc/net/ip_tables_names", "filter\nnat\n")]),
+    // A chain with a hook and two rules.
+    Fault(
+        "firewall",
+        false,
+        &[Put("netlink/nft-chains", "message\n1 text filter\n3 text input\n4 {\n1 u32 0\n}\n6 u32 33554432\n")],
+    ),
+    // One that drops what comes to it.
+    Fault(
+        "firewall",
+        false,
+        &[Put("netlink/nft-chains", "message\n1 text filter\n3 text input\n4 {\n1 u32 0\n}\n5 u32 0\n6 u32 0\n")],
+    ),
     Fault("reverse-path", false, &[Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
     Fault(
         "neighbours",
@@ -244,6 +258,15 @@ pub(super) const FAULTS: &[Fault] = &[
 
 /// Changes that are near a rule's fault, and none.
 pub(super) const SILENT: &[(&str, &[Edit])] = &[
+    // Chains to which nothing comes by itself, and one without a rule.
+    (
+        "firewall",
+        &[Put(
+            "netlink/nft-chains",
+            "message\n1 text filter\n3 text mine\n6 u32 33554432\n\
+             message\n1 text filter\n3 text input\n4 {\n1 u32 0\n}\n5 u32 16777216\n6 u32 0\n",
+        )],
+    ),
     // No version is stored, or of something that does not run; another driver, and one release.
     ("firmware-stored", &[Swap(DEVLINK, "102 {\n103 text fw\n", "102 {\n103 text fw.app\n")]),
     ("driver-firmware", &[Swap("ioctl/drvinfo", "field32 5.3.7", "field32 4.0.360")]),
