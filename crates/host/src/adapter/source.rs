@@ -85,7 +85,7 @@ pub struct ModulePage {
     pub length: u8,
 }
 
-/// All questions about an interface but those with a number, with the name of the file in a recorded tree.
+/// All questions but those with a number, with the name of the file in a recorded tree.
 pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Link, "netlink/link"),
     (Question::LinkInfo, "netlink/linkinfo"),

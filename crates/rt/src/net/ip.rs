@@ -11,9 +11,10 @@ use linerate_stack::tcp::Tso;
 use linerate_stack::{Cidr, Config, Fills, Host, Probe, Stage, Transmit};
 use linerate_wire::{MacAddr, VlanTag};
 
-/// Most frames that are processed in a turn; those between two looks at how full the sockets' queues are, and those if they were
-/// short on average.
+/// Most frames that are processed in a turn.
 const MOST: usize = 256;
+/// Frames between two looks at how full the sockets' queues are, and those where the last ones were shorter than so many bytes on
+/// average.
 const LOOK: usize = 16;
 const LOOK_SHORT: usize = 64;
 const SHORT: usize = 256;

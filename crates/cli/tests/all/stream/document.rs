@@ -117,9 +117,9 @@ fn sums_add_up_and_no_byte_is_received_that_was_not_sent() {
             }
             let end = &document["end"];
             let (sent, received) = (bytes(&end["sum_sent"]), bytes(&end["sum_received"]));
-            // What was sent in the time that is omitted may arrive after it.
-            let omits = words.contains(&"-O");
-            assert!(received > 0 && (received <= sent || omits), "{words:?}: {end:#}");
+            // What was sent in the time that is omitted may arrive after it: a few blocks.
+            let under_way = if words.contains(&"-O") { 1 << 20 } else { 0 };
+            assert!(received > 0 && received <= sent + under_way, "{words:?}: {end:#}");
             if let Some(cpu) = end["cpu_utilization_percent"]["host_total"].as_f64() {
                 assert!(cpu > 0.0 && cpu < 100.0 * 64.0, "{end:#}");
             }
