@@ -124,16 +124,20 @@ fn over(port: Port, with_ip: bool, target: bool) -> Result<FcPort, FcoeError> {
 
 /// Runs the target's thread.
 fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<(Thread, u64), FcoeError> {
-    let port = over(port, setup.datagrams.is_some(), true)?;
-    let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
-    let config = NodeConfig { target: Some(limits), ..port.config() };
-    let disks = disks(setup, &config)?;
-    let mut node = port.node(&config, disks, Meter::default())?;
+    let mut node = target_node(setup, port)?;
     let stop = member.stop.clone();
     member.run(&mut node, &mut Waiter::new(setup.wait), &stop);
     let busy = member.busy_share();
     let received = received(&node);
     Ok((Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames }, received))
+}
+
+fn target_node(setup: &Setup, port: Port) -> Result<FcNode<Disks, Meter>, FcoeError> {
+    let port = over(port, setup.datagrams.is_some(), true)?;
+    let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
+    let config = NodeConfig { target: Some(limits), ..port.config() };
+    let disks = disks(setup, &config)?;
+    Ok(port.node(&config, disks, Meter::default())?)
 }
 
 /// Makes the disks of all initiators; memory disks get their first contents.
@@ -168,6 +172,17 @@ fn initiators(
     member: &mut Member,
     stop: &Stop,
 ) -> Result<(Vec<Load>, Thread, Option<Sender>), FcoeError> {
+    let mut side = initiator_nodes(setup, near)?;
+    member.run(&mut side, &mut Waiter::new(setup.wait), stop);
+    let busy = member.busy_share();
+    let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
+    let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
+    // All loads run in one thread.
+    let cpu = loads.first().map_or(0.0, |load| load.cpu);
+    Ok((loads, Thread { cpu, busy, frames }, side.sender))
+}
+
+fn initiator_nodes(setup: &Setup, near: Near) -> Result<Initiators, FcoeError> {
     let mut switch = Switch::new();
     let all = Policy { pause: 0xff, ..Policy::default() };
     let several = !near.switch.is_empty();
@@ -184,14 +199,7 @@ fn initiators(
         let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
         nodes.push(Attached { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
     }
-    let mut side = Initiators { switch: several.then_some(switch), nodes, sender: setup.datagrams.map(Sender::new) };
-    member.run(&mut side, &mut Waiter::new(setup.wait), stop);
-    let busy = member.busy_share();
-    let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
-    let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
-    // All loads run in one thread.
-    let cpu = loads.first().map_or(0.0, |load| load.cpu);
-    Ok((loads, Thread { cpu, busy, frames }, side.sender))
+    Ok(Initiators { switch: several.then_some(switch), nodes, sender: setup.datagrams.map(Sender::new) })
 }
 
 /// Samples the processor time of the target's thread while commands arrive.
@@ -267,7 +275,10 @@ struct Initiators {
 impl Machine for Initiators {
     fn handle(&mut self, now: u64) -> Progress {
         let mut worked = self.switch.as_mut().is_some_and(|switch| switch.poll(now));
-        if let (Some(sender), Some(first)) = (&mut self.sender, self.nodes.first_mut().filter(|member| !member.done)) {
+        // Not while it logs out: the target may end as soon as it has answered that, with what came later unread.
+        if let (Some(sender), Some(first)) = (&mut self.sender, self.nodes.first_mut())
+            && !first.node.watcher().0.is_done()
+        {
             sender.turn(now, &mut first.node);
         }
         for member in self.nodes.iter_mut().filter(|member| !member.done) {
@@ -299,5 +310,37 @@ impl Machine for Initiators {
 
     fn stop(&mut self, now: u64) {
         self.nodes.iter_mut().for_each(|member| member.node.stop(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fcoe::WaitMode;
+    use std::time::Duration;
+
+    /// Regression: datagrams went on while the initiator logged out, and the target ended with them unread.
+    #[test]
+    fn no_datagram_is_unread_when_the_initiators_are_done() {
+        let setup = Setup::new(Medium::Null, 512, 100, [0, 0], Duration::from_millis(2));
+        let setup = Setup { wait: WaitMode::Sleep, warm: Duration::ZERO, datagrams: Some(6_000_000), ..setup };
+        let (port, near) = ports(&setup).unwrap();
+        let mut target = target_node(&setup, port).unwrap();
+        let mut side = initiator_nodes(&setup, near).unwrap();
+        // The target reads all that comes in three turns, but not in one.
+        let mut times = (1..10_000_000).map(|turn| turn * 10_000);
+        let now = times.find(|now| {
+            (0..3).for_each(|_| _ = target.handle(*now));
+            side.handle(*now) == Progress::Done
+        });
+        let now = now.expect("the initiators are done");
+        assert!(side.nodes[0].node.watcher().0.requests > 0);
+        // With the side its ports go, and with them the link.
+        let sent = side.sender.take().unwrap().sent;
+        drop(side);
+        target.stop(now);
+        times.find(|now| target.handle(*now) == Progress::Done).expect("the target is done");
+        assert_eq!(received(&target), sent);
+        assert!(sent > 0);
     }
 }
