@@ -115,15 +115,17 @@ fn run(setting: &Setting, size: usize, make: fn() -> Result<Pair, Missing>) -> R
     let time = saturating_ns(setting.time);
     let over = Arc::new(AtomicBool::new(false));
     let (theirs, ours) = (over.clone(), over.clone());
+    let begun = Arc::new(AtomicBool::new(false));
+    let seen = begun.clone();
     let written = Arc::new(AtomicU64::new(0));
     let count = written.clone();
     let taking = spawn("tcp-rx", &[setting.cores[1]], move || {
-        let taken = receive(receiver, &theirs);
+        let taken = receive(receiver, &theirs, &begun);
         theirs.store(true, Relaxed);
         taken
     });
     let giving = spawn("tcp-tx", &[setting.cores[0]], move || {
-        let given = send(sender, size, time, &ours, &count);
+        let given = send(sender, size, time, &ours, (&seen, &count));
         ours.store(true, Relaxed);
         given
     });
@@ -141,14 +143,18 @@ fn send(
     size: usize,
     time: u64,
     over: &AtomicBool,
-    written: &AtomicU64,
+    (begun, written): (&AtomicBool, &AtomicU64),
 ) -> Result<(), Missing> {
     let (mut clock, period) = (Clock::new(), period());
-    let until = clock.now() + time;
+    // The time begins when the receiver has read something: on a busy machine its thread may come late.
+    let mut until = None;
     let mut total = 0;
     loop {
         let now = clock.now();
-        if now >= until || over.load(Relaxed) {
+        if until.is_none() && begun.load(Relaxed) {
+            until = Some(now + time);
+        }
+        if until.is_some_and(|until| now >= until) || over.load(Relaxed) {
             return Ok(());
         }
         sender.turn(now)?;
@@ -166,7 +172,7 @@ fn send(
 }
 
 /// Reads until the sender is done; the bytes, and the time from the first to the last.
-fn receive(mut receiver: Box<dyn Receives>, over: &AtomicBool) -> Result<(u64, u64), Missing> {
+fn receive(mut receiver: Box<dyn Receives>, over: &AtomicBool, begun: &AtomicBool) -> Result<(u64, u64), Missing> {
     let (mut clock, period) = (Clock::new(), period());
     let (mut total, mut first, mut last) = (0_u64, None, clock.now());
     let mut buffer = vec![0; READ];
@@ -189,6 +195,7 @@ fn receive(mut receiver: Box<dyn Receives>, over: &AtomicBool) -> Result<(u64, u
         }
         total += n as u64;
         first.get_or_insert(now);
+        begun.store(true, Relaxed);
         last = clock.now();
     }
     Ok((total, last - first.unwrap_or(last)))
