@@ -17,6 +17,8 @@ pub mod adapter;
 #[cfg(target_os = "linux")]
 pub mod bpf;
 #[cfg(target_os = "linux")]
+mod claim;
+#[cfg(target_os = "linux")]
 mod cut;
 #[cfg(target_os = "linux")]
 mod echo;
@@ -41,6 +43,8 @@ pub mod tunables;
 mod veth;
 
 pub use absent::{Absent, Part};
+#[cfg(target_os = "linux")]
+pub use claim::claims;
 #[cfg(target_os = "linux")]
 pub use cut::{Cut, Place};
 #[cfg(target_os = "linux")]

@@ -28,6 +28,11 @@ impl Rtnetlink {
     }
 
     /// The way of packets to an address, as the kernel would choose it now.
+    pub fn way_to(&mut self, to: IpAddr) -> io::Result<Path> {
+        self.0.path_to(to)
+    }
+
+    /// Likewise; a refusal is a line for the user.
     pub fn path_to(&mut self, to: IpAddr) -> Result<Path, Error> {
         self.0.path_to(to).map_err(|e| match e.raw_os_error() {
             Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => {

@@ -3,6 +3,7 @@
 
 mod damaged;
 mod mend;
+mod peers;
 mod remote;
 
 use crate::process::BINARY;
@@ -14,6 +15,18 @@ use std::process::{Command, Output};
 const PAIR: &str = "carrier() { for at in $(seq 1000); do grep -q 1 /sys/class/net/left/carrier && break; sleep 0.01; done; }; \
                     ip link add left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2; \
                     ip addr add 10.0.0.1/24 dev left; ip link set left up; ip link set right up; ip link set lo up; carrier";
+
+/// `left` is a member of a bridge with another one, without an address of its own.
+macro_rules! bridged {
+    ($then:literal) => {
+        concat!(
+            "ip addr flush dev left; ip link add bridge type bridge; ip link set bridge up; ",
+            "ip link add other type veth peer name far; ip link set other up; ip link set far up; ",
+            "ip link set left master bridge; ip link set other master bridge; sleep 0.1; ",
+            $then
+        )
+    };
+}
 
 /// A fault: the rule that finds it at an interface or the host, whether it is more than a note, and the commands that make it.
 const FAULTS: &[(&str, &str, bool, &str)] = &[
@@ -28,6 +41,81 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ("link-down", "left", true, "ip link set right down"),
     ("interface-down", "left", false, "ip link set left down"),
     ("shaped", "left", true, "tc qdisc add dev left root tbf rate 1mbit burst 10k latency 50ms"),
+    (
+        "shaped",
+        "left",
+        true,
+        "tc qdisc add dev left root handle 1: mq; tc qdisc add dev left parent 1:1 tbf rate 1mbit burst 10k latency 50ms",
+    ),
+    (
+        "shaped",
+        "left",
+        true,
+        "tc qdisc add dev left root handle 1: htb default 1; tc class add dev left parent 1: classid 1:1 htb rate 1mbit",
+    ),
+    ("queue-short", "left", true, "tc qdisc add dev left root pfifo limit 2"),
+    ("super-frames", "left", true, "ip link set left gso_max_segs 1"),
+    ("super-frames", "left", true, "ip link set left gso_max_size 3000"),
+    ("gro-flush", "left", true, "echo 50000000 > /sys/class/net/left/gro_flush_timeout"),
+    ("rps-one", "left", false, "for at in /sys/class/net/left/queues/rx-*; do echo 1 > $at/rps_cpus; done"),
+    ("route-metrics", "left", true, "ip route add 10.7.0.0/16 via 10.0.0.2 mtu lock 576"),
+    ("route-metrics", "left", true, "ip route add 10.7.0.0/16 dev left window 4096"),
+    ("route-metrics", "left", true, "ip route add 10.7.0.0/16 dev left cwnd lock 2 advmss 256"),
+    ("route-metrics", "left", true, "ip route add 10.7.0.0/16 dev left rto_min 10s hoplimit 1"),
+    ("route-metrics", "left", false, "ip route add 10.7.0.0/16 dev left congctl reno"),
+    ("address-state", "left", true, "ip addr add fd00::7/64 dev left nodad preferred_lft 0"),
+    ("address-state", "left", true, "ip addr flush dev left; ip addr add 10.0.0.1/32 dev left"),
+    (
+        "address-state",
+        "left",
+        true,
+        "ip addr add fd00::7/64 dev right nodad; ip addr add fd00::7/64 dev left; sleep 2.5",
+    ),
+    (
+        "address-state",
+        "left",
+        false,
+        "ip link add bridge type bridge; ip link set bridge up; ip link set left master bridge",
+    ),
+    ("arp", "left", true, "ip link set left arp off"),
+    ("arp", "left", true, "sysctl -qw net.ipv4.conf.left.arp_ignore=8"),
+    ("neighbour-fixed", "left", false, "ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev left"),
+    ("bridge-port", "left", true, bridged!("sleep 1; bridge link set dev left state 0")),
+    ("bridge-port", "left", true, bridged!("bridge link set dev left flood off")),
+    ("bridge-port", "left", false, bridged!("bridge link set dev left learning off")),
+    (
+        "bridge-port",
+        "left",
+        true,
+        bridged!("bridge link set dev left isolated on; bridge link set dev other isolated on"),
+    ),
+    ("sysctl-range", "host", true, "sysctl -qw net.ipv4.tcp_moderate_rcvbuf=0"),
+    ("sysctl-range", "host", true, "sysctl -qw net.ipv4.tcp_limit_output_bytes=4096"),
+    ("sysctl-range", "host", true, "sysctl -qw net.ipv4.ipfrag_low_thresh=0 net.ipv4.ipfrag_high_thresh=0"),
+    ("sysctl-range", "host", true, "sysctl -qw net.ipv4.ip_local_port_range='40000 40015'"),
+    ("sysctl-range", "host", true, "sysctl -qw net.ipv4.ip_no_pmtu_disc=1"),
+    ("buffers-tcp", "host", true, "sysctl -qw net.ipv4.tcp_rmem='2304 2304 6291456'"),
+    (
+        "firewall",
+        "host",
+        true,
+        "nft 'add table netdev t; add chain netdev t c { type filter hook ingress device left priority 0; }; \
+         add rule netdev t c limit rate over 500 kbytes/second drop'",
+    ),
+    (
+        "firewall",
+        "host",
+        true,
+        "nft 'add table inet t; add chain inet t c { type filter hook output priority 0; }; \
+         add rule inet t c tcp flags syn tcp option maxseg size set 500'",
+    ),
+    (
+        "link-down",
+        "upper",
+        true,
+        "ip link add link left name upper type macvlan mode bridge; ip link set upper up; ip link set upper protodown on; sleep 0.1",
+    ),
+    ("link-down", "left", true, "ip link set left mode dormant; ip link set right down; ip link set right up; sleep 1"),
     ("promiscuous", "left", false, "ip link set left promisc on"),
     ("duplicate-address", "left", true, "ip link set right address $(cat /sys/class/net/left/address)"),
     (
@@ -92,6 +180,7 @@ const HEALTHY: &[&str] = &[
      ip link set other up; ip link set far up; ip link set left master bridge; ip link set other master bridge",
     "tc qdisc add dev left root bfifo limit 3000000; ip link set left txqueuelen 2000",
     "tc qdisc add dev left clsact",
+    "tc qdisc add dev left root handle 1: htb default 1; tc class add dev left parent 1: classid 1:1 htb rate 100gbit",
     "ip link add plain type veth peer name other; ip addr add 10.3.0.1/24 dev plain; ip link set plain up; ip link set other up",
     "ip rule add from 10.0.0.1 table 100; ip route add default via 10.0.0.2 table 100; ip route add default via 10.0.0.2",
     "ip addr add 10.0.0.5/24 dev left; ip neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev left",
@@ -99,6 +188,14 @@ const HEALTHY: &[&str] = &[
     "sysctl -qw net.ipv4.tcp_rmem='4096 131072 33554432' net.ipv4.tcp_wmem='4096 65536 33554432' net.ipv4.tcp_ecn=1",
     "ip link set left alias uplink; ip link property add dev left altname en0",
     "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }'",
+    "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; policy drop; }; \
+     add rule inet t c ct state established,related accept; add rule inet t c iif lo accept; add rule inet t c tcp dport 22 limit rate 3/minute accept'",
+    "ip route add 10.7.0.0/16 via 10.0.0.2 mtu 1400 initcwnd 20 initrwnd 20 advmss 1360",
+    "ip link set left gso_max_size 65536 gro_max_size 65536; tc qdisc add dev left root pfifo_fast",
+    "ip link add bridge type bridge stp_state 0; ip link set bridge up; ip addr flush dev left; ip link set left master bridge; \
+     bridge link set dev left isolated on; sleep 0.1",
+    "ip addr add 10.5.0.1 peer 10.5.0.2/32 dev left; ip addr add 10.6.0.1/32 dev lo",
+    "ip addr add fd00::7/64 dev left nodad preferred_lft 0; ip addr add fd00::8/64 dev left nodad",
 ];
 
 /// Runs shell commands in a namespace with the pair; sysfs shows that namespace.

@@ -1,13 +1,16 @@
-//! Chains of the packet filter that packets pass (NFT_MSG_GETCHAIN, linux/netfilter/nf_tables.h): those of nftables, and of
-//! iptables as it is now.
+//! Chains of the packet filter that packets pass, and what their rules do (NFT_MSG_GETCHAIN, NFT_MSG_GETRULE,
+//! linux/netfilter/nf_tables.h): those of nftables, and of iptables as it is now.
 
 use super::source::{Question, Source};
 use crate::absent::Part;
-use crate::netlink::message::{attribute, text};
+use crate::netlink::message::{attribute, attributes, text};
 
 const NFTA_CHAIN_TABLE: u16 = 1;
 const NFTA_CHAIN_NAME: u16 = 3;
 const NFTA_CHAIN_HOOK: u16 = 4;
+const NFTA_HOOK_HOOKNUM: u16 = 1;
+const NFTA_HOOK_DEV: u16 = 3;
+const NFTA_HOOK_DEVS: u16 = 4;
 const NFTA_CHAIN_POLICY: u16 = 5;
 const NFTA_CHAIN_USE: u16 = 6;
 /// NF_DROP
@@ -20,6 +23,8 @@ pub struct FilterChain {
     pub table: String,
     /// Name in the table.
     pub name: String,
+    /// Number of the hook that it is at; none at the hooks of an interface.
+    pub hook: Option<u32>,
     /// Rules in it.
     pub rules: u32,
     /// Packets that no rule decides on are dropped.
@@ -30,10 +35,13 @@ impl FilterChain {
     /// Parses a chain; none if nothing comes to it but from other chains.
     fn parse(answer: &[u8]) -> Option<Self> {
         let number = |kind| Some(u32::from_be_bytes(*attribute(answer, kind)?.first_chunk()?));
-        attribute(answer, NFTA_CHAIN_HOOK)?;
+        let at = attribute(answer, NFTA_CHAIN_HOOK)?;
+        let device = attribute(at, NFTA_HOOK_DEV).or(attribute(at, NFTA_HOOK_DEVS)).is_some();
+        let hook = attribute(at, NFTA_HOOK_HOOKNUM).and_then(|n| n.first_chunk()).map(|n| u32::from_be_bytes(*n));
         Some(Self {
             table: text(attribute(answer, NFTA_CHAIN_TABLE)?),
             name: text(attribute(answer, NFTA_CHAIN_NAME)?),
+            hook: hook.filter(|_| !device),
             rules: number(NFTA_CHAIN_USE).unwrap_or(0),
             drops: number(NFTA_CHAIN_POLICY) == Some(DROP),
         })
@@ -46,4 +54,118 @@ impl FilterChain {
 /// The kernel has none of it, or does not tell for want of a privilege.
 pub fn chains(source: &mut dyn Source) -> Part<Vec<FilterChain>> {
     Ok(source.ask(Question::Chains, None)?.iter().filter_map(|answer| FilterChain::parse(answer)).collect())
+}
+
+// Of a rule.
+const NFTA_RULE_CHAIN: u16 = 2;
+const NFTA_RULE_TABLE: u16 = 1;
+const NFTA_RULE_EXPRESSIONS: u16 = 4;
+const NFTA_EXPR_NAME: u16 = 1;
+const NFTA_EXPR_DATA: u16 = 2;
+const NFTA_IMMEDIATE_DATA: u16 = 2;
+const NFTA_DATA_VALUE: u16 = 1;
+const NFTA_DATA_VERDICT: u16 = 2;
+const NFTA_VERDICT_CODE: u16 = 1;
+const NFTA_EXTHDR_TYPE: u16 = 2;
+const NFTA_EXTHDR_OP: u16 = 6;
+const NFTA_EXTHDR_SREG: u16 = 7;
+/// NFT_EXTHDR_OP_TCPOPT, and the option for the longest segment.
+const TCPOPT: u32 = 1;
+const MAXSEG: u8 = 2;
+
+/// What a rule does to packets that others would pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterRule {
+    /// Table.
+    pub table: String,
+    /// Chain in it.
+    pub chain: String,
+    /// It drops packets, or refuses them with an answer.
+    pub drops: bool,
+    /// It looks at their rate.
+    pub limits: bool,
+    /// It picks them at random.
+    pub random: bool,
+    /// Longest segment that it has the ends of connections agree on.
+    pub segment: Option<u16>,
+}
+
+impl FilterRule {
+    /// Parses a rule; none of those that only count, mark, translate or let pass.
+    fn parse(answer: &[u8]) -> Option<Self> {
+        let number = |bytes: &[u8]| bytes.first_chunk().map(|n| u32::from_be_bytes(*n));
+        let mut rule = Self {
+            table: text(attribute(answer, NFTA_RULE_TABLE)?),
+            chain: text(attribute(answer, NFTA_RULE_CHAIN)?),
+            drops: false,
+            limits: false,
+            random: false,
+            segment: None,
+        };
+        let mut value = None;
+        for (_, expression) in attributes(attribute(answer, NFTA_RULE_EXPRESSIONS)?) {
+            let data = attribute(expression, NFTA_EXPR_DATA).unwrap_or_default();
+            match attribute(expression, NFTA_EXPR_NAME).map(text).unwrap_or_default().as_str() {
+                "immediate" => {
+                    let data = attribute(data, NFTA_IMMEDIATE_DATA).unwrap_or_default();
+                    value = attribute(data, NFTA_DATA_VALUE)
+                        .and_then(|value| value.first_chunk())
+                        .map(|n| u16::from_be_bytes(*n));
+                    let code =
+                        attribute(data, NFTA_DATA_VERDICT).and_then(|verdict| attribute(verdict, NFTA_VERDICT_CODE));
+                    rule.drops |= code.and_then(number) == Some(DROP);
+                }
+                "reject" => rule.drops = true,
+                "limit" => rule.limits = true,
+                "numgen" => rule.random = true,
+                "exthdr" => {
+                    let option = attribute(data, NFTA_EXTHDR_OP).and_then(number) == Some(TCPOPT)
+                        && attribute(data, NFTA_EXTHDR_TYPE).and_then(<[u8]>::first) == Some(&MAXSEG);
+                    let set = attribute(data, NFTA_EXTHDR_SREG).is_some();
+                    rule.segment = value.filter(|_| option && set).or(rule.segment);
+                }
+                _ => {}
+            }
+        }
+        (rule.drops || rule.limits || rule.segment.is_some()).then_some(rule)
+    }
+}
+
+/// Rules that drop packets, look at their rate, or change the size of segments.
+///
+/// # Errors
+/// The kernel has none of it, or does not tell for want of a privilege.
+pub fn filter_rules(source: &mut dyn Source) -> Part<Vec<FilterRule>> {
+    Ok(source.ask(Question::FilterRules, None)?.iter().filter_map(|answer| FilterRule::parse(answer)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::notation::read;
+
+    #[test]
+    fn a_rule_says_what_it_does_whatever_is_cut() {
+        let text = "message\n1 text t\n2 text c\n4 {\n1 {\n1 text limit\n}\n1 {\n1 text immediate\n2 {\n1 hex 00000000\n2 {\n2 {\n\
+                    1 hex 00000000\n}\n}\n}\n}\n}\n\
+                    message\n1 text t\n2 text c\n4 {\n1 {\n1 text counter\n}\n1 {\n1 text immediate\n2 {\n2 {\n2 {\n1 hex 00000001\n}\n}\n}\n}\n}\n\
+                    message\n1 text t\n2 text c\n4 {\n1 {\n1 text immediate\n2 {\n2 {\n1 hex 01f4\n}\n}\n}\n\
+                    1 {\n1 text exthdr\n2 {\n2 hex 02\n6 hex 00000001\n7 hex 00000001\n}\n}\n}\n";
+        let bodies = read(text).unwrap();
+        let all: Vec<_> = bodies.iter().filter_map(|body| FilterRule::parse(body)).collect();
+        let rule = |drops, limits, segment| FilterRule {
+            table: "t".into(),
+            chain: "c".into(),
+            drops,
+            limits,
+            random: false,
+            segment,
+        };
+        assert_eq!(all, [rule(true, true, None), rule(false, false, Some(500))]);
+        for body in &bodies {
+            for end in 0..body.len() {
+                assert!(FilterRule::parse(&body[..end]).is_none_or(|one| one.table == "t"));
+            }
+        }
+    }
 }

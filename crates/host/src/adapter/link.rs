@@ -25,6 +25,7 @@ const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_CARRIER_CHANGES: u16 = 35;
+const IFLA_PROTO_DOWN: u16 = 39;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 const IFLA_CARRIER_UP_COUNT: u16 = 47;
@@ -142,6 +143,8 @@ pub struct Interface {
     pub state: Option<&'static str>,
     /// Times that the carrier came or went, came, and went.
     pub carrier_changes: [Option<u32>; 3],
+    /// Somebody keeps it down from above (`protodown`).
+    pub kept_down: bool,
     /// Root queueing discipline.
     pub qdisc: Option<String>,
     /// Frames that it may hold, if it limits them.
@@ -202,6 +205,7 @@ impl Interface {
             flags: FLAGS.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect(),
             state: byte(rest, IFLA_OPERSTATE).and_then(|state| STATES.get(usize::from(state)).copied()),
             carrier_changes: [IFLA_CARRIER_CHANGES, IFLA_CARRIER_UP_COUNT, IFLA_CARRIER_DOWN_COUNT].map(number),
+            kept_down: byte(rest, IFLA_PROTO_DOWN).is_some_and(|down| down != 0),
             qdisc: written(IFLA_QDISC),
             queue_length: number(IFLA_TXQLEN),
             queues: [IFLA_NUM_TX_QUEUES, IFLA_NUM_RX_QUEUES].map(number),

@@ -34,7 +34,12 @@ const BUS_NAME: u16 = 1;
 const DEV_NAME: u16 = 2;
 // linux/netfilter/nfnetlink.h, nf_tables.h: NFNL_SUBSYS_NFTABLES, and bytes of `struct nfgenmsg`.
 const NFT_MSG_GETCHAIN: u16 = 10 << 8 | 4;
+const NFT_MSG_GETRULE: u16 = 10 << 8 | 7;
 const NFGENMSG: usize = 4;
+// linux/pkt_sched.h: parents of filters, of a `struct tcmsg`.
+const TC_ROOT: u32 = 0;
+const TC_INGRESS: u32 = 0xffff_fff2;
+const TC_EGRESS: u32 = 0xffff_fff3;
 // linux/ethtool.h
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
@@ -61,6 +66,12 @@ enum Form {
     Devlink(u8),
     /// Of netfilter: message.
     Netfilter(u16),
+    /// Of rtnetlink, all objects of a kind: message, and bytes of the structure with which it begins.
+    Lists(u16, usize),
+    /// Of traffic control, the classes of an interface.
+    Classes,
+    /// Of traffic control, the filters of an interface.
+    Filters,
 }
 
 fn form(question: Question) -> Form {
@@ -92,6 +103,13 @@ fn form(question: Question) -> Form {
         Question::Values => Form::Ioctl(values),
         Question::Devlink => Form::Devlink(51),
         Question::Chains => Form::Netfilter(NFT_MSG_GETCHAIN),
+        Question::FilterRules => Form::Netfilter(NFT_MSG_GETRULE),
+        Question::Addresses => Form::Lists(libc::RTM_GETADDR, 8),
+        Question::Neighbours => Form::Lists(libc::RTM_GETNEIGH, 12),
+        Question::Routes => Form::Lists(libc::RTM_GETROUTE, 12),
+        Question::Qdiscs => Form::Lists(libc::RTM_GETQDISC, 20),
+        Question::Classes => Form::Classes,
+        Question::Filters => Form::Filters,
     }
 }
 
@@ -174,6 +192,14 @@ impl Source for Machine {
                 let answers = self.netfilter()?.list(|| Message::about(message, 0, &[0; NFGENMSG]))?;
                 Ok(answers.into_iter().filter_map(|answer| Some(answer.get(NFGENMSG..)?.to_vec())).collect())
             }
+            // Of all families.
+            (Form::Lists(message, header), _) => self.route()?.list(|| Message::about(message, 0, &vec![0; header])),
+            (Form::Classes, Some(subject)) => {
+                let header = traffic(subject.index, TC_ROOT);
+                self.route()?.list(|| Message::about(libc::RTM_GETTCLASS, 0, &header))
+            }
+            (Form::Filters, Some(subject)) => self.filters(subject.index),
+            (Form::Classes | Form::Filters, None) => Err(Absent::told("it is about one interface")),
             (Form::Flow(flow), Some(subject)) => Ok(vec![fields(&subject.name, flow)?]),
             (Form::Ioctl(_) | Form::Flow(_), None) => Err(Absent::told("an ioctl is about one interface")),
         }
@@ -189,6 +215,21 @@ impl Machine {
     /// rtnetlink.
     pub(crate) fn route(&mut self) -> Part<&mut Netlink> {
         Ok(opened(&mut self.route, Netlink::open)?)
+    }
+
+    /// Filters of an interface's root, and of what it receives and sends before and after that (`tc filter show`).
+    fn filters(&mut self, index: u32) -> Part<Vec<Vec<u8>>> {
+        let mut all = Vec::new();
+        for parent in [TC_ROOT, TC_INGRESS, TC_EGRESS] {
+            let header = traffic(index, parent);
+            match self.route()?.list(|| Message::about(libc::RTM_GETTFILTER, 0, &header)) {
+                Ok(some) => all.extend(some),
+                // It has no such discipline, or one without classes.
+                Err(absent) if matches!(absent.errno, Some(libc::EINVAL | libc::EOPNOTSUPP)) => {}
+                Err(absent) => return Err(absent),
+            }
+        }
+        Ok(all)
     }
 
     fn netfilter(&mut self) -> Part<&mut Netlink> {
@@ -221,6 +262,11 @@ fn opened<T>(slot: &mut Option<T>, open: impl FnOnce() -> io::Result<T>) -> io::
         Some(open) => Ok(open),
         None => Ok(slot.insert(open()?)),
     }
+}
+
+/// `struct tcmsg`: family and padding, interface, handle, parent, info.
+fn traffic(index: u32, parent: u32) -> Vec<u8> {
+    [0, index, 0, parent, 0].map(u32::to_ne_bytes).concat()
 }
 
 fn lacks(error: io::Error, family: &str) -> Absent {

@@ -4,6 +4,7 @@
 //! Nothing is changed, judged or shown here. What an interface loses while it is read (it vanishes, or gets another name)
 //! is said in [`Adapter::fate`]; its other parts stay.
 
+mod addresses;
 mod chains;
 mod counters;
 mod details;
@@ -16,10 +17,13 @@ mod list;
 mod machine;
 mod modes;
 mod module;
+mod neighbours;
 mod notation;
 mod pause;
+mod qdiscs;
 mod queues;
 mod recorded;
+mod routes;
 pub(crate) mod rss;
 pub(crate) mod source;
 mod stamps;
@@ -34,7 +38,8 @@ use serde::Serialize;
 use source::{nonsense, one};
 use std::collections::BTreeMap;
 
-pub use chains::{FilterChain, chains};
+pub use addresses::{Address, addresses};
+pub use chains::{FilterChain, FilterRule, chains, filter_rules};
 pub use counters::{Group, Rate, rates};
 pub use details::{Detail, Details};
 pub use device::{Device, Pci, PciLink};
@@ -48,11 +53,14 @@ pub use modes::{LinkDetail, Modes, PortInfo};
 #[doc(hidden)]
 pub use module::parse as parse_module;
 pub use module::{Lane, Module, dbm};
+pub use neighbours::{Neighbour, neighbours};
 #[doc(hidden)]
 pub use notation::read as recorded_answers;
 pub use pause::{Eee, Fec, Pause};
+pub use qdiscs::{Filter, Qdisc, filters, least_ceiling, qdiscs};
 pub use queues::{Amount, Rings};
 pub use recorded::{Recorded, Recorder};
+pub use routes::{Metric, Route, routes};
 pub use rss::Rss;
 pub use source::{ModulePage, Question, Source, Subject};
 pub use stamps::Stamps;

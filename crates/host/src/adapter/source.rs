@@ -70,6 +70,20 @@ pub enum Question {
     Devlink,
     /// NFT_MSG_GETCHAIN of netfilter: chains of the packet filter. It is about no interface.
     Chains,
+    /// NFT_MSG_GETRULE: rules of the packet filter.
+    FilterRules,
+    /// RTM_GETADDR of rtnetlink, of all interfaces.
+    Addresses,
+    /// RTM_GETNEIGH, of all interfaces.
+    Neighbours,
+    /// RTM_GETROUTE, of all tables.
+    Routes,
+    /// RTM_GETQDISC, of all interfaces.
+    Qdiscs,
+    /// RTM_GETTCLASS: classes of an interface's queueing disciplines.
+    Classes,
+    /// RTM_GETTFILTER: filters of what an interface receives and of what it sends.
+    Filters,
 }
 
 /// A range of a module's memory.
@@ -112,6 +126,13 @@ pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Values, "ioctl/gstats"),
     (Question::Devlink, "netlink/devlink-info"),
     (Question::Chains, "netlink/nft-chains"),
+    (Question::FilterRules, "netlink/nft-rules"),
+    (Question::Addresses, "netlink/addresses"),
+    (Question::Neighbours, "netlink/neighbours"),
+    (Question::Routes, "netlink/routes"),
+    (Question::Qdiscs, "netlink/qdiscs"),
+    (Question::Classes, "netlink/classes"),
+    (Question::Filters, "netlink/filters"),
 ];
 
 impl Question {
@@ -150,7 +171,7 @@ pub trait Source {
     fn real(&self, path: &str) -> io::Result<String>;
 
     /// The kernel's answers to a question about an interface, or, without one, about all: of a netlink message the
-    /// attributes (with the header before them for [`Question::Link`]), of an ioctl its structure.
+    /// attributes (of rtnetlink's with the header before them), of an ioctl its structure.
     ///
     /// # Errors
     /// The reason for which there is no answer.

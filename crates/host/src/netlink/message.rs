@@ -1,6 +1,7 @@
 //! Messages: building a request, and parsing an answer without trusting any length in it.
 
 use std::iter::from_fn;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Bytes of `struct nlmsghdr`.
 pub(super) const HEADER: usize = 16;
@@ -132,6 +133,15 @@ pub(crate) fn count(bytes: &[u8], at: usize) -> usize {
 /// Reads a 64-bit number; 0 if there are too few bytes.
 pub(crate) fn long(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b))
+}
+
+/// An IP address of 4 or 16 bytes.
+pub(crate) fn ip(bytes: &[u8]) -> Option<IpAddr> {
+    match bytes.len() {
+        4 => bytes.first_chunk().map(|v4| Ipv4Addr::from(*v4).into()),
+        16 => bytes.first_chunk().map(|v6| Ipv6Addr::from(*v6).into()),
+        _ => None,
+    }
 }
 
 /// Text up to its terminating zero.

@@ -1,15 +1,17 @@
 //! The way to an address, and what an interface loses when it goes down.
 
-use super::message::{Message, attribute, attributes, half, word};
+use super::message::{Message, attribute, attributes, half, ip, word};
 use super::{Netlink, bad_answer};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 // linux/rtnetlink.h, linux/if_addr.h
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_PREFSRC: u16 = 7;
+const RTA_METRICS: u16 = 8;
+const RTAX_MTU: u16 = 2;
 const RTA_MULTIPATH: u16 = 9;
 const RTPROT_KERNEL: u8 = 2;
 const RTPROT_RA: u8 = 9;
@@ -28,6 +30,10 @@ pub struct Path {
     pub index: u32,
     /// Own address of such packets.
     pub source: IpAddr,
+    /// Router that they go to, if the address is not on the link.
+    pub gateway: Option<IpAddr>,
+    /// MTU that the route sets, or that routers have told (RFC 1191).
+    pub mtu: Option<u32>,
 }
 
 fn family(v4: bool) -> u8 {
@@ -38,13 +44,6 @@ fn bytes(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(v4) => v4.octets().into(),
         IpAddr::V6(v6) => v6.octets().into(),
-    }
-}
-
-fn address(bytes: &[u8]) -> Option<IpAddr> {
-    match bytes.len() {
-        4 => <[u8; 4]>::try_from(bytes).ok().map(|v4| Ipv4Addr::from(v4).into()),
-        _ => <[u8; 16]>::try_from(bytes).ok().map(|v6| Ipv6Addr::from(v6).into()),
     }
 }
 
@@ -81,7 +80,13 @@ impl Path {
     fn parse(body: &[u8]) -> Option<Self> {
         let rest = body.get(ROUTE..)?;
         let index = attribute(rest, RTA_OIF).map(|index| word(index, 0))?;
-        Some(Self { index, source: address(attribute(rest, RTA_PREFSRC)?)? })
+        let mtu = attribute(attribute(rest, RTA_METRICS).unwrap_or_default(), RTAX_MTU).map(|mtu| word(mtu, 0));
+        Some(Self {
+            index,
+            source: ip(attribute(rest, RTA_PREFSRC)?)?,
+            gateway: attribute(rest, RTA_GATEWAY).and_then(ip),
+            mtu: mtu.filter(|mtu| *mtu > 0),
+        })
     }
 }
 
@@ -96,12 +101,12 @@ fn route_lost(body: &[u8], index: u32) -> Option<String> {
     if kind != RTN_UNICAST || by_itself || !(over || among) {
         return None;
     }
-    let to = match attribute(rest, RTA_DST).and_then(address) {
+    let to = match attribute(rest, RTA_DST).and_then(ip) {
         Some(to) => format!("{to}/{prefix}"),
         None if family_ == family(false) => "::/0".to_owned(),
         None => "0.0.0.0/0".to_owned(),
     };
-    let via = attribute(rest, RTA_GATEWAY).and_then(address).map(|via| format!(" via {via}"));
+    let via = attribute(rest, RTA_GATEWAY).and_then(ip).map(|via| format!(" via {via}"));
     Some(format!("route {to}{}", via.unwrap_or_default()))
 }
 
@@ -122,7 +127,7 @@ fn address_lost(body: &[u8], index: u32) -> Option<String> {
     // family, prefix, flags, scope, index
     let [_, prefix, _, scope, ..] = *body.get(..ADDRESS)? else { return None };
     let mine = scope == RT_SCOPE_UNIVERSE && word(body, 4) == index;
-    let of = attributes(&body[ADDRESS..]).find_map(|(kind, value)| (kind == IFA_ADDRESS).then(|| address(value)));
+    let of = attributes(&body[ADDRESS..]).find_map(|(kind, value)| (kind == IFA_ADDRESS).then(|| ip(value)));
     of.flatten().filter(|_| mine).map(|address| format!("address {address}/{prefix}"))
 }
 
@@ -150,7 +155,8 @@ mod tests {
         assert_eq!(route_lost(&set, 7).as_deref(), Some("route 192.0.2.0/24 via 10.0.0.1"));
         assert_eq!(route_lost(&route(3, 7, None), 7).as_deref(), Some("route 0.0.0.0/0 via 10.0.0.1"));
         assert_eq!((route_lost(&set, 8), route_lost(&route(RTPROT_KERNEL, 7, None), 7)), (None, None));
-        let path = Path { index: 7, source: [10, 0, 0, 2].into() };
+        let gateway = Some([10, 0, 0, 1].into());
+        let path = Path { index: 7, source: [10, 0, 0, 2].into(), gateway, mtu: None };
         assert_eq!(Path::parse(&set), Some(path));
         let mut v6 = vec![10, 64, 0x80, 0];
         v6.extend(7_u32.to_ne_bytes());

@@ -1,5 +1,6 @@
 //! System calls of the host. All `unsafe` code of this crate is here.
 
+pub(crate) mod arp;
 pub(crate) mod bpf;
 pub(crate) mod control;
 pub(crate) mod ethtool;

@@ -2,6 +2,7 @@
 
 use super::Examination;
 use super::finding::Load;
+use super::network::Network;
 use super::peer::{Probed, probe};
 use super::protocols::snapshot;
 use super::rule::Scope;
@@ -10,7 +11,7 @@ use super::side::Side;
 use super::view::View;
 use crate::environment;
 use linerate_host::Absent;
-use linerate_host::adapter::{Machine, Recorded, Source, chains, interfaces};
+use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
 use linerate_result::Environment;
 use linerate_rt::Stop;
 use std::net::IpAddr;
@@ -51,7 +52,6 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         names => names.to_vec(),
     };
     let earlier = snapshot(&*source);
-    let passed = chains(&mut *source);
     // One pause for all of them.
     let mut pause = Some(BETWEEN).filter(|_| asked.tree.is_none());
     let mut read = Vec::new();
@@ -69,6 +69,11 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     // A tree does not say on which machine it was recorded.
     let environment = asked.tree.map_or_else(|| environment::read(&[]), |_| Environment::default());
     let mut probed = asked.peer.map(|peer| probe(peer, stop)).transpose()?;
+    if let Some(probed) = &mut probed
+        && let Some(way) = all.iter().find(|one| one.name == probed.way)
+    {
+        probed.ask_claims(way, &all);
+    }
     let peer = probed.as_ref().map(Probed::line);
     let remote = asked.remote.cloned().map(Box::new);
     let mut examination = Examination { environment, peer, remote, ..Examination::default() };
@@ -76,11 +81,12 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
+    let network = Network::read(&mut *source, read.iter().map(|(adapter, _)| &adapter.interface));
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(&*source, adapter, counters, &all, asked.loads);
         view.earlier.clone_from(&earlier);
-        view.chains.clone_from(&passed);
+        view.network = &network;
         view.peer = probed.take();
         view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());
         let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());
@@ -89,7 +95,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         let scopes = host.take().into_iter().chain(peer).chain(ends).chain([Scope::Interface]);
         scopes.for_each(|scope| examination.add(&view, scope));
     }
-    if asked.remote.is_some() && !examination.interfaces.contains(&way) {
+    if asked.remote.is_some() && !way.is_empty() && !examination.interfaces.contains(&way) {
         let why = format!("it is reached by {way}, which was not named");
         let ends = RULES.iter().filter(|rule| rule.scope == Scope::Ends);
         examination.unable.extend(ends.map(|rule| ("the other end".to_owned(), rule.name.into(), why.clone())));

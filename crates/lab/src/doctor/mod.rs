@@ -10,6 +10,7 @@ mod examine;
 mod finding;
 mod fix;
 mod knob;
+mod network;
 mod peer;
 mod protocols;
 mod prove;

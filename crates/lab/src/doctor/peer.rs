@@ -1,10 +1,12 @@
 //! A peer without an agent: whether it answers echo requests, how soon, and packets of which size.
 
+use super::protocols::{SNMP, SNMP6, alone, named};
 use crate::quantity;
-use linerate_host::{Echo, Rtnetlink};
+use linerate_host::adapter::Interface;
+use linerate_host::{Echo, Path, Rtnetlink, claims};
 use linerate_rt::Stop;
 use std::io::ErrorKind;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Requests by which loss is seen, and time for each response.
@@ -12,8 +14,27 @@ const REQUESTS: u32 = 20;
 const LIMIT: Duration = Duration::from_millis(500);
 /// Requests without any response after which the peer is silent.
 const SILENT: u32 = 4;
+/// Time for answers to ARP probes.
+const CLAIMS: Duration = Duration::from_millis(300);
 /// Attempts with a packet of one size.
 const ATTEMPTS: usize = 2;
+
+/// Ports at which TCP is tried: iperf3's, that of ssh, and one where hardly anybody listens.
+pub(super) const PORTS: &[u16] = &[5201, 22, 9];
+
+/// Answer of a peer to TCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Tcp {
+    /// It was not tried.
+    #[default]
+    Unknown,
+    /// A connection, or a reset.
+    Answered,
+    /// Nothing, at any of the ports.
+    Silent,
+    /// This machine, or a router, refuses it.
+    Refused(String),
+}
 
 /// Answers of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +53,83 @@ pub struct Probed {
     pub times: Option<(Duration, Duration)>,
     /// Longest packet that came back, bytes with its IP header.
     pub largest: usize,
+    /// Router on the way.
+    pub gateway: Option<IpAddr>,
+    /// MTU of the path that routers have told.
+    pub told: Option<u32>,
+    /// Answer to TCP.
+    pub tcp: Tcp,
+    /// The reason for which there is no way to it.
+    pub refused: Option<String>,
+    /// Own address of packets to it.
+    pub source: IpAddr,
+    /// Stations at the link that have that address, or the next hop's; or why they were not asked.
+    pub claims: Result<Vec<(Ipv4Addr, String)>, String>,
 }
 
 impl Probed {
+    pub(super) fn new(peer: IpAddr) -> Self {
+        Self {
+            peer,
+            way: String::new(),
+            mtu: 0,
+            asked: 0,
+            answered: 0,
+            times: None,
+            largest: 0,
+            gateway: None,
+            told: None,
+            tcp: Tcp::Unknown,
+            refused: None,
+            source: peer,
+            claims: Err("no ARP is spoken on the way".to_owned()),
+        }
+    }
+
+    /// True if the address is this machine's own.
+    pub(super) fn is_own(&self) -> bool {
+        self.source == self.peer.to_canonical() && !self.peer.is_loopback() && self.refused.is_none()
+    }
+
+    /// Asks on the link for stations that have the address from which packets go to the peer, or that of the next hop.
+    pub(super) fn ask_claims(&mut self, of: &Interface, all: &[Interface]) {
+        let mac: Option<Vec<u8>> = of
+            .address
+            .as_deref()
+            .and_then(|text| text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect());
+        let Some(mac) =
+            mac.and_then(|mac| <[u8; 6]>::try_from(mac).ok()).filter(|_| of.hardware == 1 && !of.has("NOARP"))
+        else {
+            return;
+        };
+        let v4 = |address| match address {
+            IpAddr::V4(v4) => Some(v4),
+            IpAddr::V6(_) => None,
+        };
+        let asked: Vec<Ipv4Addr> = [self.source, self.hop()].into_iter().filter_map(v4).collect();
+        if !asked.is_empty() && !self.is_own() {
+            // Another interface of this machine may answer, too, for an address that is the machine's.
+            let own = |mac: &str| all.iter().any(|one| one.address.as_deref() == Some(mac));
+            let named =
+                |(address, mac): (Ipv4Addr, [u8; 6])| (address, mac.map(|byte| format!("{byte:02x}")).join(":"));
+            let claims = claims(of.index, mac, &asked, CLAIMS);
+            self.claims = claims
+                .map(|found| found.into_iter().map(named).filter(|one| !own(&one.1)).collect())
+                .map_err(|e| words(&e));
+        }
+    }
+
+    /// The neighbour to which packets for it are sent.
+    pub(super) fn hop(&self) -> IpAddr {
+        self.gateway.unwrap_or(self.peer)
+    }
+
     /// All of it, in a line.
     pub(super) fn line(&self) -> String {
         let Self { peer, way, asked, answered, largest, .. } = self;
+        if let Some(why) = &self.refused {
+            return format!("{peer}: there is no way to it: {why}.");
+        }
         let times = self.times.map_or_else(String::new, |(least, most)| {
             let [least, most] = [least, most].map(|time| quantity::nanoseconds(time.as_secs_f64() * 1e9));
             format!(" in {least} to {most}; packets of up to {largest} bytes come back")
@@ -46,54 +138,133 @@ impl Probed {
     }
 }
 
+/// Tries TCP at a few ports.
+fn try_tcp(peer: IpAddr, limit: Duration, stop: &Stop) -> Tcp {
+    let mut refused = None;
+    for port in PORTS {
+        if stop.asked() {
+            return Tcp::Unknown;
+        }
+        let before = messages();
+        match TcpStream::connect_timeout(&SocketAddr::new(peer, *port), limit) {
+            Ok(_) => return Tcp::Answered,
+            // A host without a listener sends a reset; who rejects packets for another one sends a message of ICMP.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused && messages() > before => {
+                refused = Some("a packet filter rejects it (ICMP unreachable)".to_owned());
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => {
+                return Tcp::Answered;
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {}
+            Err(e) => refused = Some(words(&e)),
+        }
+    }
+    refused.map_or(Tcp::Silent, Tcp::Refused)
+}
+
+/// Messages of ICMP, of either version, that something was not reached.
+fn messages() -> u64 {
+    let text = |file: &str| std::fs::read_to_string(format!("/{file}")).unwrap_or_default();
+    let v4 = named(&text(SNMP), "Icmp", "InDestUnreachs");
+    v4.unwrap_or(0) + alone(&text(SNMP6), "Icmp6InDestUnreachs").unwrap_or(0)
+}
+
+/// Words of an error, without its number.
+fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// Probes a peer.
 ///
 /// # Errors
-/// One line: there is no way to it, or no socket for the requests.
+/// One line: no socket for the requests.
 pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
     let wrong = |e: linerate_host::Error| format!("--peer {peer}: {e}");
     let mut links = Rtnetlink::open().map_err(wrong)?;
-    let link = links.path_to(peer).and_then(|path| links.link_at(path.index)).map_err(wrong)?;
-    let mut echo = Echo::open(peer).map_err(|e| match e.kind() {
-        ErrorKind::PermissionDenied => format!("--peer {peer}: {e}; run as root, or with CAP_NET_RAW"),
-        _ => format!("--peer {peer}: {e}; give an address that this machine reaches"),
-    })?;
-    let mtu = usize::try_from(link.mtu).unwrap_or_default();
-    let mut probed = Probed { peer, way: link.name, mtu, asked: 0, answered: 0, times: None, largest: 0 };
-    let mut ask = |size: usize, limit: Duration| match echo.ask(size, limit) {
-        Ok(time) => Ok(time),
-        // Its address is not resolved, or a router knows no way.
-        Err(e) if matches!(e.kind(), ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => Ok(None),
-        Err(e) => Err(format!("--peer {peer}: {e}")),
-    };
-    while probed.asked < REQUESTS && !stop.asked() && (probed.answered > 0 || probed.asked < SILENT) {
-        probed.asked += 1;
-        if let Some(time) = ask(64, LIMIT)? {
-            probed.answered += 1;
-            let (least, most) = probed.times.unwrap_or((time, time));
-            probed.times = Some((least.min(time), most.max(time)));
+    let mut probed = Probed::new(peer);
+    let Path { index, source, gateway, .. } = match links.way_to(peer) {
+        Ok(path) => path,
+        Err(e) => {
+            // What `ip route get` says of it: EINVAL is a blackhole, EACCES prohibit.
+            probed.refused = Some(match e.kind() {
+                ErrorKind::InvalidInput => "a route discards what is sent there (blackhole)".to_owned(),
+                ErrorKind::PermissionDenied => "a route prohibits it".to_owned(),
+                _ => words(&e),
+            });
+            return Ok(probed);
         }
+    };
+    let link = links.link_at(index).map_err(wrong)?;
+    probed.source = source;
+    (probed.way, probed.mtu, probed.gateway) = (link.name, usize::try_from(link.mtu).unwrap_or_default(), gateway);
+    let mut echo = match Echo::open(peer) {
+        Ok(echo) => echo,
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            return Err(format!(
+                "--peer {peer}: {e}; give the address of one host, and run as root, or with CAP_NET_RAW"
+            ));
+        }
+        Err(e) => {
+            probed.refused = Some(words(&e));
+            return Ok(probed);
+        }
+    };
+    probed.echo(&mut echo, stop)?;
+    if probed.answered > 0 {
+        probed.told = links.way_to(peer).ok().and_then(|path| path.mtu);
+        let slowest = probed.times.map_or(LIMIT, |(_, slowest)| slowest);
+        probed.tcp = try_tcp(peer, (slowest * 4).clamp(Duration::from_millis(200), LIMIT), stop);
     }
-    let Some((_, slowest)) = probed.times else { return Ok(probed) };
-    // Long enough for what is slower because it is longer.
-    let limit = (slowest * 4).clamp(Duration::from_millis(50), LIMIT);
-    let mut comes = |size: usize| -> Result<bool, String> {
-        for _ in 0..ATTEMPTS {
-            if ask(size, limit)?.is_some() {
-                return Ok(true);
+    Ok(probed)
+}
+
+impl Probed {
+    /// Sends echo requests: some of one size, and then the longest that come back.
+    fn echo(&mut self, echo: &mut Echo, stop: &Stop) -> Result<(), String> {
+        let peer = self.peer;
+        let mut ask = |size: usize, limit: Duration| match echo.ask(size, limit) {
+            Ok(time) => Ok(time),
+            // Its address is not resolved, a router knows no way, or a packet filter refuses it.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::PermissionDenied
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(e) => Err(format!("--peer {peer}: {e}")),
+        };
+        while self.asked < REQUESTS && !stop.asked() && (self.answered > 0 || self.asked < SILENT) {
+            self.asked += 1;
+            if let Some(time) = ask(64, LIMIT)? {
+                self.answered += 1;
+                let (least, most) = self.times.unwrap_or((time, time));
+                self.times = Some((least.min(time), most.max(time)));
             }
         }
-        Ok(false)
-    };
-    // What comes back, and what does not.
-    let (mut low, mut high) = (64, mtu.min(65_535));
-    if comes(high)? {
-        low = high;
+        let Some((_, slowest)) = self.times else { return Ok(()) };
+        // Long enough for what is slower because it is longer.
+        let limit = (slowest * 4).clamp(Duration::from_millis(50), LIMIT);
+        let mut comes = |size: usize| -> Result<bool, String> {
+            for _ in 0..ATTEMPTS {
+                if ask(size, limit)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        // What comes back, and what does not.
+        let (mut low, mut high) = (64, self.mtu.min(65_535));
+        if comes(high)? {
+            low = high;
+        }
+        while low + 1 < high && !stop.asked() {
+            let middle = usize::midpoint(low, high);
+            if comes(middle)? { low = middle } else { high = middle }
+        }
+        self.largest = low;
+        Ok(())
     }
-    while low + 1 < high && !stop.asked() {
-        let middle = usize::midpoint(low, high);
-        if comes(middle)? { low = middle } else { high = middle }
-    }
-    probed.largest = low;
-    Ok(probed)
 }

@@ -24,14 +24,14 @@ pub(super) fn snapshot(source: &dyn Source) -> BTreeMap<&'static str, String> {
     [NETSTAT, SNMP, SNMP6, SOFTNET].into_iter().filter_map(text).collect()
 }
 
-fn named(text: &str, protocol: &str, name: &str) -> Option<u64> {
+pub(super) fn named(text: &str, protocol: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol)?.strip_prefix(':'));
     let (names, values) = (lines.next()?, lines.next()?);
     let at = names.split_whitespace().position(|one| one == name)?;
     values.split_whitespace().nth(at)?.parse().ok()
 }
 
-fn alone(text: &str, name: &str) -> Option<u64> {
+pub(super) fn alone(text: &str, name: &str) -> Option<u64> {
     let mut all = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
     all.find(|(one, _)| *one == name)?.1.trim().parse().ok()
 }

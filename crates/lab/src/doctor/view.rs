@@ -1,10 +1,13 @@
 //! Values for rules: an interface and its counters, read twice, and files of the machine.
 
 use super::finding::{Finding, Load, Severity};
+use super::network::{NOTHING, Network};
 use super::peer::Probed;
 use super::rule::Scope;
 use super::side::LinkEnd;
-use linerate_host::adapter::{self, Adapter, Amount, Counters, FilterChain, Interface, PciLink, Source};
+use linerate_host::adapter::{
+    self, Adapter, Address, Amount, Counters, Filter, Interface, Neighbour, PciLink, Qdisc, Route, Source,
+};
 use linerate_host::tunables::Value;
 use linerate_host::{Absent, Feature};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,8 +29,8 @@ pub struct View<'a> {
     pub peer: Option<Probed>,
     /// The interface of the other end.
     pub remote: Option<LinkEnd>,
-    /// Chains of the packet filter.
-    pub(super) chains: Result<Vec<FilterChain>, Absent>,
+    /// What is set up on the interfaces.
+    pub(super) network: &'a Network,
     /// Files with counters of protocols, as they were at first.
     pub(super) earlier: BTreeMap<&'static str, String>,
 }
@@ -73,8 +76,8 @@ impl<'a> View<'a> {
         interfaces: &'a [Interface],
         loads: &'a [Load],
     ) -> Self {
-        let (earlier, chains) = (BTreeMap::new(), Ok(Vec::new()));
-        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None, chains, earlier }
+        let (earlier, network) = (BTreeMap::new(), &NOTHING);
+        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None, network, earlier }
     }
 
     /// Name of the subject of a rule.
@@ -89,7 +92,8 @@ impl<'a> View<'a> {
 
     /// Answers of the peer.
     pub(super) fn probed(&self) -> Result<&Probed, String> {
-        self.peer.as_ref().ok_or_else(|| "no --peer was given".to_owned())
+        let probed = self.peer.as_ref().ok_or_else(|| "no --peer was given".to_owned())?;
+        if probed.refused.is_some() { Err("there is no way to it".to_owned()) } else { Ok(probed) }
     }
 
     /// The two ends: this interface, and the other one.
@@ -136,6 +140,36 @@ impl<'a> View<'a> {
     /// A note, or a warning if one of these loads was named.
     pub(super) fn graver_for(&self, loads: &[Load]) -> Severity {
         if self.wants(loads) { Severity::Warning } else { Severity::Note }
+    }
+
+    /// A warning if no load was named or one of these, else a note.
+    pub(super) fn unless_others(&self, loads: &[Load]) -> Severity {
+        if self.loads.is_empty() || self.wants(loads) { Severity::Warning } else { Severity::Note }
+    }
+
+    /// Addresses of the interface.
+    pub(super) fn addresses(&self) -> Result<Vec<&Address>, String> {
+        Ok(have(&self.network.addresses)?.iter().filter(|one| one.link == self.interface().index).collect())
+    }
+
+    /// Neighbours at the interface.
+    pub(super) fn neighbours(&self) -> Result<Vec<&Neighbour>, String> {
+        Ok(have(&self.network.neighbours)?.iter().filter(|one| one.link == self.interface().index).collect())
+    }
+
+    /// Routes of all interfaces.
+    pub(super) fn routes(&self) -> Result<&[Route], String> {
+        Ok(have(&self.network.routes)?)
+    }
+
+    /// Queueing disciplines of the interface, the root first.
+    pub(super) fn qdiscs(&self) -> Result<Vec<&Qdisc>, String> {
+        Ok(have(&self.network.qdiscs)?.iter().filter(|one| one.link == self.interface().index).collect())
+    }
+
+    /// Filters of traffic control at the interface.
+    pub(super) fn filters(&self) -> Result<&[Filter], String> {
+        self.network.filters.get(&self.interface().index).map_or(Ok(&[][..]), |some| have(some).map(Vec::as_slice))
     }
 
     pub(super) fn feature(&self, name: &str) -> Result<Option<Feature>, String> {

@@ -1,6 +1,7 @@
 //! Tables of the firewall.
 
-use crate::doctor::finding::{Finding, Load};
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::peer::Tcp;
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
@@ -14,13 +15,50 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
+/// NF_INET_FORWARD
+const FORWARD: u32 = 2;
+/// Bytes of a segment of which IPv6's least MTU has room.
+const SEGMENT: u16 = 1220;
+
+/// The harm that the tables do, if something shows it.
+fn gravest(view: &View<'_>) -> Option<String> {
+    let chains = view.network.chains.as_deref().unwrap_or_default();
+    let rules = view.network.filter_rules.as_deref().unwrap_or_default();
+    if view.wants(&[Load::Forward]) && chains.iter().any(|one| one.hook == Some(FORWARD) && one.drops && one.rules == 0)
+    {
+        return Some("the firewall drops all that is forwarded".to_owned());
+    }
+    if let Some(segment) = rules.iter().filter_map(|rule| rule.segment).find(|segment| *segment < SEGMENT) {
+        return Some(format!("the firewall has connections use segments of {segment} bytes"));
+    }
+    if rules.iter().any(|rule| rule.random && rule.drops) {
+        return Some("the firewall drops packets at random".to_owned());
+    }
+    // Where frames of an interface come in or go out, hardly anybody limits but by mistake.
+    let device = |rule: &&linerate_host::adapter::FilterRule| {
+        (rule.limits || rule.drops)
+            && chains.iter().any(|one| one.hook.is_none() && (&one.table, &one.name) == (&rule.table, &rule.chain))
+    };
+    if rules.iter().any(|rule| device(&rule)) {
+        return Some("the firewall limits or drops frames of an interface, before or behind the stack".to_owned());
+    }
+    let drops = rules.iter().any(|rule| rule.drops) || chains.iter().any(|one| one.drops);
+    let probed = view.peer.as_ref().filter(|probed| drops && probed.refused.is_none())?;
+    let (lost, tcp) = (probed.answered < probed.asked, matches!(probed.tcp, Tcp::Silent | Tcp::Refused(_)));
+    match (lost, tcp) {
+        (true, _) => Some("the firewall drops packets, and not all echo requests of the peer are answered".to_owned()),
+        (_, true) => Some("the firewall drops packets, and TCP is not answered by the peer".to_owned()),
+        _ => None,
+    }
+}
+
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let tables: Vec<String> = ["proc/net/ip_tables_names", "proc/net/ip6_tables_names", "proc/net/arp_tables_names"]
         .iter()
         .filter_map(|path| view.file(path).ok())
         .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    let chains: Vec<String> = match &view.chains {
+    let chains: Vec<String> = match &view.network.chains {
         Ok(chains) => chains
             .iter()
             .filter(|chain| chain.rules > 0 || chain.drops)
@@ -39,12 +77,24 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if tables.is_empty() && chains.is_empty() {
         return healthy();
     }
-    let mut finding = Finding::new(view.graver_for(&[Load::Forward]), "packets pass tables of the firewall");
+    let (severity, what) = match gravest(view) {
+        Some(what) => (Severity::Warning, what),
+        None => (Severity::Note, "packets pass tables of the firewall".to_owned()),
+    };
+    let mut finding = Finding::new(severity, what);
     if !tables.is_empty() {
         finding = finding.seen(format!("tables {}", tables.join(", ")), "/proc/net/ip_tables_names");
     }
     if !chains.is_empty() {
         finding = finding.seen(format!("chains {}", chains.join(", ")), "nft list ruleset");
+    }
+    for rule in view.network.filter_rules.iter().flatten().take(4) {
+        let segment = rule.segment.map(|segment| format!("sets segments of {segment} bytes"));
+        let does =
+            [rule.drops.then(|| "drops".to_owned()), rule.limits.then(|| "looks at the rate".to_owned()), segment];
+        let does: Vec<String> = does.into_iter().flatten().collect();
+        finding =
+            finding.seen(format!("a rule of {} {} {}", rule.table, rule.chain, does.join(", ")), "nft list ruleset");
     }
     let shows = if chains.is_empty() { "iptables-save" } else { "nft list ruleset" };
     finding.mend(format!("{shows} shows the rules; skip the measured ports in the first chain, or remove them")).alone()

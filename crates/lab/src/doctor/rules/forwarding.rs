@@ -1,4 +1,4 @@
-//! Routing by this machine.
+//! Routing.
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
@@ -6,7 +6,7 @@ use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
     name: "forwarding",
-    scope: Scope::Host,
+    scope: Scope::Interface,
     about: "whether this machine routes",
     means: "packets for others are dropped",
     published: "Documentation/networking/ip-sysctl.rst",
@@ -15,8 +15,27 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    if !view.wants(&[Load::Forward]) || view.sysctl_number("net.ipv4.ip_forward")? > 0 {
+    let interface = view.interface();
+    // A bridge passes frames on by itself.
+    let bridged = interface.master.is_some() || interface.kind.as_deref() == Some("bridge");
+    let addresses = view.addresses().unwrap_or_default();
+    let global = |one: &&linerate_host::adapter::Address| matches!(one.address, std::net::IpAddr::V6(v6) if !v6.is_unicast_link_local());
+    let routed = addresses.iter().any(|one| one.address.is_ipv4() || global(one));
+    if !view.wants(&[Load::Forward]) || bridged && !routed {
         return healthy();
     }
-    view.set(Severity::Warning, "net.ipv4.ip_forward", 0, 1).alone()
+    let name = view.name();
+    let mut found = Vec::new();
+    let all = view.sysctl_number("net.ipv4.ip_forward")?;
+    let own = format!("net.ipv4.conf.{name}.forwarding");
+    if all == 0 {
+        found.push(view.set(Severity::Warning, "net.ipv4.ip_forward", 0, 1));
+    } else if view.number::<u64>(&format!("proc/sys/net/ipv4/conf/{name}/forwarding")) == Ok(0) {
+        found.push(view.set(Severity::Warning, &own, 0, 1));
+    }
+    let v6 = "net.ipv6.conf.all.forwarding";
+    if addresses.iter().any(global) && view.sysctl_number(v6) == Ok(0) {
+        found.push(view.set(Severity::Warning, v6, 0, 1));
+    }
+    Ok(found)
 }

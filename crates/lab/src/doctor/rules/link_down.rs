@@ -15,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    if !view.is_up() || view.has_flag("RUNNING") {
+    // The state of operation follows the carrier up to a second later.
+    if !view.is_up() || view.has_flag("RUNNING") && view.has_flag("LOWER_UP") {
         return healthy();
     }
     let name = view.name();
@@ -23,6 +24,21 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return Finding::new(Severity::Note, "it is up, and nothing is at its other end")
             .seen("no carrier", format!("ip link show {name}"))
             .mend("a program that opens the TAP, or a member of the bridge that is up")
+            .alone();
+    }
+    let interface = view.interface();
+    if interface.kept_down {
+        return Finding::new(Severity::Error, "it is up, and somebody keeps it down (protodown)")
+            .seen("protodown on", format!("ip -d link show {name}"))
+            .mend(format!("ip link set {name} protodown off"))
+            .alone();
+    }
+    if interface.state == Some("dormant") {
+        return Finding::new(Severity::Warning, "it waits for a program that lets it run: it is dormant")
+            .seen("state dormant", format!("ip -d link show {name}"))
+            .mend(format!(
+                "see the program that authenticates it (802.1X), or ip link set {name} mode default state up"
+            ))
             .alone();
     }
     let link = view.adapter.link.as_ref().ok();

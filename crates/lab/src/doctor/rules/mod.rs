@@ -1,9 +1,12 @@
 //! The rules: a file and a row each.
 
+mod address_state;
+mod arp;
 mod asymmetric_route;
 mod backlog;
 mod bond_half;
 mod bond_unwatched;
+mod bridge_port;
 mod buffers_socket;
 mod buffers_tcp;
 mod busy_poll;
@@ -30,10 +33,12 @@ mod firmware_stored;
 mod forwarding;
 mod governor;
 mod gro;
+mod gro_flush;
 mod gso;
 mod huge_pages;
 mod idle_states;
 mod interface_down;
+mod ip_drops;
 mod irq_far;
 mod irqbalance;
 mod irqs_on_one_core;
@@ -46,6 +51,7 @@ mod module_options;
 mod mtu_of_lower;
 mod mtu_of_members;
 mod mtu_small;
+mod neighbour_fixed;
 mod neighbour_table;
 mod neighbours;
 mod no_queue;
@@ -58,23 +64,32 @@ mod pause_unlike;
 mod pcie_bridge;
 mod pcie_speed;
 mod pcie_width;
+mod peer_claims;
 mod peer_loss;
+mod peer_route;
 mod peer_silent;
+mod peer_tcp;
 mod persistent_differs;
 mod promiscuous;
+mod queue_short;
 mod retransmits;
 mod reverse_path;
 mod ring_rx;
+mod route_metrics;
 mod rps_on_multiqueue;
+mod rps_one;
 mod rx_checksum;
 mod scatter_gather;
 mod shaped;
 mod siblings;
 mod slow_start_after_idle;
 mod somaxconn;
+mod super_frames;
 mod swap;
+mod sysctl_range;
 mod tcp_memory;
 mod tcp_options;
+mod traffic_filters;
 mod tso;
 mod tx_checksum;
 mod tx_drops;
@@ -100,10 +115,12 @@ pub static RULES: &[Rule] = &[
     driver_firmware::RULE,
     tx_checksum::RULE,
     rx_checksum::RULE,
+    scatter_gather::RULE,
     tso::RULE,
     gso::RULE,
-    scatter_gather::RULE,
     gro::RULE,
+    super_frames::RULE,
+    gro_flush::RULE,
     vlan_offload::RULE,
     feature_refused::RULE,
     lro_forwarding::RULE,
@@ -122,6 +139,7 @@ pub static RULES: &[Rule] = &[
     irqbalance::RULE,
     xps::RULE,
     rps_on_multiqueue::RULE,
+    rps_one::RULE,
     coalesce_lazy::RULE,
     coalesce_eager::RULE,
     mtu_of_lower::RULE,
@@ -133,6 +151,8 @@ pub static RULES: &[Rule] = &[
     xdp_copy::RULE,
     promiscuous::RULE,
     shaped::RULE,
+    queue_short::RULE,
+    traffic_filters::RULE,
     no_queue::RULE,
     eee::RULE,
     veth_checksums::RULE,
@@ -143,10 +163,12 @@ pub static RULES: &[Rule] = &[
     congestion_control::RULE,
     slow_start_after_idle::RULE,
     tcp_memory::RULE,
+    sysctl_range::RULE,
     somaxconn::RULE,
     listen_drops::RULE,
     udp_drops::RULE,
     checksum_errors::RULE,
+    ip_drops::RULE,
     retransmits::RULE,
     backlog::RULE,
     busy_poll::RULE,
@@ -164,8 +186,16 @@ pub static RULES: &[Rule] = &[
     neighbours::RULE,
     neighbour_table::RULE,
     asymmetric_route::RULE,
+    route_metrics::RULE,
+    address_state::RULE,
+    arp::RULE,
+    neighbour_fixed::RULE,
+    bridge_port::RULE,
     duplicate_address::RULE,
+    peer_route::RULE,
     peer_silent::RULE,
+    peer_tcp::RULE,
+    peer_claims::RULE,
     peer_loss::RULE,
     path_mtu::RULE,
     ends_mtu::RULE,

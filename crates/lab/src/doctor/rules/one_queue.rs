@@ -19,6 +19,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let channels = have(&view.adapter.channels)?;
     let cores = u64::try_from(view.online()?.len()).unwrap_or(1);
     let name = view.name();
+    let pair = view.interface().kind.as_deref() == Some("veth");
+    let merges = view.interface().xdp_program.is_some() || view.feature("rx-gro")?.is_some_and(|gro| gro.active);
     let mut found = Vec::new();
     for (kind, setting) in [("combined", "combined"), ("rx", "channels-rx"), ("tx", "channels-tx")] {
         let Some((now, most)) = amount(channels, kind).and_then(|one| Some((one.now?, one.most?))) else { continue };
@@ -29,6 +31,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         // A virtual pair is made with one queue in use, and few of them carry more than one core's worth.
         let severity = match now {
             1 if view.is_hardware() => Severity::Warning,
+            // Without GRO or XDP a pair's frames are processed by the core that sends them, whatever its queues.
+            1 if pair && !merges => Severity::Note,
             1 => view.graver_for(&[Load::Tcp, Load::Udp, Load::PktGen, Load::Forward]),
             _ => Severity::Note,
         };

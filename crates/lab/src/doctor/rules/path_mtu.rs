@@ -21,6 +21,16 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if probed.answered == 0 || largest >= mtu.min(65_535) {
         return healthy();
     }
+    // Routers tell senders, which then send no longer ones (RFC 1191).
+    if let Some(told) = probed.told.and_then(|told| usize::try_from(told).ok()).filter(|told| *told <= largest) {
+        return Finding::new(
+            Severity::Note,
+            format!("the path takes packets of {told} bytes, {way} has an MTU of {mtu}"),
+        )
+        .seen(format!("{told} of {mtu} bytes, as a router tells"), format!("ip route get {peer}"))
+        .mend(format!("nothing: TCP follows; datagrams of more than {told} bytes become fragments"))
+        .alone();
+    }
     Finding::new(Severity::Warning, format!("packets of up to {largest} bytes come back, {way} has an MTU of {mtu}"))
         .seen(
             format!("{largest} of {mtu} bytes"),

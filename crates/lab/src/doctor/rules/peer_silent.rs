@@ -2,7 +2,7 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
-use crate::doctor::view::View;
+use crate::doctor::view::{View, have};
 
 pub(super) const RULE: Rule = Rule {
     name: "peer-silent",
@@ -19,20 +19,31 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if probed.answered > 0 {
         return healthy();
     }
-    let (peer, way) = (probed.peer, &probed.way);
-    // proc_net(5): the address, then its flags; 0x2 is a complete entry.
-    let table = view.file("proc/net/arp").unwrap_or_default();
-    let entry = table.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        (words.next()? == peer.to_string()).then(|| words.nth(1).unwrap_or_default().to_owned())
-    });
-    let known = match entry.as_deref() {
-        Some("0x0") => "its link-layer address is not answered either",
-        Some(_) => "its link-layer address is known",
-        None => "it is reached by a router, or has no entry",
+    let (peer, way, hop) = (probed.peer, &probed.way, probed.hop());
+    let neighbours = have(&view.network.neighbours)?;
+    let state = neighbours.iter().find(|one| one.address == hop).map(|one| one.state);
+    let whose = if hop == peer {
+        "its link-layer address".to_owned()
+    } else {
+        format!("the link-layer address of {hop}, the router on the way,")
     };
-    Finding::new(Severity::Warning, format!("it answers none of {} echo requests", probed.asked))
-        .seen(format!("by {way}; {known}"), format!("ping {peer}, ip neigh show {peer}"))
+    let known = match state {
+        Some("incomplete" | "failed") => format!("{whose} is not answered either"),
+        Some(state) => format!("{whose} is known ({state})"),
+        None => format!("{whose} was not asked for"),
+    };
+    let what = match state {
+        Some("incomplete" | "failed") if hop != peer => {
+            format!("the router {hop} does not answer: nothing reaches it")
+        }
+        _ => format!("it answers none of {} echo requests", probed.asked),
+    };
+    let mut finding = Finding::new(Severity::Warning, what)
+        .seen(format!("by {way}; {known}"), format!("ping {peer}, ip neigh show {hop}"));
+    if let Some(program) = view.interface().xdp_program.filter(|_| view.name() == way) {
+        finding = finding.seen(format!("XDP program {program} sees all frames first"), format!("ip link show {way}"));
+    }
+    finding
         .mend(format!("see whether it is up, and that both ends have addresses of one network: ip addr show dev {way}"))
         .alone()
 }

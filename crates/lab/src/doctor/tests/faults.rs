@@ -231,6 +231,66 @@ pub(super) const FAULTS: &[Fault] = &[
         false,
         &[Put("netlink/nft-chains", "message\n1 text filter\n3 text input\n4 {\n1 u32 0\n}\n5 u32 0\n6 u32 0\n")],
     ),
+    Fault("super-frames", true, &[Swap(LINK, END, "57 text pci\n40 u32 1\n60 u32 65535\n")]),
+    Fault("super-frames", true, &[Swap(LINK, END, "57 text pci\n41 u32 3000\n59 u32 524280\n")]),
+    Fault("gro-flush", true, &[Put("sys/class/net/ens2f0/gro_flush_timeout", "50000000")]),
+    Fault("rps-one", false, &[Put(QUEUES[4], "4"), Put(QUEUES[5], "4"), Put(QUEUES[6], "4"), Put(QUEUES[7], "4")]),
+    Fault("shaped", true, &[Put(QDISCS, "raw u32 0\nraw u32 12\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text netem\n")]),
+    Fault(
+        "queue-short",
+        true,
+        &[Put(QDISCS, "raw u32 0\nraw u32 12\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text pfifo\n2 u32 2\n")],
+    ),
+    Fault(
+        "queue-short",
+        true,
+        &[
+            Put(QDISCS, "raw u32 0\nraw u32 12\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text pfifo_fast\n"),
+            Swap(LINK, "13 u32 1000", "13 u32 2"),
+        ],
+    ),
+    Fault("traffic-filters", true, &[Put(FILTERS, POLICE)]),
+    Fault(
+        "route-metrics",
+        true,
+        &[Put("netlink/routes", "raw hex 02180000fe030001\nraw u32 0\n1 hex 0a000200\n4 u32 12\n8 {\n2 u32 576\n}\n")],
+    ),
+    Fault(
+        "address-state",
+        true,
+        &[Put(ADDRESSES, "raw hex 0a400800\nraw u32 12\n1 hex fd000000000000000000000000000009\n"), NO_ROUTE],
+    ),
+    Fault(
+        "address-state",
+        true,
+        &[Put(ADDRESSES, "raw hex 02208000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n"), NO_ROUTE],
+    ),
+    Fault("arp", true, &[Put("proc/sys/net/ipv4/conf/ens2f0/arp_ignore", "8")]),
+    Fault("arp", true, &[Swap(LINK, "raw u32 0x11043", "raw u32 0x110c3")]),
+    Fault(
+        "neighbour-fixed",
+        false,
+        &[Put(NEIGHBOURS, "raw hex 02000000\nraw u32 12\nraw hex 80000001\n1 hex 0a000002\n2 hex 020000000002\n")],
+    ),
+    Fault(
+        "duplicate-address",
+        true,
+        &[Put(NEIGHBOURS, "raw hex 02000000\nraw u32 12\nraw hex 02000001\n1 hex 0a000002\n2 hex 1402ec961d44\n")],
+    ),
+    Fault(
+        "bridge-port",
+        true,
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\n10 u32 91\n18 {\n4 text bridge\n5 {\n1 u8 4\n}\n}\n\
+         message\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 91\nraw u32 0x11043\nraw u32 0\n3 text br0\n18 {\n1 text bridge\n}\n",
+        )],
+    ),
+    Fault("sysctl-range", true, &[Put("proc/sys/net/ipv4/tcp_limit_output_bytes", "4096")]),
+    Fault("sysctl-range", true, &[Put("proc/sys/net/ipv4/ip_local_port_range", "40000\t40015")]),
+    Fault("buffers-tcp", true, &[Put("proc/sys/net/ipv4/tcp_rmem", "2304 2304 6291456")]),
+    Fault("firewall", true, &[Put("netlink/nft-chains", INGRESS), Put("netlink/nft-rules", LIMITS)]),
     Fault("reverse-path", false, &[Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
     Fault(
         "neighbours",
@@ -255,6 +315,17 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault("persistent-differs", true, &[Put("etc/sysctl.d/90-x.conf", "net.ipv4.tcp_rmem = 4096 131072 16777216\n")]),
     Fault("persistent-differs", true, &[Put("etc/sysctl.conf", "-net/ipv4/tcp_sack=0")]),
 ];
+
+const QDISCS: &str = "netlink/qdiscs";
+const FILTERS: &str = "netlink/filters";
+const POLICE: &str =
+    "raw hex 0000000000000000000000000000000000000000\n1 text matchall\n2 {\n2 {\n1 {\n1 text police\n}\n}\n}\n";
+const ADDRESSES: &str = "netlink/addresses";
+const NEIGHBOURS: &str = "netlink/neighbours";
+const NO_ROUTE: Edit = Put("netlink/routes", "");
+/// A chain at the ingress of an interface, and a rule of it.
+const INGRESS: &str = "message\n1 text t\n3 text c\n4 {\n1 hex 00000000\n3 text ens2f0\n}\n6 hex 00000001\n";
+const LIMITS: &str = "message\n1 text t\n2 text c\n4 {\n1 {\n1 text limit\n}\n}\n";
 
 /// Changes that are near a rule's fault, and none.
 pub(super) const SILENT: &[(&str, &[Edit])] = &[

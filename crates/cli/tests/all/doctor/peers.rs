@@ -1,0 +1,104 @@
+//! Tests of `doctor --peer` where something between this host and the peer is set up wrong.
+
+use super::shell;
+use crate::process::BINARY;
+use serde_json::Value;
+
+/// Findings with a peer in another network namespace: this host is made wrong by `here`, the peer by `there`, where the address
+/// of our end is `$MAC`.
+fn examined(here: &str, there: &str, words: &str) -> Option<Value> {
+    let line = format!(
+        "trap 'kill $P 2>/dev/null' EXIT; unshare -n sleep 100 >/dev/null 2>&1 & P=$!; \
+         export MAC=$(cat /sys/class/net/left/address); \
+         for at in $(seq 500); do [ /proc/$P/ns/net -ef /proc/self/ns/net ] || break; sleep 0.01; done; \
+         ip link set right netns $P; \
+         nsenter -t $P -n sh -c 'ip link set lo up; ip addr add 10.0.0.2/24 dev right; ip link set right up; {there}' >/dev/null; \
+         carrier; {{ {here}; }} >/dev/null; {BINARY} doctor left --json {words} || [ $? = 3 ]"
+    );
+    let out = shell(&line)?;
+    assert!(out.status.success(), "{here}; {there}: {out:?}");
+    Some(serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}")))
+}
+
+/// Rules with more than a note.
+fn warned(document: &Value) -> Vec<&str> {
+    let all = document["findings"].as_array().unwrap().iter().filter(|one| one["severity"] != "note");
+    all.map(|one| one["rule"].as_str().unwrap()).collect()
+}
+
+const PEER: &str = "--peer 10.0.0.2";
+/// A chain of the packet filter of this host.
+const CHAIN: &str = "nft 'add table inet t; add chain inet t c";
+
+#[test]
+fn a_cause_that_this_host_or_the_peer_can_tell_is_found() {
+    let chain = |rest: &str| format!("{CHAIN} {rest}'");
+    for (here, there, words, rules) in [
+        ("true", "true", PEER, &[][..]),
+        ("ip route add 10.7.0.0/16 via 10.0.0.2", "true", PEER, &[]),
+        // Refused here; lost on the way in, with their answers; lost there.
+        (
+            &chain("{ type filter hook output priority 0; }; add rule inet t c meta l4proto tcp reject"),
+            "true",
+            PEER,
+            &["peer-tcp", "firewall"],
+        ),
+        (
+            &chain("{ type filter hook input priority 0; policy drop; }; add rule inet t c meta l4proto icmp accept"),
+            "true",
+            PEER,
+            &["peer-tcp", "firewall"],
+        ),
+        (
+            "true",
+            "nft \"add table inet t; add chain inet t c { type filter hook input priority 0; }; add rule inet t c meta l4proto tcp drop\"",
+            PEER,
+            &["peer-tcp"],
+        ),
+        ("ip route add blackhole 10.0.0.2", "true", PEER, &["peer-route"]),
+        ("ip route add prohibit 10.0.0.2", "true", PEER, &["peer-route"]),
+        ("ip link set left down", "true", "--for tcp --peer 10.0.0.2", &["peer-route", "interface-down"]),
+        ("true", "true", "--peer 10.0.0.1", &["peer-route"]),
+        ("true", "ip addr add 10.0.0.1/24 dev right", PEER, &["peer-claims"]),
+        ("ip neigh add 10.0.0.2 lladdr 02:00:00:00:00:99 dev left", "true", PEER, &["neighbour-fixed", "peer-silent"]),
+        ("ip link set left arp off", "true", PEER, &["arp", "peer-silent"]),
+        ("ip route add 10.9.0.0/16 via 10.0.0.77", "true", "--peer 10.9.0.1", &["peer-silent"]),
+        ("sysctl -qw net.ipv4.ip_default_ttl=1", "true", PEER, &["sysctl-range"]),
+        (
+            "true",
+            "ip neigh add 10.0.0.77 lladdr $MAC dev right; ping -i 0.05 -c 40 10.0.0.77 >/dev/null 2>&1 &",
+            PEER,
+            &["ip-drops"],
+        ),
+    ] {
+        let Some(document) = examined(here, there, words) else { return };
+        let found = warned(&document);
+        for rule in rules {
+            assert!(found.contains(rule), "{here}; {there}: no {rule} in {document:#}");
+        }
+        assert!(!rules.is_empty() || found.is_empty(), "{here}; {there}: {document:#}");
+    }
+}
+
+/// Of a path with a smaller MTU in the midst routers tell, and nothing stands still; unless what they tell is dropped.
+#[test]
+fn a_smaller_mtu_on_the_way_is_a_fault_only_where_nobody_tells_of_it() {
+    let router = |more: &str| {
+        format!(
+            "ip addr add 10.0.0.254/24 dev right; sysctl -qw net.ipv4.ip_forward=1; ip link add on type veth peer name end; \
+             unshare -n sleep 100 >/dev/null 2>&1 & E=$!; sleep 0.3; ip link set end netns $E; \
+             ip addr add 10.1.0.1/24 dev on; ip link set on mtu 1400 up; \
+             nsenter -t $E -n sh -c \"ip addr add 10.1.0.2/24 dev end; ip link set end mtu 1400 up; ip route add default via 10.1.0.1\"; \
+             {more}"
+        )
+    };
+    let here = "ip route add 10.1.0.0/16 via 10.0.0.254; sleep 0.3";
+    let mute = "nft \"add table ip t; add chain ip t c { type filter hook output priority 0; }; \
+                add rule ip t c icmp type destination-unreachable drop\"";
+    for (more, severity) in [("true", "note"), (mute, "warning")] {
+        let Some(document) = examined(here, &router(more), "--peer 10.1.0.2") else { return };
+        let all = document["findings"].as_array().unwrap();
+        let finding = all.iter().find(|one| one["rule"] == "path-mtu").unwrap_or_else(|| panic!("{document:#}"));
+        assert_eq!(finding["severity"], severity, "{finding:#}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Routes, with what they set for the packets that take them (RTM_GETROUTE, linux/rtnetlink.h).
+
+use super::source::{Question, Source};
+use crate::absent::Part;
+use crate::netlink::message::{attribute, attributes, ip, text, word};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// `struct rtmsg`.
+const HEADER: usize = 12;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_METRICS: u16 = 8;
+const RTA_TABLE: u16 = 15;
+const RTM_F_CLONED: u32 = 0x200;
+const AF_INET6: u8 = 10;
+const RTAX_LOCK: u16 = 1;
+const RTAX_CC_ALGO: u16 = 16;
+/// RTN_….
+const KINDS: &[&str] =
+    &["none", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw"];
+/// RTAX_…, by iproute2's names.
+const METRICS: &[(u16, &str)] = &[
+    (2, "mtu"),
+    (3, "window"),
+    (4, "rtt"),
+    (5, "rttvar"),
+    (6, "ssthresh"),
+    (7, "cwnd"),
+    (8, "advmss"),
+    (9, "reordering"),
+    (10, "hoplimit"),
+    (11, "initcwnd"),
+    (12, "features"),
+    (13, "rto_min"),
+    (14, "initrwnd"),
+    (15, "quickack"),
+];
+
+/// A number that a route sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// iproute2's name.
+    pub name: &'static str,
+    /// Value, in the kernel's unit.
+    pub value: u32,
+    /// What is found out later does not change it.
+    pub locked: bool,
+}
+
+/// A route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// `unicast`, `blackhole`, ….
+    pub kind: &'static str,
+    /// First address and bits of the network.
+    pub to: (IpAddr, u8),
+    /// Routing table; 254 is the main one.
+    pub table: u32,
+    /// Index of the interface, if it has one alone.
+    pub link: Option<u32>,
+    /// Next hop.
+    pub gateway: Option<IpAddr>,
+    /// Numbers that it sets.
+    pub metrics: Vec<Metric>,
+    /// Congestion control that it sets.
+    pub congestion: Option<String>,
+}
+
+impl Route {
+    /// Parses a route's message; none of what the kernel found out by itself.
+    fn parse(body: &[u8]) -> Option<Self> {
+        let (header, rest) = body.split_at_checked(HEADER)?;
+        if word(header, 8) & RTM_F_CLONED != 0 {
+            return None;
+        }
+        let any = if header[0] == AF_INET6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let number = |kind| attribute(rest, kind).map(|value| word(value, 0));
+        let set = attribute(rest, RTA_METRICS).unwrap_or_default();
+        let locks = attribute(set, RTAX_LOCK).map_or(0, |locks| word(locks, 0));
+        let metric = |(kind, value): (u16, &[u8])| {
+            let name = METRICS.iter().find(|(one, _)| *one == kind)?.1;
+            Some(Metric { name, value: word(value, 0), locked: locks & 1 << kind != 0 })
+        };
+        Some(Self {
+            kind: KINDS.get(usize::from(header[7])).copied().unwrap_or("unknown"),
+            to: (attribute(rest, RTA_DST).and_then(ip).unwrap_or(any), header[1]),
+            table: number(RTA_TABLE).unwrap_or_else(|| header[4].into()),
+            link: number(RTA_OIF),
+            gateway: attribute(rest, RTA_GATEWAY).and_then(ip),
+            metrics: attributes(set).filter_map(metric).collect(),
+            congestion: attribute(set, RTAX_CC_ALGO).map(text),
+        })
+    }
+
+    /// The network as `ip route` takes it.
+    #[must_use]
+    pub fn network(&self) -> String {
+        let (address, bits) = self.to;
+        if bits == 0 { "default".to_owned() } else { format!("{address}/{bits}") }
+    }
+
+    /// True if it is for packets to this address.
+    #[must_use]
+    pub fn is_to(&self, address: IpAddr) -> bool {
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(v4) => (u128::from(v4.to_bits()) << 96, true),
+            IpAddr::V6(v6) => (v6.to_bits(), false),
+        };
+        let ((network, v4), (address, also_v4)) = (bits(self.to.0), bits(address));
+        v4 == also_v4 && (network ^ address).leading_zeros() >= u32::from(self.to.1)
+    }
+}
+
+/// Routes of all tables.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn routes(source: &mut dyn Source) -> Part<Vec<Route>> {
+    Ok(source.ask(Question::Routes, None)?.iter().filter_map(|body| Route::parse(body)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::notation::read;
+
+    #[test]
+    fn a_route_has_what_it_sets_whatever_is_cut() {
+        let text = "raw hex 02180000fe030001\nraw u32 0\n15 u32 254\n1 hex 0a000200\n4 u32 7\n5 hex 0a0000fe\n\
+                    8 {\n1 u32 4\n2 u32 576\n7 u32 2\n16 text reno\n}\n";
+        let body = read(text).unwrap().pop().unwrap();
+        let route = Route::parse(&body).unwrap();
+        let wanted = Route {
+            kind: "unicast",
+            to: ("10.0.2.0".parse().unwrap(), 24),
+            table: 254,
+            link: Some(7),
+            gateway: "10.0.0.254".parse().ok(),
+            metrics: vec![
+                Metric { name: "mtu", value: 576, locked: true },
+                Metric { name: "cwnd", value: 2, locked: false },
+            ],
+            congestion: Some("reno".into()),
+        };
+        assert_eq!(route, wanted);
+        let is_to = |address: &str| route.is_to(address.parse().unwrap());
+        assert!(is_to("10.0.2.255") && !is_to("10.0.3.0") && !is_to("a00:200::"));
+        for end in 0..body.len() {
+            assert!(Route::parse(&body[..end]).is_none_or(|one| one.kind == "unicast"));
+        }
+        let default = Route { to: ("::".parse().unwrap(), 0), ..route };
+        assert!(default.network() == "default" && default.is_to("fd00::1".parse().unwrap()));
+        assert!(!default.is_to("10.0.2.1".parse().unwrap()));
+    }
+}

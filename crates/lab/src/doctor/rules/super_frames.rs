@@ -1,0 +1,44 @@
+//! The sizes of super-frames.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Proof, Rule, Scope};
+use crate::doctor::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    name: "super-frames",
+    scope: Scope::Interface,
+    about: "how much the stack hands down, or takes, at once",
+    means: "the stack is passed once for a few segments: offloads are on and save little",
+    published: "ip-link(8), gso_max_size, gso_max_segs, gro_max_size",
+    proof: Proof::Stream,
+    look,
+};
+
+/// What can be set, the least that is of use, what is usual, and the driver's own limit.
+const SIZES: &[(&str, u64, u64, &str)] = &[
+    ("gso_max_size", 16_384, 65_536, "tso_max_size"),
+    ("gso_ipv4_max_size", 16_384, 65_536, "tso_max_size"),
+    ("gso_max_segs", 12, 65_535, "tso_max_segs"),
+    ("gro_max_size", 16_384, 65_536, ""),
+    ("gro_ipv4_max_size", 16_384, 65_536, ""),
+];
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    let sizes = &view.interface().super_frames;
+    if sizes.0.is_empty() {
+        return Err("the kernel does not tell them".to_owned());
+    }
+    let name = view.name();
+    let mut found = Vec::new();
+    for (size, least, usual, limit) in SIZES {
+        let most = sizes.get(limit).filter(|most| *most > 0).unwrap_or(*usual).min(*usual);
+        let Some(now) = sizes.get(size).filter(|now| *now > 0 && now < least && *now < most) else { continue };
+        found.push(
+            Finding::new(view.graver_than_program().min(Severity::Warning), format!("{size} is {now}"))
+                .seen(format!("{size} {now}"), format!("ip -d link show {name}"))
+                .mend(format!("ip link set {name} {size} {most}"))
+                .gain("up to several times the rate of TCP per processor"),
+        );
+    }
+    Ok(found)
+}
