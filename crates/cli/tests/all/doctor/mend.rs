@@ -33,6 +33,9 @@ const MENDED: &[(&str, &str)] = &[
     ("buffers-tcp", "sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'"),
     ("reverse-path", "sysctl -qw net.ipv4.conf.all.rp_filter=1"),
     ("mtu-of-lower", "ip link set right mtu 9000"),
+    ("super-frames", "ip link set left gso_max_segs 1 gro_max_size 2000"),
+    ("arp", "sysctl -qw net.ipv4.conf.left.arp_ignore=8"),
+    ("sysctl-range", "sysctl -qw net.ipv4.tcp_limit_output_bytes=4096 net.ipv4.ip_local_port_range='40000 40015'"),
 ];
 
 #[test]

@@ -24,7 +24,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         found.push(
             Finding::new(Severity::Error, format!("another host has its address {}", one.address))
                 .seen(format!("{}/{} {}", one.address, one.prefix, one.states.join(" ")), read.as_str())
-                .mend(format!("ip addr del {}/{} dev {name}, and another address", one.address, one.prefix)),
+                .mend(format!("ip addr del {}/{} dev {name}", one.address, one.prefix)),
         );
     }
     let deprecated = own.iter().filter(|one| one.states.contains(&"deprecated"));
@@ -77,7 +77,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         found.push(
             Finding::new(Severity::Warning, format!("its address {} has no network: no route leads out", one.address))
                 .seen(format!("{}/32, no route by {name}", one.address), format!("{read}; ip route show dev {name}"))
-                .mend(format!("ip addr add {}/24 dev {name}, with the bits of its network", one.address)),
+                .mend(format!("ip addr add {}/24 dev {name}", one.address)),
         );
     }
     // Somebody wants to use it with IP, and it belongs to nobody who has an address.

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     name: "firewall",
     scope: Scope::Host,
     about: "tables of the firewall",
-    means: "each packet passes their rules: a tenth to a half of the rate of small packets",
+    means: "each packet passes their rules, which costs a tenth to a half of the rate of small packets, and may end there",
     published: "iptables(8), nft(8); /proc/net/ip_tables_names",
     proof: Proof::Look,
     look,

@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
+/// RT_TABLE_MAIN
+const MAIN: u32 = 254;
+
 /// The loss that a metric means, if it means one.
 fn cost(metric: &Metric, mtu: u32, view: &View<'_>) -> Option<(Severity, String)> {
     let Metric { name, value, locked } = *metric;
@@ -74,8 +77,9 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         let finding = seen
             .iter()
             .fold(first, |finding, (_, value, words)| finding.seen(format!("{value}: {words}"), read.as_str()));
+        let table = if route.table == MAIN { String::new() } else { format!(" table {}", route.table) };
         let via = route.gateway.map(|via| format!(" via {via}")).unwrap_or_default();
-        found.push(finding.mend(format!("ip route replace {network}{via} dev {name}, without them")));
+        found.push(finding.mend(format!("ip route replace {network}{via} dev {name}{table}")));
     }
     found.truncate(8);
     Ok(found)

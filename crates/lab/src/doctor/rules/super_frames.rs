@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
+use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
     name: "super-frames",
@@ -14,13 +15,13 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// What can be set, the least that is of use, what is usual, and the driver's own limit.
-const SIZES: &[(&str, u64, u64, &str)] = &[
-    ("gso_max_size", 16_384, 65_536, "tso_max_size"),
-    ("gso_ipv4_max_size", 16_384, 65_536, "tso_max_size"),
-    ("gso_max_segs", 12, 65_535, "tso_max_segs"),
-    ("gro_max_size", 16_384, 65_536, ""),
-    ("gro_ipv4_max_size", 16_384, 65_536, ""),
+/// What can be set, linerate's name for it, the least that is of use, what is usual, and the driver's own limit.
+const SIZES: &[(&str, &str, u64, u64, &str)] = &[
+    ("gso_max_size", "gso-max-size", 16_384, 65_536, "tso_max_size"),
+    ("gso_ipv4_max_size", "gso-ipv4-max-size", 16_384, 65_536, "tso_max_size"),
+    ("gso_max_segs", "gso-max-segs", 12, 65_535, "tso_max_segs"),
+    ("gro_max_size", "gro-max-size", 16_384, 65_536, ""),
+    ("gro_ipv4_max_size", "gro-ipv4-max-size", 16_384, 65_536, ""),
 ];
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
@@ -30,13 +31,14 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     let name = view.name();
     let mut found = Vec::new();
-    for (size, least, usual, limit) in SIZES {
+    for (size, setting, least, usual, limit) in SIZES {
         let most = sizes.get(limit).filter(|most| *most > 0).unwrap_or(*usual).min(*usual);
         let Some(now) = sizes.get(size).filter(|now| *now > 0 && now < least && *now < most) else { continue };
         found.push(
             Finding::new(view.graver_than_program().min(Severity::Warning), format!("{size} is {now}"))
                 .seen(format!("{size} {now}"), format!("ip -d link show {name}"))
                 .mend(format!("ip link set {name} {size} {most}"))
+                .sets(name, setting, Value::Number(most))
                 .gain("up to several times the rate of TCP per processor"),
         );
     }

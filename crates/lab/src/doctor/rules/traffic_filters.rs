@@ -24,6 +24,6 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let read = format!("tc -s filter show dev {name} ingress, egress or root");
     let all = filters.iter().take(4);
     all.fold(first, |finding, one| finding.seen(format!("{}: {}", one.kind, one.actions.join(", ")), read.as_str()))
-        .mend(format!("tc filter del dev {name} ingress, if nobody needs it"))
+        .mend(format!("tc filter del dev {name} ingress"))
         .alone()
 }
