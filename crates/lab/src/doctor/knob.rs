@@ -138,10 +138,17 @@ mod tests {
 
     #[test]
     fn only_the_doctors_files_are_written() {
-        for path in ["proc/sys/net/core/rmem_max", "proc/irq/24/smp_affinity_list", "sys/devices/system/cpu/cpu0/x"] {
+        for path in [
+            "sys/class/net/eth0/gro_flush_timeout",
+            "proc/sys/net/core/rmem_max",
+            "proc/irq/24/smp_affinity_list",
+            "sys/devices/system/cpu/cpu0/x",
+        ] {
             assert_eq!(allowed(path), Ok(path));
         }
         for path in [
+            "sys/class/net/eth0/device/gro_flush_timeout",
+            "sys/class/net/eth0/ifalias",
             "etc/shadow",
             "proc/sys/kernel/core_pattern",
             "proc/sys/net/../kernel/core_pattern",

@@ -320,6 +320,9 @@ const QDISCS: &str = "netlink/qdiscs";
 const FILTERS: &str = "netlink/filters";
 const POLICE: &str =
     "raw hex 0000000000000000000000000000000000000000\n1 text matchall\n2 {\n2 {\n1 {\n1 text police\n}\n}\n}\n";
+const PASS: &str = "raw hex 0000000000000000000000000000000000000000\n1 text matchall\n2 {\n2 {\n1 {\n1 text gact\n2 {\n\
+                    2 hex 010000000000000000000000\n}\n}\n}\n}\n";
+const A_ROUTE: Edit = Put("netlink/routes", "raw hex 02000000fe030001\nraw u32 0\n4 u32 12\n5 hex 0a0000fe\n");
 const ADDRESSES: &str = "netlink/addresses";
 const NEIGHBOURS: &str = "netlink/neighbours";
 const NO_ROUTE: Edit = Put("netlink/routes", "");
@@ -329,6 +332,90 @@ const LIMITS: &str = "message\n1 text t\n2 text c\n4 {\n1 {\n1 text limit\n}\n}\
 
 /// Changes that are near a rule's fault, and none.
 pub(super) const SILENT: &[(&str, &[Edit])] = &[
+    // What a driver takes at most, and what is usual.
+    (
+        "super-frames",
+        &[Swap(LINK, END, "57 text pci\n40 u32 8\n60 u32 8\n41 u32 16384\n59 u32 524280\n58 u32 65536\n")],
+    ),
+    ("gro-flush", &[Put("sys/class/net/ens2f0/gro_flush_timeout", "200000")]),
+    ("rps-one", &[Put(QUEUES[4], "4"), Put(QUEUES[5], "2"), Put(QUEUES[6], "4"), Put(QUEUES[7], "4")]),
+    ("rps-one", &[Put(QUEUES[4], "6"), Put(QUEUES[5], "6"), Put(QUEUES[6], "6"), Put(QUEUES[7], "6")]),
+    // Of another interface; long enough; the driver's queue, which a discipline with packets of its own has.
+    (
+        "queue-short",
+        &[Put(QDISCS, "raw u32 0\nraw u32 13\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text pfifo\n2 u32 2\n")],
+    ),
+    (
+        "queue-short",
+        &[Put(QDISCS, "raw u32 0\nraw u32 12\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text pfifo\n2 u32 100\n")],
+    ),
+    (
+        "queue-short",
+        &[
+            Put(
+                QDISCS,
+                "raw u32 0\nraw u32 12\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text fq_codel\n2 {\n2 u32 10240\n}\n",
+            ),
+            Swap(LINK, "13 u32 1000", "13 u32 2"),
+        ],
+    ),
+    (
+        "shaped",
+        &[Put(
+            QDISCS,
+            "raw u32 0\nraw u32 12\nraw u32 0\nraw u32 65537\nraw u32 0\n1 text fq\n2 {\n7 u32 4294967295\n}\n",
+        )],
+    ),
+    // It lets pass.
+    ("traffic-filters", &[Put(FILTERS, PASS)]),
+    // As the interface, more than that, or a route of another one, or one that is nobody's way.
+    (
+        "route-metrics",
+        &[Put(
+            "netlink/routes",
+            "raw hex 02180000fe030001\nraw u32 0\n1 hex 0a000200\n4 u32 12\n8 {\n2 u32 1500\n11 u32 20\n}\n",
+        )],
+    ),
+    (
+        "route-metrics",
+        &[Put("netlink/routes", "raw hex 02180000fe030001\nraw u32 0\n1 hex 0a000200\n4 u32 13\n8 {\n2 u32 576\n}\n")],
+    ),
+    (
+        "route-metrics",
+        &[Put("netlink/routes", "raw hex 02180000fe030001\nraw u32 0\n1 hex 0a000200\n4 u32 12\n8 {\n7 u32 2\n}\n")],
+    ),
+    ("address-state", &[Put(ADDRESSES, "raw hex 02208000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n"), A_ROUTE]),
+    ("address-state", &[Put(ADDRESSES, "raw hex 02208000\nraw u32 12\n1 hex 0a000002\n2 hex 0a000001\n"), NO_ROUTE]),
+    ("address-state", &[Put(ADDRESSES, "raw hex 02188000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n"), NO_ROUTE]),
+    ("arp", &[Put("proc/sys/net/ipv4/conf/ens2f0/arp_ignore", "1")]),
+    (
+        "arp",
+        &[Swap(LINK, END, "57 text pci\n18 {\n1 text dummy\n}\n"), Swap(LINK, "raw u32 0x11043", "raw u32 0x110c3")],
+    ),
+    (
+        "neighbour-fixed",
+        &[Put(NEIGHBOURS, "raw hex 02000000\nraw u32 12\nraw hex 02000001\n1 hex 0a000002\n2 hex 020000000002\n")],
+    ),
+    (
+        "duplicate-address",
+        &[Put(NEIGHBOURS, "raw hex 02000000\nraw u32 12\nraw hex 02000001\n1 hex 0a000002\n2 hex 020000000002\n")],
+    ),
+    (
+        "bridge-port",
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\n10 u32 91\n18 {\n4 text bridge\n5 {\n1 u8 3\n8 u8 1\n9 u8 1\n}\n}\n\
+             message\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 91\nraw u32 0x11043\nraw u32 0\n3 text br0\n18 {\n1 text bridge\n}\n",
+        )],
+    ),
+    ("sysctl-range", &[Put("proc/sys/net/ipv4/tcp_limit_output_bytes", "262144")]),
+    ("sysctl-range", &[Put("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999")]),
+    (
+        "sysctl-range",
+        &[Put("proc/sys/net/ipv4/tcp_notsent_lowat", "16384"), Put("proc/sys/net/ipv4/tcp_retries2", "8")],
+    ),
+    ("buffers-tcp", &[Put("proc/sys/net/ipv4/tcp_wmem", "4096 16384 4194304")]),
     // Chains to which nothing comes by itself, and one without a rule.
     (
         "firewall",
