@@ -207,15 +207,20 @@ fn hashed(name: &str, stop: &Arc<AtomicBool>) -> ([Net; 2], thread::JoinHandle<(
                 for (queue, rx) in from.iter_mut().enumerate() {
                     rx.sync();
                     let mut frames = rx.ring.batch(64);
-                    let n = frames.len();
-                    for i in 0..n {
+                    let mut passed = 0;
+                    for i in 0..frames.len() {
                         let (frame, _) = frames.frame(i).unwrap();
                         let bytes = frame.bytes().unwrap();
                         let mut room = to[queue_of(bytes, *back).unwrap_or(queue)].ring.reserve(1);
+                        // Whose thread cannot run has its queue full: the rest waits.
+                        if room.is_empty() {
+                            break;
+                        }
                         assert!(room.put(0, bytes));
                         room.commit(1);
+                        passed += 1;
                     }
-                    frames.release(n);
+                    frames.release(passed);
                     rx.sync();
                 }
                 to.iter_mut().for_each(|tx| tx.sync());
