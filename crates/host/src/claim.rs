@@ -10,12 +10,13 @@ const LENGTH: usize = 28;
 /// Times that a probe is sent.
 const PROBES: u32 = 2;
 
-/// A probe: who has the address? The sender names none of its own, so that nobody learns anything from it (section 2.1.1).
-fn probe(mac: [u8; 6], address: Ipv4Addr) -> [u8; LENGTH] {
+/// A probe: who has the address? A sender that names none of its own is one of whom nobody learns anything (section 2.1.1).
+fn probe(mac: [u8; 6], from: Option<Ipv4Addr>, address: Ipv4Addr) -> [u8; LENGTH] {
     let mut packet = [0; LENGTH];
     // Ethernet, IPv4, their lengths, and a request.
     packet[..8].copy_from_slice(&[0, 1, 8, 0, 6, 4, 0, 1]);
     packet[8..14].copy_from_slice(&mac);
+    packet[14..18].copy_from_slice(&from.unwrap_or(Ipv4Addr::UNSPECIFIED).octets());
     packet[24..].copy_from_slice(&address.octets());
     packet
 }
@@ -27,16 +28,24 @@ fn claim(packet: &[u8]) -> Option<(Ipv4Addr, [u8; 6])> {
     Some((address, *packet[8..].first_chunk::<6>()?)).filter(|_| !address.is_unspecified())
 }
 
-/// Stations that claim one of these addresses, each once, but not `mac` itself: the one of the interface.
+/// Stations that claim one of these addresses, each once, but not `mac` itself: the one of the interface, whose address
+/// is `own`.
 ///
 /// # Errors
 /// There is no socket for it: it takes CAP_NET_RAW.
-pub fn claims(index: u32, mac: [u8; 6], of: &[Ipv4Addr], limit: Duration) -> io::Result<Vec<(Ipv4Addr, [u8; 6])>> {
+pub fn claims(
+    index: u32,
+    (mac, own): ([u8; 6], Option<Ipv4Addr>),
+    of: &[Ipv4Addr],
+    limit: Duration,
+) -> io::Result<Vec<(Ipv4Addr, [u8; 6])>> {
     // The kernel's sockets are all read in one way.
     let socket = UdpSocket::from(arp::open(index)?);
     let mut found = Vec::new();
-    for _ in 0..PROBES {
-        of.iter().try_for_each(|address| arp::send(&socket, index, &probe(mac, *address)))?;
+    for round in 0..PROBES {
+        // Who answers for others asks who wants to know; of the own address that would be a claim itself.
+        let from = |address: &Ipv4Addr| own.filter(|own| round > 0 && own != address);
+        of.iter().try_for_each(|address| arp::send(&socket, index, &probe(mac, from(address), *address)))?;
         let until = Instant::now() + limit / PROBES;
         let mut packet = [0; 64];
         loop {
@@ -68,7 +77,7 @@ mod tests {
     fn a_claim_is_an_address_and_its_station() {
         let mac = [2, 0, 0, 0, 0, 9];
         let address = Ipv4Addr::new(10, 0, 0, 1);
-        let asked = probe(mac, address);
+        let asked = probe(mac, None, address);
         assert_eq!(claim(&asked), None, "a probe claims nothing");
         let mut answer = asked;
         answer[7] = 2;

@@ -73,6 +73,12 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         && let Some(way) = all.iter().find(|one| one.name == probed.way)
     {
         probed.ask_claims(way, &all);
+        // What stands on an interface that is looked at is reached by that.
+        let looked = |one: &&linerate_host::adapter::Interface| names.contains(&one.name);
+        let below =
+            |one: &linerate_host::adapter::Interface| one.master == Some(way.index) || way.lower == Some(one.index);
+        probed.elsewhere =
+            way.hardware != LOOPBACK && !all.iter().filter(looked).any(|one| one.index == way.index || below(one));
     }
     let peer = probed.as_ref().map(Probed::line);
     let remote = asked.remote.cloned().map(Box::new);

@@ -19,8 +19,8 @@ const CLAIMS: Duration = Duration::from_millis(300);
 /// Attempts with a packet of one size.
 const ATTEMPTS: usize = 2;
 
-/// Ports at which TCP is tried: iperf3's, that of ssh, and one where hardly anybody listens.
-pub(super) const PORTS: &[u16] = &[5201, 22, 9];
+/// Ports at which TCP is tried: iperf3's, those of ssh and the web, and one where hardly anybody listens.
+pub(super) const PORTS: &[u16] = &[5201, 22, 443, 80, 9];
 
 /// Answer of a peer to TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct Probed {
     pub times: Option<(Duration, Duration)>,
     /// Longest packet that came back, bytes with its IP header.
     pub largest: usize,
+    /// Requests were lost while that was looked for: it may be longer.
+    pub unsure: bool,
     /// Router on the way.
     pub gateway: Option<IpAddr>,
     /// MTU of the path that routers have told.
@@ -61,6 +63,8 @@ pub struct Probed {
     pub tcp: Tcp,
     /// The reason for which there is no way to it.
     pub refused: Option<String>,
+    /// It is reached by another interface than those that are looked at.
+    pub elsewhere: bool,
     /// Own address of packets to it.
     pub source: IpAddr,
     /// Stations at the link that have that address, or the next hop's; or why they were not asked.
@@ -77,6 +81,8 @@ impl Probed {
             answered: 0,
             times: None,
             largest: 0,
+            unsure: false,
+            elsewhere: false,
             gateway: None,
             told: None,
             tcp: Tcp::Unknown,
@@ -112,7 +118,7 @@ impl Probed {
             let own = |mac: &str| all.iter().any(|one| one.address.as_deref() == Some(mac));
             let named =
                 |(address, mac): (Ipv4Addr, [u8; 6])| (address, mac.map(|byte| format!("{byte:02x}")).join(":"));
-            let claims = claims(of.index, mac, &asked, CLAIMS);
+            let claims = claims(of.index, (mac, v4(self.source)), &asked, CLAIMS);
             self.claims = claims
                 .map(|found| found.into_iter().map(named).filter(|one| !own(&one.1)).collect())
                 .map_err(|e| words(&e));
@@ -180,6 +186,9 @@ fn words(error: &std::io::Error) -> String {
 /// # Errors
 /// One line: no socket for the requests.
 pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
+    if matches!(peer, IpAddr::V6(v6) if v6.is_unicast_link_local()) {
+        return Err(format!("--peer {peer}: such an address is one of each link; give one that is not link-local"));
+    }
     let wrong = |e: linerate_host::Error| format!("--peer {peer}: {e}");
     let mut links = Rtnetlink::open().map_err(wrong)?;
     let mut probed = Probed::new(peer);
@@ -213,9 +222,9 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
     probed.echo(&mut echo, stop)?;
     if probed.answered > 0 {
         probed.told = links.way_to(peer).ok().and_then(|path| path.mtu);
-        let slowest = probed.times.map_or(LIMIT, |(_, slowest)| slowest);
-        probed.tcp = try_tcp(peer, (slowest * 4).clamp(Duration::from_millis(200), LIMIT), stop);
     }
+    let slowest = probed.times.map_or(Duration::ZERO, |(_, slowest)| slowest);
+    probed.tcp = try_tcp(peer, (slowest * 4).clamp(Duration::from_millis(200), LIMIT), stop);
     Ok(probed)
 }
 
@@ -247,12 +256,15 @@ impl Probed {
         let Some((_, slowest)) = self.times else { return Ok(()) };
         // Long enough for what is slower because it is longer.
         let limit = (slowest * 4).clamp(Duration::from_millis(50), LIMIT);
+        // Where a short one is not answered either, requests are lost, or somebody limits their rate.
+        let mut lost = false;
         let mut comes = |size: usize| -> Result<bool, String> {
             for _ in 0..ATTEMPTS {
                 if ask(size, limit)?.is_some() {
                     return Ok(true);
                 }
             }
+            lost |= ask(64, limit)?.is_none();
             Ok(false)
         };
         // What comes back, and what does not.
@@ -265,6 +277,7 @@ impl Probed {
             if comes(middle)? { low = middle } else { high = middle }
         }
         self.largest = low;
+        self.unsure = lost;
         Ok(())
     }
 }

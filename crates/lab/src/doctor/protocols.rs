@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 pub(super) const NETSTAT: &str = "proc/net/netstat";
 pub(super) const SNMP: &str = "proc/net/snmp";
+/// Counters of IPsec, a line each.
+pub(super) const XFRM: &str = "proc/net/xfrm_stat";
 pub(super) const SNMP6: &str = "proc/net/snmp6";
 /// Counters of the processors' backlogs: a line for each, of numbers in base 16.
 pub(super) const SOFTNET: &str = "proc/net/softnet_stat";
@@ -21,7 +23,7 @@ pub(super) struct Grown {
 /// The files as they are.
 pub(super) fn snapshot(source: &dyn Source) -> BTreeMap<&'static str, String> {
     let text = |file| Some((file, String::from_utf8_lossy(&source.file(file).ok()?).into_owned()));
-    [NETSTAT, SNMP, SNMP6, SOFTNET].into_iter().filter_map(text).collect()
+    [NETSTAT, SNMP, SNMP6, SOFTNET, XFRM].into_iter().filter_map(text).collect()
 }
 
 pub(super) fn named(text: &str, protocol: &str, name: &str) -> Option<u64> {
@@ -50,6 +52,11 @@ pub(super) fn tcp_counter(view: &View<'_>, name: &str) -> Result<Grown, String> 
 /// A counter of a protocol (RFC 4293, 4022, 4113), as `nstat` names it: `Tcp` and `InSegs`.
 pub(super) fn protocol_counter(view: &View<'_>, protocol: &str, name: &str) -> Result<Grown, String> {
     counter(view, SNMP, name, |text| named(text, protocol, name))
+}
+
+/// One of IPsec: `XfrmOutNoStates`.
+pub(super) fn ipsec_counter(view: &View<'_>, name: &str) -> Result<Grown, String> {
+    counter(view, XFRM, name, |text| alone(text, name))
 }
 
 /// One of IPv6: `Udp6InErrors`.

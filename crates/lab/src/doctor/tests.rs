@@ -219,6 +219,13 @@ fn what_a_peer_answers_is_judged() {
             Probed { largest: 1500, told: Some(1500), ..well.clone() },
             Some(("path-mtu", "the path takes packets of 1500 bytes")),
         ),
+        (Probed { largest: 1300, unsure: true, ..well.clone() }, None),
+        (
+            Probed { largest: 200, ..well.clone() },
+            Some(("path-mtu", "requests of more than 200 bytes are not answered")),
+        ),
+        (Probed { told: Some(600), ..well.clone() }, Some(("path-mtu", "taken for one of 600 bytes, and 9000"))),
+        (Probed { elsewhere: true, ..well.clone() }, Some(("peer-route", "which is not looked at"))),
         (Probed { largest: 1300, told: Some(1500), ..well.clone() }, Some(("path-mtu", "packets of up to 1300"))),
         (
             Probed { refused: Some("a route prohibits it".to_owned()), ..well.clone() },

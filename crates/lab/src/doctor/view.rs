@@ -192,7 +192,15 @@ impl<'a> View<'a> {
             return Ok(Vec::new());
         }
         let name = self.name();
-        Finding::new(self.graver_than_program(), format!("{feature} is off, and can be switched on"))
+        if self.interface().kind.as_deref() == Some("tun") {
+            let what = format!("{feature} is off: the program that has it open asked for no more");
+            return Finding::new(Severity::Note, what)
+                .seen(format!("{feature} off"), format!("ethtool -k {name}"))
+                .mend("let that program offer it (TUNSETOFFLOAD, and IFF_VNET_HDR)")
+                .gain(gain)
+                .alone();
+        }
+        Finding::new(Severity::Warning, format!("{feature} is off, and can be switched on"))
             .seen(format!("{feature} off"), format!("ethtool -k {name}"))
             .mend(format!("ethtool -K {name} {short} on"))
             .sets(name, feature, Value::On(true))

@@ -31,6 +31,13 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let Some(bridge) = master.filter(|one| one.kind.as_deref() == Some("bridge")) else { return Ok(Vec::new()) };
     let read = format!("bridge -d link show dev {name}");
     let mut found = Vec::new();
+    if matches!(bridge.details.get("ageing_time"), Some(Detail::Number(0))) {
+        found.push(
+            Finding::new(Severity::Note, format!("{} forgets stations at once: frames go to all members", bridge.name))
+                .seen("ageing_time 0", format!("ip -d link show {}", bridge.name))
+                .mend(format!("ip link set {} type bridge ageing_time 30000", bridge.name)),
+        );
+    }
     let stp = matches!(bridge.details.get("stp_state"), Some(Detail::Number(1..)) | Some(Detail::On(true)));
     if let Some(Detail::Word(state)) = member.get("state")
         && state != "forwarding"

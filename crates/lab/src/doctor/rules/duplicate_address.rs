@@ -33,7 +33,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let name = view.name();
     let Some(other) = view.interfaces.iter().find(related) else {
         let neighbours = view.neighbours().unwrap_or_default();
-        let Some(same) = neighbours.into_iter().find(|one| one.mac.as_deref() == Some(address)) else {
+        let Some(same) = neighbours.into_iter().find(|one| one.state != "noarp" && one.mac.as_deref() == Some(address))
+        else {
             return healthy();
         };
         return Finding::new(Severity::Warning, format!("the neighbour {} has the same MAC address", same.address))

@@ -17,6 +17,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// NF_INET_FORWARD
 const FORWARD: u32 = 2;
+/// Rules that cost most of the time of a small packet.
+const MANY: u32 = 500;
 /// Bytes of a segment of which IPv6's least MTU has room.
 const SEGMENT: u16 = 1220;
 
@@ -34,6 +36,10 @@ fn gravest(view: &View<'_>) -> Option<String> {
     if rules.iter().any(|rule| rule.random && rule.drops) {
         return Some("the firewall drops packets at random".to_owned());
     }
+    let all: u32 = chains.iter().map(|one| one.rules).sum();
+    if all > MANY {
+        return Some(format!("packets pass up to {all} rules of the firewall, one after the other"));
+    }
     // Where frames of an interface come in or go out, hardly anybody limits but by mistake.
     let device = |rule: &&linerate_host::adapter::FilterRule| {
         (rule.limits || rule.drops)
@@ -44,7 +50,10 @@ fn gravest(view: &View<'_>) -> Option<String> {
     }
     let drops = rules.iter().any(|rule| rule.drops) || chains.iter().any(|one| one.drops);
     let probed = view.peer.as_ref().filter(|probed| drops && probed.refused.is_none())?;
-    let (lost, tcp) = (probed.answered < probed.asked, matches!(probed.tcp, Tcp::Silent | Tcp::Refused(_)));
+    let (lost, tcp) = (
+        probed.answered < probed.asked && probed.tcp != Tcp::Answered,
+        matches!(probed.tcp, Tcp::Silent | Tcp::Refused(_)),
+    );
     match (lost, tcp) {
         (true, _) => Some("the firewall drops packets, and not all echo requests of the peer are answered".to_owned()),
         (_, true) => Some("the firewall drops packets, and TCP is not answered by the peer".to_owned()),

@@ -35,7 +35,13 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     let v6 = "net.ipv6.conf.all.forwarding";
     if addresses.iter().any(global) && view.sysctl_number(v6) == Ok(0) {
-        found.push(view.set(Severity::Warning, v6, 0, 1));
+        // Many route IPv4 alone, and have addresses of IPv6 for themselves.
+        // Routes that routers announce go with it, unless they are asked for.
+        found.push(
+            Finding::new(Severity::Note, format!("{v6} is 0"))
+                .seen(format!("{v6} = 0"), format!("sysctl {v6}"))
+                .mend(format!("sysctl -w net.ipv6.conf.{name}.accept_ra=2 {v6}=1")),
+        );
     }
     Ok(found)
 }

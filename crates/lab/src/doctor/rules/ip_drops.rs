@@ -1,7 +1,7 @@
 //! Packets that the stack drops.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::protocols::{Grown, protocol_counter, tcp_counter};
+use crate::doctor::protocols::{Grown, ipsec_counter, protocol_counter, tcp_counter};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
@@ -44,6 +44,15 @@ const COUNTERS: &[(&str, &str, &str, &str)] = &[
     ),
     ("Ip", "OutNoRoutes", "there is no route for them", "see 'ip route'"),
     ("Ip", "ReasmFails", "fragments did not become a packet", "see net.ipv4.ipfrag_high_thresh, ipfrag_time"),
+    (
+        "Xfrm",
+        "OutNoStates",
+        "a policy of IPsec wants them encrypted, and there is no key",
+        "see 'ip xfrm policy', 'ip xfrm state'",
+    ),
+    ("Xfrm", "OutPolBlock", "a policy of IPsec blocks them", "see 'ip xfrm policy'"),
+    ("Xfrm", "InNoPols", "they came unencrypted, and a policy of IPsec wants more", "see 'ip xfrm policy'"),
+    ("Xfrm", "InPolBlock", "a policy of IPsec blocks them", "see 'ip xfrm policy'"),
 ];
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
@@ -57,6 +66,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         // Older kernels lack some.
         let counted = match *protocol {
             "TcpExt" => tcp_counter(view, name),
+            "Xfrm" => ipsec_counter(view, &format!("Xfrm{name}")),
             protocol => protocol_counter(view, protocol, name),
         };
         let Ok(Grown { value, more: more @ 1.. }) = counted else { continue };

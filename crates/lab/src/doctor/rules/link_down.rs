@@ -36,9 +36,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if interface.state == Some("dormant") {
         return Finding::new(Severity::Warning, "it waits for a program that lets it run: it is dormant")
             .seen("state dormant", format!("ip -d link show {name}"))
-            .mend(format!(
-                "see the program that authenticates it (802.1X), or ip link set {name} mode default state up"
-            ))
+            .mend(format!("ip link set {name} mode default state up"))
             .alone();
     }
     let link = view.adapter.link.as_ref().ok();

@@ -39,6 +39,7 @@ mod huge_pages;
 mod idle_states;
 mod interface_down;
 mod ip_drops;
+mod ip_settings;
 mod irq_far;
 mod irqbalance;
 mod irqs_on_one_core;
@@ -46,6 +47,7 @@ mod length_errors;
 mod link_down;
 mod link_speed;
 mod listen_drops;
+mod loopback;
 mod lro_forwarding;
 mod module_options;
 mod mtu_of_lower;
@@ -188,6 +190,8 @@ pub static RULES: &[Rule] = &[
     asymmetric_route::RULE,
     route_metrics::RULE,
     address_state::RULE,
+    ip_settings::RULE,
+    loopback::RULE,
     arp::RULE,
     neighbour_fixed::RULE,
     bridge_port::RULE,

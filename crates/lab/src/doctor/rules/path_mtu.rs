@@ -18,11 +18,39 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let probed = view.probed()?;
     let (way, mtu, largest, peer) = (&probed.way, probed.mtu, probed.largest, probed.peer);
     // No packet is longer than its length field tells.
-    if probed.answered == 0 || largest >= mtu.min(65_535) {
+    if probed.answered == 0 {
         return healthy();
     }
+    // What the machine remembers of the path, if no route sets it.
+    let told = probed.told.and_then(|told| usize::try_from(told).ok()).filter(|told| *told < mtu);
+    let set = |told: usize| {
+        let mut metrics = view.network.routes.iter().flatten().flat_map(|route| &route.metrics);
+        metrics.any(|metric| metric.name == "mtu" && usize::try_from(metric.value) == Ok(told))
+    };
+    if let Some(told) = told.filter(|told| *told < largest && !set(*told)) {
+        return Finding::new(
+            Severity::Warning,
+            format!("the path is taken for one of {told} bytes, and {largest} come back"),
+        )
+        .seen(format!("cache mtu {told}"), format!("ip route get {peer}"))
+        .mend("ip route flush cache")
+        .alone();
+    }
+    if largest >= mtu.min(65_535) {
+        return healthy();
+    }
+    if probed.unsure {
+        return Err("echo requests are lost, or their rate is limited".to_owned());
+    }
+    // No link has so small an MTU (RFC 1122, 3.3.2; RFC 8200, 5).
+    if largest < if peer.is_ipv4() { 576 } else { 1280 } {
+        return Finding::new(Severity::Note, format!("echo requests of more than {largest} bytes are not answered"))
+            .seen(format!("{largest} of {mtu} bytes"), format!("ping -M do -s {largest} {peer}"))
+            .mend("see whether a packet filter drops long echo requests: then the path's MTU is not known")
+            .alone();
+    }
     // Routers tell senders, which then send no longer ones (RFC 1191).
-    if let Some(told) = probed.told.and_then(|told| usize::try_from(told).ok()).filter(|told| *told <= largest) {
+    if let Some(told) = told.filter(|told| *told <= largest) {
         return Finding::new(
             Severity::Note,
             format!("the path takes packets of {told} bytes, {way} has an MTU of {mtu}"),

@@ -23,8 +23,22 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             .mend(format!("another address here or there: ip addr show to {peer}"))
             .alone();
     }
+    if probed.elsewhere {
+        let way = &probed.way;
+        return Finding::new(Severity::Note, format!("it is reached by {way}, which is not looked at"))
+            .seen(format!("by {way}"), format!("ip route get {peer}"))
+            .mend(format!("linerate doctor {way} --peer {peer}"))
+            .alone();
+    }
     let Some(why) = &probed.refused else { return healthy() };
     let read = format!("ip route get {peer}");
+    let is_off = |whose: &&str| view.number::<u64>(&format!("proc/sys/net/ipv6/conf/{whose}/disable_ipv6")) == Ok(1);
+    if let Some(whose) = ["all", view.name()].into_iter().filter(|_| peer.is_ipv6()).find(is_off) {
+        return Finding::new(Severity::Error, "there is no way to it: IPv6 is switched off")
+            .seen(format!("net.ipv6.conf.{whose}.disable_ipv6 = 1"), read)
+            .mend(format!("sysctl -w net.ipv6.conf.{whose}.disable_ipv6=0"))
+            .alone();
+    }
     let first =
         Finding::new(Severity::Error, format!("there is no way to it: {why}")).seen(why.as_str(), read.as_str());
     let Some(route) = view

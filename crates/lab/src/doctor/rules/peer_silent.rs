@@ -1,6 +1,7 @@
 //! Responses of the peer.
 
 use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::peer::Tcp;
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
 
@@ -38,7 +39,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         }
         _ => format!("it answers none of {} echo requests", probed.asked),
     };
-    let mut finding = Finding::new(Severity::Warning, what)
+    let mut finding = Finding::new(if probed.tcp == Tcp::Answered { Severity::Note } else { Severity::Warning }, what)
         .seen(format!("by {way}; {known}"), format!("ping {peer}, ip neigh show {hop}"));
     if let Some(program) = view.interface().xdp_program.filter(|_| view.name() == way) {
         finding = finding.seen(format!("XDP program {program} sees all frames first"), format!("ip link show {way}"));

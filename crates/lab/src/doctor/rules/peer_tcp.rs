@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     name: "peer-tcp",
     scope: Scope::Peer,
     about: "whether the peer answers TCP at all, if only to refuse it",
-    means: "a packet filter, here, there or between, drops what TCP sends: no connection will be made",
+    means: "a packet filter, here, there or between, drops what TCP sends: connections to these ports will not be made",
     published: "RFC 9293, section 3.10.7.1: a closed port answers by a reset",
     proof: Proof::Look,
     look,
@@ -17,6 +17,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let probed = view.probed()?;
+    // Of a peer that answers nothing, that is said.
+    if probed.answered == 0 {
+        return healthy();
+    }
     let what = match &probed.tcp {
         Tcp::Unknown | Tcp::Answered => return healthy(),
         Tcp::Silent => "it answers echo requests, and TCP at none of the ports tried".to_owned(),

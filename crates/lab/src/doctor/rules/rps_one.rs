@@ -35,6 +35,6 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         format!("all that it receives goes to one of {cores} processors"),
     )
     .seen(format!("mask {first} for {} queues", masks.len()), at.as_str())
-    .mend(format!("echo 0 | tee {at}; or a mask of more processors"))
+    .mend(format!("echo 0 | tee {at}"))
     .alone()
 }

@@ -30,10 +30,14 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return Err("the kernel does not tell them".to_owned());
     }
     let name = view.name();
-    let mut found = Vec::new();
+    let mut found: Vec<Finding> = Vec::new();
     for (size, setting, least, usual, limit) in SIZES {
         let most = sizes.get(limit).filter(|most| *most > 0).unwrap_or(*usual).min(*usual);
         let Some(now) = sizes.get(size).filter(|now| *now > 0 && now < least && *now < most) else { continue };
+        // To set one sets the other, too.
+        if size.contains("ipv4") && found.iter().any(|one| one.what.starts_with(&size[..3])) {
+            continue;
+        }
         found.push(
             Finding::new(view.graver_than_program().min(Severity::Warning), format!("{size} is {now}"))
                 .seen(format!("{size} {now}"), format!("ip -d link show {name}"))

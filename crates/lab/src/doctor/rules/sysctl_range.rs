@@ -43,7 +43,7 @@ const ROWS: &[Row] = &[
         TCP,
         "a lost segment that nothing follows is sent again so late",
     ),
-    Row("net.ipv4.tcp_retries2", 5, MOST, "15", TCP, "connections end at the first short outage"),
+    Row("net.ipv4.tcp_retries2", 3, MOST, "15", TCP, "connections end at the first short outage"),
     Row("net.ipv4.tcp_syn_retries", 2, MOST, "6", TCP, "connections are given up after a lost SYN"),
     Row("net.ipv4.tcp_mtu_probing", 0, 1, "0", TCP, "each connection begins with small segments"),
     Row("net.ipv4.tcp_base_mss", 512, MOST, "1024", TCP, "probing of the path's MTU begins so low"),

@@ -265,6 +265,21 @@ pub(super) const FAULTS: &[Fault] = &[
         true,
         &[Put(ADDRESSES, "raw hex 02208000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n"), NO_ROUTE],
     ),
+    Fault(
+        "loopback",
+        true,
+        &[Swap(
+            LINK,
+            END,
+            "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 772\nraw u32 1\nraw u32 0x8\nraw u32 0\n3 text lo\n",
+        )],
+    ),
+    Fault("ip-settings", false, &[Put("proc/sys/net/ipv6/conf/ens2f0/mtu", "1280")]),
+    Fault(
+        "ip-settings",
+        true,
+        &[Put("proc/sys/net/ipv6/conf/ens2f0/mtu", "1500"), Put("proc/sys/net/ipv6/conf/ens2f0/hop_limit", "1")],
+    ),
     Fault("arp", true, &[Put("proc/sys/net/ipv4/conf/ens2f0/arp_ignore", "8")]),
     Fault("arp", true, &[Swap(LINK, "raw u32 0x11043", "raw u32 0x110c3")]),
     Fault(
