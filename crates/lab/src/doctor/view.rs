@@ -122,6 +122,13 @@ impl<'a> View<'a> {
         self.interface().flags.contains(&flag)
     }
 
+    /// True if it is a tunnel, which sends to addresses instead of over a link.
+    pub(super) fn is_tunnel(&self) -> bool {
+        let kinds =
+            ["vxlan", "geneve", "gre", "gretap", "ipip", "sit", "ip6tnl", "ip6gre", "ip6gretap", "erspan", "wireguard"];
+        self.interface().kind.as_deref().is_some_and(|kind| kinds.contains(&kind))
+    }
+
     /// True if it stands on a device, rather than on software alone.
     pub(super) fn is_hardware(&self) -> bool {
         self.interface().device.is_some() || self.adapter.device.is_ok()

@@ -28,13 +28,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         metrics.any(|metric| metric.name == "mtu" && usize::try_from(metric.value) == Ok(told))
     };
     if let Some(told) = told.filter(|told| *told < largest && !set(*told)) {
-        return Finding::new(
-            Severity::Warning,
-            format!("the path is taken for one of {told} bytes, and {largest} come back"),
-        )
-        .seen(format!("cache mtu {told}"), format!("ip route get {peer}"))
-        .mend("ip route flush cache")
-        .alone();
+        // A tunnel that may fragment learns what its outer packets have room for.
+        let severity = if view.is_tunnel() { Severity::Note } else { Severity::Warning };
+        return Finding::new(severity, format!("the path is taken for one of {told} bytes, and {largest} come back"))
+            .seen(format!("cache mtu {told}"), format!("ip route get {peer}"))
+            .mend("ip route flush cache")
+            .alone();
     }
     if largest >= mtu.min(65_535) {
         return healthy();

@@ -1,6 +1,6 @@
 //! Frames dropped on transmit.
 
-use crate::doctor::finding::Finding;
+use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 
@@ -16,6 +16,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let names = ["tx_dropped", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors", "tx_heartbeat_errors"];
-    let Some(finding) = view.losses(&names, "frames are dropped on transmit") else { return healthy() };
+    let Some(mut finding) = view.losses(&names, "frames are dropped on transmit") else { return healthy() };
+    // To stations that it does not know, as of each broadcast where it has no list of them.
+    if view.is_tunnel() {
+        finding.severity = Severity::Note;
+    }
     finding.mend(format!("see the queueing discipline: 'tc -s qdisc show dev {}'", view.name())).alone()
 }
