@@ -1,4 +1,4 @@
-//! Chains of the packet filter that packets pass, and what their rules do (NFT_MSG_GETCHAIN, NFT_MSG_GETRULE,
+//! Chains of the packet filter that packets pass, and the effect of their rules (NFT_MSG_GETCHAIN, NFT_MSG_GETRULE,
 //! linux/netfilter/nf_tables.h): those of nftables, and of iptables as it is now.
 
 use super::source::{Question, Source};
@@ -73,7 +73,7 @@ const NFTA_EXTHDR_SREG: u16 = 7;
 const TCPOPT: u32 = 1;
 const MAXSEG: u8 = 2;
 
-/// What a rule does to packets that others would pass.
+/// Effect of a rule on packets that others would pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterRule {
     /// Table.

@@ -1,4 +1,4 @@
-//! Routes, with what they set for the packets that take them (RTM_GETROUTE, linux/rtnetlink.h).
+//! Routes, with the numbers that they set for the packets that take them (RTM_GETROUTE, linux/rtnetlink.h).
 
 use super::source::{Question, Source};
 use crate::absent::Part;
@@ -44,7 +44,7 @@ pub struct Metric {
     pub name: &'static str,
     /// Value, in the kernel's unit.
     pub value: u32,
-    /// What is found out later does not change it.
+    /// Kept, whatever is found out later.
     pub locked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is set up on the interfaces of a machine: addresses, neighbours, routes, queueing disciplines, filters. It is read once.
+//! Set-up of a machine's interfaces: addresses, neighbours, routes, queueing disciplines, filters. It is read once.
 
 use linerate_host::Absent;
 use linerate_host::adapter::{
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 type Part<T> = Result<T, Absent>;
 
-/// What is set up on the interfaces.
+/// Set-up of the interfaces.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) addresses: Part<Vec<Address>>,
@@ -39,7 +39,7 @@ pub(super) static NOTHING: Network = Network {
 };
 
 impl Network {
-    /// Reads what is set up, filters of these interfaces alone.
+    /// Reads the set-up, filters of these interfaces alone.
     pub(super) fn read<'a>(source: &mut dyn Source, of: impl Iterator<Item = &'a Interface>) -> Self {
         let (mut by, mut ceilings) = (BTreeMap::new(), BTreeMap::new());
         for one in of {

@@ -421,3 +421,33 @@ fn what_is_not_there_is_said() {
     let freebsd = Path::new(CARDS).join("../freebsd/oce-be3");
     assert!(said(&freebsd).contains("it is of a FreeBSD host"), "{}", said(&freebsd));
 }
+
+/// Numbers as no kernel has them, and the greatest: nothing overflows.
+#[test]
+fn numbers_of_a_tree_are_taken_as_they_are() {
+    let most = "u32 0xffffffff";
+    let rule = "message\n1 text t\n3 text c\n4 {\n1 hex 00000000\n}\n6 hex ffffffff\n";
+    let tree = Tree::new(&[]);
+    tree.put("netlink/nft-chains", &rule.repeat(2));
+    let metrics: String = (2..16).map(|kind| format!("{kind} {most}\n")).collect();
+    tree.put(
+        "netlink/routes",
+        &format!("raw hex 02180000fe030001\nraw u32 0\n1 hex 0a000200\n4 u32 12\n8 {{\n{metrics}}}\n"),
+    );
+    tree.put("proc/sys/net/ipv6/conf/ens2f0/mtu", "18446744073709551615");
+    tree.put("proc/sys/net/ipv4/ip_local_port_range", "18446744073709551615 0");
+    let examined = tree.examined(&Load::ALL.map(|(_, load)| load));
+    assert_eq!(found(&examined, "firewall"), Some(Severity::Warning), "{:#?}", examined.findings);
+}
+
+/// Regression: the dot in a VLAN's name became a slash in the path of its sysctls.
+#[test]
+fn an_interface_with_a_dot_has_sysctls_of_its_own() {
+    let tree = Tree::new(&[&Swap(LINK, "3 text ens2f0", "3 text ens2f0.5")]);
+    tree.put("proc/sys/net/ipv6/conf/ens2f0.5/hop_limit", "1");
+    let asked = Asked { names: &["ens2f0.5".to_owned()], tree: Some(tree.0.path()), ..Asked::default() };
+    let examined = examine(&asked, &Stop::new().unwrap()).unwrap();
+    let finding = examined.findings.iter().find(|one| one.rule == "ip-settings").unwrap();
+    assert_eq!(finding.mend.as_deref(), Some("sysctl -w net/ipv6/conf/ens2f0.5/hop_limit='64'"));
+    assert_eq!(finding.fix[0].knob, Knob::File("proc/sys/net/ipv6/conf/ens2f0.5/hop_limit".to_owned()));
+}

@@ -29,7 +29,7 @@ pub struct View<'a> {
     pub peer: Option<Probed>,
     /// The interface of the other end.
     pub remote: Option<LinkEnd>,
-    /// What is set up on the interfaces.
+    /// Set-up of the interfaces.
     pub(super) network: &'a Network,
     /// Files with counters of protocols, as they were at first.
     pub(super) earlier: BTreeMap<&'static str, String>,
@@ -64,6 +64,12 @@ pub(super) fn processors(list: &str) -> BTreeSet<u32> {
         (first <= last && last < 1 << 16).then_some(first..=last)
     };
     list.split(',').filter_map(one).flatten().collect()
+}
+
+/// File of a sysctl, whose name has dots or slashes.
+fn sysctl_path(name: &str) -> String {
+    let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
+    format!("proc/sys/{path}")
 }
 
 impl<'a> View<'a> {
@@ -292,7 +298,7 @@ impl<'a> View<'a> {
 
     /// Text of a sysctl.
     pub(super) fn sysctl(&self, name: &str) -> Result<String, String> {
-        self.file(&format!("proc/sys/{}", name.replace('.', "/")))
+        self.file(&sysctl_path(name))
     }
 
     /// Numbers of a sysctl.
@@ -305,12 +311,21 @@ impl<'a> View<'a> {
         self.sysctl_numbers(name)?.first().copied().ok_or_else(|| format!("{name} has no number"))
     }
 
+    /// Name of a sysctl of the interface: with slashes, as sysctl(8) takes them, if the interface's own name has dots.
+    pub(super) fn own_sysctl(&self, group: &str, key: &str) -> String {
+        let name = self.name();
+        match name.contains('.') {
+            true => format!("{}/{name}/{key}", group.replace('.', "/")),
+            false => format!("{group}.{name}.{key}"),
+        }
+    }
+
     /// A finding about a sysctl whose value is to be another one.
     pub(super) fn set(&self, severity: Severity, name: &str, now: impl Display, to: impl Display) -> Finding {
         Finding::new(severity, format!("{name} is {now}"))
             .seen(format!("{name} = {now}"), format!("sysctl {name}"))
             .mend(format!("sysctl -w {name}='{to}'"))
-            .writes(format!("proc/sys/{}", name.replace('.', "/")), to.to_string())
+            .writes(sysctl_path(name), to.to_string())
     }
 
     /// Processors that are online.

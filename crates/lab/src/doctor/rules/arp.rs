@@ -37,7 +37,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     Finding::new(Severity::Warning, "it answers no ARP request")
         .seen(format!("arp_ignore {ignore}"), format!("sysctl net.ipv4.conf.{{all,{name}}}.arp_ignore, the greater"))
-        .mend(format!("sysctl -w net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.{name}.arp_ignore=0"))
+        .mend(format!("sysctl -w net.ipv4.conf.all.arp_ignore=0 {}=0", view.own_sysctl("net.ipv4.conf", "arp_ignore")))
         .writes("proc/sys/net/ipv4/conf/all/arp_ignore", "0")
         .writes(format!("proc/sys/net/ipv4/conf/{name}/arp_ignore"), "0")
         .alone()

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// What a member should do, and the loss if it does not.
+/// Flags of a member, as they ought to be, and the loss if one is not.
 const WANTED: &[(&str, bool, &str)] = &[
     ("flood", true, "frames to stations that are not known yet do not leave by it"),
     ("mcast_flood", true, "multicast, and with it neighbour discovery, does not leave by it"),

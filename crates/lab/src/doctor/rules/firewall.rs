@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 /// NF_INET_FORWARD
 const FORWARD: u32 = 2;
 /// Rules that cost most of the time of a small packet.
-const MANY: u32 = 500;
+const MANY: u64 = 500;
 /// Bytes of a segment of which IPv6's least MTU has room.
 const SEGMENT: u16 = 1220;
 
@@ -36,7 +36,7 @@ fn gravest(view: &View<'_>) -> Option<String> {
     if rules.iter().any(|rule| rule.random && rule.drops) {
         return Some("the firewall drops packets at random".to_owned());
     }
-    let all: u32 = chains.iter().map(|one| one.rules).sum();
+    let all: u64 = chains.iter().map(|one| u64::from(one.rules)).sum();
     if all > MANY {
         return Some(format!("packets pass up to {all} rules of the firewall, one after the other"));
     }

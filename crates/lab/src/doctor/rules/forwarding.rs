@@ -24,13 +24,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if !view.wants(&[Load::Forward]) || bridged && !routed {
         return healthy();
     }
-    let name = view.name();
     let mut found = Vec::new();
     let all = view.sysctl_number("net.ipv4.ip_forward")?;
-    let own = format!("net.ipv4.conf.{name}.forwarding");
+    let own = view.own_sysctl("net.ipv4.conf", "forwarding");
     if all == 0 {
         found.push(view.set(Severity::Warning, "net.ipv4.ip_forward", 0, 1));
-    } else if view.number::<u64>(&format!("proc/sys/net/ipv4/conf/{name}/forwarding")) == Ok(0) {
+    } else if view.sysctl_number(&own) == Ok(0) {
         found.push(view.set(Severity::Warning, &own, 0, 1));
     }
     let v6 = "net.ipv6.conf.all.forwarding";
@@ -40,7 +39,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         found.push(
             Finding::new(Severity::Note, format!("{v6} is 0"))
                 .seen(format!("{v6} = 0"), format!("sysctl {v6}"))
-                .mend(format!("sysctl -w net.ipv6.conf.{name}.accept_ra=2 {v6}=1")),
+                .mend(format!("sysctl -w {}=2 {v6}=1", view.own_sysctl("net.ipv6.conf", "accept_ra"))),
         );
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! How long merged segments are held back.
+//! Time for which merged segments are held back.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};

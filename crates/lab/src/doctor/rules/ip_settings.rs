@@ -1,4 +1,4 @@
-//! What IP makes of the interface.
+//! Settings that IP has of the interface.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
@@ -14,46 +14,41 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let name = view.name();
-    let at = format!("net.ipv6.conf.{name}");
-    // Names of interfaces may have dots.
-    let number = |key: &str| view.number::<u64>(&format!("proc/sys/net/ipv6/conf/{name}/{key}"));
-    // Without IPv6 there is nothing to look at.
-    let Ok(mtu) = number("mtu") else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+/// MTU and hops of IPv6.
+fn of_ipv6(view: &View<'_>, found: &mut Vec<Finding>) {
+    let [mtu, hops] = ["mtu", "hop_limit"].map(|key| view.own_sysctl("net.ipv6.conf", key));
     let own = u64::from(view.interface().mtu.unwrap_or(0));
-    if mtu < own {
-        // A router may have announced it.
-        let severity = if mtu * 2 < own { Severity::Warning } else { Severity::Note };
-        let finding = view.set(severity, &format!("{at}.mtu"), mtu, own);
-        found.push(Finding {
-            what: format!("IPv6 sends packets of {mtu} bytes at most, the interface {own}"),
-            ..finding
-        });
-    }
-    if let Ok(hops) = number("hop_limit")
-        && hops < 32
+    if let Ok(now) = view.sysctl_number(&mtu)
+        && now < own
     {
-        let finding = view.set(Severity::Warning, &format!("{at}.hop_limit"), hops, 64);
-        found.push(Finding { what: format!("routers drop its packets of IPv6 after {hops} hops"), ..finding });
+        // A router may have announced it.
+        let severity = if now < own / 2 { Severity::Warning } else { Severity::Note };
+        let what = format!("IPv6 sends packets of {now} bytes at most, the interface {own}");
+        found.push(Finding { what, ..view.set(severity, &mtu, now, own) });
     }
-    for version in ["ipv4", "ipv6"] {
-        let key = format!("net.{version}.neigh.{name}.unres_qlen_bytes");
-        if let Ok(held) = view.number::<u64>(&format!("proc/sys/net/{version}/neigh/{name}/unres_qlen_bytes"))
-            && held < 4096
+    if let Ok(now) = view.sysctl_number(&hops)
+        && now < 32
+    {
+        let what = format!("routers drop its packets of IPv6 after {now} hops");
+        found.push(Finding { what, ..view.set(Severity::Warning, &hops, now, 64) });
+    }
+}
+
+fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+    let mut found = Vec::new();
+    of_ipv6(view, &mut found);
+    // A kernel without a version of IP has none of its neighbours.
+    for group in ["net.ipv4.neigh", "net.ipv6.neigh"] {
+        let [held, asks] = ["unres_qlen_bytes", "mcast_solicit"].map(|key| view.own_sysctl(group, key));
+        if let Ok(now) = view.sysctl_number(&held)
+            && now < 4096
         {
-            let finding = view.set(Severity::Warning, &key, held, 212_992);
-            let what = format!("{held} bytes are held for a neighbour that is asked for: the first packets are lost");
-            found.push(Finding { what, ..finding });
+            let what = format!("{now} bytes are held for a neighbour that is asked for: the first packets are lost");
+            found.push(Finding { what, ..view.set(Severity::Warning, &held, now, 212_992) });
         }
-    }
-    for version in ["ipv4", "ipv6"] {
-        let at = format!("proc/sys/net/{version}/neigh/{name}");
-        if view.number::<u64>(&format!("{at}/mcast_solicit")) == Ok(0) {
-            let key = format!("net.{version}.neigh.{name}.mcast_solicit");
-            let finding = view.set(Severity::Warning, &key, 0, 3);
-            found.push(Finding { what: "it asks for no neighbour that it does not know".to_owned(), ..finding });
+        if view.sysctl_number(&asks) == Ok(0) {
+            let what = "it asks for no neighbour that it does not know".to_owned();
+            found.push(Finding { what, ..view.set(Severity::Warning, &asks, 0, 3) });
         }
     }
     Ok(found)

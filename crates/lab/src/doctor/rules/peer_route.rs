@@ -36,7 +36,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if let Some(whose) = ["all", view.name()].into_iter().filter(|_| peer.is_ipv6()).find(is_off) {
         return Finding::new(Severity::Error, "there is no way to it: IPv6 is switched off")
             .seen(format!("net.ipv6.conf.{whose}.disable_ipv6 = 1"), read)
-            .mend(format!("sysctl -w net.ipv6.conf.{whose}.disable_ipv6=0"))
+            .mend(format!("sysctl -w net/ipv6/conf/{whose}/disable_ipv6=0"))
             .alone();
     }
     let first =

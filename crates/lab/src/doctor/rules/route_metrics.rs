@@ -1,4 +1,4 @@
-//! What routes set for the connections that take them.
+//! Metrics of routes, for the connections that take them.
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
@@ -31,7 +31,7 @@ fn cost(metric: &Metric, mtu: u32, view: &View<'_>) -> Option<(Severity, String)
             let severity = if probed || value < 1280 { Severity::Warning } else { Severity::Note };
             Some((severity, format!("packets of {value} bytes at most, the interface sends {mtu}")))
         }
-        "advmss" if value + 100 < mtu => {
+        "advmss" if value < mtu.saturating_sub(100) => {
             let severity = if value < 1220 { Severity::Warning } else { Severity::Note };
             Some((severity, format!("the other end is asked for segments of {value} bytes at most")))
         }

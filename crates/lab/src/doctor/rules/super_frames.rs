@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// What can be set, linerate's name for it, the least that is of use, what is usual, and the driver's own limit.
+/// Settings, linerate's names for them, the least that is of use, what is usual, and the driver's own limit.
 const SIZES: &[(&str, &str, u64, u64, &str)] = &[
     ("gso_max_size", "gso-max-size", 16_384, 65_536, "tso_max_size"),
     ("gso_ipv4_max_size", "gso-ipv4-max-size", 16_384, 65_536, "tso_max_size"),
