@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of an ARP packet for IPv4 over Ethernet.
 const LENGTH: usize = 28;
+/// Claims that are kept: one station may make any number of them.
+const MOST: usize = 64;
 /// Times that a probe is sent.
 const PROBES: u32 = 2;
 
@@ -58,7 +60,7 @@ pub fn claims(
                 Ok(n) => {
                     let claim = packet.get(..n).and_then(claim);
                     let news = claim.filter(|one| of.contains(&one.0) && one.1 != mac && !found.contains(one));
-                    found.extend(news);
+                    found.extend(news.filter(|_| found.len() < MOST));
                 }
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -422,6 +422,23 @@ fn what_is_not_there_is_said() {
     assert!(said(&freebsd).contains("it is of a FreeBSD host"), "{}", said(&freebsd));
 }
 
+/// A station may answer for any number of others.
+#[test]
+fn many_claims_of_an_address_are_a_few_lines() {
+    use linerate_host::adapter::Recorded;
+    let tree = Tree::new(&[]);
+    let mut source = Recorded::open(tree.0.path()).unwrap();
+    let (adapter, counters) = View::read(&mut source, NAME, || {}).unwrap();
+    let mut view = View::new(&source, adapter, counters, &[], &[]);
+    let claims = (0..64).map(|n| ("192.0.2.7".parse().unwrap(), format!("02:00:00:00:00:{n:02x}"))).collect();
+    view.peer = Some(Probed { claims: Ok(claims), asked: 1, answered: 1, ..Probed::new("192.0.2.7".parse().unwrap()) });
+    view.peer.as_mut().unwrap().source = "192.0.2.1".parse().unwrap();
+    let mut examination = Examination::default();
+    examination.add(&view, Scope::Peer);
+    let finding = examination.findings.iter().find(|one| one.rule == "peer-claims").unwrap();
+    assert_eq!((finding.what.as_str(), finding.evidence.len()), ("64 hosts have the address 192.0.2.7", 4));
+}
+
 /// Numbers as no kernel has them, and the greatest: nothing overflows.
 #[test]
 fn numbers_of_a_tree_are_taken_as_they_are() {
