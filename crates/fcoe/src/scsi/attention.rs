@@ -25,8 +25,13 @@ impl Attentions {
     pub(super) const LOG_CHANGED: Self = Self(1 << 9);
     /// Another initiator has changed the identifying information.
     pub(super) const IDENTIFIER_CHANGED: Self = Self(1 << 10);
+    /// The nexus knows another unit by this LUN, and has not asked for this one's name yet. Not an attention: it stays until
+    /// the name is asked for.
+    pub(super) const UNMET: Self = Self(1 << 14);
     /// The unit is hidden from the nexus: no attention is reported.
     pub(super) const HIDDEN: Self = Self(1 << 15);
+    /// Flags that stay whatever is reported.
+    const STATES: u16 = Self::UNMET.0 | Self::HIDDEN.0;
 
     const CODES: [(Self, (u8, u8)); 9] = [
         (Self::RESET, asc::RESET),
@@ -49,6 +54,10 @@ impl Attentions {
         self.0 & Self::HIDDEN.0 != 0
     }
 
+    pub(super) const fn is_unmet(self) -> bool {
+        self.0 & Self::UNMET.0 != 0
+    }
+
     /// Hides the unit, or shows it.
     pub(super) fn hide(&mut self, hidden: bool) {
         self.0 = if hidden { self.0 | Self::HIDDEN.0 } else { self.0 & !Self::HIDDEN.0 };
@@ -56,7 +65,7 @@ impl Attentions {
 
     pub(super) fn add(&mut self, other: Self) {
         // A reset supersedes all earlier attentions (SAM-5, clause 5.14.1: precedence).
-        self.0 = if other == Self::RESET { self.0 & Self::HIDDEN.0 } else { self.0 } | other.0;
+        self.0 = if other == Self::RESET { self.0 & Self::STATES } else { self.0 } | other.0;
     }
 
     pub(super) fn remove(&mut self, other: Self) {
@@ -91,6 +100,9 @@ mod tests {
         unit.add(Attentions::RESERVATIONS_RELEASED);
         unit.add(Attentions::RESET);
         assert_eq!((unit.take().unwrap().code, unit.take()), (asc::RESET, None), "SAM-5, clause 5.14.1");
+        unit.add(Attentions::UNMET);
+        unit.add(Attentions::RESET);
+        assert_eq!((unit.take().unwrap().code, unit.take(), unit.is_unmet()), (asc::RESET, None, true));
     }
 
     #[test]

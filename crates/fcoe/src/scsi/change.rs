@@ -133,7 +133,7 @@ impl Disks {
             for (unit, attentions) in self.units.iter().zip(&mut nexus.units) {
                 let hidden = !self.mask.shows(nexus.name.wwpn, unit);
                 changed |= hidden != attentions.is_hidden();
-                attentions.hide(hidden);
+                self.met.show(nexus.name.wwpn, unit, hidden, attentions);
             }
             if changed {
                 nexus.units.iter_mut().for_each(|attentions| attentions.add(Attentions::LUNS_CHANGED));

@@ -10,7 +10,7 @@ use super::work::{Flush, Work};
 use super::{Response, Step, Task, defects, inquiry, mode, opcodes};
 use crate::indexed::TableIndex;
 use linerate_block::{Buffer, Tag};
-use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_bytes, put_luns};
+use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, VpdPage, asc, lun_bytes, put_luns};
 
 impl Disks {
     /// Answers a command to a LUN that the initiator does not see (SPC-4, clause 4.6.4): only three commands give more
@@ -36,14 +36,20 @@ impl Disks {
         }
     }
 
-    /// Pending unit attention, reported instead of executing the command; some commands are exempt (SAM-5, clause
-    /// 5.14).
+    /// Pending unit attention, reported instead of executing the command; some commands are exempt (SAM-5, clause 5.14). A
+    /// nexus that knows another unit by this LUN gets LOGICAL UNIT NOT SUPPORTED for all but these until it has asked for the
+    /// name of this one: an attention ends one command, and WRITEs that are queued behind it are meant for the other disk.
     pub(super) fn attention(&mut self, task: &Task<'_>, unit: UnitIndex) -> Option<Response> {
         match super::response::parse(task.cdb) {
             Ok(Cdb::Inquiry { .. } | Cdb::ReportLuns { .. } | Cdb::RequestSense { .. }) => None,
             _ => {
-                let sense = self.nexuses.get_mut(task.nexus)?.units.get_mut(unit.number())?.take()?;
-                Some(self.count(unit, Response::check(&sense)))
+                let attentions = self.nexuses.get_mut(task.nexus)?.units.get_mut(unit.number())?;
+                let response = match attentions.take() {
+                    Some(sense) => Response::check(&sense),
+                    None if attentions.is_unmet() => Response::illegal(asc::LUN),
+                    None => return None,
+                };
+                Some(self.count(unit, response))
             }
         }
     }
@@ -103,6 +109,12 @@ impl Disks {
                 let number = self.port_of(self.tasks[tag].nexus);
                 let port = inquiry::Port { ports: &self.ports, number, node: self.config.wwnn };
                 inquiry::inquire(&self.units[index], &port, page, &mut self.scratch)?;
+                if page == Some(VpdPage::DESIGNATORS)
+                    && let Some(nexus) = self.nexuses.get_mut(nexus)
+                {
+                    self.met.learn(nexus.name.wwpn, &self.units[index]);
+                    nexus.units[index.number()].remove(Attentions::UNMET);
+                }
                 u32::from(allocation)
             }
             Cdb::ReportLuns { select, allocation } => {

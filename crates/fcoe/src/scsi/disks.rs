@@ -3,6 +3,7 @@
 use super::attention::Attentions;
 use super::copy::Copy;
 use super::kept::Keeping;
+use super::met::Met;
 use super::nexus::{Mask, Nexus, NexusName, Nexuses};
 use super::task::{Operations, Stage, Tasks};
 use super::unit::{Presence, Unit, UnitCounters, UnitIndex};
@@ -97,6 +98,7 @@ pub struct Disks {
     /// Index in `units` of each LUN, or `NO_UNIT`.
     pub(super) luns: Vec<UnitIndex>,
     pub(super) mask: Mask,
+    pub(super) met: Met,
     pub(super) nexuses: Nexuses,
     pub(super) tasks: Tasks,
     pub(super) operations: Operations,
@@ -130,6 +132,7 @@ impl Disks {
             units: Indexed::new(),
             luns: Vec::new(),
             mask: Mask::default(),
+            met: Met::default(),
             nexuses: Nexuses::default(),
             tasks: Tasks::default(),
             operations: Operations::default(),
@@ -197,12 +200,12 @@ impl Disks {
 impl DeviceServer for Disks {
     fn nexus(&mut self, nexus: PeerId, wwpn: Wwn) {
         // SAM-5, clause 5.14: a new nexus is notified of the reset before it.
-        let told = |unit: &Unit| {
+        let mut told = |unit: &Unit| {
             let mut attentions = Attentions::RESET;
-            attentions.hide(!self.mask.shows(wwpn, unit));
+            self.met.show(wwpn, unit, !self.mask.shows(wwpn, unit), &mut attentions);
             attentions
         };
-        let units = self.units.iter().map(told).collect();
+        let units = self.units.iter().map(&mut told).collect();
         let port = self.port_of(nexus);
         self.nexuses.insert(Nexus::new(nexus, NexusName { wwpn, port }, units));
     }

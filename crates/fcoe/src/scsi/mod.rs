@@ -17,6 +17,7 @@ mod kept;
 mod lists;
 mod log;
 mod manage;
+mod met;
 mod mode;
 mod name;
 mod nexus;

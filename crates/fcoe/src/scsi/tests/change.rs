@@ -5,12 +5,18 @@ use super::support::{ALICE, BOB, Bench, lun, wwpn};
 use crate::scsi::disks::DisksError;
 use crate::{DeviceServer, Response, Step, TaskAttribute};
 use linerate_block::{Ram, SizeError};
-use linerate_wire::scsi::{Capacity, Cdb, Transfer, asc, parse_luns};
+use linerate_wire::scsi::{Capacity, Cdb, Transfer, VpdPage, asc, parse_luns};
 
 const READY: [u8; 16] = [0; 16];
 
 fn read() -> [u8; 16] {
     Cdb::Read(Transfer::new(0, 1)).bytes().unwrap().sixteen().unwrap()
+}
+
+/// Asks for the names of a unit (SPC-4, clause 7.8.5).
+fn meet(bench: &mut Bench, who: crate::PeerId, number: u16) {
+    let cdb = Cdb::Inquiry { page: Some(VpdPage::DESIGNATORS), allocation: 252 };
+    bench.raw(who, lun(number), &cdb.bytes().unwrap().sixteen().unwrap(), &[], 252).good();
 }
 
 fn luns(bench: &mut Bench, who: crate::PeerId) -> Vec<[u8; 8]> {
@@ -56,6 +62,7 @@ fn a_lun_is_given_again_to_another_disk() {
         assert!(before.is_none_or(|tag| bench.disks.memory(tag).is_none()));
         assert_eq!(bench.raw(ALICE, lun(1), &READY, &[], 0).why(), (6, asc::RESET));
         bench.raw(ALICE, lun(1), &READY, &[], 0).why();
+        meet(&mut bench, ALICE, 1);
         assert_eq!(bench.raw(ALICE, lun(1), &read(), &[], 512).good()[..2], round.to_be_bytes());
         bench.disks.remove(1).unwrap();
         before = Some(linerate_block::Tag(bench.next));
@@ -100,7 +107,54 @@ fn a_disk_is_removed_under_load() {
     assert_eq!((bench.disks.leaving(), bench.disks.lent(), std::rc::Rc::strong_count(&diary)), (0, 0, 1));
     bench.raw(ALICE, lun(1), &READY, &[], 0).why();
     bench.raw(ALICE, lun(1), &READY, &[], 0).why();
+    meet(&mut bench, ALICE, 1);
     assert_eq!(bench.raw(ALICE, lun(1), &read(), &[], 512).good().len(), 512);
+}
+
+/// A unit attention ends one command; what an initiator has queued behind it is meant for the disk before. All of it ends
+/// with LOGICAL UNIT NOT SUPPORTED, in this session and the next ones, until the initiator asks for the disk's name.
+#[test]
+fn another_disk_under_a_lun_is_out_of_reach_until_its_name_is_asked_for() {
+    let mut bench = Bench::ram();
+    let write = Cdb::Write(Transfer::new(0, 1)).bytes().unwrap().sixteen().unwrap();
+    let disk = |number| Box::new(Ram::new(1 << 20, 512, false, number).unwrap());
+    bench.disks.remove(0).unwrap();
+    bench.disks.add(0, disk(0x5678)).unwrap();
+    let denied = |bench: &mut Bench, who| {
+        for code in [asc::RESET, asc::LUNS_CHANGED] {
+            assert_eq!(bench.raw(who, lun(0), &write, &[1; 512], 0).why(), (6, code));
+        }
+        for _ in 0..3 {
+            assert_eq!(bench.raw(who, lun(0), &write, &[1; 512], 0).why(), (5, asc::LUN));
+            assert_eq!(bench.raw(who, lun(0), &read(), &[], 512).why(), (5, asc::LUN));
+            assert_eq!(bench.raw(who, lun(0), &READY, &[], 0).why(), (5, asc::LUN));
+            // These do not show whose disk it is.
+            bench.by(who, &Cdb::Inquiry { page: None, allocation: 36 }, &[]).good();
+            luns(bench, who);
+        }
+    };
+    denied(&mut bench, ALICE);
+    meet(&mut bench, ALICE, 0);
+    assert_eq!(bench.raw(ALICE, lun(0), &read(), &[], 512).good(), [0; 512]);
+    denied(&mut bench, BOB);
+    // A session that comes back is of an initiator that knows the disk before.
+    bench.disks.nexus_lost(BOB);
+    let again = crate::PeerId { generation: 2, ..BOB };
+    bench.disks.nexus(again, wwpn(BOB));
+    assert_eq!(bench.raw(again, lun(0), &write, &[1; 512], 0).why(), (6, asc::RESET));
+    assert_eq!(bench.raw(again, lun(0), &write, &[1; 512], 0).why(), (5, asc::LUN));
+    // The disk that it knows is used as it was.
+    bench.disks.remove(0).unwrap();
+    bench.disks.add(0, disk(0x1234)).unwrap();
+    for code in [asc::RESET, asc::LUNS_CHANGED] {
+        assert_eq!(bench.raw(again, lun(0), &write, &[1; 512], 0).why(), (6, code));
+    }
+    bench.raw(again, lun(0), &write, &[1; 512], 0).good();
+    // A newcomer knows none.
+    let carol = crate::PeerId { index: 2, generation: 1 };
+    bench.disks.nexus(carol, wwpn(carol));
+    assert_eq!(bench.raw(carol, lun(0), &read(), &[], 512).why(), (6, asc::RESET));
+    assert_eq!(bench.raw(carol, lun(0), &read(), &[], 512).good(), [1; 512]);
 }
 
 /// SPC-4, clause 6.41 and SBC-3, clause 4.3: CAPACITY DATA HAS CHANGED to everybody; blocks that are no more are out of range.
