@@ -21,7 +21,7 @@ mod transmit;
 mod twin;
 
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
-pub use initiator::{Carried, FoundLun, LunScan, ScanError, Skipped};
+pub use initiator::{Carried, FoundLun, LunScan, ScanError, SkipReason, Skipped};
 pub use initiator::{
     Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,
     TransportError,

@@ -16,6 +16,8 @@ pub struct Export {
     pub description: String,
     /// Geometry and capabilities.
     pub geometry: Geometry,
+    /// No client can choose it any more.
+    pub ended: bool,
 }
 
 impl Export {
@@ -67,7 +69,7 @@ impl<B: Backend> Exported<B> {
     pub fn new(name: &str, backend: B) -> Self {
         let geometry = backend.geometry().clone();
         let description = geometry.product.to_owned();
-        Self { exports: [Export { name: name.to_owned(), description, geometry }], backend }
+        Self { exports: [Export { name: name.to_owned(), description, geometry, ended: false }], backend }
     }
 
     /// The back end.

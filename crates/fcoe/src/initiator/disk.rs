@@ -151,6 +151,12 @@ impl FoundLun {
         self.command(tag, &cdb, Data::None, timeout)
     }
 
+    /// TEST UNIT READY (SPC-4, clause 6.47).
+    #[must_use]
+    pub fn ready(&self, tag: Tag, timeout: u64) -> Option<Command> {
+        self.command(tag, &Cdb::TestUnitReady, Data::None, timeout)
+    }
+
     /// Splits a range of blocks into pieces for the ranges of UNMAP; none when the unit has no UNMAP.
     pub fn unmap_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         pieces(lba, if self.unmap { blocks } else { 0 }, u64::from(self.max_unmap))

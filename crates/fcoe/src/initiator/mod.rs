@@ -28,7 +28,7 @@ pub use command::{
     Command, Completed, Data, Event, InitiatorConfig, InitiatorCounters, Outcome, Refused, TransportError,
 };
 pub use disk::{Carried, FoundLun};
-pub use scan::{LunScan, ScanError, Skipped};
+pub use scan::{LunScan, ScanError, SkipReason, Skipped};
 
 use crate::indexed::Indexed;
 use crate::{Lun, Peer, PeerId, TaskAttribute, Transmit};

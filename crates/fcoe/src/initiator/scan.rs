@@ -6,7 +6,7 @@ use crate::Lun;
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{
     BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, Inquiry, ModePage, Qualifier,
-    Sense, SenseKey, VpdPage, parse_luns, parse_mode,
+    Sense, SenseKey, VpdPage, asc, parse_luns, parse_mode,
 };
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -19,6 +19,8 @@ const TRIES: u8 = 12;
 const PAUSE: u64 = 500_000_000;
 /// Most LUNs that are examined.
 const LUNS: u32 = 4096;
+/// Most times that the list of LUNs is read because it has changed meanwhile.
+const LISTS: u8 = 4;
 /// Allocation length of the scan's commands, except for the list of LUNs.
 const ALLOCATION: u8 = 252;
 
@@ -38,12 +40,36 @@ pub enum ScanError {
 pub struct Skipped {
     /// The LUN.
     pub lun: Lun,
-    /// Reason: "not a disk", "not ready".
-    pub why: &'static str,
+    /// Reason.
+    pub why: SkipReason,
 }
 
-/// Finds the disks of a target, one command after another: REPORT LUNS, then for each LUN INQUIRY with its pages, TEST UNIT
-/// READY, READ CAPACITY and MODE SENSE.
+/// Reason that a LUN was skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SkipReason {
+    /// No unit is connected there, or it is no disk.
+    #[error("not a disk")]
+    NoDisk,
+    /// INQUIRY fails.
+    #[error("INQUIRY fails")]
+    Inquiry,
+    /// The unit is not ready.
+    #[error("not ready")]
+    NotReady,
+    /// The unit reports changes of itself again and again.
+    #[error("it changes while it is examined")]
+    Changes,
+    /// Its capacity cannot be read.
+    #[error("its capacity cannot be read")]
+    Capacity,
+    /// Its blocks are not of 512 to 65536 bytes, a power of two.
+    #[error("its blocks are of a strange size")]
+    BlockSize,
+}
+
+/// Finds the disks of a target, one command after another: REPORT LUNS, then for each LUN INQUIRY, TEST UNIT
+/// READY, the pages of INQUIRY, READ CAPACITY and MODE SENSE. A unit attention by which the unit may be another one begins its
+/// examination again, so that all that is told of a unit is of one.
 ///
 /// The owner submits the commands of [`LunScan::command`] to an [`Initiator`](super::Initiator), and returns the
 /// completions with its tag, until [`LunScan::result`] has a value.
@@ -61,6 +87,14 @@ pub struct LunScan {
     luns: VecDeque<Lun>,
     /// The LUN being examined.
     current: Option<FoundLun>,
+    /// Number of times that its examination was begun again.
+    again: u8,
+    /// REQUEST SENSE is next: a unit may keep its attention until it is asked (SPC-4, clause 7.5.8, UA_INTLCK_CTRL).
+    asks: bool,
+    /// The list of LUNs may have changed since it was read.
+    stale: bool,
+    /// Number of times that it was read.
+    lists: u8,
     pages: Pages,
     found: Vec<FoundLun>,
     skipped: Vec<Skipped>,
@@ -104,6 +138,10 @@ impl LunScan {
             not_before: 0,
             luns: VecDeque::new(),
             current: None,
+            again: 0,
+            asks: false,
+            stale: false,
+            lists: 0,
             pages: Pages::default(),
             found: Vec::new(),
             skipped: Vec::new(),
@@ -120,6 +158,7 @@ impl LunScan {
         let allocation = u16::from(ALLOCATION);
         let (cdb, len) = match self.step {
             Step::Done => return None,
+            _ if self.asks => (Cdb::RequestSense { descriptors: false, allocation: ALLOCATION }, allocation.into()),
             Step::Luns => (Cdb::ReportLuns { select: 0, allocation: self.list }, self.list),
             Step::Inquiry => (Cdb::Inquiry { page: None, allocation }, allocation.into()),
             Step::Supported => (Cdb::Inquiry { page: Some(VpdPage::SUPPORTED), allocation }, allocation.into()),
@@ -150,6 +189,7 @@ impl LunScan {
         self.not_before = 0;
         match completed.outcome {
             Outcome::LinkLost => return self.fail(ScanError::Lost),
+            _ if std::mem::take(&mut self.asks) => return,
             Outcome::Response if completed.status == 0 => {
                 let moved = completed.buffer.as_ref().map_or(&[][..], |buffer| {
                     let missing = usize::try_from(completed.residual.min(0).unsigned_abs());
@@ -162,9 +202,16 @@ impl LunScan {
             _ => {}
         }
         self.tries += 1;
-        let key = Sense::parse(completed.sense()).map(|sense| sense.key);
-        let told = matches!(key, Ok(SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND));
-        let soon = matches!(key, Ok(SenseKey::NOT_READY));
+        let sense = Sense::parse(completed.sense()).ok().filter(|_| completed.status == 2);
+        let key = sense.map(|sense| sense.key);
+        let told = matches!(key, Some(SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND));
+        let soon = matches!(key, Some(SenseKey::NOT_READY));
+        self.asks = key == Some(SenseKey::UNIT_ATTENTION);
+        if let Some(sense) = sense.filter(Sense::questions_identity)
+            && !matches!(self.step, Step::Luns | Step::Done)
+        {
+            return self.questioned(&sense);
+        }
         // CHECK CONDITION: conditions that end when reported, and those that may end soon, are retried, as any other
         // status is.
         let passes = completed.outcome == Outcome::Response && (completed.status != 2 || told || soon);
@@ -223,11 +270,11 @@ impl LunScan {
             }
             Step::Capacity16 => match Capacity::parse_16(bytes) {
                 Ok(capacity) => self.sized(&capacity),
-                Err(_) => self.skip("its capacity cannot be read"),
+                Err(_) => self.skip(SkipReason::Capacity),
             },
             Step::Capacity10 => match Capacity::parse_10(bytes) {
                 Ok(Some(capacity)) => self.sized(&capacity),
-                Ok(None) | Err(_) => self.skip("its capacity cannot be read"),
+                Ok(None) | Err(_) => self.skip(SkipReason::Capacity),
             },
             Step::Mode6 | Step::Mode10 => {
                 let ten = self.step == Step::Mode10;
@@ -243,16 +290,33 @@ impl LunScan {
         }
     }
 
+    /// Continues after an answer by which the unit may be another one than what was read of it so far.
+    fn questioned(&mut self, sense: &Sense) {
+        self.tries = 0;
+        self.stale |= sense.code == asc::LUNS_CHANGED;
+        if sense.key != SenseKey::UNIT_ATTENTION {
+            // A target may refuse a unit whose names were not asked for.
+            return if self.step == Step::Ready { self.step = Step::Supported } else { self.bad() };
+        }
+        self.again += 1;
+        if self.again >= TRIES {
+            return self.skip(SkipReason::Changes);
+        }
+        self.current = self.current.take().map(|current| unknown(current.lun));
+        self.pages = Pages::default();
+        self.step = Step::Inquiry;
+    }
+
     /// Continues after a failed command.
     fn bad(&mut self) {
         match self.step {
             Step::Luns => self.fail(ScanError::NoLuns),
-            Step::Inquiry => self.skip("INQUIRY fails"),
-            Step::Ready => self.skip("not ready"),
+            Step::Inquiry => self.skip(SkipReason::Inquiry),
+            Step::Ready => self.skip(SkipReason::NotReady),
             Step::Supported | Step::Page(_) => self.next_page(),
             // Not all units have READ CAPACITY (16), nor MODE SENSE of either length.
             Step::Capacity16 => self.step = Step::Capacity10,
-            Step::Capacity10 => self.skip("its capacity cannot be read"),
+            Step::Capacity10 => self.skip(SkipReason::Capacity),
             Step::Mode6 => self.step = Step::Mode10,
             Step::Mode10 => {
                 // Assume a write cache, if the unit does not tell.
@@ -273,6 +337,7 @@ impl LunScan {
             self.list = whole;
             return;
         }
+        self.lists += 1;
         for lun in luns.map(Lun).take(LUNS as usize) {
             self.luns.push_back(lun);
         }
@@ -284,9 +349,9 @@ impl LunScan {
     }
 
     fn inquired(&mut self, bytes: &[u8]) {
-        let Ok(inquiry) = Inquiry::parse(bytes) else { return self.skip("INQUIRY fails") };
+        let Ok(inquiry) = Inquiry::parse(bytes) else { return self.skip(SkipReason::Inquiry) };
         if inquiry.qualifier != Qualifier::CONNECTED || inquiry.device_type != 0 {
-            return self.skip("not a disk");
+            return self.skip(SkipReason::NoDisk);
         }
         if let Some(current) = &mut self.current {
             current.vendor = text(&inquiry.vendor);
@@ -312,9 +377,9 @@ impl LunScan {
 
     fn sized(&mut self, capacity: &Capacity) {
         let size = capacity.block_size;
-        let Some(blocks) = capacity.last.checked_add(1) else { return self.skip("its capacity cannot be read") };
+        let Some(blocks) = capacity.last.checked_add(1) else { return self.skip(SkipReason::Capacity) };
         if !size.is_power_of_two() || !(512..=65536).contains(&size) {
-            return self.skip("its blocks are of a strange size");
+            return self.skip(SkipReason::BlockSize);
         }
         if let Some(current) = &mut self.current {
             current.block_size = size;
@@ -336,7 +401,7 @@ impl LunScan {
         self.next_lun();
     }
 
-    fn skip(&mut self, why: &'static str) {
+    fn skip(&mut self, why: SkipReason) {
         if let Some(current) = self.current.take() {
             self.skipped.push(Skipped { lun: current.lun, why });
         }
@@ -350,8 +415,16 @@ impl LunScan {
 
     fn next_lun(&mut self) {
         self.pages = Pages::default();
+        self.again = 0;
         self.current = self.luns.pop_front().map(unknown);
-        self.step = if self.current.is_some() { Step::Inquiry } else { Step::Done };
+        self.step = if self.current.is_some() {
+            Step::Inquiry
+        } else if std::mem::take(&mut self.stale) && self.lists < LISTS {
+            (self.found, self.skipped) = Default::default();
+            Step::Luns
+        } else {
+            Step::Done
+        };
     }
 }
 

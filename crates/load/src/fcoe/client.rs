@@ -4,7 +4,7 @@ use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeE
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcPort, Integrity, Remote, RemoteUnit, Watcher};
 use linerate_rt::{Sleeper, Stop, WaitMode, Waiter, run as run_machine};
-use linerate_wire::{Wwn, scsi};
+use linerate_wire::Wwn;
 
 const SECOND: u64 = 1_000_000_000;
 /// Time without a new target after which no more are expected: at the start beacons follow each other within 400 ms.
@@ -179,11 +179,4 @@ impl Search {
         }
         if now - since >= QUIET { Turn::Done } else { Turn::Wait(Some(until.min(since + QUIET))) }
     }
-}
-
-/// Number of a LUN, as targets and users count them.
-#[must_use]
-pub fn number(unit: &RemoteUnit) -> String {
-    scsi::lun_number(unit.lun.lun.0)
-        .map_or_else(|| unit.lun.lun.0.iter().map(|byte| format!("{byte:02x}")).collect(), |number| number.to_string())
 }

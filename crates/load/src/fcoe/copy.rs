@@ -1,6 +1,6 @@
 //! Copies between a LUN and a file or pipe.
 
-use super::client::{Search, Turn, Visit, Work, nothing, number};
+use super::client::{Search, Turn, Visit, Work, nothing};
 use super::stream::{Sink, Source, Taken};
 use linerate_block::{Buffer, Operation, Tag};
 use linerate_rt::Sleeper;
@@ -333,7 +333,7 @@ impl Copy<'_> {
     fn find(&mut self, now: u64, remote: &Remote) -> Result<Turn, String> {
         let wanted = self.order.lun.to_string();
         let turn = self.search.turn(now, remote);
-        let there: Vec<usize> = (0..remote.units().len()).filter(|i| number(&remote.units()[*i]) == wanted).collect();
+        let there: Vec<usize> = (0..remote.units().len()).filter(|i| remote.units()[*i].number() == wanted).collect();
         let scanned = remote.scanned().is_some_and(|scanned| scanned > 0) && matches!(turn, Turn::Done);
         match (&there[..], &turn) {
             ([unit], _) if scanned => {

@@ -20,7 +20,7 @@ mod stream;
 mod wire;
 mod workload;
 
-pub use client::{Found, Visit, number};
+pub use client::{Found, Visit};
 pub use copy::{Copied, CopyDirection, Opened, Order, copy};
 pub use mix::Mix;
 pub use wire::Wire;

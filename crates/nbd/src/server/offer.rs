@@ -83,7 +83,7 @@ impl Offer {
                 return Verdict::End;
             }
             option::LIST if data.is_empty() => {
-                for export in exports {
+                for export in exports.iter().filter(|export| !export.ended) {
                     let name = export.name.as_bytes();
                     let len = u32::try_from(name.len()).unwrap_or(0).to_be_bytes();
                     answer(out, kind, reply::SERVER, &[&len[..], name, export.description.as_bytes()].concat());
@@ -130,7 +130,7 @@ fn tell(out: &mut Vec<u8>, kind: u32, export: &Export, wanted: &[u16]) {
 
 fn find(exports: &[Export], name: &str) -> Option<usize> {
     let by_name = exports.iter().position(|export| export.name == name);
-    by_name.or_else(|| (name.is_empty() && !exports.is_empty()).then_some(0))
+    by_name.or_else(|| name.is_empty().then_some(0)).filter(|at| exports.get(*at).is_some_and(|export| !export.ended))
 }
 
 fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {

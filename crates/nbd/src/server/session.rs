@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn answers_that_nobody_takes_are_not_heaped_up_in_the_negotiation() {
         let geometry = Null::new(1 << 20, 512, 1).unwrap().geometry().clone();
-        let exports = [Export { name: "x".into(), description: "d".repeat(EARLY), geometry }];
+        let exports = [Export { name: "x".into(), description: "d".repeat(EARLY), geometry, ended: false }];
         let (now, mut memory) = (Instant::now(), Memory::new(1));
         let mut session = Session::new(now);
         let list = OptionHeader { option: option::LIST, len: 0 }.emit();

@@ -1,11 +1,16 @@
 //! Disks of remote targets, as block devices: found when a target logs in, unreachable when it logs out, the same again
 //! when it comes back. Operations on an unreachable disk are held for a while (Linux calls that time
-//! `fast_io_fail_tmo` or `dev_loss_tmo`), and begun again if the same disk is back: of the same name and size.
+//! `fast_io_fail_tmo` or `dev_loss_tmo`), and begun again if the same disk is back.
+//!
+//! A target's answer may question which disk it is ([`Sense::questions_identity`](linerate_wire::scsi::Sense)). Then no more
+//! commands are sent to that target, those under way end, and its disks are looked for again: those that are what they were
+//! go on, another one under a known LUN is never used, and neither is one that is gone.
 
 mod answer;
 mod integrity;
 mod job;
 mod unit;
+mod written;
 
 pub use integrity::{Integrity, Mismatches};
 pub use unit::RemoteUnit;
@@ -13,7 +18,9 @@ pub use unit::RemoteUnit;
 use integrity::Mismatch;
 use job::{Job, Next};
 use linerate_block::{BackendError, Completion, Operation, Pool, Tag};
-use linerate_fcoe::{Completed, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
+use linerate_fcoe::{
+    Completed, FoundLun, Initiator, Logins, Lun, LunScan, NodeEvent, Peer, PeerId, ScanError, SkipReason, Skipped,
+};
 use linerate_wire::Wwn;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,6 +41,16 @@ struct Known {
     peer: Peer,
     /// Scan for its disks, while one is under way.
     scan: Option<LunScan>,
+    /// Time from which the next one is wanted.
+    wanted: Option<u64>,
+    /// It begins when no command is under way any more.
+    drains: bool,
+    /// It was scanned in this session.
+    scanned: bool,
+    /// Commands of operations and TEST UNIT READY that are under way.
+    under_way: u32,
+    /// Time of its last answer.
+    heard: u64,
 }
 
 /// All disks of all targets, or of one target.
@@ -51,6 +68,8 @@ pub struct Remote {
     held: Vec<u32>,
     /// Longest time that they are held, in ns.
     hold: u64,
+    /// Time in ns without an answer after which a target is asked whether something has changed.
+    watch: Option<u64>,
     integrity: Integrity,
     /// Buffers of the commands that move pieces of operations.
     pool: Pool,
@@ -66,10 +85,18 @@ pub struct Remote {
 
 /// Flag in the tags of scans; the tags of jobs lack it.
 const SCAN: u32 = 1 << 31;
+/// Flag, beside that one, in the tags of TEST UNIT READY.
+const WATCH: u32 = 1 << 30;
 /// Reason for the end of a held job.
 const NOBODY: &str = "the target did not come back in time";
 /// Time limit of each command, in ns.
 const TIMEOUT: u64 = 30_000_000_000;
+/// Least time for which operations are held while a target's disks are looked for again, in ns, and the pause before that is
+/// repeated because a disk does not say what it is.
+const SEARCH: u64 = 30_000_000_000;
+const PAUSE: u64 = 1_000_000_000;
+/// Time after which a disk that was not ready is looked at again, in ns.
+const LATER: u64 = 10_000_000_000;
 /// Most bytes of buffers that are pooled for reuse.
 const MEMORY: usize = 64 << 20;
 
@@ -88,6 +115,7 @@ impl Remote {
             pausing: BinaryHeap::new(),
             held: Vec::new(),
             hold,
+            watch: None,
             integrity,
             pool: Pool::new(MEMORY),
             now: 0,
@@ -96,6 +124,12 @@ impl Remote {
             scanned: 0,
             news: Vec::new(),
         }
+    }
+
+    /// Asks targets that were silent for this time, in ns, whether their disks have changed, with TEST UNIT READY.
+    #[must_use]
+    pub fn watching(self, every: u64) -> Self {
+        Self { watch: Some(every), ..self }
     }
 
     /// Disks found so far, reachable or not; each keeps its index.
@@ -118,7 +152,7 @@ impl Remote {
     /// Number of targets that were scanned; None while a scan is under way.
     #[must_use]
     pub fn scanned(&self) -> Option<usize> {
-        self.known.iter().all(|known| known.scan.is_none()).then_some(self.scanned)
+        self.known.iter().all(|known| known.scanned).then_some(self.scanned)
     }
 
     /// True if an operation is under way.
@@ -132,8 +166,15 @@ impl Remote {
         match event {
             NodeEvent::Up(peer) if peer.role.target && self.only.is_none_or(|only| only == peer.wwpn) => {
                 self.known.retain(|known| known.peer.wwpn != peer.wwpn);
-                let tag = Tag(SCAN | u32::from(peer.id.index));
-                self.known.push(Known { peer: *peer, scan: Some(LunScan::new(tag)) });
+                self.known.push(Known {
+                    peer: *peer,
+                    scan: None,
+                    wanted: Some(now),
+                    drains: false,
+                    scanned: false,
+                    under_way: 0,
+                    heard: now,
+                });
             }
             NodeEvent::Down(peer, _) => {
                 self.known.retain(|known| known.peer.id != peer.id);
@@ -151,6 +192,10 @@ impl Remote {
         let Some(found) = self.units.get(unit) else {
             return self.refuse(unit, job::refused(tag, operation, BackendError::Gone));
         };
+        // Told once, and not with each request of clients who go on.
+        if found.ended.is_some() {
+            return self.refuse(unit, job::refused(tag, operation, BackendError::Gone));
+        }
         let job = match Job::new(unit, tag, operation, found) {
             Ok(job) => job,
             Err(completion) => return self.refuse(unit, completion),
@@ -178,6 +223,7 @@ impl Remote {
             self.completed(now, completed);
         }
         worked |= self.scan(now, initiator, logins);
+        self.ask_the_silent(now, initiator, logins);
         worked |= self.look_after_held(now);
         while let Some(Reverse((until, at))) = self.pausing.peek().copied()
             && until <= now
@@ -199,7 +245,11 @@ impl Remote {
     /// Time of the next [`turn`](Self::turn) even if nothing happens.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        let scans = self.known.iter().filter_map(|known| known.scan.as_ref()?.poll_timeout());
+        let scans = self.known.iter().filter_map(|known| match &known.scan {
+            Some(scan) => scan.poll_timeout(),
+            None if known.wanted.is_some() => known.wanted.filter(|_| !known.drains || known.under_way == 0),
+            None => self.watch.map(|every| known.heard.saturating_add(every)),
+        });
         let pauses = self.pausing.peek().map(|Reverse((until, _))| *until);
         scans.chain(self.held.iter().filter_map(|at| self.held_until(*at))).chain(pauses).min()
     }
@@ -208,8 +258,10 @@ impl Remote {
     fn held_until(&self, at: u32) -> Option<u64> {
         let job = self.jobs.get(at as usize)?.as_ref()?;
         let (since, session) = job.lost()?;
-        let begins = self.units[job.unit()].peer.is_some_and(|peer| Some(peer) != session);
-        (!begins).then(|| since.saturating_add(self.hold))
+        let unit = &self.units[job.unit()];
+        let begins = unit.ended.is_some() || unit.peer.is_some_and(|peer| Some(peer) != session);
+        let hold = if self.known.iter().any(|known| known.peer.wwpn == unit.wwpn) { SEARCH } else { 0 };
+        (!begins).then(|| since.saturating_add(hold.max(self.hold)))
     }
 
     /// Begins held jobs again whose disk is back, and ends those that were held for too long. True if there were any.
@@ -239,7 +291,14 @@ impl Remote {
     /// Continues the scans.
     fn scan(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
         let mut worked = false;
-        for Known { peer, scan } in &mut self.known {
+        for at in 0..self.known.len() {
+            let Known { peer, scan, wanted, drains, under_way, .. } = &mut self.known[at];
+            // What is under way would be about a disk of which the scan tells nothing.
+            let begins = scan.is_none() && !(*drains && *under_way > 0);
+            if begins && wanted.take_if(|wanted| *wanted <= now).is_some() {
+                *drains = false;
+                *scan = Some(LunScan::new(Tag(SCAN | u32::from(peer.id.index))));
+            }
             let Some(running) = scan else { continue };
             if let Some(command) = running.command(now)
                 && let Some(peer) = logins.peer(peer.id)
@@ -252,64 +311,141 @@ impl Remote {
             }
             let Some(result) = running.result() else { continue };
             worked = true;
-            self.scanned += 1;
+            let skipped = running.skipped().to_vec();
             *scan = None;
+            let wwpn = peer.wwpn;
+            let known = &mut self.known[at];
+            known.heard = now;
+            let first = !std::mem::replace(&mut known.scanned, true);
+            self.scanned += usize::from(first);
             match result {
-                Ok(luns) => {
-                    for lun in luns {
-                        let found = RemoteUnit::found(peer.wwpn, peer.id, lun, &self.integrity);
-                        let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
-                        let Some(unit) = self.units.iter_mut().find(known) else {
-                            self.units.push(found);
-                            continue;
-                        };
-                        if !unit.is_back(found) {
-                            self.news.push(format!(
-                                "{}, {}: it is another disk than before, and is not used: its name, size or format differs",
-                                peer.wwpn, unit.lun.product
-                            ));
-                        }
-                    }
-                }
-                Err(error) => self.failures.push((peer.wwpn, error)),
+                Ok(luns) => self.found(now, at, luns, &skipped),
+                Err(error) if first => self.failures.push((wwpn, error)),
+                Err(_) => known.wanted = Some(now.saturating_add(PAUSE)),
             }
         }
         worked
+    }
+
+    /// Takes what a scan has found.
+    fn found(&mut self, now: u64, at: usize, luns: Vec<FoundLun>, skipped: &[Skipped]) {
+        let Known { peer, wanted, .. } = &mut self.known[at];
+        if self.watch.is_some() && skipped.iter().any(|skipped| skipped.why == SkipReason::NotReady) {
+            *wanted = Some(now.saturating_add(LATER));
+        }
+        let listed: Vec<Lun> = luns.iter().map(|lun| lun.lun).collect();
+        for lun in luns {
+            let found = RemoteUnit::found(peer.wwpn, peer.id, lun, &self.integrity);
+            let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
+            match self.units.iter_mut().find(known) {
+                Some(unit) => self.news.extend(unit.is_found(found)),
+                None => self.units.push(found),
+            }
+        }
+        for unit in self.units.iter_mut().filter(|unit| unit.wwpn == peer.wwpn && !listed.contains(&unit.lun.lun)) {
+            let why = skipped.iter().find(|skipped| skipped.lun == unit.lun.lun).map(|skipped| skipped.why);
+            match why {
+                // It may be the same one, and say so later.
+                Some(SkipReason::NotReady | SkipReason::Changes | SkipReason::Capacity) if unit.ended.is_none() => {
+                    *wanted = Some(now.saturating_add(PAUSE));
+                }
+                _ => self.news.extend(unit.end("the target has no such disk any more")),
+            }
+        }
+    }
+
+    /// Sends no more commands to a target, and looks for its disks again once those under way have ended, from a time on.
+    /// The writes of a disk behind the first `sure` ones may have reached another one.
+    fn question(&mut self, now: u64, peer: PeerId, from: u64, sure: Option<(usize, u64)>) {
+        let Some(known) = self.known.iter_mut().find(|known| known.peer.id == peer) else { return };
+        if known.scan.is_none() {
+            known.wanted = Some(known.wanted.map_or(from, |wanted| wanted.min(from)));
+            known.drains = true;
+        }
+        for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(peer)) {
+            (unit.peer, unit.lost) = (None, Some(now));
+            unit.written.question(unit.written.count);
+        }
+        if let Some((unit, sure)) = sure {
+            self.units[unit].written.question(sure);
+        }
+    }
+
+    /// Asks targets that have not answered for a while whether something has changed; looks for disks where none is known.
+    fn ask_the_silent(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) {
+        let Some(every) = self.watch else { return };
+        for known in &mut self.known {
+            let idle = known.scan.is_none() && known.wanted.is_none() && known.under_way == 0;
+            if !idle || now < known.heard.saturating_add(every) {
+                continue;
+            }
+            known.heard = now;
+            let Some(unit) = self.units.iter().find(|unit| unit.peer == Some(known.peer.id)) else {
+                known.wanted = Some(now);
+                continue;
+            };
+            let tag = Tag(SCAN | WATCH | u32::from(known.peer.id.index));
+            if let (Some(command), Some(peer)) = (unit.lun.ready(tag, TIMEOUT), logins.peer(known.peer.id))
+                && initiator.submit(now, peer, command).is_ok()
+            {
+                known.under_way += 1;
+            }
+        }
     }
 
     /// Submits the next command of a job. False if it has to wait.
     fn start(&mut self, now: u64, at: u32, initiator: &mut Initiator, logins: &Logins) -> bool {
         let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::as_mut) else { return true };
         let unit = &self.units[job.unit()];
-        let Some(peer) = unit.peer.and_then(|id| logins.peer(id)) else {
-            if self.hold > 0 {
+        if let Some(why) = &unit.ended {
+            let trouble = format!("{}: {why}", job.about());
+            self.end(at, Err(BackendError::Gone), Some(trouble));
+            return true;
+        }
+        let peer = unit.peer.and_then(|id| logins.peer(id));
+        // What was done while the disk is in question has not ended either: it may have been done to another one.
+        let questioned = peer.is_none() && self.known.iter().any(|known| known.peer.wwpn == unit.wwpn);
+        if peer.is_none() && (job.has_command() || questioned) {
+            if self.hold > 0 || questioned {
                 self.hold(at, unit.peer);
             } else {
                 self.end(at, Err(BackendError::Gone), None);
             }
             return true;
-        };
+        }
         // A command that is not accepted would be made in vain.
-        if job.has_command() && initiator.room(peer.id) == 0 {
+        if job.has_command() && peer.is_some_and(|peer| initiator.room(peer.id) == 0) {
             return false;
         }
-        match job.next(Tag(at), &unit.lun, &mut self.pool, TIMEOUT) {
-            Next::Command(command) => match initiator.submit(now, peer, command) {
-                Ok(()) => true,
+        match (job.next(Tag(at), &unit.lun, &mut self.pool, TIMEOUT), peer) {
+            (Next::Command(command), Some(peer)) => match initiator.submit(now, peer, command) {
+                Ok(()) => {
+                    job.sent = unit.written.count;
+                    if let Some(known) = self.known.iter_mut().find(|known| known.peer.id == peer.id) {
+                        known.under_way += 1;
+                    }
+                    true
+                }
                 Err((_, command)) => {
                     job.take_back(command, &mut self.pool);
                     false
                 }
             },
-            Next::Done => {
+            (Next::Command(command), None) => {
+                job.take_back(command, &mut self.pool);
+                self.hold(at, None);
+                true
+            }
+            (Next::Done, _) => {
                 self.end(at, Ok(()), None);
                 true
             }
-            Next::Never => {
-                self.end(at, Err(BackendError::Unsupported), None);
+            (Next::Never, _) => {
+                let trouble = job.is_beyond(&unit.lun).then(|| format!("{}: the disk ends before", job.about()));
+                self.end(at, Err(BackendError::Unsupported), trouble);
                 true
             }
-            Next::Damaged(mismatch) => {
+            (Next::Damaged(mismatch), _) => {
                 self.damaged(at, mismatch);
                 true
             }
@@ -318,19 +454,34 @@ impl Remote {
 
     fn completed(&mut self, now: u64, completed: Completed) {
         let Tag(tag) = completed.tag;
-        if tag & SCAN != 0 {
-            let known = self.known.iter_mut().find(|known| known.peer.id == completed.peer);
+        let known = self.known.iter_mut().find(|known| known.peer.id == completed.peer);
+        if tag & (SCAN | WATCH) == SCAN {
             if let Some(scan) = known.and_then(|known| known.scan.as_mut()) {
                 scan.completed(now, &completed);
             }
             return;
         }
+        if let Some(known) = known {
+            (known.under_way, known.heard) = (known.under_way.saturating_sub(1), now);
+        }
+        let result = answer::result(&completed);
+        if tag & WATCH != 0 {
+            if matches!(result, Err(answer::Failed::Questioned)) {
+                self.question(now, completed.peer, now, None);
+            }
+            return;
+        }
         let Some(job) = self.jobs.get_mut(tag as usize).and_then(Option::as_mut) else { return };
-        match answer::result(&completed) {
-            Ok(()) => match job.done(completed.buffer, &mut self.pool) {
-                Ok(()) => self.waiting.push_front(tag),
-                Err(mismatch) => self.damaged(tag, mismatch),
-            },
+        match result {
+            Ok(()) => {
+                if let Some(blocks) = job.writes() {
+                    self.units[job.unit()].written.add(blocks);
+                }
+                match job.done(completed.buffer, &mut self.pool) {
+                    Ok(()) => self.waiting.push_front(tag),
+                    Err(mismatch) => self.damaged(tag, mismatch),
+                }
+            }
             Err(answer::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
             Err(answer::Failed::Lost) if self.hold > 0 => {
                 job.again(completed.buffer, &mut self.pool);
@@ -338,13 +489,20 @@ impl Remote {
             }
             Err(failed) => {
                 let again = match failed {
-                    answer::Failed::Again => job.try_again(now, true),
+                    answer::Failed::Again | answer::Failed::Questioned => job.try_again(now, true),
                     answer::Failed::Later => job.try_again(now, false),
                     _ => None,
                 };
+                let questioned = matches!(failed, answer::Failed::Questioned);
+                let (unit, sent) = (job.unit(), job.sent);
                 if let Some(until) = again {
                     job.again(completed.buffer, &mut self.pool);
-                    self.pausing.push(Reverse((until, tag)));
+                    if questioned {
+                        self.question(now, completed.peer, until, Some((unit, sent)));
+                        self.hold(tag, None);
+                    } else {
+                        self.pausing.push(Reverse((until, tag)));
+                    }
                     return;
                 }
                 let trouble = format!("{}: {}", job.about(), answer::why(&completed));

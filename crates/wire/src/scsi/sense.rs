@@ -105,6 +105,7 @@ pub mod asc {
         WRITE_PROTECTED (0x27, 0x00) "WRITE PROTECTED";
         SOFTWARE_PROTECTED (0x27, 0x02) "LOGICAL UNIT SOFTWARE WRITE PROTECTED";
         NO_SPACE (0x27, 0x07) "SPACE ALLOCATION FAILED WRITE PROTECT";
+        MEDIUM_CHANGED (0x28, 0x00) "NOT READY TO READY CHANGE, MEDIUM MAY HAVE CHANGED";
         RESET (0x29, 0x00) "POWER ON, RESET, OR BUS DEVICE RESET OCCURRED";
         POWER_ON (0x29, 0x01) "POWER ON OCCURRED";
         DEVICE_RESET (0x29, 0x03) "BUS DEVICE RESET FUNCTION OCCURRED";
@@ -122,6 +123,7 @@ pub mod asc {
         SANITIZE_FAILED (0x31, 0x03) "SANITIZE COMMAND FAILED";
         UNIT_FAILURE (0x3e, 0x01) "LOGICAL UNIT FAILURE";
         SELF_TEST_FAILED (0x3e, 0x03) "LOGICAL UNIT FAILED SELF-TEST";
+        INQUIRY_CHANGED (0x3f, 0x03) "INQUIRY DATA HAS CHANGED";
         IDENTIFIER_CHANGED (0x3f, 0x05) "DEVICE IDENTIFIER CHANGED";
         ECHO_OVERWRITTEN (0x3f, 0x0f) "ECHO BUFFER OVERWRITTEN";
         LUNS_CHANGED (0x3f, 0x0e) "REPORTED LUNS DATA HAS CHANGED";
@@ -244,6 +246,20 @@ impl Sense {
     pub const fn invalid_parameter(byte: u16, bit: Option<u8>) -> Self {
         let field = Some(FieldPointer { in_cdb: false, byte, bit });
         Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_PARAMETERS) }
+    }
+
+    /// True if the unit that answered may be another one than before, or of another size: LOGICAL UNIT NOT SUPPORTED, and each
+    /// unit attention but those that are about something else (SPC-4, table 44): mode and log parameters, reservations, access
+    /// states, commands that others have cleared, limits that were reached. Codes that are not known are taken for one.
+    #[must_use]
+    pub const fn questions_identity(&self) -> bool {
+        match (self.key, self.code) {
+            (SenseKey::ILLEGAL_REQUEST, asc::LUN) => true,
+            (SenseKey::UNIT_ATTENTION, asc::CAPACITY_CHANGED) => true,
+            (SenseKey::UNIT_ATTENTION, (0x2a, 0x01..) | (0x2f | 0x38 | 0x5d, _)) => false,
+            (SenseKey::UNIT_ATTENTION, _) => true,
+            _ => false,
+        }
     }
 
     /// Sense key specific bytes, of which there is one meaning at a time.
@@ -448,6 +464,43 @@ mod tests {
         assert_eq!(sense.to_string(), "ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00)");
         let sense = Sense { deferred: true, ..Sense::new(SenseKey(9), (0x80, 0xff)) };
         assert_eq!(sense.to_string(), "deferred: sense key 9, (09/80/ff)");
+    }
+
+    /// SPC-4, table 44.
+    #[test]
+    fn what_may_be_another_unit_is_told_from_other_news() {
+        let attention = |code| Sense::new(SenseKey::UNIT_ATTENTION, code).questions_identity();
+        for code in [
+            asc::LUNS_CHANGED,
+            asc::INQUIRY_CHANGED,
+            asc::IDENTIFIER_CHANGED,
+            asc::MEDIUM_CHANGED,
+            asc::CAPACITY_CHANGED,
+            asc::RESET,
+            asc::POWER_ON,
+            asc::DEVICE_RESET,
+            asc::NEXUS_LOSS,
+            (0x2a, 0x00),
+            (0x3f, 0x02),
+            (0xff, 0xff),
+        ] {
+            assert!(attention(code), "{code:?}");
+        }
+        for code in [
+            asc::MODE_CHANGED,
+            asc::LOG_CHANGED,
+            asc::RESERVATIONS_PREEMPTED,
+            asc::RESERVATIONS_RELEASED,
+            asc::REGISTRATIONS_PREEMPTED,
+            (0x2a, 0x06),
+            asc::COMMANDS_CLEARED,
+            (0x38, 0x07),
+        ] {
+            assert!(!attention(code), "{code:?}");
+        }
+        assert!(Sense::new(SenseKey::ILLEGAL_REQUEST, asc::LUN).questions_identity());
+        assert!(!Sense::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_CDB).questions_identity());
+        assert!(!Sense::new(SenseKey::NOT_READY, asc::LUNS_CHANGED).questions_identity());
     }
 
     #[test]

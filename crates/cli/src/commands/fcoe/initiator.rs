@@ -8,7 +8,6 @@ use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_block::{Completion, Geometry, Operation, Tag};
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
-use linerate_load::fcoe::number;
 use linerate_nbd::{BlockService, Export};
 use linerate_port::saturating_ns;
 use linerate_rt::block::nbd::{Address, NbdServer};
@@ -47,6 +46,11 @@ pub(super) struct Arguments {
     seconds: Option<u64>,
 }
 
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+/// Time of a target's silence after which it is asked whether its LUNs have changed.
+const WATCH: u64 = 5 * SECOND;
+
 const EXAMPLE: &str = "fcoe initiator -i xdp:eth1 --nbd unix:/tmp/luns";
 
 /// The remote LUNs and their NBD exports.
@@ -56,15 +60,19 @@ struct Luns {
 }
 
 impl Luns {
-    /// Adds exports for LUNs that were found since the last call.
+    /// Adds exports for LUNs that were found since the last call, and lets the others follow their LUNs: clients that connect
+    /// from now on are told another size, and cannot choose a LUN that has ended. NBD tells those that are connected nothing.
     fn offer(&mut self) {
+        for (unit, export) in self.remote.units().iter().zip(&mut self.exports) {
+            (export.geometry, export.ended) = (geometry(unit), unit.ended.is_some());
+        }
         for unit in &self.remote.units()[self.exports.len()..] {
-            let name = format!("{}/{}", unit.wwpn, number(unit));
+            let name = unit.name();
             let size = u128::from(unit.lun.blocks) * u128::from(unit.lun.block_size);
             let pi = unit.protection().map_or_else(String::new, |protection| format!(", {protection}"));
             print(&format!("export {name}: {} {}, {size} bytes{pi}\n", unit.lun.vendor, unit.lun.product));
             let description = format!("{} {}", unit.lun.vendor, unit.lun.product);
-            self.exports.push(Export { name, description, geometry: geometry(unit) });
+            self.exports.push(Export { name, description, geometry: geometry(unit), ended: false });
         }
     }
 }
@@ -78,7 +86,7 @@ fn mismatches(unit: &RemoteUnit) -> String {
         format!("{who}: {guard} guards, {application} application tags, {reference} reference tags")
     };
     let (here, there) = (of("found here", unit.found_here), of("by the target", unit.found_there));
-    format!("{}/{}: mismatches {here}; {there}\n", unit.wwpn, number(unit))
+    format!("{}: mismatches {here}; {there}\n", unit.name())
 }
 
 fn geometry(unit: &RemoteUnit) -> Geometry {
@@ -112,8 +120,7 @@ impl BlockService for Luns {
     fn complete(&mut self) -> Option<Completion> {
         let ended = self.remote.complete()?;
         if let Some(why) = ended.trouble {
-            let unit = &self.remote.units()[ended.unit];
-            print(&format!("{}/{}: {why}\n", unit.wwpn, number(unit)));
+            print(&format!("{}: {why}\n", self.remote.units()[ended.unit].name()));
         }
         Some(ended.completion)
     }
@@ -140,11 +147,12 @@ impl Watcher<Disks> for Serving {
     fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
         let Some((initiator, logins)) = node.initiator_mut() else { return false };
         let moved = self.luns.remote.turn(now, initiator, logins);
-        for news in self.luns.remote.take_news() {
-            print(&format!("{news}\n"));
-        }
-        if self.luns.remote.units().len() > self.luns.exports.len() {
+        let news = self.luns.remote.take_news();
+        if !news.is_empty() || self.luns.remote.units().len() > self.luns.exports.len() {
             self.luns.offer();
+        }
+        for news in news {
+            print(&format!("{news}\n"));
         }
         let served = self.server.handle(&mut self.luns);
         // Requests of the clients are sent in this turn.
@@ -193,7 +201,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
     let luns = Luns {
-        remote: Remote::new(arguments.target, arguments.hold * 1_000_000_000, arguments.pi),
+        remote: Remote::new(arguments.target, arguments.hold * SECOND, arguments.pi).watching(WATCH),
         exports: Vec::new(),
     };
     let mut node = with_ip(port, &arguments.ip).node(&config, disks, Serving { server, luns })?;

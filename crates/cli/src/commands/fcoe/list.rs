@@ -5,7 +5,7 @@ use super::which::Which;
 use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_load::fcoe::{Found, number};
+use linerate_load::fcoe::Found;
 use linerate_rt::fc::{Integrity, RemoteUnit};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble
         return Ok(ended(&stop));
     }
     if let Some(lun) = arguments.lun.map(|lun| lun.to_string()) {
-        units.retain(|unit| number(unit) == lun);
+        units.retain(|unit| unit.number() == lun);
         if units.is_empty() && failures.is_empty() {
             failures.push(format!("no LUN {lun} was found: without --lun all are shown"));
         }
@@ -56,7 +56,7 @@ fn line(unit: &RemoteUnit) -> String {
     let bytes = u128::from(lun.blocks) * u128::from(lun.block_size);
     let ro = if lun.read_only { " read-only" } else { "" };
     let pi = if lun.protection > 0 { format!(" protection type {}", lun.protection) } else { String::new() };
-    format!("{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}{pi}\n", unit.wwpn, number(unit), lun.vendor, lun.product)
+    format!("{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}{pi}\n", unit.wwpn, unit.number(), lun.vendor, lun.product)
 }
 
 fn paragraph(unit: &RemoteUnit) -> String {
@@ -70,7 +70,7 @@ fn figures(unit: &RemoteUnit) -> Vec<(String, Value)> {
     let designator: String = lun.designator.iter().map(|byte| format!("{byte:02x}")).collect();
     [
         ("target", json!(unit.wwpn.to_string())),
-        ("lun", json!(number(unit))),
+        ("lun", json!(unit.number())),
         ("vendor", json!(lun.vendor)),
         ("product", json!(lun.product)),
         ("revision", json!(lun.revision)),

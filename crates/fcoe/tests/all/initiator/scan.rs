@@ -3,7 +3,8 @@
 use crate::initiator::golden::Script;
 use crate::initiator::world::*;
 use linerate_block::Tag;
-use linerate_fcoe::{FoundLun, LunScan, ScanError, Skipped};
+use linerate_fcoe::{FoundLun, LunScan, ScanError, SkipReason, Skipped};
+use linerate_wire::scsi::asc;
 use linerate_wire::*;
 use proptest::prelude::*;
 
@@ -94,6 +95,16 @@ fn sense(key: u8) -> Vec<u8> {
     bytes
 }
 
+fn attention((code, qualifier): (u8, u8)) -> Vec<u8> {
+    let mut bytes = sense(ATTENTION);
+    (bytes[12], bytes[13]) = (code, qualifier);
+    bytes
+}
+
+fn serial(text: &[u8]) -> Vec<u8> {
+    [&[0, 0x80, 0, u8::try_from(text.len()).unwrap()], text].concat()
+}
+
 const NOT_READY: u8 = 2;
 const ILLEGAL: u8 = 5;
 const ATTENTION: u8 = 6;
@@ -103,6 +114,76 @@ fn luns(numbers: &[u8]) -> Vec<u8> {
     bytes[3] = u8::try_from(numbers.len() * 8).unwrap();
     numbers.iter().for_each(|number| bytes.extend([0, *number, 0, 0, 0, 0, 0, 0]));
     bytes
+}
+
+/// A unit that is exchanged in the middle of its examination: its size and its name are of one disk.
+#[test]
+fn all_that_is_told_of_a_unit_is_of_one_disk() {
+    for at in [0x00, 0x25, 0x1a] {
+        let mut new = false;
+        let (found, _, _) = scan(&mut |_, cdb| match cdb[0] {
+            0xa0 => (0, vec![], luns(&[1])),
+            code if code == at && !new => {
+                new = true;
+                (2, attention(asc::DEVICE_RESET), vec![])
+            }
+            0x12 if cdb[1] == 0 => (0, vec![], inquiry(0)),
+            0x12 if cdb[2] == 0 => (0, vec![], vec![0, 0, 0, 2, 0, 0x80]),
+            0x12 => (0, vec![], serial(if new { b"new" } else { b"old" })),
+            0 => (0, vec![], vec![]),
+            0x25 => (0, vec![], vec![0, 0, if new { 2 } else { 1 }, 0xff, 0, 0, 2, 0]),
+            _ => (2, sense(ILLEGAL), vec![]),
+        });
+        let found = &found.unwrap()[0];
+        assert_eq!((found.serial.as_deref(), found.blocks), (Some("new"), 0x300), "{at:02x}");
+    }
+}
+
+/// SPC-4, clause 7.5.8, UA_INTLCK_CTRL: an attention that stays until REQUEST SENSE; and one that comes back for ever.
+#[test]
+fn an_attention_that_stays_is_cleared_by_asking_for_it() {
+    let mut asked = 0;
+    let mut answers = |ever: bool| {
+        let mut pending = true;
+        scan(&mut |_, cdb| match cdb[0] {
+            0xa0 => (0, vec![], luns(&[1])),
+            0x03 => {
+                (pending, asked) = (ever, asked + 1);
+                (0, vec![], attention(asc::RESET))
+            }
+            0x12 if cdb[1] == 0 => (0, vec![], inquiry(0)),
+            _ if pending => (2, attention(asc::RESET), vec![]),
+            0 => (0, vec![], vec![]),
+            0x25 => (0, vec![], vec![0, 0, 1, 0xff, 0, 0, 2, 0]),
+            _ => (2, sense(ILLEGAL), vec![]),
+        })
+    };
+    assert_eq!(answers(false).0.unwrap().len(), 1);
+    let (found, skipped, _) = answers(true);
+    assert_eq!((found.unwrap().len(), skipped[0].why), (0, SkipReason::Changes));
+    assert!(asked > 2);
+}
+
+/// SPC-4, clause 6.33: REPORTED LUNS DATA HAS CHANGED behind REPORT LUNS: what was read of it is old.
+#[test]
+fn a_list_of_luns_that_changes_during_the_scan_is_read_again() {
+    let (mut lists, mut told) = (0, false);
+    let (found, skipped, _) = scan(&mut |_, cdb| match cdb[0] {
+        0xa0 => {
+            lists += 1;
+            (0, vec![], if lists == 1 { luns(&[1]) } else { luns(&[2, 3]) })
+        }
+        0x12 if cdb[1] == 0 => (0, vec![], inquiry(0)),
+        0 if !told => {
+            told = true;
+            (2, attention(asc::LUNS_CHANGED), vec![])
+        }
+        0 => (0, vec![], vec![]),
+        0x25 => (0, vec![], vec![0, 0, 1, 0xff, 0, 0, 2, 0]),
+        _ => (2, sense(ILLEGAL), vec![]),
+    });
+    let found: Vec<_> = found.unwrap().iter().map(|disk| disk.lun.0[1]).collect();
+    assert_eq!((found, skipped.len(), lists), (vec![2, 3], 0, 2));
 }
 
 /// Unit attentions are told once (SAM-5, clause 5.14), a unit becomes ready, one has neither pages nor READ CAPACITY (16)
@@ -135,7 +216,7 @@ fn units_differ() {
     assert_eq!((first.read_only, first.write_cache, first.fua), (false, true, false), "the worst is assumed");
     assert_eq!((second.read_only, second.write_cache, second.fua), (true, true, true));
     let why: Vec<_> = skipped.iter().map(|skipped| (skipped.lun.0[1], skipped.why)).collect();
-    assert_eq!(why, [(2, "not a disk"), (3, "not ready")]);
+    assert_eq!(why, [(2, SkipReason::NoDisk), (3, SkipReason::NotReady)]);
     assert_eq!(took, (4 + 11) * SECOND / 2, "not ready is asked again after a pause, an attention at once");
 }
 
@@ -164,9 +245,9 @@ fn only_what_is_a_disk_is_taken() {
     });
     let found = found.unwrap();
     assert_eq!((found.len(), found[0].lun.0[1], &found[0].designator[..]), (1, 4, &unit[4..]));
-    let strange = "its blocks are of a strange size";
+    let strange = SkipReason::BlockSize;
     let why: Vec<_> = skipped.iter().map(|skipped| (skipped.lun.0[1], skipped.why)).collect();
-    assert_eq!(why, [(0, "not a disk"), (1, strange), (2, strange), (3, strange)]);
+    assert_eq!(why, [(0, SkipReason::NoDisk), (1, strange), (2, strange), (3, strange)]);
     assert_eq!(took, SECOND, "two pauses");
 }
 

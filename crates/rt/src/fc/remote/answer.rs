@@ -9,6 +9,8 @@ use linerate_wire::scsi::{Sense, SenseKey, asc};
 pub(super) enum Failed {
     /// Temporary: the command can be retried at once.
     Again,
+    /// The unit may be another one than before: what it is must be asked first.
+    Questioned,
     /// Temporary: the target has no room for the command, or is not ready.
     Later,
     /// Permanent, with this error.
@@ -24,7 +26,7 @@ impl Failed {
     pub(super) fn error(self) -> BackendError {
         match self {
             Self::Again | Self::Later | Self::Mismatch(_) => BackendError::Medium,
-            Self::Lost => BackendError::Gone,
+            Self::Questioned | Self::Lost => BackendError::Gone,
             Self::For(error) => error,
         }
     }
@@ -79,19 +81,25 @@ fn answered(completed: &Completed) -> Result<(), Failed> {
         // A short transfer is an error: the disk has all the blocks.
         0x00 if completed.residual == 0 => Ok(()),
         0x00 => Err(Failed::For(BackendError::Medium)),
-        0x02 => match Sense::parse(completed.sense()).map(|sense| (sense.key, sense.code)) {
-            Ok((SenseKey::ABORTED_COMMAND, asc::GUARD_CHECK)) => Err(Failed::Mismatch(Field::Guard)),
-            Ok((SenseKey::ABORTED_COMMAND, asc::APPLICATION_TAG_CHECK)) => Err(Failed::Mismatch(Field::Application)),
-            Ok((SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK)) => Err(Failed::Mismatch(Field::Reference)),
-            Ok((SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND, _)) => Err(Failed::Again),
-            Ok((SenseKey::NOT_READY, _)) => Err(Failed::Later),
-            Ok((SenseKey::DATA_PROTECT, (0x27, 0x07))) => Err(Failed::For(BackendError::NoSpace)),
-            Ok((SenseKey::DATA_PROTECT, _)) => Err(Failed::For(BackendError::ReadOnly)),
-            Ok((SenseKey::ILLEGAL_REQUEST, _)) => Err(Failed::For(BackendError::Unsupported)),
-            _ => Err(Failed::For(BackendError::Medium)),
-        },
+        0x02 => Err(Sense::parse(completed.sense()).map_or(Failed::For(BackendError::Medium), |sense| checked(&sense))),
         // BUSY, TASK SET FULL, TASK ABORTED.
         0x08 | 0x28 | 0x40 => Err(Failed::Later),
         _ => Err(Failed::For(BackendError::Medium)),
+    }
+}
+
+/// Result of CHECK CONDITION for the operation.
+fn checked(sense: &Sense) -> Failed {
+    match (sense.key, sense.code) {
+        _ if sense.questions_identity() => Failed::Questioned,
+        (SenseKey::ABORTED_COMMAND, asc::GUARD_CHECK) => Failed::Mismatch(Field::Guard),
+        (SenseKey::ABORTED_COMMAND, asc::APPLICATION_TAG_CHECK) => Failed::Mismatch(Field::Application),
+        (SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK) => Failed::Mismatch(Field::Reference),
+        (SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND, _) => Failed::Again,
+        (SenseKey::NOT_READY, _) => Failed::Later,
+        (SenseKey::DATA_PROTECT, (0x27, 0x07)) => Failed::For(BackendError::NoSpace),
+        (SenseKey::DATA_PROTECT, _) => Failed::For(BackendError::ReadOnly),
+        (SenseKey::ILLEGAL_REQUEST, _) => Failed::For(BackendError::Unsupported),
+        _ => Failed::For(BackendError::Medium),
     }
 }

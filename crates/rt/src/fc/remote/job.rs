@@ -69,6 +69,8 @@ pub(super) struct Job {
     at: Option<usize>,
     /// Time at which the disk became unreachable during the operation, and the session that its command was sent in.
     lost: Option<(u64, Option<PeerId>)>,
+    /// Number of commands of the disk that had written when the command under way was sent.
+    pub(super) sent: u64,
 }
 
 /// Completion of an operation that was not begun.
@@ -125,6 +127,7 @@ impl Job {
             tuples,
             at: None,
             lost,
+            sent: 0,
         })
     }
 
@@ -282,9 +285,14 @@ impl Job {
         Some(now.saturating_add(pause.min(LONGEST_PAUSE)))
     }
 
-    /// Description of the command under way, for the user.
+    /// True if some of its blocks are not on the disk.
+    pub(super) fn is_beyond(&self, lun: &FoundLun) -> bool {
+        self.what != What::Flush && !lun.holds(self.lba, self.left)
+    }
+
+    /// Description of the command under way, or of the operation before its first one, for the user.
     pub(super) fn about(&self) -> String {
-        let (lba, blocks) = (self.lba, self.piece);
+        let (lba, blocks) = (self.lba, if self.piece > 0 { self.piece } else { self.left });
         let of = |name: &str| format!("{name} of {blocks} blocks at {lba}");
         match self.what {
             What::Read => of("READ"),
@@ -293,6 +301,11 @@ impl Job {
             What::Discard => of("UNMAP"),
             What::Zero(_) => of("WRITE SAME"),
         }
+    }
+
+    /// First block and number of blocks of the command under way, if it writes.
+    pub(super) fn writes(&self) -> Option<(u64, u64)> {
+        (!matches!(self.what, What::Read | What::Flush)).then_some((self.lba, self.piece))
     }
 
     /// Records a command that succeeded.

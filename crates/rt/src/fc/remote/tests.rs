@@ -1,5 +1,6 @@
 //! Damage at every place where blocks of a protected disk pass, and who finds it.
 
+mod changes;
 mod world;
 
 use super::Integrity;

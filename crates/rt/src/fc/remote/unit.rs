@@ -1,8 +1,10 @@
 //! A disk of a target, as it was found.
 
 use super::integrity::{Edge, Integrity, Mismatches};
+use super::written::Written;
 use linerate_fcoe::{FoundLun, Guard, PeerId};
 use linerate_wire::Wwn;
+use linerate_wire::scsi::lun_number;
 
 /// A disk of a target.
 #[derive(Clone, Debug)]
@@ -13,8 +15,12 @@ pub struct RemoteUnit {
     pub lun: FoundLun,
     /// Session by which it is reached, while there is one.
     pub peer: Option<PeerId>,
+    /// Reason that it is no longer used, in a few words.
+    pub ended: Option<String>,
     /// Time at which it became unreachable, while it is.
     pub(super) lost: Option<u64>,
+    /// Its last writes.
+    pub(super) written: Written,
     /// Checks of its blocks' protection information, if it has any that is checked.
     pub(super) edge: Option<Edge>,
     /// Mismatches of data and protection information that were found here.
@@ -28,16 +34,57 @@ impl RemoteUnit {
     pub(super) fn found(wwpn: Wwn, session: PeerId, mut lun: FoundLun, integrity: &Integrity) -> Self {
         let edge = Edge::of(&mut lun, integrity);
         let (found_here, found_there) = (Mismatches::default(), Mismatches::default());
-        Self { wwpn, lun, peer: Some(session), lost: None, edge, found_here, found_there }
+        Self {
+            wwpn,
+            lun,
+            peer: Some(session),
+            ended: None,
+            lost: None,
+            written: Written::default(),
+            edge,
+            found_here,
+            found_there,
+        }
     }
 
-    /// Takes the same disk, found in another session; false if it is another disk than before.
-    pub(super) fn is_back(&mut self, found: Self) -> bool {
-        let same = is_same(&self.lun, &found.lun);
-        if same {
-            *self = Self { found_here: self.found_here, found_there: self.found_there, ..found };
+    /// Its LUN: a number if it is one, and 16 hexadecimal digits otherwise.
+    #[must_use]
+    pub fn number(&self) -> String {
+        let digits = || self.lun.lun.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        lun_number(self.lun.lun.0).map_or_else(digits, |number| number.to_string())
+    }
+
+    /// Its target's name and its LUN, in one word.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.wwpn, self.number())
+    }
+
+    /// Takes the disk that was found under its LUN; a sentence for the user if that is another one, or has another size.
+    pub(super) fn is_found(&mut self, found: Self) -> Option<String> {
+        if let Some(why) = other(&self.lun, &found.lun) {
+            return self.end(&format!("{why}, and is not used: start again to use it"));
         }
-        same
+        let (before, now) = (size(&self.lun), size(&found.lun));
+        let known = std::mem::replace(self, found);
+        (self.found_here, self.found_there) = (known.found_here, known.found_there);
+        self.written = known.written;
+        self.written.trust();
+        let name = self.name();
+        if known.ended.is_some() {
+            return Some(format!("{name}: the disk is back"));
+        }
+        (before != now).then(|| format!("{name}: its size has changed from {before} to {now} bytes"))
+    }
+
+    /// Uses the disk no longer; a sentence for the user, the first time.
+    pub(super) fn end(&mut self, why: &str) -> Option<String> {
+        let doubt = self.written.doubt();
+        self.peer = None;
+        self.written.trust();
+        let told = self.ended.as_deref() == Some(why);
+        self.ended = Some(why.to_owned());
+        (!told).then(|| format!("{}: {why}{doubt}", self.name()))
     }
 
     /// Guard of the protection information that is made and checked here; None if there is none.
@@ -58,17 +105,31 @@ impl RemoteUnit {
     }
 }
 
-/// True if both are the same disk: of the same name, or of the same make if it has none, and of the same size and format.
-fn is_same(one: &FoundLun, other: &FoundLun) -> bool {
-    let identity = |lun: &FoundLun| {
-        let make = (lun.vendor.clone(), lun.product.clone(), lun.serial.clone());
-        (
-            lun.designator.clone(),
-            lun.designator.is_empty().then_some(make),
-            lun.block_size,
-            lun.blocks,
-            (lun.protection, lun.interval_exponent),
-        )
-    };
-    identity(one) == identity(other)
+/// Size in bytes.
+fn size(lun: &FoundLun) -> u128 {
+    u128::from(lun.blocks) * u128::from(lun.block_size)
+}
+
+/// Reason why the second is not the disk that the first one was: another name, or another make and size if it has none, or
+/// another format of its blocks.
+fn other(one: &FoundLun, two: &FoundLun) -> Option<String> {
+    let make = |lun: &FoundLun| (lun.vendor.clone(), lun.product.clone(), lun.serial.clone(), lun.blocks);
+    let format = |lun: &FoundLun| (lun.block_size, lun.protection, lun.interval_exponent);
+    if one.designator != two.designator {
+        return Some(format!("it is another disk than before, {} and not {}", identity(two), identity(one)));
+    }
+    if one.designator.is_empty() && make(one) != make(two) {
+        return Some(
+            "it is another disk than before: it has no name, and another serial number, make or size".to_owned(),
+        );
+    }
+    (format(one) != format(two)).then(|| "the format of its blocks is another one than before".to_owned())
+}
+
+/// The disk's name in hexadecimal digits.
+fn identity(lun: &FoundLun) -> String {
+    match &lun.designator[..] {
+        [] => "without a name".to_owned(),
+        name => name.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
 }

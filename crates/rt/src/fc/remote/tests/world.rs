@@ -5,17 +5,18 @@ use crate::block::{FileBackend, FileOptions, Protected, ProtectedOptions};
 use crate::fc::{FcNode, FcOptions, FcPort, FcRx, FcTx, Watcher};
 use crate::line::Line;
 use crate::machine::{Machine, Sleeper};
-use linerate_block::{Buffer, Operation, Tag};
+use linerate_block::{Backend, Buffer, Operation, Tag};
 use linerate_fcoe::{
-    Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, ProtectionTuple, ProtectionType, TargetConfig,
-    Transmit, UnitOptions,
+    DeviceServer, Disks, DisksConfig, InitiatorConfig, Lun, Node, NodeConfig, NodeEvent, ProtectionTuple,
+    ProtectionType, Step, TargetConfig, Task, TaskAttribute, Transmit, UnitOptions,
 };
 use linerate_nic::{NicRx, NicTx};
 use linerate_port::{Link, open_all};
+use linerate_wire::scsi::lun_bytes;
 use linerate_wire::{FcoeFrame, FcoeRepr, MacAddr, r_ctl};
 use std::collections::VecDeque;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -109,40 +110,58 @@ pub(super) struct World {
     path: PathBuf,
     /// Number in the names of the cables.
     number: u32,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
-fn node(port: &str, device: Option<(u8, Protected<FileBackend>)>, remote: Option<Remote>) -> FcNode<Disks, Client> {
+/// A LUN of the target.
+type Device = (u16, Box<dyn Backend>, UnitOptions);
+
+fn node(port: &str, devices: Vec<Device>, remote: Option<Remote>) -> FcNode<Disks, Client> {
     let port = FcPort::open(port, &FcOptions::default()).unwrap();
     let config = NodeConfig {
-        target: device.as_ref().map(|_| TargetConfig::default()),
+        target: remote.is_none().then(TargetConfig::default),
         initiator: remote.as_ref().map(|_| InitiatorConfig::default()),
         ..port.config()
     };
     let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 16 << 20 });
-    if let Some((kind, device)) = device {
-        let options = UnitOptions { protection: ProtectionType::of(kind), name: None };
-        disks.add_with(0, Box::new(device), options).unwrap();
+    for (lun, device, options) in devices {
+        disks.add_with(lun, device, options).unwrap();
     }
     port.node(&config, disks, Client(remote)).unwrap()
 }
 
 impl World {
+    /// One disk with protection information.
     pub(super) fn new(kind: u8, block: u32, integrity: Integrity) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Relaxed);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
         std::fs::File::create(&path).unwrap().set_len(COUNT * u64::from(block)).unwrap();
         let options = FileOptions { read_only: false, block_size: block, direct: false };
         let file = FileBackend::open(&path, &options).unwrap();
         let device = Protected::open(file, &path, &ProtectedOptions { kind, makes: true, adopts: false }).unwrap();
+        let options = UnitOptions { protection: ProtectionType::of(kind), name: None };
+        Self::with(vec![(0, Box::new(device), options)], Remote::new(None, 0, integrity), block, path, folder)
+    }
+
+    /// Disks in files by these names, LUN 0 the first one, and an initiator whose operations are held for a minute.
+    pub(super) fn files(names: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(names[0]);
+        let device = |(lun, name): (u16, &&str)| (lun, file(folder.path(), name), UnitOptions::default());
+        let devices = (0..).zip(names).map(device).collect();
+        let remote = Remote::new(None, 60_000_000_000, Integrity::OFF).watching(5_000_000_000);
+        Self::with(devices, remote, 512, path, folder)
+    }
+
+    fn with(devices: Vec<Device>, remote: Remote, block: u32, path: PathBuf, folder: tempfile::TempDir) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
         let name = |which, end| format!("cable:fc-pi-{which}-{number}{end}1,mtu=2180");
-        let target = node(&name("target", "{"), Some((kind, device)), None);
-        let initiator = node(&name("initiator-0", "{"), None, Some(Remote::new(None, 0, integrity)));
+        let target = node(&name("target", "{"), devices, None);
+        let initiator = node(&name("initiator-0", "{"), Vec::new(), Some(remote));
         let ends = [End::new(&name("initiator-0", "}")), End::new(&name("target", "}"))];
         let (damage, now) = (None, 1);
-        let mut world = Self { target, initiator, ends, damage, now, block, path, number, _folder: folder };
+        let mut world = Self { target, initiator, ends, damage, now, block, path, number, folder };
         world.log_in();
         world
     }
@@ -162,7 +181,7 @@ impl World {
     /// Continues with another initiator, which checks this.
     pub(super) fn integrity(&mut self, integrity: Integrity) {
         let name = |end| format!("cable:fc-pi-initiator-1-{}{end}1,mtu=2180", self.number);
-        self.initiator = node(&name("{"), None, Some(Remote::new(None, 0, integrity)));
+        self.initiator = node(&name("{"), Vec::new(), Some(Remote::new(None, 0, integrity)));
         self.ends[0] = End::new(&name("}"));
         self.log_in();
     }
@@ -217,6 +236,62 @@ impl World {
         None
     }
 
+    /// Lets this many milliseconds pass.
+    pub(super) fn wait(&mut self, ms: u64) {
+        (0..ms).for_each(|_| self.turn(1_000_000));
+    }
+
+    fn disks(&mut self) -> &mut Disks {
+        self.target.watcher().1.target_mut().unwrap().device_mut()
+    }
+
+    /// Removes a LUN.
+    pub(super) fn remove(&mut self, lun: u16) {
+        self.disks().remove(lun).unwrap();
+    }
+
+    /// Adds a LUN in the file of this name.
+    pub(super) fn add(&mut self, lun: u16, name: &str) {
+        let device = file(self.folder.path(), name);
+        self.disks().add(lun, device).unwrap();
+    }
+
+    /// Lets the target forget that it waits for INQUIRY of a LUN's names: most targets do not wait.
+    pub(super) fn trust(&mut self, lun: u16) {
+        let nexus = self.target.node().peers().next().unwrap().id;
+        let mut cdb = [0; 16];
+        cdb[..6].copy_from_slice(&[0x12, 1, 0x83, 0, 0xff, 0]);
+        let lun = Lun(lun_bytes(lun).unwrap());
+        let (attribute, tag) = (TaskAttribute::Simple, Tag(60_000));
+        let task = Task { tag, nexus, lun, cdb: &cdb, attribute, data_out: 0, data_in: 255 };
+        let Step::Send { buffer, .. } = self.disks().command(0, &task) else { panic!("INQUIRY sends") };
+        self.disks().give_back(buffer);
+    }
+
+    /// Gives a LUN's file this size in blocks.
+    pub(super) fn resize(&mut self, lun: u16, name: &str, blocks: u64) {
+        let file = std::fs::OpenOptions::new().write(true).open(self.folder.path().join(name)).unwrap();
+        file.set_len(blocks * 512).unwrap();
+        assert_eq!(self.disks().refresh(lun), Ok(blocks * 512));
+    }
+
+    /// Content of a file.
+    pub(super) fn content(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.path().join(name)).unwrap()
+    }
+
+    /// Submits writes of a block each, of ones, from an LBA on, to a disk.
+    pub(super) fn write_ones(&mut self, unit: usize, lba: u64, count: u64) {
+        for lba in lba..lba + count {
+            self.remote().submit(unit, TAG, Operation::Write { lba, buffer: buffer(&[1; 512]), fua: false });
+        }
+    }
+
+    /// Results of so many operations: what is told of those that fail.
+    pub(super) fn ends(&mut self, count: usize) -> Vec<Result<(), String>> {
+        (0..count).map(|_| self.end().map(drop)).collect()
+    }
+
     /// Result of what goes on, with this many seconds and all the time that the medium takes.
     pub(super) fn end_after(&mut self, seconds: u64) -> Result<(), String> {
         self.pass(seconds).unwrap_or_else(|| self.end().map(drop))
@@ -227,7 +302,9 @@ impl World {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(RemoteCompletion { completion, trouble, .. }) = self.remote().complete() {
-                assert_eq!((completion.tag, completion.result.is_err()), (TAG, trouble.is_some()));
+                assert!(completion.tag == TAG && (trouble.is_none() || completion.result.is_err()));
+                // What is refused without a command is told of once, as news.
+                let trouble = trouble.or(completion.result.err().map(|error| format!("{error:?}")));
                 let data = completion.buffer.map_or_else(Vec::new, |buffer| buffer.bytes().to_vec());
                 return trouble.map_or(Ok(data), Err);
             }
@@ -315,6 +392,16 @@ impl World {
         self.side().read_exact_at(&mut tuple, self.at_side(from)).unwrap();
         self.side().write_all_at(&tuple, self.at_side(to)).unwrap();
     }
+}
+
+/// A disk in a file of this name, which is made if there is none.
+fn file(folder: &Path, name: &str) -> Box<dyn Backend> {
+    let path = folder.join(name);
+    let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path).unwrap();
+    if file.metadata().unwrap().len() == 0 {
+        file.set_len(COUNT * 512).unwrap();
+    }
+    Box::new(FileBackend::open(&path, &FileOptions { read_only: false, block_size: 512, direct: false }).unwrap())
 }
 
 fn flip(file: &std::fs::File, at: u64) {

@@ -1,0 +1,119 @@
+//! LUNs that come, go, grow, and become other disks while operations are under way.
+
+use super::world::World;
+
+/// Nothing is read or written of the disk that has taken the LUN's number, and a line tells of it.
+#[test]
+fn another_disk_under_a_lun_is_neither_read_nor_written() {
+    for trusting in [false, true] {
+        for reads_first in [true, false] {
+            let mut world = World::files(&["a", "b"]);
+            world.write_ones(0, 0, 1);
+            assert_eq!(world.ends(1), [Ok(())]);
+            world.remove(0);
+            world.add(0, "c");
+            if trusting {
+                world.trust(0);
+            }
+            if reads_first {
+                assert!(world.read(0, 8).unwrap_err().contains("it is another disk than before"));
+            }
+            world.write_ones(0, 5, 1);
+            let why = world.ends(1).remove(0).unwrap_err();
+            let first = why.starts_with("WRITE of 1 blocks at 5: it is another disk than before, 3");
+            assert!(if reads_first { why == "Gone" } else { first }, "{why}");
+            world.write_ones(0, 6, 3);
+            assert!(world.ends(3).iter().all(Result::is_err));
+            assert!(world.content("c").iter().all(|byte| *byte == 0));
+            let news = world.remote().take_news();
+            assert!(news.len() == 1 && news[0].contains("/0: it is another disk than before"), "{news:?}");
+            assert!(!news[0].contains("may have reached"), "{news:?}");
+            // The other LUN goes on, and so does the disk itself once it is back.
+            world.write_ones(1, 5, 1);
+            assert_eq!(world.ends(1), [Ok(())]);
+            world.remove(0);
+            world.add(0, "a");
+            world.wait(6_000);
+            assert!(world.remote().take_news()[0].ends_with("/0: the disk is back"));
+            world.write_ones(0, 5, 1);
+            assert_eq!(world.ends(1), [Ok(())]);
+        }
+    }
+}
+
+/// A target that tells of it with one command and executes those behind it: what was written there is named.
+#[test]
+fn writes_that_were_queued_behind_the_news_of_another_disk_are_named() {
+    let mut world = World::files(&["a"]);
+    world.remove(0);
+    world.add(0, "c");
+    world.trust(0);
+    // The first two are told of the reset and of the change of LUNs.
+    world.write_ones(0, 10, 5);
+    // The others have not ended well either: they are in question by then.
+    assert!(world.ends(5).iter().all(Result::is_err));
+    let news = world.remote().take_news();
+    let words = "; 3 writes may have reached the other disk: 1 blocks at 12, 1 blocks at 13, 1 blocks at 14";
+    assert!(news.len() == 1 && news[0].ends_with(words), "{news:?}");
+    let content = world.content("c");
+    assert_eq!(content.iter().filter(|byte| **byte == 1).count(), 3 * 512);
+    // Not those that were sent when everybody knew.
+    world.write_ones(0, 30, 5);
+    assert!(world.ends(5).iter().all(Result::is_err));
+    assert_eq!(world.content("c"), content);
+    assert!(world.remote().take_news().is_empty());
+}
+
+/// Ours executes none of them.
+#[test]
+fn our_target_executes_nothing_that_was_meant_for_the_disk_before() {
+    let mut world = World::files(&["a"]);
+    world.remove(0);
+    world.add(0, "c");
+    world.write_ones(0, 10, 5);
+    assert!(world.ends(5).iter().all(Result::is_err));
+    assert!(world.content("c").iter().all(|byte| *byte == 0));
+    let news = world.remote().take_news();
+    assert!(news.len() == 1 && !news[0].contains("may have reached"), "{news:?}");
+}
+
+#[test]
+fn a_disk_that_grows_or_shrinks_is_the_same_one_of_another_size() {
+    let mut world = World::files(&["a"]);
+    for (blocks, before) in [(8192, 4096), (2048, 8192)] {
+        world.resize(0, "a", blocks);
+        world.write_ones(0, 7, 4);
+        assert!(world.ends(4).iter().all(Result::is_ok));
+        assert_eq!(world.remote().units()[0].lun.blocks, blocks);
+        let (before, now) = (before * 512, blocks * 512);
+        assert!(world.remote().take_news()[0].ends_with(&format!("size has changed from {before} to {now} bytes")));
+        world.write_ones(0, blocks - 1, 2);
+        let ended = world.ends(2);
+        let why = format!("WRITE of 1 blocks at {blocks}: the disk ends before");
+        assert!(ended.contains(&Ok(())) && ended.contains(&Err(why)), "{ended:?}");
+    }
+}
+
+/// Nobody reads or writes: the target is asked now and then.
+#[test]
+fn disks_that_come_and_go_are_noticed_while_nothing_moves() {
+    let mut world = World::files(&["a"]);
+    world.add(1, "b");
+    world.wait(6_000);
+    assert_eq!(world.remote().units().len(), 2);
+    world.write_ones(1, 7, 4);
+    assert!(world.ends(4).iter().all(Result::is_ok));
+    world.remove(0);
+    world.remove(1);
+    world.wait(6_000);
+    let news = world.remote().take_news();
+    assert!(news.len() == 2 && news[0].ends_with("/0: the target has no such disk any more"), "{news:?}");
+    world.write_ones(1, 7, 1);
+    assert_eq!(world.ends(1), [Err("Gone".to_owned())]);
+    // A target without disks is asked, too.
+    world.add(1, "b");
+    world.wait(6_000);
+    assert!(world.remote().take_news()[0].ends_with("/1: the disk is back"));
+    world.write_ones(1, 7, 1);
+    assert_eq!(world.ends(1), [Ok(())]);
+}

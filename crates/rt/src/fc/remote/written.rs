@@ -1,0 +1,76 @@
+//! The last writes of a disk, by which those are named that may have reached another disk in its place.
+
+use std::collections::VecDeque;
+
+/// Most writes that are kept.
+const KEPT: usize = 256;
+/// Most writes that are named in a sentence.
+const NAMED: usize = 8;
+
+/// Successful commands that wrote, in the order of their ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// Number of them.
+    pub(super) count: u64,
+    /// First block and number of blocks of the last ones.
+    last: VecDeque<(u64, u64)>,
+    /// Number of those that were surely written to this disk, since that is in doubt.
+    sure: Option<u64>,
+}
+
+impl Written {
+    /// Records a command that has written these blocks.
+    pub(super) fn add(&mut self, (lba, blocks): (u64, u64)) {
+        self.count += 1;
+        if self.last.len() == KEPT {
+            self.last.pop_front();
+        }
+        self.last.push_back((lba, blocks));
+    }
+
+    /// Doubts the writes behind the first `sure` ones.
+    pub(super) fn question(&mut self, sure: u64) {
+        self.sure = Some(self.sure.map_or(sure, |before| before.min(sure)));
+    }
+
+    /// Doubts nothing any more.
+    pub(super) fn trust(&mut self) {
+        self.sure = None;
+    }
+
+    /// Writes in doubt, as the end of a sentence; empty if there are none.
+    pub(super) fn doubt(&self) -> String {
+        let doubtful = self.sure.map_or(0, |sure| self.count - sure.min(self.count));
+        if doubtful == 0 {
+            return String::new();
+        }
+        let known = self.count - self.last.len() as u64;
+        let skipped = usize::try_from((self.count - doubtful).saturating_sub(known)).unwrap_or(0);
+        let names = self.last.iter().skip(skipped).take(NAMED);
+        let names: Vec<_> = names.map(|(lba, blocks)| format!("{blocks} blocks at {lba}")).collect();
+        let more = doubtful - names.len() as u64;
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let (writes, names) = (if doubtful == 1 { "write" } else { "writes" }, names.join(", "));
+        format!("; {doubtful} {writes} may have reached the other disk: {names}{more}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_in_doubt_are_named_as_far_as_they_are_known() {
+        let mut written = Written::default();
+        (0..300).for_each(|lba| written.add((lba, 2)));
+        assert_eq!(written.doubt(), "");
+        written.question(300);
+        assert_eq!(written.doubt(), "");
+        written.question(298);
+        written.question(299);
+        assert_eq!(written.doubt(), "; 2 writes may have reached the other disk: 2 blocks at 298, 2 blocks at 299");
+        written.question(0);
+        assert!(written.doubt().starts_with("; 300 writes may have reached the other disk: 2 blocks at 44, "));
+        assert!(written.doubt().ends_with(", 2 blocks at 51 and 292 more"));
+    }
+}
