@@ -1,6 +1,6 @@
 //! LUNs that come, go, grow, and become other disks while operations are under way.
 
-use super::world::World;
+use super::world::{Damage, World};
 
 /// Nothing is read or written of the disk that has taken the LUN's number, and a line tells of it.
 #[test]
@@ -62,6 +62,25 @@ fn writes_that_were_queued_behind_the_news_of_another_disk_are_named() {
     assert!(world.ends(5).iter().all(Result::is_err));
     assert_eq!(world.content("c"), content);
     assert!(world.remote().take_news().is_empty());
+}
+
+/// The news come behind the good responses of later writes, which have ended well by then.
+#[test]
+fn writes_whose_responses_overtook_the_news_of_another_disk_are_named() {
+    let mut world = World::files(&["a"]);
+    world.write_ones(0, 50, 1);
+    assert_eq!(world.ends(1), [Ok(())]);
+    world.remove(0);
+    world.add(0, "c");
+    world.trust(0);
+    world.wire(Some(Damage::Late));
+    world.write_ones(0, 10, 5);
+    assert_eq!(world.ends(3), [Ok(()), Ok(()), Ok(())]);
+    world.wire(None);
+    assert!(world.ends(2).iter().all(Result::is_err));
+    let news = world.remote().take_news();
+    let words = "; 3 writes may have reached the other disk: 1 blocks at 12, 1 blocks at 13, 1 blocks at 14";
+    assert!(news.len() == 1 && news[0].ends_with(words), "{news:?}");
 }
 
 /// Ours executes none of them.

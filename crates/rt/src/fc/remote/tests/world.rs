@@ -40,6 +40,8 @@ pub(super) enum Damage {
     Busy,
     /// To the target's responses: they are lost.
     Silent,
+    /// To the target's responses with CHECK CONDITION: others overtake them, until there is no damage any more.
+    Late,
 }
 
 /// The remote disks of the initiator; none at the target.
@@ -105,6 +107,7 @@ pub(super) struct World {
     /// Ends of the wire towards initiator and target.
     ends: [End; 2],
     damage: Option<Damage>,
+    late: Vec<Vec<u8>>,
     now: u64,
     block: u32,
     path: PathBuf,
@@ -160,8 +163,8 @@ impl World {
         let target = node(&name("target", "{"), devices, None);
         let initiator = node(&name("initiator-0", "{"), Vec::new(), Some(remote));
         let ends = [End::new(&name("initiator-0", "}")), End::new(&name("target", "}"))];
-        let (damage, now) = (None, 1);
-        let mut world = Self { target, initiator, ends, damage, now, block, path, number, folder };
+        let (damage, late, now) = (None, Vec::new(), 1);
+        let mut world = Self { target, initiator, ends, damage, late, now, block, path, number, folder };
         world.log_in();
         world
     }
@@ -206,8 +209,15 @@ impl World {
     fn carry(&mut self) {
         let damage = self.damage;
         let [near, far] = &mut self.ends;
+        let late = &mut self.late;
+        if damage != Some(Damage::Late) {
+            near.waiting.extend(late.drain(..));
+        }
         near.receive(|frame| far.waiting.extend(carried(frame, damage.filter(|damage| *damage == Damage::Out))));
-        far.receive(|frame| near.waiting.extend(carried(frame, damage.filter(|damage| *damage != Damage::Out))));
+        far.receive(|frame| match damage {
+            Some(Damage::Late) if is_check(&frame) => late.push(frame),
+            _ => near.waiting.extend(carried(frame, damage.filter(|damage| *damage != Damage::Out))),
+        });
         near.send();
         far.send();
     }
@@ -416,11 +426,20 @@ fn buffer(data: &[u8]) -> Buffer {
     buffer
 }
 
+/// Length of the headers before the payload of an FC frame without optional ones.
+const HEADER: usize = ETHERNET + FcoeFrame::HEADER_LEN + 24;
+const ETHERNET: usize = 14;
+/// Offset of the status in FCP_RSP (FCP-4, clause 9.5).
+const STATUS: usize = 11;
+
+/// True for a response with CHECK CONDITION.
+fn is_check(bytes: &[u8]) -> bool {
+    FcoeFrame::new_checked(&bytes[ETHERNET..])
+        .is_ok_and(|frame| frame.header().r_ctl == r_ctl::STATUS && bytes[HEADER + STATUS] == 2)
+}
+
 /// The frame; if it meets this damage, with the CRC that goes with it, or nothing.
 fn carried(mut bytes: Vec<u8>, damage: Option<Damage>) -> Option<Vec<u8>> {
-    const ETHERNET: usize = 14;
-    const HEADER: usize = ETHERNET + FcoeFrame::HEADER_LEN + 24;
-    const STATUS: usize = 11;
     let (Some(damage), Ok(frame)) = (damage, FcoeFrame::new_checked(&bytes[ETHERNET..])) else { return Some(bytes) };
     let header = *frame.header();
     let (sof, eof) = (frame.sof(), frame.eof());
