@@ -74,10 +74,19 @@ impl Station {
         disks.add(1, Box::new(Slow::new(medium.clone()))).unwrap();
     }
 
-    /// Content of the disk in memory.
-    pub(crate) fn content(&mut self) -> Vec<u8> {
+    /// Puts another disk in the place of the one in memory, with this content, or that one back again.
+    pub(crate) fn exchange(&mut self, other: bool, content: &[u8]) {
+        let mut ram = Ram::new((BLOCKS * BLOCK) as u64, 512, false, if other { 9 } else { 1 }).unwrap();
+        Memory::write(&mut ram, 0, content);
         let disks = self.node.target_mut().unwrap().device_mut();
-        disks.nexus(WITHIN, Wwn(1));
+        disks.remove(0).unwrap();
+        disks.add(0, Box::new(ram)).unwrap();
+    }
+
+    /// Content of the disk in memory, as somebody reads it who has not known another in its place.
+    pub(crate) fn content(&mut self, other: bool) -> Vec<u8> {
+        let disks = self.node.target_mut().unwrap().device_mut();
+        disks.nexus(WITHIN, Wwn(if other { 2 } else { 1 }));
         let blocks = u8::try_from(BLOCKS).unwrap();
         let cdb = [0x28, 0, 0, 0, 0, 0, 0, 0, blocks, 0, 0, 0, 0, 0, 0, 0];
         let (tag, all) = (Tag(1000), BLOCKS * BLOCK);

@@ -12,6 +12,8 @@ const CHECK_CONDITION: u8 = 0x02;
 const TASK_ABORTED: u8 = 0x40;
 const MISCOMPARE: u8 = 0x0e;
 const UNIT_ATTENTION: u8 = 0x06;
+const HARDWARE_ERROR: u8 = 0x04;
+const ILLEGAL_REQUEST: u8 = 0x05;
 
 /// An operation of chance begins.
 pub(crate) fn begin(chance: &mut Chance, model: &mut Model) -> usize {
@@ -72,6 +74,8 @@ pub(crate) enum End {
     Differs,
     /// The operation was not executed, unless an attempt before the last one was.
     Refused,
+    /// The same, because the LUN is not that disk now.
+    Denied,
     /// The operation may have been executed.
     Failed,
     /// The operation may still be executed, until the initiator logs in again.
@@ -88,6 +92,10 @@ pub(crate) fn end(completed: &Completed) -> End {
         (Outcome::Response, CHECK_CONDITION) => match completed.sense()[2] & 0x0f {
             MISCOMPARE => End::Differs,
             UNIT_ATTENTION => End::Refused,
+            // Another disk stands there, or none.
+            ILLEGAL_REQUEST if completed.sense()[12] == 0x25 => End::Denied,
+            // The disk has gone whose data is to be sent once more.
+            HARDWARE_ERROR if completed.sense()[12] == 0x44 => End::Failed,
             key => panic!("sense key {key:#x}: {:x?}", completed.sense()),
         },
         // BUSY and TASK SET FULL.

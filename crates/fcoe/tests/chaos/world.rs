@@ -2,7 +2,7 @@
 
 use crate::chance::Chance;
 use crate::medium::{BLOCK, Medium};
-use crate::model::{BLOCKS, Kind, Model};
+use crate::model::{BLOCKS, Kind, Model, RAM};
 use crate::network::Network;
 use crate::station::{SECOND, Station, lun};
 use crate::work::{self, End};
@@ -27,6 +27,8 @@ const RECOVERY: u64 = 120 * SECOND;
 /// Further time within which a disk must be readable: commands of departed initiators may fill a queue for as long as
 /// the target's patience.
 const READABLE: u64 = 30 * SECOND;
+/// Content of another disk in the place of the one in memory.
+static OTHER: [u8; BLOCKS * BLOCK] = [0xee; BLOCKS * BLOCK];
 /// Number of turns at one instant that means a deadlock.
 const STUCK: u32 = 20_000;
 
@@ -38,6 +40,8 @@ enum Event {
     Room(usize),
     Submit(usize),
     Reset(usize),
+    /// Another disk takes the place of the one in memory, or that one comes back.
+    Exchange(bool),
     Restart(usize),
     /// A station logs out, as before it goes.
     Leave(usize),
@@ -51,6 +55,7 @@ enum Event {
 struct Pending {
     initiator: usize,
     id: usize,
+    begun: u64,
     due: u64,
 }
 
@@ -67,6 +72,8 @@ pub(crate) struct World {
     model: Model,
     pending: Vec<Option<Pending>>,
     resets: Vec<(usize, u32, u64)>,
+    /// While another disk is in the place of the one in memory: since when, and what that one holds.
+    put_aside: Option<(u64, Vec<u8>)>,
     /// Time within which commands are submitted and stations fail.
     length: u64,
     tally: Tally,
@@ -109,6 +116,7 @@ impl World {
             model: Model::new(),
             pending: Vec::new(),
             resets: Vec::new(),
+            put_aside: None,
             length: 0,
             tally: Tally::default(),
         }
@@ -136,6 +144,12 @@ impl World {
         for _ in 0..self.chance.of(&[0, 0, 1, 3]) {
             let (who, at) = (1 + self.chance.index(self.stations.len() - 1), self.chance.below(length));
             self.at(2 * SECOND + at, Event::Reset(who));
+        }
+        for _ in 0..self.chance.of(&[0, 0, 1, 3]) {
+            let at = 2 * SECOND + self.chance.below(length);
+            self.at(at, Event::Exchange(true));
+            let until = at + self.chance.below(3 * SECOND);
+            self.at(until, Event::Exchange(false));
         }
         for _ in 0..self.chance.of(&[0, 0, 1, 2, 4]) {
             let (who, at) = (self.chance.index(self.stations.len()), 2 * SECOND + self.chance.below(length));
@@ -306,6 +320,7 @@ impl World {
                 self.submit(who, id, attribute, timeout);
             }
             Event::Reset(who) => self.reset(who),
+            Event::Exchange(other) => self.exchange(other),
             Event::Restart(who) => self.restart(who),
             Event::Leave(who) => {
                 let room = self.room();
@@ -398,7 +413,7 @@ impl World {
             self.model.refused(id);
             return false;
         }
-        self.pending[at] = Some(Pending { initiator: who, id, due: self.now + timeout + ABORT });
+        self.pending[at] = Some(Pending { initiator: who, id, begun: self.now, due: self.now + timeout + ABORT });
         self.tally.commands += 1;
         self.turn(who);
         true
@@ -420,12 +435,15 @@ impl World {
         self.tally.ends[end as usize] += 1;
         match end {
             End::Good => {
+                let on = self.model.op(pending.id).lun;
+                let other = self.put_aside.as_ref().is_some_and(|(since, _)| *since < pending.begun);
+                assert!(on != RAM || !other, "a command succeeds on the other disk");
                 self.tally.good += 1;
                 let data = completed.buffer.as_ref().map_or(&[][..], |buffer| buffer.bytes());
                 self.model.good(pending.id, data);
             }
             End::Differs => self.model.differs(pending.id),
-            End::Refused | End::Failed => self.model.failed(pending.id, None),
+            End::Refused | End::Denied | End::Failed => self.model.failed(pending.id, None),
             End::Lost => self.model.failed(pending.id, Some(who)),
         }
     }
@@ -441,11 +459,36 @@ impl World {
         }
     }
 
+    /// All initiators that are there know the disk in memory. Another one in its place is out of their reach: no command may
+    /// succeed there, nor change anything.
+    fn exchange(&mut self, other: bool) {
+        let know = self.stations[TARGET].node.peers().count() == self.stations.len() - 1;
+        let target = &mut self.stations[TARGET];
+        match self.put_aside.take() {
+            None if other && know => {
+                self.tally.exchanges += 1;
+                self.put_aside = Some((self.now, target.content(false)));
+                target.exchange(true, &OTHER);
+            }
+            Some((_, content)) if !other => {
+                assert!(target.content(true) == OTHER, "the other disk was written");
+                target.exchange(false, &content);
+            }
+            as_it_is => self.put_aside = as_it_is,
+        }
+        self.turn(TARGET);
+    }
+
     /// A station's process is killed, and another one takes its place.
     fn restart(&mut self, who: usize) {
         self.tally.restarts += 1;
         let target = self.stations[who].is_target();
-        let content = if target { self.stations[who].content() } else { Vec::new() };
+        let aside = if target { self.put_aside.take() } else { None };
+        let content = match aside {
+            Some((_, content)) => content,
+            None if target => self.stations[who].content(false),
+            None => Vec::new(),
+        };
         self.stations[who].restart(&mut self.chance);
         if target {
             self.medium.borrow_mut().restart();
@@ -469,9 +512,10 @@ pub(crate) struct Tally {
     pub(crate) schedules: u64,
     pub(crate) commands: u64,
     pub(crate) good: u64,
-    pub(crate) ends: [u64; 5],
+    pub(crate) ends: [u64; 6],
     pub(crate) logins: u64,
     pub(crate) resets: u64,
+    pub(crate) exchanges: u64,
     pub(crate) restarts: u64,
     pub(crate) links: u64,
     pub(crate) faults: [u64; 4],
@@ -484,7 +528,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Commands that were lost with their session.
     pub(crate) fn lost(&self) -> u64 {
-        self.ends[4]
+        self.ends[End::Lost as usize]
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
@@ -493,6 +537,7 @@ impl Tally {
         self.good += other.good;
         self.logins += other.logins;
         self.resets += other.resets;
+        self.exchanges += other.exchanges;
         self.restarts += other.restarts;
         self.links += other.links;
         self.early += other.early;
@@ -503,22 +548,26 @@ impl Tally {
 
     /// Every kind of fault and of end has happened: schedules that do nothing prove nothing.
     pub(crate) fn assert_all_happened(&self) {
-        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults, early, recovered } = self;
-        let counts = [schedules, commands, good, logins, resets, restarts, links, early, recovered];
+        let Self { schedules, commands, good, ends, logins, resets, exchanges, .. } = self;
+        let Self { restarts, links, faults, early, recovered, .. } = self;
+        let counts = [schedules, commands, good, logins, resets, exchanges, restarts, links, early, recovered];
         assert!(counts.into_iter().chain(ends).chain(faults).all(|count| *count > 0), "{self:?}");
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults, early, recovered } = self;
-        let ([_, differ, refused, failed, gone], [lost, doubled, late, corrupt]) = (ends, faults);
+        let Self { schedules, commands, good, ends, logins, resets, exchanges, .. } = self;
+        let Self { restarts, links, faults, early, recovered, .. } = self;
+        let ([_, differ, refused, denied, failed, gone], [lost, doubled, late, corrupt]) = (ends, faults);
         write!(
             f,
-            "{schedules} schedules, {logins} logins, {restarts} restarts, {links} links down, {resets} units reset\n\
+            "{schedules} schedules, {logins} logins, {restarts} restarts, {links} links down, {resets} units reset, \
+             {exchanges} exchanged\n\
              frames: {lost} lost, {doubled} doubled, {late} late, {corrupt} corrupt; {early} of data early, \
              {recovered} recoveries\n\
-             commands: {commands}, {good} good, {differ} found a difference, {refused} refused, {failed} failed, \
+             commands: {commands}, {good} good, {differ} found a difference, {refused} refused, {denied} denied, \
+             {failed} failed, \
              {gone} lost with their session"
         )
     }
