@@ -244,21 +244,27 @@ fn carry_out(device: &dyn ScsiGeneric, operation: Operation, block_size: u32) ->
     }
 }
 
-/// Executes a command that must transfer all of its data.
+/// Executes a command that must transfer all of its data. An attention by which the disk may be another one than the one
+/// that was opened is an error: the data was meant for that one.
 fn whole(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<(), Failure> {
-    match ask(device, command, transfer)? {
+    match ask(device, command, transfer, |sense| !sense.questions_identity())? {
         0 => Ok(()),
         residual => Err(Failure::Short(residual)),
     }
 }
 
-/// Executes a command, and again after each unit attention; returns the number of bytes not transferred.
-fn ask(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<u32, Failure> {
+/// Executes a command, and again after each unit attention that lets it; returns the number of bytes not transferred.
+fn ask(
+    device: &dyn ScsiGeneric,
+    command: &[u8],
+    transfer: &mut Transfer<'_>,
+    goes_on: impl Fn(&Sense) -> bool,
+) -> Result<u32, Failure> {
     for _ in 0..ATTENTIONS {
         let mut sense = [0; 32];
         let outcome = device.execute(command, transfer.again(), &mut sense, TIMEOUT_MS).map_err(Failure::System)?;
         match verdict(&outcome, &sense) {
-            Err(Failure::Sense(sense)) if sense.key == SenseKey::UNIT_ATTENTION => {}
+            Err(Failure::Sense(sense)) if sense.key == SenseKey::UNIT_ATTENTION && goes_on(&sense) => {}
             other => return other.map(|()| outcome.residual),
         }
     }
@@ -311,12 +317,12 @@ fn capacity<D: ScsiGeneric>(device: &D) -> Result<(u64, u32), String> {
     let mut data = [0; 32];
     let mut long = [0; 16];
     (long[0], long[1], long[13]) = (0x9e, 0x10, 32);
-    let by_long = ask(device, &long, &mut Transfer::In(&mut data));
+    let by_long = ask(device, &long, &mut Transfer::In(&mut data), |_| true);
     let (last, block) = if by_long.is_ok() {
         (u64::from_be_bytes(data[..8].try_into().unwrap_or_default()), &data[8..12])
     } else {
         let short = [0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        ask(device, &short, &mut Transfer::In(&mut data[..8])).map_err(|why| match why {
+        ask(device, &short, &mut Transfer::In(&mut data[..8]), |_| true).map_err(|why| match why {
             Failure::System(e) => format!("SG_IO: {e}; give a SCSI device, or leave out -sgio"),
             why => format!("READ CAPACITY: {why}; is it a disk?"),
         })?;

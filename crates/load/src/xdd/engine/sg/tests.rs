@@ -1,6 +1,7 @@
 //! Tests with a disk in memory that executes commands.
 
 use super::*;
+use linerate_wire::scsi::asc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// A disk of 512-byte blocks.
@@ -10,6 +11,8 @@ struct Disk {
     commands: Mutex<Vec<Vec<u8>>>,
     /// Number of unit attentions still to be reported.
     attentions: AtomicU64,
+    /// What they report.
+    news: (u8, u8),
     /// Failure of commands that move data, if any: status, sense key.
     fails: Option<(u8, u8)>,
     /// True if the failure belongs to an earlier command.
@@ -27,6 +30,7 @@ impl Disk {
             blocks: Mutex::new(vec![0; 64 * 512]),
             commands: Mutex::default(),
             attentions: AtomicU64::new(0),
+            news: asc::MODE_CHANGED,
             fails: None,
             deferred: false,
             host: 0,
@@ -50,6 +54,7 @@ impl ScsiGeneric for Arc<Disk> {
     fn execute(&self, command: &[u8], data: Transfer<'_>, sense: &mut [u8; 32], _: u32) -> io::Result<Outcome> {
         self.commands.lock().unwrap().push(command.to_vec());
         if self.attentions.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok() {
+            (sense[7], sense[12], sense[13]) = (10, self.news.0, self.news.1);
             return Ok(check(sense, 6));
         }
         let word = |at: usize| u32::from_be_bytes(command[at..at + 4].try_into().unwrap()) as usize;
@@ -177,6 +182,20 @@ fn a_unit_attention_is_no_error_and_others_are_told_apart() {
     }
     let disk = Arc::new(Disk { attentions: AtomicU64::new(u64::MAX), ..Disk::new() });
     assert!(Sg::new(|| Ok(disk.clone()), None, "mock".into(), 1).is_err_and(|why| why.contains("unit attentions")));
+}
+
+/// The data was meant for the disk that was opened.
+#[test]
+fn news_of_what_may_be_another_disk_end_an_operation() {
+    for news in [asc::LUNS_CHANGED, asc::INQUIRY_CHANGED, asc::RESET] {
+        let disk = Arc::new(Disk { attentions: AtomicU64::new(1), news, ..Disk::new() });
+        let mut sg = engine(&disk);
+        disk.attentions.store(1, SeqCst);
+        sg.submit(Tag(0), Operation::Write { lba: 0, buffer: filled(1, 1), fua: false });
+        let why = ended(&mut sg).result.unwrap_err().to_string();
+        assert!(why.starts_with("UNIT ATTENTION, "), "{why}");
+        assert_eq!((disk.moved().len(), disk.blocks.lock().unwrap()[0]), (1, 0), "sent once");
+    }
 }
 
 /// Result of one read of a disk.
