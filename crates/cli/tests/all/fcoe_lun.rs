@@ -194,3 +194,133 @@ fn the_kernels_initiator_follows() {
     assert!(said.contains("ALL-DONE"), "{said}");
     target.stop();
 }
+
+/// True if a file has only zeros.
+fn is_empty(dir: &Path, name: &str) -> bool {
+    std::fs::read(dir.join(name)).unwrap().iter().all(|byte| *byte == 0)
+}
+
+/// A load on an export of NBD, one write after the other at each place of 16, which ends with its first error.
+fn load(dir: &Path, socket: &str) -> Process {
+    let mut fio = Command::new("fio");
+    let uri = format!("--uri=nbd+unix:///?socket={socket}");
+    fio.args(["--name=n", "--ioengine=nbd", &uri, "--rw=randwrite", "--bs=4k", "--iodepth=16", "--size=4M"]);
+    fio.args(["--time_based", "--runtime=200"]).current_dir(dir);
+    Process::ready(fio, "connected to NBD server")
+}
+
+/// Bytes of an export as a client that connects now is told them; None if it is told of none.
+fn size(socket: &str, export: &str) -> Option<u64> {
+    let uri = format!("nbd+unix:///{export}?socket={socket}");
+    let output = Command::new("timeout").args(["20", "nbdinfo", "--size", &uri]).output().unwrap();
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().parse().unwrap())
+}
+
+/// The initiator's exports follow their LUNs: another disk under a LUN's number is never written, and ends its export.
+#[test]
+fn exports_follow_the_luns_and_never_lead_to_another_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let name = format!("follow-{}", std::process::id());
+    let (theirs, ours) = (format!("cable:{name}{{1"), format!("cable:{name}}}1"));
+    disk(dir, "a", 16);
+    disk(dir, "b", 16);
+    let a = format!("0=file:{}", dir.join("a").display());
+    let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &a], "LUN 0");
+    let lun = |words: &[&str]| {
+        let (code, said) = fcoe(dir, &[&["lun", words[0], "-i", &theirs], &words[1..]].concat());
+        assert_eq!(code, 0, "{said}");
+    };
+    let socket = dir.join("nbd").display().to_string();
+    let nbd = format!("unix:{socket}");
+    let mut initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
+    let busy = load(dir, &socket);
+    lun(&["remove", "0"]);
+    lun(&["add", "0=file:b"]);
+    let busy = busy.end();
+    assert!(busy.code != Some(0), "{busy:?}");
+    initiator.until("/0: it is another disk than before");
+    assert!(is_empty(dir, "b") && !is_empty(dir, "a"));
+    assert_eq!(size(&socket, ""), None, "it is not offered");
+
+    lun(&["remove", "0"]);
+    lun(&["add", "0=file:a"]);
+    initiator.until("/0: the disk is back");
+    assert_eq!(size(&socket, ""), Some(16 << 20));
+    disk(dir, "a", 24);
+    lun(&["resize", "0"]);
+    initiator.until("/0: its size has changed from 16777216 to 25165824 bytes");
+    assert_eq!(size(&socket, ""), Some(24 << 20));
+    lun(&["add", "1=file:b"]);
+    initiator.until("/1: LINERATE");
+    lun(&["remove", "1"]);
+    initiator.until("/1: the target has no such disk any more");
+    initiator.stop();
+    target.stop();
+}
+
+/// Linux goes on with what it knows by a LUN's number, whatever it is told: our target refuses, until Linux asks again.
+#[test]
+fn the_kernels_initiator_does_not_write_another_disk() {
+    if !rig::is_there() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    disk(dir.path(), "a", 8);
+    disk(dir.path(), "b", 8);
+    let port = format!("unix:{}:{},mtu=2500", path("us"), path("vm"));
+    let a = format!("0=file:{}", path("a"));
+    let target = Process::linerate(&["fcoe", "target", "-i", &port, "--lun", &a], "LUN 0");
+    let command = r"put() { dd if=/dev/urandom of=$DISK bs=4k count=64 seek=$1 oflag=direct conv=notrunc 2>/dev/null; }
+        put 0 && echo FIRST-WRITTEN; until [ -e /tmp/go ]; do put 128 || break; done; echo REFUSED
+        put 0 || echo STILL-REFUSED; echo 1 > /sys/block/$(basename $DISK)/device/rescan; put 256 && echo WRITTEN-AGAIN";
+    let mut machine = rig::initiator(&format!("{}:{}", path("vm"), path("us")), &["--cmd", command]);
+    machine.until("FIRST-WRITTEN");
+    for words in [["remove", "0"], ["add", "0=file:b"]] {
+        let at = format!("unix:{}:{}", path("us"), path("vm"));
+        let (code, said) = fcoe(dir.path(), &["lun", words[0], "-i", &at, words[1]]);
+        assert_eq!(code, 0, "{said}");
+    }
+    machine.until("STILL-REFUSED");
+    let said = machine.done();
+    assert!(said.contains("WRITTEN-AGAIN"), "{said}");
+    let other = std::fs::read(dir.path().join("b")).unwrap();
+    assert!(other[..1 << 20].iter().all(|byte| *byte == 0), "what was meant for the disk before is on the other one");
+    assert!(other[1 << 20..].iter().any(|byte| *byte != 0), "what was meant for this one is not");
+    target.stop();
+}
+
+/// Linux's target puts another disk under a LUN's number: it tells of it with one command. Nothing is written there from the
+/// news on, and what may have been is named.
+#[test]
+fn a_kernels_target_that_exchanges_a_disk_ends_its_export() {
+    if !rig::is_there() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let link = |here: &str, there: &str| format!("{}:{}", path(here), path(there));
+    let command = r"B=/sys/kernel/config/target/core; until [ -e /sys/class/fc_remote_ports/rport-0:0-0 ]; do usleep 100000; done
+        echo CONNECTED; i=0; until [ $(cat $B/fileio_0/d0/statistics/scsi_lu/num_cmds 2>/dev/null || echo 99) -gt 60 ] || [ $i = 300 ]; do usleep 100000; i=$((i+1)); done
+        T=$(echo /sys/kernel/config/target/fc/*/tpgt_1); A=$(echo $T/acls/*)
+        rm $A/lun_0/l; rmdir $A/lun_0; rm $T/lun/lun_0/b; ln -s $B/fileio_0/d1 $T/lun/lun_0/b; mkdir $A/lun_0; ln -s $T/lun/lun_0 $A/lun_0/l
+        echo EXCHANGED; sleep 8; tr -d '\0' </run/st/d1 | wc -c | sed 's/^/WRITTEN-THERE /'";
+    let acl = ["--acl", "20:00:02:00:00:00:00:01", "--luns", "file:16 file:16", "--cmd", command];
+    let mut machine = rig::machine("target", &link("vm", "us"), &acl);
+    machine.until("TARGET-READY");
+    let nbd = path("nbd");
+    let port = format!("unix:{},mtu=2500", link("us", "vm"));
+    let arguments = ["fcoe", "initiator", "-i", &port, "--mac", "02:00:00:00:00:01", "--nbd", &format!("unix:{nbd}")];
+    let mut initiator = rig::ours(&arguments);
+    initiator.until("/0: LIO-ORG");
+    let busy = load(dir.path(), &nbd);
+    machine.until("EXCHANGED");
+    let busy = busy.end();
+    assert!(busy.code != Some(0), "{busy:?}");
+    let line = initiator.until("/0: ");
+    eprintln!("{line}");
+    let said = machine.done();
+    eprintln!("{said}");
+    panic!("{}", initiator.stop());
+}

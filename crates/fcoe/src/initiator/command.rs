@@ -114,6 +114,13 @@ impl Completed {
         &self.sense[..usize::from(self.sense_len).min(self.sense.len())]
     }
 
+    /// The data of a good command that was received.
+    #[must_use]
+    pub fn data(&self) -> &[u8] {
+        let missing = usize::try_from(self.residual.min(0).unsigned_abs()).unwrap_or(0);
+        self.buffer.as_ref().map_or(&[], |buffer| &buffer.bytes()[..buffer.len().saturating_sub(missing)])
+    }
+
     /// True if the target executed the command successfully.
     #[must_use]
     pub fn is_good(&self) -> bool {

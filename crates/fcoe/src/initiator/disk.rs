@@ -1,9 +1,10 @@
 //! A disk behind a LUN: its properties from a scan, and the commands that read and write it.
 
 use super::command::{Command, Data};
+use super::scan::{ALLOCATION, name};
 use crate::{Lun, ProtectionTuple, ProtectionType, TaskAttribute};
 use linerate_block::{Buffer, Tag};
-use linerate_wire::scsi::{Cdb, ProtectionTags, Transfer, UnmapRange, Width, put_unmap};
+use linerate_wire::scsi::{Cdb, ProtectionTags, Transfer, UnmapRange, VpdPage, Width, put_unmap};
 
 /// Most bytes of a transfer to a unit without a limit: the capacity of the largest buffer of a
 /// [`Pool`](linerate_block::Pool).
@@ -149,6 +150,20 @@ impl FoundLun {
     pub fn flush(&self, tag: Tag, timeout: u64) -> Option<Command> {
         let cdb = Cdb::SynchronizeCache { width: Width::Sixteen, immediate: false, lba: 0, blocks: 0 };
         self.command(tag, &cdb, Data::None, timeout)
+    }
+
+    /// INQUIRY of the unit's names (SPC-4, clause 7.8.5), for [`FoundLun::is_named_in`]. `None` if it has none.
+    #[must_use]
+    pub fn names(&self, tag: Tag, timeout: u64) -> Option<Command> {
+        let cdb = Cdb::Inquiry { page: Some(VpdPage::DESIGNATORS), allocation: ALLOCATION.into() };
+        let data = Data::In(Buffer::new(ALLOCATION.into()));
+        if self.designator.is_empty() { None } else { self.command(tag, &cdb, data, timeout) }
+    }
+
+    /// True if the answer to [`FoundLun::names`] has the unit's name.
+    #[must_use]
+    pub fn is_named_in(&self, data: &[u8]) -> bool {
+        VpdPage::parse(data).is_ok_and(|page| page.page == VpdPage::DESIGNATORS && name(page.body) == self.designator)
     }
 
     /// TEST UNIT READY (SPC-4, clause 6.47).

@@ -22,7 +22,7 @@ const LUNS: u32 = 4096;
 /// Most times that the list of LUNs is read because it has changed meanwhile.
 const LISTS: u8 = 4;
 /// Allocation length of the scan's commands, except for the list of LUNs.
-const ALLOCATION: u8 = 252;
+pub(super) const ALLOCATION: u8 = 252;
 
 /// Reason that a target could not be scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -191,12 +191,8 @@ impl LunScan {
             Outcome::LinkLost => return self.fail(ScanError::Lost),
             _ if std::mem::take(&mut self.asks) => return,
             Outcome::Response if completed.status == 0 => {
-                let moved = completed.buffer.as_ref().map_or(&[][..], |buffer| {
-                    let missing = usize::try_from(completed.residual.min(0).unsigned_abs());
-                    &buffer.bytes()[..missing.map_or(0, |missing| buffer.len().saturating_sub(missing))]
-                });
                 self.tries = 0;
-                self.good(moved);
+                self.good(completed.data());
                 return;
             }
             _ => {}
@@ -471,18 +467,20 @@ fn mode_sense(ten: bool) -> Cdb {
     }
 }
 
-fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
+/// Name of the unit among the designators of a page; empty if there is none.
+pub(super) fn name(body: &[u8]) -> Vec<u8> {
     const EUI_64: u8 = 2;
     const NAA: u8 = 3;
+    Designator::all(body)
+        .filter(|designator| designator.association == 0 && matches!(designator.kind, EUI_64 | NAA))
+        .max_by_key(|designator| (designator.identifier.len(), designator.kind))
+        .map_or_else(Vec::new, |designator| designator.identifier.to_vec())
+}
+
+fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
     match page.page {
         VpdPage::SERIAL => current.serial = Some(text(page.body)).filter(|serial| !serial.is_empty()),
-        VpdPage::DESIGNATORS => {
-            let unit = Designator::all(page.body)
-                .filter(|designator| designator.association == 0 && matches!(designator.kind, EUI_64 | NAA));
-            current.designator = unit
-                .max_by_key(|designator| (designator.identifier.len(), designator.kind))
-                .map_or_else(Vec::new, |designator| designator.identifier.to_vec());
-        }
+        VpdPage::DESIGNATORS => current.designator = name(page.body),
         VpdPage::LIMITS => {
             if let Ok(limits) = BlockLimits::parse(page.body) {
                 current.max_transfer = limits.transfer;

@@ -9,7 +9,9 @@
 mod answer;
 mod integrity;
 mod job;
+mod search;
 mod unit;
+mod watch;
 mod written;
 
 pub use integrity::{Integrity, Mismatches};
@@ -18,10 +20,9 @@ pub use unit::RemoteUnit;
 use integrity::Mismatch;
 use job::{Job, Next};
 use linerate_block::{BackendError, Completion, Operation, Pool, Tag};
-use linerate_fcoe::{
-    Completed, FoundLun, Initiator, Logins, Lun, LunScan, NodeEvent, Peer, PeerId, ScanError, SkipReason, Skipped,
-};
+use linerate_fcoe::{Completed, Initiator, Logins, NodeEvent, PeerId, ScanError};
 use linerate_wire::Wwn;
+use search::Known;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -34,23 +35,6 @@ pub struct RemoteCompletion {
     pub unit: usize,
     /// For a command that failed: the command and its answer, in one line.
     pub trouble: Option<String>,
-}
-
-/// A target that is logged in.
-struct Known {
-    peer: Peer,
-    /// Scan for its disks, while one is under way.
-    scan: Option<LunScan>,
-    /// Time from which the next one is wanted.
-    wanted: Option<u64>,
-    /// It begins when no command is under way any more.
-    drains: bool,
-    /// It was scanned in this session.
-    scanned: bool,
-    /// Commands of operations and TEST UNIT READY that are under way.
-    under_way: u32,
-    /// Time of its last answer.
-    heard: u64,
 }
 
 /// All disks of all targets, or of one target.
@@ -68,7 +52,7 @@ pub struct Remote {
     held: Vec<u32>,
     /// Longest time that they are held, in ns.
     hold: u64,
-    /// Time in ns without an answer after which a target is asked whether something has changed.
+    /// Time in ns between two rounds of a target's disks.
     watch: Option<u64>,
     integrity: Integrity,
     /// Buffers of the commands that move pieces of operations.
@@ -85,18 +69,14 @@ pub struct Remote {
 
 /// Flag in the tags of scans; the tags of jobs lack it.
 const SCAN: u32 = 1 << 31;
-/// Flag, beside that one, in the tags of TEST UNIT READY.
+/// Flag, beside that one, in the tags of rounds.
 const WATCH: u32 = 1 << 30;
 /// Reason for the end of a held job.
 const NOBODY: &str = "the target did not come back in time";
 /// Time limit of each command, in ns.
 const TIMEOUT: u64 = 30_000_000_000;
-/// Least time for which operations are held while a target's disks are looked for again, in ns, and the pause before that is
-/// repeated because a disk does not say what it is.
+/// Least time for which operations are held while a target's disks are looked for again, in ns.
 const SEARCH: u64 = 30_000_000_000;
-const PAUSE: u64 = 1_000_000_000;
-/// Time after which a disk that was not ready is looked at again, in ns.
-const LATER: u64 = 10_000_000_000;
 /// Most bytes of buffers that are pooled for reuse.
 const MEMORY: usize = 64 << 20;
 
@@ -126,7 +106,7 @@ impl Remote {
         }
     }
 
-    /// Asks targets that were silent for this time, in ns, whether their disks have changed, with TEST UNIT READY.
+    /// Asks targets every so many nanoseconds whether their disks are what they were.
     #[must_use]
     pub fn watching(self, every: u64) -> Self {
         Self { watch: Some(every), ..self }
@@ -166,15 +146,7 @@ impl Remote {
         match event {
             NodeEvent::Up(peer) if peer.role.target && self.only.is_none_or(|only| only == peer.wwpn) => {
                 self.known.retain(|known| known.peer.wwpn != peer.wwpn);
-                self.known.push(Known {
-                    peer: *peer,
-                    scan: None,
-                    wanted: Some(now),
-                    drains: false,
-                    scanned: false,
-                    under_way: 0,
-                    heard: now,
-                });
+                self.known.push(Known::new(now, *peer));
             }
             NodeEvent::Down(peer, _) => {
                 self.known.retain(|known| known.peer.id != peer.id);
@@ -223,7 +195,7 @@ impl Remote {
             self.completed(now, completed);
         }
         worked |= self.scan(now, initiator, logins);
-        self.ask_the_silent(now, initiator, logins);
+        self.watch(now, initiator, logins);
         worked |= self.look_after_held(now);
         while let Some(Reverse((until, at))) = self.pausing.peek().copied()
             && until <= now
@@ -245,11 +217,7 @@ impl Remote {
     /// Time of the next [`turn`](Self::turn) even if nothing happens.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        let scans = self.known.iter().filter_map(|known| match &known.scan {
-            Some(scan) => scan.poll_timeout(),
-            None if known.wanted.is_some() => known.wanted.filter(|_| !known.drains || known.under_way == 0),
-            None => self.watch.map(|every| known.heard.saturating_add(every)),
-        });
+        let scans = self.known.iter().filter_map(|known| known.due(self.watch));
         let pauses = self.pausing.peek().map(|Reverse((until, _))| *until);
         scans.chain(self.held.iter().filter_map(|at| self.held_until(*at))).chain(pauses).min()
     }
@@ -286,111 +254,6 @@ impl Remote {
         let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::as_mut) else { return };
         job.lose(self.units[job.unit()].lost.unwrap_or(self.now), session);
         self.held.push(at);
-    }
-
-    /// Continues the scans.
-    fn scan(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
-        let mut worked = false;
-        for at in 0..self.known.len() {
-            let Known { peer, scan, wanted, drains, under_way, .. } = &mut self.known[at];
-            // What is under way would be about a disk of which the scan tells nothing.
-            let begins = scan.is_none() && !(*drains && *under_way > 0);
-            if begins && wanted.take_if(|wanted| *wanted <= now).is_some() {
-                *drains = false;
-                *scan = Some(LunScan::new(Tag(SCAN | u32::from(peer.id.index))));
-            }
-            let Some(running) = scan else { continue };
-            if let Some(command) = running.command(now)
-                && let Some(peer) = logins.peer(peer.id)
-            {
-                worked = true;
-                if let Err((_, command)) = initiator.submit(now, peer, command) {
-                    // Handled like BUSY: it is retried after a while.
-                    running.completed(now, &answer::busy(command.tag, peer.id));
-                }
-            }
-            let Some(result) = running.result() else { continue };
-            worked = true;
-            let skipped = running.skipped().to_vec();
-            *scan = None;
-            let wwpn = peer.wwpn;
-            let known = &mut self.known[at];
-            known.heard = now;
-            let first = !std::mem::replace(&mut known.scanned, true);
-            self.scanned += usize::from(first);
-            match result {
-                Ok(luns) => self.found(now, at, luns, &skipped),
-                Err(error) if first => self.failures.push((wwpn, error)),
-                Err(_) => known.wanted = Some(now.saturating_add(PAUSE)),
-            }
-        }
-        worked
-    }
-
-    /// Takes what a scan has found.
-    fn found(&mut self, now: u64, at: usize, luns: Vec<FoundLun>, skipped: &[Skipped]) {
-        let Known { peer, wanted, .. } = &mut self.known[at];
-        if self.watch.is_some() && skipped.iter().any(|skipped| skipped.why == SkipReason::NotReady) {
-            *wanted = Some(now.saturating_add(LATER));
-        }
-        let listed: Vec<Lun> = luns.iter().map(|lun| lun.lun).collect();
-        for lun in luns {
-            let found = RemoteUnit::found(peer.wwpn, peer.id, lun, &self.integrity);
-            let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
-            match self.units.iter_mut().find(known) {
-                Some(unit) => self.news.extend(unit.is_found(found)),
-                None => self.units.push(found),
-            }
-        }
-        for unit in self.units.iter_mut().filter(|unit| unit.wwpn == peer.wwpn && !listed.contains(&unit.lun.lun)) {
-            let why = skipped.iter().find(|skipped| skipped.lun == unit.lun.lun).map(|skipped| skipped.why);
-            match why {
-                // It may be the same one, and say so later.
-                Some(SkipReason::NotReady | SkipReason::Changes | SkipReason::Capacity) if unit.ended.is_none() => {
-                    *wanted = Some(now.saturating_add(PAUSE));
-                }
-                _ => self.news.extend(unit.end("the target has no such disk any more")),
-            }
-        }
-    }
-
-    /// Sends no more commands to a target, and looks for its disks again once those under way have ended, from a time on.
-    /// The writes of a disk behind the first `sure` ones may have reached another one.
-    fn question(&mut self, now: u64, peer: PeerId, from: u64, sure: Option<(usize, u64)>) {
-        let Some(known) = self.known.iter_mut().find(|known| known.peer.id == peer) else { return };
-        if known.scan.is_none() {
-            known.wanted = Some(known.wanted.map_or(from, |wanted| wanted.min(from)));
-            known.drains = true;
-        }
-        for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(peer)) {
-            (unit.peer, unit.lost) = (None, Some(now));
-            unit.written.question(unit.written.count);
-        }
-        if let Some((unit, sure)) = sure {
-            self.units[unit].written.question(sure);
-        }
-    }
-
-    /// Asks targets that have not answered for a while whether something has changed; looks for disks where none is known.
-    fn ask_the_silent(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) {
-        let Some(every) = self.watch else { return };
-        for known in &mut self.known {
-            let idle = known.scan.is_none() && known.wanted.is_none() && known.under_way == 0;
-            if !idle || now < known.heard.saturating_add(every) {
-                continue;
-            }
-            known.heard = now;
-            let Some(unit) = self.units.iter().find(|unit| unit.peer == Some(known.peer.id)) else {
-                known.wanted = Some(now);
-                continue;
-            };
-            let tag = Tag(SCAN | WATCH | u32::from(known.peer.id.index));
-            if let (Some(command), Some(peer)) = (unit.lun.ready(tag, TIMEOUT), logins.peer(known.peer.id))
-                && initiator.submit(now, peer, command).is_ok()
-            {
-                known.under_way += 1;
-            }
-        }
     }
 
     /// Submits the next command of a job. False if it has to wait.
@@ -462,15 +325,12 @@ impl Remote {
             return;
         }
         if let Some(known) = known {
-            (known.under_way, known.heard) = (known.under_way.saturating_sub(1), now);
+            known.under_way = known.under_way.saturating_sub(1);
+        }
+        if tag & WATCH != 0 {
+            return self.watched(now, &completed);
         }
         let result = answer::result(&completed);
-        if tag & WATCH != 0 {
-            if matches!(result, Err(answer::Failed::Questioned)) {
-                self.question(now, completed.peer, now, None);
-            }
-            return;
-        }
         let Some(job) = self.jobs.get_mut(tag as usize).and_then(Option::as_mut) else { return };
         match result {
             Ok(()) => {
@@ -506,11 +366,15 @@ impl Remote {
                     return;
                 }
                 let trouble = format!("{}: {}", job.about(), answer::why(&completed));
+                let strange = answer::is_strange(&completed) && !self.units[unit].lun.read_only;
                 if let answer::Failed::Mismatch(field) = failed {
                     self.units[job.unit()].found_there.count(field);
                 }
                 job.again(completed.buffer, &mut self.pool);
                 self.end(tag, Err(failed.error()), Some(trouble));
+                if strange {
+                    self.question(now, completed.peer, now, Some((unit, sent)));
+                }
             }
         }
     }

@@ -57,6 +57,15 @@ pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
     }
 }
 
+/// True if the disk that was found would not have answered so, unless it is write-protected: it has the blocks.
+pub(super) fn is_strange(completed: &Completed) -> bool {
+    let sense = Sense::parse(completed.sense()).ok().filter(|_| completed.status == 0x02);
+    sense.is_some_and(|sense| {
+        let protected = sense.key == SenseKey::DATA_PROTECT && sense.code != asc::NO_SPACE;
+        protected || (sense.key, sense.code) == (SenseKey::ILLEGAL_REQUEST, asc::LBA_OUT_OF_RANGE)
+    })
+}
+
 /// Reason for which a command failed, as text for the user.
 pub(super) fn why(completed: &Completed) -> String {
     match (completed.outcome, Sense::parse(completed.sense())) {
@@ -97,7 +106,7 @@ fn checked(sense: &Sense) -> Failed {
         (SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK) => Failed::Mismatch(Field::Reference),
         (SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND, _) => Failed::Again,
         (SenseKey::NOT_READY, _) => Failed::Later,
-        (SenseKey::DATA_PROTECT, (0x27, 0x07)) => Failed::For(BackendError::NoSpace),
+        (SenseKey::DATA_PROTECT, asc::NO_SPACE) => Failed::For(BackendError::NoSpace),
         (SenseKey::DATA_PROTECT, _) => Failed::For(BackendError::ReadOnly),
         (SenseKey::ILLEGAL_REQUEST, _) => Failed::For(BackendError::Unsupported),
         _ => Failed::For(BackendError::Medium),

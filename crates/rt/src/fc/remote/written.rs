@@ -14,6 +14,8 @@ pub(super) struct Written {
     pub(super) count: u64,
     /// First block and number of blocks of the last ones.
     last: VecDeque<(u64, u64)>,
+    /// Number of them when the disk last said who it is.
+    verified: u64,
     /// Number of those that were surely written to this disk, since that is in doubt.
     sure: Option<u64>,
 }
@@ -28,14 +30,20 @@ impl Written {
         self.last.push_back((lba, blocks));
     }
 
-    /// Doubts the writes behind the first `sure` ones.
-    pub(super) fn question(&mut self, sure: u64) {
+    /// Records that the disk has said who it is, behind the first `count` ones.
+    pub(super) fn verify(&mut self, count: u64) {
+        self.verified = count;
+    }
+
+    /// Doubts the writes behind the first `sure` ones, or behind the disk's last word of who it is.
+    pub(super) fn question(&mut self, sure: Option<u64>) {
+        let sure = sure.unwrap_or(self.verified);
         self.sure = Some(self.sure.map_or(sure, |before| before.min(sure)));
     }
 
     /// Doubts nothing any more.
     pub(super) fn trust(&mut self) {
-        self.sure = None;
+        (self.verified, self.sure) = (self.count, None);
     }
 
     /// Writes in doubt, as the end of a sentence; empty if there are none.
@@ -64,12 +72,14 @@ mod tests {
         let mut written = Written::default();
         (0..300).for_each(|lba| written.add((lba, 2)));
         assert_eq!(written.doubt(), "");
-        written.question(300);
+        written.question(Some(300));
         assert_eq!(written.doubt(), "");
-        written.question(298);
-        written.question(299);
+        written.question(Some(299));
+        written.verify(298);
+        written.question(None);
+        written.question(Some(299));
         assert_eq!(written.doubt(), "; 2 writes may have reached the other disk: 2 blocks at 298, 2 blocks at 299");
-        written.question(0);
+        written.question(Some(0));
         assert!(written.doubt().starts_with("; 300 writes may have reached the other disk: 2 blocks at 44, "));
         assert!(written.doubt().ends_with(", 2 blocks at 51 and 292 more"));
     }

@@ -83,6 +83,47 @@ fn writes_whose_responses_overtook_the_news_of_another_disk_are_named() {
     assert!(news.len() == 1 && news[0].ends_with(words), "{news:?}");
 }
 
+/// A target that tells nothing of it, as Linux's where a LUN was taken away and given again: it is found by the disk's name,
+/// and all that was written since that was last asked for is named.
+#[test]
+fn a_disk_that_is_exchanged_without_a_word_is_found_by_its_name() {
+    let mut world = World::files(&["a", "b"]);
+    world.write_ones(0, 50, 1);
+    assert_eq!(world.ends(1), [Ok(())]);
+    world.wait(6_000);
+    world.remove(0);
+    world.add(0, "c");
+    world.trust(0);
+    (0..2).for_each(|lun| world.hush(lun));
+    world.write_ones(0, 10, 2);
+    assert_eq!(world.ends(2), [Ok(()), Ok(())]);
+    world.wait(6_000);
+    let news = world.remote().take_news();
+    let words = "; 2 writes may have reached the other disk: 1 blocks at 10, 1 blocks at 11";
+    assert!(news.len() == 1 && news[0].ends_with(words), "{news:?}");
+    world.write_ones(0, 20, 2);
+    assert!(world.ends(2).iter().all(Result::is_err));
+    world.write_ones(1, 20, 2);
+    assert_eq!(world.ends(2), [Ok(()), Ok(())]);
+}
+
+/// Blocks that are no more, and a protection against writing that was none, are no answers of the disk that was found.
+#[test]
+fn an_answer_that_the_disk_would_not_give_is_looked_into() {
+    let mut world = World::files(&["a"]);
+    world.remove(0);
+    world.make("c", 8);
+    world.add(0, "c");
+    world.trust(0);
+    world.hush(0);
+    world.write_ones(0, 100, 1);
+    let why = world.ends(1).remove(0).unwrap_err();
+    assert!(why.contains("LOGICAL BLOCK ADDRESS OUT OF RANGE"), "{why}");
+    world.write_ones(0, 1, 1);
+    assert!(world.ends(1)[0].is_err());
+    assert!(world.content("c").iter().all(|byte| *byte == 0));
+}
+
 /// Ours executes none of them.
 #[test]
 fn our_target_executes_nothing_that_was_meant_for_the_disk_before() {

@@ -8,7 +8,7 @@ use crate::machine::{Machine, Sleeper};
 use linerate_block::{Backend, Buffer, Operation, Tag};
 use linerate_fcoe::{
     DeviceServer, Disks, DisksConfig, InitiatorConfig, Lun, Node, NodeConfig, NodeEvent, ProtectionTuple,
-    ProtectionType, Step, TargetConfig, Task, TaskAttribute, Transmit, UnitOptions,
+    ProtectionType, Response, Step, TargetConfig, Task, TaskAttribute, Transmit, UnitOptions,
 };
 use linerate_nic::{NicRx, NicTx};
 use linerate_port::{Link, open_all};
@@ -266,16 +266,30 @@ impl World {
         self.disks().add(lun, device).unwrap();
     }
 
-    /// Lets the target forget that it waits for INQUIRY of a LUN's names: most targets do not wait.
-    pub(super) fn trust(&mut self, lun: u16) {
+    /// A command of the initiator that the wire does not carry.
+    fn in_its_name(&mut self, lun: u16, command: &[u8]) -> Step {
         let nexus = self.target.node().peers().next().unwrap().id;
         let mut cdb = [0; 16];
-        cdb[..6].copy_from_slice(&[0x12, 1, 0x83, 0, 0xff, 0]);
+        cdb[..command.len()].copy_from_slice(command);
         let lun = Lun(lun_bytes(lun).unwrap());
         let (attribute, tag) = (TaskAttribute::Simple, Tag(60_000));
-        let task = Task { tag, nexus, lun, cdb: &cdb, attribute, data_out: 0, data_in: 255 };
-        let Step::Send { buffer, .. } = self.disks().command(0, &task) else { panic!("INQUIRY sends") };
+        self.disks().command(0, &Task { tag, nexus, lun, cdb: &cdb, attribute, data_out: 0, data_in: 255 })
+    }
+
+    /// Lets the target forget that it waits for INQUIRY of a LUN's names: most targets do not wait.
+    pub(super) fn trust(&mut self, lun: u16) {
+        let Step::Send { buffer, .. } = self.in_its_name(lun, &[0x12, 1, 0x83, 0, 0xff, 0]) else { panic!("it sends") };
         self.disks().give_back(buffer);
+    }
+
+    /// Lets the target forget all news of a LUN.
+    pub(super) fn hush(&mut self, lun: u16) {
+        while !matches!(self.in_its_name(lun, &[0]), Step::End(Response { status: 0, .. })) {}
+    }
+
+    /// Makes a file of this size in blocks.
+    pub(super) fn make(&mut self, name: &str, blocks: u64) {
+        std::fs::File::create(self.folder.path().join(name)).unwrap().set_len(blocks * 512).unwrap();
     }
 
     /// Gives a LUN's file this size in blocks.
