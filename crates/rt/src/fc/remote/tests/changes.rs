@@ -124,6 +124,21 @@ fn an_answer_that_the_disk_would_not_give_is_looked_into() {
     assert!(world.content("c").iter().all(|byte| *byte == 0));
 }
 
+/// A disk that does not say what it is, because it is not ready, keeps its operations waiting until it does.
+#[test]
+fn a_disk_that_is_not_ready_when_it_is_in_question_is_asked_again() {
+    let mut world = World::files(&["a"]);
+    world.start_stop(0, false);
+    world.add(1, "b");
+    world.write_ones(0, 10, 2);
+    world.wait(8_000);
+    assert!(world.remote().units()[0].peer.is_none() && world.remote().units()[0].ended.is_none());
+    world.start_stop(0, true);
+    world.wait(2_000);
+    assert!(world.remote().units()[0].peer.is_some(), "soon");
+    assert_eq!(world.ends(2), [Ok(()), Ok(())]);
+}
+
 /// Ours executes none of them.
 #[test]
 fn our_target_executes_nothing_that_was_meant_for_the_disk_before() {

@@ -284,7 +284,16 @@ impl World {
 
     /// Lets the target forget all news of a LUN.
     pub(super) fn hush(&mut self, lun: u16) {
-        while !matches!(self.in_its_name(lun, &[0]), Step::End(Response { status: 0, .. })) {}
+        let told =
+            |step| matches!(step, Step::End(response) if response.parsed_sense().is_some_and(|sense| sense.key.0 == 6));
+        while told(self.in_its_name(lun, &[0])) {}
+    }
+
+    /// Stops a LUN, or starts it (SBC-3, clause 5.25): a stopped one is not ready. Nothing is flushed for it.
+    pub(super) fn start_stop(&mut self, lun: u16, start: bool) {
+        self.hush(lun);
+        let step = self.in_its_name(lun, &[0x1b, 0, 0, 0, if start { 1 } else { 4 }, 0]);
+        assert!(matches!(step, Step::End(Response { status: 0, .. })), "{step:?}");
     }
 
     /// Makes a file of this size in blocks.
