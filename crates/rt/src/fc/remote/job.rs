@@ -236,8 +236,7 @@ impl Job {
             (Some(edge), Some(data)) if self.what == What::Read => {
                 // What is told of a mismatch is about all of them.
                 self.piece = (data.len() / self.block) as u64;
-                self.lba = self.lba.saturating_sub(self.piece);
-                edge.check(self.lba, data.bytes(), &self.tuples)
+                edge.check(self.lba.saturating_sub(self.piece), data.bytes(), &self.tuples)
             }
             _ => Ok(()),
         }
@@ -290,9 +289,14 @@ impl Job {
         self.what != What::Flush && !lun.holds(self.lba, self.left)
     }
 
-    /// Description of the command under way, or of the operation before its first one, for the user.
+    /// Description of the command under way or the last one, or of the operation before its first one, for the user.
     pub(super) fn about(&self) -> String {
-        let (lba, blocks) = (self.lba, if self.piece > 0 { self.piece } else { self.left });
+        let (lba, blocks) = match (self.piece, self.left) {
+            (0, left) => (self.lba, left),
+            // It has ended.
+            (piece, 0) => (self.lba.saturating_sub(piece), piece),
+            (piece, _) => (self.lba, piece),
+        };
         let of = |name: &str| format!("{name} of {blocks} blocks at {lba}");
         match self.what {
             What::Read => of("READ"),

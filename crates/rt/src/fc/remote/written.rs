@@ -59,7 +59,7 @@ impl Written {
         let more = doubtful - names.len() as u64;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let (writes, names) = (if doubtful == 1 { "write" } else { "writes" }, names.join(", "));
-        format!("; {doubtful} {writes} may have reached the other disk: {names}{more}")
+        format!("; {doubtful} {writes} may have gone to another disk: {names}{more}")
     }
 }
 
@@ -78,9 +78,9 @@ mod tests {
         written.verify(298);
         written.question(None);
         written.question(Some(299));
-        assert_eq!(written.doubt(), "; 2 writes may have reached the other disk: 2 blocks at 298, 2 blocks at 299");
+        assert_eq!(written.doubt(), "; 2 writes may have gone to another disk: 2 blocks at 298, 2 blocks at 299");
         written.question(Some(0));
-        assert!(written.doubt().starts_with("; 300 writes may have reached the other disk: 2 blocks at 44, "));
+        assert!(written.doubt().starts_with("; 300 writes may have gone to another disk: 2 blocks at 44, "));
         assert!(written.doubt().ends_with(", 2 blocks at 51 and 292 more"));
     }
 }
