@@ -8,10 +8,10 @@ mod slots;
 
 use super::*;
 use crate::counters::DropReason;
+use crate::kinds::packet::tests::until;
 use crate::open::open_all;
 use crate::sleep::Sleeper;
 use linerate_ring::flags;
-use std::time::{Duration, Instant};
 
 /// A switch, and the far ends of its ports, which a program holds.
 struct Bench {
@@ -364,11 +364,7 @@ fn a_door_ends_a_sleep_when_a_program_has_arrived() {
         move || crate::open(&format!("vale:{name}:a")).map(drop).map_err(|e| e.to_string())
     });
     let mut switch = Switch::new();
-    let until = Instant::now() + Duration::from_secs(20);
-    while (&door).fall_asleep().is_some() {
-        assert!(Instant::now() < until, "nothing ended the sleep");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("a visitor ends the sleep", || (&door).fall_asleep().is_none());
     assert!(door.admit(&mut switch));
     assert_eq!(visitor.join().unwrap(), Ok(()));
     assert_eq!(door.counters().admitted, 1);

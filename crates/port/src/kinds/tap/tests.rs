@@ -1,8 +1,7 @@
-use crate::kinds::packet::tests::{OPEN, frame, receive, send, sum, tcp};
+use crate::kinds::packet::tests::{OPEN, frame, receive, send, sum, tcp, until};
 use crate::{DropReason, Link, Port, open};
 use linerate_host::{Cause, Namespace, Rtnetlink};
 use linerate_ring::Meta;
-use std::time::{Duration, Instant};
 
 /// A namespace whose new interfaces send nothing of their own; without the privilege None, with the reason on standard
 /// output.
@@ -16,11 +15,7 @@ fn port(ns: &Namespace, name: &str) -> Port {
 
 /// Waits for a link state, which the kernel reports with a delay.
 fn link_is(port: &Port, wanted: Link) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while port.link() != wanted {
-        assert!(Instant::now() < until, "the link is not {wanted:?}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(&format!("the link is {wanted:?}"), || port.link() == wanted);
 }
 
 #[test]

@@ -1,10 +1,9 @@
+use crate::kinds::packet::tests::{LIMIT, until};
 use crate::{Cause, DropReason, Link, Port, RxQueue, Sleeper, TxQueue, open};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tempfile::TempDir;
-
-const LIMIT: Duration = Duration::from_secs(20);
 
 fn name(dir: &TempDir, local: &str, remote: &str, options: &str) -> String {
     let at = |file: &str| dir.path().join(file).display().to_string();
@@ -23,28 +22,27 @@ fn send(tx: &mut TxQueue, len: usize) {
 }
 
 fn receive(rx: &mut RxQueue) -> Vec<u8> {
-    let until = Instant::now() + LIMIT;
-    loop {
-        assert!(Instant::now() < until, "nothing comes");
+    let mut came = None;
+    until("a frame comes", || {
         rx.sync();
         let mut batch = rx.ring.batch(1);
-        let frame = (!batch.is_empty()).then(|| batch.frame(0).map(|(frame, _)| frame.to_vec()));
+        came = (!batch.is_empty()).then(|| batch.frame(0).map(|(frame, _)| frame.to_vec())).flatten();
         let n = batch.len();
         batch.release(n);
-        if let Some(Some(frame)) = frame {
-            return frame;
-        }
-        std::thread::yield_now();
-    }
+        came.is_some()
+    });
+    came.unwrap()
 }
 
 fn until_link(rx: &mut RxQueue, wanted: Link) {
-    let until = Instant::now() + LIMIT;
-    while rx.link() != wanted {
-        assert!(Instant::now() < until, "the link is not {wanted:?}");
-        rx.sync();
-        std::thread::sleep(rx.fall_asleep().unwrap().until.unwrap().saturating_duration_since(Instant::now()));
-    }
+    until(&format!("the link is {wanted:?}"), || {
+        let is_so = rx.link() == wanted;
+        if !is_so {
+            rx.sync();
+            std::thread::sleep(rx.fall_asleep().unwrap().until.unwrap().saturating_duration_since(Instant::now()));
+        }
+        is_so
+    });
 }
 
 #[test]
