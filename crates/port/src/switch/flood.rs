@@ -53,6 +53,12 @@ impl Share {
         self.began = (self.debt > 0).then(Instant::now);
     }
 
+    /// Lets a turn have begun so much earlier.
+    #[cfg(test)]
+    pub(super) fn has_lasted(&mut self, time: std::time::Duration) {
+        self.began = self.began.and_then(|at| at.checked_sub(time));
+    }
+
     /// Ends a turn: the time of all else in it pays debts.
     pub(super) fn end(&mut self, now: u64) {
         if self.moved {

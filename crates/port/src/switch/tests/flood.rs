@@ -110,12 +110,14 @@ fn floods_beside_others_lose_nothing_and_wait_in_their_ring() {
 #[test]
 fn floods_have_half_of_the_time_beside_others_and_all_of_it_alone() {
     const MS: u64 = 1_000_000;
-    let ago = |ms| Instant::now().checked_sub(Duration::from_millis(ms)).unwrap();
+    // Far more than passes between two lines of this test.
+    let long = Duration::from_secs(3600);
+    let ago = |time| Instant::now().checked_sub(time).unwrap();
     let mut share = Share::default();
     assert!(share.admits(1, 0), "outside of turns");
     share.begin();
     assert!(share.admits(1, 0));
-    share.flooded(10, ago(1));
+    share.flooded(10, ago(long));
     assert!(!share.admits(1, 0), "enough for one turn");
     share.end(0);
     share.begin();
@@ -125,18 +127,17 @@ fn floods_have_half_of_the_time_beside_others_and_all_of_it_alone() {
     assert!(!share.admits(1, 0));
     share.end(0);
     // In debt: others' time pays, and not any other.
-    std::thread::sleep(Duration::from_millis(3));
     share.begin();
     share.turn_of(1);
     assert!(!share.admits(1, 0) && !share.admits(2, 0));
-    std::thread::sleep(Duration::from_millis(3));
+    share.has_lasted(2 * long);
     share.others(1);
     share.end(0);
     share.begin();
     assert!(!share.admits(2, 0), "1 waits longer");
     share.turn_of(1);
     assert!(share.admits(1, 0));
-    share.flooded(1, ago(1));
+    share.flooded(1, ago(long));
     share.end(0);
     share.begin();
     assert!(!share.admits(1, 0) && !share.admits(1, MS));
@@ -148,7 +149,7 @@ fn floods_have_half_of_the_time_beside_others_and_all_of_it_alone() {
     share.forget(1);
     assert!(!share.admits(2, 0));
     share.forget(2);
-    std::thread::sleep(Duration::from_millis(2));
+    share.has_lasted(2 * long);
     share.end(0);
     share.begin();
     assert!(share.admits(3, 0));
