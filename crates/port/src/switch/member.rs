@@ -111,6 +111,8 @@ pub(super) struct Source {
     pub(super) parked: Option<RawFd>,
     /// Time in ns since which it is idle.
     pub(super) since: u64,
+    /// The pairing of its link that the port's transmit queues have been synced in.
+    pub(super) generation: u32,
 }
 
 /// State of a receive queue between batches.
@@ -160,6 +162,11 @@ impl Outlet {
     #[inline]
     pub(super) fn moved(&mut self) {
         (self.dirty, self.waits_since) = (true, 0);
+    }
+
+    /// Has the next flush sync the queue, even if nothing is put into its ring.
+    pub(super) fn stir(&mut self) {
+        self.dirty = true;
     }
 
     /// Sends the frames put into the ring.
@@ -299,6 +306,7 @@ impl Outlet {
 
 impl Source {
     pub(super) fn new(rx: RxQueue, now: u64) -> Self {
-        Self { rx, state: SourceState::default(), parked: None, since: now }
+        let generation = rx.link_generation();
+        Self { rx, state: SourceState::default(), parked: None, since: now, generation }
     }
 }

@@ -35,7 +35,7 @@ impl Switch {
         let Some(member) = self.members[usize::from(from)].as_mut() else { return false };
         let mut sources = std::mem::take(&mut member.sources);
         let parted = member.life.as_ref().is_some_and(|side| side.link() == Link::Down);
-        let mut worked = false;
+        let (mut worked, mut stir) = (false, false);
         self.share.turn_of(from);
         for (queue, source) in sources.iter_mut().enumerate() {
             if source.parked.is_some() {
@@ -43,6 +43,9 @@ impl Switch {
             }
             source.rx.sync();
             if source.rx.ring.available() == 0 {
+                // The far end of a cable is let in when the transmit queues, too, have left the last pairing.
+                let generation = source.rx.link_generation();
+                stir |= std::mem::replace(&mut source.generation, generation) != generation;
                 // Parking was something to do: the next ones shall not wait for the next time that something happens.
                 let life = self.members[usize::from(from)].as_ref().and_then(|member| member.life.as_deref());
                 worked |= self.parked.park(source, (from, queue), life, self.now);
@@ -69,6 +72,10 @@ impl Switch {
             member.awake = sources.is_empty() || sources.iter().any(|source| source.parked.is_none());
             self.parks |= !member.awake;
             member.sources = sources;
+            if stir {
+                member.outlets.iter_mut().for_each(Outlet::stir);
+                self.touch(from);
+            }
         }
         worked
     }

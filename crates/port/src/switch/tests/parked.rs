@@ -188,3 +188,36 @@ fn a_program_that_goes_while_its_port_is_parked_is_noticed() {
     });
     assert_eq!(switch.ports().iter().filter(|port| port.gone).count(), 2);
 }
+
+/// Regression: the transmit queues of an attached cable's end were not looked at while nothing was to be sent, so that the end
+/// never left a pairing in which it had sent something, and whoever came next was shut out.
+#[test]
+fn each_joiner_of_an_idle_switchs_cable_is_let_in() {
+    let name = format!("rejoined-{}", std::process::id());
+    let mut b = Bench::plain(&["a"]);
+    let near = crate::open(&format!("cable:{name}{{1,slots=64,queues=2")).unwrap();
+    b.switch.attach("far", near, Policy::default()).unwrap();
+    // The second's look, which does not wait for a bell, is no help.
+    b.switch.parked.never_looks_anyway();
+    let begin = Instant::now();
+    let turns = |b: &mut Bench, over: &dyn Fn(&Bench) -> bool| {
+        while !over(b) {
+            assert!(begin.elapsed() < LIMIT, "nobody is let in");
+            b.now += 100_000;
+            b.poll();
+        }
+    };
+    for round in 0..5 {
+        turns(&mut b, &|b| b.switch.awake.is_empty());
+        std::thread::scope(|scope| {
+            let opening = scope.spawn(|| crate::open(&format!("cable:{name}}}1")));
+            turns(&mut b, &|_| opening.is_finished());
+            let mut far = opening.join().unwrap().unwrap_or_else(|e| panic!("joiner {round}: {e}"));
+            turns(&mut b, &|b| b.switch.awake.is_empty());
+            b.send("a", &frame(ALL, mac(1)));
+            let mut rx = far.take_rx(0).unwrap();
+            rx.sync();
+            assert_eq!(rx.ring.available(), 1, "joiner {round}");
+        });
+    }
+}
