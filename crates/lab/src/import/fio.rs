@@ -9,7 +9,7 @@ use super::found::{Found, Measured};
 use super::{Import, Read, Wrong, json, shown};
 
 pub(super) const IMPORT: Import =
-    Import { name: "fio", about: "fio --output-format=json (or json+)", looks, read: Read::Log(read) };
+    Import { name: "fio", about: "fio --output-format=json (or json+)", looks, read: Read::Foreign(read) };
 
 fn looks(text: &str) -> bool {
     json::opening(text).is_some() && text.contains("\"fio version\"")
@@ -42,10 +42,12 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if found.is_empty() {
             start(&document, jobs, found);
         }
-        for job in jobs {
+        for (at, job) in jobs.iter().enumerate() {
             let mut any = false;
-            for way in ["read", "write", "trim"] {
-                if let Some(measured) = direction(&document, job, way, line) {
+            for way in ["read", "write", "trim", "mixed"] {
+                if let Some(mut measured) = direction(&document, job, way, line) {
+                    // Jobs of one name run at once.
+                    measured.told.set("the job's place", &at.to_string());
                     found.add(measured)?;
                     any = true;
                 }
@@ -88,6 +90,12 @@ fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {
         parameters: parameters([("job", Parameter::from(name)), ("direction", way.into())]),
         ..Measured::default()
     };
+    // Those that are no parameter are conditions all the same.
+    for options in [document.get("global options"), job.get("job options")].into_iter().flatten() {
+        for (name, value) in options.as_object().into_iter().flatten() {
+            measured.told.set(name, value.as_str().unwrap_or_default());
+        }
+    }
     for known in OPTIONS {
         if let Some(value) = option(known) {
             let value = value.parse::<u64>().map_or_else(|_| shown(&value, 100).into(), Parameter::from);

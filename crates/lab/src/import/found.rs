@@ -1,6 +1,7 @@
 //! Findings of a log, and the run that they make.
 //!
-//! Findings of one test with the same parameters are its repeats, so that a log of many calls can be compared.
+//! Findings of one test with the same parameters are its repeats, so that a log of many calls can be compared, unless the
+//! log tells of other conditions: then it is refused.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,6 +10,7 @@ use linerate_result::{
     Unit,
 };
 
+use super::told::Told;
 use super::{IMPORTED, MOST_SAMPLES, MOST_TESTS, Wrong, shown};
 
 /// A line of a log.
@@ -38,6 +40,8 @@ pub(super) struct Measured {
     pub(super) title: String,
     pub(super) workload: String,
     pub(super) parameters: Parameters,
+    /// Conditions that the log tells, which repeats have in common.
+    pub(super) told: Told,
     /// Addresses, interfaces or files that were used.
     pub(super) ports: Vec<String>,
     pub(super) frame_bytes: Option<u32>,
@@ -56,6 +60,8 @@ pub(super) struct Measured {
 /// A test that is being put together.
 struct Made {
     test: Test,
+    /// Line and conditions of its first finding.
+    first: (usize, Told),
     unit: Unit,
     /// Values of the further figures, of all repeats.
     further: BTreeMap<String, (Vec<f64>, Unit)>,
@@ -81,8 +87,11 @@ impl Found {
     }
 
     /// Adds a finding.
-    pub(super) fn add(&mut self, measured: Measured) -> Result<(), Wrong> {
+    pub(super) fn add(&mut self, mut measured: Measured) -> Result<(), Wrong> {
         let line = measured.line;
+        if measured.value.as_ref().is_some_and(|(value, _)| *value <= 0.0) {
+            measured.failures.push(format!("line {line}: nothing was moved"));
+        }
         let too_many = |what: &str| Wrong { line: Some(line), why: format!("more than {what}; import it in parts") };
         self.samples += measured.samples.len() + 1 + measured.further.len();
         if self.samples > MOST_SAMPLES {
@@ -94,7 +103,16 @@ impl Found {
         // Quantiles of two distributions cannot be joined: they stay two tests.
         let known = self.places.get(&key).copied().filter(|_| measured.latency.is_none() && measured.value.is_some());
         let place = match known {
-            Some(place) => place,
+            Some(place) => {
+                let (first, told) = &self.tests[place].first;
+                if let Some(differs) = told.differs(&measured.told) {
+                    return Err(Wrong {
+                        line: Some(line),
+                        why: format!("no repeat of the test of line {first}: {differs}; import each from its own file"),
+                    });
+                }
+                place
+            }
             None if self.tests.len() >= MOST_TESTS => return Err(too_many(&format!("{MOST_TESTS} tests"))),
             None => {
                 let place = self.tests.len();
@@ -109,7 +127,8 @@ impl Found {
                     latency: measured.latency,
                     ..Test::default()
                 };
-                self.tests.push(Made { test, unit, further: BTreeMap::new() });
+                let first = (line, measured.told);
+                self.tests.push(Made { test, first, unit, further: BTreeMap::new() });
                 self.places.insert(key, place);
                 place
             }
@@ -121,9 +140,9 @@ impl Found {
             }
         }
         if let Some((value, _)) = measured.value {
-            let value = Number::new(value);
-            let seconds = measured.seconds.into();
-            test.repeats.push(Repeat { value, seconds, valid: value.known().is_some(), ..Repeat::default() });
+            let valid = value.is_finite() && value > 0.0;
+            let (value, seconds) = (Number::new(value), measured.seconds.into());
+            test.repeats.push(Repeat { value, seconds, valid, ..Repeat::default() });
         }
         for (name, (value, unit)) in measured.further {
             let (values, known) = further.entry(name).or_insert_with(|| (Vec::new(), unit.clone()));
@@ -174,7 +193,7 @@ impl Found {
         let mut run = RunResult::new(id, command.to_vec(), self.start.unwrap_or(at));
         run.environment = self.environment;
         let mut elapsed = 0.0;
-        for Made { mut test, unit, further } in self.tests {
+        for Made { mut test, unit, further, .. } in self.tests {
             test.summarize(unit);
             test.further = further
                 .into_iter()

@@ -1,9 +1,11 @@
 //! iperf 2's text, of clients and servers, plain and enhanced (`-e`). The figure is that of the last line of a stream,
-//! which covers the whole test, or of all streams together (`[SUM]`).
+//! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line, and streams in
+//! both directions at once, are refused; so is iperf3's text, which has other rows.
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
 use super::found::{Figure, Found, Line, Measured};
+use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
 pub(super) const IMPORT: Import =
@@ -11,7 +13,17 @@ pub(super) const IMPORT: Import =
 
 fn looks(text: &str) -> bool {
     text.contains("[ ID] Interval")
+        || text.contains("[ ID][Role] Interval")
         || (text.contains("connecting to ") && text.contains(" port ") && text.contains("sec "))
+}
+
+/// True for a line that only iperf3 writes (and `stream`, which writes as it does).
+fn is_iperf3(line: &str) -> bool {
+    line.starts_with("Connecting to host ")
+        || line.starts_with("Accepted connection from ")
+        || line.starts_with("- - - - -")
+        || line.starts_with('[')
+            && (line.contains("][Role]") || line.contains(" Bitrate") || line.contains(" connected to "))
 }
 
 /// An interval of a stream: seconds from the start, figures.
@@ -23,6 +35,8 @@ struct Interval {
     jitter_ns: Option<f64>,
     lost: Option<(u64, u64)>,
     line: usize,
+    /// What the log tells before it.
+    told: Told,
 }
 
 /// A stream, by its number in brackets.
@@ -32,8 +46,26 @@ struct Stream {
     peer: String,
     /// True if its connection came to a port at which this end listens.
     server: bool,
+    /// True if the server sends (`-R`, `-r`).
+    reverse: bool,
+    /// True if a stream in the other direction began before it.
+    both: bool,
+    /// Line of its connection.
+    opened: Option<usize>,
     intervals: Vec<Interval>,
     of_server: Option<Interval>,
+}
+
+impl Stream {
+    /// Line of its end.
+    fn closed(&self) -> usize {
+        self.intervals.last().map_or(0, |last| last.line)
+    }
+
+    /// Line at which it is known first.
+    fn begun(&self) -> usize {
+        self.opened.or_else(|| self.intervals.first().map(|first| first.line)).unwrap_or(0)
+    }
 }
 
 /// The part of a log behind one heading.
@@ -45,6 +77,7 @@ struct Block {
     /// Lines of all streams together.
     sums: Vec<Interval>,
     reports: Option<String>,
+    told: Told,
 }
 
 /// The number behind the word `port`.
@@ -55,18 +88,30 @@ fn port(text: &str) -> Option<&str> {
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut block, mut listens) = (Block::default(), Vec::new());
     for line in lines(text) {
+        if is_iperf3(line.text) {
+            return Err(line.wrong("iperf3's text, of which only the document is read; give what -J prints"));
+        }
         let is_server = line.text.starts_with("Server listening on ");
         if is_server || line.text.starts_with("Client connecting to ") {
             // With -r and -d two headings stand before the first interval.
             if block.streams.iter().any(|stream| !stream.intervals.is_empty()) {
+                let told = block.told.clone();
                 std::mem::take(&mut block).end(found)?;
+                block.told = told;
             }
             block.protocol = Some(if line.text.contains("UDP port") { "udp" } else { "tcp" });
             listens.extend(port(line.text).filter(|_| is_server && listens.len() < 64));
+            if !is_server {
+                block.told.set("host", line.text.split([' ', ',']).nth(3).unwrap_or_default());
+            }
         } else if let Some(rest) = line.text.strip_prefix('[') {
             bracket(&mut block, rest, line, &listens, found)?;
-        } else if let Some(rest) = line.text.strip_prefix("Sending ") {
-            block.datagram = rest.split(' ').next().and_then(|bytes| bytes.parse().ok());
+        } else if !(line.text.starts_with("TCP window size") && line.text.ends_with("(default)")) {
+            // The window that a host begins with is no setting.
+            block.told.line(line);
+            if let Some(rest) = line.text.strip_prefix("Sending ") {
+                block.datagram = rest.split(' ').next().and_then(|bytes| bytes.parse().ok());
+            }
         }
     }
     block.end(found)
@@ -75,7 +120,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
 /// A line `[ 3] …` behind its bracket.
 fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], found: &mut Found) -> Result<(), Wrong> {
     let (id, rest) = rest.split_once(']').ok_or_else(|| line.wrong("no ] behind the stream's number"))?;
-    let (id, rest) = (id.trim().trim_start_matches('*'), rest.trim());
+    let (id, rest) = (id.trim(), rest.trim());
+    // The number of what a server sends has a star.
+    let (id, star) = (id.trim_start_matches('*'), id.starts_with('*'));
     if id == "ID" {
         return Ok(());
     }
@@ -87,7 +134,11 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         let host = peer.split_whitespace().next().unwrap_or_default();
         let peer = port(peer).map(|port| format!("{host}:{port}")).unwrap_or_default();
         let server = port(local).is_some_and(|port| listens.contains(&port));
-        block.streams.push(Stream { id: id.to_owned(), peer, server, ..Stream::default() });
+        if rest.contains("(full-duplex)") {
+            return Err(line.wrong("a stream in both directions at once, which is not read"));
+        }
+        let (reverse, opened) = (star || rest.contains("(reverse)"), Some(line.number));
+        block.streams.push(Stream { id: id.to_owned(), peer, server, reverse, opened, ..Stream::default() });
         return Ok(());
     }
     if rest.starts_with("Server Report") {
@@ -98,8 +149,11 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     let Some((span, figures)) = rest.split_once(" sec") else { return Ok(()) };
     let span =
         span.split_once('-').and_then(|(from, to)| Some((units::number(from.trim())?, units::number(to.trim())?)));
-    let Some((from, to)) = span else { return Ok(()) };
-    let interval = interval(from, to, figures, line)?;
+    let Some((from, to)) = span.filter(|_| !figures.ends_with("datagrams received out-of-order")) else {
+        return Ok(());
+    };
+    let interval = Interval { told: block.told.clone(), ..interval(from, to, figures, line)? };
+    block.told.result();
     if id == "SUM" {
         block.sums.push(interval);
         return Ok(());
@@ -111,13 +165,18 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         }
         return Ok(());
     }
-    // Without the line of its connection, a number that begins anew is another stream.
+    // A number that begins anew is another stream, whose connection, and so its end and direction, is not told.
     let again = |stream: &Stream| {
         stream.intervals.len() > 1 && from == 0.0 && stream.intervals.last().is_some_and(|last| last.from == 0.0)
     };
     match at.map(|at| &mut block.streams[at]) {
-        Some(stream) if !again(stream) => stream.intervals.push(interval),
-        _ => block.streams.push(Stream { id: id.to_owned(), intervals: vec![interval], ..Stream::default() }),
+        Some(stream) if !again(stream) => {
+            if star && !stream.reverse {
+                return Err(line.wrong("a stream in both directions at once, which is not read"));
+            }
+            stream.intervals.push(interval);
+        }
+        _ => return Err(line.wrong("an interval without the line of its connection")),
     }
     Ok(())
 }
@@ -143,7 +202,7 @@ fn interval(from: f64, to: f64, figures: &str, line: Line<'_>) -> Result<Interva
         let of = of.split('(').next()?.trim();
         Some((lost.trim().parse().ok()?, of.parse().ok()?))
     });
-    Ok(Interval { from, to, bytes, rate, jitter_ns: jitter, lost, line: line.number })
+    Ok(Interval { from, to, bytes, rate, jitter_ns: jitter, lost, line: line.number, told: Told::default() })
 }
 
 impl Block {
@@ -152,16 +211,14 @@ impl Block {
         let protocol = self.protocol.unwrap_or("tcp");
         self.streams.retain(|stream| !stream.intervals.is_empty());
         // By the line of their end.
-        self.streams.sort_by_key(|stream| stream.intervals.last().map(|last| last.line));
+        self.streams.sort_by_key(Stream::closed);
         let mut streams = self.streams.into_iter().peekable();
-        let mut alone = Vec::new();
+        let mut alone: Vec<Stream> = Vec::new();
         let mut parts: Vec<Interval> = Vec::new();
         for sum in self.sums {
             // Streams that have ended before this line are in it, if it is over the whole time.
             let mut members = Vec::new();
-            while let Some(stream) =
-                streams.next_if(|stream| stream.intervals.last().is_some_and(|last| last.line < sum.line))
-            {
+            while let Some(stream) = streams.next_if(|stream| stream.closed() < sum.line) {
                 members.push(stream);
             }
             if members.is_empty() || sum.from != 0.0 {
@@ -169,19 +226,39 @@ impl Block {
                 parts.push(sum);
                 continue;
             }
+            let bytes: f64 = members.iter().filter_map(|member| Some(member.intervals.last()?.bytes)).sum();
+            let ways = members.iter().filter(|member| member.reverse == members[0].reverse).count();
+            // Amounts are written with three digits.
+            if (bytes - sum.bytes).abs() > 0.02 * sum.bytes || ways != members.len() {
+                let why = "a [SUM] that is not that of the streams in one direction before it".to_owned();
+                return Err(Wrong { line: Some(sum.line), why });
+            }
             let first = members.iter().filter_map(|member| member.intervals.first()).map(|first| first.line).min();
             parts.retain(|part| Some(part.line) > first);
             parts.push(sum);
             let whole = Stream {
                 server: members.iter().any(|member| member.server),
+                reverse: members[0].reverse,
                 intervals: std::mem::take(&mut parts),
                 ..Stream::default()
             };
             let peers = members.iter().map(|member| member.peer.clone()).collect();
             add(&whole, protocol, members.len(), self.datagram, peers, found)?;
         }
-        for stream in alone.into_iter().chain(streams) {
-            add(&stream, protocol, 1, self.datagram, vec![stream.peer.clone()], found)?;
+        alone.extend(streams);
+        for at in 0..alone.len() {
+            let (before, rest) = alone.split_at_mut(at);
+            let stream = &mut rest[0];
+            let begun = stream.begun();
+            for other in before.iter().rev().take_while(|other| other.closed() > begun) {
+                if other.server == stream.server {
+                    let why = format!("streams at once (line {}) without the line of their sum", other.closed());
+                    return Err(Wrong { line: Some(stream.closed()), why });
+                }
+                stream.both = true;
+            }
+            let stream = &*stream;
+            add(stream, protocol, 1, self.datagram, vec![stream.peer.clone()], found)?;
         }
         Ok(())
     }
@@ -201,8 +278,12 @@ fn add(
     let side = if stream.server { "server" } else { "client" };
     let mut measured = Measured {
         line: last.line,
-        id: format!("{protocol}-{streams}s-{side}"),
-        title: format!("{}, {streams} streams, as the {side} counts", protocol.to_uppercase()),
+        id: format!("{protocol}-{streams}s-{side}{}", if stream.reverse { "-reverse" } else { "" }),
+        title: format!(
+            "{}, {streams} streams{}, as the {side} counts",
+            protocol.to_uppercase(),
+            if stream.reverse { ", server to client" } else { "" }
+        ),
         workload: format!("iperf-{protocol}"),
         parameters: parameters([
             ("streams", Parameter::from(streams)),
@@ -212,8 +293,18 @@ fn add(
         ports: ports.into_iter().filter(|peer| !peer.is_empty()).map(|peer| shown(&peer, 100)).collect(),
         value: Some(last.rate.clone()),
         seconds: Some(last.to),
+        told: last.told.clone().lasting(Some(last.to)),
         ..Measured::default()
     };
+    if let Some((host, _)) = measured.ports.first().and_then(|peer| peer.rsplit_once(':')) {
+        measured.told.set("peer", host);
+    }
+    if stream.both {
+        measured.told.set("streams", "in both directions");
+    }
+    if stream.reverse {
+        measured.parameters.insert("reverse".to_owned(), true.into());
+    }
     if let Some(datagram) = datagram {
         measured.parameters.insert("datagram_bytes".to_owned(), datagram.into());
     }
@@ -224,9 +315,8 @@ fn add(
         measured
             .warnings
             .push("the log ends before the stream's last line: the figure is the mean of its intervals".to_owned());
-        let count = stream.intervals.len() as f64;
-        let mean = stream.intervals.iter().map(|interval| interval.rate.0).sum::<f64>() / count;
-        measured.value = Some((mean, last.rate.1.clone()));
+        let spans = stream.intervals.iter().map(|interval| (interval.rate.0, interval.to - interval.from));
+        measured.value = Some((units::mean(spans), last.rate.1.clone()));
     }
     measured.samples = parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.0.into() }).collect();
     let of = stream.of_server.as_ref().unwrap_or(last);

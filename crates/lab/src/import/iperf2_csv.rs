@@ -1,9 +1,11 @@
 //! iperf 2's lines of values (`-y C`). Their time is local time without a zone, so that a run's start stays that of the
-//! file.
+//! file. Calls behind each other are repeats; of streams at once only their sum (stream -1) is read, since without it
+//! nothing tells them from streams behind each other.
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
 use super::found::{Found, Line, Measured};
+use super::told::Told;
 use super::{Import, Read, Wrong, lines, units};
 
 pub(super) const IMPORT: Import =
@@ -57,8 +59,16 @@ impl<'a> Values<'a> {
     }
 }
 
+/// A stream: its lines, the first of them, and what the log tells before it.
+struct Stream<'a> {
+    list: Vec<Values<'a>>,
+    line: Line<'a>,
+    told: Told,
+}
+
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    let mut streams: Vec<(Vec<Values<'_>>, Line<'_>)> = Vec::new();
+    let mut streams: Vec<Stream<'_>> = Vec::new();
+    let mut told = Told::default();
     for line in lines(text) {
         // Other lines are messages, but one that begins like values must be read.
         let begins = line.text.len() > 15 && line.text.as_bytes()[..14].iter().all(u8::is_ascii_digit);
@@ -66,29 +76,54 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             if begins && line.text.contains(',') {
                 return Err(line.wrong("not the values of an interval"));
             }
+            told.line(line);
             continue;
         };
+        told.result();
         // A stream's line over the whole time is its last.
         let open = streams
             .iter_mut()
             .rev()
             .take(256)
-            .find(|(known, _)| known[0].is_of(&values) && !(known.len() > 1 && known[known.len() - 1].from == 0.0));
+            .map(|stream| &mut stream.list)
+            .find(|known| known[0].is_of(&values) && !(known.len() > 1 && known[known.len() - 1].from == 0.0));
         match open {
-            Some((known, _)) => known.push(values),
-            None => streams.push((vec![values], line)),
+            Some(known) => known.push(values),
+            None => streams.push(Stream { list: vec![values], line, told: told.clone() }),
         }
     }
-    for (list, line) in &streams {
-        add(list, *line, found)?;
+    // Streams that wait for their sum.
+    let mut alone: Vec<&Stream<'_>> = Vec::new();
+    for stream in &streams {
+        if stream.list[0].id != "-1" {
+            alone.push(stream);
+            continue;
+        }
+        let last = |stream: &Stream<'_>| stream.list[stream.list.len() - 1].bytes as f64;
+        let (parts, sum) = (alone.iter().map(|part| last(part)).sum::<f64>(), last(stream));
+        if (parts - sum).abs() > 0.02 * sum {
+            return Err(stream.line.wrong("a sum that is not that of the streams before it"));
+        }
+        add(stream, std::mem::take(&mut alone).len(), found)?;
+    }
+    let summed = streams.len() > alone.len();
+    for stream in &alone {
+        let (known, of) = (&alone[0].list[0], &stream.list[0]);
+        let same = known.id == of.id && known.ends[0] == of.ends[0];
+        if summed || !same || known.ends[..2] != of.ends[..2] && known.ends[2..] != of.ends[2..] {
+            let told = "streams that may be at once, without their sum, which iperf prints without -y";
+            return Err(stream.line.wrong(told));
+        }
+        add(stream, 1, found)?;
     }
     Ok(())
 }
 
-fn add(list: &[Values<'_>], line: Line<'_>, found: &mut Found) -> Result<(), Wrong> {
+fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wrong> {
+    let Stream { list, line, told } = stream;
     let Some(last) = list.last() else { return Ok(()) };
     let is_whole = last.from == 0.0;
-    let parts = if is_whole { &list[..list.len() - 1] } else { list };
+    let parts = if is_whole { &list[..list.len() - 1] } else { &list[..] };
     let protocol = if last.datagrams.is_some() { "udp" } else { "tcp" };
     let all = last.id == "-1";
     let id = if all { format!("{protocol}-sum") } else { protocol.to_owned() };
@@ -99,18 +134,21 @@ fn add(list: &[Values<'_>], line: Line<'_>, found: &mut Found) -> Result<(), Wro
         workload: format!("iperf-{protocol}"),
         parameters: parameters([("together", Parameter::from(all)), ("protocol", protocol.into())]),
         ports: vec![format!("{}:{}", last.ends[2], last.ends[3])],
+        told: told.clone().lasting(Some(last.to)),
         value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
         samples: parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect(),
         ..Measured::default()
     };
+    measured.told.set("host", last.ends[2]);
+    measured.told.set("streams", &streams.to_string());
     if is_whole {
         measured.counters.push(("bytes".to_owned(), last.bytes));
     } else {
         measured
             .warnings
             .push("the log ends before the stream's last line: the figure is the mean of its intervals".to_owned());
-        let mean = list.iter().map(|part| part.rate).sum::<f64>() / list.len() as f64;
+        let mean = units::mean(list.iter().map(|part| (part.rate, part.to - part.from)));
         measured.value = Some((mean, Unit::BitsPerSecond));
     }
     if let Some([jitter, lost, all]) = last.datagrams {

@@ -1,5 +1,6 @@
 //! iperf3's JSON (`-J`), one document or several behind each other. The figure is what the receiver counted; what the
-//! sender counted is beside it.
+//! sender counted is beside it. A server that sends does not hear what its client received: the figure is its own then, with
+//! a warning.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -7,13 +8,16 @@ use linerate_result::{Parameters, Sample, Unit, parameters};
 use serde_json::Value;
 
 use super::found::{Found, Measured};
+use super::told::Told;
 use super::{Import, Read, Wrong, json, shown};
 
 pub(super) const IMPORT: Import =
-    Import { name: "iperf3", about: "iperf3 -J: one JSON document or several", looks, read: Read::Log(read) };
+    Import { name: "iperf3", about: "iperf3 -J: one JSON document or several", looks, read: Read::Foreign(read) };
 
 fn looks(text: &str) -> bool {
-    json::opening(text).is_some() && text.contains("\"intervals\"") && text.contains("\"start\"")
+    json::opening(text).is_some()
+        && text.contains("\"start\"")
+        && (text.contains("\"intervals\"") || text.contains("\"event\"") && text.contains("\"interval\""))
 }
 
 /// One direction of a test: the names of its sums.
@@ -29,6 +33,11 @@ const BACK: Half =
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     for (document, line) in json::documents(text)? {
+        if document.get("event").is_some() {
+            let why =
+                "events of --json-stream, of which only the document is read; give what -J alone prints".to_owned();
+            return Err(Wrong { line: Some(line), why });
+        }
         if document.get("start").is_none() || document.get("end").is_none() {
             return Err(Wrong { line: Some(line), why: "no document of iperf3: it has no start or no end".to_owned() });
         }
@@ -75,6 +84,7 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
         parameters: settings(&start, reverse),
         ..Measured::default()
     };
+    conditions(document, &mut measured.told);
     if let Some(error) = json::text(document, &["error"]) {
         measured.failures.push(error);
     }
@@ -85,10 +95,18 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
         }
     }
     let sum = |name: &str, field: &str| json::number(document, &["end", name, field]);
-    let rate = |name| sum(name, "bits_per_second").filter(|rate| *rate > 0.0);
+    // What this end did not count, and was not told, is written as nought.
+    let serves = json::at(document, &["start", "accepted_connection"]).is_some();
+    let failed = !measured.failures.is_empty();
+    let sends = serves == reverse;
+    let rate = |name, known: bool| sum(name, "bits_per_second").filter(|rate| known && !failed || *rate > 0.0);
+    let sent = rate(half.sent, sends || !serves);
+    let received = rate(half.received, !sends || !serves);
     // Older versions have one sum of datagrams.
-    let (sent, received) = (rate(half.sent), rate(half.received));
-    let value = received.or(sent).or_else(|| rate("sum"));
+    let value = received.or(sent).or_else(|| rate("sum", true));
+    if received.is_none() && value.is_some() {
+        measured.warnings.push("the document does not tell what arrived: the figure is what was sent".to_owned());
+    }
     measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));
     measured.seconds =
         sum(half.received, "seconds").or_else(|| sum(half.sent, "seconds")).or_else(|| sum("sum", "seconds"));
@@ -127,6 +145,27 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
         measured.failures.push("the document has no rate".to_owned());
     }
     measured
+}
+
+/// What a document tells of its test: all settings of its start, the peer, sizes of segments and buffers, congestion control.
+fn conditions(document: &Value, told: &mut Told) {
+    let mut set = |name: &str, value: &Value| told.set(name, value.to_string().trim_matches('"'));
+    for (name, value) in json::at(document, &["start", "test_start"]).and_then(Value::as_object).into_iter().flatten() {
+        set(name, value);
+    }
+    for path in [
+        ["start", "connecting_to", "host"].as_slice(),
+        &["start", "accepted_connection", "host"],
+        &["start", "sock_bufsize"],
+        &["start", "tcp_mss"],
+        &["start", "tcp_mss_default"],
+        &["end", "sender_tcp_congestion"],
+        &["end", "receiver_tcp_congestion"],
+    ] {
+        if let Some(value) = json::at(document, path) {
+            set(path[path.len() - 1], value);
+        }
+    }
 }
 
 fn settings<'a>(start: &dyn Fn(&str) -> Option<&'a Value>, reverse: bool) -> Parameters {

@@ -2,8 +2,8 @@
 //!
 //! A number keeps its unit, turned into one of linerate's where that is exact (`10^6bits/s` are bit/s, `ms` are ns). What a
 //! log does not say stays unknown: no fact of this machine is filled in. A line that should hold a result and cannot be
-//! read is an error that names file and line; lines that belong to no result, such as commands between them, are passed
-//! over. Files above 64 MiB and above 10,000 tests are refused.
+//! read is an error that names file and line. Lines that belong to no result, such as commands between them, tell conditions
+//! (`told`); what they tell apart is no repeat of one test. Files above 64 MiB and above 10,000 tests are refused.
 
 mod fio;
 mod found;
@@ -14,6 +14,7 @@ mod json;
 mod linerate;
 mod netperf;
 mod pkt_gen;
+mod told;
 mod units;
 mod xdd;
 
@@ -49,8 +50,10 @@ pub struct Import {
 
 /// Way to read a format.
 enum Read {
-    /// A log, whose findings become one run.
+    /// A log of lines, whose findings become one run.
     Log(fn(&str, &mut Found) -> Result<(), Wrong>),
+    /// Documents of another program, whose findings become one run.
+    Foreign(fn(&str, &mut Found) -> Result<(), Wrong>),
     /// Documents of linerate, each a run.
     Documents(fn(&str) -> Result<Vec<RunResult>, Wrong>),
 }
@@ -130,11 +133,24 @@ pub fn read(
     let name = shown(name, 200);
     let row = format.or_else(|| Import::detect(text)).ok_or_else(|| ImportError::Unknown { name: name.clone() })?;
     let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
+    if let (None, Read::Log(_) | Read::Foreign(_)) = (format, &row.read)
+        && let Some(other) = IMPORTS.iter().rfind(|other| other.name != row.name && (other.looks)(text))
+    {
+        let why = format!("results of {} and of {} in one file; import each from its own file", row.name, other.name);
+        return Err(wrong(Wrong { line: None, why }));
+    }
     let runs = match row.read {
         Read::Documents(read) => read(text).map_err(wrong)?,
-        Read::Log(read) => {
+        Read::Log(read) | Read::Foreign(read) => {
             let mut found = Found::default();
             read(text, &mut found).map_err(wrong)?;
+            // A number that is cut is a number.
+            if let (Read::Log(_), Some(last)) = (&row.read, lines(text).last())
+                && !text.ends_with('\n')
+                && last.text.bytes().any(|byte| byte.is_ascii_digit())
+            {
+                return Err(wrong(last.wrong("the last line has no end, so that it may be cut")));
+            }
             found.run(&name, text, at, command).into_iter().collect()
         }
     };

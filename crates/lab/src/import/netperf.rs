@@ -2,7 +2,8 @@
 //! other lines between them.
 //!
 //! Classic tables are read by their test's name, omni's lists (`-o`, `-k`) by the names in them. Of omni's table for
-//! people only the throughput is read. Without a heading (`-P 0`) a line of numbers is one more repeat of the test before.
+//! people only the throughput is read. Without a heading (`-P 0`) a line of numbers is one more repeat of the test before,
+//! as long as the command's options and the text between them tell nothing else.
 
 mod classic;
 mod listed;
@@ -10,6 +11,7 @@ mod listed;
 use linerate_result::Sample;
 
 use super::found::{Found, Line, Measured};
+use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 use classic::Table;
 
@@ -28,6 +30,7 @@ struct Test {
     samples: Vec<Sample>,
     began: Option<f64>,
     warnings: Vec<String>,
+    told: Told,
 }
 
 /// The part of a block that has been read so far.
@@ -40,8 +43,8 @@ enum State {
     Pairs(listed::Pairs),
 }
 
-/// Name and host of `MIGRATED TCP STREAM TEST from … to HOST (…) port 0 …`.
-fn banner(line: &str) -> Option<(String, String)> {
+/// Name, host and options of `MIGRATED TCP STREAM TEST from … to HOST (…) port 0 AF_INET : nodelay`.
+fn banner(line: &str) -> Option<(String, String, String)> {
     let (name, ends) = line.split_once(" TEST")?;
     let ends = ends.split_once(" to ").filter(|_| ends.contains("from "))?.1;
     let name = name.trim().trim_start_matches("MIGRATED ");
@@ -56,15 +59,21 @@ fn banner(line: &str) -> Option<(String, String)> {
         _ => return None,
     };
     let host = shown(ends.split_whitespace().next().unwrap_or_default(), 100);
-    Some((name, host))
+    // How the figure was come by is no condition.
+    let no_option = |option: &&str| !matches!(*option, "demo" | "histogram") && !option.ends_with("conf.");
+    let options = ends.split(" : ").skip(1).map(str::trim).filter(no_option).collect::<Vec<_>>().join(", ");
+    Some((name, host, if options.is_empty() { "none".to_owned() } else { options }))
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut test, mut state) = (Test::default(), State::Heading(Box::default()));
     for line in lines(text) {
-        if let Some((name, host)) = banner(line.text) {
+        if let Some((name, host, options)) = banner(line.text) {
             finish(&mut state, &mut test, found)?;
-            (test, state) = (Test { name, host, ..Test::default() }, State::Heading(Box::default()));
+            let mut told = test.told;
+            told.set("host", &host);
+            told.set("options", &options);
+            (test, state) = (Test { name, host, told, ..Test::default() }, State::Heading(Box::default()));
         } else if let Some(rest) = line.text.strip_prefix("Interim result: ") {
             test.interim(rest, line)?;
         } else if let Some(warning) = line.text.strip_prefix("!!! ") {
@@ -104,6 +113,10 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
         *state = State::Names(names);
         return Ok(());
     }
+    let values = listed::values(line.text);
+    if values.len() > 1 && values.iter().all(|value| units::number(value).is_some()) {
+        return Err(line.wrong("values without a line of their names; netperf -P 1 prints it"));
+    }
     let State::Heading(table) = state else { return Ok(()) };
     table.line(test, line)?.into_iter().try_for_each(|measured| found.add(measured))
 }
@@ -112,7 +125,7 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
 fn finish(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), Wrong> {
     finish_pairs(state, test, found)?;
     if let State::Heading(table) = state
-        && let Some(measured) = table.end()
+        && let Some(measured) = table.end()?
     {
         found.add(measured)?;
     }
@@ -147,8 +160,11 @@ impl Test {
     fn measured(&mut self, line: usize) -> Measured {
         let name = if self.name.is_empty() { "netperf" } else { &self.name };
         self.began = None;
+        let told = self.told.clone();
+        self.told.result();
         Measured {
             line,
+            told,
             id: name.to_ascii_lowercase(),
             title: name.to_owned(),
             workload: format!("netperf-{}", name.to_ascii_lowercase()),

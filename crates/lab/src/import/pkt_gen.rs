@@ -3,6 +3,7 @@
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
 use super::found::{Found, Line, Measured};
+use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
 pub(super) const IMPORT: Import =
@@ -29,10 +30,11 @@ struct Run {
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    let mut run = Run::default();
+    let (mut run, mut told) = (Run::default(), Told::default());
     for line in lines(text) {
         if let Some((way, port)) = opening(line.text) {
-            std::mem::take(&mut run).end(None, found)?;
+            std::mem::take(&mut run).end(None, &mut told, found)?;
+            told.line(line);
             run = Run { way: Some(way), port: Some(shown(port, 100)), line: line.number, ..Run::default() };
         } else if line.text.contains("main_thread [") && line.text.contains("pps (") {
             run.line = line.number;
@@ -46,10 +48,19 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             let words: Vec<&str> = line.text.split_whitespace().collect();
             let rate = words.get(1).zip(words.get(2)).and_then(|(n, unit)| units::packets(units::number(n)?, unit));
             let (rate, _) = rate.ok_or_else(|| line.wrong("a speed that is no packet rate"))?;
-            std::mem::take(&mut run).end(Some(rate), found)?;
+            std::mem::take(&mut run).end(Some(rate), &mut told, found)?;
+        } else if let Some((_, pace)) = line.text.split_once("] Sending ") {
+            told.line(Line { text: pace, ..line });
+        } else if !stamped(line.text) && !["Ledger: ", "Checked: "].iter().any(|of| line.text.starts_with(of)) {
+            told.line(line);
         }
     }
-    run.end(None, found)
+    run.end(None, &mut told, found)
+}
+
+/// True for a line of the program's log, `911.159032 main [2920] …`.
+fn stamped(line: &str) -> bool {
+    line.split_once(' ').is_some_and(|(time, _)| time.contains('.') && units::number(time).is_some())
 }
 
 /// `Sending on netmap:eth0: 1 queues, …`, `Receiving from netmap:eth1: …`.
@@ -105,8 +116,7 @@ impl Run {
     }
 
     /// Adds the run, if anything was counted.
-    fn end(self, speed: Option<f64>, found: &mut Found) -> Result<(), Wrong> {
-        let way = self.way.unwrap_or("tx");
+    fn end(self, speed: Option<f64>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
         let rates = || self.samples.iter().filter_map(|sample| sample.value.known());
         let mut warnings = Vec::new();
         let value = match (speed, self.frames, rates().count()) {
@@ -121,8 +131,13 @@ impl Run {
                 rates().sum::<f64>() / count as f64
             }
         };
+        let Some(way) = self.way else {
+            let why = "nothing says whether it sent or received; give its standard output too".to_owned();
+            return Err(Wrong { line: Some(self.line), why });
+        };
         let mut measured = Measured {
             line: self.line,
+            told: told.clone(),
             id: self.bytes.map_or_else(|| way.to_owned(), |bytes| format!("{way}-{bytes}")),
             title: if way == "tx" { "Transmit".to_owned() } else { "Receive".to_owned() },
             workload: format!("pkt-gen-{way}"),
@@ -138,6 +153,7 @@ impl Run {
         if let Some(bytes) = self.bytes {
             measured.parameters.insert("frame_bytes".to_owned(), bytes.into());
         }
+        told.result();
         measured.counters.extend(self.frames.map(|frames| ("packets".to_owned(), frames)));
         found.add(measured)
     }

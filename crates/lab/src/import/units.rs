@@ -48,6 +48,12 @@ pub(super) fn nanoseconds(value: f64, unit: &str) -> Option<f64> {
     Some(value * scale)
 }
 
+/// The mean of rates over times.
+pub(super) fn mean(rates: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (amount, time) = rates.fold((0.0, 0.0), |(amount, all), (rate, time)| (amount + rate * time, all + time));
+    amount / time
+}
+
 /// A plain decimal number: digits, a point, an exponent; neither `inf` nor `nan`.
 pub(super) fn number(text: &str) -> Option<f64> {
     let plain = text.bytes().any(|byte| byte.is_ascii_digit())

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use linerate_result::{Parameter, Unit, parameters};
 
 use super::found::{Figure, Found, Line, Measured};
+use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
 pub(super) const IMPORT: Import =
@@ -32,6 +33,7 @@ struct Table {
     columns: Vec<(String, String)>,
     rows: Vec<Row>,
     names: BTreeMap<String, String>,
+    told: Told,
 }
 
 /// A row: its kind, its target, the finding.
@@ -66,6 +68,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
         } else if let Some((number, name)) = target(line.text) {
             table.names.insert(number, name);
+            table.told.line(line);
+        } else if !line.text.contains(" opened by ") {
+            table.told.line(line);
         }
     }
     table.end(found)
@@ -147,11 +152,13 @@ impl Table {
         let passes: Vec<String> =
             rows.iter().filter(|row| row.kind == "TARGET_PASS").map(|row| row.target.clone()).collect();
         let average = |row: &Row| row.kind == "TARGET_AVERAGE" && !passes.contains(&row.target);
-        for row in rows {
+        for mut row in rows {
             if row.kind == "TARGET_PASS" || row.kind == "COMBINED" || average(&row) {
+                row.measured.told = self.told.clone();
                 found.add(row.measured)?;
             }
         }
+        self.told.result();
         self.names.clear();
         Ok(())
     }

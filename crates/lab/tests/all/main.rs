@@ -2,6 +2,7 @@
 
 mod export;
 mod import;
+mod import_refused;
 mod index;
 mod report;
 mod sample;

@@ -13,12 +13,14 @@ pub(super) struct Table {
     rate: Option<String>,
     /// Unit of the service demand.
     demand: Option<String>,
-    /// A finding that a second line may complete.
-    open: Option<Measured>,
+    /// A finding that a second line may complete, and how many numbers that has if it must come.
+    open: Option<(Measured, Option<usize>)>,
     /// Name of the test that a command line behind the heading names, and true if it sets the unit (`-f`).
     commanded: Option<(String, bool)>,
     /// True behind a heading, until its numbers have come.
     awaits: bool,
+    /// True behind text that is neither heading nor command: numbers behind it may be of another table.
+    strange: bool,
 }
 
 /// Words of a heading that are units of a throughput.
@@ -34,7 +36,10 @@ impl Table {
         if let Some(numbers) = numbers.filter(|numbers| numbers.len() > 1) {
             return self.numbers(test, &numbers, line);
         }
-        let mut ended: Vec<Measured> = self.end().into_iter().collect();
+        if line.text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut ended: Vec<Measured> = self.end()?.into_iter().collect();
         if let Some(measured) = omni(test, &words, line) {
             self.awaits = false;
             ended.push(measured);
@@ -47,12 +52,18 @@ impl Table {
         }
         if let Some(words) = line.text.strip_prefix("netperf ") {
             self.commanded = of_command(words);
+            (self.awaits, self.strange) = (false, false);
+            test.told.line(Line { text: &conditions(words), ..line });
             return Ok(ended);
         }
         let rate = words.iter().find(|word| is_rate(word)).map(|rate| (*rate).to_owned());
         if let Some(rate) = rate.or_else(|| line.text.contains("per sec").then(|| "Trans/s".to_owned())) {
             self.rate = Some(rate);
             self.awaits = true;
+        }
+        if !self.awaits && !heading(&words) {
+            self.strange = true;
+            test.told.line(line);
         }
         if let Some(demand) = words.iter().find(|word| word.starts_with("us/")) {
             self.demand = Some(shown(demand, 20));
@@ -61,18 +72,34 @@ impl Table {
     }
 
     /// A finding that has waited for its second line.
-    pub(super) fn end(&mut self) -> Option<Measured> {
-        self.open.take()
+    pub(super) fn end(&mut self) -> Result<Option<Measured>, Wrong> {
+        match self.open.take() {
+            Some((open, Some(_))) => {
+                let why = "datagrams without the line of those received behind that of those sent".to_owned();
+                Err(Wrong { line: Some(open.line), why })
+            }
+            open => Ok(open.map(|(open, _)| open)),
+        }
     }
 
     fn numbers(&mut self, test: &mut Test, numbers: &[f64], line: Line<'_>) -> Result<Vec<Measured>, Wrong> {
         let mut ended = Vec::new();
-        if let Some(mut open) = self.open.take() {
-            let completed = second(&mut open, numbers, self.rate.as_deref());
-            ended.push(open);
-            if completed {
-                return Ok(ended);
+        match self.open.take() {
+            Some((mut open, Some(count))) if numbers.len() == count => {
+                received(&mut open, numbers, self.rate.as_deref());
+                return Ok(vec![open]);
             }
+            Some((_, Some(count))) => {
+                let told = format!("{} numbers where the line of datagrams received has {count}", numbers.len());
+                return Err(line.wrong(&told));
+            }
+            // Sizes of the other end.
+            Some((mut open, None)) if numbers.len() == 2 => {
+                open.parameters.insert("remote_send_buffer_bytes".to_owned(), whole(numbers[0]));
+                open.parameters.insert("remote_receive_buffer_bytes".to_owned(), whole(numbers[1]));
+                return Ok(vec![open]);
+            }
+            open => ended.extend(open.map(|(open, _)| open)),
         }
         let Some(unit) = self.rate.clone() else {
             let told = "numbers without a heading before them, so without a unit; netperf -P 1 prints it";
@@ -81,7 +108,9 @@ impl Table {
         let name = self.commanded.as_ref().map_or(&test.name, |(name, _)| name).clone();
         let kind = Kind::of(&name, &unit);
         let places = kind.places();
-        let fits = [0, 2, 4].iter().any(|more| numbers.len() == places.len() + more);
+        // Of datagrams each line has one end's processors.
+        let more: &[usize] = if kind == Kind::Datagrams { &[0, 2] } else { &[0, 2, 4] };
+        let fits = more.iter().any(|more| numbers.len() == places.len() + more);
         if !fits && !self.awaits {
             // Numbers that belong to no table.
             return Ok(ended);
@@ -98,7 +127,12 @@ impl Table {
                 line.wrong(&format!("numbers of {name} without a heading of their own; netperf -P 1 prints it"))
             );
         }
-        self.awaits = false;
+        if self.strange && !self.awaits {
+            return Err(
+                line.wrong(&format!("numbers behind other text than a heading of {name}; netperf -P 1 prints it"))
+            );
+        }
+        (self.awaits, self.strange) = (false, false);
         test.name = name;
         let mut measured = test.measured(line.number);
         for (place, number) in places.iter().zip(numbers) {
@@ -112,10 +146,11 @@ impl Table {
             }
         }
         processors(&mut measured, &numbers[places.len()..], self.demand.as_deref());
-        if kind == Kind::Stream {
-            ended.push(measured);
-        } else {
-            self.open = Some(measured);
+        measured.told = measured.told.lasting(measured.seconds);
+        match kind {
+            Kind::Stream => ended.push(measured),
+            Kind::Datagrams => self.open = Some((measured, Some(numbers.len() - 2))),
+            Kind::Requests => self.open = Some((measured, None)),
         }
         Ok(ended)
     }
@@ -204,7 +239,7 @@ fn processors(measured: &mut Measured, rest: &[f64], demand: Option<&str>) {
             ("service_demand_local", &demand),
             ("service_demand_remote", &demand),
         ],
-        2 => &[("cpu", &Unit::PerCent), ("service_demand", &demand)],
+        2 => &[("cpu_local", &Unit::PerCent), ("service_demand_local", &demand)],
         _ => &[],
     };
     for ((name, unit), number) in names.iter().zip(rest) {
@@ -214,27 +249,49 @@ fn processors(measured: &mut Measured, rest: &[f64], demand: Option<&str>) {
     }
 }
 
-/// Takes the second line of a table; false if it is none.
-fn second(open: &mut Measured, numbers: &[f64], unit: Option<&str>) -> bool {
-    match numbers {
-        // Sizes of the other end.
-        [send, receive] => {
-            open.parameters.insert("remote_send_buffer_bytes".to_owned(), whole(*send));
-            open.parameters.insert("remote_receive_buffer_bytes".to_owned(), whole(*receive));
-            true
+/// Takes the line of the datagrams that were received: size, time, datagrams, throughput, and perhaps processor and demand.
+fn received(open: &mut Measured, numbers: &[f64], unit: Option<&str>) {
+    open.parameters.insert("receive_buffer_bytes".to_owned(), whole(numbers[0]));
+    open.counters.push(("received".to_owned(), count(numbers[2])));
+    let sent = open.value.take();
+    open.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+    // The figure is what arrived.
+    open.value = unit.and_then(|unit| units::rate(numbers[3], unit));
+    if let [share, demand, ..] = numbers[4..] {
+        let unit = open.further.iter().find_map(|(_, (_, unit))| matches!(unit, Unit::Other(_)).then(|| unit.clone()));
+        let unit = unit.unwrap_or_else(|| Unit::Other("us/KB".into()));
+        for (name, figure) in [("cpu_remote", (share, Unit::PerCent)), ("service_demand_remote", (demand, unit))] {
+            open.further.extend((figure.0 >= 0.0).then(|| (name.to_owned(), figure)));
         }
-        // Size, time, datagrams, throughput, and perhaps processors.
-        [size, _, received, rate, ..] if open.parameters.contains_key("message_bytes") && numbers.len() != 6 => {
-            open.parameters.insert("receive_buffer_bytes".to_owned(), whole(*size));
-            open.counters.push(("received".to_owned(), count(*received)));
-            let sent = open.value.take();
-            open.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
-            // The figure is what arrived.
-            open.value = unit.and_then(|unit| units::rate(*rate, unit));
-            true
-        }
-        _ => false,
     }
+}
+
+/// True for a line of a heading: words of netperf's tables alone.
+fn heading(words: &[&str]) -> bool {
+    const WORDS: &str = " recv send socket message elapsed utilization service demand size time throughput local remote \
+        bytes secs. % s ss u us us/kb us/tr util local /remote request resp. trans. rate per sec cpu s.dem okay errors # \
+        messages final units (sec) ";
+    words.iter().all(|word| WORDS.contains(&format!(" {} ", word.to_ascii_lowercase())) || is_rate(word))
+}
+
+/// The options of a command that are conditions: without those that say what is measured beside, and how it is shown.
+pub(super) fn conditions(words: &str) -> String {
+    let (mut kept, mut words) = (vec!["netperf"], words.split_whitespace().peekable());
+    let mut global = true;
+    while let Some(word) = words.next() {
+        global &= word != "--";
+        let option = word.strip_prefix('-').and_then(|rest| rest.chars().next()).filter(|_| global);
+        match option {
+            // With an optional rate.
+            Some('c' | 'C') => {}
+            Some('P' | 'v' | 'i' | 'I' | 'f' | 'D' | 'B') => {
+                words.next_if(|next| word.len() == 2 && !next.starts_with('-'));
+            }
+            Some('d' | 'j' | 'S') if word.len() == 2 => {}
+            _ => kept.push(word),
+        }
+    }
+    kept.join(" ")
 }
 
 /// A value with its unit in omni's table for people: the throughput, and nothing else.
@@ -243,6 +300,9 @@ fn omni(test: &mut Test, words: &[&str], line: Line<'_>) -> Option<Measured> {
     let others = words.iter().take(at).all(|word| units::number(word).is_some());
     let value = units::rate(units::number(words[at - 1])?, words[at]).filter(|_| others)?;
     let mut measured = test.measured(line.number);
+    // Without their names: sizes, and perhaps other whole numbers.
+    let sizes = words[..at].iter().filter(|word| !word.contains('.')).copied().collect::<Vec<_>>().join(" ");
+    measured.told.set("sizes", &sizes);
     measured.value = Some(value);
     measured.warnings.push("of omni's table only the throughput is read; -k prints a list".to_owned());
     Some(measured)

@@ -63,6 +63,32 @@ pub(super) fn values(line: &str) -> Vec<String> {
     all.iter().map(|value| shown(value.trim(), 200)).collect()
 }
 
+/// Parts of the names of settings, which repeats have in common.
+const SETTINGS: &[&str] = &[
+    "host",
+    "protocol",
+    "direction",
+    "socket_type",
+    "command_line",
+    "congestion",
+    "mss",
+    "nodelay",
+    "cork",
+    "burst",
+    "tos",
+    "priority",
+    "fill",
+    "align",
+    "offset",
+    "width",
+    "interval_usecs",
+    "mtu",
+    "quantum",
+    "cpu_bind",
+    "security",
+    "dont",
+];
+
 /// The finding of a list: throughput and times as figures, other values as parameters.
 pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line<'_>) -> Result<Measured, Wrong> {
     let wrong = |why: String| Wrong { line: Some(line.number), why };
@@ -83,6 +109,10 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
     for (name, value) in &pairs {
         let key = name.to_ascii_lowercase().replace(' ', "_");
         let number = units::number(value);
+        if SETTINGS.iter().any(|setting| key.contains(setting)) {
+            let words = value.strip_prefix("netperf ").map(super::classic::conditions);
+            measured.told.set(&key, words.as_deref().unwrap_or(value));
+        }
         match number {
             _ if matches!(key.as_str(), "throughput" | "throughput_units") => {}
             Some(seconds) if key.starts_with("elapsed_time") => measured.seconds = Some(seconds),
@@ -104,6 +134,7 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
             None => {}
         }
     }
+    measured.told = measured.told.lasting(measured.seconds);
     if measured.parameters.is_empty() {
         measured.parameters.insert("list".to_owned(), Parameter::from("omni"));
     }

@@ -1,0 +1,248 @@
+//! Tests of what importers refuse: text of which they cannot prove the figures, and conditions that differ.
+
+use crate::import::{ALL, file, further, read};
+use linerate_result::{RunResult, Unit};
+
+/// The line with which a log is refused.
+fn refused(text: &str) -> String {
+    match read("x", text) {
+        Ok(runs) => panic!("read, as {:#?}", runs[0].tests),
+        Err(why) => why.to_string(),
+    }
+}
+
+fn one(text: &str) -> RunResult {
+    read("x", text).unwrap_or_else(|why| panic!("{why}\n{text}")).remove(0)
+}
+
+/// Ids, medians and counts of repeats.
+fn figures(run: &RunResult) -> Vec<(String, Option<f64>, usize)> {
+    let median = |test: &linerate_result::Test| test.value.as_ref().and_then(|value| value.median.known());
+    run.tests.iter().map(|test| (test.id.clone(), median(test), test.repeats.len())).collect()
+}
+
+const IPERF3: &[&str] = &[
+    "Connecting to host 10.0.0.2, port 5201\n\
+     [  5] local 10.0.0.1 port 48312 connected to 10.0.0.2 port 5201\n\
+     [  7] local 10.0.0.1 port 48324 connected to 10.0.0.2 port 5201\n\
+     [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n\
+     [  5]   0.00-1.00   sec  1.78 GBytes  15.3 Gbits/sec    2    895 KBytes\n\
+     [  7]   0.00-1.00   sec  1.77 GBytes  15.2 Gbits/sec    0    895 KBytes\n\
+     [SUM]   0.00-1.00   sec  3.54 GBytes  30.4 Gbits/sec    2\n\
+     - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+     [SUM]   0.00-1.00   sec  3.54 GBytes  30.4 Gbits/sec    2             sender\n\
+     [SUM]   0.00-1.00   sec  3.54 GBytes  30.4 Gbits/sec                  receiver\n\n\
+     iperf Done.\n",
+    // Lines of the end alone, as `tail` gives them.
+    "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n\
+     [  5]   0.00-2.00   sec  5.96 MBytes  25.0 Mbits/sec  0.000 ms  0/4317 (0%)  sender\n\
+     [  5]   0.00-2.00   sec  0.00 Bytes  0.00 bits/sec  0.000 ms  0/0 (0%)  receiver\n",
+    "[  5] local 10.0.0.1 port 5201 connected to 10.0.0.2 port 48312\n\
+     [ ID][Role] Interval           Transfer     Bitrate         Retr\n\
+     [  5][TX-C]   0.00-1.00   sec  2.80 GBytes  24.0 Gbits/sec   16             sender\n\
+     [  7][RX-C]   0.00-1.00   sec  1.59 GBytes  13.7 Gbits/sec                  receiver\n",
+    // Before version 3.2 the heading was that of iperf 2.
+    "Accepted connection from 10.0.0.1, port 34782\n\
+     [  5] local 10.0.0.2 port 5201 connected to 10.0.0.1 port 34784\n\
+     [ ID] Interval           Transfer     Bandwidth\n\
+     [  5]   0.00-1.00   sec  1.10 GBytes  9.41 Gbits/sec                  receiver\n",
+];
+
+#[test]
+fn text_of_iperf3_is_refused_and_its_document_asked_for() {
+    for text in IPERF3 {
+        let why = refused(text);
+        assert!(why.starts_with("x:1: ") && why.contains("iperf3's text") && why.contains("-J"), "{why}");
+    }
+    let events =
+        "{\"event\":\"start\",\"data\":{}}\n{\"event\":\"interval\",\"data\":{}}\n{\"event\":\"end\",\"data\":{}}\n";
+    let why = refused(events);
+    assert!(why.starts_with("x:1: events of --json-stream") && why.contains("-J"), "{why}");
+}
+
+#[test]
+fn datagrams_with_processors_are_one_test_whose_figure_is_what_arrived() {
+    let text = "MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : demo\n\
+        Socket  Message  Elapsed      Messages                   CPU      Service\n\
+        Size    Size     Time         Okay Errors   Throughput   Util     Demand\n\
+        bytes   bytes    secs            #      #   10^6bits/sec % SS     us/KB\n\n\
+        262144      64   1.00       200308      0      102.5     68.03    108.732\n\
+        262144           1.00       199202             101.9     -1.00    -1.000\n\n";
+    let run = one(text);
+    assert_eq!(figures(&run), [("udp_stream".to_owned(), Some(101.9e6), 1)]);
+    let test = &run.tests[0];
+    assert_eq!(further(test, "sent"), (102.5e6, Unit::BitsPerSecond));
+    assert_eq!(further(test, "cpu_local"), (68.03, Unit::PerCent));
+    assert_eq!(further(test, "service_demand_local"), (108.732, Unit::Other("us/KB".into())));
+    assert!(!test.further.contains_key("cpu_remote"), "-1 is not measured");
+    assert_eq!((test.counters.total("sent"), test.counters.total("received")), (Some(200_308), Some(199_202)));
+    // The second line with the form of a first one, and none at all.
+    let why =
+        refused(&text.replace("262144           1.00       199202             101.9     -1.00    -1.000", "1 2 3 4"));
+    assert!(why.starts_with("x:7: 4 numbers where the line of datagrams received has 6"), "{why}");
+    let why = refused(&text[..text.find("262144           1.00").unwrap()]);
+    assert!(why.starts_with("x:6: datagrams without the line of those received"), "{why}");
+}
+
+#[test]
+fn other_tables_of_netperf_are_no_repeats() {
+    let block = &file("npresults.txt").text[..file("npresults.txt").text.find("netperf -t TCP_STREAM -c").unwrap()];
+    // `-v 2` prints nine numbers behind the five.
+    let why = refused(&format!(
+        "{block}\nAlignment      Offset         Bytes    Bytes       Sends   Bytes    Recvs\n\
+         Local  Remote  Local  Remote  Xfered   Per                 Per\n\
+         Send   Recv    Send   Recv             Send (avg)          Recv (avg)\n\
+         \x20   8       8      0       0 1.234e+10  16384.00    753243  16384.00 9999\n"
+    ));
+    assert!(why.starts_with("x:13: numbers behind other text"), "{why}");
+    let why = refused(&format!("{block}netperf -P 0 -- -o throughput,throughput_units\n13292.45,1.00\n"));
+    assert!(why.starts_with("x:10: values without a line of their names"), "{why}");
+}
+
+#[test]
+fn conditions_that_a_log_tells_apart_are_no_repeats() {
+    let iperf = |size: &str| {
+        let text = &file("iperf2-tcp-p2.txt").text;
+        format!("iperf -c 127.0.0.1 -l {size} -P 2\n{text}")
+    };
+    let why = refused(&(iperf("1K") + &iperf("8K")));
+    assert!(
+        why.starts_with("x:34: no repeat of the test of line 17: the log says 'iperf -c 127.0.0.1 -l 1K -P 2' there"),
+        "{why}"
+    );
+    assert_eq!(one(&(iperf("1K") + &iperf("1K"))).tests[0].repeats.len(), 2);
+    // As the script of published results writes them.
+    let block = &file("npresults.txt").text[file("npresults.txt").text.find("MIGRATED").unwrap()..];
+    let block = &block[..block.find("netperf -t").unwrap()];
+    let labelled = |mtu: u32| format!("Fri Nov 27 15:25:58 UTC 2026 TCP_STREAM mtu={mtu} Block size = 64\n{block}");
+    let why = refused(&(labelled(1500) + &labelled(9000)));
+    assert_eq!(
+        why,
+        "x:16: no repeat of the test of line 8: mtu is 1500 there and 9000 here; import each from its own file"
+    );
+    assert_eq!(one(&(labelled(1500) + &labelled(1500))).tests[0].repeats.len(), 2);
+    // Another host, other options, another length, another command.
+    for (from, to, says) in [
+        ("to 127.0.0.1", "to 127.0.0.2", "host is 127.0.0.1 there"),
+        (" : demo", " : nodelay : demo", "options is none there and nodelay here"),
+        (" 1.02 ", " 10.02 ", "it lasted 1.02 s there and 10.02 s here"),
+    ] {
+        let why = refused(&(block.to_owned() + &block.replace(from, to)));
+        assert!(why.contains(says), "{why}");
+    }
+    let row = "131072  16384  16384    1.00     15115.51\n";
+    let again = |command: &str| format!("netperf -t TCP_STREAM\n{block}netperf {command}\n{row}");
+    assert_eq!(one(&again("-t TCP_STREAM -P 0 -v 1 -c -C")).tests[0].repeats.len(), 2);
+    assert!(refused(&again("-t TCP_STREAM -P 0 -T 1,2")).contains("'netperf -t TCP_STREAM -T 1,2' here"));
+}
+
+/// Files of lines: what stands before a copy tells it apart, and a line that comes twice changes no figure.
+#[test]
+fn a_log_whose_mtu_changes_is_refused_and_doubled_lines_make_no_other_figure() {
+    let all = ALL.iter().filter(|row| !row.file.ends_with(".json") && row.file != "npresults.txt");
+    for row in all {
+        let alone = figures(&one(row.text));
+        // Of values with commas, an equal port is the same stream.
+        let again = row.text.replace("43594", "43595").replace("58704", "58705");
+        let twice = format!("mtu=1500\n{}mtu=9000\n{again}", row.text);
+        let why = refused(&twice);
+        assert!(why.contains("mtu is 1500 there and 9000 here"), "{}: {why}", row.file);
+        let doubled: String = row.text.lines().map(|line| format!("{line}\n{line}\n")).collect();
+        for (id, median, _) in read("x", &doubled).map_or_else(|_| Vec::new(), |runs| figures(&runs[0])) {
+            let same = alone.iter().any(|(known, of, _)| *known == id && *of == median);
+            assert!(same, "{}: {id} {median:?}, alone {alone:?}", row.file);
+        }
+    }
+    for row in ALL.iter().filter(|row| row.text.contains("\"tcp_mss_default\"")) {
+        let other = row.text.replace("\"tcp_mss_default\":\t", "\"tcp_mss_default\":\t1");
+        assert_ne!(other, row.text);
+        assert!(refused(&format!("{}{other}", row.text)).contains("tcp_mss_default is "), "{}", row.file);
+    }
+}
+
+#[test]
+fn streams_at_once_are_read_by_their_sum_or_not_at_all() {
+    let text = file("iperf2-tcp-p2.txt").text;
+    // Cut before the last sum, and before the last lines of the streams: a sum of a part is not that of the whole.
+    for cut in ["[SUM] 0.0000-2.0028", "[  1] 0.0000-2.0016"] {
+        let why = refused(&text[..text.find(cut).unwrap()]);
+        assert!(why.contains("streams at once (line ") && why.contains("without the line of their sum"), "{why}");
+    }
+    let why = refused(&text.lines().skip(6).map(|line| line.to_owned() + "\n").collect::<String>());
+    assert!(why.starts_with("x:2: an interval without the line of its connection"), "{why}");
+    let why = refused(&text.replace("15.0 GBytes", "25.0 GBytes"));
+    assert!(why.starts_with("x:16: a [SUM] that is not that of the streams"), "{why}");
+    let csv = include_str!("../logs/iperf2-tcp-p2.csv");
+    assert!(refused(csv).starts_with("x:2: streams that may be at once, without their sum"), "{}", refused(csv));
+    let sum = "19700101000000,127.0.0.1,0,127.0.0.1,29501,-1,0.0-2.0,10980819064,43923276256\n";
+    let run = one(&format!("{csv}{sum}"));
+    assert_eq!(figures(&run), [("tcp-sum".to_owned(), Some(43_923_276_256.0), 1)]);
+    assert!(refused(&format!("{csv}{sum}{}", file("iperf2-tcp.csv").text)).starts_with("x:4: streams that may be"));
+}
+
+#[test]
+fn both_directions_of_a_stream_are_not_taken_for_one() {
+    let heading = "Client connecting to 10.0.0.2, TCP port 5001\n";
+    let full = format!(
+        "{heading}[  1] local 10.0.0.1 port 36344 connected with 10.0.0.2 port 5001 (full-duplex)\n\
+         [ ID] Interval       Transfer     Bandwidth\n\
+         [  1] 0.0000-1.0001 sec  1.74 GBytes  14.9 Gbits/sec\n\
+         [ *1] 0.0000-1.0001 sec   526 MBytes  4.41 Gbits/sec\n\
+         [SUM] 0.0000-1.0016 sec  2.25 GBytes  19.3 Gbits/sec\n"
+    );
+    assert!(refused(&full).starts_with("x:2: a stream in both directions at once"), "{}", refused(&full));
+    assert!(refused(&full.replace(" (full-duplex)", "")).starts_with("x:5: a stream in both directions at once"));
+    let back = full
+        .replace("full-duplex", "reverse")
+        .replace("[  1] 0.0000-1.0001 sec  1.74 GBytes  14.9", "[ *1] 0.0000-0.5 sec  1 GBytes  8");
+    let back = &back[..back.find("[SUM]").unwrap()];
+    assert_eq!(figures(&one(back))[0].0, "tcp-1s-client-reverse", "the other way is another test");
+}
+
+#[test]
+fn what_did_not_move_is_a_failure() {
+    let udp = "Client connecting to 10.0.0.2, UDP port 5001\n\
+               [  1] local 10.0.0.1 port 4261 connected with 10.0.0.2 port 5001 (reverse)\n\
+               [ *1] 0.0000-3.0800 sec  0.000 Bytes  0.000 bits/sec   0.000 ms 0/0 (-nan%)\n";
+    let run = one(udp);
+    assert_eq!(run.reasons, ["udp-1s-client-reverse: line 3: nothing was moved"]);
+    assert_eq!(run.tests[0].counted().to_string(), "0 of 1");
+    // What arrived was nothing: not what was sent.
+    let text = file("iperf3-udp.json").text.replace("8911443.43472014", "0");
+    let run = one(&text);
+    assert_eq!((run.exit_code(), figures(&run)[0].1), (1, None));
+    // A server that sends writes nought for what it does not know.
+    let server = text.replacen("\"test_start\"", "\"accepted_connection\":{\"host\":\"10.0.0.1\"},\n\"test_start\"", 1);
+    let server = server.replace("\"reverse\":\t0", "\"reverse\":\t1");
+    let run = one(&server);
+    assert_eq!(figures(&run)[0].1, Some(10_092_099.947_602_306));
+    assert!(run.tests[0].warnings.iter().any(|warning| warning.contains("does not tell what arrived")));
+}
+
+#[test]
+fn who_sent_is_not_guessed_and_a_cut_number_is_not_read() {
+    let rates: String = file("pktgen-rx.txt")
+        .text
+        .lines()
+        .filter(|line| line.contains("main_thread"))
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    assert!(refused(&rates).contains("nothing says whether it sent or received"), "{}", refused(&rates));
+    for (name, cut) in [("npresults.txt", 3), ("iperf2-tcp.csv", 4), ("iperf2-tcp.txt", 1), ("pktgen-tx.txt", 2)] {
+        let text = file(name).text.trim_end();
+        let why = refused(&text[..text.len() - cut]);
+        assert!(why.contains("no end, so that it may be cut") || why.starts_with("x:"), "{name}: {why}");
+    }
+    let two = format!("{}{}", file("npresults.txt").text, file("iperf2-tcp.txt").text);
+    assert_eq!(refused(&two), "x: results of netperf and of iperf in one file; import each from its own file");
+}
+
+#[test]
+fn jobs_of_one_name_at_once_are_not_repeats() {
+    let text = file("fio-two-jobs.json").text.replace("\"percentile\"", "\"of\"");
+    let mut document: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+    assert_eq!(figures(&one(&document.to_string())).len(), 2);
+    document["jobs"][1] = document["jobs"][0].clone();
+    let why = refused(&document.to_string());
+    assert!(why.contains("the job's place is 0 there and 1 here"), "{why}");
+}
