@@ -50,6 +50,22 @@ fn too_few_repeats_are_not_judged() {
     assert_eq!(all.exit_code(), 4, "nothing was compared");
 }
 
+#[test]
+fn repeats_that_do_not_count_are_not_compared() {
+    // The last repeat of each, which would make the second run worse, was thrown away.
+    let discarded = |values: &[f64]| {
+        let mut test = test("t", Unit::Pps, values);
+        test.repeats.last_mut().unwrap().valid = false;
+        test.summarize(Unit::Pps);
+        run(vec![test])
+    };
+    let pair = |a: &[f64], b: &[f64]| Compared::new(&discarded(a), &discarded(b), 5.0).pairs.remove(0);
+    let same = pair(&[100.0, 101.0, 99.0, 1e6], &[100.0, 101.0, 99.0, 1.0]);
+    assert_eq!((same.judged, same.ratio.known(), same.a_counted, same.b_counted), (Judged::Same, Some(1.0), 3, 3));
+    let few = pair(&[100.0, 101.0, 99.0], &[1.0, 1.0, 1.0]);
+    assert_eq!((few.judged, few.why.as_deref()), (Judged::NotEnough, Some("2 and 2 repeats count, 3 are needed")));
+}
+
 /// Computed by hand: 4.586662 degrees of freedom, whose quantile is 2.641846.
 #[test]
 fn the_interval_is_welchs() {
