@@ -40,13 +40,18 @@ fn formats() -> String {
 }
 
 fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
+    // All are read before the first is kept.
+    let mut kept = Vec::new();
     for path in &asked.files {
         let name = path.display().to_string();
         let (text, at) = text(path).map_err(|why| {
             Trouble::usage(format!("{}: {why}; give a file that can be read, of 64 MiB at most", plain(&name)))
         })?;
         let runs = read(&name, &text, asked.format, at, &typed(words));
-        for run in runs.map_err(|e| Trouble::failed(plain(&e.to_string())))? {
+        kept.push((name, runs.map_err(|e| Trouble::failed(plain(&e.to_string())))?));
+    }
+    for (name, runs) in kept {
+        for run in runs {
             let folder = asked.db.keep(&run).map_err(|e| Trouble::failed(plain(&e.to_string())))?;
             print(&plain(&format!("{}  {} tests from {name}, in {}", run.run_id, run.tests.len(), folder.display())));
             print("\n");

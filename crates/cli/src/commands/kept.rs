@@ -21,7 +21,7 @@ pub(super) struct Db {
 
 /// Help text for a RUN.
 pub(super) const RUN: &str =
-    "The run: its id or the beginning of it, `last`, or the path of a result.json or its folder";
+    "The run: its id or the beginning of it, `last` (the one stored last), or the path of a result.json or its folder";
 
 impl Db {
     pub(super) fn path(&self) -> Result<PathBuf, Trouble> {
@@ -62,7 +62,8 @@ impl Db {
     /// Writes the document of a run into a folder of its own in the user's data directory, and records it.
     pub(super) fn keep(&self, run: &RunResult) -> Result<PathBuf, StoreError> {
         let folder = store::default_directory(run)?;
-        store::write_document(&folder, run)?;
+        // Of what cannot be written no empty folder stays.
+        store::write_document(&folder, run).inspect_err(|_| drop(std::fs::remove_dir(&folder)))?;
         self.record(run, &folder);
         Ok(folder)
     }

@@ -13,13 +13,13 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("runs", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// List the runs that are kept, one line each, the newest first.
+/// List the runs that are kept, one line each, the one stored last first.
 ///
 /// The list is an index of the runs' folders; `--reindex` makes it anew from them. A run whose folder is gone stays in it
 /// with its whole document.
 #[derive(Parser)]
 struct Arguments {
-    /// Only the newest N runs.
+    /// Only the last N runs.
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Only runs with a test of this workload, and its figure.

@@ -184,6 +184,33 @@ fn a_run_is_meant_by_id_beginning_last_or_path() {
 }
 
 #[test]
+fn a_run_of_the_year_9999_is_not_the_last_for_ever() {
+    let data = Data::new();
+    let mut wrong = made("far", 1, &[1e6]);
+    wrong.start = "9999-12-31T23:59:59Z".parse().unwrap();
+    fs::write(data.path("far.json"), wrong.to_json()).unwrap();
+    fs::write(data.path("near.json"), made("near", 2, &[1e6]).to_json()).unwrap();
+    let last = || RunResult::from_json(&data.out(&["show", "last", "--json"])).unwrap().run_id;
+    for (file, id) in [("far.json", "far"), ("near.json", "near"), ("far.json", "far"), ("near.json", "near")] {
+        data.out(&["import", file]);
+        assert_eq!(last(), id);
+    }
+    let listed = data.out(&["runs", "--last", "1"]);
+    assert!(listed.contains("near") && !listed.contains("far"), "{listed}");
+    // Nor behind an index that is made anew.
+    data.out(&["runs", "--reindex"]);
+    assert_eq!(last(), "near");
+    fs::remove_file(data.path("data/linerate/runs.db")).unwrap();
+    let folder = |id: &str| data.path("data/linerate/runs").join(id).join("result.json");
+    let at = |seconds| std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    for (id, seconds) in [("99991231T235959Z-far", 1), ("20010203T040502Z-near", 2)] {
+        fs::File::options().write(true).open(folder(id)).unwrap().set_modified(at(seconds)).unwrap();
+    }
+    data.out(&["runs", "--reindex"]);
+    assert_eq!(last(), "near");
+}
+
+#[test]
 fn runs_are_chosen_by_number_workload_outcome_and_host() {
     let data = Data::new();
     let mut failed = made("bad", 2, &[1e6]);

@@ -106,7 +106,7 @@ impl Index {
         let Self { path, db } = self;
         let mut add = || {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            put(&transaction, run, folder, imported)?;
+            put(&transaction, run, folder, imported, None)?;
             transaction.commit()
         };
         add().map_err(|why| IndexError::of(path, why))
@@ -140,8 +140,14 @@ fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Adds or replaces a run inside a transaction.
-fn put(db: &Connection, run: &RunResult, folder: Option<&Path>, imported: Option<&str>) -> rusqlite::Result<()> {
+/// Adds or replaces a run inside a transaction, behind all others or in a row that it had.
+fn put(
+    db: &Connection,
+    run: &RunResult,
+    folder: Option<&Path>,
+    imported: Option<&str>,
+    row: Option<i64>,
+) -> rusqlite::Result<()> {
     let (start, folder) = (run.start.to_string(), folder.map(|folder| to_text(folder.as_os_str())));
     if let Some(folder) = &folder {
         // A folder holds one run: who lay there before was replaced.
@@ -150,8 +156,8 @@ fn put(db: &Connection, run: &RunResult, folder: Option<&Path>, imported: Option
     db.execute("DELETE FROM runs WHERE id = ?1 AND start = ?2", params![run.run_id, start])?;
     let environment = &run.environment;
     db.execute(
-        "INSERT INTO runs (id, start, command, elapsed, outcome, signal, host, kernel, cpu, folder, imported)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO runs (id, start, command, elapsed, outcome, signal, host, kernel, cpu, folder, imported, run)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             run.run_id,
             start,
@@ -164,6 +170,7 @@ fn put(db: &Connection, run: &RunResult, folder: Option<&Path>, imported: Option
             environment.cpu,
             folder,
             imported,
+            row,
         ],
     )?;
     let row = db.last_insert_rowid();

@@ -69,18 +69,22 @@ impl Index {
             for folder in known {
                 folders.insert(from_text(&folder?));
             }
+            // In the order in which they were stored, behind those that are known.
+            let stored = |folder: &PathBuf| fs::metadata(folder.join(RESULT)).and_then(|file| file.modified()).ok();
+            let mut folders: Vec<PathBuf> = folders.iter().cloned().collect();
+            folders.sort_by_cached_key(stored);
             for folder in &folders {
                 match store::load(folder) {
                     Ok(run) => {
                         // The file that a run was read from stands in no folder.
                         let earlier = transaction.query_row(
-                            "SELECT imported FROM runs WHERE id = ?1 AND start = ?2",
+                            "SELECT run, imported FROM runs WHERE id = ?1 AND start = ?2",
                             [&run.run_id, &run.start.to_string()],
-                            |row| row.get(0),
+                            |row| Ok((row.get(0)?, row.get(1)?)),
                         );
-                        let imported: Option<String> = earlier.unwrap_or(None);
+                        let (row, imported): (_, Option<String>) = earlier.map_or((None, None), |(r, i)| (Some(r), i));
                         let imported = imported.or_else(|| crate::import::source(&run));
-                        put(&transaction, &run, Some(folder), imported.as_deref())?;
+                        put(&transaction, &run, Some(folder), imported.as_deref(), row)?;
                         rebuilt.read += 1;
                     }
                     Err(_) if !folder.exists() => {}

@@ -84,7 +84,7 @@ const LIST: &str = "
     WHERE 1";
 
 impl Index {
-    /// Runs, the newest first.
+    /// Runs, the one that was stored last first, whatever its clock said.
     ///
     /// # Errors
     /// [`IndexError`].
@@ -111,7 +111,7 @@ impl Index {
                 Value::Text(begins.clone()),
             );
         }
-        query += " ORDER BY r.start DESC, r.run DESC";
+        query += " ORDER BY r.run DESC";
         if let Some(last) = wanted.last {
             // What is beyond SQLite's numbers is no limit, which is -1.
             values.push(Value::Integer(i64::try_from(last).unwrap_or(-1)));

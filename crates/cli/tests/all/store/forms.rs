@@ -82,7 +82,10 @@ fn a_log_that_cannot_be_read_is_named_with_its_line() {
         assert_eq!((said.code, said.out.as_str(), said.log.lines().count()), (code, "", 1), "{words:?}: {said:?}");
         assert!(said.log.starts_with(begins) && !said.log.contains('\x1b'), "{words:?}: {said:?}");
     }
-    assert!(!data.path("data/linerate/runs").exists(), "nothing is kept of them");
+    // Neither is anything kept of a good file before a bad one.
+    let said = data.run(&["import", &log("xdd.txt"), "broken.txt"]);
+    assert_eq!((said.code, said.out.as_str(), said.log.lines().count()), (1, "", 1), "{said:?}");
+    assert!(!data.path("data/linerate").exists(), "nothing is kept of them");
 }
 
 #[test]
