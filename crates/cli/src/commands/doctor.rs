@@ -45,7 +45,8 @@ struct Arguments {
     /// Print what each rule looks at, and how its changes are proven.
     #[arg(long, exclusive = true)]
     rules: bool,
-    /// Make the changes that can be taken back, after a question; how is written to a file first.
+    /// Make the changes that can be taken back, after a question: those of warnings and errors. Those of notes, and of what may
+    /// be set for security, take the rule's name (--only). How to take them back is written to a file first.
     #[arg(long, conflicts_with = "from")]
     fix: bool,
     /// Measure what each change does, in rounds with and without it in turns, and take it back; with --fix keep what helps.
@@ -63,7 +64,7 @@ struct Arguments {
     /// Seconds of each round.
     #[arg(long, value_name = "N", requires = "prove", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Change only what these rules found.
+    /// Change only what these rules found, notes and security settings among them.
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = one_of_rules, requires = "change")]
     only: Vec<String>,
     /// Ask nothing before changes.

@@ -31,6 +31,24 @@ impl Severity {
     }
 }
 
+/// Risk of a finding's changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// They cost speed at most.
+    #[default]
+    Tuning,
+    /// They may loosen what an administrator has tightened, so they are made only if their rule is named.
+    Security,
+}
+
+impl Risk {
+    /// True for the risk that needs no name, and is not told.
+    fn is_usual(&self) -> bool {
+        *self == Self::Tuning
+    }
+}
+
 /// A load for which a host is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
@@ -98,6 +116,9 @@ pub struct Finding {
     /// Changes that do the same, and can be taken back; none if it is to be done by hand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<Mend>,
+    /// Risk of these.
+    #[serde(default, skip_serializing_if = "Risk::is_usual")]
+    pub risk: Risk,
     /// Effect that is to be expected from that.
     pub gain: Option<String>,
     /// Publication.
@@ -116,6 +137,7 @@ impl Finding {
             means: Cow::Borrowed(""),
             mend: None,
             fix: Vec::new(),
+            risk: Risk::Tuning,
             gain: None,
             published: Cow::Borrowed(""),
         }
@@ -142,7 +164,17 @@ impl Finding {
 
     /// Adds a file of /proc or /sys that does the same, its path without the slash in front.
     pub(super) fn writes(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
-        self.fix.push(Mend { knob: Knob::File(path.into()), to: Value::Text(text.into()) });
+        let knob = Knob::File(path.into());
+        if knob.risk() == Risk::Security {
+            self.risk = Risk::Security;
+        }
+        self.fix.push(Mend { knob, to: Value::Text(text.into()) });
+        self
+    }
+
+    /// Marks its changes as such that are made only by name.
+    pub(super) fn by_name(mut self) -> Self {
+        self.risk = Risk::Security;
         self
     }
 

@@ -1,12 +1,14 @@
 //! Mending: the changes that findings have are made one by one, each read back, after the undo file is on the disk.
 
 use super::Examination;
+use super::finding::{Finding, Risk, Severity};
 use super::knob::{Knob, same};
 use super::rules::RULES;
 use super::undo::{self, Was};
 use linerate_host::tunables::{Target, Value, group_of_name};
 use linerate_rt::Stop;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A change that mends.
@@ -28,6 +30,10 @@ pub struct Step {
     pub subject: String,
     /// The fault, in a line.
     pub what: String,
+    /// Its severity.
+    pub severity: Severity,
+    /// Risk of the changes.
+    pub risk: Risk,
     /// Changes.
     pub mends: Vec<Mend>,
 }
@@ -48,19 +54,28 @@ pub struct Did {
     pub refused: Option<String>,
 }
 
-/// Changes that mend the findings, or those of some rules: what others need comes first.
+/// True if a finding's changes are made without its rule's name: they mend more than a note, and loosen nothing.
+fn is_usual(finding: &Finding) -> bool {
+    finding.severity > Severity::Note && finding.risk == Risk::Tuning
+}
+
+/// Changes that mend the findings: those of the rules that are named, or those of warnings and errors that loosen nothing, with
+/// `notes` those of notes, too. What others need comes first.
 #[must_use]
-pub fn plan(all: &Examination, only: &[String]) -> Vec<Step> {
-    let wanted = |rule: &str| only.is_empty() || only.iter().any(|one| one == rule);
+pub fn plan(all: &Examination, only: &[String], notes: bool) -> Vec<Step> {
+    let wanted = |finding: &Finding| match only {
+        [] => is_usual(finding) || notes && finding.risk == Risk::Tuning,
+        only => only.iter().any(|one| *one == finding.rule),
+    };
     let mut steps: Vec<Step> = Vec::new();
-    for finding in all.findings.iter().filter(|finding| !finding.fix.is_empty() && wanted(&finding.rule)) {
+    for finding in all.findings.iter().filter(|finding| !finding.fix.is_empty() && wanted(finding)) {
         let known = |mend: &Mend| steps.iter().any(|step| step.mends.iter().any(|other| other.knob == mend.knob));
         // Two rules may want the same.
         let mends: Vec<Mend> = finding.fix.iter().filter(|mend| !known(mend)).cloned().collect();
         let rule = RULES.iter().map(|rule| rule.name).find(|name| *name == finding.rule);
         if let Some(rule) = rule.filter(|_| !mends.is_empty()) {
-            let (subject, what) = (finding.subject.clone(), finding.what.clone());
-            steps.push(Step { rule, subject, what, mends });
+            let Finding { subject, what, severity, risk, .. } = finding.clone();
+            steps.push(Step { rule, subject, what, severity, risk, mends });
         }
     }
     steps.sort_by_key(|step| match step.mends.first().map(|mend| &mend.knob) {
@@ -68,6 +83,14 @@ pub fn plan(all: &Examination, only: &[String]) -> Vec<Step> {
         _ => (String::new(), None),
     });
     steps
+}
+
+/// Rules with changes that no step makes, for which they are to be named.
+#[must_use]
+pub fn left_out(all: &Examination, steps: &[Step]) -> Vec<String> {
+    let is_left = |finding: &&Finding| !finding.fix.is_empty() && steps.iter().all(|step| step.rule != finding.rule);
+    let names: BTreeSet<&str> = all.findings.iter().filter(is_left).map(|finding| &*finding.rule).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// Values of some changes as they are, and as they are to be; and those that cannot be read, which are not changed.

@@ -1,6 +1,8 @@
 //! Knobs: values of the machine that the doctor changes, and that it can take back: a setting of an interface, or a file of
 //! /proc or /sys.
 
+use super::configured::covers;
+use super::finding::Risk;
 use linerate_host::adapter::{Subject, find};
 use linerate_host::tunables::{self, Aim, Change, Outcome, Target, Value, Wish};
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,29 @@ const FILES: [&str; 5] =
 
 /// Files of an interface that may be written; `device` among them leads to all of a card.
 const OF_INTERFACE: [&str; 1] = ["gro_flush_timeout"];
+
+/// Sysctls by which an administrator may have closed a way, or answered an attack, by their patterns below `/proc/sys`.
+const GUARDS: &[&str] = &[
+    "net/ipv4/ip_forward",
+    "net/ipv4/ip_default_ttl",
+    "net/ipv4/ip_no_pmtu_disc",
+    "net/ipv4/ipfrag_*",
+    "net/ipv6/ip6frag_*",
+    "net/ipv?/icmp*",
+    "net/ipv4/icmp*/*",
+    "net/ipv?/icmp/*",
+    "net/ipv?/conf/*/*",
+    "net/ipv?/neigh/*/*_solicit",
+    "net/ipv4/tcp_sack",
+    "net/ipv4/tcp_timestamps",
+    "net/ipv4/tcp_syncookies",
+    "net/ipv4/tcp_rfc1337",
+    "net/ipv4/tcp_challenge_ack_limit",
+    "net/ipv4/tcp_min_snd_mss",
+    "net/core/bpf_*",
+    "net/bridge/*",
+    "net/netfilter/*_timeout*",
+];
 
 /// Longest text of such a file.
 const LONGEST: usize = 4096;
@@ -68,6 +93,18 @@ fn allowed(path: &str) -> Result<&str, String> {
 }
 
 impl Knob {
+    /// Risk of a change of it.
+    pub(super) fn risk(&self) -> Risk {
+        let sysctl = match self {
+            Self::File(path) => path.strip_prefix("proc/sys/"),
+            Self::Setting { .. } => None,
+        };
+        match sysctl.is_some_and(|sysctl| GUARDS.iter().any(|guard| covers(guard, sysctl))) {
+            true => Risk::Security,
+            false => Risk::Tuning,
+        }
+    }
+
     /// Present value.
     ///
     /// # Errors
@@ -159,6 +196,25 @@ mod tests {
             "",
         ] {
             assert!(allowed(path).is_err(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_guard_is_told_from_what_is_for_speed() {
+        for (path, risk) in [
+            ("proc/sys/net/ipv4/conf/all/rp_filter", Risk::Security),
+            ("proc/sys/net/ipv4/conf/eth0.5/accept_redirects", Risk::Security),
+            ("proc/sys/net/ipv6/conf/eth0/hop_limit", Risk::Security),
+            ("proc/sys/net/ipv4/ip_forward", Risk::Security),
+            ("proc/sys/net/ipv4/icmp_echo_ignore_all", Risk::Security),
+            ("proc/sys/net/ipv4/tcp_sack", Risk::Security),
+            ("proc/sys/net/netfilter/nf_conntrack_tcp_timeout_established", Risk::Security),
+            ("proc/sys/net/bridge/bridge-nf-call-iptables", Risk::Security),
+            ("proc/sys/net/ipv4/tcp_rmem", Risk::Tuning),
+            ("proc/sys/net/core/rmem_max", Risk::Tuning),
+            ("proc/irq/7/smp_affinity_list", Risk::Tuning),
+        ] {
+            assert_eq!(Knob::File(path.to_owned()).risk(), risk, "{path}");
         }
     }
 

@@ -23,8 +23,8 @@ mod view;
 
 pub use document::proofs;
 pub use examine::{Asked, examine};
-pub use finding::{Evidence, Finding, Load, Severity};
-pub use fix::{Did, Mend, Step, fix, plan};
+pub use finding::{Evidence, Finding, Load, Risk, Severity};
+pub use fix::{Did, Mend, Step, fix, left_out, plan};
 pub use knob::Knob;
 pub use peer::Probed;
 pub use prove::{Measured, ProofServer, Proven, Rounds, Verdict, prove, recover};

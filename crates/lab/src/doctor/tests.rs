@@ -332,28 +332,60 @@ fn changes_do_what_is_to_be_typed() {
         Off("tx-tcp-segmentation", false),
         Off("tx-checksum-ip-generic", false),
         Swap("netlink/channels", "9 u32 4", "9 u32 1"),
-        Put("proc/sys/net/ipv4/tcp_sack", "0"),
+        Put("proc/sys/net/ipv4/tcp_window_scaling", "0"),
         Put("proc/irq/165/effective_affinity_list", "9"),
     ];
     let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
-    let steps = plan(&examined, &[]);
+    let steps = plan(&examined, &[], false);
     let all: Vec<String> =
         steps.iter().flat_map(|step| &step.mends).map(|mend| format!("{}={}", mend.knob, mend.to)).collect();
     assert_eq!(
         all,
         [
-            "net.ipv4.tcp_sack=1",
+            "net.ipv4.tcp_window_scaling=1",
             "/proc/irq/165/smp_affinity_list=0-7,16-23",
             "ens2f0 combined=4",
             "ens2f0 tx-checksum-ip-generic=on",
             "ens2f0 tx-tcp-segmentation=on"
         ]
     );
-    let only = plan(&examined, &["tso".to_owned()]);
+    let only = plan(&examined, &["tso".to_owned()], false);
     assert!(only.len() == 1 && only[0].rule == "tso" && planned(&only).lines().all(|line| line.len() <= 80));
     // What has a command of another kind has no change.
     let shaped = Tree::new(&[&Swap(LINK, "6 text mq", "6 text tbf")]).examined(&[]);
-    assert!(found(&shaped, "shaped").is_some() && plan(&shaped, &[]).is_empty());
+    assert!(found(&shaped, "shaped").is_some() && plan(&shaped, &[], true).is_empty());
+}
+
+#[test]
+fn notes_and_what_may_guard_are_changed_only_by_name() {
+    let edits = [
+        Off("tx-tcp-segmentation", false),
+        Put("proc/sys/net/ipv4/tcp_sack", "0"),
+        Put("proc/sys/net/ipv4/conf/all/rp_filter", "1"),
+        Swap("netlink/coalesce", "2 u32 1", "2 u32 250"),
+        Put("usr/lib/sysctl.d/50-default.conf", "net.core.rmem_max = 8388608\n"),
+    ];
+    let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[Load::Forward]);
+    let rules = |steps: &[Step]| steps.iter().map(|step| step.rule).collect::<std::collections::BTreeSet<_>>();
+    let usual = plan(&examined, &[], false);
+    assert_eq!(rules(&usual), ["tso"].into());
+    let left: Vec<_> = left_out(&examined, &usual);
+    assert_eq!(left, ["coalesce-lazy", "forwarding", "persistent-differs", "reverse-path", "tcp-options"]);
+    assert_eq!(rules(&plan(&examined, &[], true)), ["coalesce-lazy", "tso"].into());
+    for rule in &left {
+        let steps = plan(&examined, std::slice::from_ref(rule), false);
+        assert_eq!(rules(&steps), [rule.as_str()].into());
+        let class = if rule == "coalesce-lazy" { "note]" } else { "a security setting]" };
+        assert!(planned(&steps).contains(class), "{}", planned(&steps));
+    }
+    // Said in both forms.
+    let text = render(&examined, false).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("fix only by its name, as it may loosen what is meant: --fix --only tcp-options "), "{text}");
+    let document = serde_json::to_value(&examined).unwrap();
+    let risk = |rule: &str| {
+        document["findings"].as_array().unwrap().iter().find(|one| one["rule"] == rule).map(|one| one["risk"].clone())
+    };
+    assert_eq!([risk("forwarding"), risk("tso")], [Some("security".into()), Some(serde_json::Value::Null)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Texts come from drivers and files; control characters in them would be commands to the terminal, so they are replaced.
 
 use super::Examination;
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Risk, Severity};
 use super::fix::{Did, Step};
 use super::prove::{Measured, Proven};
 use crate::quantity;
@@ -44,7 +44,12 @@ pub fn render(all: &Examination, colour: bool) -> String {
 pub fn planned(steps: &[Step]) -> String {
     let mut text = String::new();
     for step in steps {
-        text += &paragraph("", &format!("{}: {} [{}]", step.subject, step.what, step.rule));
+        let class = match step.risk {
+            Risk::Tuning => "",
+            Risk::Security => ", a security setting",
+        };
+        let Step { subject, what, rule, severity, .. } = step;
+        text += &paragraph("", &format!("{subject}: {what} [{rule}: {}{class}]", severity.word()));
         text += &step
             .mends
             .iter()
@@ -131,7 +136,9 @@ fn shown(finding: &Finding, colour: bool) -> String {
         text += &paragraph("  seen", &format!("{} ({})", evidence.value, evidence.read));
     }
     text += &paragraph("  means", &finding.means);
-    for (label, said) in [("  type", &finding.mend), ("  gain", &finding.gain)] {
+    let named = || format!("only by its name, as it may loosen what is meant: --fix --only {}", finding.rule);
+    let named = (!finding.fix.is_empty() && finding.risk == Risk::Security).then(named);
+    for (label, said) in [("  type", &finding.mend), ("  fix", &named), ("  gain", &finding.gain)] {
         if let Some(said) = said {
             text += &paragraph(label, said);
         }

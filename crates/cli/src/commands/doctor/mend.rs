@@ -7,8 +7,8 @@ use crate::print::{print, remark};
 use crate::trouble::Trouble;
 use linerate_host::adapter::Machine;
 use linerate_lab::doctor::{
-    self, Did, Examination, ProofServer, Proven, Rounds, Step, TakenBack, Verdict, fix, made, new_file, plan, planned,
-    proof, prove,
+    self, Did, Examination, ProofServer, Proven, Rounds, Step, TakenBack, Verdict, fix, left_out, made, new_file, plan,
+    planned, proof, prove,
 };
 use linerate_lab::qualify::begin;
 use linerate_lab::run::seconds;
@@ -66,7 +66,12 @@ pub(super) fn mend(
     command: Vec<String>,
     stop: &Stop,
 ) -> Result<ExitCode, Trouble> {
-    let steps = plan(examined, &parsed.only);
+    // What is proven is taken back.
+    let steps = plan(examined, &parsed.only, !parsed.fix);
+    let left_out = left_out(examined, &steps);
+    if !left_out.is_empty() && parsed.only.is_empty() {
+        remark(&format!("changed only if they are named (--only RULE): {}", left_out.join(", ")));
+    }
     if steps.is_empty() {
         let by_hand = examined.findings.iter().filter(|finding| finding.mend.is_some()).count();
         if !parsed.json {

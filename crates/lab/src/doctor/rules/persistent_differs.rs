@@ -38,6 +38,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         let finding = view
             .set(Severity::Warning, &name, &now, value.replace('\'', "'\\''"))
             .seen(format!("{name} = {value}"), file.as_str())
+            // What was changed since, and any key may be of security.
+            .by_name()
             .gain("or take that line out of the file, if the present value is the right one");
         Some(Finding { what: format!("{name} is {now}, and {file} says {value}"), ..finding })
     };
