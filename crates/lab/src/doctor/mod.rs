@@ -9,6 +9,7 @@ mod document;
 mod examine;
 mod finding;
 mod fix;
+mod intent;
 mod knob;
 mod network;
 mod peer;
@@ -66,7 +67,8 @@ impl Examination {
             match (rule.look)(view) {
                 Ok(found) if found.is_empty() => self.healthy += 1,
                 Ok(found) => {
-                    self.findings.extend(found.into_iter().map(|finding| finding.of(rule, &view.subject(scope))))
+                    let of = |finding: Finding| intent::respected(finding, view).of(rule, &view.subject(scope));
+                    self.findings.extend(found.into_iter().map(of))
                 }
                 Err(why) => self.unable.push((view.subject(scope), rule.name.into(), why)),
             }

@@ -2,6 +2,7 @@
 //! another one, and a healthy tree has none.
 
 mod faults;
+mod meant;
 mod tree;
 
 use super::peer::Tcp;

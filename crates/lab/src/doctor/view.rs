@@ -1,6 +1,7 @@
 //! Values for rules: an interface and its counters, read twice, and files of the machine.
 
 use super::finding::{Finding, Load, Severity};
+use super::intent::TUNNELS;
 use super::network::{NOTHING, Network};
 use super::peer::Probed;
 use super::rule::Scope;
@@ -130,9 +131,7 @@ impl<'a> View<'a> {
 
     /// True if it is a tunnel, which sends to addresses instead of over a link.
     pub(super) fn is_tunnel(&self) -> bool {
-        let kinds =
-            ["vxlan", "geneve", "gre", "gretap", "ipip", "sit", "ip6tnl", "ip6gre", "ip6gretap", "erspan", "wireguard"];
-        self.interface().kind.as_deref().is_some_and(|kind| kinds.contains(&kind))
+        self.interface().kind.as_deref().is_some_and(|kind| TUNNELS.contains(&kind))
     }
 
     /// True if it stands on a device, rather than on software alone.

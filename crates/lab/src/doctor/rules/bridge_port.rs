@@ -46,7 +46,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         // The spanning tree blocks what would be a loop.
         let severity = if stp && state == "blocking" { Severity::Note } else { Severity::Warning };
         let mend = if stp {
-            format!("wait for the spanning tree, or ip link set {} type bridge stp_state 0", bridge.name)
+            "wait for the spanning tree, which takes 30 s; where it stays so, 'bridge -d link' shows the loop that it breaks".to_owned()
         } else {
             format!("bridge link set dev {name} state 3")
         };
