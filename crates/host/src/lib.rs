@@ -35,6 +35,7 @@ mod netlink;
 mod rtnetlink;
 #[cfg(target_os = "linux")]
 pub mod settings;
+pub mod shell;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]

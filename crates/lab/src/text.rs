@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use linerate_host::shell::drives;
 use linerate_load::bench::Compared;
 use linerate_load::profile::Direction;
 use linerate_result::{Outcome, RunResult, Test};
@@ -154,10 +155,7 @@ fn code(cell: &Cell) -> Option<&'static str> {
 /// Replaces every character that moves the cursor, breaks a line or changes the writing direction.
 #[must_use]
 pub fn plain(text: &str) -> String {
-    let harmful = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if drives(c) { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

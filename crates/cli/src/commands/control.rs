@@ -10,6 +10,7 @@ use super::shared::stop_at_signals;
 use crate::print::{print, remark};
 use crate::trouble::Trouble;
 use clap::Args;
+use linerate_host::shell::operand;
 use linerate_rt::control::{CallError, ControlError, Server, ask, ask_within, list};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -177,7 +178,7 @@ fn all(kind: &Kind, names: &[String], json: bool) -> String {
     if json {
         return format!("{}\n", json!({"schema": "linerate.running", "version": 1, "kind": kind.name, "names": names}));
     }
-    names.iter().map(|name| format!("{} '{name}'\n", kind.show)).collect()
+    names.iter().map(|name| format!("{} {}\n", kind.show, operand(name))).collect()
 }
 
 /// State of a process, now.

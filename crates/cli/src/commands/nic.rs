@@ -14,6 +14,7 @@ use super::shared::file;
 use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use linerate_host::shell::word;
 use linerate_load::resolve;
 use linerate_nic::{ClassWeights, Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
 use linerate_port::open;
@@ -205,7 +206,7 @@ fn apply(control: &Control, words: &[String]) -> Result<(), Trouble> {
 fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
     let words = Saved::load()?.words(port).to_vec();
     apply(control, &words).map_err(|trouble| {
-        Trouble::usage(format!("saved settings: {trouble}; or forget them: linerate nic set -i '{port}' default"))
+        Trouble::usage(format!("saved settings: {trouble}; or forget them: linerate nic set -i {} default", word(port)))
     })?;
     Ok(words)
 }

@@ -199,7 +199,7 @@ fn without_a_name_the_only_one_is_shown_and_several_are_listed() {
     let one = switch(place, "one");
     assert!(said(place, "switch show").contains("switch one, process "));
     let two = switch(place, "two");
-    assert_eq!(said(place, "switch show"), "linerate switch show 'one'\nlinerate switch show 'two'\n");
+    assert_eq!(said(place, "switch show"), "linerate switch show one\nlinerate switch show two\n");
     assert_eq!(document(&said(place, "switch show --json"))["names"], json!(["one", "two"]));
     refused(&run(place, "switch show three"), 1, "give one of one, two");
     refused(&run(place, "switch show --watch"), 2, "give one of one, two");

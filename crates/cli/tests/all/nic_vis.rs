@@ -217,7 +217,7 @@ fn interfaces_are_added_changed_and_removed_while_the_adapter_runs() {
     rig.does("vi add -i PORT 9 vlan=t7 cap=5M");
     end(adapter);
     let line = linerate_port::open(&format!("{}/vi9", rig.port)).err().unwrap().to_string();
-    assert!(line.contains("start: linerate nic up -i cable:"), "{line}");
+    assert!(line.contains("start: linerate nic up -i 'cable:"), "{line}");
     assert!(rig.does("vi list -i PORT").contains("vi9        saved: vlan=t7 cap=5M"));
     let adapter = rig.up("");
     let listed: serde_json::Value = serde_json::from_str(&rig.does("vi list -i PORT --json")).unwrap();

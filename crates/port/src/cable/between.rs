@@ -14,6 +14,7 @@ use crate::error::{Cause, OpenError};
 use crate::kind::Spec;
 use crate::port::Parts;
 use crate::sys::seqpacket::{self as socket, DirLock, MOST_FDS};
+use linerate_host::shell::{operand, word};
 use linerate_ring::Region;
 use linerate_ring::{Bell, Foreign, Pipe, RegionError};
 use std::io;
@@ -131,12 +132,12 @@ impl Trouble {
                     Self::Nobody => new(
                         Cause::Missing,
                         format!("no adapter runs on {port} as this user"),
-                        &format!("start: linerate nic up -i {port}"),
+                        &format!("start: linerate nic up -i {}", word(port)),
                     ),
                     Self::Refused(Refusal::Unknown) => new(
                         Cause::Peer,
                         format!("the adapter on {port} has no virtual interface {vi}"),
-                        &format!("add it: linerate nic vi add -i {port} {vi}"),
+                        &format!("add it: linerate nic vi add -i {} {vi}", word(port)),
                     ),
                     _ => new(
                         Cause::Busy,
@@ -149,7 +150,10 @@ impl Trouble {
             Self::Nobody => new(
                 Cause::Missing,
                 format!("no switch '{0}' runs as this user", switch_of(spec)),
-                &format!("start `linerate switch {0}`, or open two of its ports in one program", switch_of(spec)),
+                &format!(
+                    "open two of its ports in one program, or start: linerate switch {}",
+                    operand(switch_of(spec))
+                ),
             ),
             Self::Locked => {
                 new(Cause::Busy, "another process keeps the directory of sockets locked".into(), "stop that process")
@@ -200,8 +204,11 @@ fn not_granted(spec: &Spec, option: &str) -> OpenError {
     let (switch, port) = spec.name.split_once(':').unwrap_or_default();
     let asked = spec.option(option).unwrap_or_default();
     let what = format!("the switch does not grant {option}={asked} to this port");
-    let mend =
-        format!("run it with --ports {port}:{option}={asked} (`linerate switch {switch}`), or leave {option}= out");
+    let mend = format!(
+        "leave {option}= out, or start it so: linerate switch --ports {} {}",
+        word(format!("{port}:{option}={asked}")),
+        operand(switch)
+    );
     OpenError::new(spec, Cause::Peer, what, mend)
 }
 

@@ -21,6 +21,7 @@ use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::MOST;
 use crate::sys::tap::{self, TapQueue};
 use crate::vnet::segments_udp;
+use linerate_host::shell::word;
 use linerate_host::{Control, LinkState, Rtnetlink};
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
 use std::io;
@@ -176,11 +177,12 @@ fn finish(
     };
     if spec.option("mtu").is_some() && spec.mtu()? != link.mtu as usize {
         let what = format!("mtu={} is not the interface's {}", spec.mtu()?, link.mtu);
-        let mend = format!("leave it out, or set the interface's: ip link set {} mtu {}", link.name, spec.mtu()?);
+        let mend =
+            format!("leave it out, or set the interface's: ip link set dev {} mtu {}", word(&link.name), spec.mtu()?);
         return Err(spec.oops(what, mend));
     }
     if !link.up && links.set_up(&link.name, true).is_err() {
-        notes.push(format!("the interface is switched off: ip link set {} up", link.name));
+        notes.push(format!("the interface is switched off: ip link set dev {} up", word(&link.name)));
     }
     Ok((find(spec, links)?, "found as it was"))
 }

@@ -6,13 +6,13 @@ use crate::commands::shared::{conclude, place};
 use crate::print::{print, remark};
 use crate::trouble::Trouble;
 use linerate_host::adapter::Machine;
+use linerate_host::shell::word;
 use linerate_lab::doctor::{
     self, Did, Examination, ProofServer, Proven, Rounds, Step, TakenBack, Verdict, fix, left_out, made, new_file, plan,
     planned, proof, prove,
 };
 use linerate_lab::qualify::begin;
 use linerate_lab::run::seconds;
-use linerate_port::path::shown;
 use linerate_rt::{Stop, monotonic_ns};
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdin};
@@ -152,7 +152,7 @@ fn fixed(
     } else {
         print(&made(&done));
         if let Some(file) = &file {
-            print(&format!("To take it back: linerate doctor --undo {}\n", shown(&file.to_string_lossy())));
+            print(&format!("To take it back: linerate doctor --undo {}\n", word(file)));
         }
     }
     match (stop.signal(), refused) {

@@ -3,6 +3,7 @@
 
 use super::guests;
 use crate::trouble::Trouble;
+use linerate_host::shell::word;
 use linerate_load::vis::AdapterJob;
 use linerate_nic::{Control, Guests, Nic, Saved, adapter_for_guests, parse_rule, rule_text};
 use linerate_port::open;
@@ -40,7 +41,7 @@ pub(super) fn guests(nic: &mut Nic) -> Result<Guests, Trouble> {
 pub(super) fn apply_saved(guests: &mut Guests, saved: &Saved, port: &str) -> Result<(), Trouble> {
     for (vi, words) in saved.interfaces(port) {
         guests.add(vi, &words).map_err(|why| {
-            let mend = format!("linerate nic vi del -i '{port}' {vi}");
+            let mend = format!("linerate nic vi del -i {} {vi}", word(port));
             Trouble::usage(format!("saved settings of virtual interface {vi}: {why}; or forget it: {mend}"))
         })?;
     }

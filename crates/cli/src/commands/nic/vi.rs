@@ -3,6 +3,7 @@
 use super::asked::{at_rest, running};
 use crate::trouble::Trouble;
 use clap::{Args, Subcommand};
+use linerate_host::shell::word;
 use linerate_load::resolve;
 use linerate_nic::{MAX_INTERFACES, Saved, setting_of};
 use linerate_port::Spec;
@@ -135,7 +136,7 @@ fn list(port: &str, as_json: bool) -> Result<String, Trouble> {
         let document = json!({"schema": "linerate.nic", "version": 1, "port": key, "running": false, "saved": rows});
         return Ok(format!("{document:#}\n"));
     }
-    let mut text = format!("no adapter runs on {key}; start: linerate nic up -i {key}\n");
+    let mut text = format!("no adapter runs on {key}; start: linerate nic up -i {}\n", word(&key));
     for (id, words) in &rows {
         text +=
             &format!("vi{id:<8} saved: {}\n", if words.is_empty() { "defaults".to_owned() } else { words.join(" ") });

@@ -91,7 +91,7 @@ fn a_recording_is_shown_as_the_interface_was() {
         let tree = dir.path().join("tree");
         let tree = tree.to_str().unwrap();
         let said = nic(&["record", "ra", tree]);
-        assert!(said.contains("nic show ra --from"), "{said}");
+        assert!(said.contains("nic show --from="), "{said}");
         assert_eq!(document(&["show", "ra", "--from", tree]), document(&["show", "ra"]));
         // The far end has its name, where it is in the same namespace.
         assert!(nic(&["show", "ra"]).contains("lower or far end   rb\n"), "{}", nic(&["show", "ra"]));

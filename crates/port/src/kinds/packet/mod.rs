@@ -28,6 +28,7 @@ use crate::queue::{RxEngine, RxQueue, TxQueue};
 use crate::sys::block_ring::{BLOCK, BlockRing};
 use crate::sys::packet::{self, Fanout, Receiver};
 use crate::vnet::segments_udp;
+use linerate_host::shell::word;
 use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
 use linerate_ring::{RxRing, TxRing};
 use recv::RecvRx;
@@ -99,7 +100,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let mut links = Rtnetlink::open().map_err(|e| OpenError::below(spec, e))?;
     let link = find(spec, &mut links)?;
     if !link.up {
-        let mend = format!("switch it on: ip link set {} up", link.name);
+        let mend = format!("switch it on: ip link set dev {} up", word(&link.name));
         return Err(OpenError::new(spec, Cause::Missing, "the interface is switched off", mend));
     }
     let mtu = mtu(spec, &link)?;
@@ -177,7 +178,8 @@ fn mtu(spec: &Spec, link: &LinkState) -> Result<usize, OpenError> {
     let wanted = spec.mtu()?;
     if wanted > interface {
         let what = format!("mtu={wanted} is more than the interface's {interface}");
-        let mend = format!("give mtu={interface}, or set the interface's: ip link set {} mtu {wanted}", link.name);
+        let mend =
+            format!("give mtu={interface}, or set the interface's: ip link set dev {} mtu {wanted}", word(&link.name));
         return Err(spec.oops(what, mend));
     }
     Ok(wanted)

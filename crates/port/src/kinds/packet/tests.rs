@@ -332,5 +332,5 @@ fn wrong_names_and_options_are_named() {
         assert!(line.contains(word) && line.contains("; ") && !line.contains('\n'), "{name}: {line}");
     }
     pair.set_up("va", false).unwrap();
-    assert!(line("packet:va").contains("ip link set va up"));
+    assert!(line("packet:va").contains("ip link set dev va up"));
 }

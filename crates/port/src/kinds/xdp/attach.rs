@@ -8,6 +8,7 @@ use crate::kind::Spec;
 use crate::sys::umem::Umem;
 use crate::sys::xsk::{Binding, Rings, Xsk};
 use linerate_host::bpf::{At, Attached, Insn, Map};
+use linerate_host::shell::word;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
@@ -287,7 +288,7 @@ fn no_program(spec: &Spec, host: &mut Host, e: &io::Error) -> OpenError {
         Some(libc::EBUSY | libc::EEXIST) => {
             let id = host.netlink.link(&name).ok().and_then(|link| link.xdp_program);
             let id = id.map_or_else(String::new, |id| format!(" ({id}; see 'bpftool prog show id {id}')"));
-            let mend = format!("stop the program that attached it, or type 'ip link set {name} xdp off'");
+            let mend = format!("stop the program that attached it, or type: ip link set dev {} xdp off", word(&name));
             OpenError::new(spec, Cause::Busy, format!("an XDP program is attached to {name}{id}"), mend)
         }
         Some(libc::ENOSPC) => OpenError::new(
@@ -302,7 +303,7 @@ fn no_program(spec: &Spec, host: &mut Host, e: &io::Error) -> OpenError {
             spec,
             Cause::Capability,
             format!("{name} runs no XDP program with an MTU of {}", host.link.mtu),
-            format!("type 'ip link set {name} mtu 1500' (and so at the far end), or give mode=generic"),
+            format!("give mode=generic, or type, and so at the far end: ip link set dev {} mtu 1500", word(&name)),
         ),
         Some(libc::ENOSYS) => OpenError::new(
             spec,
@@ -335,9 +336,12 @@ fn no_socket(spec: &Spec, host: &Host, umem: &Umem, e: &io::Error) -> OpenError 
             format!("{} MiB of buffers cannot be locked in memory", umem.memory().1.div_ceil(1 << 20)),
             "type 'ulimit -l unlimited' (RLIMIT_MEMLOCK), run with CAP_IPC_LOCK, or give fewer slots= or queues=",
         ),
-        Some(libc::ENETDOWN) => {
-            OpenError::new(spec, Cause::System, format!("{name} is off"), format!("type 'ip link set {name} up'"))
-        }
+        Some(libc::ENETDOWN) => OpenError::new(
+            spec,
+            Cause::System,
+            format!("{name} is off"),
+            format!("type: ip link set dev {} up", word(name)),
+        ),
         Some(libc::EBUSY | libc::EEXIST) => OpenError::new(
             spec,
             Cause::Busy,

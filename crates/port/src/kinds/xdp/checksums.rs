@@ -4,6 +4,7 @@
 
 use super::host::Host;
 use crate::release;
+use linerate_host::shell::word;
 use linerate_host::{Ethtool, XSK_TX_CHECKSUM, xsk_features};
 
 /// Note for the user when the kernel refuses requests, which also shows that it has no support.
@@ -34,7 +35,8 @@ pub(super) fn who(host: &Host, zero_copy: bool) -> Result<(), String> {
     {
         return Err(format!(
             "checksums of frames that are sent are completed by linerate: a veth whose transmit checksum offload is on \
-             would pass them on open; type 'ethtool -K {name} tx off' to have the kernel complete them"
+             would pass them on open; to have the kernel complete them, type: ethtool -K {} tx off",
+            word(name)
         ));
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::error::{Cause, OpenError};
 use crate::kind::Spec;
+use linerate_host::shell::word;
 use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
 use linerate_ring::{HEADROOM, Region};
 use std::io;
@@ -43,7 +44,7 @@ impl Host {
         })?;
         let mut notes = Vec::new();
         if !link.up {
-            notes.push(format!("{name} is off: nothing passes until you type 'ip link set {name} up'"));
+            notes.push(format!("{name} is off: nothing passes until you type: ip link set dev {} up", word(name)));
         }
         let queues = queues(spec, &link, &mut notes)?;
         let mtu = match spec.option("mtu") {
@@ -53,7 +54,7 @@ impl Host {
         if mtu > link.mtu as usize {
             return Err(spec.oops(
                 format!("mtu={mtu} is beyond the interface's {}", link.mtu),
-                format!("type 'ip link set {name} mtu {mtu}', or leave mtu= out"),
+                format!("leave mtu= out, or type: ip link set dev {} mtu {mtu}", word(name)),
             ));
         }
         let buf_size = match spec.option("buf") {
@@ -90,9 +91,9 @@ impl Host {
         }
         self.notes.push(format!(
             "frames over {usable} bytes are lost: MTU {} does not fit a buffer, and frames of several buffers cannot be \
-             had here; type 'ip link set {} mtu {}'",
+             had here; type: ip link set dev {} mtu {}",
             self.mtu,
-            self.link.name,
+            word(&self.link.name),
             MOST_BUFFER as usize - HEADROOM - ETHERNET,
         ));
         usable
@@ -126,7 +127,7 @@ fn queues(spec: &Spec, link: &LinkState, notes: &mut Vec<String>) -> Result<Vec<
     let what = |wanted: u16| {
         let apart = channels.is_some_and(|channels| channels.combined == 0);
         let kinds = if apart { format!("rx {wanted} tx {wanted}") } else { format!("combined {wanted}") };
-        let mend = format!("give a smaller number, or type 'ethtool -L {} {kinds}'", link.name);
+        let mend = format!("give a smaller number, or type: ethtool -L {} {kinds}", word(&link.name));
         spec.oops(format!("{} has {have} queues that both receive and transmit", link.name), mend)
     };
     let asked = spec.number("queues", 0u16, 1, 4096)?;

@@ -7,6 +7,7 @@ use crate::print::print;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::adapter::{Machine, Question};
+use linerate_host::shell::word;
 use linerate_host::tunables::{self, Aim, Group, State, Wish};
 use linerate_lab::store::{StoreError, write_file};
 use linerate_port::path::shown;
@@ -80,7 +81,8 @@ pub(in super::super) fn save(arguments: &Save) -> Result<String, Trouble> {
     })?;
     let name = &arguments.name;
     let rest = absent(&state).map(|(group, why)| format!("not saved: {}: {why}\n", group.name())).collect::<String>();
-    Ok(format!("{name}: {} settings saved in {place}; linerate nic diff {name} {place}\n{rest}", kept.len()))
+    let next = format!("linerate nic diff -- {} {}", word(name), word(&arguments.file));
+    Ok(format!("{name}: {} settings saved in {place}; {next}\n{rest}", kept.len()))
 }
 
 /// Groups that an interface has not, each once.

@@ -5,6 +5,7 @@ use crate::commands::shared::file;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::adapter::{Machine, Recorder, counters, read};
+use linerate_host::shell::{operand, word};
 use linerate_port::path::shown;
 use std::path::PathBuf;
 
@@ -28,7 +29,9 @@ pub(in super::super) fn record(arguments: &Record) -> Result<String, Trouble> {
     recorder.finish().map_err(|e| Trouble::failed(format!("{place}: {e}; free some space there")))?;
     let count: usize = all.groups.iter().map(|group| group.rows.0.len()).sum();
     Ok(format!(
-        "{}: recorded in {place}, with {count} counters; linerate nic show {} --from {place}\n",
-        arguments.name, arguments.name
+        "{}: recorded in {place}, with {count} counters; linerate nic show --from={} {}\n",
+        arguments.name,
+        word(&arguments.directory),
+        operand(&arguments.name)
     ))
 }

@@ -4,6 +4,7 @@ use super::{failed, interface};
 use crate::print::print;
 use crate::trouble::Trouble;
 use linerate_host::adapter::{Machine, Source, Subject};
+use linerate_host::shell::operand;
 use linerate_host::tunables::{self, Aim, Group, Outcome, State, Unknown, Value, Wish};
 use linerate_port::nearest;
 use std::process::ExitCode;
@@ -45,7 +46,7 @@ fn unclear(interface: &str, state: &State, unknown: Unknown) -> Trouble {
         Unknown::Name(name) => {
             let near = nearest(&name, tunables::names(state));
             let mend = near.map_or_else(
-                || format!("see what there is: linerate nic save {interface} FILE"),
+                || format!("see what there is: linerate nic save {} FILE", operand(interface)),
                 |near| format!("did you mean {near}?"),
             );
             format!("{interface}: {name}: no such setting; {mend}")
