@@ -12,6 +12,7 @@ use super::view::View;
 use crate::environment;
 use linerate_host::Absent;
 use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
+use linerate_host::shell::word;
 use linerate_result::Environment;
 use linerate_rt::Stop;
 use std::net::IpAddr;
@@ -117,7 +118,8 @@ fn no_list(tree: Option<&Path>, source: &dyn Source, absent: &Absent) -> String 
     match tree.map(Path::display) {
         None => format!("the list of interfaces: {absent}"),
         Some(tree) if source.names("freebsd").is_ok() => format!(
-            "{tree}: it is of a FreeBSD host, of which the rules know nothing; see 'linerate nic show IF --from {tree}'"
+            "{tree}: it is of a FreeBSD host, of which the rules know nothing; see linerate nic show IF --from={}",
+            word(tree.to_string())
         ),
         Some(tree) => format!("{tree}: it has no interface ({absent}); make a tree by 'linerate nic record IF DIR'"),
     }

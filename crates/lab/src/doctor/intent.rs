@@ -7,6 +7,7 @@ use super::fix::Mend;
 use super::knob::Knob;
 use super::view::View;
 use linerate_host::adapter::Interface;
+use linerate_host::shell::word;
 use linerate_host::tunables::Value;
 
 /// Folders, and ends of the names of their files, in which interfaces are set up: systemd.link(5), systemd.network(5), netplan(5),
@@ -151,7 +152,7 @@ pub(super) fn meant(view: &View<'_>, mend: &Mend) -> Option<Evidence> {
 fn at_tunnel(of: &Interface, name: &str, to: &Value) -> Option<Evidence> {
     let kind = of.kind.as_deref().filter(|kind| TUNNELS.contains(kind))?;
     let value = format!("{name} is off at a tunnel ({kind}), where it is on unless somebody switches it off");
-    (*to == Value::On(true)).then(|| Evidence { value, read: "ethtool -k".to_owned() })
+    (*to == Value::On(true)).then(|| Evidence { value, read: format!("ethtool -k {}", word(&of.name)) })
 }
 
 /// Kinds of interfaces that send to addresses instead of over a link.

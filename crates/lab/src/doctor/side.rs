@@ -3,6 +3,7 @@
 use super::Examination;
 use super::examine::{Asked, examine};
 use super::finding::Load;
+use crate::text::plain;
 use linerate_host::adapter::{Adapter, Machine, find, read};
 use linerate_rt::Stop;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,11 @@ impl LinkEnd {
         let speed = modes.as_ref().ok().and_then(|modes| modes.speed).filter(|_| is_hardware);
         Self { name: interface.name.clone(), mtu: interface.mtu, speed, pause }
     }
+}
+
+/// Where a value was read that the other end tells of itself.
+pub(super) fn claimed(interface: &str) -> String {
+    format!("as the other end says of its {}", plain(interface))
 }
 
 /// The other end.

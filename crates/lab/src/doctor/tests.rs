@@ -4,6 +4,7 @@
 mod faults;
 mod meant;
 mod tree;
+mod typed;
 
 use super::peer::Tcp;
 use super::*;
@@ -139,18 +140,11 @@ fn faults_do_not_hide_each_other() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).unwrap() % n
     };
-    let places = |fault: &Fault| -> Vec<&str> {
-        let place = |edit: &Edit| match edit {
-            Put(path, _) | Swap(path, _, _) => *path,
-            Off(..) | On(_) => "features",
-        };
-        fault.2.iter().map(place).collect()
-    };
     let mut pairs = 0;
     while pairs < 20 {
         let (a, b) = (&FAULTS[below(FAULTS.len())], &FAULTS[below(FAULTS.len())]);
         // Two changes of one place are one fault.
-        if places(a).iter().any(|place| places(b).contains(place)) {
+        if a.places().iter().any(|place| b.places().contains(place)) {
             continue;
         }
         pairs += 1;

@@ -7,6 +7,7 @@ use super::finding::{Finding, Risk, Severity};
 use super::fix::{Did, Step};
 use super::prove::{Measured, Proven};
 use crate::quantity;
+use crate::text::plain;
 use linerate_result::Number;
 
 /// Columns of a line, and of the words before a text.
@@ -16,9 +17,22 @@ const LABEL: usize = 9;
 /// Renders it as lines, the last one ended. With `colour`, ANSI colours mark the severity.
 #[must_use]
 pub fn render(all: &Examination, colour: bool) -> String {
+    rendered(all, Whose::Own, colour)
+}
+
+/// The machine that found something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// This one.
+    Own,
+    /// The other end, whose word it is: nothing of it is to be typed here.
+    Others,
+}
+
+fn rendered(all: &Examination, whose: Whose, colour: bool) -> String {
     let mut text = String::new();
     for finding in &all.findings {
-        text += &shown(finding, colour);
+        text += &shown(finding, whose, colour);
         text.push('\n');
     }
     text += &all.peer.as_deref().map_or_else(String::new, |line| paragraph("", line));
@@ -34,7 +48,8 @@ pub fn render(all: &Examination, colour: bool) -> String {
         text += &paragraph("", &format!("Not looked at: {}.", unable(all)));
     }
     if let Some(side) = &all.remote {
-        text += &format!("\n{}\n{}", paragraph("", &format!("At {}:", side.at)), render(&side.examination, colour));
+        let head = paragraph("", &format!("At {}, as that end says:", side.at));
+        text += &format!("\n{head}\n{}", rendered(&side.examination, Whose::Others, colour));
     }
     text
 }
@@ -120,7 +135,7 @@ fn unable(all: &Examination) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-fn shown(finding: &Finding, colour: bool) -> String {
+fn shown(finding: &Finding, whose: Whose, colour: bool) -> String {
     let word = finding.severity.word();
     let code = match finding.severity {
         Severity::Error => "31",
@@ -137,8 +152,12 @@ fn shown(finding: &Finding, colour: bool) -> String {
     }
     text += &paragraph("  means", &finding.means);
     let named = || format!("only by its name, as it may loosen what is meant: --fix --only {}", finding.rule);
-    let named = (!finding.fix.is_empty() && finding.risk == Risk::Security).then(named);
-    for (label, said) in [("  type", &finding.mend), ("  fix", &named), ("  gain", &finding.gain)] {
+    let named = (whose == Whose::Own && !finding.fix.is_empty() && finding.risk == Risk::Security).then(named);
+    let mend = match whose {
+        Whose::Own => "  type",
+        Whose::Others => "  there",
+    };
+    for (label, said) in [(mend, &finding.mend), ("  fix", &named), ("  gain", &finding.gain)] {
         if let Some(said) = said {
             text += &paragraph(label, said);
         }
@@ -154,7 +173,7 @@ fn paragraph(label: &str, text: &str) -> String {
         line.clear();
     }
     let indent = if label.is_empty() { 0 } else { LABEL };
-    for word in text.replace(char::is_control, " ").split_whitespace() {
+    for word in plain(&text.replace(char::is_control, " ")).split_whitespace() {
         if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
             lines += line.trim_end();
             lines.push('\n');

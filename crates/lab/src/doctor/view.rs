@@ -9,6 +9,7 @@ use super::side::LinkEnd;
 use linerate_host::adapter::{
     self, Adapter, Address, Amount, Counters, Filter, Interface, Neighbour, PciLink, Qdisc, Route, Source,
 };
+use linerate_host::shell::{operand, quoted, word};
 use linerate_host::tunables::Value;
 use linerate_host::{Absent, Feature};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,6 +116,20 @@ impl<'a> View<'a> {
         &self.adapter.interface.name
     }
 
+    /// Its name as a word of a command line.
+    pub(super) fn typed(&self) -> String {
+        word(self.name())
+    }
+
+    /// A command that shows modes and speed of its link.
+    pub(super) fn link_modes(&self) -> String {
+        match self.name().starts_with('-') {
+            // ethtool(8) would take it for an option.
+            true => format!("linerate nic show {}", operand(self.name())),
+            false => format!("ethtool {}", self.typed()),
+        }
+    }
+
     pub(super) fn interface(&self) -> &Interface {
         &self.adapter.interface
     }
@@ -203,18 +218,18 @@ impl<'a> View<'a> {
         if !self.is_needlessly_off(feature)? {
             return Ok(Vec::new());
         }
-        let name = self.name();
+        let (name, typed) = (self.name(), self.typed());
         if self.interface().kind.as_deref() == Some("tun") {
             let what = format!("{feature} is off: the program that has it open asked for no more");
             return Finding::new(Severity::Note, what)
-                .seen(format!("{feature} off"), format!("ethtool -k {name}"))
+                .seen(format!("{feature} off"), format!("ethtool -k {typed}"))
                 .mend("let that program offer it (TUNSETOFFLOAD, and IFF_VNET_HDR)")
                 .gain(gain)
                 .alone();
         }
         Finding::new(Severity::Warning, format!("{feature} is off, and can be switched on"))
-            .seen(format!("{feature} off"), format!("ethtool -k {name}"))
-            .mend(format!("ethtool -K {name} {short} on"))
+            .seen(format!("{feature} off"), format!("ethtool -k {typed}"))
+            .mend(format!("ethtool -K {typed} {short} on"))
             .sets(name, feature, Value::On(true))
             .gain(gain)
             .alone()
@@ -233,17 +248,14 @@ impl<'a> View<'a> {
         if now >= most {
             return Ok(Vec::new());
         }
-        let (now, most) = (shown(now), shown(most));
+        let (now, most, address) = (shown(now), shown(most), word(&pci.address));
         // 8b/10b up to 5 GT/s, 128b/130b above (PCI Express Base Specification, clause 4.2).
         let code = |speed: f64| if speed > 5.0 { 128.0 / 130.0 } else { 0.8 };
         let rate = |speed: f64, lanes: u32| speed * f64::from(lanes) * code(speed);
         let (best, rate) = (rate(link.speed_most, link.width_most), rate(link.speed, link.width));
         Finding::new(Severity::Warning, format!("the PCIe link is {now}, the card can {most}"))
-            .seen(format!("{now} of {most}"), format!("/sys/bus/pci/devices/{}/{file}", pci.address))
-            .mend(format!(
-                "another slot, or the card seated anew; see 'lspci -vv -s {}', LnkCap and LnkSta",
-                pci.address
-            ))
+            .seen(format!("{now} of {most}"), format!("/sys/bus/pci/devices/{address}/{file}"))
+            .mend(format!("another slot, or the card seated anew; see LnkCap and LnkSta of lspci -vv -s {address}"))
             .gain(format!("{best:.0} Gb/s instead of {rate:.0} to memory, each way"))
             .alone()
     }
@@ -270,7 +282,7 @@ impl<'a> View<'a> {
         let severity = if grows { Severity::Warning } else { Severity::Note };
         let when = if grows { "now" } else { "since the interface was made" };
         let first = Finding::new(severity, format!("{what} {when}"));
-        let read = format!("ethtool -S {0}, ip -s -s link show {0}", self.name());
+        let read = format!("ethtool -S {0}, ip -s -s link show dev {0}", self.typed());
         (!counted.is_empty()).then(|| {
             counted.iter().take(4).fold(first, |finding, one| {
                 finding.seen(format!("{} {} (+{} while it was looked at)", one.name, one.value, one.more), read.clone())
@@ -322,8 +334,8 @@ impl<'a> View<'a> {
     /// A finding about a sysctl whose value is to be another one.
     pub(super) fn set(&self, severity: Severity, name: &str, now: impl Display, to: impl Display) -> Finding {
         Finding::new(severity, format!("{name} is {now}"))
-            .seen(format!("{name} = {now}"), format!("sysctl {name}"))
-            .mend(format!("sysctl -w {name}='{to}'"))
+            .seen(format!("{name} = {now}"), format!("sysctl {}", word(name)))
+            .mend(format!("sysctl -w {}={}", word(name), quoted(to.to_string())))
             .writes(sysctl_path(name), to.to_string())
     }
 

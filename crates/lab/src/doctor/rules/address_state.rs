@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "address-state",
@@ -15,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let (name, interface) = (view.name(), view.interface());
-    let read = format!("ip addr show dev {name}");
+    let (name, typed, interface) = (view.name(), view.typed(), view.interface());
+    let read = format!("ip addr show dev {typed}");
     let own = view.addresses()?;
     let mut found = Vec::new();
     let broken = own.iter().find(|one| one.states.contains(&"dadfailed"));
@@ -24,7 +25,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         found.push(
             Finding::new(Severity::Error, format!("another host has its address {}", one.address))
                 .seen(format!("{}/{} {}", one.address, one.prefix, one.states.join(" ")), read.as_str())
-                .mend(format!("ip addr del {}/{} dev {name}", one.address, one.prefix)),
+                .mend(format!("ip addr del {}/{} dev {typed}", one.address, one.prefix)),
         );
     }
     let deprecated = own.iter().filter(|one| one.states.contains(&"deprecated"));
@@ -39,7 +40,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             Finding::new(severity, format!("its address {} is deprecated: nothing new is sent from it", one.address))
                 .seen(format!("{}/{} deprecated", one.address, one.prefix), read.as_str())
                 .mend(format!(
-                    "ip addr change {}/{} dev {name} preferred_lft forever valid_lft forever",
+                    "ip addr change {}/{} dev {typed} preferred_lft forever valid_lft forever",
                     one.address, one.prefix
                 )),
         );
@@ -59,8 +60,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             )
             .seen(format!("{}/{} at a member of {}", one.address, one.prefix, bridge.name), read.as_str())
             .mend(format!(
-                "ip addr del {0}/{1} dev {name}; ip addr add {0}/{1} dev {2}",
-                one.address, one.prefix, bridge.name
+                "ip addr del {0}/{1} dev {typed}; ip addr add {0}/{1} dev {2}",
+                one.address,
+                one.prefix,
+                word(&bridge.name)
             )),
         );
     }
@@ -76,8 +79,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     {
         found.push(
             Finding::new(Severity::Warning, format!("its address {} has no network: no route leads out", one.address))
-                .seen(format!("{}/32, no route by {name}", one.address), format!("{read}; ip route show dev {name}"))
-                .mend(format!("ip addr add {}/24 dev {name}", one.address)),
+                .seen(format!("{}/32, no route by {name}", one.address), format!("{read}; ip route show dev {typed}"))
+                .mend(format!("ip addr add {}/24 dev {typed}", one.address)),
         );
     }
     // Somebody wants to use it with IP, and it belongs to nobody who has an address.
@@ -91,7 +94,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         found.push(
             Finding::new(Severity::Warning, "it has no address")
                 .seen("no address", read.as_str())
-                .mend(format!("ip addr add ADDRESS/BITS dev {name}")),
+                .mend(format!("ip addr add ADDRESS/BITS dev {typed}")),
         );
     }
     Ok(found)

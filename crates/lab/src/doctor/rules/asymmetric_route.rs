@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 use std::net::Ipv4Addr;
 
 pub(super) const RULE: Rule = Rule {
@@ -74,7 +75,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         .seen(format!("{subnet}/{bits} by {name} and {beside}, without a gateway"), "/proc/net/route")
         .seen(
             format!("arp_ignore {ignore}, arp_announce {announce}, rp_filter {strict}"),
-            format!("sysctl net.ipv4.conf.{{all,{name}}}, the greater"),
+            format!("sysctl -a -r {}, the greater", word(r"net\.ipv4\.conf\..*\.(arp_ignore|arp_announce|rp_filter)")),
         )
         .mend(format!("sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2{loose}"))
         .gain("each answers for its own address; a subnet each, or a bond of both, also sends by both")

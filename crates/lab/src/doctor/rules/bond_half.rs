@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const RULE: Rule = Rule {
@@ -32,8 +33,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if view.interface().kind.as_deref() != Some("bond") || !view.is_up() {
         return healthy();
     }
-    let read = format!("/proc/net/bonding/{}", view.name());
-    let text = view.file(&read[1..])?;
+    let (path, read) = (format!("proc/net/bonding/{}", view.name()), format!("/proc/net/bonding/{}", view.typed()));
+    let text = view.file(&path)?;
     let members = members(&text);
     let runs = |name: &str| view.interfaces.iter().find(|one| one.name == name).is_none_or(|one| one.has("RUNNING"));
     let state = |lines: &BTreeMap<&str, &str>| lines.get("MII Status").map_or("not told", |state| state).to_owned();
@@ -47,7 +48,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             let carrier = if runs(name) { "" } else { ", no carrier" };
             finding.seen(format!("{name}: MII Status {}{carrier}", state(lines)), read.as_str())
         });
-        let set: Vec<String> = names.iter().map(|name| format!("ip link set {name} up")).collect();
+        let set: Vec<String> = names.iter().map(|name| format!("ip link set dev {} up", word(name))).collect();
         found.push(finding.mend(format!("see cable, module and partner; {}", set.join("; "))));
     }
     let links: Vec<(&str, String)> = up

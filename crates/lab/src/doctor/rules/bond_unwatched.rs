@@ -18,7 +18,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if view.interface().kind.as_deref() != Some("bond") {
         return healthy();
     }
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let text = view.file(&format!("proc/net/bonding/{name}"))?;
     let interval = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
     let mii = interval("MII Polling Interval (ms):").ok_or("it does not tell how often it looks at links")?;
@@ -26,8 +26,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     Finding::new(Severity::Warning, "it does not watch the links of its members")
-        .seen("MII Polling Interval (ms): 0, and none of ARP", format!("/proc/net/bonding/{name}"))
-        .mend(format!("ip link set {name} type bond miimon 100"))
+        .seen("MII Polling Interval (ms): 0, and none of ARP", format!("/proc/net/bonding/{typed}"))
+        .mend(format!("ip link set dev {typed} type bond miimon 100"))
         .gain("a link that goes is left after a tenth of a second")
         .alone()
 }

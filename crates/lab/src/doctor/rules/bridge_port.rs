@@ -4,6 +4,7 @@ use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
 use linerate_host::adapter::Detail;
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "bridge-port",
@@ -26,16 +27,16 @@ const WANTED: &[(&str, bool, &str)] = &[
 ];
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let (name, member) = (view.name(), &view.interface().member);
+    let (typed, member) = (view.typed(), &view.interface().member);
     let master = view.interface().master.and_then(|master| view.named(master));
     let Some(bridge) = master.filter(|one| one.kind.as_deref() == Some("bridge")) else { return Ok(Vec::new()) };
-    let read = format!("bridge -d link show dev {name}");
+    let read = format!("bridge -d link show dev {typed}");
     let mut found = Vec::new();
     if matches!(bridge.details.get("ageing_time"), Some(Detail::Number(0))) {
         found.push(
             Finding::new(Severity::Note, format!("{} forgets stations at once: frames go to all members", bridge.name))
-                .seen("ageing_time 0", format!("ip -d link show {}", bridge.name))
-                .mend(format!("ip link set {} type bridge ageing_time 30000", bridge.name)),
+                .seen("ageing_time 0", format!("ip -d link show dev {}", word(&bridge.name)))
+                .mend(format!("ip link set dev {} type bridge ageing_time 30000", word(&bridge.name))),
         );
     }
     let stp = matches!(bridge.details.get("stp_state"), Some(Detail::Number(1..)) | Some(Detail::On(true)));
@@ -48,7 +49,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         let mend = if stp {
             "wait for the spanning tree, which takes 30 s; where it stays so, 'bridge -d link' shows the loop that it breaks".to_owned()
         } else {
-            format!("bridge link set dev {name} state 3")
+            format!("bridge link set dev {typed} state 3")
         };
         found.push(
             Finding::new(severity, format!("{} has it {state}: it passes on nothing", bridge.name))
@@ -74,7 +75,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             found.push(
                 Finding::new(severity, format!("{flag} is {now} at {}: {words}", bridge.name))
                     .seen(format!("{flag} {now}"), read.as_str())
-                    .mend(format!("bridge link set dev {name} {flag} {to}")),
+                    .mend(format!("bridge link set dev {typed} {flag} {to}")),
             );
         }
     }

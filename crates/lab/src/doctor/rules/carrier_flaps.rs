@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let Some(downs) = view.interface().carrier_changes[2].filter(|downs| *downs > 10) else { return healthy() };
     Finding::new(Severity::Note, format!("the link went {downs} times"))
-        .seen(format!("carrier_down_count {downs}"), format!("ip -d link show {}", view.name()))
+        .seen(format!("carrier_down_count {downs}"), format!("ip -d link show dev {}", view.typed()))
         .mend("see cable, module and partner, if nobody took the interface down")
         .alone()
 }

@@ -22,10 +22,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if !eager || coalesce.get("adaptive-rx") == Some(1) || view.speed().is_none_or(|speed| speed < 10_000) {
         return healthy();
     }
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     Finding::new(Severity::Note, "each frame may interrupt")
-        .seen("rx-usecs 0, rx-frames 1, adaptive-rx off", format!("ethtool -c {name}"))
-        .mend(format!("ethtool -C {name} rx-usecs 20, or adaptive-rx on"))
+        .seen("rx-usecs 0, rx-frames 1, adaptive-rx off", format!("ethtool -c {typed}"))
+        .mend(format!("ethtool -C {typed} rx-usecs 20, or adaptive-rx on"))
         .sets(name, "rx-usecs", Value::Number(20))
         .alone()
 }

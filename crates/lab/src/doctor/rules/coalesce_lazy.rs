@@ -21,13 +21,13 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if coalesce.get("adaptive-rx") == Some(1) {
         return healthy();
     }
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     Finding::new(
         view.graver_for(&[Load::Tcp, Load::Udp, Load::Fcoe]),
         format!("interrupts are held back for {usecs} us"),
     )
-    .seen(format!("rx-usecs {usecs}, adaptive-rx off"), format!("ethtool -c {name}"))
-    .mend(format!("ethtool -C {name} rx-usecs 20, or adaptive-rx on"))
+    .seen(format!("rx-usecs {usecs}, adaptive-rx off"), format!("ethtool -c {typed}"))
+    .mend(format!("ethtool -C {typed} rx-usecs 20, or adaptive-rx on"))
     .sets(name, "rx-usecs", Value::Number(20))
     .gain(format!("requests that take up to {} us less", 2 * usecs))
     .alone()

@@ -17,5 +17,5 @@ pub(super) const RULE: Rule = Rule {
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let names = ["collisions", "LateCollisions", "SingleCollisionFrames", "MultipleCollisionFrames"];
     let Some(finding) = view.losses(&names, "frames collide") else { return healthy() };
-    finding.mend(format!("ethtool -s {} autoneg on, at both ends", view.name())).alone()
+    finding.mend(format!("ethtool -s {} autoneg on, at both ends", view.typed())).alone()
 }

@@ -29,7 +29,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     Finding::new(Severity::Warning, format!("the driver is {name} {version}, the firmware {firmware}"))
-        .seen(format!("version {version}, firmware-version {firmware}"), format!("ethtool -i {}", view.name()))
+        .seen(format!("version {version}, firmware-version {firmware}"), format!("ethtool -i {}", view.typed()))
         .mend("install driver and firmware of one release, as the vendor's compatibility list has them")
         .alone()
 }

@@ -19,10 +19,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if modes.duplex != Some("half") {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     Finding::new(Severity::Error, "the link is half duplex")
-        .seen("duplex half", format!("ethtool {name}"))
-        .mend(format!("ethtool -s {name} autoneg on"))
+        .seen("duplex half", view.link_modes())
+        .mend(format!("ethtool -s {typed} autoneg on"))
         .gain("both directions at once, and no collisions")
         .alone()
 }

@@ -30,7 +30,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             && (pair || one.lower != Some(interface.index))
             && (pair || interface.lower != Some(one.index))
     };
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let Some(other) = view.interfaces.iter().find(related) else {
         let neighbours = view.neighbours().unwrap_or_default();
         let Some(same) = neighbours.into_iter().find(|one| one.state != "noarp" && one.mac.as_deref() == Some(address))
@@ -38,12 +38,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             return healthy();
         };
         return Finding::new(Severity::Warning, format!("the neighbour {} has the same MAC address", same.address))
-            .seen(format!("{address} at {name} and {}", same.address), format!("ip link show {name}; ip neigh"))
-            .mend(format!("ip link set {name} address 02:…, another one"))
+            .seen(format!("{address} at {name} and {}", same.address), format!("ip link show dev {typed}; ip neigh"))
+            .mend(format!("ip link set dev {typed} address 02:…, another one"))
             .alone();
     };
     Finding::new(Severity::Warning, format!("{} has the same MAC address", other.name))
         .seen(format!("{address} at {name} and {}", other.name), "ip link")
-        .mend(format!("ip link set {name} address 02:…, another one"))
+        .mend(format!("ip link set dev {typed} address 02:…, another one"))
         .alone()
 }

@@ -20,10 +20,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if eee.active != Some(true) {
         return healthy();
     }
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     Finding::new(Severity::Note, "energy-efficient Ethernet is active")
-        .seen("EEE active", format!("ethtool --show-eee {name}"))
-        .mend(format!("ethtool --set-eee {name} eee off"))
+        .seen("EEE active", format!("ethtool --show-eee {typed}"))
+        .mend(format!("ethtool --set-eee {typed} eee off"))
         .sets(name, "eee", Value::On(false))
         .gain("up to 17 us less for a frame after a pause")
         .alone()

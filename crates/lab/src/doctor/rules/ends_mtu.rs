@@ -2,6 +2,7 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
+use crate::doctor::side::claimed;
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,9 +22,9 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     Finding::new(Severity::Warning, format!("the MTU is {here} here and {there} at the other end"))
-        .seen(format!("mtu {here}"), format!("ip link show {}", near.name))
-        .seen(format!("mtu {there}"), format!("there: ip link show {}", far.name))
-        .mend(format!("ip link set {} mtu {there}, or there: ip link set {} mtu {here}", near.name, far.name))
+        .seen(format!("mtu {here}"), format!("ip link show dev {}", view.typed()))
+        .seen(format!("mtu {there}"), claimed(&far.name))
+        .mend(format!("the same MTU at both ends: ip link set dev {} mtu N, and so there", view.typed()))
         .gain("no packet is too long for the other end")
         .alone()
 }

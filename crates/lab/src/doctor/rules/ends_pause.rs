@@ -2,6 +2,7 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
+use crate::doctor::side::claimed;
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -24,8 +25,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let word = |on| if on { "on" } else { "off" };
     let shown = |[rx, tx]: [bool; 2]| format!("pause rx {}, tx {}", word(rx), word(tx));
     Finding::new(Severity::Note, "flow control is not the same at the two ends")
-        .seen(shown([rx, tx]), format!("ethtool -a {}", near.name))
-        .seen(shown([far_rx, far_tx]), format!("there: ethtool -a {}", far.name))
-        .mend(format!("ethtool -A {} rx {} tx {}", near.name, word(far_tx), word(far_rx)))
+        .seen(shown([rx, tx]), format!("ethtool -a {}", view.typed()))
+        .seen(shown([far_rx, far_tx]), claimed(&far.name))
+        .mend(format!("ethtool -A {} rx {} tx {}", view.typed(), word(far_tx), word(far_rx)))
         .alone()
 }

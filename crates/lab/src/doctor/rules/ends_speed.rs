@@ -2,6 +2,7 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
+use crate::doctor::side::claimed;
 use crate::doctor::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,8 +22,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     Finding::new(Severity::Note, format!("the link has {here} Mb/s here, {there} at the other end"))
-        .seen(format!("{here} Mb/s"), format!("ethtool {}", near.name))
-        .seen(format!("{there} Mb/s"), format!("there: ethtool {}", far.name))
+        .seen(format!("{here} Mb/s"), view.link_modes())
+        .seen(format!("{there} Mb/s"), claimed(&far.name))
         .mend("the same speed at both ends; or measure with the slower one's as the most")
         .alone()
 }

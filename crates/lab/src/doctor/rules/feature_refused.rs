@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let features = have(&view.adapter.features)?;
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let refused: Vec<&str> =
         features.0.iter().filter(|(_, one)| one.wanted && !one.active).map(|(feature, _)| feature.as_str()).collect();
     if refused.is_empty() {
@@ -34,19 +34,19 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             Some("tx-checksum-ip-generic"),
             view.graver_than_program(),
             "segmentation needs checksums on transmit",
-            format!("ethtool -K {name} tx on"),
+            format!("ethtool -K {typed} tx on"),
         ),
         (true, true, false) => (
             Some("tx-scatter-gather"),
             view.graver_than_program(),
             "segmentation needs scatter-gather",
-            format!("ethtool -K {name} sg on"),
+            format!("ethtool -K {typed} sg on"),
         ),
         _ => (
             None,
             Severity::Note,
             "something that it needs is off",
-            format!("see 'ethtool -k {name}' for what is off beside it"),
+            format!("see what is off beside it: ethtool -k {typed}"),
         ),
     };
     let knob = |needs: &str| Knob::Setting { interface: name.to_owned(), name: needs.to_owned() };
@@ -55,7 +55,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         severity,
         format!("{} {} asked for and off: {why}", refused.join(", "), if refused.len() == 1 { "is" } else { "are" }),
     )
-    .seen(format!("{} off [requested on]", refused.join(", ")), format!("ethtool -k {name}"))
+    .seen(format!("{} off [requested on]", refused.join(", ")), format!("ethtool -k {typed}"))
     .mend(mend);
     match meant {
         Some(evidence) => finding.meant(evidence),

@@ -22,7 +22,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     };
     let severity = if name.contains("uncorr") { Severity::Warning } else { Severity::Note };
     Finding::new(severity, format!("error correction counts {name}"))
-        .seen(format!("{name} {value}"), format!("ethtool --show-fec -I {}", view.name()))
+        .seen(format!("{name} {value}"), format!("ethtool --show-fec -I {}", view.typed()))
         .mend("clean or replace cable and module; the same FEC at both ends")
         .alone()
 }

@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "firmware-stored",
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let devlink = have(&view.adapter.devlink)?;
-    let handle = &devlink.handle;
+    let handle = word(&devlink.handle);
     let pending: Vec<_> = devlink.pending().collect();
     let Some((name, running, stored)) = pending.first() else { return healthy() };
     let first = Finding::new(Severity::Warning, format!("{name} {running} runs, {stored} is stored"));

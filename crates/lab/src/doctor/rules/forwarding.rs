@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "forwarding",
@@ -39,7 +40,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         found.push(
             Finding::new(Severity::Note, format!("{v6} is 0"))
                 .seen(format!("{v6} = 0"), format!("sysctl {v6}"))
-                .mend(format!("sysctl -w {}=2 {v6}=1", view.own_sysctl("net.ipv6.conf", "accept_ra"))),
+                .mend(format!("sysctl -w {}=2 {v6}=1", word(view.own_sysctl("net.ipv6.conf", "accept_ra")))),
         );
     }
     Ok(found)

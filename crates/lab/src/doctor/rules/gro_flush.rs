@@ -23,9 +23,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if now <= MOST {
         return healthy();
     }
+    let typed = format!("/sys/class/net/{}/gro_flush_timeout", view.typed());
     Finding::new(Severity::Warning, format!("segments wait for {} ms to be merged", now / 1_000_000))
-        .seen(format!("gro_flush_timeout {now} ns"), format!("/{at}"))
-        .mend(format!("echo 0 > /{at}"))
+        .seen(format!("gro_flush_timeout {now} ns"), typed.as_str())
+        .mend(format!("echo 0 > {typed}"))
         .writes(at, "0")
         .alone()
 }

@@ -18,10 +18,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if view.is_up() || view.interface().name == "lo" || view.interface().kind.as_deref() == Some("ifb") {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     let severity = if view.loads.is_empty() { Severity::Note } else { Severity::Error };
     Finding::new(severity, "it is down")
-        .seen("no flag UP", format!("ip link show {name}"))
-        .mend(format!("ip link set {name} up"))
+        .seen("no flag UP", format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} up"))
         .alone()
 }

@@ -18,10 +18,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let names =
         ["rx_length_errors", "rx_over_errors", "OutOfRangeLengthField", "FrameTooLongErrors", "etherStatsOversizePkts"];
     let Some(finding) = view.losses(&names, "frames longer than the MTU arrive") else { return healthy() };
-    let name = view.name();
+    let typed = view.typed();
     let mtu = view.interface().mtu.unwrap_or_default();
     finding
-        .seen(format!("MTU {mtu}"), format!("ip link show {name}"))
-        .mend(format!("ip link set {name} mtu N, with the MTU of the other end"))
+        .seen(format!("MTU {mtu}"), format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} mtu N, with the MTU of the other end"))
         .alone()
 }

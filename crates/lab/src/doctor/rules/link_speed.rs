@@ -23,14 +23,14 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let Some(most) = modes.supported.iter().filter_map(digits).max().filter(|most| *most > now) else {
         return healthy();
     };
-    let name = view.name();
+    let typed = view.typed();
     let partner = modes.partner.as_ref().and_then(|partner| partner.iter().filter_map(digits).max());
     let (severity, mend) = match partner {
-        Some(partner) if partner >= most => (Severity::Warning, format!("ethtool -s {name} autoneg on speed {most}")),
+        Some(partner) if partner >= most => (Severity::Warning, format!("ethtool -s {typed} autoneg on speed {most}")),
         _ => (Severity::Note, format!("a partner, cable and module of {most} Mb/s")),
     };
     Finding::new(severity, format!("the link has {now} Mb/s, the adapter {most}"))
-        .seen(format!("speed {now}Mb/s, supported up to {most}baseT or its like"), format!("ethtool {name}"))
+        .seen(format!("speed {now}Mb/s, supported up to {most}baseT or its like"), view.link_modes())
         .mend(mend)
         .gain(format!("up to {:.1} times the rate", f64::from(most) / f64::from(now)))
         .alone()

@@ -18,7 +18,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if !view.feature("rx-lro")?.is_some_and(|lro| lro.active) {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     let bridged = view
         .interface()
         .master
@@ -29,7 +29,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     Finding::new(Severity::Error, "LRO is on, and this machine forwards")
-        .seen("rx-lro on", format!("ethtool -k {name}"))
+        .seen("rx-lro on", format!("ethtool -k {typed}"))
         .seen(
             bridged.map_or_else(
                 || "net.ipv4.ip_forward".to_owned(),
@@ -37,7 +37,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             ),
             "sysctl net.ipv4.ip_forward, ip link",
         )
-        .mend(format!("ethtool -K {name} lro off gro on"))
+        .mend(format!("ethtool -K {typed} lro off gro on"))
         .gain("forwarded frames arrive as they were sent")
         .alone()
 }

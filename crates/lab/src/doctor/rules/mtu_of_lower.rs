@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 use linerate_host::tunables::Value;
 
 pub(super) const RULE: Rule = Rule {
@@ -30,7 +31,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let what = if peers { "the other end" } else { "the interface below" };
     Finding::new(Severity::Warning, format!("its MTU is {mtu}, that of {what}, {other}, {lower}"))
         .seen(format!("{name} {mtu}, {other} {lower}"), "ip link")
-        .mend(format!("ip link set {less} mtu {}", mtu.max(lower)))
+        .mend(format!("ip link set dev {} mtu {}", word(less), mtu.max(lower)))
         .sets(less, "mtu", Value::Number(mtu.max(lower).into()))
         .gain("long frames arrive")
         .alone()

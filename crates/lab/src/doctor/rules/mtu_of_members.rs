@@ -26,7 +26,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     let list: Vec<String> = members.iter().map(|one| format!("{} {}", one.name, one.mtu.unwrap_or_default())).collect();
     Finding::new(Severity::Warning, "its members have different MTUs")
-        .seen(list.join(", "), format!("ip link show master {}", view.name()))
+        .seen(list.join(", "), format!("ip link show master {}", view.typed()))
         .mend("ip link set DEV mtu N, the same for all")
         .alone()
 }

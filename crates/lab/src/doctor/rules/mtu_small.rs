@@ -18,18 +18,18 @@ pub(super) const RULE: Rule = Rule {
 const FCOE: u32 = 2158;
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let (name, interface) = (view.name(), view.interface());
+    let (typed, interface) = (view.typed(), view.interface());
     // A full frame of FC and its headers; shorter ones carry less of each sequence (FC-BB-6, 4.8).
     if let Some(mtu) = interface.mtu.filter(|mtu| *mtu < FCOE && view.wants(&[Load::Fcoe])) {
         return Finding::new(Severity::Warning, format!("its MTU is {mtu}: no full frame of FCoE fits"))
-            .seen(format!("mtu {mtu}"), format!("ip link show {name}"))
-            .mend(format!("ip link set {name} mtu 2500, at both ends and the switch"))
+            .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
+            .mend(format!("ip link set dev {typed} mtu 2500, at both ends and the switch"))
             .alone();
     }
     let Some(mtu) = interface.mtu.filter(|mtu| *mtu < 1500 && interface.hardware == 1) else { return healthy() };
     let severity = if mtu < 1280 { Severity::Warning } else { Severity::Note };
     Finding::new(severity, format!("its MTU is {mtu}"))
-        .seen(format!("mtu {mtu}"), format!("ip link show {name}"))
-        .mend(format!("ip link set {name} mtu 1500, if the path takes it"))
+        .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} mtu 1500, if the path takes it"))
         .alone()
 }

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let fixed: Vec<_> =
         view.neighbours()?.into_iter().filter(|one| one.state == "permanent" && one.mac.is_some()).collect();
     // The next hop of the peer that was named.
@@ -29,7 +29,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         _ => format!("the neighbour {} is set by hand, and does not answer there", first.address),
     };
     Finding::new(severity, what)
-        .seen(format!("{} is {mac}, permanent", first.address), format!("ip neigh show dev {name}"))
-        .mend(format!("ip neigh del {} dev {name}", first.address))
+        .seen(format!("{} is {mac}, permanent", first.address), format!("ip neigh show dev {typed}"))
+        .mend(format!("ip neigh del {} dev {typed}", first.address))
         .alone()
 }

@@ -24,7 +24,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if !none && short.is_none() {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     Finding::new(Severity::Warning, "frames that the ring has no room for are dropped at once")
         .seen(
             format!(
@@ -32,8 +32,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
                 interface.qdisc.as_deref().unwrap_or("none"),
                 interface.queue_length.unwrap_or_default()
             ),
-            format!("ip link show {name}"),
+            format!("ip link show dev {typed}"),
         )
-        .mend(format!("tc qdisc replace dev {name} root fq; ip link set {name} txqueuelen 1000"))
+        .mend(format!("tc qdisc replace dev {typed} root fq; ip link set dev {typed} txqueuelen 1000"))
         .alone()
 }

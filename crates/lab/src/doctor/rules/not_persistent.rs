@@ -4,6 +4,7 @@ use crate::doctor::configured::{covers, interchanged, is_same, sysctls};
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::quoted;
 
 pub(super) const RULE: Rule = Rule {
     name: "not-persistent",
@@ -58,7 +59,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         1 => "a sysctl is set, and no file sets it at the next start".to_owned(),
         n => format!("{n} sysctls are set, and no file sets them at the next start"),
     };
-    let lines: Vec<String> = lost.iter().map(|(name, now)| format!("'{name} = {now}'")).collect();
+    let lines: Vec<String> = lost.iter().map(|(name, now)| quoted(format!("{name} = {now}"))).collect();
     let first = Finding::new(Severity::Note, what)
         .mend(format!("to keep them: printf '%s\\n' {} >> /etc/sysctl.d/90-network.conf", lines.join(" ")));
     let all = lost.iter().fold(first, |finding, (name, now)| {

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let channels = have(&view.adapter.channels)?;
     let cores = u64::try_from(view.online()?.len()).unwrap_or(1);
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let pair = view.interface().kind.as_deref() == Some("veth");
     let merges = view.interface().xdp_program.is_some() || view.feature("rx-gro")?.is_some_and(|gro| gro.active);
     let mut found = Vec::new();
@@ -38,8 +38,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         };
         found.push(
             Finding::new(severity, format!("{now} of {most} {kind} queues are used, with {cores} processors"))
-                .seen(format!("{kind} {now} of {most}"), format!("ethtool -l {name}"))
-                .mend(format!("ethtool -L {name} {kind} {wanted}"))
+                .seen(format!("{kind} {now} of {most}"), format!("ethtool -l {typed}"))
+                .mend(format!("ethtool -L {typed} {kind} {wanted}"))
                 .sets(name, setting, Value::Number(wanted))
                 .gain("several streams use several cores"),
         );

@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "path-mtu",
@@ -16,7 +17,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let probed = view.probed()?;
-    let (way, mtu, largest, peer) = (&probed.way, probed.mtu, probed.largest, probed.peer);
+    let (typed_way, way, mtu, largest, peer) =
+        (word(&probed.way), &probed.way, probed.mtu, probed.largest, probed.peer);
     // No packet is longer than its length field tells.
     if probed.answered == 0 {
         return healthy();
@@ -63,6 +65,6 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             format!("{largest} of {mtu} bytes"),
             format!("ping -M do -s {} {peer}", largest.saturating_sub(if peer.is_ipv4() { 28 } else { 48 })),
         )
-        .mend(format!("ip link set {way} mtu {largest}, or {mtu} at the other end and on all of the path"))
+        .mend(format!("ip link set dev {typed_way} mtu {largest}, or {mtu} at the other end and on all of the path"))
         .alone()
 }

@@ -20,10 +20,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if rx == tx {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     let word = |on| if on { "on" } else { "off" };
     Finding::new(Severity::Note, "flow control is on in one direction only")
-        .seen(format!("pause rx {}, tx {}", word(rx), word(tx)), format!("ethtool -a {name}"))
-        .mend(format!("ethtool -A {name} rx on tx on, and the same at the other end"))
+        .seen(format!("pause rx {}, tx {}", word(rx), word(tx)), format!("ethtool -a {typed}"))
+        .mend(format!("ethtool -A {typed} rx on tx on, and the same at the other end"))
         .alone()
 }

@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope};
 use crate::doctor::view::View;
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "peer-claims",
@@ -17,13 +18,13 @@ pub(super) const RULE: Rule = Rule {
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let probed = view.probed()?;
     let claims = probed.claims.as_ref().map_err(Clone::clone)?;
-    let way = &probed.way;
+    let typed_way = word(&probed.way);
     let finding = |what: String, of: &[&(std::net::Ipv4Addr, String)], address: std::net::Ipv4Addr| {
         let first = Finding::new(Severity::Error, what);
         of.iter()
             .take(4)
             .fold(first, |finding, (address, mac)| {
-                finding.seen(format!("{address} is at {mac}"), format!("arping -D -I {way} {address}"))
+                finding.seen(format!("{address} is at {mac}"), format!("arping -D -I {typed_way} {address}"))
             })
             .mend(format!("another address for one of them; see who has {address} by its MAC address, at the switch"))
     };

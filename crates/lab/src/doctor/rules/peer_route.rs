@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
+use linerate_host::shell::{operand, word};
 
 pub(super) const RULE: Rule = Rule {
     name: "peer-route",
@@ -27,7 +28,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         let way = &probed.way;
         return Finding::new(Severity::Note, format!("it is reached by {way}, which is not looked at"))
             .seen(format!("by {way}"), format!("ip route get {peer}"))
-            .mend(format!("linerate doctor {way} --peer {peer}"))
+            .mend(format!("linerate doctor --peer {peer} {}", operand(way)))
             .alone();
     }
     let Some(why) = &probed.refused else { return healthy() };
@@ -36,7 +37,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if let Some(whose) = ["all", view.name()].into_iter().filter(|_| peer.is_ipv6()).find(is_off) {
         return Finding::new(Severity::Error, "there is no way to it: IPv6 is switched off")
             .seen(format!("net.ipv6.conf.{whose}.disable_ipv6 = 1"), read)
-            .mend(format!("sysctl -w net/ipv6/conf/{whose}/disable_ipv6=0"))
+            .mend(format!("sysctl -w {}=0", word(format!("net/ipv6/conf/{whose}/disable_ipv6"))))
             .alone();
     }
     let first =

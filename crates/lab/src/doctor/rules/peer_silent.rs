@@ -4,6 +4,7 @@ use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::peer::Tcp;
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::shell::word;
 
 pub(super) const RULE: Rule = Rule {
     name: "peer-silent",
@@ -20,7 +21,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if probed.answered > 0 {
         return healthy();
     }
-    let (peer, way, hop) = (probed.peer, &probed.way, probed.hop());
+    let (peer, way, typed_way, hop) = (probed.peer, &probed.way, word(&probed.way), probed.hop());
     let neighbours = have(&view.network.neighbours)?;
     let state = neighbours.iter().find(|one| one.address == hop).map(|one| one.state);
     let whose = if hop == peer {
@@ -42,9 +43,12 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let mut finding = Finding::new(if probed.tcp == Tcp::Answered { Severity::Note } else { Severity::Warning }, what)
         .seen(format!("by {way}; {known}"), format!("ping {peer}, ip neigh show {hop}"));
     if let Some(program) = view.interface().xdp_program.filter(|_| view.name() == way) {
-        finding = finding.seen(format!("XDP program {program} sees all frames first"), format!("ip link show {way}"));
+        finding = finding
+            .seen(format!("XDP program {program} sees all frames first"), format!("ip link show dev {typed_way}"));
     }
     finding
-        .mend(format!("see whether it is up, and that both ends have addresses of one network: ip addr show dev {way}"))
+        .mend(format!(
+            "see whether it is up, and that both ends have addresses of one network: ip addr show dev {typed_way}"
+        ))
         .alone()
 }

@@ -36,7 +36,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         let Configured { value, file, .. } = said.first().filter(|_| differs)?;
         let name = interchanged(key);
         let finding = view
-            .set(Severity::Warning, &name, &now, value.replace('\'', "'\\''"))
+            .set(Severity::Warning, &name, &now, value)
             .seen(format!("{name} = {value}"), file.as_str())
             // What was changed since, and any key may be of security.
             .by_name()

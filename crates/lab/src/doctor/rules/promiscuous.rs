@@ -18,7 +18,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let bridged = view.interface().master.is_some();
     let Some(users) = view.interface().promiscuity.filter(|users| *users > 0 && !bridged) else { return healthy() };
     Finding::new(Severity::Note, "it receives frames for all addresses")
-        .seen(format!("promiscuity {users}"), format!("ip -d link show {}", view.name()))
-        .mend(format!("end the program that captures there, or: ip link set {} promisc off", view.name()))
+        .seen(format!("promiscuity {users}"), format!("ip -d link show dev {}", view.typed()))
+        .mend(format!("end the program that captures there, or: ip link set dev {} promisc off", view.typed()))
         .alone()
 }

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 const LEAST: u32 = 44;
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let (name, interface) = (view.name(), view.interface());
+    let (typed, interface) = (view.typed(), view.interface());
     let mtu = interface.mtu.unwrap_or(1500);
     let of = view.qdiscs()?;
     let packets = |kind: &str, limit: u32| if kind == "bfifo" { limit / mtu.max(1) } else { limit };
@@ -29,10 +29,10 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return Finding::new(Severity::Warning, format!("its queueing discipline holds {limit} {unit}"))
             .seen(
                 format!("qdisc {} at {}, limit {limit}, {} dropped", one.kind, one.parent, one.drops),
-                format!("tc -s qdisc show dev {name}"),
+                format!("tc -s qdisc show dev {typed}"),
             )
             .mend(format!(
-                "tc qdisc replace dev {name} {} {} limit 1000{}",
+                "tc qdisc replace dev {typed} {} {} limit 1000{}",
                 place(&one.parent),
                 one.kind,
                 if unit == "bytes" { "000" } else { "" }
@@ -45,8 +45,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         return healthy();
     }
     Finding::new(Severity::Warning, format!("its queueing discipline holds {length} packets"))
-        .seen(format!("qlen {length}"), format!("ip link show {name}"))
-        .mend(format!("ip link set {name} txqueuelen 1000"))
+        .seen(format!("qlen {length}"), format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} txqueuelen 1000"))
         .alone()
 }
 

@@ -27,7 +27,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         "rx-hw-drop-overruns",
     ];
     let Some(finding) = view.losses(&names, "received frames are lost for want of room") else { return healthy() };
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let ring = view
         .adapter
         .rings
@@ -37,8 +37,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         .and_then(|rx| Some((rx.now?, rx.most?)));
     match ring {
         Some((now, most)) if now < most => finding
-            .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {name}"))
-            .mend(format!("ethtool -G {name} rx {most}"))
+            .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {typed}"))
+            .mend(format!("ethtool -G {typed} rx {most}"))
             .sets(name, "ring-rx", Value::Number(most))
             .gain("bursts of that many frames are held"),
         _ => finding

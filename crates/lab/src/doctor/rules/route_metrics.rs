@@ -50,14 +50,14 @@ fn cost(metric: &Metric, mtu: u32, view: &View<'_>) -> Option<(Severity, String)
 }
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let (name, interface) = (view.name(), view.interface());
+    let (typed, interface) = (view.typed(), view.interface());
     let mtu = interface.mtu.unwrap_or(0);
     let mut found = Vec::new();
     let set = |route: &Route| !route.metrics.is_empty() || route.congestion.is_some();
     let own = |route: &&Route| route.link == Some(interface.index) && route.kind == "unicast" && set(route);
     for route in view.routes()?.iter().filter(own) {
         let network = route.network();
-        let read = format!("ip{} route show table all dev {name}", if route.to.0.is_ipv4() { "" } else { " -6" });
+        let read = format!("ip{} route show table all dev {typed}", if route.to.0.is_ipv4() { "" } else { " -6" });
         let mut seen: Vec<(Severity, String, String)> = route
             .metrics
             .iter()
@@ -79,7 +79,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             .fold(first, |finding, (_, value, words)| finding.seen(format!("{value}: {words}"), read.as_str()));
         let table = if route.table == MAIN { String::new() } else { format!(" table {}", route.table) };
         let via = route.gateway.map(|via| format!(" via {via}")).unwrap_or_default();
-        found.push(finding.mend(format!("ip route replace {network}{via} dev {name}{table}")));
+        found.push(finding.mend(format!("ip route replace {network}{via} dev {typed}{table}")));
     }
     found.truncate(8);
     Ok(found)

@@ -29,14 +29,14 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if cores < 2 || receiving.len() < cores || set.is_empty() {
         return healthy();
     }
-    let folder = format!("/sys/class/net/{}/queues", view.name());
+    let folder = format!("/sys/class/net/{}/queues", view.typed());
     let (first, mask) = set[0];
     Finding::new(Severity::Note, format!("{cores} processors and {} receive queues, and RPS is on", receiving.len()))
         .seen(
             format!("{mask}, and {} of {} queues have one", set.len(), receiving.len()),
             format!("{folder}/{first}/rps_cpus"),
         )
-        .mend(format!("for queue in {folder}/rx-*; do echo 0 > $queue/rps_cpus; done"))
+        .mend(format!("for queue in {folder}/rx-*; do echo 0 > \"$queue/rps_cpus\"; done"))
         .gain("an interrupt between processors less for each batch of frames")
         .alone()
 }

@@ -25,11 +25,11 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     let Some(first) = masks.first().filter(|first| is_one(first) && masks.iter().all(|mask| mask == *first)) else {
         return healthy();
     };
-    let (name, cores) = (view.name(), view.online()?.len());
+    let (typed, cores) = (view.typed(), view.online()?.len());
     if cores < 2 {
         return healthy();
     }
-    let at = format!("/sys/class/net/{name}/queues/rx-*/rps_cpus");
+    let at = format!("/sys/class/net/{typed}/queues/rx-*/rps_cpus");
     Finding::new(
         view.graver_for(&[Load::Tcp, Load::Udp, Load::Forward]),
         format!("all that it receives goes to one of {cores} processors"),

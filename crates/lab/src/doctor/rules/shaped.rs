@@ -21,8 +21,8 @@ const KINDS: &[&str] = &["tbf", "netem", "htb", "hfsc", "cbq", "blackhole", "plu
 const WIDE: u64 = 5_000_000_000;
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let name = view.name();
-    let read = format!("tc -s qdisc show dev {name}");
+    let typed = view.typed();
+    let read = format!("tc -s qdisc show dev {typed}");
     let mut seen = Vec::new();
     for one in view.qdiscs().unwrap_or_default() {
         let rate = one.rate.map(|rate| format!(", {} Mb/s", rate as f64 * 8.0 / 1e6)).unwrap_or_default();
@@ -44,5 +44,5 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     };
     let first = Finding::new(severity, format!("its queueing discipline is {kind}, which delays, drops or limits"));
     let finding = seen.iter().take(4).fold(first, |finding, (_, value)| finding.seen(value.as_str(), read.as_str()));
-    finding.mend(format!("tc qdisc del dev {name} root")).alone()
+    finding.mend(format!("tc qdisc del dev {typed} root")).alone()
 }

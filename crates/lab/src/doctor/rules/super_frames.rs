@@ -29,7 +29,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if sizes.0.is_empty() {
         return Err("the kernel does not tell them".to_owned());
     }
-    let name = view.name();
+    let (name, typed) = (view.name(), view.typed());
     let mut found: Vec<Finding> = Vec::new();
     for (size, setting, least, usual, limit) in SIZES {
         let most = sizes.get(limit).filter(|most| *most > 0).unwrap_or(*usual).min(*usual);
@@ -40,8 +40,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         }
         found.push(
             Finding::new(view.graver_than_program().min(Severity::Warning), format!("{size} is {now}"))
-                .seen(format!("{size} {now}"), format!("ip -d link show {name}"))
-                .mend(format!("ip link set {name} {size} {most}"))
+                .seen(format!("{size} {now}"), format!("ip -d link show dev {typed}"))
+                .mend(format!("ip link set dev {typed} {size} {most}"))
                 .sets(name, setting, Value::Number(most))
                 .gain("up to several times the rate of TCP per processor"),
         );

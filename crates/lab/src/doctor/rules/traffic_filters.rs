@@ -15,15 +15,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
-    let name = view.name();
+    let typed = view.typed();
     let filters = view.filters()?;
     let does = |action: &&String| ["police", "drop", "ctinfo", "gate"].contains(&action.as_str());
     let Some(what) = filters.iter().flat_map(|one| &one.actions).find(does) else { return healthy() };
     let word = if what == "police" { "limits" } else { "drops" };
     let first = Finding::new(Severity::Warning, format!("a filter of traffic control {word} packets"));
-    let read = format!("tc -s filter show dev {name} ingress, egress or root");
+    let read = format!("tc -s filter show dev {typed} ingress, egress or root");
     let all = filters.iter().take(4);
     all.fold(first, |finding, one| finding.seen(format!("{}: {}", one.kind, one.actions.join(", ")), read.as_str()))
-        .mend(format!("tc filter del dev {name} ingress"))
+        .mend(format!("tc filter del dev {typed} ingress"))
         .alone()
 }

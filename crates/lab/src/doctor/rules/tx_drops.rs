@@ -21,5 +21,5 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if view.is_tunnel() {
         finding.severity = Severity::Note;
     }
-    finding.mend(format!("see the queueing discipline: 'tc -s qdisc show dev {}'", view.name())).alone()
+    finding.mend(format!("see the queueing discipline: tc -s qdisc show dev {}", view.typed())).alone()
 }

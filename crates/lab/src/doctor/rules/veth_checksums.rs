@@ -20,9 +20,9 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     Finding::new(view.graver_for(&[Load::PktGen]), "the kernel leaves checksums of what it sends here to nobody")
-        .seen("tx-checksum-ip-generic on", format!("ethtool -k {name}"))
-        .mend(format!("ethtool -K {name} tx off, if another program than a kernel reads at the other end"))
+        .seen("tx-checksum-ip-generic on", format!("ethtool -k {typed}"))
+        .mend(format!("ethtool -K {typed} tx off, if another program than a kernel reads at the other end"))
         .alone()
 }

@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Load};
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::shell::operand;
 
 pub(super) const RULE: Rule = Rule {
     name: "xdp-copy",
@@ -22,9 +23,8 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if xdp.features.iter().any(|feature| feature == "xsk-zerocopy") {
         return healthy();
     }
-    let name = view.name();
     let features = if xdp.features.is_empty() { "none".to_owned() } else { xdp.features.join(", ") };
     Finding::new(view.graver_for(&[Load::PktGen]), "its driver has no zero-copy for AF_XDP: xdp: copies")
-        .seen(format!("XDP features: {features}"), format!("linerate nic show {name}"))
+        .seen(format!("XDP features: {features}"), format!("linerate nic show {}", operand(view.name())))
         .alone()
 }

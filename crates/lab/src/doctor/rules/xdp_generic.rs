@@ -21,11 +21,11 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if !native || !interface.xdp_generic {
         return healthy();
     }
-    let name = view.name();
+    let typed = view.typed();
     Finding::new(Severity::Warning, "an XDP program runs in generic mode, and the driver has a mode of its own")
-        .seen(format!("program {program} xdpgeneric"), format!("ip link show {name}"))
+        .seen(format!("program {program} xdpgeneric"), format!("ip link show dev {typed}"))
         .mend(format!(
-            "end the program that attached it, or ip link set {name} xdpgeneric off; then attach it as xdpdrv"
+            "end the program that attached it, or ip link set dev {typed} xdpgeneric off; then attach it as xdpdrv"
         ))
         .gain("two to five times as many frames a second")
         .alone()

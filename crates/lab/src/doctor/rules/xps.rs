@@ -33,7 +33,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     if masks.into_iter().any(|mask| !is_zero(mask)) || sending.iter().any(|one| by_queue(one.by_queue.as_deref())) {
         return healthy();
     }
-    let at = format!("/sys/class/net/{}/queues/tx-N/xps_cpus", view.name());
+    let at = format!("/sys/class/net/{}/queues/tx-N/xps_cpus", view.typed());
     Finding::new(
         Severity::Note,
         format!("{cores} processors and {} transmit queues, and none is any's own", sending.len()),

@@ -16,6 +16,17 @@ pub(super) use Edit::{Off, On, Put, Swap};
 /// A fault: the rule that finds it, whether as more than a note, and how the tree is changed.
 pub(super) struct Fault(pub(super) &'static str, pub(super) bool, pub(super) &'static [Edit]);
 
+impl Fault {
+    /// Files that it changes.
+    pub(super) fn places(&self) -> Vec<&'static str> {
+        let place = |edit: &Edit| match edit {
+            Put(path, _) | Swap(path, _, _) => *path,
+            Off(..) | On(_) => "features",
+        };
+        self.2.iter().map(place).collect()
+    }
+}
+
 pub(super) const LINK: &str = "netlink/link";
 /// Behind the message of the interface itself.
 pub(super) const END: &str = "57 text pci\n";
