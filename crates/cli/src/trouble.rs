@@ -1,5 +1,6 @@
 //! Error of a command: one line on standard error, and an exit code.
 
+use linerate_lab::text::plain;
 use linerate_load::pktgen::Refusal;
 use linerate_port::path::shown;
 use linerate_port::{Cause, OpenError};
@@ -33,8 +34,8 @@ impl Trouble {
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Line breaks are replaced, whatever the text holds.
-        f.write_str(&shown(&self.line).replace(['\n', '\r'], " "))
+        // Line breaks, and what drives the terminal, are replaced, whatever the text holds.
+        f.write_str(&plain(&shown(&self.line).replace(['\n', '\r'], " ")))
     }
 }
 

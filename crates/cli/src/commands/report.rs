@@ -69,7 +69,13 @@ fn place(run: &RunResult, listed: Option<&Listed>, form: &Form) -> Result<PathBu
 /// Opens a file with the user's program for it; says the path where that is not possible.
 fn open(path: &Path) {
     let mut command = std::process::Command::new("xdg-open");
-    let opened = command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    // A name that begins with a dash would be an option.
+    let opened = command
+        .arg(Path::new(".").join(path))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     let why = match opened {
         Ok(status) if status.success() => return,
         Ok(status) => format!("xdg-open failed ({status})"),

@@ -158,18 +158,14 @@ fn what_would_be_lost_is_said_before_anything_is_touched() {
     refused(
         &[],
         1,
-        "root@10.99.1.2: data1: it would lose route 192.0.2.0/24 via 10.99.2.1 when it is taken down; leave it up by --no-bounce",
+        "root@10.99.1.2 says: data1: it would lose route 192.0.2.0/24 via 10.99.2.1 when it is taken down; leave it up by --no-bounce",
     );
     ip(1, "route del 192.0.2.0/24");
     ip(0, "address add fd00:99::1/64 dev data0 nodad");
     refused(&[], 1, "data0: it would lose address fd00:99::1/64 when it is taken down");
     refused(&["--no-bounce"], 1, "data0: it would lose address fd00:99::1/64 with an MTU of 576; remove it");
     ip(0, "address del fd00:99::1/64 dev data0");
-    refused(
-        &["--remote-program", "/nonexistent/linerate"],
-        1,
-        "see that '/nonexistent/linerate agent' can be run there",
-    );
+    refused(&["--remote-program", "/nonexistent/linerate"], 1, "see that this runs there: /nonexistent/linerate agent");
     refused(&["--to", "10.99.2.1"], 1, "--remote: 10.99.2.1 is this machine's own");
     refused(&["--to", "198.51.100.9"], 1, "--remote: 198.51.100.9: there is no route to it");
     refused(&["--via", "stack"], 2, "--remote");

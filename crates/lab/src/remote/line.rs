@@ -2,6 +2,8 @@
 
 use super::near::Far;
 use super::words::{GREETING, LONGEST_REPLY, Request, reply};
+use crate::text::plain;
+use linerate_host::shell::word;
 use linerate_rt::Stop;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -17,6 +19,14 @@ const SETTLES: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 /// Lines before the greeting that a login may print.
 const NOISE: usize = 200;
+
+/// The command of the far end, which ssh(1) hands to a shell there: a path, which may begin at the user's home.
+fn command_there(program: &str) -> String {
+    match program.strip_prefix("~/") {
+        Some(rest) => format!("~/{} agent", word(rest)),
+        None => format!("{} agent", word(program)),
+    }
+}
 
 /// The lines to and from the far end.
 pub(super) struct Line {
@@ -35,7 +45,7 @@ impl Line {
         let mut words = far.ssh.split_ascii_whitespace();
         let program = words.next().ok_or("--ssh: give a command that logs in, as ssh -p 2222")?;
         let mut command = Command::new(program);
-        command.args(words).args([far.destination.as_str(), "--"]).args([far.program.as_str(), "agent"]);
+        command.args(words).args(["--", far.destination.as_str(), &command_there(&far.program)]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|e| format!("--remote: {program}: {e}; name it by --ssh"))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -66,7 +76,8 @@ impl Line {
     }
 
     fn trouble(&self, why: &str) -> String {
-        format!("--remote: {}: {why}; see that '{} agent' can be run there", self.destination, self.program)
+        let (to, runs) = (plain(&self.destination), command_there(&self.program));
+        format!("--remote: {to}: {why}; see that this runs there: {runs}")
     }
 
     /// The next line of the far end.
@@ -89,7 +100,7 @@ impl Line {
         }
         let said = self.next(Instant::now() + PATIENCE, stop)?;
         let answer = reply(&said).ok_or_else(|| self.trouble(&format!("it says {said:?}")))?;
-        answer.map_err(|why| format!("{}: {why}", self.destination))
+        answer.map_err(|why| format!("{} says: {}", plain(&self.destination), plain(&why)))
     }
 }
 

@@ -4,6 +4,7 @@ use super::end::End;
 use super::line::Line;
 use super::words::Request;
 use crate::sweep::Point;
+use crate::text::plain;
 use linerate_result::{PortUsed, Test};
 use linerate_rt::Stop;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -40,8 +41,12 @@ impl Far {
     /// Address over which is measured.
     ///
     /// # Errors
-    /// The name has none.
+    /// The name has none, or is no destination.
     pub fn address(&self) -> Result<IpAddr, String> {
+        // It would be an option, of which some run commands here.
+        if self.destination.starts_with('-') {
+            return Err(format!("--remote: {} is no USER@HOST: it begins with a dash", plain(&self.destination)));
+        }
         let found = (self.data(), 0).to_socket_addrs().ok().and_then(|mut all| all.next());
         found.map(|found| found.ip()).ok_or_else(|| {
             format!("--remote: {} has no address; give the address over which is measured by --to", self.data())

@@ -100,6 +100,35 @@ fn the_other_end_serves_proofs() {
     rig.shell(1, "ss -Hltn | grep -v -q ':2222 ' && exit 1; true");
 }
 
+/// Regression: a destination with a dash was an option of ssh, of which one runs a command here.
+#[test]
+fn a_destination_is_never_an_option_of_ssh() {
+    let dir = tempfile::tempdir().unwrap();
+    let (made, login) = (dir.path().join("made"), dir.path().join("login"));
+    std::fs::write(&login, format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > {}\n", made.display())).unwrap();
+    std::fs::set_permissions(&login, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let run = |words: &[&str], ssh: &str| {
+        let mut command = Command::new(BINARY);
+        command.args(words).args(["--to", "192.0.2.1", "--ssh", ssh]).env("XDG_DATA_HOME", dir.path());
+        let out = command.output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let option = format!("--remote=-oProxyCommand=touch {}", made.display());
+    for words in [&["doctor", "lo", &option][..], &["sweep", "emulex-netperf", &option]] {
+        let (code, said) = run(words, "ssh");
+        assert!(matches!(code, Some(1 | 2)) && said.contains("begins with a dash"), "{words:?}: {said}");
+        assert!(said.lines().count() == 1 && !made.exists(), "{words:?}: {said}");
+    }
+    // Its words are two: nothing in them is for a shell there.
+    let way = ["doctor", "lo", "--remote", "$(id)@host", "--remote-program", "/a b/$(id)"];
+    let (_, said) = run(&way, login.to_str().unwrap());
+    if said.contains("no route") {
+        linerate_skip::skip!("there is no way to another network");
+        return;
+    }
+    assert_eq!(std::fs::read_to_string(&made).unwrap(), "--\n$(id)@host\n'/a b/$(id)' agent\n", "{said}");
+}
+
 #[test]
 fn an_other_end_that_is_none_is_told_in_a_line() {
     let Some(rig) = Rig::new() else { return };
@@ -109,7 +138,8 @@ fn an_other_end_that_is_none_is_told_in_a_line() {
         String::from_utf8(out.stderr).unwrap()
     };
     assert!(
-        said(&["--remote-program", "/nonexistent/linerate"]).contains("'/nonexistent/linerate agent' can be run there")
+        said(&["--remote-program", "/nonexistent/linerate"])
+            .contains("see that this runs there: /nonexistent/linerate agent")
     );
     // A program that answers, and is not ours.
     let liar = |name: &str, lines: &str| said(&["--remote-program", &rig.stand_in(name, lines)]);
@@ -127,6 +157,9 @@ fn an_other_end_that_is_none_is_told_in_a_line() {
         "read a; echo ok data1 1500 10.99.2.2; read b; printf 'ok '; yes | tr -d '\\n' | head -c 3000000",
     );
     assert!(endless.contains("not understood") && endless.len() < 1000, "{endless}");
+    // What it says of itself drives no terminal.
+    let loud = liar("loud", "read a; echo ok data1 1500 10.99.2.2; read b; printf 'no \\033[2Jhear me\\n'");
+    assert!(loud.contains("root@10.99.1.2 says: \u{fffd}[2Jhear me") && loud.lines().count() == 1, "{loud:?}");
     for words in [&["--from", "tree"][..], &["--undo", "file"], &["--rules"]] {
         let mut command = Command::new(BINARY);
         let out = command.args(["doctor", "--remote", "root@10.99.1.2"]).args(words).output().unwrap();
