@@ -128,7 +128,8 @@ fn no_list(tree: Option<&Path>, source: &dyn Source, absent: &Absent) -> String 
 /// `ARPHRD_LOOPBACK`.
 const LOOPBACK: u16 = 772;
 
-fn wait(time: Duration, stop: &Stop) {
+/// Waits, unless the stop is asked for.
+pub(super) fn wait(time: Duration, stop: &Stop) {
     let until = Instant::now() + time;
     while Instant::now() < until && !stop.asked() {
         std::thread::sleep(Duration::from_millis(20).min(time));

@@ -1,5 +1,7 @@
 //! A peer without an agent: whether it answers echo requests, how soon, and packets of which size.
 
+use super::examine::wait;
+use super::longest::{self, SHORT, Sizes, longest};
 use super::protocols::{SNMP, SNMP6, alone, named};
 use crate::quantity;
 use linerate_host::adapter::Interface;
@@ -16,9 +18,6 @@ const LIMIT: Duration = Duration::from_millis(500);
 const SILENT: u32 = 4;
 /// Time for answers to ARP probes.
 const CLAIMS: Duration = Duration::from_millis(300);
-/// Attempts with a packet of one size.
-const ATTEMPTS: usize = 2;
-
 /// Ports at which TCP is tried: iperf3's, those of ssh and the web, and one where hardly anybody listens.
 pub(super) const PORTS: &[u16] = &[5201, 22, 443, 80, 9];
 
@@ -53,8 +52,8 @@ pub struct Probed {
     pub times: Option<(Duration, Duration)>,
     /// Longest packet that came back, bytes with its IP header.
     pub largest: usize,
-    /// Requests were lost while that was looked for: it may be longer.
-    pub unsure: bool,
+    /// Certainty of that.
+    pub sizes: Sizes,
     /// Router on the way.
     pub gateway: Option<IpAddr>,
     /// MTU of the path that routers have told.
@@ -81,7 +80,7 @@ impl Probed {
             answered: 0,
             times: None,
             largest: 0,
-            unsure: false,
+            sizes: Sizes::Sure,
             elsewhere: false,
             gateway: None,
             told: None,
@@ -138,7 +137,8 @@ impl Probed {
         }
         let times = self.times.map_or_else(String::new, |(least, most)| {
             let [least, most] = [least, most].map(|time| quantity::nanoseconds(time.as_secs_f64() * 1e9));
-            format!(" in {least} to {most}; packets of up to {largest} bytes come back")
+            let slow = if self.sizes == Sizes::Limited { ", of that length only slowly" } else { "" };
+            format!(" in {least} to {most}; packets of up to {largest} bytes come back{slow}")
         });
         format!("{peer} by {way}: {answered} of {asked} echo requests answered{times}.")
     }
@@ -228,11 +228,17 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
     Ok(probed)
 }
 
-impl Probed {
-    /// Sends echo requests: some of one size, and then the longest that come back.
-    fn echo(&mut self, echo: &mut Echo, stop: &Stop) -> Result<(), String> {
-        let peer = self.peer;
-        let mut ask = |size: usize, limit: Duration| match echo.ask(size, limit) {
+/// Requests to a peer.
+struct Asked<'a> {
+    echo: &'a mut Echo,
+    peer: IpAddr,
+    limit: Duration,
+    stop: &'a Stop,
+}
+
+impl Asked<'_> {
+    fn once(&mut self, size: usize, limit: Duration) -> Result<Option<Duration>, String> {
+        match self.echo.ask(size, limit) {
             Ok(time) => Ok(time),
             // Its address is not resolved, a router knows no way, or a packet filter refuses it.
             Err(e)
@@ -243,11 +249,33 @@ impl Probed {
             {
                 Ok(None)
             }
-            Err(e) => Err(format!("--peer {peer}: {e}")),
-        };
+            Err(e) => Err(format!("--peer {}: {e}", self.peer)),
+        }
+    }
+}
+
+impl longest::Path for Asked<'_> {
+    fn ask(&mut self, size: usize, slow: bool) -> Result<bool, String> {
+        let limit = if slow { LIMIT } else { self.limit };
+        self.once(size, limit).map(|time| time.is_some())
+    }
+
+    fn rest(&mut self, time: Duration) {
+        wait(time, self.stop);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.asked()
+    }
+}
+
+impl Probed {
+    /// Sends echo requests: some of one size, and then the longest that come back.
+    fn echo(&mut self, echo: &mut Echo, stop: &Stop) -> Result<(), String> {
+        let mut asked = Asked { echo, peer: self.peer, limit: LIMIT, stop };
         while self.asked < REQUESTS && !stop.asked() && (self.answered > 0 || self.asked < SILENT) {
             self.asked += 1;
-            if let Some(time) = ask(64, LIMIT)? {
+            if let Some(time) = asked.once(SHORT, LIMIT)? {
                 self.answered += 1;
                 let (least, most) = self.times.unwrap_or((time, time));
                 self.times = Some((least.min(time), most.max(time)));
@@ -255,29 +283,8 @@ impl Probed {
         }
         let Some((_, slowest)) = self.times else { return Ok(()) };
         // Long enough for what is slower because it is longer.
-        let limit = (slowest * 4).clamp(Duration::from_millis(50), LIMIT);
-        // Where a short one is not answered either, requests are lost, or somebody limits their rate.
-        let mut lost = false;
-        let mut comes = |size: usize| -> Result<bool, String> {
-            for _ in 0..ATTEMPTS {
-                if ask(size, limit)?.is_some() {
-                    return Ok(true);
-                }
-            }
-            lost |= ask(64, limit)?.is_none();
-            Ok(false)
-        };
-        // What comes back, and what does not.
-        let (mut low, mut high) = (64, self.mtu.min(65_535));
-        if comes(high)? {
-            low = high;
-        }
-        while low + 1 < high && !stop.asked() {
-            let middle = usize::midpoint(low, high);
-            if comes(middle)? { low = middle } else { high = middle }
-        }
-        self.largest = low;
-        self.unsure = lost;
+        asked.limit = (slowest * 4).clamp(Duration::from_millis(50), LIMIT);
+        (self.largest, self.sizes) = longest(&mut asked, self.mtu.min(65_535))?;
         Ok(())
     }
 }

@@ -214,7 +214,12 @@ fn what_a_peer_answers_is_judged() {
             Probed { largest: 1500, told: Some(1500), ..well.clone() },
             Some(("path-mtu", "the path takes packets of 1500 bytes")),
         ),
-        (Probed { largest: 1300, unsure: true, ..well.clone() }, None),
+        (Probed { largest: 1300, sizes: Sizes::Lossy, ..well.clone() }, None),
+        (
+            Probed { largest: 1300, sizes: Sizes::Limited, ..well.clone() },
+            Some(("path-mtu", "limited in rate, or loses packets")),
+        ),
+        (Probed { sizes: Sizes::Limited, ..well.clone() }, Some(("path-mtu", "limited in rate, or loses packets"))),
         (
             Probed { largest: 200, ..well.clone() },
             Some(("path-mtu", "requests of more than 200 bytes are not answered")),

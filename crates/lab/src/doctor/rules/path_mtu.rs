@@ -1,6 +1,7 @@
 //! Longest packet of the path to the peer.
 
 use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::longest::Sizes;
 use crate::doctor::rule::{Proof, Rule, Scope, healthy};
 use crate::doctor::view::View;
 use linerate_host::shell::word;
@@ -37,10 +38,20 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             .mend("ip route flush cache")
             .alone();
     }
+    let ping = largest.saturating_sub(if peer.is_ipv4() { 28 } else { 48 });
+    if probed.sizes == Sizes::Limited {
+        return Finding::new(Severity::Warning, "the way to it is limited in rate, or loses packets")
+            .seen(
+                format!("{largest} bytes come back when they are sent slowly, and not when they are sent fast"),
+                format!("ping -M do -i 0.01 -c 50 -s {ping} {peer}, and with -i 2"),
+            )
+            .mend("see shapers, policers and limits on the way: 'tc -s qdisc', 'tc -s filter' and 'nft list ruleset' at both ends")
+            .alone();
+    }
     if largest >= mtu.min(65_535) {
         return healthy();
     }
-    if probed.unsure {
+    if probed.sizes == Sizes::Lossy {
         return Err("echo requests are lost, or their rate is limited".to_owned());
     }
     // No link has so small an MTU (RFC 1122, 3.3.2; RFC 8200, 5).
@@ -61,10 +72,7 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
         .alone();
     }
     Finding::new(Severity::Warning, format!("packets of up to {largest} bytes come back, {way} has an MTU of {mtu}"))
-        .seen(
-            format!("{largest} of {mtu} bytes"),
-            format!("ping -M do -s {} {peer}", largest.saturating_sub(if peer.is_ipv4() { 28 } else { 48 })),
-        )
+        .seen(format!("{largest} of {mtu} bytes"), format!("ping -M do -s {ping} {peer}"))
         .mend(format!("ip link set dev {typed_way} mtu {largest}, or {mtu} at the other end and on all of the path"))
         .alone()
 }
