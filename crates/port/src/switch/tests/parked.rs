@@ -136,12 +136,13 @@ fn no_wake_up_is_lost_however_often_ports_are_parked() {
                         end.tx.sync();
                     }
                     end.rx.sync();
-                    let batch = end.rx.ring.batch(u32::MAX);
+                    let mut batch = end.rx.ring.batch(u32::MAX);
                     let got = batch.len();
-                    batch.release(got);
-                    if got > 0 {
+                    // In a clock so fast addresses are soon forgotten, and what is for another comes here too.
+                    if (0..got).any(|i| batch.frame(i).unwrap().0.to_vec()[..6] == mac(n)) {
                         (go, heard) = (true, Instant::now());
                     }
+                    batch.release(got);
                     std::thread::yield_now();
                 }
                 if n == 3 || left > 0 {
