@@ -12,6 +12,10 @@ use std::io;
 pub enum Capability {
     /// CAP_DAC_OVERRIDE: files and sockets of other users.
     DacOverride = 1,
+    /// CAP_DAC_READ_SEARCH: files of other users, to be read.
+    DacReadSearch = 2,
+    /// CAP_NET_BIND_SERVICE: ports below 1024.
+    NetBindService = 10,
 }
 
 /// Gives up all capabilities but these, in all present and future threads, and sets `no_new_privs`, so that no program

@@ -1,6 +1,6 @@
 //! `linerate iperf`, and `iperf`.
 
-use super::shared::{arguments, ended, stop_at_signals};
+use super::shared::{arguments, confine, ended, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
 use crate::trouble::Trouble;
@@ -35,7 +35,7 @@ fn iperf(words: &[String]) -> Result<ExitCode, Trouble> {
         None => Output::new(iperf::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
     let output = Arc::new(output);
-    iperf::run(&config, &stop, &output).map_err(Trouble::failed)?;
+    iperf::run(&config, &stop, &output, confine).map_err(Trouble::failed)?;
     match output.trouble() {
         Some(trouble) => Err(Trouble::failed(trouble)),
         None => Ok(ended(&stop)),

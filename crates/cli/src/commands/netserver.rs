@@ -1,6 +1,6 @@
 //! `linerate netserver`.
 
-use super::shared::{arguments, ended, stop_at_signals};
+use super::shared::{arguments, confine, ended, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{print, remark};
 use crate::trouble::Trouble;
@@ -28,6 +28,6 @@ fn netserver(words: &[String]) -> Result<ExitCode, Trouble> {
     };
     let stop = stop_at_signals()?;
     let log = |line: &str| remark(&format!("netserver: {line}"));
-    netperf::serve(&config, &stop, print, log).map_err(Trouble::failed)?;
+    netperf::serve(&config, &stop, print, log, || confine(&[])).map_err(Trouble::failed)?;
     Ok(ended(&stop))
 }

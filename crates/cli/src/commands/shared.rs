@@ -70,7 +70,7 @@ pub(super) fn stop_at_signals() -> Result<Stop, Trouble> {
     Ok(stop)
 }
 
-/// Gives up all privileges except `keep`: all ports are open, and no later step needs more.
+/// Gives up all privileges except `keep`: all ports and sockets are open, and no later step needs more.
 pub(super) fn confine(keep: &[Capability]) {
     if let Err(e) = linerate_rt::confine(keep) {
         eprintln!("linerate: privileges are not given up: {e}");

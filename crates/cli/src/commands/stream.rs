@@ -1,6 +1,6 @@
 //! `linerate stream`, and `iperf3`.
 
-use super::shared::{arguments, stop_at_signals};
+use super::shared::{arguments, confine, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
 use crate::trouble::Trouble;
@@ -35,7 +35,7 @@ fn stream(words: &[String]) -> Result<ExitCode, Trouble> {
         None => Output::new(stream::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
     let output = Arc::new(output);
-    stream::run(&config, &stop, &output).map_err(Trouble::failed)?;
+    stream::run(&config, &stop, &output, confine).map_err(Trouble::failed)?;
     match output.trouble() {
         Some(trouble) => Err(Trouble::failed(trouble)),
         None => Ok(ExitCode::SUCCESS),

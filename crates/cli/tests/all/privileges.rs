@@ -44,6 +44,7 @@ fn gives_up(pid: u32, keeps: &str) {
 
 const NONE: &str = "0000000000000000";
 const DAC_OVERRIDE: &str = "0000000000000002";
+const NET_BIND_SERVICE: &str = "0000000000000400";
 
 #[test]
 fn commands_give_up_their_privileges_once_their_ports_are_open() {
@@ -75,6 +76,33 @@ fn commands_give_up_their_privileges_once_their_ports_are_open() {
         command.signal("TERM");
         let ended = command.end();
         assert_eq!(ended.code, Some(143), "{arguments:?}: {ended:?}");
+    }
+}
+
+/// A server of iperf, iperf3 or netperf that listens, at a port that only root may take too, keeps no more than a new socket at
+/// such a port takes; and serves.
+#[test]
+fn servers_of_loads_give_up_their_privileges_once_they_listen() {
+    let Some((_pair, ns)) = namespace(1) else { return };
+    ip(&ns, "link set lo up");
+    for (server, keeps, client) in [
+        (&["stream", "-s", "-p", "901"][..], NET_BIND_SERVICE, &["stream", "-u", "-n", "64K", "-p", "901"][..]),
+        (&["stream", "-s", "-p", "5999"], NONE, &["stream", "-u", "-n", "64K", "-p", "5999"]),
+        (&["iperf", "-s", "-p", "902"], NONE, &["iperf", "-n", "64K", "-p", "902"]),
+        (&["iperf", "-s", "-u", "-p", "902"], NET_BIND_SERVICE, &["iperf", "-u", "-n", "64K", "-p", "902"]),
+        (&["netserver", "-D", "-p", "903"], NONE, &["netperf", "-l", "-65536", "-p", "903"]),
+        (&["netserver", "-D", "-p", "904"], NONE, &["netperf", "-t", "UDP_STREAM", "-l", "-65536", "-p", "904"]),
+    ] {
+        println!("{server:?}");
+        let running = start(&ns, server);
+        gives_up(running.id(), keeps);
+        let host = if client[0] == "netperf" { "-H" } else { "-c" };
+        let words = [&client[..1], &[host, "127.0.0.1"], &client[1..]].concat();
+        let done = start(&ns, &words).end();
+        assert_eq!(done.code, Some(0), "{words:?}: {done:?}");
+        gives_up(running.id(), keeps);
+        running.signal("TERM");
+        running.end();
     }
 }
 

@@ -29,18 +29,24 @@ pub use settings::{Limit, Rate, Settings, Transport};
 
 use crate::socket::Site;
 use crate::{Output, Speaker};
-use linerate_rt::Stop;
+use linerate_rt::{Capability, Stop};
 use report::Board;
 use std::sync::Arc;
 
 /// iperf, as its output names it.
 pub const SPEAKER: Speaker = Speaker { program: "iperf", flag: "-o" };
 
-/// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal.
+/// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal. `opened` is called
+/// by a server that listens, with the capabilities that it goes on to need.
 ///
 /// # Errors
 /// One line, without the program's name: iperf's words where it has some.
-pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
+pub fn run(
+    config: &Config,
+    stop: &Stop,
+    output: &Arc<Output>,
+    opened: impl FnOnce(&[Capability]),
+) -> Result<(), String> {
     let board = Arc::new(Board::new(config.form.clone(), Some(output.clone())));
     let site = Site::open(&config.place, config.own.as_ref())?;
     if let Some(path) = site.path().filter(|_| config.form.enhanced) {
@@ -58,6 +64,9 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
             if serving.daemon {
                 crate::socket::sys::daemon().map_err(|e| format!("unable to become a daemon: {e}"))?;
             }
+            // Each session of datagrams has a socket of its own.
+            let keeps = if serving.transport == Transport::Udp { config.place.keeps() } else { Vec::new() };
+            opened(&keeps);
             board.settings(&door.settings(&site, serving, &board));
             server::House::new(&site, serving, &board, None)?.serve(&door, stop)
         }

@@ -1,6 +1,7 @@
 //! Own addresses, and those of other ends: names, families, interfaces; sockets at them.
 
 use super::sys;
+use linerate_rt::Capability;
 use std::io::{Error, ErrorKind, Result as Io};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -59,6 +60,13 @@ fn own(place: &Place, remote: SocketAddr, port: u16) -> Io<Option<SocketAddr>> {
         Some(host) => addresses(host, port, Some(family_of(remote))).map(|all| all.first().copied()),
         None if port > 0 => Ok(Some(SocketAddr::new(any, port))),
         None => Ok(None),
+    }
+}
+
+impl Place {
+    /// Capabilities that it takes to open more sockets at the port of a server that listens.
+    pub(crate) fn keeps(&self) -> Vec<Capability> {
+        if (1..1024).contains(&self.port) { vec![Capability::NetBindService] } else { Vec::new() }
     }
 }
 

@@ -36,7 +36,7 @@ pub use workload::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 
 use crate::socket::Site;
 use crate::{Output, Speaker};
-use linerate_rt::{Stop, pin};
+use linerate_rt::{Capability, Stop, pin};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,11 +46,17 @@ pub const SPEAKER: Speaker = Speaker { program: "iperf3", flag: "--logfile" };
 /// Version of iperf3 whose flags, protocol and output these are, and the version of this program.
 const VERSION: &str = concat!("iperf 3.12 (linerate ", env!("CARGO_PKG_VERSION"), ")");
 
-/// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal.
+/// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal. `opened` is called
+/// by a server that listens, with the capabilities that it goes on to need.
 ///
 /// # Errors
 /// One line, without the program's name: iperf3's words where it has some.
-pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
+pub fn run(
+    config: &Config,
+    stop: &Stop,
+    output: &Arc<Output>,
+    opened: impl FnOnce(&[Capability]),
+) -> Result<(), String> {
     if let Some(cpu) = config.cpu {
         pin(&[cpu]).map_err(|e| format!("error - unable to set CPU affinity: {e}"))?;
     }
@@ -69,6 +75,12 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
                 crate::socket::sys::daemon().map_err(|e| format!("error - unable to become a daemon: {e}"))?;
             }
             let _pid = PidFile::new(config.pid_file.as_ref())?;
+            // Any client may ask for datagrams, which come to sockets of their own.
+            let mut keeps = config.place.keeps();
+            // The one is read at each login, the other written anew in each test.
+            keeps.extend(guard.as_ref().map(|_| Capability::DacReadSearch));
+            keeps.extend(config.file.as_ref().map(|_| Capability::DacOverride));
+            opened(&keeps);
             server::run(config, &site, listener, (*once, guard.as_deref()), stop, output)
         }
     }

@@ -51,7 +51,8 @@ pub fn run(config: &Config, stop: &Stop, say: impl Fn(&str) + Send + Sync + 'sta
     Ok(())
 }
 
-/// Serves clients until the stop is requested. The process must have this thread alone, if it is to leave the terminal.
+/// Serves clients until the stop is requested. The process must have this thread alone, if it is to leave the terminal. `opened`
+/// is called once it listens: it goes on to need no capability.
 ///
 /// # Errors
 /// One line, without the program's name.
@@ -60,6 +61,7 @@ pub fn serve(
     stop: &Stop,
     say: impl Fn(&str),
     log: impl Fn(&str) + Send + Sync + 'static,
+    opened: impl FnOnce(),
 ) -> Result<(), String> {
     let place = &config.place;
     let server = Server::listen(place, config.own.as_ref()).map_err(|fault| fault.to_string())?;
@@ -74,6 +76,7 @@ pub fn serve(
     if config.daemon {
         sys::daemon().map_err(|e| format!("cannot leave the terminal: {e}; give -D"))?;
     }
+    opened();
     let verbose = config.verbose;
     let log = move |line: &str| {
         if verbose {
