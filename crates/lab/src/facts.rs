@@ -1,6 +1,6 @@
 //! Summary of a result in a few words: its headline, its verdict, and sums over its tests.
 
-use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
+use linerate_result::{Counted, Environment, Number, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
 use crate::{fcoe, proofs, quantity, streams};
 
@@ -73,9 +73,19 @@ pub(crate) fn headline(run: &RunResult) -> String {
         }
         None if let Some(glance) = proofs::glance(run) => glance.headline,
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
-        None if run.tests.iter().any(|test| test.value.is_some()) => "No packet rate was measured".to_owned(),
+        None if let Some(figure) = first_figure(run) => figure,
         None => "Nothing was measured".to_owned(),
     }
+}
+
+/// The first figure of any unit, with its basis and its test: `28.2 Gb/s (measured once), TCP, 1 streams`.
+fn first_figure(run: &RunResult) -> Option<String> {
+    run.tests.iter().find_map(|test| {
+        let value = test.value.as_ref().filter(|value| value.median.known().is_some())?;
+        let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
+        let title = if test.title.is_empty() { &test.id } else { &test.title };
+        Some(format!("{}{}, {title}", quantity::value(value.median, &value.unit), standing.unwrap_or_default()))
+    })
 }
 
 /// Senders and receivers as typed: `a, b → c`.
@@ -94,10 +104,13 @@ pub(crate) fn route(ports: &[PortUsed]) -> String {
     }
 }
 
-/// The outcome as a sentence.
+/// The outcome as a sentence. Gates are spoken of where there are any.
 pub(crate) fn verdict(run: &RunResult) -> String {
+    let gates = run.tests.iter().map(|test| test.wanted).chain(run.comparisons.iter().map(|all| all.wanted));
     let sentence = match run.outcome {
-        Outcome::Pass => "Every test ran and every gate held.",
+        Outcome::Pass if run.tests.is_empty() => "There was no test.",
+        Outcome::Pass if gates.filter_map(Number::known).next().is_some() => "Every test ran and every gate held.",
+        Outcome::Pass => "Every test ran.",
         Outcome::Failed => "A test failed.",
         Outcome::Gate => "Every test ran, but a gate or comparison was not met.",
         Outcome::Partial => "Some tests did not run to their end.",
@@ -206,9 +219,9 @@ pub(crate) fn unit(test: &Test) -> Unit {
 
 #[cfg(test)]
 mod tests {
-    use linerate_result::{PortUsed, Repeat, Role, RunResult, Test, Timestamp, Unit};
+    use linerate_result::{Outcome, PortUsed, Repeat, Role, RunResult, Test, Timestamp, Unit};
 
-    use super::{first_rate, headline, ports, route, thrown_away};
+    use super::{first_rate, headline, ports, route, thrown_away, verdict};
 
     fn rate(id: &str, values: &[(f64, bool)]) -> Test {
         let repeat = |&(value, valid): &(f64, bool)| Repeat { value: value.into(), valid, ..Repeat::default() };
@@ -232,6 +245,24 @@ mod tests {
         let run = run(vec![paced, plain, lucky]);
         assert_eq!(first_rate(&run).unwrap().0.id, "tx-64");
         assert_eq!(headline(&run), "3.000 Mpps (median of 3 of 4 repeats, 2.000 to 4.000 Mpps)");
+    }
+
+    #[test]
+    fn without_packets_the_headline_is_the_first_figure_and_gates_are_spoken_of_where_there_are_any() {
+        let mut stream = Test { id: "tcp".to_owned(), workload: "iperf-tcp".to_owned(), ..Test::default() };
+        stream.repeats = vec![Repeat { value: 28.2e9.into(), valid: true, ..Repeat::default() }];
+        stream.summarize(Unit::BitsPerSecond);
+        let mut run = run(vec![stream]);
+        assert_eq!(headline(&run), "28.200 Gb/s (measured once), tcp");
+        run.outcome = Outcome::Pass;
+        assert_eq!(verdict(&run), "Every test ran.");
+        run.tests[0].wanted = 1e9.into();
+        assert_eq!(verdict(&run), "Every test ran and every gate held.");
+        run.tests.clear();
+        assert_eq!(
+            (verdict(&run), headline(&run)),
+            ("There was no test.".to_owned(), "Nothing was measured".to_owned())
+        );
     }
 
     #[test]

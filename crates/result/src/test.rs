@@ -133,6 +133,26 @@ impl Test {
         Counted { counted, made: self.repeats.len() }
     }
 
+    /// Reason why the test's figure is none: no repeat was measured, one has no value, or nothing moved in one. A skipped test
+    /// has a reason of its own, and a repeat that does not count is no figure.
+    #[must_use]
+    pub fn idle(&self) -> Option<String> {
+        let median = self.value.as_ref().and_then(|value| value.median.known());
+        let rate = self.value.as_ref().is_some_and(|value| value.unit.more_is_better());
+        let counts =
+            |is: fn(Number) -> bool| self.repeats.iter().filter(|repeat| repeat.valid && is(repeat.value)).count();
+        let unknown = counts(|value| value.known().is_none());
+        let still = counts(|value| value.known().is_some_and(|value| value <= 0.0));
+        let made = self.repeats.len();
+        match median {
+            _ if self.skipped.is_some() => None,
+            None => Some(format!("not measured: {} repeats count", self.counted())),
+            Some(_) if unknown > 0 => Some(format!("{unknown} of {made} repeats were not measured")),
+            Some(_) if rate && still > 0 => Some(format!("nothing moved in {still} of {made} repeats")),
+            Some(median) => (rate && median <= 0.0).then(|| "nothing moved".to_owned()),
+        }
+    }
+
     /// True if the value reaches the target; a missing value or target is no failure.
     #[must_use]
     pub fn holds(&self) -> bool {

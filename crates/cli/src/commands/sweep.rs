@@ -102,7 +102,7 @@ A plan in a file (all of it is checked before anything is measured):
   parameters = { via = \"stack\", seconds = 2 }
   axes = { parallel = [1, 8], io_bytes = [64, 2048] }
 
-Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 wrong on the command
+Exit codes: 0 all points were measured, 1 requests of one failed, nothing moved or it could not be written down, 2 wrong on the command
 line or in the plan, 4 a point could not be measured, 128+n ended early by signal n";
 
 /// Reader of PLAN: any path, of which the presets' names are offered.

@@ -78,7 +78,10 @@ pub fn qualify(order: &Order, mut run: RunResult, stop: &Stop, mut tell: impl Fn
 
 /// Sets the outcome of the run, and as reasons its failures and the tests without a value.
 fn conclude(run: &mut RunResult) {
-    let failed: Vec<String> = run.failures().collect();
+    // A test without a value is unsettled, which is less than failed.
+    let still = run.tests.iter().filter(|test| test.value.is_some());
+    let still = still.filter_map(|test| Some(format!("{}: {}", test.id, test.idle()?)));
+    let failed: Vec<String> = run.failures().chain(still).collect();
     let unsettled: Vec<String> = run.tests.iter().filter_map(measure::unsettled).collect();
     run.outcome = match (run.signal, failed.is_empty(), unsettled.is_empty() && measured(&run.tests)) {
         (Some(_), ..) | (None, true, false) => Outcome::Partial,

@@ -99,6 +99,9 @@ pub fn sweep(
         let whole = repeats::merged(&store.tests(&point.id));
         run.tests.extend(whole.or_else(|| failed.iter().find(|test| test.id == point.id).cloned()));
     }
+    for test in &mut run.tests {
+        test.failures.extend(test.idle());
+    }
     run.comparisons = published::beside(&run.tests);
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.signal = stop.signal();

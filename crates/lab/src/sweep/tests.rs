@@ -16,6 +16,8 @@ struct Made {
     /// Point that cannot be measured; the next field is a point that moves wrong data.
     fails: Option<String>,
     wrong: Option<String>,
+    /// Values of a point's repeats in place of its own, and whether they count.
+    values: Option<(String, Vec<(Number, bool)>)>,
 }
 
 impl Made {
@@ -40,6 +42,10 @@ impl Made {
             further: further.map(|(name, value, unit)| (name.to_owned(), Summary::once(value, unit))).into(),
             ..Test::default()
         };
+        if let Some((_, values)) = self.values.as_ref().filter(|(of, _)| *of == id) {
+            let repeat = |&(value, valid): &_| Repeat { value, valid, ..Repeat::default() };
+            test.repeats = values.iter().map(repeat).collect();
+        }
         test.summarize(Unit::BytesPerSecond);
         Ok(test)
     }
@@ -103,6 +109,31 @@ fn the_full_plan_has_every_published_row_at_each_wire() {
     let quick = t5_fcoe(Form::Quick);
     let ids: std::collections::BTreeSet<_> = quick.points.iter().map(|point| point.id.clone()).collect();
     assert_eq!((quick.points.len(), ids.len()), (27, 27));
+}
+
+#[test]
+fn a_point_in_which_nothing_moved_or_that_was_not_measured_fails() {
+    let id = t5_fcoe(Form::Quick).points[3].id.clone();
+    let known = |value: f64| Number::new(value);
+    for (values, why) in [
+        (vec![(known(0.0), true)], "nothing moved in 1 of 1 repeats"),
+        (vec![(known(5.0), true), (known(0.0), true), (known(5.0), true)], "nothing moved in 1 of 3 repeats"),
+        (vec![(known(5.0), true), (Number::UNKNOWN, true)], "1 of 2 repeats were not measured"),
+        (vec![(Number::UNKNOWN, true)], "not measured: 0 of 1 repeats count"),
+        (vec![(known(5.0), false), (known(6.0), false)], "not measured: 0 of 2 repeats count"),
+        (vec![], "not measured: 0 of 0 repeats count"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut made = Made { values: Some((id.clone(), values)), ..Made::default() };
+        let run = go(&mut made, dir.path(), false).unwrap();
+        assert_eq!((run.outcome, run.exit_code()), (Outcome::Failed, 1), "{why}");
+        assert_eq!(run.reasons, [format!("{id}: {why}")]);
+        let page = report::render(&run);
+        assert!(page.contains("verdict failed") && page.contains("A test failed."), "no green page");
+        for view in [crate::text::render(&run, false), page] {
+            assert!(view.contains(why) && !view.contains("gate held"), "{view}");
+        }
+    }
 }
 
 #[test]

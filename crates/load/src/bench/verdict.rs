@@ -5,7 +5,12 @@ use linerate_result::{Outcome, RunResult};
 /// Sets the outcome of a run of benches, and as reasons the failures, else the figures worse than their target, else
 /// the benches that could not be measured.
 pub fn conclude(run: &mut RunResult) {
-    let failed: Vec<String> = run.failures().collect();
+    let idle = run
+        .tests
+        .iter()
+        .filter(|_| run.signal.is_none())
+        .filter_map(|test| Some(format!("{}: {}", test.id, test.idle()?)));
+    let failed: Vec<String> = run.failures().chain(idle).collect();
     let mut worse: Vec<String> = run.tests.iter().filter(|test| !test.holds()).map(|test| test.id.clone()).collect();
     worse.extend(run.comparisons.iter().filter(|all| !all.holds()).map(|all| format!("{}: {}", all.test, all.name)));
     let worse: Vec<String> = worse.into_iter().map(|what| format!("{what}: not as wanted")).collect();
@@ -35,6 +40,13 @@ mod tests {
         for (tests, comparisons, signal, outcome, reason) in [
             (vec![good.clone()], vec![], None, Outcome::Pass, ""),
             (vec![good.clone(), slow.clone()], vec![], None, Outcome::Gate, "slow: not as wanted"),
+            (
+                vec![Test { value: None, ..good.clone() }],
+                vec![],
+                None,
+                Outcome::Failed,
+                "good: not measured: 0 of 0 repeats count",
+            ),
             (vec![good.clone()], vec![passed], None, Outcome::Gate, "good: roof: not as wanted"),
             (vec![good.clone(), skipped.clone()], vec![], None, Outcome::Partial, "skipped: no veth"),
             (vec![slow.clone(), skipped], vec![], None, Outcome::Gate, "slow: not as wanted"),
