@@ -33,6 +33,8 @@ fn open(spec: &DeviceSpec, access: &Access, serial: u64) -> Result<Box<dyn Devic
         return Err(spec.oops(what, "give a smaller size"));
     }
     let protection = spec.protection()? > 0;
+    // Memory that was given up is another disk the next time: whoever knew the one before must not take it for that.
+    let serial = serial ^ crate::random();
     let ram = Ram::new(size, spec.block_size()?, protection, serial).map_err(|e| wrong(spec, &e))?;
     Ok(Box::new(if spec.flag("ro") { ram.read_only() } else { ram }))
 }
