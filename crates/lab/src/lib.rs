@@ -35,3 +35,4 @@ mod streams;
 mod student;
 mod table;
 mod tables;
+mod varied;

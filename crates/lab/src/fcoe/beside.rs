@@ -4,16 +4,19 @@ use super::WORKLOAD;
 use crate::published::fcoe::{T5Fcoe, t5_fcoe};
 use crate::quantity::UNKNOWN;
 use crate::table::{Cell, Table, Tone, anchor};
+use crate::varied::varied;
 use linerate_load::fcoe::{Mix, Wire};
 use linerate_result::{RunResult, Test};
 
 /// A measured point of a sweep: its parameters and its figures.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shown {
     pub(crate) wire: Wire,
     pub(crate) mix: Mix,
     pub(crate) io_bytes: u32,
     pub(crate) bytes_per_s: f64,
+    /// Values of further parameters in which the points differ; empty if they do not.
+    pub(crate) varied: String,
     /// Index of the test among the run's tests.
     index: usize,
     iops: Option<f64>,
@@ -23,7 +26,11 @@ pub(crate) struct Shown {
 /// All measured points of a run.
 pub(crate) fn points(run: &RunResult) -> Vec<Shown> {
     let tests = run.tests.iter().enumerate().filter(|(_, test)| test.workload == WORKLOAD);
-    tests.filter_map(|(index, test)| measured(index, test)).collect()
+    let mut points: Vec<Shown> = tests.filter_map(|(index, test)| measured(index, test)).collect();
+    let tests: Vec<&Test> = points.iter().map(|point| &run.tests[point.index]).collect();
+    let texts = varied(&tests, &["wire", "op", "io_bytes"]);
+    points.iter_mut().zip(texts).for_each(|(point, text)| point.varied = text);
+    points
 }
 
 fn measured(index: usize, test: &Test) -> Option<Shown> {
@@ -33,6 +40,7 @@ fn measured(index: usize, test: &Test) -> Option<Shown> {
         mix: Mix::parse(test.parameters.get("op")?.text()?)?,
         io_bytes: test.parameters.get("io_bytes")?.count()?.try_into().ok().filter(|bytes| *bytes > 0)?,
         bytes_per_s: test.value.as_ref()?.median.known()?,
+        varied: String::new(),
         index,
         iops: further("iops"),
         cpu: further("cpu"),
@@ -46,10 +54,13 @@ pub(super) fn published(rows: &[T5Fcoe], mix: Mix, io_bytes: u32) -> Option<&T5F
 
 /// Table of all points, our figures beside the published ones; without rows if the run has no such points.
 pub(crate) fn beside(run: &RunResult) -> Table {
-    let mut table = Table::new(&[
-        "Wire",
-        "#Request",
-        "Operation",
+    let points = points(run);
+    let varied = points.iter().any(|point| !point.varied.is_empty());
+    let mut columns = vec!["Wire", "#Request", "Operation"];
+    if varied {
+        columns.push("With");
+    }
+    columns.extend([
         "#MB/s",
         "#Published MB/s",
         "#Ratio",
@@ -58,19 +69,25 @@ pub(crate) fn beside(run: &RunResult) -> Table {
         "#Target's CPU %",
         "#Published CPU %",
     ]);
+    let mut table = Table::new(&columns);
     let rows = t5_fcoe().unwrap_or_default();
     let number = |value: Option<f64>| match value {
         Some(value) => Cell::from(format!("{value:.0}")),
         None => Cell::from(UNKNOWN).tone(Tone::Absent),
     };
-    for point in points(run) {
+    for point in points {
         let theirs = published(&rows, point.mix, point.io_bytes);
         let megabytes = point.bytes_per_s / 1e6;
         let ratio = theirs.map(|theirs| format!("×{:.2}", megabytes / theirs.mb_per_s));
-        table.row([
+        let mut row = vec![
             Cell::from(point.wire.word()).anchor(anchor(point.index)),
             format!("{} B", point.io_bytes).into(),
             point.mix.title().into(),
+        ];
+        if varied {
+            row.push(point.varied.as_str().into());
+        }
+        row.extend([
             number(Some(megabytes)),
             number(theirs.map(|row| row.mb_per_s)).tone(Tone::Quiet),
             ratio.map_or_else(|| Cell::from(UNKNOWN).tone(Tone::Absent), Cell::from),
@@ -79,6 +96,7 @@ pub(crate) fn beside(run: &RunResult) -> Table {
             number(point.cpu),
             number(theirs.map(|row| row.cpu_percent)).tone(Tone::Quiet),
         ]);
+        table.row(row);
     }
     table
 }

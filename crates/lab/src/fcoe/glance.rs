@@ -34,11 +34,11 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
     let (points, rows) = (points(run), t5_fcoe().unwrap_or_default());
     let ratios = points.iter().filter_map(|point| {
         let theirs = published(&rows, point.mix, point.io_bytes)?;
-        Some((point.bytes_per_s / 1e6 / theirs.mb_per_s, *point))
+        Some((point.bytes_per_s / 1e6 / theirs.mb_per_s, point.clone()))
     });
     let ratios: Vec<(f64, Shown)> = ratios.collect();
     let span = |wire: Wire| {
-        let here = || ratios.iter().filter(|(_, point)| point.wire == wire).copied();
+        let here = || ratios.iter().filter(|(_, point)| point.wire == wire).cloned();
         let worst = here().min_by(|a, b| a.0.total_cmp(&b.0))?;
         let best = here().max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(Span { wire, worst, best })

@@ -10,7 +10,12 @@ pub(crate) fn beside(run: &RunResult) -> Table {
     let points = points(run);
     let (datagrams, published) =
         (points.iter().any(|point| point.offered.is_some()), points.iter().any(|point| point.published.is_some()));
-    let mut columns = vec!["Test", "#MTU", "#I/O", "#Goodput", "#CPU here", "#CPU there"];
+    let varied = points.iter().any(|point| !point.varied.is_empty());
+    let mut columns = vec!["Test", "#MTU", "#I/O"];
+    if varied {
+        columns.push("With");
+    }
+    columns.extend(["#Goodput", "#CPU here", "#CPU there"]);
     if datagrams {
         columns.extend(["#Offered", "#Lost"]);
     }
@@ -25,10 +30,15 @@ pub(crate) fn beside(run: &RunResult) -> Table {
             Cell::from(point.workload).anchor(anchor(point.index)),
             point.mtu.to_string().into(),
             size(point.io_bytes).into(),
+        ];
+        if varied {
+            row.push(point.varied.as_str().into());
+        }
+        row.extend([
             figure(Some(point.bits_per_s), &Unit::BitsPerSecond),
             figure(point.cpu, &Unit::PerCent),
             figure(point.cpu_remote, &Unit::PerCent),
-        ];
+        ]);
         if datagrams {
             row.extend([figure(point.offered, &Unit::BitsPerSecond), figure(point.lost, &Unit::PerCent)]);
         }

@@ -7,6 +7,7 @@ pub(crate) use beside::beside;
 pub(crate) use glance::glance;
 
 use crate::published::nic::T5Nic;
+use crate::varied::varied;
 use linerate_load::Workload;
 use linerate_load::stream::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 use linerate_result::{RunResult, Test};
@@ -20,7 +21,7 @@ pub(crate) fn is_point(test: &Test) -> bool {
 }
 
 /// A measured point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shown<'a> {
     pub(crate) workload: &'a str,
     pub(crate) mtu: u64,
@@ -33,6 +34,8 @@ pub(crate) struct Shown<'a> {
     /// Rate of datagrams sent, bits per second, and share of them that did not arrive, per cent.
     pub(crate) offered: Option<f64>,
     pub(crate) lost: Option<f64>,
+    /// Values of further parameters in which the points of this workload differ; empty if they do not.
+    pub(crate) varied: String,
     /// Index of the test among the run's tests.
     index: usize,
     /// Published row for the same I/O size.
@@ -41,7 +44,15 @@ pub(crate) struct Shown<'a> {
 
 /// All measured points of a run.
 pub(crate) fn points(run: &RunResult) -> Vec<Shown<'_>> {
-    run.tests.iter().enumerate().filter_map(|(index, test)| measured(index, test)).collect()
+    let mut points: Vec<Shown<'_>> =
+        run.tests.iter().enumerate().filter_map(|(index, test)| measured(index, test)).collect();
+    for workload in WORKLOADS {
+        let mut of: Vec<_> = points.iter_mut().filter(|point| point.workload == workload.name).collect();
+        let tests: Vec<&Test> = of.iter().map(|point| &run.tests[point.index]).collect();
+        let texts = varied(&tests, &["io_bytes", "mtu"]);
+        of.iter_mut().zip(texts).for_each(|(point, text)| point.varied = text);
+    }
+    points
 }
 
 fn measured(index: usize, test: &Test) -> Option<Shown<'_>> {
@@ -56,6 +67,7 @@ fn measured(index: usize, test: &Test) -> Option<Shown<'_>> {
         cpu_remote: further("cpu_remote"),
         offered: further("offered"),
         lost: further("lost"),
+        varied: String::new(),
         index,
         published: crate::published::nic::of(test).ok().flatten(),
     })

@@ -30,9 +30,13 @@ pub(super) struct Line {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// Points that a run measured for a mix over a wire, in the order of size.
+/// Points that a run measured for a mix over a wire, in the order of size; none if they differ in more than that.
 pub(super) fn measured(run: &RunResult, mix: Mix, wire: Wire) -> Vec<(f64, f64)> {
-    let all = points(run).into_iter().filter(|point| point.mix == mix && point.wire == wire && point.bytes_per_s > 0.0);
+    let all = points(run);
+    if all.iter().any(|point| !point.varied.is_empty()) {
+        return Vec::new();
+    }
+    let all = all.into_iter().filter(|point| point.mix == mix && point.wire == wire && point.bytes_per_s > 0.0);
     let mut list: Vec<_> = all.map(|point| (f64::from(point.io_bytes), point.bytes_per_s)).collect();
     list.sort_by(|a, b| a.0.total_cmp(&b.0));
     list
@@ -79,6 +83,10 @@ pub(super) const BYTES: Axis = Axis {
 /// Draws the lines; `None` if too few points were measured.
 pub(super) fn lines_of(lines: &[Line], page: Page, axis: &Axis) -> Option<Drawing> {
     let points = || lines.iter().flat_map(|line| &line.points);
+    // Two points of one size differ in what is no axis.
+    if lines.iter().any(|line| line.points.windows(2).any(|pair| pair[0].0 == pair[1].0)) {
+        return None;
+    }
     if !lines.iter().any(|line| line.measured && line.points.len() >= LEAST_POINTS) {
         return None;
     }

@@ -137,6 +137,8 @@ fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
     for (_, points) in &mut series {
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     }
+    // Two points of one size differ in what is no axis: their place is the table of results.
+    series.retain(|(_, points)| points.windows(2).all(|pair| pair[0].bytes != pair[1].bytes));
     series
 }
 

@@ -51,9 +51,12 @@ charts!(BIDIR, BIDIR_CPU, TCP_BIDIR, "tcp-bidir", "TCP_BIDIR");
 charts!(SENDFILE, SENDFILE_CPU, TCP_SENDFILE, "tcp-sendfile", "TCP_SENDFILE");
 charts!(UDP, UDP_CPU, UDP_STREAM, "udp-stream", "UDP_STREAM");
 
-/// Points of a test, by MTU, in the order of size.
+/// Points of a test, by MTU, in the order of size; none if they differ in more than that: a line joins like points.
 fn by_mtu<'a>(run: &'a RunResult, workload: &str) -> Vec<(u64, Vec<Shown<'a>>)> {
     let mut points: Vec<_> = points(run).into_iter().filter(|point| point.workload == workload).collect();
+    if points.iter().any(|point| !point.varied.is_empty()) {
+        return Vec::new();
+    }
     points.sort_by_key(|point| (point.mtu, point.io_bytes));
     let mut groups: Vec<(u64, Vec<Shown<'a>>)> = Vec::new();
     for point in points {

@@ -136,3 +136,42 @@ fn what_was_received_is_drawn_beside_what_was_sent() {
     // In the legend, and in the wide and the narrow drawing.
     assert_eq!(html.matches("class=\"series dotted s3\"").count(), 3);
 }
+
+/// A plan of one's own: each workload with a second axis that no chart has.
+#[test]
+fn points_that_differ_in_what_is_no_axis_are_a_table_and_no_line() {
+    use linerate_load::fcoe::{Mix, Wire};
+    use linerate_load::stream::TCP_STREAM;
+    let point = |workload: &str, unit: Unit, bytes: u32, further: (&str, u32)| {
+        let words = [("wire", Wire::Unlimited.word()), ("op", Mix::ALL[0].word())];
+        let mut test = Test {
+            id: format!("{workload}-{bytes}-{further:?}"),
+            workload: workload.to_owned(),
+            parameters: parameters([("io_bytes", bytes.into()), (further.0, further.1.into())]),
+            repeats: vec![Repeat { value: (1e6 * f64::from(bytes)).into(), valid: true, ..Repeat::default() }],
+            ..Test::default()
+        };
+        test.parameters.extend(words.map(|(name, word)| (name.to_owned(), word.into())));
+        test.summarize(unit);
+        test
+    };
+    for (workload, unit, axis, chart) in [
+        (TCP_STREAM.name, Unit::BitsPerSecond, "parallel", "tcp-stream-goodput"),
+        (crate::fcoe::WORKLOAD, Unit::BytesPerSecond, "queue_depth", "throughput-by-io-size"),
+    ] {
+        let sizes = [512, 1024, 2048, 4096, 8192];
+        let mut run = RunResult::new("r".to_owned(), Vec::new(), Timestamp::default());
+        let drawn = |run: &RunResult| crate::report::render(run).contains(&format!("id=\"{chart}-wide-title\""));
+        run.tests = sizes.iter().map(|&bytes| point(workload, unit.clone(), bytes, (axis, 1))).collect();
+        assert!(drawn(&run), "one axis is a line");
+        // With each size twice, and with sizes of which each has another depth.
+        let twice: Vec<Test> = sizes.iter().map(|&bytes| point(workload, unit.clone(), bytes, (axis, 8))).collect();
+        for more in [twice, vec![point(workload, unit.clone(), 16384, (axis, 8))]] {
+            let mut two = run.clone();
+            two.tests.extend(more);
+            assert!(!drawn(&two), "{chart}");
+            let (page, text) = (crate::report::render(&two), crate::text::render(&two, false));
+            assert!(page.contains(&format!("{axis} 8")) && text.contains(&format!("{axis} 8")), "{text}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Parameters in which points differ beside those that a table has columns and a chart has axes for.
+
+use std::collections::BTreeSet;
+
+use linerate_result::Test;
+
+use crate::sweep::PLANNED;
+
+/// For each test the values of the parameters that differ among the tests, without those that are `known`:
+/// `parallel 8, window 512000`. Empty texts where none differs.
+pub(crate) fn varied(tests: &[&Test], known: &[&str]) -> Vec<String> {
+    let all: BTreeSet<&String> = tests.iter().flat_map(|test| test.parameters.keys()).collect();
+    let differs = |name: &str| tests.iter().any(|test| test.parameters.get(name) != tests[0].parameters.get(name));
+    let names = all.into_iter().filter(|name| !known.contains(&name.as_str()) && *name != PLANNED && differs(name));
+    let names: Vec<&String> = names.collect();
+    let value = |test: &Test, name: &str| test.parameters.get(name).map(|value| format!("{name} {value}"));
+    tests.iter().map(|test| names.iter().filter_map(|name| value(test, name)).collect::<Vec<_>>().join(", ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_result::parameters;
+
+    #[test]
+    fn only_what_differs_and_has_no_place_of_its_own_is_told() {
+        let test = |parallel: u32, bytes: u32| Test {
+            parameters: parameters([
+                ("io_bytes", bytes.into()),
+                ("parallel", parallel.into()),
+                ("seconds", 1_u32.into()),
+                (PLANNED, bytes.into()),
+            ]),
+            ..Test::default()
+        };
+        let [one, two] = [test(1, 64), test(8, 128)];
+        assert_eq!(varied(&[&one, &two], &["io_bytes"]), ["parallel 1", "parallel 8"]);
+        assert_eq!(varied(&[&one, &test(1, 128)], &["io_bytes"]), ["", ""]);
+        assert_eq!(varied(&[], &[]), Vec::<String>::new());
+    }
+}
