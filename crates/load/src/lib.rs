@@ -28,5 +28,6 @@ mod workloads;
 
 pub use name::resolve;
 pub use output::{Output, Speaker};
+pub use socket::{Handshake, handshake};
 pub use workload::{ParameterRow, Workload};
 pub use workloads::WORKLOADS;

@@ -77,6 +77,19 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
         false,
         "ip link add bridge type bridge; ip link set bridge up; ip link set left master bridge",
     ),
+    (
+        "mtu-forwarded",
+        "left",
+        false,
+        "sysctl -qw net.ipv4.ip_forward=1; ip link add out type veth peer name far; ip addr add 10.5.0.1/24 dev out; \
+         ip link set out mtu 1420 up; ip link set far mtu 1420 up; ip route add default via 10.5.0.2",
+    ),
+    (
+        "next-hop",
+        "host",
+        true,
+        "ip route add 10.7.0.0/16 nexthop via 10.0.0.8 nexthop via 10.0.0.9; ping -c 1 -W 1 10.0.0.9 || true",
+    ),
     ("arp", "left", true, "ip link set left arp off"),
     ("loopback", "host", true, "ip link set lo down"),
     (

@@ -72,6 +72,10 @@ const NFTA_EXTHDR_SREG: u16 = 7;
 /// NFT_EXTHDR_OP_TCPOPT, and the option for the longest segment.
 const TCPOPT: u32 = 1;
 const MAXSEG: u8 = 2;
+const NFTA_RT_KEY: u16 = 2;
+/// NFT_RT_TCPMSS
+const TCPMSS: u32 = 3;
+const NFTA_TARGET_NAME: u16 = 1;
 
 /// Effect of a rule on packets that others would pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +92,8 @@ pub struct FilterRule {
     pub random: bool,
     /// Longest segment that it has the ends of connections agree on.
     pub segment: Option<u16>,
+    /// It has segments fit the path that each connection takes.
+    pub fits_path: bool,
 }
 
 impl FilterRule {
@@ -101,8 +107,9 @@ impl FilterRule {
             limits: false,
             random: false,
             segment: None,
+            fits_path: false,
         };
-        let mut value = None;
+        let (mut value, mut of_path) = (None, false);
         for (_, expression) in attributes(attribute(answer, NFTA_RULE_EXPRESSIONS)?) {
             let data = attribute(expression, NFTA_EXPR_DATA).unwrap_or_default();
             match attribute(expression, NFTA_EXPR_NAME).map(text).unwrap_or_default().as_str() {
@@ -118,16 +125,22 @@ impl FilterRule {
                 "reject" => rule.drops = true,
                 "limit" => rule.limits = true,
                 "numgen" => rule.random = true,
+                "rt" => of_path |= attribute(data, NFTA_RT_KEY).and_then(number) == Some(TCPMSS),
+                // iptables' own, as nftables runs it.
+                "target" => {
+                    rule.fits_path |= attribute(data, NFTA_TARGET_NAME).is_some_and(|name| text(name) == "TCPMSS")
+                }
                 "exthdr" => {
                     let option = attribute(data, NFTA_EXTHDR_OP).and_then(number) == Some(TCPOPT)
                         && attribute(data, NFTA_EXTHDR_TYPE).and_then(<[u8]>::first) == Some(&MAXSEG);
                     let set = attribute(data, NFTA_EXTHDR_SREG).is_some();
-                    rule.segment = value.filter(|_| option && set).or(rule.segment);
+                    rule.fits_path |= option && set && of_path;
+                    rule.segment = value.filter(|_| option && set && !of_path).or(rule.segment);
                 }
                 _ => {}
             }
         }
-        (rule.drops || rule.limits || rule.segment.is_some()).then_some(rule)
+        (rule.drops || rule.limits || rule.segment.is_some() || rule.fits_path).then_some(rule)
     }
 }
 
@@ -150,7 +163,10 @@ mod tests {
                     1 hex 00000000\n}\n}\n}\n}\n}\n\
                     message\n1 text t\n2 text c\n4 {\n1 {\n1 text counter\n}\n1 {\n1 text immediate\n2 {\n2 {\n2 {\n1 hex 00000001\n}\n}\n}\n}\n}\n\
                     message\n1 text t\n2 text c\n4 {\n1 {\n1 text immediate\n2 {\n2 {\n1 hex 01f4\n}\n}\n}\n\
-                    1 {\n1 text exthdr\n2 {\n2 hex 02\n6 hex 00000001\n7 hex 00000001\n}\n}\n}\n";
+                    1 {\n1 text exthdr\n2 {\n2 hex 02\n6 hex 00000001\n7 hex 00000001\n}\n}\n}\n\
+                    message\n1 text t\n2 text c\n4 {\n1 {\n1 text rt\n2 {\n1 hex 00000001\n2 hex 00000003\n}\n}\n\
+                    1 {\n1 text exthdr\n2 {\n2 hex 02\n6 hex 00000001\n7 hex 00000001\n}\n}\n}\n\
+                    message\n1 text t\n2 text c\n4 {\n1 {\n1 text target\n2 {\n1 text TCPMSS\n}\n}\n}\n";
         let bodies = read(text).unwrap();
         let all: Vec<_> = bodies.iter().filter_map(|body| FilterRule::parse(body)).collect();
         let rule = |drops, limits, segment| FilterRule {
@@ -160,8 +176,10 @@ mod tests {
             limits,
             random: false,
             segment,
+            fits_path: false,
         };
-        assert_eq!(all, [rule(true, true, None), rule(false, false, Some(500))]);
+        let clamp = |segment| FilterRule { fits_path: true, ..rule(false, false, segment) };
+        assert_eq!(all, [rule(true, true, None), rule(false, false, Some(500)), clamp(None), clamp(None)]);
         for body in &bodies {
             for end in 0..body.len() {
                 assert!(FilterRule::parse(&body[..end]).is_none_or(|one| one.table == "t"));

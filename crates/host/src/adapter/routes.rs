@@ -2,7 +2,7 @@
 
 use super::source::{Question, Source};
 use crate::absent::Part;
-use crate::netlink::message::{attribute, attributes, ip, text, word};
+use crate::netlink::message::{attribute, attributes, ip, next_hops, text, word};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// `struct rtmsg`.
@@ -11,6 +11,7 @@ const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_METRICS: u16 = 8;
+const RTA_MULTIPATH: u16 = 9;
 const RTA_TABLE: u16 = 15;
 const RTM_F_CLONED: u32 = 0x200;
 const AF_INET6: u8 = 10;
@@ -61,6 +62,8 @@ pub struct Route {
     pub link: Option<u32>,
     /// Next hop.
     pub gateway: Option<IpAddr>,
+    /// Interfaces and next hops of a route over several of them.
+    pub hops: Vec<(u32, Option<IpAddr>)>,
     /// Numbers that it sets.
     pub metrics: Vec<Metric>,
     /// Congestion control that it sets.
@@ -88,6 +91,9 @@ impl Route {
             table: number(RTA_TABLE).unwrap_or_else(|| header[4].into()),
             link: number(RTA_OIF),
             gateway: attribute(rest, RTA_GATEWAY).and_then(ip),
+            hops: next_hops(attribute(rest, RTA_MULTIPATH).unwrap_or_default())
+                .map(|(link, hop)| (link, attribute(hop, RTA_GATEWAY).and_then(ip)))
+                .collect(),
             metrics: attributes(set).filter_map(metric).collect(),
             congestion: attribute(set, RTAX_CC_ALGO).map(text),
         })
@@ -137,6 +143,7 @@ mod tests {
             table: 254,
             link: Some(7),
             gateway: "10.0.0.254".parse().ok(),
+            hops: Vec::new(),
             metrics: vec![
                 Metric { name: "mtu", value: 576, locked: true },
                 Metric { name: "cwnd", value: 2, locked: false },
@@ -148,6 +155,14 @@ mod tests {
         assert!(is_to("10.0.2.255") && !is_to("10.0.3.0") && !is_to("a00:200::"));
         for end in 0..body.len() {
             assert!(Route::parse(&body[..end]).is_none_or(|one| one.kind == "unicast"));
+        }
+        // Two next hops, the second one without a gateway.
+        let several = "raw hex 02000000fe030001\nraw u32 0\n15 u32 254\n\
+                       9 hex 1000000007000000080005000a0000fd0800000009000000\n";
+        let body = read(several).unwrap().pop().unwrap();
+        assert_eq!(Route::parse(&body).unwrap().hops, [(7, "10.0.0.253".parse().ok()), (9, None)]);
+        for end in 0..body.len() {
+            assert!(Route::parse(&body[..end]).is_none_or(|one| one.hops.len() <= 2));
         }
         let default = Route { to: ("::".parse().unwrap(), 0), ..route };
         assert!(default.network() == "default" && default.is_to("fd00::1".parse().unwrap()));

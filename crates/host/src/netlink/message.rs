@@ -110,6 +110,17 @@ pub(crate) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> 
     })
 }
 
+/// Next hops of a route over several (`struct rtnexthop`: length, flags, weight, interface): the interface and the attributes of
+/// each.
+pub(crate) fn next_hops(mut rest: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    from_fn(move || {
+        let len = usize::from(half(rest, 0));
+        let (index, attributes) = (word(rest, 4), rest.get(8..len)?);
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((index, attributes))
+    })
+}
+
 /// Value of the first attribute of a type.
 pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find_map(|(kind, value)| (kind == wanted).then_some(value))

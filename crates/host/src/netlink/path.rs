@@ -1,6 +1,6 @@
 //! The way to an address, and what an interface loses when it goes down.
 
-use super::message::{Message, attribute, attributes, half, ip, word};
+use super::message::{Message, attribute, attributes, ip, next_hops, word};
 use super::{Netlink, bad_answer};
 use std::io;
 use std::net::IpAddr;
@@ -97,7 +97,7 @@ fn route_lost(body: &[u8], index: u32) -> Option<String> {
     let rest = &body[ROUTE..];
     let by_itself = matches!(protocol, RTPROT_KERNEL | RTPROT_RA) || word(body, 8) & RTM_F_CLONED != 0;
     let over = attribute(rest, RTA_OIF).is_some_and(|oif| word(oif, 0) == index);
-    let among = attribute(rest, RTA_MULTIPATH).is_some_and(|hops| is_among(hops, index));
+    let among = attribute(rest, RTA_MULTIPATH).is_some_and(|hops| next_hops(hops).any(|(link, _)| link == index));
     if kind != RTN_UNICAST || by_itself || !(over || among) {
         return None;
     }
@@ -108,18 +108,6 @@ fn route_lost(body: &[u8], index: u32) -> Option<String> {
     };
     let via = attribute(rest, RTA_GATEWAY).and_then(ip).map(|via| format!(" via {via}"));
     Some(format!("route {to}{}", via.unwrap_or_default()))
-}
-
-/// True if one of the next hops (`struct rtnexthop`: length, flags, weight, interface) is over this interface.
-fn is_among(mut hops: &[u8], index: u32) -> bool {
-    while hops.len() >= 8 {
-        let len = usize::from(half(hops, 0));
-        if word(hops, 4) == index {
-            return true;
-        }
-        hops = hops.get(len.next_multiple_of(4).max(8)..).unwrap_or_default();
-    }
-    false
 }
 
 /// An address of IPv6 in words, if it is one of this interface that is not made anew when the link comes up.
@@ -167,7 +155,8 @@ mod tests {
         v6[3] = 253;
         assert_eq!(address_lost(&v6, 7), None, "it is the link's own");
         let hops = [&[8, 0, 0, 0][..], &6_u32.to_ne_bytes(), &[16, 0, 0, 0], &7_u32.to_ne_bytes(), &[0; 8]].concat();
-        assert!(is_among(&hops, 6) && is_among(&hops, 7) && !is_among(&hops, 0) && !is_among(&hops[..7], 6));
+        let links = |hops: &[u8]| next_hops(hops).map(|hop| hop.0).collect::<Vec<_>>();
+        assert_eq!((links(&hops), links(&hops[..7])), (vec![6, 7], Vec::new()));
         for end in 0..set.len() {
             _ = (route_lost(&set[..end], 7), Path::parse(&set[..end]), address_lost(&set[..end], 7));
         }

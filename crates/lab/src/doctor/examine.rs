@@ -11,7 +11,7 @@ use super::side::Side;
 use super::view::View;
 use crate::environment;
 use linerate_host::Absent;
-use linerate_host::adapter::{Machine, Recorded, Source, interfaces};
+use linerate_host::adapter::{Machine, Recorded, Source, interfaces, routes};
 use linerate_host::shell::word;
 use linerate_result::Environment;
 use linerate_rt::Stop;
@@ -74,6 +74,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         && let Some(way) = all.iter().find(|one| one.name == probed.way)
     {
         probed.ask_claims(way, &all);
+        probed.ask_hops(&routes(&mut *source).unwrap_or_default(), &all);
         // What stands on an interface that is looked at is reached by that.
         let looked = |one: &&linerate_host::adapter::Interface| names.contains(&one.name);
         let below =
@@ -95,6 +96,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         view.earlier.clone_from(&earlier);
         view.network = &network;
         view.peer = probed.take();
+        view.way.clone_from(&way);
         view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());
         let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());
         let ends = Some(Scope::Ends).filter(|_| view.remote.is_some());

@@ -4,11 +4,13 @@ use super::examine::wait;
 use super::longest::{self, SHORT, Sizes, longest};
 use super::protocols::{SNMP, SNMP6, alone, named};
 use crate::quantity;
-use linerate_host::adapter::Interface;
+use linerate_host::adapter::{Interface, Route};
 use linerate_host::{Echo, Path, Rtnetlink, claims};
+use linerate_load::{Handshake, handshake};
 use linerate_rt::Stop;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Requests by which loss is seen, and time for each response.
@@ -60,6 +62,10 @@ pub struct Probed {
     pub told: Option<u32>,
     /// Answer to TCP.
     pub tcp: Tcp,
+    /// Options of a connection to it, if one of the ports took one.
+    pub handshake: Option<Handshake>,
+    /// Next hops of the route to it that answer no ARP, if there are several.
+    pub silent_hops: Vec<Ipv4Addr>,
     /// The reason for which there is no way to it.
     pub refused: Option<String>,
     /// It is reached by another interface than those that are looked at.
@@ -85,6 +91,8 @@ impl Probed {
             gateway: None,
             told: None,
             tcp: Tcp::Unknown,
+            handshake: None,
+            silent_hops: Vec::new(),
             refused: None,
             source: peer,
             claims: Err("no ARP is spoken on the way".to_owned()),
@@ -98,19 +106,7 @@ impl Probed {
 
     /// Asks on the link for stations that have the address from which packets go to the peer, or that of the next hop.
     pub(super) fn ask_claims(&mut self, of: &Interface, all: &[Interface]) {
-        let mac: Option<Vec<u8>> = of
-            .address
-            .as_deref()
-            .and_then(|text| text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect());
-        let Some(mac) =
-            mac.and_then(|mac| <[u8; 6]>::try_from(mac).ok()).filter(|_| of.hardware == 1 && !of.has("NOARP"))
-        else {
-            return;
-        };
-        let v4 = |address| match address {
-            IpAddr::V4(v4) => Some(v4),
-            IpAddr::V6(_) => None,
-        };
+        let Some(mac) = speaks_arp(of) else { return };
         let asked: Vec<Ipv4Addr> = [self.source, self.hop()].into_iter().filter_map(v4).collect();
         if !asked.is_empty() && !self.is_own() {
             // Another interface of this machine may answer, too, for an address that is the machine's.
@@ -121,6 +117,20 @@ impl Probed {
             self.claims = claims
                 .map(|found| found.into_iter().map(named).filter(|one| !own(&one.1)).collect())
                 .map_err(|e| words(&e));
+        }
+    }
+
+    /// Asks for the next hops of the route to the peer, if that is over several.
+    pub(super) fn ask_hops(&mut self, routes: &[Route], all: &[Interface]) {
+        let to = routes.iter().filter(|route| route.is_to(self.peer.to_canonical()) && route.kind == "unicast");
+        let Some(route) = to.max_by_key(|route| (route.to.1, route.hops.len())) else { return };
+        for (link, hop) in route.hops.iter().filter_map(|(link, hop)| Some((*link, v4((*hop)?)?))) {
+            let of = all.iter().find(|one| one.index == link).and_then(|one| Some((one, speaks_arp(one)?)));
+            let own = v4(self.source).filter(|_| of.is_some_and(|(of, _)| of.name == self.way));
+            let silent = of.is_some_and(|(of, mac)| {
+                claims(of.index, (mac, own), &[hop], CLAIMS).is_ok_and(|answers| answers.is_empty())
+            });
+            self.silent_hops.extend(silent.then_some(hop));
         }
     }
 
@@ -144,28 +154,45 @@ impl Probed {
     }
 }
 
-/// Tries TCP at a few ports.
-fn try_tcp(peer: IpAddr, limit: Duration, stop: &Stop) -> Tcp {
-    let mut refused = None;
+fn v4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(v4) => Some(v4),
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// Address of an interface that speaks ARP.
+fn speaks_arp(of: &Interface) -> Option<[u8; 6]> {
+    let text = of.address.as_deref().filter(|_| of.hardware == 1 && !of.has("NOARP"))?;
+    let mac: Option<Vec<u8>> = text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+    mac?.try_into().ok()
+}
+
+/// Tries TCP at a few ports, until one takes a connection.
+fn try_tcp(peer: IpAddr, limit: Duration, stop: &Stop) -> (Tcp, Option<Handshake>) {
+    let (mut refused, mut reset) = (None, false);
     for port in PORTS {
         if stop.asked() {
-            return Tcp::Unknown;
+            return (Tcp::Unknown, None);
         }
         let before = messages();
         match TcpStream::connect_timeout(&SocketAddr::new(peer, *port), limit) {
-            Ok(_) => return Tcp::Answered,
+            Ok(stream) => return (Tcp::Answered, handshake(stream.as_fd())),
             // A host without a listener sends a reset; who rejects packets for another one sends a message of ICMP.
             Err(e) if e.kind() == ErrorKind::ConnectionRefused && messages() > before => {
                 refused = Some("a packet filter rejects it (ICMP unreachable)".to_owned());
             }
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => {
-                return Tcp::Answered;
+                reset = true;
             }
+            // It answers; one that is silent costs time.
+            Err(_) if reset => break,
             Err(e) if matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {}
             Err(e) => refused = Some(words(&e)),
         }
     }
-    refused.map_or(Tcp::Silent, Tcp::Refused)
+    let tcp = if reset { Tcp::Answered } else { refused.map_or(Tcp::Silent, Tcp::Refused) };
+    (tcp, None)
 }
 
 /// Messages of ICMP, of either version, that something was not reached.
@@ -224,7 +251,7 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
         probed.told = links.way_to(peer).ok().and_then(|path| path.mtu);
     }
     let slowest = probed.times.map_or(Duration::ZERO, |(_, slowest)| slowest);
-    probed.tcp = try_tcp(peer, (slowest * 4).clamp(Duration::from_millis(200), LIMIT), stop);
+    (probed.tcp, probed.handshake) = try_tcp(peer, (slowest * 4).clamp(Duration::from_millis(200), LIMIT), stop);
     Ok(probed)
 }
 

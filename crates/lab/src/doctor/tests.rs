@@ -9,6 +9,7 @@ mod typed;
 use super::peer::Tcp;
 use super::*;
 use faults::*;
+use linerate_load::Handshake;
 use linerate_result::Unit;
 use linerate_rt::Stop;
 use std::fs;
@@ -200,6 +201,7 @@ fn what_a_peer_answers_is_judged() {
         claims: Ok(vec![("192.0.2.7".parse().unwrap(), "02:00:00:00:00:07".to_owned())]),
         ..Probed::new("192.0.2.7".parse().unwrap())
     };
+    let agreed = Handshake { window_scale: true, sack: true, timestamps: true, segment: 8948 };
     let also = |address: &str| {
         let mut claims = well.claims.clone().unwrap();
         claims.push((address.parse().unwrap(), "02:00:00:00:00:08".to_owned()));
@@ -236,6 +238,21 @@ fn what_a_peer_answers_is_judged() {
             Some(("peer-route", "an address of this machine")),
         ),
         (Probed { tcp: Tcp::Answered, ..well.clone() }, None),
+        (Probed { handshake: Some(agreed), ..well.clone() }, None),
+        (
+            Probed { handshake: Some(Handshake { window_scale: false, ..agreed }), ..well.clone() },
+            Some(("peer-handshake", "no window scaling")),
+        ),
+        (
+            Probed { handshake: Some(Handshake { timestamps: false, sack: false, ..agreed }), ..well.clone() },
+            Some(("peer-handshake", "no selective acknowledgements, no time-stamps")),
+        ),
+        (
+            Probed { handshake: Some(Handshake { segment: 300, ..agreed }), ..well.clone() },
+            Some(("peer-handshake", "segments of 300 bytes")),
+        ),
+        // Of a path with the least MTU of IPv6.
+        (Probed { handshake: Some(Handshake { segment: 1208, ..agreed }), ..well.clone() }, None),
         (Probed { tcp: Tcp::Silent, ..well.clone() }, Some(("peer-tcp", "TCP at none of the ports"))),
         (Probed { tcp: Tcp::Refused("EPERM".to_owned()), ..well.clone() }, Some(("peer-tcp", "refused here: EPERM"))),
         (also("192.0.2.1"), Some(("peer-claims", "another host has the address 192.0.2.1"))),

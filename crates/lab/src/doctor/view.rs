@@ -29,6 +29,8 @@ pub struct View<'a> {
     pub loads: &'a [Load],
     /// The peer that was named.
     pub peer: Option<Probed>,
+    /// Name of the interface by which that is reached; none without one.
+    pub(super) way: String,
     /// The interface of the other end.
     pub remote: Option<LinkEnd>,
     /// Set-up of the interfaces.
@@ -85,7 +87,18 @@ impl<'a> View<'a> {
         loads: &'a [Load],
     ) -> Self {
         let (earlier, network) = (BTreeMap::new(), &NOTHING);
-        Self { files, adapter, counters, interfaces, loads, peer: None, remote: None, network, earlier }
+        Self {
+            files,
+            adapter,
+            counters,
+            interfaces,
+            loads,
+            peer: None,
+            way: String::new(),
+            remote: None,
+            network,
+            earlier,
+        }
     }
 
     /// Name of the subject of a rule.

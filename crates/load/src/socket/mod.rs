@@ -18,6 +18,7 @@ pub use place::{Family, Place};
 pub(crate) use place::{addresses, open, plain};
 pub use site::Own;
 pub(crate) use site::Site;
+pub use sys::{Handshake, handshake};
 pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
 pub(crate) use udp::UdpSocket;
 pub(crate) use uplink::{Uplink, peer};

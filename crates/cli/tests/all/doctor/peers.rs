@@ -102,3 +102,56 @@ fn a_smaller_mtu_on_the_way_is_a_fault_only_where_nobody_tells_of_it() {
         assert_eq!(finding["severity"], severity, "{finding:#}");
     }
 }
+
+/// Findings of a rule.
+fn of<'a>(document: &'a Value, rule: &str) -> Vec<&'a Value> {
+    document["findings"].as_array().unwrap().iter().filter(|one| one["rule"] == rule).collect()
+}
+
+/// Regression: what a limiter of rate dropped was taken for longer than the path's MTU.
+#[test]
+fn a_limited_rate_is_no_smaller_mtu() {
+    let tbf = "tc qdisc add dev right root tbf rate 100kbit burst 2k latency 5ms";
+    let Some(document) = examined("true", tbf, PEER) else { return };
+    for one in of(&document, "path-mtu") {
+        assert_eq!(one["what"], "the way to it is limited in rate, or loses packets", "{document:#}");
+    }
+    assert!(document["peer"].as_str().unwrap().contains("packets of up to 1500 bytes come back"), "{document:#}");
+}
+
+#[test]
+fn options_that_the_way_takes_out_of_a_handshake_are_named() {
+    let serves = |filter: &str| {
+        format!(
+            "nft \"add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; \
+             add chain ip t o {{ type filter hook output priority 0; }}; {filter}\"; \
+             timeout 20 {BINARY} stream -s >/dev/null 2>&1 & \
+             for at in $(seq 500); do ss -Hltn | grep -q :5201 && break; sleep 0.02; done"
+        )
+    };
+    let strips = "add rule ip t c tcp flags syn reset tcp option window; add rule ip t c tcp flags syn reset tcp option sack-perm; \
+                  add rule ip t o tcp flags syn tcp option maxseg size set 300";
+    let Some(stripped) = examined("true", &serves(strips), PEER) else { return };
+    let found = of(&stripped, "peer-handshake");
+    let what = found.first().map_or("", |one| one["what"].as_str().unwrap());
+    assert!(
+        what.starts_with("connections to it have no window scaling, no selective acknowledgements, segments of "),
+        "{stripped:#}"
+    );
+    let whole = examined("true", &serves(""), PEER).unwrap();
+    assert!(of(&whole, "peer-handshake").is_empty(), "{whole:#}");
+    let untold = whole["unable"].as_array().unwrap().iter().any(|one| one[1] == "peer-handshake");
+    assert!(!untold, "it was looked at: {whole:#}");
+}
+
+#[test]
+fn a_dead_next_hop_of_two_is_named() {
+    for (second, dead) in [("10.0.0.3", false), ("10.0.0.77", true)] {
+        let here = format!("ip route add 10.7.0.0/16 nexthop via 10.0.0.2 nexthop via {second}");
+        let there = "ip addr add 10.0.0.3/24 dev right; ip addr add 10.7.0.1/32 dev lo";
+        let Some(document) = examined(&here, there, "--peer 10.7.0.1") else { return };
+        let found = of(&document, "next-hop");
+        assert_eq!(found.len(), usize::from(dead), "{document:#}");
+        assert!(found.iter().all(|one| one["what"].as_str().unwrap().contains(second)), "{document:#}");
+    }
+}

@@ -99,8 +99,13 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     for rule in view.network.filter_rules.iter().flatten().take(4) {
         let segment = rule.segment.map(|segment| format!("sets segments of {segment} bytes"));
-        let does =
-            [rule.drops.then(|| "drops".to_owned()), rule.limits.then(|| "looks at the rate".to_owned()), segment];
+        let word = |does: bool, word: &str| does.then(|| word.to_owned());
+        let does = [
+            word(rule.drops, "drops"),
+            word(rule.limits, "looks at the rate"),
+            word(rule.fits_path, "has segments fit the path"),
+            segment,
+        ];
         let does: Vec<String> = does.into_iter().flatten().collect();
         finding =
             finding.seen(format!("a rule of {} {} {}", rule.table, rule.chain, does.join(", ")), "nft list ruleset");

@@ -50,12 +50,14 @@ mod listen_drops;
 mod loopback;
 mod lro_forwarding;
 mod module_options;
+mod mtu_forwarded;
 mod mtu_of_lower;
 mod mtu_of_members;
 mod mtu_small;
 mod neighbour_fixed;
 mod neighbour_table;
 mod neighbours;
+mod next_hop;
 mod no_queue;
 mod not_persistent;
 mod numa_balancing;
@@ -67,6 +69,7 @@ mod pcie_bridge;
 mod pcie_speed;
 mod pcie_width;
 mod peer_claims;
+mod peer_handshake;
 mod peer_loss;
 mod peer_route;
 mod peer_silent;
@@ -148,6 +151,7 @@ pub static RULES: &[Rule] = &[
     mtu_of_members::RULE,
     bond_half::RULE,
     bond_unwatched::RULE,
+    mtu_forwarded::RULE,
     mtu_small::RULE,
     xdp_generic::RULE,
     xdp_copy::RULE,
@@ -188,6 +192,7 @@ pub static RULES: &[Rule] = &[
     neighbours::RULE,
     neighbour_table::RULE,
     asymmetric_route::RULE,
+    next_hop::RULE,
     route_metrics::RULE,
     address_state::RULE,
     ip_settings::RULE,
@@ -199,6 +204,7 @@ pub static RULES: &[Rule] = &[
     peer_route::RULE,
     peer_silent::RULE,
     peer_tcp::RULE,
+    peer_handshake::RULE,
     peer_claims::RULE,
     peer_loss::RULE,
     path_mtu::RULE,

@@ -317,6 +317,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault("sysctl-range", true, &[Put("proc/sys/net/ipv4/ip_local_port_range", "40000\t40015")]),
     Fault("buffers-tcp", true, &[Put("proc/sys/net/ipv4/tcp_rmem", "2304 2304 6291456")]),
     Fault("firewall", true, &[Put("netlink/nft-chains", INGRESS), Put("netlink/nft-rules", LIMITS)]),
+    Fault("next-hop", true, &[Put("netlink/routes", HOPS), Put(NEIGHBOURS, FAILED)]),
+    Fault("mtu-forwarded", false, &[NARROW, Put("netlink/routes", OUT), Put(ADDRESSES, INSIDE), FORWARDS]),
     Fault("reverse-path", false, &[Put("proc/sys/net/ipv4/conf/all/rp_filter", "1")]),
     Fault(
         "neighbours",
@@ -355,6 +357,24 @@ const NO_ROUTE: Edit = Put("netlink/routes", "");
 /// A chain at the ingress of an interface, and a rule of it.
 const INGRESS: &str = "message\n1 text t\n3 text c\n4 {\n1 hex 00000000\n3 text ens2f0\n}\n6 hex 00000001\n";
 const LIMITS: &str = "message\n1 text t\n2 text c\n4 {\n1 {\n1 text limit\n}\n}\n";
+
+/// A route over two next hops, of which the second one does not answer.
+const HOPS: &str = "raw hex 02000000fe030001\nraw u32 0\n15 u32 254\n\
+                    9 hex 100000000c000000080005000a0000fd100000000c000000080005000a0000fe\n";
+const FAILED: &str = "raw hex 02000000\nraw u32 12\nraw u16 32\nraw hex 0001\n1 hex 0a0000fe\n";
+const STALE: &str = "raw hex 02000000\nraw u32 12\nraw u16 4\nraw hex 0001\n1 hex 0a0000fe\n2 hex 020000000002\n";
+/// A second interface with an MTU of 1420, by which the default route leads; and an address of the first.
+const NARROW: Edit = Swap(
+    LINK,
+    END,
+    "57 text pci\nmessage\nraw u8 0\nraw u8 0\nraw u16 1\nraw u32 93\nraw u32 0x11043\nraw u32 0\n3 text wg0\n4 u32 1420\n",
+);
+const OUT: &str = "raw hex 02000000fe030001\nraw u32 0\n15 u32 254\n4 u32 93\n5 hex 0a0100fe\n";
+const INSIDE: &str = "raw hex 02188000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n";
+const FORWARDS: Edit = Put("proc/sys/net/ipv4/ip_forward", "1");
+/// A rule that has segments fit the path.
+const CLAMPS: &str = "message\n1 text t\n2 text c\n4 {\n1 {\n1 text rt\n2 {\n1 hex 00000001\n2 hex 00000003\n}\n}\n\
+                      1 {\n1 text exthdr\n2 {\n2 hex 02\n6 hex 00000001\n7 hex 00000001\n}\n}\n}\n";
 
 /// Changes that are near a rule's fault, and none.
 pub(super) const SILENT: &[(&str, &[Edit])] = &[
@@ -414,6 +434,17 @@ pub(super) const SILENT: &[(&str, &[Edit])] = &[
     ("address-state", &[Put(ADDRESSES, "raw hex 02208000\nraw u32 12\n1 hex 0a000002\n2 hex 0a000001\n"), NO_ROUTE]),
     ("address-state", &[Put(ADDRESSES, "raw hex 02188000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n"), NO_ROUTE]),
     ("arp", &[Put("proc/sys/net/ipv4/conf/ens2f0/arp_ignore", "1")]),
+    // It is known, or the route has one next hop.
+    ("next-hop", &[Put("netlink/routes", HOPS), Put(NEIGHBOURS, STALE)]),
+    ("next-hop", &[A_ROUTE, Put(NEIGHBOURS, FAILED)]),
+    // It does not forward; segments are made to fit; the way out is the wider one; nothing is routed from here.
+    ("mtu-forwarded", &[NARROW, Put("netlink/routes", OUT), Put(ADDRESSES, INSIDE)]),
+    (
+        "mtu-forwarded",
+        &[NARROW, Put("netlink/routes", OUT), Put(ADDRESSES, INSIDE), FORWARDS, Put("netlink/nft-rules", CLAMPS)],
+    ),
+    ("mtu-forwarded", &[NARROW, A_ROUTE, Put(ADDRESSES, INSIDE), FORWARDS]),
+    ("mtu-forwarded", &[NARROW, Put("netlink/routes", OUT), Put(ADDRESSES, ""), FORWARDS]),
     (
         "arp",
         &[Swap(LINK, END, "57 text pci\n18 {\n1 text dummy\n}\n"), Swap(LINK, "raw u32 0x11043", "raw u32 0x110c3")],

@@ -13,6 +13,7 @@ pub(crate) use socket::{
     Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, pace, poll,
     receive_no_more, send_file, set_congestion, set_option, shut_down, socket, time_limits,
 };
+pub use tcp_info::{Handshake, handshake};
 pub(crate) use tcp_info::{TcpInfo, tcp_info};
 pub(crate) use terminal::Hushed;
 

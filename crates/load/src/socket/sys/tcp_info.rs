@@ -19,10 +19,28 @@ pub(crate) struct TcpInfo {
     pub(crate) retransmits: u64,
 }
 
+/// Options that both ends of a connection agreed on, and its segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// Windows of more than 64 KiB (RFC 7323).
+    pub window_scale: bool,
+    /// Selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Time-stamps (RFC 7323).
+    pub timestamps: bool,
+    /// Longest segment that is sent, bytes.
+    pub segment: u32,
+}
+
 /// Length of the structure up to its last field here.
 const LEN: usize = 232;
 // Offsets of its fields, which are words in the machine's byte order.
+const OPTIONS: usize = 5;
 const SND_MSS: usize = 16;
+/// TCPI_OPT_….
+const TIMESTAMPS: u8 = 1;
+const SACK: u8 = 2;
+const WINDOW_SCALE: u8 = 4;
 const PMTU: usize = 60;
 const RTT: usize = 68;
 const RTTVAR: usize = 72;
@@ -30,22 +48,45 @@ const SND_CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
 const SND_WND: usize = 228;
 
-/// State of this connection; `None` if the socket has no such thing.
-pub(crate) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
+/// The kernel's structure; `None` if the socket has no such thing.
+fn read(of: BorrowedFd<'_>) -> Option<[u8; LEN]> {
     let mut bytes = [0u8; LEN];
     let mut len = libc::socklen_t::try_from(LEN).ok()?;
     // SAFETY: as many bytes as `len` says may be written, and `len` itself.
     let result = unsafe {
         libc::getsockopt(of.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes.as_mut_ptr().cast(), &raw mut len)
     };
-    let word = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b));
-    (result == 0).then(|| TcpInfo {
+    (result == 0).then_some(bytes)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b))
+}
+
+/// State of this connection; `None` if the socket has no such thing.
+pub(crate) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
+    let bytes = read(of)?;
+    let word = |at| word(&bytes, at);
+    Some(TcpInfo {
         cwnd: u64::from(word(SND_CWND)) * u64::from(word(SND_MSS)),
         wnd: word(SND_WND).into(),
         rtt: word(RTT).into(),
         rttvar: word(RTTVAR).into(),
         pmtu: word(PMTU).into(),
         retransmits: word(TOTAL_RETRANS).into(),
+    })
+}
+
+/// Options that the ends of this connection agreed on; `None` if the socket has no such thing.
+#[must_use]
+pub fn handshake(of: BorrowedFd<'_>) -> Option<Handshake> {
+    let bytes = read(of)?;
+    let has = |option| bytes[OPTIONS] & option != 0;
+    Some(Handshake {
+        window_scale: has(WINDOW_SCALE),
+        sack: has(SACK),
+        timestamps: has(TIMESTAMPS),
+        segment: word(&bytes, SND_MSS),
     })
 }
 
@@ -62,6 +103,8 @@ mod tests {
         let info = tcp_info(stream.as_fd()).unwrap();
         assert_eq!((info.pmtu, info.retransmits), (65_535, 0));
         assert!(info.cwnd >= 10 * 500 && info.wnd > 0 && info.rtt < 1_000_000, "{info:?}");
+        // Segments of the loopback, whatever options the machine has switched off.
+        assert!(handshake(stream.as_fd()).is_some_and(|all| all.segment > 20_000), "{:?}", handshake(stream.as_fd()));
         assert_eq!(tcp_info(UdpSocket::bind("127.0.0.1:0").unwrap().as_fd()), None);
     }
 }
