@@ -54,6 +54,21 @@ fn what_is_fixed_is_mended_and_is_as_it_was_when_it_is_taken_back() {
     }
 }
 
+/// Regression: --fix switched on what somebody had switched off on purpose, and loosened what guards.
+#[test]
+fn what_is_meant_or_guards_stays_as_it_is() {
+    let setup = "ip link add tunnel type vxlan id 7 dstport 4789 local 10.0.0.1 dev left; ip link set tunnel up; \
+                 ethtool -K tunnel tx off; ethtool -L left rx 2; sysctl -qw net.ipv4.conf.all.rp_filter=1 net.ipv4.tcp_sack=0";
+    let commands = format!(
+        "off() {{ ethtool -k tunnel | grep -q '^tx-checksumming: off'; }}; off || exit 4; \
+         {BINARY} doctor --fix --yes 2>&1 || [ $? = 3 ]; off && same || exit 5; \
+         {BINARY} doctor tunnel --fix --yes --only tx-checksum || [ $? = 3 ]; off || exit 6; \
+         {BINARY} doctor left --fix --yes --only reverse-path || [ $? = 3 ]; [ $(sysctl -n net.ipv4.conf.all.rp_filter) = 2 ] || exit 7"
+    );
+    let Some(out) = done(setup, &commands) else { return };
+    assert!(out.contains("changed only if they are named (--only RULE): ") && out.contains("tcp-options"), "{out}");
+}
+
 #[test]
 fn what_others_have_changed_meanwhile_is_left_alone() {
     let commands = format!(
