@@ -471,6 +471,20 @@ fn what_is_not_there_is_said() {
     assert!(said(&freebsd).contains("it is of a FreeBSD host"), "{}", said(&freebsd));
 }
 
+/// A ring that can be larger is to be made so, and one that cannot is not.
+#[test]
+fn a_larger_ring_is_advised_where_there_is_one() {
+    let missed = Swap("ioctl/gstrings", "rx_queue_1_packets", "rx_missed_errors");
+    let advice = |edits: &[&Edit]| {
+        let examined = Tree::new(edits).examined(&[]);
+        let one = examined.findings.iter().find(|one| one.rule == "ring-rx").unwrap().clone();
+        (one.mend.unwrap(), one.fix.into_iter().map(|mend| mend.to.to_string()).collect::<Vec<_>>())
+    };
+    assert_eq!(advice(&[&missed]), ("ethtool -G ens2f0 rx 4096".to_owned(), vec!["4096".to_owned()]));
+    let (mend, fix) = advice(&[&missed, &Swap("netlink/rings", "6 u32 512", "6 u32 4096")]);
+    assert!(mend.starts_with("more queues") && fix.is_empty(), "{mend} {fix:?}");
+}
+
 /// A station may answer for any number of others.
 #[test]
 fn many_claims_of_an_address_are_a_few_lines() {

@@ -434,6 +434,8 @@ pub(super) const SILENT: &[(&str, &[Edit])] = &[
     ("address-state", &[Put(ADDRESSES, "raw hex 02208000\nraw u32 12\n1 hex 0a000002\n2 hex 0a000001\n"), NO_ROUTE]),
     ("address-state", &[Put(ADDRESSES, "raw hex 02188000\nraw u32 12\n1 hex 0a000001\n2 hex 0a000001\n"), NO_ROUTE]),
     ("arp", &[Put("proc/sys/net/ipv4/conf/ens2f0/arp_ignore", "1")]),
+    // No frames of Ethernet, which has its MTU.
+    ("mtu-small", &[Swap(LINK, "raw u16 1\n", "raw u16 512\n"), Swap(LINK, "4 u32 1500", "4 u32 1200")]),
     // It is known, or the route has one next hop.
     ("next-hop", &[Put("netlink/routes", HOPS), Put(NEIGHBOURS, STALE)]),
     ("next-hop", &[A_ROUTE, Put(NEIGHBOURS, FAILED)]),
