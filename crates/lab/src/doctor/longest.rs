@@ -14,6 +14,8 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(250), Duration::from_millis
 pub(super) trait Path {
     /// Sends a request in a packet of so many bytes; true if it is answered, with `slow` after a longer time, too.
     fn ask(&mut self, size: usize, slow: bool) -> Result<bool, String>;
+    /// MTU of the path that a router has told of.
+    fn told(&mut self) -> Option<usize>;
     /// Waits.
     fn rest(&mut self, time: Duration);
     /// True if the search is to end.
@@ -56,6 +58,10 @@ pub(super) fn longest(path: &mut dyn Path, most: usize) -> Result<(usize, Sizes)
         }
         size = usize::midpoint(low, high);
     }
+    // A limiter of rate tells of no MTU.
+    if path.told() == Some(low) {
+        return Ok((low, sizes));
+    }
     // The whole first: where that passes, there is no smaller MTU.
     for size in [most, high] {
         if slowly(path, size)? {
@@ -95,13 +101,14 @@ mod tests {
         tokens: f64,
         /// Every so manieth packet is lost.
         loses: Option<usize>,
+        tells: bool,
         asked: usize,
         clock: Duration,
     }
 
     impl Made {
         fn new(mtu: usize, rate: Option<(f64, f64)>, loses: Option<usize>) -> Self {
-            Self { mtu, rate, tokens: 0.0, loses, asked: 0, clock: Duration::ZERO }
+            Self { mtu, rate, tokens: 0.0, loses, tells: false, asked: 0, clock: Duration::ZERO }
         }
     }
 
@@ -116,6 +123,10 @@ mod tests {
             let wait = if slow { 500 } else { 50 };
             self.rest(Duration::from_millis(if comes { 1 } else { wait }));
             Ok(comes)
+        }
+
+        fn told(&mut self) -> Option<usize> {
+            self.tells.then_some(self.mtu)
         }
 
         fn rest(&mut self, time: Duration) {
@@ -147,6 +158,10 @@ mod tests {
             assert_eq!(longest(&mut path, 1500).unwrap(), wanted, "{mtu} {rate:?} {loses:?}");
             assert!(path.clock < Duration::from_secs(20), "{:?}", path.clock);
         }
+        // What a router tells needs no second look.
+        let mut told = Made { tells: true, ..Made::new(1420, None, None) };
+        assert_eq!(longest(&mut told, 1500).unwrap(), (1420, Sizes::Sure));
+        assert!(told.clock < Duration::from_secs(2), "{:?}", told.clock);
         // Both: no judgement about a size that a limiter may have dropped.
         let mut both = Made::new(1400, Some((12_500.0, 2048.0)), None);
         assert_ne!(longest(&mut both, 1500).unwrap().1, Sizes::Sure);

@@ -246,7 +246,7 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
             return Ok(probed);
         }
     };
-    probed.echo(&mut echo, stop)?;
+    probed.echo(&mut echo, &mut links, stop)?;
     if probed.answered > 0 {
         probed.told = links.way_to(peer).ok().and_then(|path| path.mtu);
     }
@@ -258,6 +258,7 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
 /// Requests to a peer.
 struct Asked<'a> {
     echo: &'a mut Echo,
+    links: &'a mut Rtnetlink,
     peer: IpAddr,
     limit: Duration,
     stop: &'a Stop,
@@ -287,6 +288,10 @@ impl longest::Path for Asked<'_> {
         self.once(size, limit).map(|time| time.is_some())
     }
 
+    fn told(&mut self) -> Option<usize> {
+        self.links.way_to(self.peer).ok()?.mtu.and_then(|mtu| usize::try_from(mtu).ok())
+    }
+
     fn rest(&mut self, time: Duration) {
         wait(time, self.stop);
     }
@@ -298,8 +303,8 @@ impl longest::Path for Asked<'_> {
 
 impl Probed {
     /// Sends echo requests: some of one size, and then the longest that come back.
-    fn echo(&mut self, echo: &mut Echo, stop: &Stop) -> Result<(), String> {
-        let mut asked = Asked { echo, peer: self.peer, limit: LIMIT, stop };
+    fn echo(&mut self, echo: &mut Echo, links: &mut Rtnetlink, stop: &Stop) -> Result<(), String> {
+        let mut asked = Asked { echo, links, peer: self.peer, limit: LIMIT, stop };
         while self.asked < REQUESTS && !stop.asked() && (self.answered > 0 || self.asked < SILENT) {
             self.asked += 1;
             if let Some(time) = asked.once(SHORT, LIMIT)? {
