@@ -20,7 +20,7 @@ mod target;
 mod transmit;
 mod twin;
 
-pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
+pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Identity, Neighbour, RefusedClaim, Vn2vn};
 pub use initiator::{Carried, FoundLun, LunScan, ScanError, SkipReason, Skipped};
 pub use initiator::{
     Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,

@@ -5,8 +5,8 @@ mod dispatch;
 
 use crate::{
     DeviceServer, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent, LoginConfig,
-    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, SessionEnd, Target, TargetConfig,
-    Transmit, TunneledEls, Vn2vn, max_payload,
+    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, RefusedClaim, Role, SessionEnd, Target,
+    TargetConfig, Transmit, TunneledEls, Vn2vn, max_payload,
 };
 use backlog::Backlog;
 use dispatch::Out;
@@ -70,6 +70,10 @@ pub enum NodeEvent {
     Found(Neighbour),
     /// A neighbour is gone.
     Lost(Neighbour),
+    /// A claim to the identity of a neighbour, or to our name, was refused.
+    Refused(RefusedClaim),
+    /// The ENode of this MAC address had our name before us: we have no address.
+    NameInUse(MacAddr),
     /// A peer has logged in.
     Up(Peer),
     /// A peer is no longer logged in.
@@ -348,6 +352,8 @@ impl<S: DeviceServer> Node<S> {
                     self.tell(NodeEvent::Lost(neighbour));
                 }
             }
+            FipEvent::Refused(refused) => self.tell(NodeEvent::Refused(refused)),
+            FipEvent::NameInUse(holder) => self.tell(NodeEvent::NameInUse(holder)),
             FipEvent::Els { kind, from, enode_mac, header, payload, mac } => {
                 let els =
                     TunneledEls { src: enode_mac, mac, neighbour: from.as_ref().map(info), header, payload: &payload };

@@ -14,6 +14,7 @@ mod fcoe_ip;
 mod fcoe_kernel;
 mod fcoe_lasting;
 mod fcoe_lun;
+mod fcoe_names;
 mod fcoe_outages;
 mod fcoe_ports;
 mod fcoe_protection;

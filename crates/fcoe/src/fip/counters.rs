@@ -20,6 +20,10 @@ pub enum FipDrop {
     Inconsistent,
     /// The sender has our port name.
     SameName,
+    /// A claim to the port name of another station, which was there first.
+    NameInUse,
+    /// A claim to the identifier of another station, which was there first.
+    IdInUse,
     /// Part of FIP that a VN2VN node does not support: discovery of fabrics or VLANs, keep alives.
     Foreign,
     /// Beacon of a port from which we have no claim; our own claim is repeated to ask for it.
@@ -31,7 +35,7 @@ pub enum FipDrop {
 }
 
 /// All reasons, in order.
-const REASONS: [(FipDrop, &str); 12] = [
+const REASONS: [(FipDrop, &str); 14] = [
     (FipDrop::NotFip, "not_fip"),
     (FipDrop::Vlan, "vlan"),
     (FipDrop::NotReady, "not_ready"),
@@ -40,6 +44,8 @@ const REASONS: [(FipDrop, &str); 12] = [
     (FipDrop::Malformed, "malformed"),
     (FipDrop::Inconsistent, "inconsistent"),
     (FipDrop::SameName, "same_name"),
+    (FipDrop::NameInUse, "name_in_use"),
+    (FipDrop::IdInUse, "id_in_use"),
     (FipDrop::Foreign, "foreign"),
     (FipDrop::Unknown, "unknown"),
     (FipDrop::TableFull, "table_full"),

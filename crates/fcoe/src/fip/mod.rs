@@ -15,5 +15,5 @@ mod vn2vn;
 
 pub use config::{FipConfig, FipMode};
 pub use counters::{FipCounters, FipDrop};
-pub use neighbours::Neighbour;
+pub use neighbours::{Identity, Neighbour, RefusedClaim};
 pub use vn2vn::{FipEvent, Vn2vn};

@@ -5,6 +5,7 @@ use super::counters::FipDrop;
 use super::identifiers::is_usable;
 use crate::Role;
 use linerate_wire::{Fc4Features, FcId, FipFrame, FipVn2vnRepr, MacAddr, Wwn};
+use std::fmt;
 
 /// Most neighbours in the table.
 pub(super) const NEIGHBOURS: usize = 256;
@@ -62,6 +63,52 @@ pub(super) fn is_consistent(src: MacAddr, repr: &FipVn2vnRepr) -> bool {
         && (src == repr.enode_mac || beacon && src == port.mac)
 }
 
+/// A part of a port's identity that no other may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// The port's name.
+    Name(Wwn),
+    /// Its N_Port_ID.
+    Id(FcId),
+}
+
+/// A claim to what another live station has. It changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedClaim {
+    /// The identity in question.
+    pub what: Identity,
+    /// MAC address of the ENode that has it.
+    pub holder: MacAddr,
+    /// MAC address of the ENode that claims it too.
+    pub claimant: MacAddr,
+}
+
+impl fmt::Display for RefusedClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, holder, claimant } = self;
+        match what {
+            Identity::Name(wwpn) => write!(f, "WWPN {wwpn}")?,
+            Identity::Id(fc_id) => write!(f, "N_Port_ID {fc_id}")?,
+        }
+        write!(f, " belongs to MAC {holder}: refused to MAC {claimant} until that one leaves or is silent for 20 s")
+    }
+}
+
+/// The last claimant that was refused, and the time at which it was told of.
+#[derive(Debug, Default)]
+pub(super) struct Rival(Option<(MacAddr, u64)>);
+
+impl Rival {
+    /// True if this claimant is to be told of: it is another one than the last, of which there is one in 20 s.
+    pub(super) fn is_news(&mut self, now: u64, claimant: MacAddr) -> bool {
+        let news = self.0.is_none_or(|(last, at)| last != claimant && now >= at.saturating_add(AGE));
+        if news {
+            self.0 = Some((claimant, now));
+        }
+        news
+    }
+}
+
 #[derive(Debug)]
 struct Entry {
     neighbour: Neighbour,
@@ -73,6 +120,16 @@ struct Entry {
     told: bool,
     /// The entry must not make room for another.
     pinned: bool,
+    /// The port has logged out since it was last heard of: its name is free.
+    left: bool,
+    rival: Rival,
+}
+
+impl Entry {
+    /// True if the port has kept its identifier through its claim, or is logged in.
+    fn is_settled(&self) -> bool {
+        self.beaconed || self.pinned
+    }
 }
 
 /// The neighbours, by identifier.
@@ -109,9 +166,18 @@ impl Neighbours {
         self.age_at = u64::MAX;
     }
 
-    /// Enters a claim; the error is the reason that it is not. Passes displaced neighbours to `gone`, if an event told
-    /// of them.
+    /// Enters a claim; the error is the reason that it is not, or the claim to what another station has. Passes displaced
+    /// neighbours to `gone`, if an event told of them.
+    ///
+    /// Linux lets the last claimant of a name have it, which ends the first one's sessions.
     pub(super) fn learn(&mut self, now: u64, new: Neighbour, mut gone: impl FnMut(Neighbour)) -> Result<(), FipDrop> {
+        let named = |old: &Neighbour| old.wwpn == new.wwpn && old.enode_mac != new.enode_mac;
+        if let Some(at) = self.entries.iter().position(|entry| named(&entry.neighbour)) {
+            if !self.entries[at].left {
+                return Err(FipDrop::NameInUse);
+            }
+            self.remove(at, &mut gone);
+        }
         // A port that chose another identifier has left its old one.
         let moved = |old: &Neighbour| old.wwpn == new.wwpn && old.enode_mac == new.enode_mac && old.fc_id != new.fc_id;
         if let Some(at) = self.entries.iter().position(|entry| moved(&entry.neighbour)) {
@@ -122,12 +188,13 @@ impl Neighbours {
             let old = entry.neighbour;
             if (old.wwpn, old.wwnn, old.enode_mac) == (new.wwpn, new.wwnn, new.enode_mac) {
                 entry.neighbour = new;
-                entry.heard = now;
+                (entry.heard, entry.left) = (now, false);
                 return Ok(());
             }
-            // The lesser name must give way; a logged-in port does not give way to one that cannot keep the identifier.
-            if entry.pinned && new.wwpn < old.wwpn {
-                return Err(FipDrop::Inconsistent);
+            // The lesser name must give way. It does so itself, by a claim of another identifier, unless the other claim
+            // is a forged one.
+            if entry.is_settled() && !entry.left {
+                return Err(FipDrop::IdInUse);
             }
             self.remove(at, &mut gone);
         }
@@ -136,17 +203,40 @@ impl Neighbours {
             let Some((oldest, _)) = silent.min_by_key(|(_, entry)| entry.heard) else { return Err(FipDrop::TableFull) };
             self.remove(oldest, &mut gone);
         }
-        self.entries.push(Entry { neighbour: new, heard: now, beaconed: false, told: false, pinned: false });
+        self.entries.push(Entry {
+            neighbour: new,
+            heard: now,
+            beaconed: false,
+            told: false,
+            pinned: false,
+            left: false,
+            rival: Rival::default(),
+        });
         self.age_at = self.age_at.min(now.saturating_add(AGE));
         Ok(())
+    }
+
+    /// The refusal of a claim, if it is to be told of.
+    pub(super) fn refuse(&mut self, now: u64, new: &Neighbour) -> Option<RefusedClaim> {
+        let named = self.entries.iter().position(|entry| entry.neighbour.wwpn == new.wwpn);
+        let at = named.or_else(|| self.entries.iter().position(|entry| entry.neighbour.fc_id == new.fc_id))?;
+        let what = if named.is_some() { Identity::Name(new.wwpn) } else { Identity::Id(new.fc_id) };
+        let Entry { neighbour, rival, .. } = &mut self.entries[at];
+        let refused = RefusedClaim { what, holder: neighbour.enode_mac, claimant: new.enode_mac };
+        rival.is_news(now, refused.claimant).then_some(refused)
     }
 
     /// Records a Beacon: the neighbour is alive.
     pub(super) fn beacon(&mut self, now: u64, fc_id: FcId) {
         if let Some(entry) = self.entry(fc_id) {
             entry.heard = now;
-            entry.beaconed = true;
+            (entry.beaconed, entry.left) = (true, false);
         }
+    }
+
+    /// Records whether the last login or logout of a neighbour was a logout.
+    pub(super) fn leave(&mut self, fc_id: FcId, left: bool) {
+        self.entry(fc_id).into_iter().for_each(|entry| entry.left = left);
     }
 
     /// Passes neighbours that never sent a Beacon to `tell`, and marks them as told.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use super::config::*;
 use super::counters::FipCounters;
 use super::identifiers::Identifiers;
-use super::neighbours::{NEIGHBOURS, Neighbour, Neighbours};
+use super::neighbours::{NEIGHBOURS, Neighbour, Neighbours, RefusedClaim, Rival};
 use super::sender::Sender;
 use crate::Transmit;
 use linerate_wire::*;
@@ -44,6 +44,10 @@ pub enum FipEvent {
     /// A neighbour is gone: it was silent for 20 s, or it or its identifier's new owner made a new claim. Comes only
     /// for neighbours that other events told of.
     Gone(Neighbour),
+    /// A claim to the identity of a neighbour, or to our name, was refused; one claimant in 20 s is told of.
+    Refused(RefusedClaim),
+    /// The ENode of this MAC address has our name, and had it first. We have no N_Port_ID, and try again every 10 s.
+    NameInUse(MacAddr),
     /// A login or logout for our identifier was received.
     Els {
         /// Link service; a reply repeats it.
@@ -83,7 +87,8 @@ enum State {
 ///
 /// Two Probe Requests ask for the identifier; if 400 ms later nobody has replied, a Claim Notification takes it, which
 /// all others answer; 400 ms later Beacons begin, the first after 400 ms, then one every 8 s. A conflict is won by the
-/// greater port name; the loser starts again with another identifier.
+/// greater port name; the loser starts again with another identifier. A name belongs to the station that claimed it
+/// first, until that logs out or is silent for 20 s, and so does an identifier that a Beacon has confirmed.
 ///
 /// Time is in nanoseconds from any origin, the same in all calls. Events are to be taken after each call that takes a
 /// time: the number of waiting events is bounded, and events without room are dropped, first of all Beacons and logins,
@@ -106,6 +111,8 @@ pub struct Vn2vn {
     /// The second Beacon has been sent.
     settled: bool,
     neighbours: Neighbours,
+    /// The last other station with our name.
+    rival: Rival,
     events: VecDeque<FipEvent>,
     counters: FipCounters,
     random: SplitMix64,
@@ -128,6 +135,7 @@ impl Vn2vn {
             claimed: None,
             settled: false,
             neighbours: Neighbours::new(),
+            rival: Rival::default(),
             events: VecDeque::with_capacity(EVENTS),
             counters: FipCounters::default(),
             random: SplitMix64::new(config.seed),

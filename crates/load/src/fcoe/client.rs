@@ -118,6 +118,7 @@ impl Visit<'_> {
         let mut node = port.node(&config, disks, client)?;
         (self.opened)();
         run_machine(&mut node, &mut Waiter::new(self.wait), self.stop);
+        node.check()?;
         Ok(if node.line().link() != Link::Up { " The link is down: nobody is at its other end." } else { "" })
     }
 

@@ -71,6 +71,12 @@ pub enum FcError {
     /// A service of the IP host could not be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// Another station had the port's name first.
+    #[error(
+        "WWPN {0} is in use on this network by MAC {1}: give another with --wwpn, or end that port and wait until it is \
+         gone, 20 s at most"
+    )]
+    NameInUse(Wwn, MacAddr),
     /// The MAC address is a group's.
     #[error("{0} is a group's address: give a station's, whose first byte is even")]
     Group(MacAddr),
@@ -116,6 +122,10 @@ pub struct FcNode<S, W> {
     config: NodeConfig,
     /// MAC address of the VN_Port that the adapter was asked to receive.
     own: Option<MacAddr>,
+    /// The node has had an address.
+    begun: bool,
+    /// Station that has had the node's name since before the node began.
+    holder: Option<MacAddr>,
     /// Time at which it ends even without an answer to its logout.
     parting: Option<u64>,
 }
@@ -210,6 +220,8 @@ impl FcPort {
             ip,
             config: *config,
             own: None,
+            begun: false,
+            holder: None,
             parting: None,
         })
     }
@@ -233,6 +245,15 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     /// The watcher, and the node.
     pub fn watcher(&mut self) -> (&mut W, &mut Node<S>) {
         (&mut self.watcher, &mut self.node)
+    }
+
+    /// Reports why the node has ended by itself.
+    ///
+    /// # Errors
+    /// [`FcError::NameInUse`] when another station had its name from the beginning. A node that has once had an address
+    /// waits for its name instead.
+    pub fn check(&self) -> Result<(), FcError> {
+        self.holder.map_or(Ok(()), |holder| Err(FcError::NameInUse(self.config.wwpn, holder)))
     }
 
     /// Ends the node and returns its watcher.
@@ -278,7 +299,7 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     }
 
     fn work(&mut self, now: u64) -> bool {
-        let Self { node, line, others, tx, rx, watcher, ip, .. } = self;
+        let Self { node, line, others, tx, rx, watcher, ip, begun, holder, .. } = self;
         let Line { tx: output, arrivals } = line;
         if let Some((ip, _)) = ip {
             ip.follow(arrivals.control());
@@ -309,6 +330,11 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
             line.notes().iter().filter(|note| !before.contains(note)).for_each(|note| watcher.note(note));
         }
         while let Some(event) = node.poll_event() {
+            match event {
+                NodeEvent::Address(_) => *begun = true,
+                NodeEvent::NameInUse(station) if !*begun => *holder = Some(station),
+                _ => {}
+            }
             watcher.event(now, &event, node);
         }
         let turned = watcher.turn(now, node);
@@ -346,7 +372,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         self.line.flush(now);
         match self.parting {
             Some(at) if now >= at || self.node.is_quiet() || self.line.link() != Link::Up => return Progress::Done,
-            None if self.watcher.is_done() => {
+            None if self.watcher.is_done() || self.holder.is_some() => {
                 self.stop(now);
                 // There may be nobody to wait for.
                 return Progress::Worked;

@@ -58,6 +58,7 @@ impl From<FcError> for Trouble {
         match error {
             FcError::Open(error) => error.into(),
             FcError::Net(error) => error.into(),
+            FcError::NameInUse(..) => Self::failed(error.to_string()),
             other => Self::usage(other.to_string()),
         }
     }
@@ -157,6 +158,11 @@ pub(super) fn role(role: Role) -> &'static str {
 
 /// Line for a node that has lost its address.
 pub(super) const NO_ADDRESS: &str = "no address: the link is down, or another port has it\n";
+
+/// Line for a node that has lost its name to another station; it waits until that one is gone.
+pub(super) fn name_in_use(holder: MacAddr) -> String {
+    format!("no address: MAC {holder} has our WWPN; waiting until that one is gone\n")
+}
 
 /// Line for the end of a session: the peer and the reason.
 pub(super) fn over(peer: &Peer, why: SessionEnd) -> String {

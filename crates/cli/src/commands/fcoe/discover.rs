@@ -55,6 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     }
     stop_after(&stop, Some(arguments.seconds));
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
+    node.check()?;
     let found: Vec<_> = node.node().fip().neighbours().copied().collect();
     print(&if arguments.json { document(&found) } else { table(&found) });
     Ok(ended(&stop))

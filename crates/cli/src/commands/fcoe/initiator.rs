@@ -1,6 +1,6 @@
 //! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
-use super::common::{NO_ADDRESS, NodeArguments, PROTECTION, introduce, over, route, with_ip};
+use super::common::{NO_ADDRESS, NodeArguments, PROTECTION, introduce, name_in_use, over, route, with_ip};
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
@@ -139,6 +139,8 @@ impl Watcher<Disks> for Serving {
             NodeEvent::NoAddress => print(NO_ADDRESS),
             NodeEvent::Up(peer) => print(&format!("{} at {} logged in\n", peer.wwpn, peer.fc_id)),
             NodeEvent::Down(peer, why) => print(&over(peer, *why)),
+            NodeEvent::Refused(refused) => print(&format!("note: {refused}\n")),
+            NodeEvent::NameInUse(holder) => print(&name_in_use(*holder)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
         self.luns.remote.event(now, event);
@@ -213,8 +215,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let name = node.line().info().name.clone();
     let mut watched = Watched::new(&mut node, std::slice::from_ref(&name), |node, _| node.line().link());
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
+    let checked = node.check();
     let (serving, _) = node.watcher();
     serving.server.stop();
+    checked?;
     print(&serving.luns.remote.units().iter().map(mismatches).collect::<String>());
     Ok(ended(&stop))
 }

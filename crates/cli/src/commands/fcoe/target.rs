@@ -162,6 +162,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let nodes = shown.end();
     // Nobody is answered any more: what follows is the end.
     drop((control, changes));
+    nodes.iter().try_for_each(Node::check)?;
     if arguments.json {
         let mut document = document::document(&nodes);
         document["luns"] = document::luns(&lines);

@@ -2,9 +2,9 @@
 
 use super::{EVENTS, FipEvent, State, Vn2vn, tell};
 use crate::Transmit;
-use crate::fip::config::{ANNOUNCE_WAIT, FipMode};
+use crate::fip::config::{ANNOUNCE_WAIT, FipMode, RATE_LIMIT_WAIT};
 use crate::fip::counters::FipDrop;
-use crate::fip::neighbours::{Neighbour, is_consistent};
+use crate::fip::neighbours::{Identity, Neighbour, RefusedClaim, is_consistent};
 use linerate_wire::*;
 
 impl Vn2vn {
@@ -52,6 +52,7 @@ impl Vn2vn {
             return Err(FipDrop::Own);
         }
         if repr.port.name == self.config.wwpn {
+            self.same_name(now, repr, out);
             return Err(FipDrop::SameName);
         }
         let flagged = repr.flags.has(FipFlags::REC_P2P);
@@ -75,6 +76,38 @@ impl Vn2vn {
             Vn2vnKind::Beacon => return self.beacon(now, repr, out),
         }
         Ok(())
+    }
+
+    /// A port of another station has our name: who had it first keeps it.
+    fn same_name(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) {
+        let other = repr.enode_mac;
+        let first = match (self.state, repr.kind) {
+            (State::Up, _) | (State::Claim, Vn2vnKind::ProbeRequest) => true,
+            // Both have just begun, and nothing but this tells them apart.
+            (State::Probe1 | State::Probe2, Vn2vnKind::ProbeRequest) => self.config.mac > other,
+            (State::Off, _) | (State::Start, Vn2vnKind::ProbeRequest) => return,
+            _ => false,
+        };
+        let news = self.rival.is_news(now, other);
+        if !first {
+            self.leave();
+            (self.state, self.due) = (State::Start, now.saturating_add(RATE_LIMIT_WAIT));
+            if news {
+                tell(&mut self.events, FipEvent::NameInUse(other));
+            }
+            return;
+        }
+        match repr.kind {
+            Vn2vnKind::ProbeRequest => self.unicast(Vn2vnKind::ProbeReply, other, 0, out),
+            // Neither is answered, so that two that are both sure of the name do not go on and on.
+            Vn2vnKind::ClaimNotification => self.unicast(Vn2vnKind::ClaimResponse, other, 0, out),
+            _ => true,
+        };
+        if news {
+            let what = Identity::Name(self.config.wwpn);
+            let refused = RefusedClaim { what, holder: self.config.mac, claimant: other };
+            tell(&mut self.events, FipEvent::Refused(refused));
+        }
     }
 
     /// A port probes for an identifier; `recorded` when it had the identifier in an earlier life.
@@ -177,6 +210,7 @@ impl Vn2vn {
         if !stated || src.is_multicast() || from.is_some_and(|neighbour| neighbour.enode_mac != src) {
             return Err(FipDrop::Inconsistent);
         }
+        self.neighbours.leave(header.s_id, kind == FipElsKind::Logo && !reply);
         let payload = payload.to_vec();
         self.tell_or_drop(FipEvent::Els { kind, from, enode_mac: src, header, payload, mac })?;
         self.neighbours.told(header.s_id);
@@ -187,7 +221,13 @@ impl Vn2vn {
     fn learn(&mut self, now: u64, repr: &FipVn2vnRepr) -> Result<(), FipDrop> {
         let new = Neighbour::from_claim(repr).ok_or(FipDrop::Malformed)?;
         let events = &mut self.events;
-        self.neighbours.learn(now, new, |gone| tell(events, FipEvent::Gone(gone)))
+        let learned = self.neighbours.learn(now, new, |gone| tell(events, FipEvent::Gone(gone)));
+        if matches!(learned, Err(FipDrop::NameInUse | FipDrop::IdInUse))
+            && let Some(refused) = self.neighbours.refuse(now, &new)
+        {
+            tell(&mut self.events, FipEvent::Refused(refused));
+        }
+        learned
     }
 
     /// Queues an event, or drops it if the queue is half full.

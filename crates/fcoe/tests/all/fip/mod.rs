@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 mod hostile;
+mod names;
 mod node;
 mod pairs;
 mod rebuild;

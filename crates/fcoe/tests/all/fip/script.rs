@@ -558,7 +558,6 @@ fn each_frame_that_does_nothing_has_a_reason() {
             of(&|repr| (repr.port.fc_id, repr.port.mac) = (FcId::new(0), FcId::new(0).mac(FipFrame::VN2VN_FC_MAP))),
             FipDrop::Inconsistent,
         ),
-        ("our name", of(&|repr| repr.port.name = config(OURS).wwpn), FipDrop::SameName),
     ] {
         let mut node = Node::up(&config(OURS));
         node.hear(&bytes);

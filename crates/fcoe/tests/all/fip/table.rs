@@ -86,24 +86,26 @@ fn claiming_again_is_being_the_same_and_claiming_elsewhere_is_leaving() {
 }
 
 #[test]
-fn an_identifier_changes_hands_to_the_greater_name() {
+fn an_identifier_changes_hands_before_a_beacon_and_after_its_holder_has_moved() {
     let mut node = Node::up(&config(OURS));
     let [lesser, middle, greater] = [1, 2, 3].map(|last| Other::new([2, 0, 0, 0, 0, last], 1));
-    arrive(&mut node, middle);
-    let neighbour = *node.machine.neighbour(FcId::new(1)).unwrap();
-    node.machine.pin(FcId::new(1), true);
-    node.events();
+    let holder = |node: &Node| node.machine.neighbour(FcId::new(1)).unwrap().enode_mac;
+    // Claims that cross: the greater name's is repeated.
     node.hear(&lesser.frame(Vn2vnKind::ClaimNotification));
-    assert_eq!(node.machine.counters().dropped(FipDrop::Inconsistent), 1);
-    node.hear(&lesser.frame(Vn2vnKind::Beacon));
-    assert_eq!(node.machine.counters().dropped(FipDrop::Inconsistent), 2);
-    assert_eq!(node.machine.neighbour(FcId::new(1)), Some(&neighbour));
+    node.hear(&middle.frame(Vn2vnKind::ClaimNotification));
+    assert_eq!(holder(&node), MacAddr(middle.mac));
+    node.hear(&middle.frame(Vn2vnKind::Beacon));
+    for other in [lesser, greater] {
+        node.hear(&other.frame(Vn2vnKind::ClaimNotification));
+        node.hear(&other.frame(Vn2vnKind::Beacon));
+    }
+    let dropped = |reason| node.machine.counters().dropped(reason);
+    assert_eq!((dropped(FipDrop::IdInUse), dropped(FipDrop::Inconsistent)), (2, 2));
+    assert_eq!(holder(&node), MacAddr(middle.mac));
+    // It gives way itself.
+    node.hear(&Other { fc_id: 7, ..middle }.frame(Vn2vnKind::ClaimNotification));
     node.hear(&greater.frame(Vn2vnKind::ClaimNotification));
-    assert_eq!(node.events(), [FipEvent::Gone(neighbour)]);
-    assert_eq!(node.machine.neighbour(FcId::new(1)).unwrap().enode_mac, MacAddr(greater.mac));
-    // It was not pinned, so the next owner need not be greater.
-    node.hear(&lesser.frame(Vn2vnKind::ClaimNotification));
-    assert_eq!(node.machine.neighbour(FcId::new(1)).unwrap().enode_mac, MacAddr(lesser.mac));
+    assert_eq!(holder(&node), MacAddr(greater.mac));
 }
 
 #[test]

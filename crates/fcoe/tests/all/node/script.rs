@@ -478,6 +478,56 @@ fn the_identifier_of_one_who_is_logged_in_goes_to_no_lesser_name() {
     assert_eq!((holds(&scene), scene.node.peers().count()), (lesser, 0));
 }
 
+/// The frames of another station in a peer's name (FC-BB-6, clause 7.8.5: the source address is checked against the S_ID):
+/// of link services a login is rejected, all else does nothing.
+#[test]
+fn frames_of_another_station_in_a_peers_name_do_nothing() {
+    let forger = MacAddr([2, 0, 0, 0, 0, 0x66]);
+    let mut scene = Scene::up();
+    scene.ready();
+    let peer = *scene.node.peers().next().unwrap();
+    let ours = scene.submit();
+    let mut payload = [0; 256];
+    let logo = ElsRequest::Logo(LogoRepr { id: THEIRS, port_name: parameters().port_name });
+    let len = logo.emit(&mut payload).unwrap();
+    let asked = header(r_ctl::ELS_REQUEST, FcType::ELS, OxId(0x333));
+    let repr = FipElsRepr {
+        kind: FipElsKind::Logo,
+        reply: false,
+        flags: FipFlags::default(),
+        header: asked,
+        payload: &payload[..len],
+        mac: Some(mac(THEIRS)),
+    };
+    let mut bytes = vec![0; 14 + repr.buffer_len()];
+    repr.emit(EthernetRepr { dst: TARGET, src: forger, ethertype: EtherType::FIP }.emit(&mut bytes).unwrap()).unwrap();
+    let mut out = Out::default();
+    scene.node.handle(scene.now, &bytes, &mut out);
+    let page = ServicePage::fcp(0, 0).payload(ElsCommand::PRLO);
+    let mut login = [0; 256];
+    let login_len = ElsRequest::Plogi(parameters()).emit(&mut login).unwrap();
+    let response = FcHeader { f_ctl: f_ctl::EXCHANGE_RESPONDER | f_ctl::LAST_SEQUENCE | f_ctl::END_SEQUENCE, ..asked };
+    for (header, payload) in [
+        (asked, &payload[..len]),
+        (asked, &page[..]),
+        (asked, &login[..login_len]),
+        (header(r_ctl::COMMAND, FcType::FCP, OxId(0x80)), &[0; 32][..]),
+        (header(r_ctl::DATA, FcType::FCP, OxId(0x70)), &[0; 512]),
+        (header(r_ctl::BLS_ABTS, FcType::BLS, OxId(0x70)), &[]),
+        (FcHeader { r_ctl: r_ctl::STATUS, fc_type: FcType::FCP, ox_id: ours, ..response }, &[0; 24]),
+    ] {
+        let forged = frame(&Link { src: forger, dst: mac(OURS), vlan: None }, header, payload);
+        scene.node.handle(scene.now, &forged, &mut out);
+    }
+    scene.node.poll(scene.now, &mut out);
+    let [reject] = &out.0[..] else { panic!("{:?}", out.0) };
+    assert_eq!(EthernetFrame::new_checked(&reject[..]).unwrap().dst(), forger);
+    assert_eq!((scene.events(), scene.node.peers().collect::<Vec<_>>()), (vec![], vec![&peer]));
+    let wrong = scene.node.drops().find(|(reason, _)| *reason == NodeDrop::WrongSource).unwrap().1;
+    assert_eq!((wrong, scene.node.login_counters().wrong_source), (4, 3));
+    assert_eq!(scene.node.initiator().unwrap().counters(peer.id).responses, 0);
+}
+
 #[test]
 fn a_peer_that_answers_no_abts_is_logged_out() {
     // FCP-4, clause 12.3, as capture 06: neither REC nor ABTS, sent twice, is answered; LOGO, and in again with its beacon.

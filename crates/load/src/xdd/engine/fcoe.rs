@@ -99,6 +99,7 @@ impl Driver {
             } else {
                 waiter.idle(&mut self.node, &mut self.clock, None);
             }
+            self.node.check().map_err(|error| error.to_string())?;
             let remote = &self.node.watcher().0.0;
             if let Some((wwpn, error)) = remote.failures().first() {
                 return Err(format!("{wwpn}: {error}; look at the target"));

@@ -134,6 +134,10 @@ impl Machine for Shown {
                 Progress::Idle => {}
             }
         }
+        // One port without its name ends all: the paths that are left would hide it.
+        if ended > 0 && self.nodes.iter().any(|node| node.check().is_err()) {
+            self.stop(now);
+        }
         if ended == self.nodes.len() {
             return Progress::Done;
         }
