@@ -127,6 +127,40 @@ fn sums_add_up_and_no_byte_is_received_that_was_not_sent() {
     }
 }
 
+/// A server that sends keeps to -n and -k as iperf3's does; it sent on until its client had heard of the end.
+#[test]
+fn limits_hold_for_what_a_server_sends() {
+    if !has_iperf3() {
+        return;
+    }
+    let all: [(&[&str], u64); 9] = [
+        (&["-n", "10M", "-R"], 10 << 20),
+        (&["-n", "10M", "-R", "-P", "4"], 10 << 20),
+        (&["-n", "10M", "--bidir"], 10 << 20),
+        (&["-k", "100", "-R"], 100 << 17),
+        (&["-k", "100", "-R", "-l", "1000", "-P", "2"], 100_000),
+        (&["-k", "100", "--bidir"], 100 << 17),
+        (&["-u", "-n", "1M", "-b", "50M", "-l", "1000", "-R"], 1_049_000),
+        (&["-u", "-k", "100", "-b", "50M", "-l", "1000", "-R"], 100_000),
+        (&["-u", "-k", "100", "-b", "50M", "-l", "1000", "--bidir"], 100_000),
+    ];
+    for pairing in PAIRINGS {
+        // iperf3's server leaves its client waiting for datagrams that were lost.
+        for (words, most) in all.iter().filter(|(words, _)| pairing.1 == End::Ours || words[0] != "-u") {
+            let (client, _) = pair(pairing, &[words, &["-J"][..]].concat(), &[]);
+            let document = document(&client.out);
+            let back = if words.contains(&"--bidir") { "_bidir_reverse" } else { "" };
+            let sum = |side: &str| &document["end"][format!("sum_{side}{back}")];
+            let sent = bytes(sum("sent"));
+            // Ours sends on for a client that lacks datagrams, or does not end in time.
+            let excused = words[0] == "-u"
+                && (sum("received")["lost_packets"] != 0 || sum("sent")["seconds"].as_f64().unwrap() > 2.0);
+            assert!(sent <= *most || excused, "{pairing:?} {words:?}: {sent} of {most}: {:#}", document["end"]);
+            assert!(!back.is_empty() || sent >= *most, "{pairing:?} {words:?}: {sent} of {most}");
+        }
+    }
+}
+
 /// All that was sent until a limit is received by our server, which waits at the end for what is still under way.
 #[test]
 fn all_bytes_of_a_limited_test_arrive() {

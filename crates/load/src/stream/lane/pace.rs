@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn it_waits_as_long_as_it_must_and_no_longer_than_the_test() {
-        let shared = Shared::new(Limit::None, false, 1).unwrap();
+        let shared = Shared::new(Limit::None, None, false, 1).unwrap();
         let mut pace = Pace::new(8_000_000, 0);
         assert!(pace.wait(30_000, &shared));
         assert!(monotonic_ns() >= pace.begin + 30_000_000);

@@ -4,6 +4,7 @@ use crate::stream::fault::Fault;
 use linerate_rt::Stop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Amount after which a test ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,10 @@ pub(in crate::stream) struct Shared {
     /// Number of times that the count has begun anew.
     counted: AtomicU32,
     limit: Limit,
+    /// Time for which a sender at its limit waits for the end, before it sends on; at once nothing more without.
+    patience: Option<Duration>,
+    /// True once senders have waited so long.
+    more: AtomicBool,
     /// Amounts that senders have claimed, and that receivers have got.
     claimed: AtomicU64,
     got: AtomicU64,
@@ -36,8 +41,15 @@ pub(in crate::stream) struct Shared {
 
 impl Shared {
     /// Makes the state of a test with so many senders.
-    pub(in crate::stream) fn new(limit: Limit, omitting: bool, senders: usize) -> std::io::Result<Self> {
+    pub(in crate::stream) fn new(
+        limit: Limit,
+        patience: Option<Duration>,
+        omitting: bool,
+        senders: usize,
+    ) -> std::io::Result<Self> {
         Ok(Self {
+            patience,
+            more: AtomicBool::new(false),
             done: [const { AtomicBool::new(false) }; 2],
             omitting: AtomicBool::new(omitting),
             counted: AtomicU32::new(0),
@@ -88,7 +100,25 @@ impl Shared {
             Limit::Bytes(most) => (bytes, most),
             Limit::Blocks(most) => (1, most),
         };
-        self.omitting.load(Relaxed) || self.claimed.fetch_add(amount, Relaxed) < most
+        self.omitting.load(Relaxed) || self.more.load(Relaxed) || self.claimed.fetch_add(amount, Relaxed) < most
+    }
+
+    /// Waits at the limit for the end of the test; true if it does not come, so that the other end, which ends the test when it
+    /// has received all, lacks something and needs more.
+    pub(super) fn lacks(&self) -> bool {
+        let Some(patience) = self.patience else { return false };
+        let until = Instant::now() + patience;
+        while !self.is_done(true) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.more.store(true, Relaxed);
+        !self.is_done(true)
+    }
+
+    /// True if a sender of a byte stream may send another block, at the limit after its wait.
+    #[inline]
+    pub(super) fn may_send(&self, bytes: u64) -> bool {
+        self.claim(bytes) || self.lacks()
     }
 
     /// Counts what a receiver got, `pieces` of them since the last time.
@@ -128,28 +158,45 @@ mod tests {
 
     #[test]
     fn senders_claim_no_more_than_the_limit_and_a_block() {
-        let shared = Shared::new(Limit::Bytes(1000), false, 1).unwrap();
+        let shared = Shared::new(Limit::Bytes(1000), None, false, 1).unwrap();
         assert_eq!((0..9).filter(|_| shared.claim(300)).count(), 4);
-        let shared = Shared::new(Limit::Blocks(3), true, 1).unwrap();
+        let shared = Shared::new(Limit::Blocks(3), None, true, 1).unwrap();
         assert_eq!((0..9).filter(|_| shared.claim(300)).count(), 9, "nothing counts yet");
         shared.count();
         assert_eq!((0..9).filter(|_| shared.claim(300)).count(), 3);
     }
 
     #[test]
+    fn at_its_limit_a_sender_that_is_not_told_to_end_sends_on_after_a_while() {
+        for (patience, sends_on) in [(None, false), (Some(Duration::ZERO), true)] {
+            let shared = Shared::new(Limit::Blocks(2), patience, false, 1).unwrap();
+            assert!(shared.may_send(1) && shared.may_send(1));
+            assert_eq!((shared.may_send(1), shared.claim(1)), (sends_on, sends_on));
+            shared.end(true);
+            assert!(!shared.lacks());
+        }
+        let shared = Shared::new(Limit::Blocks(0), Some(Duration::from_secs(600)), false, 1).unwrap();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| shared.may_send(1));
+            shared.end(true);
+            assert!(!waits.join().unwrap(), "the end ends the wait");
+        });
+    }
+
+    #[test]
     fn a_limit_a_fault_and_the_last_sender_end_a_test() {
-        let shared = Shared::new(Limit::Bytes(1000), false, 2).unwrap();
+        let shared = Shared::new(Limit::Bytes(1000), None, false, 2).unwrap();
         shared.got(999, 1);
         assert!(!shared.over.asked());
         shared.got(1, 1);
         assert!(shared.over.asked());
-        let shared = Shared::new(Limit::None, false, 2).unwrap();
+        let shared = Shared::new(Limit::None, None, false, 2).unwrap();
         shared.left(true, None);
         shared.left(false, None);
         assert!(!shared.over.asked());
         shared.left(true, None);
         assert!(shared.over.asked() && shared.fault().is_none());
-        let shared = Shared::new(Limit::None, false, 2).unwrap();
+        let shared = Shared::new(Limit::None, None, false, 2).unwrap();
         shared.left(false, Some(Fault::Idle));
         assert!(shared.over.asked() && matches!(shared.fault(), Some(Fault::Idle)));
     }

@@ -26,7 +26,7 @@ impl Job {
     fn send_block(&self, stream: &TcpStream) -> Result<(), Fault> {
         let (block, mut bytes) = (&self.payload.block[..], 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.claim(block.len() as u64) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true) && self.shared.may_send(block.len() as u64) && pace.wait(bytes, &self.shared) {
             if let Err(e) = self.write(stream, block, &mut bytes) {
                 return self.is_over(Fault::Write(e));
             }
@@ -38,7 +38,7 @@ impl Job {
     fn send_whole(&self, stream: &TcpStream, file: &File, once: bool) -> Result<(), Fault> {
         let (block, mut bytes, mut at) = (self.payload.block.len(), 0, 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.claim(block as u64) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true) && self.shared.may_send(block as u64) && pace.wait(bytes, &self.shared) {
             let mut left = block;
             while left > 0 {
                 match stream.send_file(file, at, left) {
@@ -64,7 +64,7 @@ impl Job {
     fn send_read(&self, stream: &TcpStream, mut file: File) -> Result<(), Fault> {
         let (mut block, mut bytes) = (PageAligned::new(self.payload.block.len()), 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.claim(block.len() as u64) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true) && self.shared.may_send(block.len() as u64) && pace.wait(bytes, &self.shared) {
             let got = fill(&mut file, &mut block).map_err(Fault::File)?;
             if let Err(e) = self.write(stream, &block[..got], &mut bytes) {
                 return self.is_over(Fault::Write(e));

@@ -50,7 +50,7 @@ impl Job {
                     Err(e) => return self.is_over(Fault::Write(e)),
                 }
             }
-            if filled < most {
+            if filled < most && !self.shared.lacks() {
                 break;
             }
         }

@@ -25,6 +25,9 @@ const DRAINS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 /// The same where what comes is written to a file.
 const FILE_DRAINS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
 
+/// Time that a server's senders wait at the limit for the end that the client makes, before they send on.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 const SECOND_NS: u64 = 1_000_000_000;
 /// Time that a server gives a client beyond the time of the test, as iperf3 does.
 const GRACE_NS: u64 = 40 * SECOND_NS;
@@ -117,13 +120,17 @@ impl Run {
     pub(super) fn new(setup: Setup) -> Result<Self, Fault> {
         let (settings, now) = (setup.settings, monotonic_ns());
         let senders = setup.streams.iter().filter(|stream| stream.face.sends).count();
-        // The client ends the test: its server sends on until it hears of that.
-        let limit = match (setup.role, settings.bytes, settings.blocks) {
-            (Role::Client, bytes, _) if bytes > 0 => Limit::Bytes(bytes),
-            (Role::Client, _, blocks) if blocks > 0 => Limit::Blocks(blocks),
+        // A server's senders keep the limit too; what a server receives is its client's to end.
+        let limit = match (setup.role == Role::Client || senders > 0, settings.bytes, settings.blocks) {
+            (true, bytes, _) if bytes > 0 => Limit::Bytes(bytes),
+            (true, _, blocks) if blocks > 0 => Limit::Blocks(blocks),
             _ => Limit::None,
         };
-        let shared = Shared::new(limit, settings.omit > 0, senders).map_err(Fault::Create)?;
+        // The client ends the test when it has received all: it would wait for ever for datagrams that were lost, and for
+        // bytes that came before its count began.
+        let lossy = settings.transport == Transport::Udp || settings.omit > 0;
+        let patience = (setup.role == Role::Server && lossy).then_some(PATIENCE);
+        let shared = Shared::new(limit, patience, settings.omit > 0, senders).map_err(Fault::Create)?;
         let payload =
             Payload::new(settings.block, settings.repeating, settings.zero_copy, random).map_err(Fault::Create)?;
         let (omit, time) = (settings.omit * SECOND_NS, settings.time * SECOND_NS);
