@@ -11,8 +11,9 @@ use linerate_host::{Cause, Namespace};
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// Two ends of a virtual pair, up, with two queues each. The kernel tells their carriers some time later.
-const PAIR: &str = "carrier() { for at in $(seq 1000); do grep -q 1 /sys/class/net/left/carrier && break; sleep 0.01; done; }; \
+/// Two ends of a virtual pair, up, with two queues each. The kernel tells their carriers and states some time later.
+const PAIR: &str = "state() { for at in $(seq 1000); do grep -q $2 /sys/class/net/$1/operstate && break; sleep 0.01; done; }; \
+                    carrier() { for at in $(seq 1000); do grep -q 1 /sys/class/net/left/carrier && break; sleep 0.01; done; }; \
                     ip link add left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2; \
                     ip addr add 10.0.0.1/24 dev left; ip link set left up; ip link set right up; ip link set lo up; carrier";
 
@@ -38,7 +39,7 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ("feature-refused", "left", true, "ethtool -K left tx off"),
     ("scatter-gather", "left", true, "ethtool -K left sg off"),
     ("one-queue", "left", false, "ethtool -L left rx 1 tx 1"),
-    ("link-down", "left", true, "ip link set right down"),
+    ("link-down", "left", true, "ip link set right down; state left lowerlayerdown"),
     ("interface-down", "left", false, "ip link set left down"),
     ("shaped", "left", true, "tc qdisc add dev left root tbf rate 1mbit burst 10k latency 50ms"),
     (
@@ -137,7 +138,12 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
         true,
         "ip link add link left name upper type macvlan mode bridge; ip link set upper up; ip link set upper protodown on; sleep 0.1",
     ),
-    ("link-down", "left", true, "ip link set left mode dormant; ip link set right down; ip link set right up; sleep 1"),
+    (
+        "link-down",
+        "left",
+        true,
+        "ip link set left mode dormant; ip link set right down; state left lowerlayerdown; ip link set right up; state left dormant",
+    ),
     ("promiscuous", "left", false, "ip link set left promisc on"),
     ("duplicate-address", "left", true, "ip link set right address $(cat /sys/class/net/left/address)"),
     (
