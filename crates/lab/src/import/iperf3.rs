@@ -100,8 +100,8 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     let failed = !measured.failures.is_empty();
     let sends = serves == reverse;
     let rate = |name, known: bool| sum(name, "bits_per_second").filter(|rate| known && !failed || *rate > 0.0);
-    let sent = rate(half.sent, sends || !serves);
-    let received = rate(half.received, !sends || !serves);
+    let (knows_sent, knows_received) = (sends || !serves, !sends || !serves);
+    let (sent, received) = (rate(half.sent, knows_sent), rate(half.received, knows_received));
     // Older versions have one sum of datagrams.
     let value = received.or(sent).or_else(|| rate("sum", true));
     if received.is_none() && value.is_some() {
@@ -114,7 +114,7 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
         measured.further.extend(value.map(|value| (name.to_owned(), (value, unit))));
     };
     further("sent", sent, Unit::BitsPerSecond);
-    let of_receiver = |field| sum(half.received, field).or_else(|| sum("sum", field));
+    let of_receiver = |field| sum(half.received, field).or_else(|| sum("sum", field)).filter(|_| knows_received);
     if protocol == "UDP" {
         further("jitter", of_receiver("jitter_ms").map(|ms| ms * 1e6), Unit::Ns);
         further("lost", of_receiver("lost_percent"), Unit::PerCent);
@@ -122,16 +122,16 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     for (name, field) in [("cpu_client", "host_total"), ("cpu_server", "remote_total")] {
         further(name, json::number(document, &["end", "cpu_utilization_percent", field]), Unit::PerCent);
     }
-    let mut counted = |name: &str, of: &str, field: &str| {
-        let value = json::at(document, &["end", of, field]).and_then(Value::as_u64);
+    let mut counted = |name: &str, known: bool, of: &str, field: &str| {
+        let value = json::at(document, &["end", of, field]).and_then(Value::as_u64).filter(|_| known);
         measured.counters.extend(value.map(|count| (name.to_owned(), count)));
     };
-    counted("sent_bytes", half.sent, "bytes");
-    counted("received_bytes", half.received, "bytes");
-    counted("retransmits", half.sent, "retransmits");
+    counted("sent_bytes", knows_sent, half.sent, "bytes");
+    counted("received_bytes", knows_received, half.received, "bytes");
+    counted("retransmits", knows_sent, half.sent, "retransmits");
     if protocol == "UDP" {
-        counted("packets", half.sent, "packets");
-        counted("lost_packets", half.received, "lost_packets");
+        counted("packets", knows_sent, half.sent, "packets");
+        counted("lost_packets", knows_received, half.received, "lost_packets");
     }
     let intervals = document.get("intervals").and_then(Value::as_array);
     let sample = |interval: &Value| {

@@ -217,6 +217,8 @@ fn what_did_not_move_is_a_failure() {
     let run = one(&server);
     assert_eq!(figures(&run)[0].1, Some(10_092_099.947_602_306));
     assert!(run.tests[0].warnings.iter().any(|warning| warning.contains("does not tell what arrived")));
+    let counts = ["sent_bytes", "received_bytes", "lost_packets"].map(|name| run.tests[0].counters.total(name));
+    assert_eq!((counts, run.tests[0].further.contains_key("lost")), ([Some(2_523_136), None, None], false));
 }
 
 #[test]
