@@ -1,6 +1,7 @@
 //! Tests of `linerate` as a program: each file is a command, or a property of all commands. One program, so that little
 //! is linked and tests that wait let others run.
 
+mod admission;
 mod bench;
 mod conformance;
 mod control;

@@ -10,7 +10,7 @@ use super::report::{Board, ClientSettings, Connected, EndSettings};
 use super::server::Back;
 use super::settings::{IDLE, Limit, Rate, SLOP, Settings, Transport};
 use crate::socket::{Site, addresses};
-use linerate_rt::{Stop, monotonic_ns, wall};
+use linerate_rt::{Moves, Stop, monotonic_ns, wall};
 use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -241,6 +241,7 @@ fn flow(settings: &Settings, stream: &Stream, sends: bool, begin: u64, board: &B
         block: if udp && !sends { super::settings::DATAGRAMS[1] } else { settings.block },
         enhanced,
         times: times.then(|| Mutex::new(Times::default())),
+        moves: Moves::default(),
         counters: Counters::default(),
     }
 }

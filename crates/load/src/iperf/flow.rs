@@ -2,6 +2,7 @@
 
 use super::link::{Socket, Tcp};
 use super::protocol::{Receipt, Spread};
+use linerate_rt::Moves;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +30,8 @@ pub(super) struct Flow {
     pub(super) enhanced: bool,
     /// Times on the way, if they are measured.
     pub(super) times: Option<Mutex<Times>>,
+    /// Mark of a server's session.
+    pub(super) moves: Moves,
     pub(super) counters: Counters,
 }
 
@@ -118,6 +121,8 @@ impl Flow {
 /// Counts of a lane, which it stores for others to read.
 pub(super) struct Tally<'a> {
     to: &'a Counters,
+    /// Mark, unless the flow is of datagrams to an address that need not be the client's.
+    moves: Option<&'a Moves>,
     /// Bytes of a bin.
     bin: usize,
     pub(super) bytes: u64,
@@ -130,12 +135,17 @@ impl<'a> Tally<'a> {
     /// Counts of a flow.
     pub(super) fn new(flow: &'a Flow) -> Self {
         let bin = flow.block.div_ceil(BINS).max(1);
-        Self { to: &flow.counters, bin, bytes: 0, calls: 0, errors: 0, bins: [0; BINS] }
+        let moves = (!flow.sends || !flow.is_udp()).then_some(&flow.moves);
+        Self { to: &flow.counters, moves, bin, bytes: 0, calls: 0, errors: 0, bins: [0; BINS] }
     }
 
     /// A call has moved so many bytes.
     #[inline]
     pub(super) fn moved(&mut self, bytes: usize) {
+        // The first is what begins a session, and costs who sends it no more than that.
+        if let Some(moves) = self.moves.filter(|_| self.calls > 0) {
+            moves.mark();
+        }
         self.bytes += bytes as u64;
         self.calls += 1;
         self.to.bytes.store(self.bytes, Relaxed);

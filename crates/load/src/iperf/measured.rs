@@ -104,6 +104,6 @@ impl Server {
     /// One line about a socket that failed. Faults of clients are none.
     pub fn serve(self, stop: &Stop) -> Result<(), String> {
         let board = Arc::new(Board::new(Form::default(), None));
-        server::House::new(&self.site, &self.serving, &board, None)?.serve(&self.door, stop)
+        server::House::new(&self.site, &self.serving, &board, None).serve(&self.door, stop)
     }
 }

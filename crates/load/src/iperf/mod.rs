@@ -68,7 +68,7 @@ pub fn run(
             let keeps = if serving.transport == Transport::Udp { config.place.keeps() } else { Vec::new() };
             opened(&keeps);
             board.settings(&door.settings(&site, serving, &board));
-            server::House::new(&site, serving, &board, None)?.serve(&door, stop)
+            server::House::new(&site, serving, &board, None).serve(&door, stop)
         }
     }
 }

@@ -32,6 +32,11 @@ impl Control {
         Ok(Self { stream, stop: stop.clone() })
     }
 
+    /// The stop that ends its waits.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
     /// Addresses of both ends: own, other.
     pub(super) fn addresses(&self) -> Result<(SocketAddr, SocketAddr), Fault> {
         let (own, other) = (self.stream.local_addr(), self.stream.peer_addr());

@@ -13,7 +13,7 @@ pub(super) use transactions::Rings;
 use super::fault::Fault;
 use super::timer::Shared;
 use hdrhistogram::Histogram;
-use linerate_rt::monotonic_ns;
+use linerate_rt::{Moves, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Amounts moved.
@@ -54,12 +54,15 @@ pub(super) struct Flow<'a> {
     /// Ticks without data after which a flow ends that is due.
     pub(super) patience: u32,
     quiet: u32,
+    /// Mark of a server's session.
+    pub(super) moves: Moves,
 }
 
 impl<'a> Flow<'a> {
     /// A flow of so many bytes or transactions.
     pub(super) fn new(time: &'a Shared, left: u64, look: &'a dyn Fn() -> Result<(), Fault>) -> Self {
-        Self { time, tally: Tally::default(), left, latency: None, since: 0, look, patience: 0, quiet: 0 }
+        let (tally, moves) = (Tally::default(), Moves::default());
+        Self { time, tally, left, latency: None, since: 0, look, patience: 0, quiet: 0, moves }
     }
 
     /// Keeps the time of each call.
@@ -113,6 +116,7 @@ impl<'a> Flow<'a> {
     /// Data have come.
     #[inline]
     fn moved(&mut self) {
+        self.moves.mark();
         self.quiet = 0;
     }
 }

@@ -651,7 +651,7 @@ fn wrong_names_and_options_are_named() {
         (&["vale:s:a,queues=17"], "queues=17"),
         (&["vale:s:a,slots=64K,buf=64K"], "gigabyte"),
         (&["vale:s:a", "vale:s:a"], "has a port 'a'"),
-        (&["vale:nobody-runs-this:a"], "start `linerate switch nobody-runs-this`"),
+        (&["vale:nobody-runs-this:a"], "start: linerate switch nobody-runs-this"),
     ] {
         let line = open_all(names).err().unwrap().to_string();
         assert!(line.contains(word) && !line.contains('\n') && line.contains("; "), "{names:?}: {line}");

@@ -17,6 +17,8 @@ const ASKS: Duration = Duration::from_millis(10);
 /// Silence that tells a server that its report has arrived, and number of times that it sends it.
 const SILENCE: Duration = Duration::from_millis(250);
 const REPORTS: usize = 9;
+/// Time for the second datagram of a session that a server has begun with one: whoever it is from, it may be all there is.
+const GOES_ON: Duration = Duration::from_secs(10);
 /// Number of times that a client says what it wants to receive, and the time between two.
 const REQUESTS: u32 = 100;
 const BETWEEN: Duration = Duration::from_millis(15);
@@ -213,10 +215,11 @@ impl Taking<'_, '_> {
             let _ = socket.send(&work.first);
         }
         let (mut quiet, limit) = (Duration::ZERO, work.limit.unwrap_or(u64::MAX));
+        let mut idle = if work.early.len() == 1 { work.idle.min(GOES_ON) } else { work.idle };
         while !over.asked() && self.tally.bytes < limit {
             match socket.recv(&mut block) {
                 Ok(n) => {
-                    quiet = Duration::ZERO;
+                    (quiet, idle) = (Duration::ZERO, work.idle);
                     if asks > 0 {
                         asks = 0;
                         time(socket, asks).map_err(|e| format!("socket: {e}"))?;
@@ -241,8 +244,8 @@ impl Taking<'_, '_> {
                         continue;
                     }
                     quiet += LOOK;
-                    if quiet >= work.idle {
-                        return Err(format!("no data for {} s", work.idle.as_secs_f64()));
+                    if quiet >= idle {
+                        return Err(format!("no data for {} s", idle.as_secs_f64()));
                     }
                 }
                 Err(e) => return Err(format!("read failed: {e}")),

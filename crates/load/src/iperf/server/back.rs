@@ -52,7 +52,7 @@ impl Back {
         let site = site.placed(Place { port: asked.listen_port, ..site.place().clone() });
         let door = Door::open(&site, &serving)?;
         board.settings(&door.settings(&site, &serving, board));
-        Ok(Self { door, house: House::new(&site, &serving, board, Some(server))? })
+        Ok(Self { door, house: House::new(&site, &serving, board, Some(server)) })
     }
 
     /// Awaits the connections of a test that takes so long.

@@ -1,7 +1,7 @@
 //! The server: takes clients in at one port, several at a time, each connection in a session of its own.
 //!
-//! A session has limits of its own in time and memory, so a client that lies, stalls or vanishes costs its own session
-//! only. A client that awaits connections back (`-d`, `-r`) is such a server too, for one address, whose data have no
+//! A session has limits of its own in time and memory, and gives way where there is no place for one more and no data move in it
+//! ([`Places`]). So a client that lies, stalls or vanishes costs its own session only. A client that awaits connections back (`-d`, `-r`) is such a server too, for one address, whose data have no
 //! header.
 
 mod back;
@@ -18,9 +18,9 @@ use super::link::{self, Options, Sizes};
 use super::report::{Board, EndSettings, ServerSettings};
 use super::settings::Transport;
 use crate::socket::{Site, TcpListener, UdpSocket};
-use linerate_rt::{Stop, monotonic_ns, pause, spawn};
+use linerate_rt::{Place, Places, Stop, monotonic_ns, pause, spawn};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -111,32 +111,25 @@ pub(super) struct House {
     pub(super) board: Arc<Board>,
     /// The only address of clients, which say nothing of the test.
     pub(super) only: Option<IpAddr>,
-    /// Requested when sessions are to end.
-    quit: Stop,
     /// Sessions that go on, and those that ever began.
-    sessions: AtomicUsize,
+    sessions: Places,
     began: AtomicU32,
     /// Outcomes of all flows, if a program asked for them.
     kept: Option<Mutex<Vec<Outcome>>>,
 }
 
 impl House {
-    pub(super) fn new(
-        site: &Site,
-        serving: &Serving,
-        board: &Arc<Board>,
-        only: Option<IpAddr>,
-    ) -> Result<Arc<Self>, String> {
-        Ok(Arc::new(Self {
+    pub(super) fn new(site: &Site, serving: &Serving, board: &Arc<Board>, only: Option<IpAddr>) -> Arc<Self> {
+        let most = SESSIONS.min(MEMORY / serving.block.max(1)).max(1);
+        Arc::new(Self {
             site: site.clone(),
             serving: serving.clone(),
             board: board.clone(),
             only,
-            quit: Stop::new().map_err(|e| format!("no descriptors are left: {e}"))?,
-            sessions: AtomicUsize::new(0),
+            sessions: if only.is_some() { Places::of_one_origin(most) } else { Places::new(most) },
             began: AtomicU32::new(0),
             kept: only.map(|_| Mutex::default()),
-        }))
+        })
     }
 
     /// Serves clients until a stop is requested, the time is over, or as many have come as were wanted.
@@ -152,7 +145,7 @@ impl House {
             let due = next.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns())));
             // A flow that begins now has lines sooner than is known.
             let looks = self.board.form.interval.map(|interval| interval.min(LOOKS));
-            let looks = looks.filter(|_| self.sessions.load(SeqCst) > 0);
+            let looks = looks.filter(|_| self.sessions.count() > 0);
             let wait = [left, due, looks].into_iter().flatten().min();
             match door {
                 Door::Tcp(listener) => tcp::accept(self, listener, stop, wait)?,
@@ -172,24 +165,22 @@ impl House {
     fn session(
         self: &Arc<Self>,
         who: SocketAddr,
-        body: impl FnOnce(&Arc<Self>) -> Result<(), String> + Send + 'static,
+        body: impl FnOnce(&Arc<Self>, &Place) -> Result<(), String> + Send + 'static,
     ) {
-        let most = SESSIONS.min(MEMORY / self.serving.block.max(1)).max(1);
-        if self.sessions.fetch_add(1, SeqCst) >= most {
-            self.sessions.fetch_sub(1, SeqCst);
-            self.board.error(&format!("{who}: refused: {most} sessions go on"));
-            return;
-        }
+        let place = match self.sessions.admit(who.ip()) {
+            Ok(place) => place,
+            Err(why) => return self.board.error(&format!("{who}: refused: {why}")),
+        };
         self.began.fetch_add(1, SeqCst);
         let house = self.clone();
-        let started = spawn("iperf-session", &[], move || {
-            if let Err(fault) = body(&house) {
-                house.board.error(&format!("{who}: {fault}"));
+        let started = spawn("iperf-session", &[], move || match body(&house, &place) {
+            _ if place.gives_way() => {
+                house.board.error(&format!("{who}: it moves no data, and another client needs its place"));
             }
-            house.sessions.fetch_sub(1, SeqCst);
+            Err(fault) => house.board.error(&format!("{who}: {fault}")),
+            Ok(()) => {}
         });
         if let Err(e) = started {
-            self.sessions.fetch_sub(1, SeqCst);
             self.board.error(&format!("{who}: no thread is left: {e}"));
         }
     }
@@ -197,13 +188,13 @@ impl House {
     /// Waits for the sessions: those of the last clients to their end, and otherwise until they have said their last.
     fn empty(&self, stop: &Stop, until: Option<Instant>) {
         let over = |until: Option<Instant>| until.is_some_and(|until| Instant::now() >= until);
-        while self.sessions.load(SeqCst) > 0 && !stop.asked() && !over(until) && self.is_full() {
+        while self.sessions.count() > 0 && !stop.asked() && !over(until) && self.is_full() {
             self.board.tick(monotonic_ns());
             pause(&[stop], Some(monotonic_ns() + 10_000_000));
         }
-        self.quit.ask(0);
+        self.sessions.end();
         let until = Some(Instant::now() + LEAVES);
-        while self.sessions.load(SeqCst) > 0 && !over(until) {
+        while self.sessions.count() > 0 && !over(until) {
             std::thread::sleep(Duration::from_millis(2));
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn over_it(session: &Session<'_>, work: Option<Receiving>) -> Result<
         crew.start(flow, &house.board, Work::Receive(work))?;
     }
     crew.start(flow, &house.board, Work::Send(sending))?;
-    house.keep(crew.watch(&[&house.quit], session.time(), None, |now| house.board.tick(now)))
+    house.keep(crew.watch(&[session.place.stop()], session.time(), None, |now| house.board.tick(now)))
 }
 
 /// Sends over a connection to the client, and receives over the client's, if there is work for that.
@@ -107,7 +107,7 @@ pub(super) fn back(session: &Session<'_>, work: Option<Receiving>) -> Result<(),
     }
     house.board.begin(of, &flow);
     crew.start(flow, &house.board, Work::Send(sending))?;
-    house.keep(crew.watch(&[&house.quit], session.time(), None, |now| house.board.tick(now)))
+    house.keep(crew.watch(&[session.place.stop()], session.time(), None, |now| house.board.tick(now)))
 }
 
 /// Flow of a new connection to the client.
@@ -169,6 +169,7 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
         block: session.block()?,
         enhanced: session.enhanced,
         times: None,
+        moves: session.place.moves().clone(),
         counters: Counters::default(),
     }))
 }

@@ -8,6 +8,7 @@ use crate::iperf::link::{Socket, Tcp, service};
 use crate::iperf::protocol::{Ask, Request};
 use crate::iperf::report::{Connected, Of};
 use crate::iperf::settings::DATAGRAMS;
+use linerate_rt::Place;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -46,6 +47,7 @@ pub(super) fn serve_as(socket: &Socket, v6: bool, serving: &Serving, request: &R
 /// A session: its connection, and what its client wants.
 pub(super) struct Session<'a> {
     pub(super) house: &'a Arc<House>,
+    pub(super) place: &'a Place,
     pub(super) socket: Arc<Socket>,
     pub(super) id: u32,
     pub(super) local: SocketAddr,
@@ -83,13 +85,14 @@ impl Session<'_> {
             block: if self.udp() { DATAGRAMS[1] } else { block },
             enhanced: self.enhanced,
             times: times.then(|| Mutex::new(Times::default())),
+            moves: self.place.moves().clone(),
             counters: Counters::default(),
         })
     }
 
     /// Opens a session, and has its line printed. `no_fin` is true for datagrams without one that says their end.
     pub(super) fn open<'a>(
-        house: &'a Arc<House>,
+        (house, place): (&'a Arc<House>, &'a Place),
         arrived: Arrived,
         begin: u64,
         request: Request,
@@ -126,7 +129,7 @@ impl Session<'_> {
             took: None,
             dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
         });
-        Session { house, socket, id, local, remote, begin, request, enhanced }
+        Session { house, place, socket, id, local, remote, begin, request, enhanced }
     }
 
     /// Does what the client asks for: receives, sends, or both.
@@ -135,7 +138,7 @@ impl Session<'_> {
             Ask::Forward | Ask::TradeOff => {
                 let flow = self.flow(false);
                 self.house.board.begin(self.of(), &flow);
-                let (board, over) = (self.house.board.clone(), self.house.quit.clone());
+                let (board, over) = (self.house.board.clone(), self.place.stop().clone());
                 self.house
                     .keep(vec![Lane { flow, board, told: over.clone(), over, work: Work::Receive(work) }.run()])?;
                 if self.request.ask == Ask::TradeOff { reverse::back(self, None) } else { Ok(()) }

@@ -7,7 +7,7 @@ use crate::iperf::link::{Socket, settle};
 use crate::iperf::protocol::{Ack, Request, Stamp};
 use crate::socket::sys::{Ready, poll};
 use crate::socket::{TcpListener, TcpStream, plain};
-use linerate_rt::{Stop, monotonic_ns, wall};
+use linerate_rt::{Place, Stop, monotonic_ns, wall};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn accept(
             let (begin, from) = (monotonic_ns(), plain(from));
             // Who comes uninvited to a client that awaits its server is sent away.
             if house.only.is_none_or(|only| only.to_canonical() == from.ip()) {
-                house.session(from, move |house| serve(house, stream, begin));
+                house.session(from, move |house, place| serve(house, place, stream, begin));
             }
         }
         Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
@@ -48,7 +48,7 @@ pub(super) fn accept(
 }
 
 /// A client's request and the number of bytes read; `None` for a client whose data begin at once.
-fn head(mut stream: &TcpStream) -> Result<(Option<Request>, usize), String> {
+fn head(mut stream: &TcpStream, stop: &Stop) -> Result<(Option<Request>, usize), String> {
     let until = Instant::now() + SPEAKS;
     let mut header = [0; Request::LONGEST];
     let (mut got, mut length) = (0, Request::FIRST);
@@ -57,7 +57,17 @@ fn head(mut stream: &TcpStream) -> Result<(Option<Request>, usize), String> {
         if left.is_zero() {
             return Err(format!("it said nothing of its test within {} s", SPEAKS.as_secs()));
         }
-        stream.set_read_timeout(Some(left)).map_err(|e| format!("socket: {e}"))?;
+        let system = |e: std::io::Error| format!("socket: {e}");
+        let on = [(stop.as_fd(), Ready::Read), (stream.readiness().map_err(system)?, Ready::Read)];
+        let ready = poll(&on, Some(left)).map_err(system)?;
+        if ready[0] {
+            return Err("it said nothing of its test until it had to go".to_owned());
+        }
+        // What is readable may be taken back.
+        stream.set_read_timeout(Some(left)).map_err(system)?;
+        if !ready[1] {
+            continue;
+        }
         match stream.read(&mut header[got..length]) {
             Ok(0) if got == 0 => return Err("it closed its connection before it said anything".to_owned()),
             Ok(0) if got < Request::FIRST => return Ok((None, got)),
@@ -81,14 +91,14 @@ fn head(mut stream: &TcpStream) -> Result<(Option<Request>, usize), String> {
 }
 
 /// Serves a connection to its end.
-fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String> {
+fn serve(house: &Arc<House>, place: &Place, stream: TcpStream, begin: u64) -> Result<(), String> {
     let system = |e: std::io::Error| format!("socket: {e}");
     stream.set_nonblocking(false).map_err(system)?;
     let v6 = stream.local_addr().map_err(system)?.is_ipv6();
     let socket = Arc::new(Socket::Tcp(stream));
     let arrived = Arrived::new(socket.clone())?;
     let Socket::Tcp(stream) = &*socket else { return Ok(()) };
-    let (request, before) = if house.only.is_some() { (None, 0) } else { head(stream)? };
+    let (request, before) = if house.only.is_some() { (None, 0) } else { head(stream, place.stop())? };
     let given = request.is_some();
     let request = request.unwrap_or_default();
     let serving = &house.serving;
@@ -98,7 +108,7 @@ fn serve(house: &Arc<House>, stream: TcpStream, begin: u64) -> Result<(), String
         answer(stream, &request)?;
     }
     let timed = request.begun.is_some();
-    let session = Session::open(house, arrived, begin, request, false);
+    let session = Session::open((house, place), arrived, begin, request, false);
     session.go(Receiving { timed, before, ..Receiving::new(serving.idle) })
 }
 

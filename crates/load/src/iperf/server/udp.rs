@@ -10,7 +10,7 @@ use crate::iperf::protocol::{Ask, Datagram, Request};
 use crate::iperf::settings::{DATAGRAMS, Transport};
 use crate::socket::sys::{Ready, poll};
 use crate::socket::{Site, UdpSocket, plain};
-use linerate_rt::{Stop, monotonic_ns};
+use linerate_rt::{Place, Stop, monotonic_ns};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -157,12 +157,18 @@ impl Knocks {
             Ok(request) => request,
             Err(why) => return house.board.error(&format!("{}: refused: {why}", plain(from))),
         };
-        house.session(plain(from), move |house| serve(house, socket, request, early));
+        house.session(plain(from), move |house, place| serve(house, place, socket, request, early));
     }
 }
 
 /// Serves the datagrams of an address.
-fn serve(house: &Arc<House>, socket: UdpSocket, request: Request, early: Vec<Early>) -> Result<(), String> {
+fn serve(
+    house: &Arc<House>,
+    place: &Place,
+    socket: UdpSocket,
+    request: Request,
+    early: Vec<Early>,
+) -> Result<(), String> {
     let system = |e: io::Error| format!("socket: {e}");
     if let UdpSocket::Kernel(socket) = &socket {
         socket.set_nonblocking(false).map_err(system)?;
@@ -173,7 +179,7 @@ fn serve(house: &Arc<House>, socket: UdpSocket, request: Request, early: Vec<Ear
     let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
     let no_fin = request.no_fin || request.ask == Ask::Reverse;
     let arrived = Arrived::new(socket)?;
-    let session = Session::open(house, arrived, begin, request, no_fin);
+    let session = Session::open((house, place), arrived, begin, request, no_fin);
     let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
     let reply = match (wanted, session.enhanced) {
         (false, _) => Reply::None,

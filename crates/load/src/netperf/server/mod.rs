@@ -1,7 +1,7 @@
 //! The server: takes clients in at one port, several at a time, each in a session of its own.
 //!
-//! A session has limits of its own in time, and all of them together one of memory. So a client that lies, stalls or
-//! vanishes costs its own session only.
+//! A session has limits of its own in time, and all of them together one of memory; when there is no place for one more, one that
+//! moves no data gives way ([`Places`]). So a client that lies, stalls or vanishes costs its own session only.
 
 mod accepted;
 mod session;
@@ -11,7 +11,7 @@ use super::control::Control;
 use super::fault::Fault;
 use crate::socket::sys::{self, Ready};
 use crate::socket::{Own, Place, Site, TcpListener, TcpStream, plain};
-use linerate_rt::{Stop, spawn};
+use linerate_rt::{Places, Stop, spawn};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -43,7 +43,7 @@ struct House {
     threads: bool,
     stop: Stop,
     memory: AtomicUsize,
-    sessions: AtomicUsize,
+    sessions: Places,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -89,7 +89,7 @@ impl Server {
     /// # Errors
     /// Errors of the system, if it cannot wait for clients any more.
     pub fn run(&self, stop: &Stop, log: impl Fn(&str) + Send + Sync + 'static) -> Result<(), Fault> {
-        let (memory, sessions) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (memory, sessions) = (AtomicUsize::new(0), Places::new(SESSIONS));
         let house = House {
             site: self.site.clone(),
             threads: self.threads,
@@ -113,8 +113,9 @@ impl Server {
                 Err(_) => std::thread::sleep(RESTS),
             }
         }
+        house.sessions.end();
         let until = Instant::now() + LEAVES;
-        while house.sessions.load(SeqCst) > 0 && Instant::now() < until {
+        while house.sessions.count() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
         Ok(())
@@ -125,26 +126,28 @@ impl House {
     /// Takes a client in. One that has no place hears the end of its connection at once.
     fn take(self: &Arc<Self>, stream: TcpStream, from: SocketAddr, serially: bool) {
         let from = plain(from).ip();
-        if self.sessions.load(SeqCst) >= SESSIONS {
-            (self.log)(&format!("{from}: there are {SESSIONS} clients already"));
-            return;
-        }
-        self.sessions.fetch_add(1, SeqCst);
+        let place = match self.sessions.admit(from) {
+            Ok(place) => place,
+            Err(why) => return (self.log)(&format!("{from}: refused: {why}")),
+        };
         let house = self.clone();
         let serve = move || {
-            let control = Control::new(stream, &house.stop).map(Arc::new);
-            let served = control.and_then(|control| session::serve(&house, &control));
+            // Who is served alone is ended by nobody else.
+            let stop = if serially { &house.stop } else { place.stop() };
+            let control = Control::new(stream, stop).map(Arc::new);
+            let served = control.and_then(|control| session::serve(&house, place.moves(), &control));
             match served {
+                Err(Fault::Stopped) if place.gives_way() => {
+                    (house.log)(&format!("{from}: it moves no data, and another client needs its place"));
+                }
                 // A client that has what it wants goes.
                 Ok(()) | Err(Fault::Closed | Fault::Stopped) => {}
                 Err(fault) => (house.log)(&format!("{from}: {fault}")),
             }
-            house.sessions.fetch_sub(1, SeqCst);
         };
         if serially {
             serve();
         } else if let Err(e) = spawn("netperf-session", &[], serve) {
-            self.sessions.fetch_sub(1, SeqCst);
             (self.log)(&format!("{from}: {e}"));
         }
     }

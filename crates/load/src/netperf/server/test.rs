@@ -13,7 +13,7 @@ use crate::netperf::socket::{Listener, Sizes, TICK, congestion, datagrams, liste
 use crate::netperf::timer::{Timer, Times};
 use crate::netperf::units::cut;
 use crate::socket::{TcpStream, UdpSocket, plain};
-use linerate_rt::pin;
+use linerate_rt::{Moves, pin};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,13 @@ struct Last {
 }
 
 /// Runs a test.
-pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_older: bool) -> Result<(), Fault> {
+pub(super) fn run(
+    house: &House,
+    moves: &Moves,
+    control: &Arc<Control>,
+    r: &omni::Request,
+    is_older: bool,
+) -> Result<(), Fault> {
     let accepted = Accepted::new(r)?;
     if let Some(cpu) = r.cpu {
         let cpu = cut(cpu, usize::MAX);
@@ -89,14 +95,19 @@ pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_o
         _ => LATE,
     };
     let before = Reading::now(&meter);
-    let timer =
-        Timer::start(Times { due, grace, cores: meter.is_system() }, &house.stop, None, Some(Control::watch(control)))
-            .map_err(Fault::System)?;
+    let timer = Timer::start(
+        Times { due, grace, cores: meter.is_system() },
+        control.stop(),
+        None,
+        Some(Control::watch(control)),
+    )
+    .map_err(Fault::System)?;
     let look = || control.look();
     // A client that sends bytes says when it has sent all; whoever counts transactions, or sends, has to know when to end.
     let counts = accepted.task.sends() && r.length < 0;
     let mut flow = Flow::new(&timer.shared, if counts { r.length.unsigned_abs().into() } else { u64::MAX }, &look);
     let silence = if accepted.task == Task::AnswerByConnections { SILENCE_OF_CONNECTIONS } else { SILENCE };
+    flow.moves = moves.clone();
     flow.patience = cut(silence.as_millis() / TICK.as_millis(), u32::MAX);
     let mut last = Last { sizes, retransmits: -1, congestion: String::new() };
     let end = match &socket {
@@ -110,7 +121,7 @@ pub(super) fn run(house: &House, control: &Arc<Control>, r: &omni::Request, is_o
         Err(Fault::Receive(_) | Fault::Send(_)) if timer.shared.is_due() => End::Time,
         end => end?,
     };
-    if house.stop.asked() {
+    if control.stop().asked() {
         return Err(Fault::Stopped);
     }
     // The time that was waited for nothing does not count.

@@ -14,7 +14,7 @@ use super::settings::{Role, Settings, Transport};
 use crate::Output;
 use crate::socket::Site;
 use entry::Pass;
-use linerate_rt::{Stop, random};
+use linerate_rt::{Moves, Stop, random};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,6 +154,7 @@ impl<'a> Test<'a> {
                         idle: self.config.idle,
                         site: self.site.clone(),
                         congestion,
+                        moves: Moves::default(),
                     })?);
                 }
                 (State::TestStart, Some(run)) => {

@@ -1,7 +1,7 @@
 //! State that the lanes of a test share: its end, and how much they may move until then.
 
 use crate::stream::fault::Fault;
-use linerate_rt::Stop;
+use linerate_rt::{Moves, Stop};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,6 +37,8 @@ pub(in crate::stream) struct Shared {
     fault: Mutex<Option<Fault>>,
     /// Requested when a limit is reached, all senders have ended, or a stream broke.
     pub(in crate::stream) over: Stop,
+    /// Mark of a server's session.
+    pub(in crate::stream) moves: Moves,
 }
 
 impl Shared {
@@ -59,6 +61,7 @@ impl Shared {
             senders: AtomicUsize::new(senders),
             fault: Mutex::new(None),
             over: Stop::new()?,
+            moves: Moves::default(),
         })
     }
 
@@ -95,6 +98,7 @@ impl Shared {
     /// True if a sender may send another block; what it claims so is its own.
     #[inline]
     pub(super) fn claim(&self, bytes: u64) -> bool {
+        self.moves.mark();
         let (amount, most) = match self.limit {
             Limit::None => return true,
             Limit::Bytes(most) => (bytes, most),
@@ -124,6 +128,7 @@ impl Shared {
     /// Counts what a receiver got, `pieces` of them since the last time.
     #[inline]
     pub(super) fn got(&self, bytes: u64, pieces: u64) {
+        self.moves.mark();
         let (amount, most) = match self.limit {
             Limit::None => return,
             Limit::Bytes(most) => (bytes, most),

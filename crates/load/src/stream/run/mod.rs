@@ -12,7 +12,7 @@ use super::socket::Socket;
 use crate::socket::Site;
 use crate::socket::sys::{Ready, poll};
 use linerate_port::saturating_ns;
-use linerate_rt::{Stop, ThreadTime, monotonic_ns, random};
+use linerate_rt::{Moves, Stop, ThreadTime, monotonic_ns, random};
 use meter::Meter;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -52,6 +52,8 @@ pub(super) struct Setup {
     pub(super) site: Site,
     /// Congestion control in use.
     pub(super) congestion: Option<String>,
+    /// Mark of a server's session.
+    pub(super) moves: Moves,
 }
 
 /// A stream in the test.
@@ -130,7 +132,8 @@ impl Run {
         // bytes that came before its count began.
         let lossy = settings.transport == Transport::Udp || settings.omit > 0;
         let patience = (setup.role == Role::Server && lossy).then_some(PATIENCE);
-        let shared = Shared::new(limit, patience, settings.omit > 0, senders).map_err(Fault::Create)?;
+        let mut shared = Shared::new(limit, patience, settings.omit > 0, senders).map_err(Fault::Create)?;
+        shared.moves = setup.moves;
         let payload =
             Payload::new(settings.block, settings.repeating, settings.zero_copy, random).map_err(Fault::Create)?;
         let (omit, time) = (settings.omit * SECOND_NS, settings.time * SECOND_NS);

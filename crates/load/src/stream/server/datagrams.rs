@@ -61,8 +61,8 @@ impl Datagrams {
         Self { site: site.clone(), stop: stop.clone(), shared: Arc::default() }
     }
 
-    /// Waits for the turn of an address, and has its streams delivered.
-    pub(super) fn turn(&self, ip: IpAddr, streams: usize) -> Result<Turn, Fault> {
+    /// Waits for the turn of an address, until a stop is requested, and has its streams delivered.
+    pub(super) fn turn(&self, ip: IpAddr, streams: usize, stop: &Stop) -> Result<Turn, Fault> {
         let (to, from) = sync_channel(streams);
         let until = Instant::now() + WAITS;
         let mut inner = self.shared.lock();
@@ -71,7 +71,7 @@ impl Datagrams {
             inner.open = true;
         }
         while inner.waiting.contains_key(&ip) {
-            if self.stop.asked() {
+            if stop.asked() {
                 return Err(Fault::Stopped);
             }
             if Instant::now() > until {

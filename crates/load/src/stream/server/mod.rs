@@ -1,8 +1,8 @@
 //! The server: takes clients in at one port, several at a time, each in a session of its own.
 //!
 //! Connections say by their cookie whose they are. One that says nothing waits without a thread, and gives way to newer
-//! ones; a session has limits of its own in time and memory. So a client that lies, stalls or vanishes costs its own
-//! session only.
+//! ones; a session has limits of its own in time and memory, and gives way where there is no place for one more and no data move in
+//! it ([`Places`]). So a client that lies, stalls or vanishes costs its own session only.
 
 mod datagrams;
 mod door;
@@ -19,7 +19,7 @@ use crate::socket::sys::system;
 use crate::socket::{Site, TcpListener, TcpStream, plain};
 use datagrams::Datagrams;
 use door::{Arrival, Door};
-use linerate_rt::{Stop, spawn};
+use linerate_rt::{Places, Stop, spawn};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,7 +46,7 @@ struct House {
     datagrams: Datagrams,
     streams: AtomicUsize,
     /// Sessions that go on, and those that ever began.
-    sessions: AtomicUsize,
+    sessions: Places,
     began: AtomicUsize,
     /// Requested when the only session has ended, and its fault.
     done: Stop,
@@ -66,6 +66,8 @@ pub(super) fn run(
     output: &Arc<Output>,
 ) -> Result<(), String> {
     let system = |e| format!("error - {}", Fault::Listen(e));
+    // A file that is written to has one writer.
+    let most = if once || config.file.is_some() { 1 } else { SESSIONS };
     let house = Arc::new(House {
         config: config.clone(),
         output: output.clone(),
@@ -77,7 +79,7 @@ pub(super) fn run(
         table: Table::default(),
         datagrams: Datagrams::new(site, stop),
         streams: AtomicUsize::new(0),
-        sessions: AtomicUsize::new(0),
+        sessions: Places::new(most),
         began: AtomicUsize::new(0),
         done: Stop::new().map_err(system)?,
         fault: Mutex::new(None),
@@ -87,6 +89,7 @@ pub(super) fn run(
     while let Some(arrival) = door.next(&[stop, &house.done]).map_err(system)? {
         house.take(arrival);
     }
+    house.sessions.end();
     house.empty();
     if stop.asked() {
         return Err(format!("interrupt - {}", Fault::ServerTerminated));
@@ -112,20 +115,18 @@ impl House {
     /// Takes in a connection: a stream that a session waits for, or a client.
     fn take(self: &Arc<Self>, arrival: Arrival) {
         let Some(arrival) = self.table.deliver(arrival) else { return };
-        // A file that is written to has one writer.
-        let most = if self.once || self.config.file.is_some() { 1 } else { SESSIONS };
-        let full = self.sessions.load(SeqCst) >= most || self.spent.load(SeqCst);
-        if full {
+        let from = peer(&arrival.stream).map(|peer| peer.ip());
+        let place = from.filter(|_| !self.spent.load(SeqCst)).and_then(|from| self.sessions.admit(from).ok());
+        let Some(place) = place else {
             // It does not wait: the buffer of a new connection has room.
             let _ = (&arrival.stream).write_all(&[State::AccessDenied.byte()]);
             return;
-        }
-        self.sessions.fetch_add(1, SeqCst);
+        };
         self.began.fetch_add(1, SeqCst);
         self.spent.store(self.once, SeqCst);
         let house = self.clone();
         let started = spawn("stream-session", &[], move || {
-            let (fault, refused) = session::serve(&house, arrival);
+            let (fault, refused) = session::serve(&house, &place, arrival);
             house.leave(fault, refused);
         });
         if let Err(e) = started {
@@ -145,7 +146,6 @@ impl House {
             self.announce();
         }
         self.spent.store(last, SeqCst);
-        self.sessions.fetch_sub(1, SeqCst);
         if last {
             self.done.ask(0);
         }
@@ -154,7 +154,7 @@ impl House {
     /// Waits until the sessions have said what they have to say.
     fn empty(&self) {
         let until = Instant::now() + LEAVES;
-        while self.sessions.load(SeqCst) > 0 && Instant::now() < until {
+        while self.sessions.count() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
     }

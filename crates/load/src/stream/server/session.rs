@@ -11,7 +11,7 @@ use crate::stream::report::Report;
 use crate::stream::run::{Due, Run, Setup, Stream, Woken};
 use crate::stream::settings::{Role, Settings, Transport};
 use crate::stream::socket::{Socket, settle};
-use linerate_rt::pin;
+use linerate_rt::{Place, pin};
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -25,9 +25,13 @@ const LOOKS: Duration = Duration::from_millis(50);
 /// Time for a state that explains why a stream broke.
 const EXPLAINS: Duration = Duration::from_millis(500);
 
+/// Said of a session that gave way.
+const GAVE_WAY: &str = "error - a client that moves no data has made room for another one";
+
 /// A session.
 struct Session<'a> {
     house: &'a House,
+    place: &'a Place,
     control: Control,
     cookie: Cookie,
     peer: SocketAddr,
@@ -35,17 +39,18 @@ struct Session<'a> {
 }
 
 /// Serves a client; the line about its fault, if it had one, and true if that is its login.
-pub(super) fn serve(house: &House, arrival: Arrival) -> (Option<String>, bool) {
+pub(super) fn serve(house: &House, place: &Place, arrival: Arrival) -> (Option<String>, bool) {
     let Some(peer) = peer(&arrival.stream) else { return (None, false) };
     let report = Report::new(&house.config.form, None, &house.output);
-    let control = match Control::new(arrival.stream, &house.stop) {
+    let control = match Control::new(arrival.stream, place.stop()) {
         Ok(control) => control,
         Err(fault) => return (Some(format!("error - {fault}")), false),
     };
-    let mut session = Session { house, control, cookie: arrival.cookie, peer, report };
+    let mut session = Session { house, place, control, cookie: arrival.cookie, peer, report };
     let served = session.serve();
     let told = match &served {
         Ok(()) => None,
+        Err(Fault::Stopped) if place.gives_way() => Some(GAVE_WAY.to_owned()),
         Err(Fault::Stopped) => Some(format!("interrupt - {}", Fault::ServerTerminated)),
         // In iperf3's words, which are those of no error.
         Err(fault @ Fault::ClientTerminated) => Some(fault.to_string()),
@@ -53,7 +58,7 @@ pub(super) fn serve(house: &House, arrival: Arrival) -> (Option<String>, bool) {
     };
     session.report.end(told.as_deref());
     // That the server was told to end is said once, by itself.
-    let told = told.filter(|_| !matches!(served, Err(Fault::Stopped)));
+    let told = told.filter(|_| place.gives_way() || !matches!(served, Err(Fault::Stopped)));
     (told, matches!(served, Err(Fault::Unauthorized(_))))
 }
 
@@ -89,6 +94,7 @@ impl Session<'_> {
             site: house.site.clone(),
             congestion,
             settings: settings.clone(),
+            moves: self.place.moves().clone(),
         };
         let mut run = self.or_refuse(Run::new(setup))?;
         self.control.say(State::TestStart)?;
@@ -145,7 +151,7 @@ impl Session<'_> {
                 arrivals.into_iter().map(|arrival| Socket::Tcp(arrival.stream)).collect::<Vec<_>>()
             }
             Transport::Udp => {
-                let turn = house.datagrams.turn(self.peer.ip(), count)?;
+                let turn = house.datagrams.turn(self.peer.ip(), count, self.place.stop())?;
                 self.invite(settings)?;
                 let knocks = self.collect(&turn.streams, count, |(socket, answer)| {
                     socket.datagram_buffers(settings)?;
@@ -214,7 +220,7 @@ impl Session<'_> {
     fn measure(&mut self, run: &mut Run) -> Result<(), Fault> {
         let faces = run.faces();
         loop {
-            match run.wait(&self.control, &self.house.stop)? {
+            match run.wait(&self.control, self.place.stop())? {
                 Woken::Stopped => return Err(Fault::Stopped),
                 Woken::Control => match self.control.state(ANSWERS)? {
                     Some(State::TestEnd) => return Ok(()),

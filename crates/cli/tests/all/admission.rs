@@ -1,0 +1,130 @@
+//! Tests that clients who say nothing, or stop amid what they have to say, do not shut a server of loads to others: over the
+//! kernel's sockets, and over a host of our own.
+#![cfg(target_os = "linux")]
+
+use crate::ends::{port, until_open};
+use crate::process::{BINARY, LIMIT, Process};
+use linerate_host::{Cause, Namespace, Offloads, VethPair};
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A server, what holds all its places, and a client that wants one.
+struct Case {
+    server: &'static [&'static str],
+    client: &'static [&'static str],
+    attack: fn(&str) -> Vec<TcpStream>,
+}
+
+const CASES: [Case; 4] = [
+    Case { server: &["iperf", "-s", "-u"], client: &["iperf", "-u", "-n", "64K", "-c"], attack: datagrams },
+    Case { server: &["iperf", "-s"], client: &["iperf", "-n", "64K", "-c"], attack: silent::<300> },
+    Case { server: &["netserver", "-D"], client: &["netperf", "-l", "-65536", "-H"], attack: silent::<150> },
+    Case { server: &["stream", "-s"], client: &["stream", "-n", "64K", "-c"], attack: half_open },
+];
+
+/// Single datagrams of iperf, each from an address of its own.
+fn datagrams(to: &str) -> Vec<TcpStream> {
+    let mut datagram = [0; 64];
+    datagram[3] = 1;
+    for n in 0..300 {
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.send_to(&datagram, to).unwrap();
+        // The server's socket has room for all of them.
+        if n % 32 == 0 {
+            std::thread::yield_now();
+        }
+    }
+    Vec::new()
+}
+
+fn silent<const N: usize>(to: &str) -> Vec<TcpStream> {
+    (0..N).map(|_| TcpStream::connect(to).unwrap()).collect()
+}
+
+/// Tests of iperf3 that end behind the cookie: each has a session, which awaits its parameters.
+fn half_open(to: &str) -> Vec<TcpStream> {
+    let open = |n| {
+        let mut stream = TcpStream::connect(to).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(format!("{n:036}\0").as_bytes()).unwrap();
+        // PARAM_EXCHANGE.
+        assert_eq!(
+            {
+                let mut state = [0];
+                stream.read_exact(&mut state).unwrap();
+                state
+            },
+            [9]
+        );
+        stream
+    };
+    (0..64).map(open).collect()
+}
+
+fn command(words: &[&str], more: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(words).args(more);
+    command
+}
+
+#[test]
+fn who_says_nothing_shuts_no_server_of_the_kernels_sockets() {
+    for case in CASES {
+        let name = port().to_string();
+        let server = Process::start(command(case.server, &["-p", &name]));
+        until_open(name.parse().unwrap(), case.server.contains(&"-u"));
+        let held = (case.attack)(&format!("127.0.0.1:{name}"));
+        let ended = Process::start(command(case.client, &["127.0.0.1", "-p", &name])).end();
+        assert_eq!(ended.code, Some(0), "{:?}: {}", case.server, ended.said());
+        drop(held);
+        server.kill();
+    }
+}
+
+#[test]
+fn a_test_that_moves_data_goes_on_while_others_hold_the_places() {
+    let name = port().to_string();
+    let server = Process::start(command(&["stream", "-s", "-p", &name], &[]));
+    until_open(name.parse().unwrap(), false);
+    let words = ["stream", "-c", "127.0.0.1", "-p", &name, "-b", "8M", "-t", "4", "-i", "1", "--forceflush"];
+    let mut running = Process::start(command(&words, &[]));
+    running.until(" sec ");
+    let held = half_open(&format!("127.0.0.1:{name}"));
+    let ended = Process::start(command(&["stream", "-n", "64K", "-c", "127.0.0.1", "-p", &name], &[])).end();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    running.done();
+    drop(held);
+    server.kill();
+}
+
+#[test]
+fn who_says_nothing_shuts_no_server_of_a_host_of_our_own() {
+    let Some(ns) = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability) else { return };
+    let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap();
+    pair.set_offloads("va", Offloads { tx_checksum: false, tso: false, gso: false, gro: false }).unwrap();
+    let ip = |words: &[&str]| assert!(Command::new("ip").args(words).status().unwrap().success(), "ip {words:?}");
+    ns.run_in(|| ip(&["addr", "add", "10.9.0.1/24", "dev", "va"])).unwrap();
+    for case in CASES {
+        let via = ["-p", "5999", "--via", "packet:vb", "--addr", "10.9.0.2/24"];
+        let server = ns.run_in(|| Process::start(command(case.server, &via))).unwrap();
+        let udp = case.server.contains(&"-u");
+        let until = Instant::now() + LIMIT;
+        // A server of datagrams is there when its host refuses a connection.
+        while !ns
+            .run_in(|| match TcpStream::connect_timeout(&"10.9.0.2:5999".parse().unwrap(), Duration::from_secs(1)) {
+                Ok(_) => true,
+                Err(e) => udp && e.kind() == std::io::ErrorKind::ConnectionRefused,
+            })
+            .unwrap()
+        {
+            assert!(Instant::now() < until, "{:?}: nobody answers", case.server);
+        }
+        let held = ns.run_in(|| (case.attack)("10.9.0.2:5999")).unwrap();
+        let ended = ns.run_in(|| Process::start(command(case.client, &["10.9.0.2", "-p", "5999"]))).unwrap().end();
+        assert_eq!(ended.code, Some(0), "{:?}: {}", case.server, ended.said());
+        drop(held);
+        server.kill();
+    }
+}
