@@ -12,6 +12,7 @@ mod due;
 mod event;
 mod host;
 mod ip;
+mod keyed;
 mod link;
 mod stage;
 pub mod tcp;

@@ -104,12 +104,11 @@ impl Bed {
                 // Never used: there were fewer datagrams than slots.
                 continue;
             }
-            let (ident, number) = read(bytes).ok_or_else(|| failed(format!("a frame came out wrong: {bytes:02x?}")))?;
-            let follows = at.is_none_or(|(i, n): (u16, usize)| (i.wrapping_add(1), (n + 1) % BATCH) == (ident, number));
-            if !follows {
-                return Err(failed(format!("after frame {at:?} stands {:?} in the ring", (ident, number))));
+            let number = read(bytes).ok_or_else(|| failed(format!("a frame came out wrong: {bytes:02x?}")))?;
+            if at.is_some_and(|before| (before + 1) % BATCH != number) {
+                return Err(failed(format!("after frame {at:?} stands {number} in the ring")));
             }
-            at = Some((ident, number));
+            at = Some(number);
         }
         at.map(|_| ()).ok_or_else(|| failed("no frame stands in the ring"))
     }
@@ -122,8 +121,8 @@ fn body(number: usize) -> [u8; BODY] {
     body
 }
 
-/// Identification and number of a frame; `None` unless all its fields and checksums are right.
-fn read(bytes: &[u8]) -> Option<(u16, usize)> {
+/// Number of a frame; `None` unless all its fields and checksums are right.
+fn read(bytes: &[u8]) -> Option<usize> {
     let frame = EthernetFrame::new_checked(bytes).ok()?;
     let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
     let udp = UdpDatagram::new_checked(ip.payload()).ok()?;
@@ -131,12 +130,13 @@ fn read(bytes: &[u8]) -> Option<(u16, usize)> {
     let right = (frame.dst(), frame.src(), frame.ethertype()) == (MACS[1], MACS[0], EtherType::IPV4)
         && (ip.src(), ip.dst(), ip.protocol()) == (HERE, THERE, IpProtocol::UDP)
         && usize::from(ip.total_len()) == SIZE - 14
+        && (ip.ident(), ip.dont_fragment()) == (0, true)
         && ip.verify_checksum()
         && (udp.src_port(), udp.dst_port()) == (PORTS[0], PORTS[1])
         && udp.checksum() != 0
         && udp.verify_checksum_v4(HERE, THERE)
         && udp.payload() == body(number);
-    right.then_some((ip.ident(), number))
+    right.then_some(number)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Emission of IP headers.
 
+use super::ident::is_atomic;
 use linerate_wire::IpProtocol;
 use std::net::IpAddr;
 
@@ -54,9 +55,7 @@ pub(crate) fn emit_ip(
             (header[0], header[1]) = (0x45, class);
             header[2..4].copy_from_slice(&total.to_be_bytes());
             header[4..6].copy_from_slice(&ident.to_be_bytes());
-            // A sender that can be told that it was too long sets "don't fragment" (RFC 1191, section 3); nobody would
-            // resend an ICMP message.
-            header[6] = if protocol == IpProtocol::ICMP { 0 } else { 0x40 };
+            header[6] = if is_atomic(protocol) { 0x40 } else { 0 };
             header[8] = hops;
             header[9] = protocol.0;
             header[12..16].copy_from_slice(&src.octets());

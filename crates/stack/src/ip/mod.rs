@@ -10,6 +10,7 @@ mod auto;
 mod claims;
 mod header;
 mod icmp;
+mod ident;
 mod looped;
 mod mld;
 mod options;
@@ -29,6 +30,7 @@ use crate::link::{Generation, Link};
 use crate::{Event, Transmit};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
 pub(crate) use icmp::{About, Report, Told, Wrong};
+pub(crate) use ident::ATOMIC;
 use looped::Looped;
 pub(crate) use output::NextHop;
 pub(crate) use packet::{Origin, Packet, Taken};
@@ -56,8 +58,6 @@ pub(crate) struct Ip {
     reassembly: Reassembly,
     pub(crate) looped: Looped,
     pub(crate) rest: Rest,
-    /// Identification of the next packet over IPv4 that is not fragmented: any will do (RFC 6864, section 4.1).
-    pub(crate) ident: u16,
 }
 
 impl Ip {
@@ -74,7 +74,6 @@ impl Ip {
     }
 
     fn over(link: Link, settings: Arc<Settings>, shared: Arc<Shared>) -> Self {
-        let ident = shared.ident().low();
         let mut ip = Self {
             // Whatever was changed meanwhile is taken over now.
             seen: None,
@@ -84,7 +83,6 @@ impl Ip {
             reassembly: Reassembly::new(ReassemblyConfig::default()),
             looped: Looped::default(),
             rest: Rest::default(),
-            ident,
         };
         ip.follow();
         ip

@@ -1,7 +1,7 @@
 //! IP output: source, next hop, fragments.
 
+use super::ident::{ATOMIC, Ident, is_atomic};
 use super::reassembly::{Fragment, Fragments};
-use super::shared::Ident;
 use super::{Ip, PayloadLen, emit_ip, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
@@ -79,7 +79,7 @@ impl Ip {
         if !ours && header_len(to) + payload.len() > way.mtu {
             return self.send_cut(now, way, to, protocol, [payload, &[]], hops, tx);
         }
-        let ident = self.shared.ident().low();
+        let ident = if is_atomic(protocol) { ATOMIC } else { self.shared.idents.next((way.from, to)).low() };
         let packet = || whole_packet((way.from, to), protocol, (payload, len), ident, hops);
         if ours { self.looped.push(packet) } else { self.link.send(now, way.hop, packet(), &self.settings.own, tx) }
     }
@@ -100,7 +100,8 @@ impl Ip {
         let len = parts[0].len() + parts[1].len();
         let cut = if to.is_ipv4() { Fragments::v4(len, way.mtu) } else { Fragments::v6(len, way.mtu) };
         let (Some(cut), true) = (cut, self.rest.send(tx)) else { return false };
-        let (ends, ident) = ((way.from, to), self.shared.ident());
+        let ends = (way.from, to);
+        let ident = self.shared.idents.next(ends);
         let mut head = [0; LONGEST_HEAD];
         let at = self.link.header_len();
         let mac = self.link.station(now, way.hop, &self.settings.own);
@@ -138,7 +139,7 @@ impl Ip {
         hops: u8,
         tx: &mut T,
     ) -> bool {
-        let ident = self.shared.ident();
+        let ident = self.shared.idents.next((way.from, to));
         let fits = message.len() + options.len() + 20 <= usize::from(u16::MAX);
         let fragments = Fragments::v4(message.len(), way.mtu.saturating_sub(options.len())).filter(|_| fits);
         let Some(fragments) = fragments else { return false };

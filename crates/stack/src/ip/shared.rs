@@ -4,19 +4,19 @@
 use super::auto::Auto;
 use super::claims::Claims;
 use super::icmp::Allowance;
+use super::ident::Idents;
 use super::mld::Listener;
 use super::{Ip, Settings};
 use crate::event::Events;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// State that the shards share.
 #[derive(Debug)]
 pub(super) struct Shared {
     settings: Mutex<Arc<Settings>>,
-    /// Identification of the next packet that may be fragmented: no two shards may send fragments with the same one.
-    ident: AtomicU32,
+    /// Identifications of packets that may be fragmented.
+    pub(super) idents: Idents,
     /// ICMP errors that may be sent.
     pub(super) allowance: Allowance,
     /// Reports of groups.
@@ -29,30 +29,11 @@ pub(super) struct Shared {
     pub(super) events: Events,
 }
 
-/// Identification of a packet's fragments.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ident(u32);
-
-impl Ident {
-    /// Over IPv6 (RFC 8200, section 4.5).
-    pub(super) fn whole(self) -> u32 {
-        self.0
-    }
-
-    /// Over IPv4 (RFC 791, section 3.1).
-    pub(super) fn low(self) -> u16 {
-        let [.., a, b] = self.0.to_be_bytes();
-        u16::from_be_bytes([a, b])
-    }
-}
-
 impl Shared {
     pub(super) fn new(settings: Arc<Settings>, seed: u64) -> Self {
-        let [a, b, c, d, ..] = seed.to_be_bytes();
-        let ident = AtomicU32::new(u32::from_be_bytes([a, b, c, d]));
         Self {
             settings: Mutex::new(settings),
-            ident,
+            idents: Idents::new(seed),
             allowance: Allowance::default(),
             listener: Listener::new(seed),
             claims: Claims::new(seed),
@@ -63,12 +44,6 @@ impl Shared {
 
     fn settings(&self) -> MutexGuard<'_, Arc<Settings>> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next identification.
-    pub(super) fn ident(&self) -> Ident {
-        // Relaxed: the number stands for itself.
-        Ident(self.ident.fetch_add(1, Ordering::Relaxed))
     }
 }
 

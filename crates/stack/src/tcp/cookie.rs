@@ -7,8 +7,9 @@
 //! ```
 
 use super::seq::Seq;
-use super::sockets::{Ends, Keyed};
+use super::sockets::Ends;
 use super::{Config, Connection, Outgoing, SECOND, Segment, low};
+use crate::keyed::Keyed;
 use linerate_wire::{TcpFlags, TcpOptions};
 use std::hash::BuildHasher;
 

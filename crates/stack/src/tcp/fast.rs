@@ -1,9 +1,10 @@
 //! Cookies of Fast Open (RFC 7413): those that the host gives as a server, and those that it was given as a client.
 
 use super::SECOND;
-use super::sockets::{Ends, Keyed};
+use super::sockets::Ends;
 use super::{Connection, FastOpenLesson, Segment};
 use crate::address::Key;
+use crate::keyed::Keyed;
 use linerate_wire::FastOpenCookie;
 use std::hash::BuildHasher;
 use std::net::SocketAddr;

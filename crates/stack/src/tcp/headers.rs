@@ -5,7 +5,7 @@
 
 use super::Outgoing;
 use crate::Transmit;
-use crate::ip::{Ip, NextHop, PayloadLen, emit_ip, header_len, hops};
+use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len, hops};
 use crate::link::Generation;
 use crate::stage::{Probe, Stage};
 use crate::udp::Fills;
@@ -64,7 +64,7 @@ impl Headers {
         let mut head = [0; BELOW];
         ip.link.emit_header(&mut head[..ip_at], mac.unwrap_or_default(), remote.is_ipv4());
         let none = PayloadLen::new(0, remote.ip()).unwrap_or_default();
-        emit_ip(&mut head[ip_at..], ends, IpProtocol::TCP, none, (0, 0), hops(remote.ip()));
+        emit_ip(&mut head[ip_at..], ends, IpProtocol::TCP, none, (ATOMIC, 0), hops(remote.ip()));
         let mut sum = Sum::new();
         if remote.is_ipv4() {
             head[ip_at + 2..ip_at + 4].fill(0);
@@ -113,10 +113,9 @@ impl Headers {
         if remote.is_ipv4() {
             let total = u16::try_from(tcp_at - ip_at).unwrap_or(0) + payload_len.bytes();
             let mut sum = Sum::new();
-            sum.add_u16(self.ip_sum).add_u16(class.into()).add_u16(total).add_u16(ip.ident);
+            sum.add_u16(self.ip_sum).add_u16(class.into()).add_u16(total);
             head[ip_at + 1] = class;
             head[ip_at + 2..ip_at + 4].copy_from_slice(&total.to_be_bytes());
-            head[ip_at + 4..ip_at + 6].copy_from_slice(&ip.ident.to_be_bytes());
             head[ip_at + 10..ip_at + 12].copy_from_slice(&sum.finish().to_be_bytes());
         } else {
             head[ip_at + 1] |= class << 4;
@@ -140,7 +139,6 @@ impl Headers {
         }
         let sent = tx.send(&head[..len], outgoing.pieces(), request);
         if sent {
-            ip.ident = ip.ident.wrapping_add(1);
             ip.link.counters.tcp_sent += 1;
         }
         probe.passed(Stage::Ring, &sent);

@@ -8,6 +8,7 @@ use super::headers::Headers;
 use super::{Config, Connection, End, Seq, State, cookie, count, low};
 use crate::address::{Key, Own};
 use crate::due::Due;
+use crate::keyed::Keyed;
 use crate::udp::BindError;
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry as MapEntry;
@@ -57,20 +58,6 @@ impl Hash for Ends {
         state.write_u128(self.0.0.bits());
         state.write_u128(self.1.0.bits());
         state.write_u32(u32::from(self.0.1) << 16 | u32::from(self.1.1));
-    }
-}
-
-/// Hasher with a key: who chooses ports does not choose places (SipHash, of the standard library).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keyed(pub(crate) u64);
-
-impl BuildHasher for Keyed {
-    type Hasher = std::hash::DefaultHasher;
-
-    fn build_hasher(&self) -> Self::Hasher {
-        let mut hasher = std::hash::DefaultHasher::new();
-        hasher.write_u64(self.0);
-        hasher
     }
 }
 

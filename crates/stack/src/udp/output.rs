@@ -5,7 +5,7 @@ use super::template::Template;
 use super::{Fills, OnIp, Path, SendError, Udp, UdpId, header};
 use crate::Transmit;
 use crate::address::{Key, is_mapped};
-use crate::ip::{Ip, NextHop, PayloadLen, emit_ip, header_len, hops, whole_packet};
+use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len, hops, whole_packet};
 use crate::stage::{Probe, Stage};
 use linerate_wire::IpProtocol;
 use std::net::SocketAddr;
@@ -54,12 +54,9 @@ fn send_fast<H: OnIp, T: Transmit, P: Probe>(
     if !probe.passed(Stage::Socket, template) {
         return Some(Ok(()));
     }
-    let ident = ip.ident;
-    if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, ident, (body, udp_len)))
-    {
+    if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, (body, udp_len))) {
         return Some(Err(SendError::NoRoom));
     }
-    ip.ident = ident.wrapping_add(1);
     ip.link.counters.udp_sent += 1;
     ip.link.counters.udp_fast += 1;
     probe.passed(Stage::Ring, &());
@@ -117,8 +114,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Ok(());
     }
     // ip
-    let ident = ip.ident;
-    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, udp_len, (ident, 0), hops(to.ip()));
+    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, udp_len, (ATOMIC, 0), hops(to.ip()));
     if !probe.passed(Stage::Ip, &head) {
         return Ok(());
     }
@@ -148,9 +144,8 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Err(SendError::NoRoom);
     }
     if ours_too {
-        udp.loop_back(ip, (from, to), (&[&head[ethernet + ip_len..len], body].concat(), udp_len), ident);
+        udp.loop_back(ip, (from, to), (&[&head[ethernet + ip_len..len], body].concat(), udp_len));
     }
-    ip.ident = ident.wrapping_add(1);
     ip.link.counters.udp_sent += 1;
     ip.link.counters.udp_flow += u64::from(known.is_some());
     let until = now.saturating_add(KEPT);
@@ -184,7 +179,6 @@ impl Udp {
     ) -> Result<(), SendError> {
         let mut header = [0; 8];
         header::emit(&Fills::default(), &mut header, 0, (from, to), (body, udp_len));
-        let ident = ip.ident;
         let cut = header_len(to.ip()) + header.len() + body.len() > way.mtu && !ip.settings.own.is_ours(to.ip());
         let sent = if cut {
             ip.send_cut(now, way, to.ip(), IpProtocol::UDP, [&header, body], hops(to.ip()), tx)
@@ -196,24 +190,18 @@ impl Udp {
             return Err(SendError::NoRoom);
         }
         if ip.settings.own.is_to_all(to.ip()) {
-            self.loop_back(ip, (from, to), (&[&header, body].concat(), udp_len), ident);
+            self.loop_back(ip, (from, to), (&[&header, body].concat(), udp_len));
         }
         ip.link.counters.udp_sent += 1;
         Ok(())
     }
 
     /// Delivers a datagram to all on the link to the host's own sockets too, if one of them matches.
-    fn loop_back(
-        &mut self,
-        ip: &mut Ip,
-        (from, to): (SocketAddr, SocketAddr),
-        datagram: (&[u8], PayloadLen),
-        ident: u16,
-    ) {
+    fn loop_back(&mut self, ip: &mut Ip, (from, to): (SocketAddr, SocketAddr), datagram: (&[u8], PayloadLen)) {
         let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
         if self.sockets.find(here, there).is_some() {
             let ends = (from.ip(), to.ip());
-            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, ident, hops(to.ip())));
+            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, ATOMIC, hops(to.ip())));
         }
     }
 }

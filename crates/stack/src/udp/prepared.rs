@@ -17,8 +17,6 @@ use std::sync::Arc;
 pub struct Prepared {
     template: Template,
     common: Arc<Common>,
-    /// Identification of the next datagram over IPv4.
-    ident: u16,
 }
 
 impl Prepared {
@@ -33,15 +31,13 @@ impl Prepared {
     /// do it: the headers are valid no more, or the datagram is too long for one packet and one slot.
     #[inline]
     pub fn send<T: Transmit>(&mut self, now: u64, body: &[u8], tx: &mut T) -> Option<bool> {
-        let Self { template, common, ident } = self;
+        let Self { template, common } = self;
         if !template.holds(common.generation(), now, template.to()) {
             return None;
         }
         let udp_len = template.udp_len(body.len())?;
         let len = template.len() + body.len();
-        let sent = tx.frame(len, template.request(), |frame| template.write(frame, *ident, (body, udp_len)));
-        *ident = ident.wrapping_add(u16::from(sent));
-        Some(sent)
+        Some(tx.frame(len, template.request(), |frame| template.write(frame, (body, udp_len))))
     }
 }
 
@@ -49,6 +45,6 @@ impl Udp {
     /// Headers of the datagram that a socket sent last, if they may be used for others.
     pub(crate) fn prepared(&self, id: UdpId, ip: &Ip) -> Option<Prepared> {
         let template = self.sockets.get(id)?.template.clone()?;
-        Some(Prepared { template, common: ip.link.common.clone(), ident: ip.ident })
+        Some(Prepared { template, common: ip.link.common.clone() })
     }
 }

@@ -1,6 +1,6 @@
 //! The fast path: the finished headers of a socket's last datagram, ready for the next one.
 //!
-//! A template holds the headers of the general path, as words with zeros for lengths, identification and checksums, and
+//! A template holds the headers of the general path, as words with zeros for lengths and checksums, and
 //! the sums of all constant parts. It is valid if two numbers are equal: every change that could affect it increments a
 //! generation.
 
@@ -77,7 +77,7 @@ impl Template {
         let protocol = IpProtocol::UDP;
         let mut udp_sum = match (from, to.ip()) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                bytes[ip + 2..ip + 6].fill(0);
+                bytes[ip + 2..ip + 4].fill(0);
                 bytes[ip + 10..ip + 12].fill(0);
                 pseudo_header_v4(src, dst, protocol, 0)
             }
@@ -129,12 +129,12 @@ impl Template {
 
     /// Writes headers and payload.
     #[inline]
-    pub(crate) fn write(&self, frame: &mut Frame<'_>, ident: u16, datagram: (&[u8], UdpLen)) {
+    pub(crate) fn write(&self, frame: &mut Frame<'_>, datagram: (&[u8], UdpLen)) {
         match (self.v6, self.tagged) {
-            (false, false) => self.write_at::<PLAIN, false>(frame, ident, datagram),
-            (false, true) => self.write_at::<TAGGED, false>(frame, ident, datagram),
-            (true, false) => self.write_at::<PLAIN, true>(frame, ident, datagram),
-            (true, true) => self.write_at::<TAGGED, true>(frame, ident, datagram),
+            (false, false) => self.write_at::<PLAIN, false>(frame, datagram),
+            (false, true) => self.write_at::<TAGGED, false>(frame, datagram),
+            (true, false) => self.write_at::<PLAIN, true>(frame, datagram),
+            (true, true) => self.write_at::<TAGGED, true>(frame, datagram),
         }
     }
 
@@ -143,7 +143,6 @@ impl Template {
     fn write_at<const IP: usize, const V6: bool>(
         &self,
         frame: &mut Frame<'_>,
-        ident: u16,
         (body, UdpLen(udp_len)): (&[u8], UdpLen),
     ) {
         let udp = udp_at(IP, V6);
@@ -154,8 +153,7 @@ impl Template {
         } else {
             let ip_len = udp_len + 20;
             put(&mut words, IP + 2, ip_len);
-            put(&mut words, IP + 4, ident);
-            put(&mut words, IP + 10, Sum::new().add_u16(self.ip_sum).add_u16(ip_len).add_u16(ident).finish());
+            put(&mut words, IP + 10, Sum::new().add_u16(self.ip_sum).add_u16(ip_len).finish());
         }
         // The length is summed twice: in the pseudo-header and in the UDP header.
         let mut sum = Sum::new();

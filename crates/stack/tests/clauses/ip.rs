@@ -381,6 +381,75 @@ fn rfc791_what_is_longer_than_the_link_carries_goes_in_fragments() {
     }
 }
 
+/// Identification and "don't fragment" of a frame with IPv4.
+fn ident(frame: &[u8]) -> (u16, bool) {
+    (u16::from_be_bytes([frame[18], frame[19]]), frame[20] & 0x40 != 0)
+}
+
+#[test]
+fn rfc6864_4_1_what_is_not_to_be_fragmented_has_no_identification() {
+    let mut world = World::new();
+    world.host.neighbours().insert_permanent(peer4(), PEER).unwrap();
+    let id = world.bind(us4(), 5000);
+    // By the general path, by the socket's headers, and by headers that somebody keeps.
+    let mut frames: Vec<Vec<u8>> = (0..3).flat_map(|_| world.send(id, (peer4(), 7), &pattern(100))).collect();
+    let mut kept = world.host.udp_prepared(id).unwrap();
+    for _ in 0..2 {
+        assert_eq!(kept.send(world.now, b"kept", &mut world.ring), Some(true));
+    }
+    world.host.tcp_connect(world.now, None, SocketAddr::new(peer4(), 80)).unwrap();
+    frames.extend(world.later(0));
+    assert_eq!(frames.iter().map(|frame| ident(frame)).collect::<Vec<_>>(), [(0, true); 6]);
+    assert_eq!(frames[5][23], 6);
+    frames.iter().for_each(|frame| right(frame));
+    // One that waits for its neighbour, too.
+    world.send(id, (ip("10.0.0.9"), 7), b"waits");
+    let late = world.take(&arp(2, (MacAddr([2, 0, 0, 0, 0, 9]), Ipv4Addr::new(10, 0, 0, 9)), (US, US4), US));
+    assert_eq!(late.iter().map(|frame| ident(frame)).collect::<Vec<_>>(), [(0, true)]);
+}
+
+/// Nobody is told how much is sent to another, or what another will get (RFC 7739, section 4).
+#[test]
+fn rfc7739_5_3_identifications_of_one_host_say_nothing_of_anothers() {
+    let mut begins = Vec::new();
+    for seed in [7, 8] {
+        let mut world = World::with(&Config::new(US, seed));
+        for ((peer, us), other) in families().into_iter().zip(["10.0.0.77", "fd00::77"]) {
+            let others = [peer, ip(other)];
+            others.iter().for_each(|to| drop(world.host.neighbours().insert_permanent(*to, PEER).unwrap()));
+            let id = world.bind(us, 5000);
+            // Fragments of what we send, and of answers to echoes; over IPv4 answers that are no fragments, too.
+            let fragments = |world: &mut World, to: IpAddr| {
+                let at = if to.is_ipv4() { 18..20 } else { 58..62 };
+                let sent = world.send(id, (to, 7), &pattern(2000)).remove(0);
+                sent[at].iter().fold(0, |ident, byte| ident << 8 | u32::from(*byte))
+            };
+            let mask = if peer.is_ipv4() { 0xffff } else { u32::MAX };
+            let first = others.map(|to| fragments(&mut world, to));
+            for n in 1..=3 {
+                for _ in 0..50 {
+                    fragments(&mut world, others[1]);
+                }
+                assert_eq!(fragments(&mut world, peer), first[0].wrapping_add(n) & mask, "by one for each of its own");
+            }
+            assert!(first[0].wrapping_sub(first[1]) & mask > 200, "{first:?}");
+            if peer.is_ipv4() {
+                let answer = |world: &mut World, from| ident(&world.answer(&ping(from, us, b"echo")));
+                let now = answer(&mut world, peer);
+                assert_eq!(now, (u16::try_from(first[0].wrapping_add(4) & mask).unwrap(), false));
+                for _ in 0..9 {
+                    answer(&mut world, others[1]);
+                }
+                assert_eq!(answer(&mut world, peer).0, now.0.wrapping_add(1));
+            }
+            begins.extend(first);
+        }
+    }
+    begins.sort_unstable();
+    begins.dedup();
+    assert_eq!(begins.len(), 8, "each pair of hosts, and each seed, has a beginning of its own");
+}
+
 /// Regression: what was in the ring already had been sent in vain, and filled the memory of who was to join it; the datagram was
 /// sent once more from its beginning, and so it went on.
 #[test]

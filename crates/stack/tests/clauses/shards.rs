@@ -147,22 +147,6 @@ fn kept_headers_end_with_what_they_were_made_of() {
 }
 
 #[test]
-fn a_full_ring_uses_up_no_kept_identification() {
-    let mut world = World::new();
-    let (id, to) = (world.bind(us4(), 5000), SocketAddr::new(peer4(), 9));
-    assert_eq!(world.host.udp_send(0, id, Some(to), b"first", &mut world.ring), Ok(()));
-    world.sent();
-    let mut kept = world.host.udp_prepared(id).unwrap();
-    while kept.send(1, b"x", &mut world.ring) == Some(true) {}
-    let ident = |frame: &[u8]| u16::from_be_bytes([frame[18], frame[19]]);
-    let last = ident(world.sent().last().unwrap());
-    assert_eq!(kept.send(1, b"x", &mut world.ring), Some(true));
-    assert_eq!(ident(&world.sent()[0]), last.wrapping_add(1));
-    world.host.udp_count_prepared(7);
-    assert_eq!((world.host.counters().udp_sent, world.host.counters().udp_fast), (8, 7));
-}
-
-#[test]
 fn fragments_of_two_shards_are_told_apart() {
     let mut worlds = pair();
     for to in [peer4(), peer6()] {
