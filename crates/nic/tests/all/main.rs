@@ -8,3 +8,4 @@ mod adapter_offload;
 mod adapter_tap;
 mod adapter_vis;
 mod common;
+mod guests;
