@@ -48,7 +48,10 @@ pub(super) struct Arguments {
 
 /// Nanoseconds.
 const SECOND: u64 = 1_000_000_000;
-/// Time of a target's silence after which it is asked whether its LUNs have changed.
+/// Time for which clients wait for the first LUN, as they come with the command that starts the initiator; after that they are
+/// told that there is none.
+const FIRST: u64 = 10 * SECOND;
+/// Time between two rounds of a target's LUNs, which are asked whether they are what they were.
 const WATCH: u64 = 5 * SECOND;
 
 const EXAMPLE: &str = "fcoe initiator -i xdp:eth1 --nbd unix:/tmp/luns";
@@ -130,6 +133,8 @@ impl BlockService for Luns {
 struct Serving {
     server: NbdServer,
     luns: Luns,
+    /// Time until which clients wait, as there is no LUN yet; None once they are served.
+    opens: Option<u64>,
 }
 
 impl Watcher<Disks> for Serving {
@@ -156,7 +161,8 @@ impl Watcher<Disks> for Serving {
         for news in news {
             print(&format!("{news}\n"));
         }
-        let served = self.server.handle(&mut self.luns);
+        self.opens.take_if(|at| !self.luns.exports.is_empty() || now >= *at);
+        let served = self.opens.is_none() && self.server.handle(&mut self.luns);
         // Requests of the clients are sent in this turn.
         moved | served | self.luns.remote.turn(now, initiator, logins)
     }
@@ -166,11 +172,13 @@ impl Watcher<Disks> for Serving {
             .server
             .due()
             .map(|at| linerate_rt::monotonic_ns() + saturating_ns(at.saturating_duration_since(Instant::now())));
-        [self.luns.remote.poll_timeout(), due].into_iter().flatten().min()
+        [self.luns.remote.poll_timeout(), due, self.opens].into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.server.waits_for(visit);
+        if self.opens.is_none() {
+            self.server.waits_for(visit);
+        }
     }
 
     fn is_done(&self) -> bool {
@@ -206,7 +214,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
         remote: Remote::new(arguments.target, arguments.hold * SECOND, arguments.pi).watching(WATCH),
         exports: Vec::new(),
     };
-    let mut node = with_ip(port, &arguments.ip).node(&config, disks, Serving { server, luns })?;
+    let serving = Serving { server, luns, opens: Some(linerate_rt::monotonic_ns() + FIRST) };
+    let mut node = with_ip(port, &arguments.ip).node(&config, disks, serving)?;
     route(&mut node, &arguments.ip)?;
     confine(&[]);
     introduce(&node);
