@@ -50,6 +50,14 @@ pub enum Unfit {
     /// It is smaller than one block.
     #[error("it holds not one block")]
     Empty,
+    /// Its size is no whole number of blocks.
+    #[error("its size, {size} bytes, is no number of blocks of {block_size}")]
+    Size {
+        /// Bytes of the export.
+        size: u64,
+        /// Bytes of a block.
+        block_size: u32,
+    },
 }
 
 /// The server is gone, or broke the protocol.
@@ -94,7 +102,7 @@ impl Client {
     /// Client of a negotiated export; `serial` identifies its device.
     ///
     /// # Errors
-    /// The export is empty or wants requests of more than 4096 bytes.
+    /// The export is empty, no whole number of blocks, or wants requests of more than 4096 bytes.
     pub fn new(agreed: Agreed, options: ClientOptions, serial: u64, now: Instant) -> Result<Self, Unfit> {
         let block_size = agreed.sizes.least.max(512);
         if block_size > 4096 {
@@ -103,6 +111,10 @@ impl Client {
         let geometry = geometry(&agreed, block_size, serial);
         if geometry.blocks == 0 {
             return Err(Unfit::Empty);
+        }
+        let size = agreed.info.size;
+        if !size.is_multiple_of(u64::from(block_size)) {
+            return Err(Unfit::Size { size, block_size });
         }
         let (waiting, done) = (VecDeque::new(), VecDeque::new());
         Ok(Self {
@@ -121,6 +133,12 @@ impl Client {
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Bytes of the export.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.agreed.info.size
     }
 
     /// True if reads are answered in chunks.

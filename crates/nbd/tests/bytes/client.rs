@@ -219,6 +219,23 @@ fn only_an_export_of_the_same_size_and_flags_is_taken_back() {
     assert_eq!((unfit(8192, 1 << 20), unfit(512, 511)), (Some(Unfit::BlockSize(8192)), Some(Unfit::Empty)));
 }
 
+/// Regression: the bytes after the last whole block were cut off, and a copy of the disk lacked them.
+#[test]
+fn an_export_of_no_whole_number_of_blocks_is_refused() {
+    let of = |least, size| {
+        let agreed = Agreed {
+            info: ExportInfo { size, flags: ALL },
+            sizes: Sizes { least, ..agreed(false).sizes },
+            structured: false,
+        };
+        Client::new(agreed, ClientOptions::default(), 1, Instant::now()).map(|client| client.geometry().blocks)
+    };
+    assert_eq!((of(1, 1024), of(4096, 8192)), (Ok(2), Ok(2)));
+    for (least, size, block_size) in [(1, 1025, 512), (512, 1535, 512), (4096, 8192 + 512, 4096)] {
+        assert_eq!(of(least, size), Err(Unfit::Size { size, block_size }));
+    }
+}
+
 #[test]
 fn the_parts_of_an_operation_come_before_operations_that_wait() {
     let now = Instant::now();

@@ -340,3 +340,33 @@ fn nothing_is_written_to_a_read_only_export() {
     stop.ask(0);
     thread.join().unwrap();
 }
+
+/// A server that comes back with a disk of another size is not used, and that is said once.
+#[test]
+fn a_server_that_is_back_with_another_size_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = Address::Unix(dir.path().join("s"));
+    let (first, other) = (file(1 << 20), file(2 << 20));
+    let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
+    let mut service = Exported::new("x", open(first.path(), 512, true));
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
+    let mut client = opened(uri, ClientOptions { hold: BOUND, ..ClientOptions::default() }, &mut server, &mut service);
+    let until = Instant::now() + BOUND;
+    drop(server);
+    while client.is_up() {
+        client.wake_up();
+        assert!(Instant::now() < until);
+    }
+    assert!(client.news().is_some_and(|news| news.contains("lost")));
+    let mut service = Exported::new("x", open(other.path(), 512, true));
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
+    let news = loop {
+        server.handle(&mut service);
+        client.wake_up();
+        if let Some(news) = client.news() {
+            break news;
+        }
+        assert!(Instant::now() < until);
+    };
+    assert!(news.contains("2097152 bytes, where 1048576 bytes were") && !client.is_up(), "{news}");
+}

@@ -32,21 +32,30 @@ pub struct NbdBackend {
 /// State of the connection.
 enum Server {
     Up(Stream),
-    Lost { since: Instant, reconnect: Reconnect },
+    Lost {
+        since: Instant,
+        reconnect: Reconnect,
+        /// The server is back with another export, and that was told.
+        differs: bool,
+    },
 }
 
 impl NbdBackend {
     /// Connects to a server, within the time-out.
     ///
     /// # Errors
-    /// There is no server or no such export, or it is empty or requires requests larger than 4096 bytes.
+    /// There is no server or no such export, or it is empty, no whole number of blocks, or requires requests larger than
+    /// 4096 bytes.
     pub fn open(uri: &NbdUri, options: ClientOptions) -> Result<Self, DeviceError> {
         let (stream, agreed) = connect(uri, options.timeout).map_err(|e| trouble(uri, &e))?;
         let serial = host_hash(format!("{:?} {}", uri.address, uri.export).as_bytes());
         let client = Client::new(agreed, options, serial, Instant::now()).map_err(|e| {
             let mend = match e {
-                Unfit::BlockSize(_) => "give an export with less",
-                Unfit::Empty => "let the server serve something larger",
+                Unfit::BlockSize(_) => "give an export with less".to_owned(),
+                Unfit::Empty => "let the server serve something larger".to_owned(),
+                Unfit::Size { size, block_size } => {
+                    format!("let the server serve {} bytes", size.next_multiple_of(block_size.into()))
+                }
             };
             DeviceError::new(uri.as_str(), e, mend)
         })?;
@@ -61,7 +70,7 @@ impl NbdBackend {
 
     fn lose(&mut self, now: Instant) {
         self.client.lose(now);
-        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now) };
+        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now), differs: false };
         let becomes = match self.options.hold {
             Duration::ZERO => "commands fail until it is back".to_owned(),
             hold => format!("commands wait for it for up to {} s", hold.as_secs_f64()),
@@ -96,11 +105,18 @@ impl NbdBackend {
                 self.lose(now);
                 true
             }),
-            Server::Lost { since, reconnect } => {
+            Server::Lost { since, reconnect, differs } => {
                 self.client.expire(now);
                 let Some((stream, agreed)) = reconnect.poll(now, &self.uri, self.options.timeout) else { return false };
                 let Some(unflushed) = self.client.renew(agreed, now) else {
                     reconnect.failed(now);
+                    if !std::mem::replace(differs, true) {
+                        let (new, old) = (agreed.info.size, self.client.size());
+                        self.tell(format!(
+                            "the server is back with another export of {new} bytes, where {old} bytes were, or with other \
+                             flags or block sizes: it is not used; let it serve the one from before"
+                        ));
+                    }
                     return false;
                 };
                 let mut news = format!("the server is back after {:.1} s", (now - *since).as_secs_f64());
