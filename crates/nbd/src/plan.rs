@@ -39,6 +39,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// True if it changes the export.
+    pub(crate) fn is_change(&self) -> bool {
+        matches!(self.kind, command::WRITE | command::TRIM | command::WRITE_ZEROES)
+    }
+
     /// Bytes that the request covers.
     pub(crate) fn bytes(&self) -> usize {
         self.len as usize

@@ -1,6 +1,6 @@
 //! A connection in the transmission phase: requests under way, bytes to send, bytes received.
 
-use super::{CLIENT_SLICES, ClientOptions, Lost};
+use super::{CLIENT_SLICES, ClientOptions, InDoubt, Lost};
 use crate::coverage::Coverage;
 use crate::plan::{Part, RequestPlan};
 use crate::wire::{Reply, Request, chunk, command};
@@ -122,6 +122,21 @@ impl Link {
     /// Time since when the server has been lost, if it is now: since it was last heard, if it owes a reply.
     pub(super) fn lost_since(&self, now: Instant) -> Instant {
         if self.is_idle() { now } else { self.heard }
+    }
+
+    /// Changes under way that the server may do or have done: of their requests, something has been sent.
+    pub(super) fn in_doubt(&self) -> Option<InDoubt> {
+        let unsent = |index| {
+            let at = self.sending.iter().position(|(sending, _)| *sending == index);
+            at.is_some_and(|at| at > 0 || self.sent == 0)
+        };
+        let sent =
+            self.jobs.iter().enumerate().filter(|(index, _)| !unsent(*index)).filter_map(|(_, job)| job.as_ref());
+        sent.filter(|job| job.part.is_change()).fold(None, |doubt, Job { part, .. }| {
+            let (start, end) = (part.offset, part.offset + u64::from(part.len));
+            let InDoubt { changes, bytes } = doubt.unwrap_or(InDoubt { changes: 0, bytes: start..end });
+            Some(InDoubt { changes: changes + 1, bytes: bytes.start.min(start)..bytes.end.max(end) })
+        })
     }
 
     /// Takes all operations out.

@@ -2,8 +2,14 @@
 //! the bytes.
 //!
 //! Operations are held while the server is lost, which it also is when it breaks the protocol, and sent again from the
-//! request on that had no reply: requests read and write fixed places, so that one that is done twice does no harm. Only an
-//! export of the same size and flags is taken back. An operation that has been held for [`ClientOptions::hold`] ends with
+//! request on that had no reply. Only an export of the same size and flags is taken back.
+//!
+//! Requests read and write fixed places, so that one that is done twice at once does no harm. A server may however still do
+//! a change whose connection is gone, after its repetition and over data that was written since, for NBD has no means to
+//! ask whether a connection's requests have ended: NBD_FLAG_CAN_MULTI_CONN says that a FLUSH covers what was *completed*
+//! on other connections, and a FLUSH on a new one waits for nothing else. Time alone helps. [`Client::lose`] tells which
+//! changes are in doubt, and the owner of the connection decides how long it waits before [`Client::renew`].
+//! An operation that has been held for [`ClientOptions::hold`] ends with
 //! [`BackendError::NotReady`], and so do new operations from then on until the server is back. A server that is silent for
 //! [`ClientOptions::timeout`] while it owes a reply is lost, and so is one that has not completed a request within
 //! [`ClientOptions::patience`], even if it sends other data meanwhile.
@@ -20,6 +26,7 @@ use linerate_block::{BackendError, Completion, Geometry, Operation, Tag};
 use link::{Job, Link};
 use std::collections::VecDeque;
 use std::io::IoSlice;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -64,6 +71,15 @@ pub enum Unfit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the server is lost")]
 pub struct Lost;
+
+/// Changes that were under way when their connection was lost: done, or not, or by a slow server yet to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InDoubt {
+    /// Number of requests.
+    pub changes: u64,
+    /// Bytes of the export between which they lie.
+    pub bytes: Range<u64>,
+}
 
 /// Most slices of bytes sent at once: requests, and the data of each.
 pub const CLIENT_SLICES: usize = 2 * link::BATCH;
@@ -153,9 +169,10 @@ impl Client {
         matches!(self.server, Server::Up(_))
     }
 
-    /// Takes note that the server is lost: operations are held, or end.
-    pub fn lose(&mut self, now: Instant) {
-        let Server::Up(link) = &mut self.server else { return };
+    /// Takes note that the server is lost: operations are held, or end. Returns the changes that it may still do.
+    pub fn lose(&mut self, now: Instant) -> Option<InDoubt> {
+        let Server::Up(link) = &mut self.server else { return None };
+        let in_doubt = link.in_doubt();
         let since = link.lost_since(now);
         // Those under way were begun before all that wait.
         for job in link.abandon().collect::<Vec<_>>().into_iter().rev() {
@@ -164,6 +181,7 @@ impl Client {
         self.waiting.iter_mut().for_each(|job| _ = job.lost.get_or_insert(since));
         self.server = Server::Lost { since, holds: true };
         self.expire(now);
+        in_doubt
     }
 
     /// Ends operations that were held for too long, counted from the first loss during each: one that makes every server
@@ -306,9 +324,7 @@ impl Client {
                 return Err(Lost);
             }
             (command::FLUSH, 0) => self.flushed = self.flushed.max(job.covers),
-            (command::WRITE | command::TRIM | command::WRITE_ZEROES, 0)
-                if self.geometry.volatile && job.part.flags & command::FLAG_FUA == 0 =>
-            {
+            (_, 0) if job.part.is_change() && self.geometry.volatile && job.part.flags & command::FLAG_FUA == 0 => {
                 self.changed += 1;
             }
             _ => {}

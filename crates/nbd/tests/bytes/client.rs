@@ -3,7 +3,7 @@
 use super::rig::{chunk, joined, simple};
 use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
 use linerate_nbd::wire::{Reply, Request, chunk as kind_of, command, error, export};
-use linerate_nbd::{Agreed, CLIENT_SLICES, Client, ClientOptions, ExportInfo, Lost, Sizes, Unfit};
+use linerate_nbd::{Agreed, CLIENT_SLICES, Client, ClientOptions, ExportInfo, InDoubt, Lost, Sizes, Unfit};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
@@ -305,6 +305,47 @@ fn an_outage_delays_operations_and_fails_none() {
     assert!(ends.len() == 5 && ends.iter().all(|end| end.result == Ok(())));
     let read = ends.iter().find(|end| end.tag == Tag(1)).unwrap();
     assert!(read.buffer.as_ref().unwrap().bytes().iter().all(|byte| *byte == 7), "nothing of the first reply");
+}
+
+#[test]
+fn changes_that_were_under_way_are_in_doubt_and_nothing_else() {
+    let now = Instant::now();
+    let write = |lba, len| Operation::Write { lba, buffer: Buffer::new(len), fua: false };
+    let of = |begins: &dyn Fn(&mut Client), sends: usize| {
+        let mut client = holding(now);
+        begins(&mut client);
+        client.begin(now);
+        client.sent(sends);
+        client.lose(now)
+    };
+    let doubt = |changes, bytes| Some(InDoubt { changes, bytes });
+    let one = Request::LEN + 512;
+    let two = |client: &mut Client| {
+        client.submit(Tag(1), write(8, 512));
+        client.submit(Tag(2), write(2, 512));
+    };
+    for (sends, wanted) in [
+        (0, None),
+        (1, doubt(1, 4096..4608)),
+        (one, doubt(1, 4096..4608)),
+        (one + 1, doubt(2, 1024..4608)),
+        (2 * one, doubt(2, 1024..4608)),
+    ] {
+        assert_eq!(of(&two, sends), wanted, "{sends} bytes sent");
+    }
+    let reads = |client: &mut Client| {
+        client.submit(Tag(1), Operation::Read { lba: 0, buffer: Buffer::new(512) });
+        client.submit(Tag(2), Operation::Flush);
+    };
+    assert_eq!(of(&reads, 2 * Request::LEN), None);
+    let discards = |client: &mut Client| client.submit(Tag(1), Operation::Discard { lba: 1, blocks: 2 });
+    assert_eq!(of(&discards, Request::LEN), doubt(1, 512..1536));
+
+    // What was answered is not in doubt, and neither is what a lost server was not asked for.
+    let mut client = holding(now);
+    let (_, cookies) = three(&mut client, now, usize::MAX);
+    hear(&mut client, now, &answers(cookies)).unwrap();
+    assert_eq!((client.lose(now), client.lose(now)), (None, None));
 }
 
 #[test]

@@ -43,11 +43,11 @@ fn refused(script: impl FnOnce(&mut UnixStream) + Send + 'static, word: &str) {
     assert!(line.contains(word) && line.contains("; ") && !line.contains('\n'), "{line}");
 }
 
-fn say(stream: &mut UnixStream, bytes: &[u8]) {
+pub(super) fn say(stream: &mut UnixStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes);
 }
 
-fn hear(stream: &mut UnixStream, n: usize) -> Vec<u8> {
+pub(super) fn hear(stream: &mut UnixStream, n: usize) -> Vec<u8> {
     let mut bytes = vec![0; n];
     let _ = stream.read_exact(&mut bytes);
     bytes
@@ -66,10 +66,15 @@ fn greet(stream: &mut UnixStream) {
 
 /// Negotiates up to the transmission phase with an export of 1 MiB; structured replies if so agreed.
 fn serve(stream: &mut UnixStream, structured: bool) {
+    negotiate(stream, structured, 1);
+}
+
+/// The same with these flags of the export.
+pub(super) fn negotiate(stream: &mut UnixStream, structured: bool, flags: u16) {
     greet(stream);
     answer(stream, option::STRUCTURED_REPLY, if structured { reply::ACK } else { reply::ERR_UNSUP }, &[]);
     hear(stream, OptionHeader::LEN + Go { name: "x".into(), wanted: vec![3] }.emit().len());
-    let info = wire::Info::Export(ExportInfo { size: 1 << 20, flags: 1 }).emit();
+    let info = wire::Info::Export(ExportInfo { size: 1 << 20, flags }).emit();
     answer(stream, option::GO, reply::INFO, &info);
     answer(stream, option::GO, reply::ACK, &[]);
 }

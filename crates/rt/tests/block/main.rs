@@ -4,6 +4,7 @@
 mod crash;
 mod file;
 mod hostile;
+mod late;
 mod model;
 mod nbd;
 mod peers;

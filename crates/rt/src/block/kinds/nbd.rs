@@ -10,7 +10,7 @@ use linerate_nbd::ClientOptions;
 pub(super) const TCP: Kind = Kind {
     name: "nbd",
     about: "an export of an NBD server, over TCP",
-    example: "nbd://HOST[:PORT]/EXPORT",
+    example: "nbd://HOST[:PORT]/EXPORT[?settle=SECONDS]",
     naming: Naming::Uri,
     options: &[],
     check,
@@ -20,7 +20,7 @@ pub(super) const TCP: Kind = Kind {
 pub(super) const UNIX: Kind = Kind {
     name: "nbd+unix",
     about: "an export of an NBD server, over a UNIX socket",
-    example: "nbd+unix:///EXPORT?socket=PATH",
+    example: "nbd+unix:///EXPORT?socket=PATH[&settle=SECONDS]",
     ..TCP
 };
 

@@ -1,7 +1,8 @@
 //! The NBD client: a remote export as a back end.
 //!
 //! Requests of a batch are sent in one system call, replies are read directly into their buffers. A lost server is
-//! connected to again; what becomes of operations meanwhile: [`ClientOptions::hold`].
+//! connected to again; what becomes of operations meanwhile: [`ClientOptions::hold`]. If changes were under way, that is
+//! not before the URI's settle time has passed.
 
 use super::super::{Device, DeviceError};
 use super::connect::{ConnectError, Reconnect, connect};
@@ -10,7 +11,7 @@ use super::uri::NbdUri;
 use crate::identity::host_hash;
 use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
-use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Lost, NegotiateError, Unfit};
+use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, InDoubt, Lost, NegotiateError, Unfit};
 use linerate_port::{Interest, Sleep};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -44,9 +45,14 @@ impl NbdBackend {
     /// Connects to a server, within the time-out.
     ///
     /// # Errors
-    /// There is no server or no such export, or it is empty, no whole number of blocks, or requires requests larger than
+    /// The settle time is not within the hold time, there is no server or no such export, or it is empty, no whole number of blocks, or requires requests larger than
     /// 4096 bytes.
     pub fn open(uri: &NbdUri, options: ClientOptions) -> Result<Self, DeviceError> {
+        if uri.settle >= options.hold && !options.hold.is_zero() && !uri.settle.is_zero() {
+            let (settle, hold) = (uri.settle.as_secs_f64(), options.hold.as_secs_f64());
+            let what = format!("settle={settle} is no shorter than the {hold} s for which commands are held");
+            return Err(DeviceError::new(uri.as_str(), what, "give less, or a longer --hold"));
+        }
         let (stream, agreed) = connect(uri, options.timeout).map_err(|e| trouble(uri, &e))?;
         let serial = host_hash(format!("{:?} {}", uri.address, uri.export).as_bytes());
         let client = Client::new(agreed, options, serial, Instant::now()).map_err(|e| {
@@ -69,13 +75,25 @@ impl NbdBackend {
     }
 
     fn lose(&mut self, now: Instant) {
-        self.client.lose(now);
-        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now), differs: false };
-        let becomes = match self.options.hold {
-            Duration::ZERO => "commands fail until it is back".to_owned(),
-            hold => format!("commands wait for it for up to {} s", hold.as_secs_f64()),
+        let doubt = self.client.lose(now);
+        let settle = if doubt.is_some() { self.uri.settle } else { Duration::ZERO };
+        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now + settle), differs: false };
+        let mut news = match self.options.hold {
+            Duration::ZERO => "the server is lost; commands fail until it is back".to_owned(),
+            hold => format!("the server is lost; commands wait for it for up to {} s", hold.as_secs_f64()),
         };
-        self.tell(format!("the server is lost; {becomes}"));
+        if let Some(InDoubt { changes, bytes }) = doubt {
+            news += &format!("; changes under way: {changes}, within bytes {} to {}", bytes.start, bytes.end - 1);
+            news += &match settle {
+                Duration::ZERO => {
+                    "; a server that does them after they were repeated overwrites newer data: settle=SECONDS in the URI \
+                     waits for that"
+                        .to_owned()
+                }
+                settle => format!("; it has {} s to end them", settle.as_secs_f64()),
+            };
+        }
+        self.tell(news);
     }
 
     /// Takes note of something that the user should know; the oldest goes if nobody asks.

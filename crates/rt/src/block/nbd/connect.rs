@@ -82,9 +82,9 @@ pub(super) struct Reconnect {
 }
 
 impl Reconnect {
-    /// To be called when the server was lost.
-    pub(super) fn new(now: Instant) -> Self {
-        Self { running: None, next: now + FIRST, pause: FIRST }
+    /// To be called when the server was lost, with the time from which it may be connected to.
+    pub(super) fn new(from: Instant) -> Self {
+        Self { running: None, next: from + FIRST, pause: FIRST }
     }
 
     /// Continues the attempts; returns a connection once there is one.

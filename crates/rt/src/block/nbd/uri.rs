@@ -1,10 +1,11 @@
 //! Location of an export: the URIs of the NBD project's `doc/uri.md`.
 //!
 //! ```text
-//!   nbd://HOST[:PORT]/[EXPORT]
-//!   nbd+unix:///[EXPORT]?socket=PATH
+//!   nbd://HOST[:PORT]/[EXPORT][?settle=SECONDS]
+//!   nbd+unix:///[EXPORT]?socket=PATH[&settle=SECONDS]
 //! ```
-//! HOST may be an IPv6 address in brackets; `%XX` stands for any byte of EXPORT and PATH.
+//! HOST may be an IPv6 address in brackets; `%XX` stands for any byte of EXPORT and PATH. `settle` is ours: the time that a
+//! server may need to end what a lost connection had asked for.
 
 use super::super::DeviceError;
 use linerate_nbd::wire::LONGEST_NAME;
@@ -13,6 +14,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,9 @@ pub struct NbdUri {
     pub address: Address,
     /// Name of the export; empty for the default one.
     pub export: String,
+    /// Time after the loss of a connection with changes under way in which the server is not asked for anything, so that
+    /// it does them before their repetitions.
+    pub settle: Duration,
     text: String,
 }
 
@@ -91,10 +96,21 @@ impl NbdUri {
         let decoded = |part: &str| {
             String::from_utf8(bytes(part)?).map_err(|_| oops("the export's name is no UTF-8", "give one that is"))
         };
-        let (address, export) = if let Some(rest) = text.strip_prefix("nbd://") {
+        let (place, query) = text.split_once('?').map_or((text, None), |(place, query)| (place, Some(query)));
+        let (mut socket, mut settle) = (None, Duration::ZERO);
+        for part in query.into_iter().flat_map(|query| query.split('&')) {
+            match part.split_once('=') {
+                Some(("socket", path)) => socket = Some(bytes(path)?),
+                Some(("settle", seconds)) => {
+                    settle = parse_settle(seconds).ok_or_else(|| oops(WRONG_SETTLE.0, WRONG_SETTLE.1))?
+                }
+                _ => return Err(oops("behind the '?' stand socket= and settle=", "write %26 for '&' in a path")),
+            }
+        }
+        let (address, export) = if let Some(rest) = place.strip_prefix("nbd://") {
             let (host, export) = rest.split_once('/').unwrap_or((rest, ""));
-            if export.contains('?') {
-                return Err(oops("nbd:// takes no '?'", "for a UNIX socket write nbd+unix:///EXPORT?socket=PATH"));
+            if socket.is_some() {
+                return Err(oops("nbd:// has no socket", "for a UNIX socket write nbd+unix:///EXPORT?socket=PATH"));
             }
             let (host, port) =
                 authority(host).ok_or_else(|| oops("the port is no number", "write nbd://HOST:PORT/"))?;
@@ -102,19 +118,16 @@ impl NbdUri {
                 return Err(oops("it names no host", "write nbd://HOST[:PORT]/EXPORT"));
             }
             (Address::Tcp(host.to_owned(), port), export)
-        } else if let Some(rest) = text.strip_prefix("nbd+unix://") {
+        } else if let Some(rest) = place.strip_prefix("nbd+unix://") {
             let mend = "write nbd+unix:///EXPORT?socket=PATH";
-            let rest = rest.strip_prefix('/').ok_or_else(|| oops("a UNIX socket has no host", mend))?;
-            let (export, socket) = rest.split_once("?socket=").ok_or_else(|| oops("it names no socket", mend))?;
-            let path = bytes(socket)?;
-            if path.is_empty() || path.contains(&0) {
-                return Err(oops("it names no socket", mend));
-            }
+            let export = rest.strip_prefix('/').ok_or_else(|| oops("a UNIX socket has no host", mend))?;
+            let path = socket.filter(|path| !path.is_empty() && !path.contains(&0));
+            let path = path.ok_or_else(|| oops("it names no socket", mend))?;
             (Address::Unix(OsString::from_vec(path).into()), export)
         } else {
             return Err(oops("it is no NBD URI", "write nbd://HOST[:PORT]/EXPORT or nbd+unix:///EXPORT?socket=PATH"));
         };
-        Ok(Self { address, export: decoded(export)?, text: text.to_owned() })
+        Ok(Self { address, export: decoded(export)?, settle, text: text.to_owned() })
     }
 
     /// The text that was parsed.
@@ -122,6 +135,17 @@ impl NbdUri {
     pub fn as_str(&self) -> &str {
         &self.text
     }
+}
+
+/// Longest settle time, in seconds.
+const LONGEST_SETTLE: f64 = 3600.0;
+const WRONG_SETTLE: (&str, &str) = ("settle= is no number of seconds up to 3600", "write settle=10");
+
+/// Parses a number of seconds from 0 to an hour.
+fn parse_settle(text: &str) -> Option<Duration> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let seconds = text.parse().ok().filter(|seconds| digits && *seconds <= LONGEST_SETTLE)?;
+    Some(Duration::from_secs_f64(seconds))
 }
 
 /// Splits host and port.
@@ -180,6 +204,19 @@ mod tests {
         ] {
             let uri = NbdUri::parse(text).unwrap();
             assert_eq!((uri.address, uri.export.as_str(), uri.text.as_str()), (address, export, text));
+            assert_eq!(uri.settle, Duration::ZERO);
+        }
+        for (text, seconds) in [
+            ("nbd://h?settle=0", 0.0),
+            ("nbd://h/x?settle=2.5", 2.5),
+            ("nbd+unix:///x?socket=/s&settle=3600", 3600.0),
+            ("nbd+unix:///x?settle=7&socket=/s", 7.0),
+        ] {
+            assert_eq!(NbdUri::parse(text).unwrap().settle, Duration::from_secs_f64(seconds), "{text}");
+        }
+        for text in ["", "-1", "x", "inf", "NaN", "1e3", "3601", "1s", "1.2.3", "."] {
+            let error = NbdUri::parse(&format!("nbd://h/?settle={text}")).unwrap_err().to_string();
+            assert!(error.contains("settle= is no number"), "{error}");
         }
     }
 
@@ -217,6 +254,9 @@ mod tests {
             "nbd://h/%zz",
             "nbd://h/%2",
             "nbd://h/x?socket=y",
+            "nbd://h/x?",
+            "nbd://h/x?y",
+            "nbd+unix:///x?socket=a&b",
             "nbd+unix://h/x?socket=y",
             "nbd+unix:///x",
             "nbd+unix:///x?socket=",
