@@ -184,12 +184,16 @@ mod tests {
     #[test]
     fn a_test_is_due_and_then_over() {
         let stop = Stop::new().unwrap();
-        let (due, grace) = (Some(Duration::from_millis(50)), Duration::from_millis(300));
-        let timer = Timer::start(Times { due, grace, cores: true }, &stop, None, None).unwrap();
-        assert!(!timer.shared.is_due() && timer.shared.at_due().is_none());
-        until(|| timer.shared.is_due());
-        assert!(!timer.shared.is_over() && timer.shared.at_due().is_some());
-        until(|| timer.shared.is_over());
+        let (soon, late) = (Duration::from_millis(50), Duration::from_secs(3600));
+        let timer = |due, grace| Timer::start(Times { due: Some(due), grace, cores: true }, &stop, None, None).unwrap();
+        let shared = &timer(late, soon).shared;
+        assert!(!shared.is_due() && shared.at_due().is_none());
+        let shared = &timer(soon, late).shared;
+        until(|| shared.is_due());
+        assert!(!shared.is_over() && shared.at_due().is_some());
+        let shared = &timer(soon, soon).shared;
+        until(|| shared.is_over());
+        assert!(shared.is_due());
     }
 
     #[test]
