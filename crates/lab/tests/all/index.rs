@@ -246,7 +246,7 @@ fn writers_wait_for_each_other() {
 }
 
 #[test]
-fn ten_thousand_runs_are_listed_in_a_moment() {
+fn ten_thousand_runs_are_listed_without_their_documents() {
     let (dir, path) = here();
     let root = dir.path().join("runs");
     let mut run = run("aa", 1);
@@ -257,12 +257,11 @@ fn ten_thousand_runs_are_listed_in_a_moment() {
         (run.run_id, run.start) = (format!("{n:08x}"), start);
         fs::write(folder.join("result.json"), run.to_line()).unwrap();
     }
-    let rebuilt = Index::rebuild(&path, &[root]).unwrap();
+    let rebuilt = Index::rebuild(&path, std::slice::from_ref(&root)).unwrap();
     assert_eq!(rebuilt.read, 10_000, "{:?}", rebuilt.faults.first());
-    let began = std::time::Instant::now();
+    // To read them would take seconds.
+    fs::remove_dir_all(root).unwrap();
     let list = Index::look(&path).unwrap().unwrap().list(&Wanted::default()).unwrap();
     let text = render(&list, false);
     assert_eq!((list.len(), text.lines().count()), (10_000, 10_001));
-    // Some 60 ms; the documents, which would take seconds, are not read.
-    assert!(began.elapsed().as_secs_f64() < 2.0, "{:?}", began.elapsed());
 }

@@ -216,7 +216,7 @@ fn sigkill_in_the_middle_leaves_a_whole_index() {
 }
 
 #[test]
-fn ten_thousand_runs_are_listed_quickly() {
+fn ten_thousand_runs_are_listed_without_their_documents() {
     let data = Data::new();
     let mut run = made("x", 1, &[1e6, 2e6, 3e6]);
     for number in 0..10_000u32 {
@@ -224,13 +224,10 @@ fn ten_thousand_runs_are_listed_quickly() {
         data.put(&run);
     }
     assert!(data.out(&["runs", "--reindex"]).starts_with("10000 runs read"));
-    let began = Instant::now();
+    // To read them would take seconds.
+    fs::remove_dir_all(data.path("data/linerate/runs")).unwrap();
     assert_eq!(data.out(&["runs"]).lines().count(), 10_001);
-    let all = began.elapsed();
-    let began = Instant::now();
     assert_eq!(data.out(&["runs", "--last", "5"]).lines().count(), 6);
-    // A tenth of a second and less; the limit is for a machine that has other work.
-    assert!(all < Duration::from_secs(3) && began.elapsed() < Duration::from_secs(2), "{all:?} {:?}", began.elapsed());
 }
 
 /// Names in logs and documents would drive the terminal.
