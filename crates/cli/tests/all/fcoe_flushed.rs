@@ -4,7 +4,7 @@
 //! `LINERATE_FLUSHED_KILLS=n` sets the number of kills.
 #![cfg(target_os = "linux")]
 
-use crate::process::{LIMIT, Process};
+use crate::process::{LIMIT, Process, until};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const BLOCK: usize = 4096;
 const SECTOR: usize = 512;
@@ -26,14 +26,6 @@ const WRITERS: usize = 2;
 fn kills() -> u64 {
     let kills = std::env::var("LINERATE_FLUSHED_KILLS").ok();
     kills.map_or(3, |text| text.parse().expect("LINERATE_FLUSHED_KILLS is a number"))
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LIMIT;
-    while !done() {
-        assert!(Instant::now() < end, "not within {} s: {what}", LIMIT.as_secs());
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// A client of the default export (the NBD protocol, newstyle negotiation and simple replies).

@@ -9,7 +9,9 @@ use std::process::Command;
 fn interrupted(arguments: &[&str], home: &Path, words: &str) -> Ended {
     let mut command = Command::new(BINARY);
     command.args(arguments).env("HOME", home).env_remove("XDG_DATA_HOME").current_dir(home);
-    let process = Process::ready(command, words);
+    // A part of a long measurement comes before its words.
+    let mut process = Process::start(command).within(5 * LIMIT);
+    process.until(words);
     process.signal("INT");
     let ended = process.end();
     assert_eq!(ended.code, Some(130), "{arguments:?}: {}", ended.said());

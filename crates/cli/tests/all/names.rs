@@ -22,7 +22,7 @@ fn linerate(dir: &Path, words: &[&str]) -> Output {
         OsString::from_vec(bytes)
     };
     let mut command = Command::new("timeout");
-    command.arg("100").arg(env!("CARGO_BIN_EXE_linerate")).args(words.iter().map(word));
+    command.arg("300").arg(env!("CARGO_BIN_EXE_linerate")).args(words.iter().map(word));
     command.stdin(Stdio::null()).env("HOME", dir).output().unwrap()
 }
 

@@ -175,10 +175,10 @@ fn the_ndjson_stream_ends_with_the_result() {
 
 #[test]
 fn a_bridge_forwards_and_counts() {
-    let child = linerate("bridge -i null: -i null:,size=100 -w 0").spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(200));
-    signal(&child, "INT");
-    let (code, _, out, log) = end(child);
+    // The first report comes after frames have been moved.
+    let running = Process::ready(linerate("bridge -i null: -i null:,size=100 -w 0 -T 10"), "buffers exchanged");
+    running.signal("INT");
+    let Ended { code, out, log } = running.end();
     assert_eq!(code, Some(130));
     assert!(log.contains("by exchanging buffers"), "{log}");
     let lines: Vec<&str> = out.lines().collect();

@@ -12,6 +12,15 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for a process to end after a signal, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Tries until it is so, which another program or the kernel makes it a little later.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within {LIMIT:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A process that is ended when it is dropped.
 pub(crate) struct Process {
     child: Child,

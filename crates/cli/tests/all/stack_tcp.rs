@@ -2,7 +2,7 @@
 //! faults on the way, many connections at a time, closed ports and resets; tshark checks its segments.
 #![cfg(target_os = "linux")]
 
-use crate::process::{LIMIT, counter};
+use crate::process::{LIMIT, counter, until};
 use crate::stack::{Host, Link, V4, V6, are_installed, link, run};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -286,16 +286,19 @@ fn captured() -> Option<(usize, String, String)> {
     for to in [V4, V6] {
         echoes(&link, to, 500_000);
     }
-    std::thread::sleep(Duration::from_millis(500));
-    capture.signal("INT");
-    capture.end();
-    host.stop();
     let shown = |filter: &str| {
         let name = file.to_str().unwrap();
         let said = run(&link.ns, &format!("tshark -n -r {name} -o tcp.check_checksum:TRUE -Y {filter}"));
         String::from_utf8(said.stdout).unwrap()
     };
     let ours = format!("(ip.src=={V4}||ipv6.src=={V6})");
+    // It writes what it has a little later; of each connection our end, too, closes its way.
+    until("the ends of both connections are captured", || {
+        shown(&format!("{ours}&&tcp.flags.fin==1")).lines().count() >= 2
+    });
+    capture.signal("INT");
+    capture.end();
+    host.stop();
     let right = shown(&format!("{ours}&&tcp.checksum.status==1")).lines().count();
     let odd = ["retransmission", "out_of_order", "lost_segment", "zero_window", "window_full"];
     let odd = odd.map(|name| format!("tcp.analysis.{name}")).join("||");

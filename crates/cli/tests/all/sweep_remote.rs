@@ -1,13 +1,12 @@
 //! Tests of `linerate sweep --remote`.
 #![cfg(target_os = "linux")]
 
-use crate::process::Process;
+use crate::process::{LIMIT, Process, until};
 use crate::remote_rig::Rig;
 use linerate_host::Rtnetlink;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 const PLAN: &str = r#"
 name = "mtus"
@@ -20,9 +19,6 @@ workload = "UDP_STREAM"
 parameters = { io_bytes = 1000 }
 axes = { mtu = [576, 9000] }
 "#;
-
-/// Time for an end to put back what it has changed.
-const LIMIT: Duration = Duration::from_secs(60);
 
 impl Rig {
     /// A sweep of the plan from the first machine to the second.
@@ -46,11 +42,7 @@ impl Rig {
     }
 
     fn until_mtus(&self, wanted: impl Fn([u32; 2]) -> bool) {
-        let until = Instant::now() + LIMIT;
-        while !wanted(self.mtus()) {
-            assert!(Instant::now() < until, "{:?}", self.mtus());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        until("the MTUs are as wanted", || wanted(self.mtus()));
     }
 
     /// Number of times that the near end of the data link was seen without its carrier.
@@ -134,19 +126,19 @@ fn ctrl_c_puts_both_ends_back() {
     let process = rig.spaces[0].run_in(|| Process::start(command_of(&mut command))).unwrap();
     rig.until_mtus(|mtus| mtus == [9000; 2]);
     process.signal("INT");
-    let ended = process.within(LIMIT).end();
+    let ended = process.end();
     assert_eq!(ended.code, Some(130), "{ended:?}");
     rig.until_mtus(|mtus| mtus == [1500; 2]);
 }
 
 #[test]
 fn what_would_be_lost_is_said_before_anything_is_touched() {
-    let Some(rig) = Rig::new() else { return };
+    let Some(mut rig) = Rig::new() else { return };
     let ip = |at: usize, words: &str| {
         let run = || Command::new("ip").args(words.split(' ')).status().unwrap().success();
         assert!(rig.spaces[at].run_in(run).unwrap(), "ip {words}");
     };
-    let refused = |more: &[&str], code: i32, told: &str| {
+    let refused = |rig: &Rig, more: &[&str], code: i32, told: &str| {
         let out = rig.run(more);
         let said = String::from_utf8_lossy(&out.stderr);
         // ssh, and the shell that it starts, may have a line of their own before.
@@ -156,22 +148,28 @@ fn what_would_be_lost_is_said_before_anything_is_touched() {
     };
     ip(1, "route add 192.0.2.0/24 via 10.99.2.1");
     refused(
+        &rig,
         &[],
         1,
         "root@10.99.1.2 says: data1: it would lose route 192.0.2.0/24 via 10.99.2.1 when it is taken down; leave it up by --no-bounce",
     );
     ip(1, "route del 192.0.2.0/24");
     ip(0, "address add fd00:99::1/64 dev data0 nodad");
-    refused(&[], 1, "data0: it would lose address fd00:99::1/64 when it is taken down");
-    refused(&["--no-bounce"], 1, "data0: it would lose address fd00:99::1/64 with an MTU of 576; remove it");
+    refused(&rig, &[], 1, "data0: it would lose address fd00:99::1/64 when it is taken down");
+    refused(&rig, &["--no-bounce"], 1, "data0: it would lose address fd00:99::1/64 with an MTU of 576; remove it");
     ip(0, "address del fd00:99::1/64 dev data0");
-    refused(&["--remote-program", "/nonexistent/linerate"], 1, "see that this runs there: /nonexistent/linerate agent");
-    refused(&["--to", "10.99.2.1"], 1, "--remote: 10.99.2.1 is this machine's own");
-    refused(&["--to", "198.51.100.9"], 1, "--remote: 198.51.100.9: there is no route to it");
-    refused(&["--via", "stack"], 2, "--remote");
+    refused(
+        &rig,
+        &["--remote-program", "/nonexistent/linerate"],
+        1,
+        "see that this runs there: /nonexistent/linerate agent",
+    );
+    refused(&rig, &["--to", "10.99.2.1"], 1, "--remote: 10.99.2.1 is this machine's own");
+    refused(&rig, &["--to", "198.51.100.9"], 1, "--remote: 198.51.100.9: there is no route to it");
+    refused(&rig, &["--via", "stack"], 2, "--remote");
     rig.sshd.signal("TERM");
-    std::thread::sleep(Duration::from_millis(200));
-    refused(&[], 1, "the connection has ended");
+    assert!(rig.sshd.ends_within(LIMIT));
+    refused(&rig, &[], 1, "the connection has ended");
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Tests of flags: those that are refused, and that those that are taken reach the sockets.
 
 use super::{End, has_iperf, pair, port, server};
-use crate::process::{BINARY, Process};
+use crate::process::{BINARY, Process, until};
 use std::process::Command;
-use std::time::Duration;
 
 /// Exit code and output of a command line.
 fn run(words: &[&str]) -> (Option<i32>, String, String) {
@@ -138,7 +137,7 @@ fn flags_reach_the_sockets() {
         "-p",
         &name,
         "-t",
-        "2",
+        "0",
         "-b",
         "1m",
         "-l",
@@ -151,18 +150,18 @@ fn flags_reach_the_sockets() {
         "127.0.0.5",
     ];
     let client = Process::start(End::Ours.command("iperf", "iperf", &words));
-    std::thread::sleep(Duration::from_millis(700));
     let of_port = format!(":{port}");
     let words = ["-tinmO", "sport", "=", &of_port, "or", "dport", "=", &of_port];
-    let ss = Command::new("ss").args(words).output().unwrap();
-    let said = String::from_utf8(ss.stdout).unwrap();
-    let client = client.end();
-    assert_eq!(client.code, Some(0), "{}", client.said());
-    assert!(client.out.contains("local 127.0.0.5 port"), "{}", client.out);
-    let of = |words: &str| said.lines().find(|line| line.contains("ESTAB") && line.contains(words)).unwrap_or_default();
-    let (ours, theirs) = (of(" reno "), of("rb200000"));
-    assert!(ours.contains("mss:988") || ours.contains("mss:1000"), "{said}");
-    assert!(theirs.contains(&format!(":{port} ")), "{said}");
+    until("both sockets have what was asked for", || {
+        let ss = Command::new("ss").args(words).output().unwrap();
+        let said = String::from_utf8(ss.stdout).unwrap();
+        let has = |words: &[&str]| {
+            said.lines().any(|line| line.contains("ESTAB") && words.iter().all(|word| line.contains(word)))
+        };
+        (has(&[" reno ", "mss:988 "]) || has(&[" reno ", "mss:1000 "])) && has(&["rb200000", &format!("{of_port} ")])
+    });
+    let said = client.stop();
+    assert!(said.contains("local 127.0.0.5 port"), "{said}");
     super::ended(End::Ours, server);
 }
 
@@ -178,13 +177,7 @@ fn a_daemon_serves() {
     let run =
         Process::start(End::Ours.command("iperf", "iperf", &["-c", "127.0.0.1", "-p", &port, "-n", "100K"])).end();
     assert_eq!(run.code, Some(0), "{}", run.said());
-    for _ in 0..500 {
-        if super::moved(&std::fs::read_to_string(&log).unwrap_or_default()) == 1 {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("{}", std::fs::read_to_string(&log).unwrap());
+    until("it has told of its client", || super::moved(&std::fs::read_to_string(&log).unwrap_or_default()) == 1);
 }
 
 /// A client with `-C` says nothing of the test, and is served.

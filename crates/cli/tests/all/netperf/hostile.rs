@@ -1,12 +1,11 @@
 //! Peers that lie, stall or vanish: each costs its own session, and an end says what is wrong in one line.
 
 use super::{End, client, numbers, server};
-use crate::process::{LIMIT, Process};
+use crate::process::{LIMIT, Process, until};
 use linerate_load::netperf::protocol::omni::{Half, Request, Response, Results, direction, kind};
 use linerate_load::netperf::protocol::{Code, Message};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::time::Duration;
 
 fn connect(port: &str) -> TcpStream {
     let stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
@@ -108,7 +107,6 @@ fn datagrams_of_others_count_for_nothing() {
     let at = ("127.0.0.1", Response::read(&hear(&mut control)).unwrap().data_port);
     let [client, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     client.send_to(&[1; 100], at).unwrap();
-    std::thread::sleep(Duration::from_millis(200));
     other.send_to(&[2; 5000], at).unwrap();
     // Nor do they end the test.
     other.send_to(&[], at).unwrap();
@@ -126,11 +124,7 @@ fn more_clients_than_there_are_places_hear_the_end_at_once() {
     assert!(matches!(last.read(&mut [0]), Ok(0) | Err(_)));
     drop(all);
     // The places are free again as soon as they have gone.
-    let free = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        serves(&port)
-    });
-    assert!(free);
+    until("a client is served", || serves(&port));
 }
 
 /// A server that says these bytes to each client, and what a client says of it.

@@ -1,12 +1,11 @@
 //! Tests of flags: those that are refused, and that those that are taken reach the sockets.
 
 use super::{End, client, has_iperf3, pair, port, server};
-use crate::process::{BINARY, Process};
+use crate::process::{BINARY, Process, until};
 use linerate_skip::{is_installed, skip};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
-use std::time::Duration;
 
 /// Exit code and error line of a command line.
 fn refused(line: &str) -> (Option<i32>, String) {
@@ -109,18 +108,21 @@ fn every_flag_of_iperf3_is_known() {
     }
 }
 
-/// Sockets of a test, as the kernel describes them, once a line has all these words.
+/// A client's sockets, a line each, as the kernel describes them.
+pub(super) fn sockets(port: u16) -> String {
+    let ss = Command::new("ss").args(["-tinemOH", "--tos", &format!("dport = :{port}")]).output().unwrap();
+    String::from_utf8(ss.stdout).unwrap()
+}
+
+/// The socket whose line has all these words.
 fn socket(port: u16, words: &[&str]) -> String {
-    let mut said = String::new();
-    for _ in 0..200 {
-        let ss = Command::new("ss").args(["-tinemOH", "--tos", &format!("dport = :{port}")]).output().unwrap();
-        said = String::from_utf8(ss.stdout).unwrap();
-        if let Some(line) = said.lines().find(|line| words.iter().all(|word| line.contains(word))) {
-            return line.to_owned();
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("no socket with {words:?} in:\n{said}");
+    let mut socket = None;
+    until(&format!("a socket has {words:?}"), || {
+        let all = sockets(port);
+        socket = all.lines().find(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned);
+        socket.is_some()
+    });
+    socket.unwrap()
 }
 
 #[test]
@@ -191,11 +193,11 @@ fn lines_go_to_a_file_and_a_daemon_has_a_number() {
     let port = port();
     let parent = server(End::Ours, port, &["-D", "-I", &pid, "--logfile", &log]).end();
     assert_eq!((parent.code, parent.said()), (Some(0), String::new()));
-    let number = (0..500).find_map(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        fs::read_to_string(&pid).ok().filter(|text| !text.is_empty())
+    let mut number = String::new();
+    until("its number is written", || {
+        number = fs::read_to_string(&pid).unwrap_or_default();
+        !number.is_empty()
     });
-    let number = number.unwrap();
     let own = path("client");
     let ended = client(End::Ours, port, &["-n", "100K", "--logfile", &own, "-I", &path("own")]);
     assert_eq!((ended.code, ended.said()), (Some(0), String::new()));
@@ -203,11 +205,7 @@ fn lines_go_to_a_file_and_a_daemon_has_a_number() {
     let second = server_fails(port, &["-I", &pid]);
     assert!(second.contains("unable to start listener") || second.contains("Another instance"), "{second}");
     assert!(Command::new("kill").args(["-s", "INT", &number]).status().unwrap().success());
-    let gone = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        !fs::exists(&pid).unwrap()
-    });
-    assert!(gone, "its file is deleted in the end");
+    until("its file is deleted in the end", || !fs::exists(&pid).unwrap());
     assert!(fs::read_to_string(&log).unwrap().contains("Accepted connection from 127.0.0.1"));
 }
 
