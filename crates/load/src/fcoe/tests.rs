@@ -10,8 +10,11 @@ fn short(medium: Medium, io_bytes: u32, reads: u32) -> Setup {
 }
 
 fn right(setup: &Setup) -> Measured {
-    let measured = measure(setup, &Stop::new().unwrap()).unwrap();
-    assert!(measured.requests > 0 && measured.errors == 0, "{measured:?}");
+    // On a busy machine no request may end within a short time.
+    let times = [1, 10, 100, 1000].map(|longer| Setup { time: longer * setup.time, ..setup.clone() });
+    let measured = times.iter().map(|setup| measure(setup, &Stop::new().unwrap()).unwrap());
+    let mut measured = measured.inspect(|measured| assert_eq!(measured.errors, 0, "{measured:?}"));
+    let measured = measured.find(|measured| measured.requests > 0).expect("no request ends");
     assert_eq!(measured.bytes, measured.requests * u64::from(setup.io_bytes));
     assert!(measured.target.frames > 0 && measured.initiators.frames > 0 && measured.latency().is_some());
     measured

@@ -141,11 +141,16 @@ mod tests {
             ("wire", "10G".into()),
             ("initiators", 4_u32.into()),
             ("luns", 48_u32.into()),
-            ("time_ms", 50_u32.into()),
         ]);
-        let test = WORKLOAD.measure(&asked, &stop).unwrap();
+        // On a busy machine no request may end within a short time.
+        let test = [50_u32, 500, 5000, 50_000].into_iter().find_map(|ms| {
+            asked.insert("time_ms".into(), ms.into());
+            let test = WORKLOAD.measure(&asked, &stop).unwrap();
+            (test.further["iops"].median.known() > Some(0.0)).then_some(test)
+        });
+        let test = test.expect("no request ends");
         let value = |summary: &Summary| summary.median.known().unwrap();
-        assert!(value(&test.further["iops"]) > 0.0 && test.failures.is_empty() && test.latency.is_some());
+        assert!(test.failures.is_empty() && test.latency.is_some());
         // 10 Gb/s in each direction: half of the requests go in each.
         assert!(value(test.value.as_ref().unwrap()) < 2.0 * 1.25e9, "{test:?}");
         assert!(test.ports[0].name.ends_with(",rate=10000000000") && test.ports[0].mtu == Some(2180));

@@ -187,7 +187,7 @@ mod tests {
                 // The last response, or a part of it, may have come behind the end, or before the end of its connection.
                 let count = |name: &str| test.counters.get(None, name).unwrap();
                 let rest = count("bytes received") - count("transactions") * u64::from(response);
-                assert!(count("transactions") > 10 && rest <= u64::from(response), "{what}: {rest}");
+                assert!(count("transactions") > 0 && rest <= u64::from(response), "{what}: {rest}");
             }
         }
         // A long one is a thread that had no processor: on a busy machine Linux was seen to let some wait for up to two seconds.
