@@ -32,7 +32,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("switch x --attach no-such-interface0", "no-such-interface0"),
         ("switch x --seconds 0", "--seconds"),
         ("switch x --wait long", "--wait"),
-        ("pkt-gen -i vale:no-such-switch:a -f tx", "start `linerate switch no-such-switch`"),
+        ("pkt-gen -i vale:no-such-switch:a -f tx", "start: linerate switch no-such-switch"),
     ] {
         let output = linerate(arguments).output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();

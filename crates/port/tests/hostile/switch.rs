@@ -215,7 +215,7 @@ fn pause_and_vlans_are_granted_by_who_runs_the_switch() {
     assert_eq!(wish(&open_to_all, "evil", 1, "all"), PAUSE);
     assert_eq!(wish(&open_to_all, "evil", 0, "all"), Ok(()));
     let line = open(&format!("vale:{}:evil,pause=0xff", open_to_all.name)).err().unwrap().to_string();
-    assert!(line.contains("does not grant pause=0xff") && line.contains("--ports evil:pause=0xff"), "{line}");
+    assert!(line.contains("does not grant pause=0xff") && line.contains("--ports 'evil:pause=0xff'"), "{line}");
     open_to_all.talks("after wishes that were not granted");
     let mut host = Host::new("granted", &["a", "b:pause=8", "evil:vlan=10+t20:pause=1"]);
     for (pause, vlans, gets) in [
@@ -391,7 +391,7 @@ fn a_switch_that_comes_again_is_joined_again() {
         (port.link() == Link::Down).then_some(())
     });
     let line = open(&format!("vale:{name}:d")).err().unwrap().to_string();
-    assert!(line.contains("start `linerate switch"), "{line}");
+    assert!(line.contains("start: linerate switch"), "{line}");
     let (door, mut switch) = (Door::open(&name, None).unwrap(), Switch::new());
     until("it is back", || {
         sync();

@@ -56,7 +56,7 @@ fn nothing_stays_when_the_process_is_killed() {
     });
     let (cause, line) = refusal(&ns, &["xdp:va"]);
     assert_eq!(cause, Cause::Busy);
-    assert!(line.contains("XDP program is attached") && line.contains("ip link set va xdp off"), "{line}");
+    assert!(line.contains("XDP program is attached") && line.contains("ip link set dev va xdp off"), "{line}");
     child.kill().unwrap();
     child.wait().unwrap();
     let mut ports = ports(&ns, &["xdp:va", "xdp:vb"]);
@@ -96,7 +96,7 @@ fn what_is_wrong_is_named_with_its_mend() {
         (&["xdp:a-name-beyond-15-bytes"], Cause::Missing, "no interface"),
         (&["xdp:va,buf=8192"], Cause::Usage, "buf=4096"),
         (&["xdp:va", "null:,buf=8192"], Cause::Usage, "buf=4096"),
-        (&["xdp:va,mtu=1501"], Cause::Usage, "ip link set va mtu 1501"),
+        (&["xdp:va,mtu=1501"], Cause::Usage, "ip link set dev va mtu 1501"),
         (&["xdp:va", "xdp:va"], Cause::Busy, "queue of va"),
     ] {
         let (got, line) = refusal(&ns, names);
@@ -105,7 +105,7 @@ fn what_is_wrong_is_named_with_its_mend() {
     pair.set_up("va", false).unwrap();
     let off = ports(&ns, &["xdp:va"]).remove(0);
     assert_eq!(off.link(), Link::Down);
-    assert!(off.info().notes.iter().any(|note| note.contains("ip link set va up")), "{:?}", off.info().notes);
+    assert!(off.info().notes.iter().any(|note| note.contains("ip link set dev va up")), "{:?}", off.info().notes);
     drop(off);
     pair.set_up("va", true).unwrap();
 }
