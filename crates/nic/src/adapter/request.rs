@@ -5,7 +5,7 @@ use super::count::Count;
 use super::settings::ViSettings;
 use crate::flags::Flags;
 use linerate_offload::{
-    Frames, Headers, MAX_HEADER, Prepared, Segments, Sink, TAG_LEN, Version, closed, requested, tag_inserted,
+    Frames, GSO_ECN, Headers, MAX_HEADER, Prepared, Segments, Sink, TAG_LEN, Version, closed, requested, tag_inserted,
 };
 use linerate_port::SlotWriter;
 use linerate_ring::{Meta, TxRing};
@@ -141,7 +141,8 @@ impl<'a> Request<'a> {
         frame[..n].copy_from_slice(&front[..n]);
         frame[n..n + rest.len()].copy_from_slice(rest);
         let headers = Prepared::of_frame(&frame[..n + rest.len()]).map_err(|_| Count::TxBadRequest)?;
-        if headers.gso_type() == self.meta.gso_type { Ok(headers) } else { Err(Count::TxBadRequest) }
+        // That the first segment alone has CWR, its headers say themselves.
+        if headers.gso_type() == self.meta.gso_type & !GSO_ECN { Ok(headers) } else { Err(Count::TxBadRequest) }
     }
 
     /// Calls `send` with the super-frame that this is, of which the headers are prepared.

@@ -514,7 +514,7 @@ impl NicTx {
             Ok(headers) => headers,
             Err(reason) => return self.never_sent(vi, reason),
         };
-        let whole = self.down.segments(request.gso_type()).then_some(&request);
+        let whole = self.down.segments(headers.gso_type()).then_some(&request);
         request.with_super_frame(&headers, |frame| match frame {
             Some(frame) => self.send_super_frame(vi, frame, whole),
             None => self.never_sent(vi, Count::TxBadRequest),

@@ -75,6 +75,29 @@ fn a_super_frame_leaves_as_segments_that_make_up_its_payload_with_right_checksum
 }
 
 /// Headers prepared once, a new identification and sequence number for each super-frame.
+/// Regression: the super-frame by which a sender says that it has reduced its window (RFC 3168, section 6.1.2) was dropped as one
+/// whose request is of another kind than its headers.
+#[test]
+fn a_super_frame_that_says_cwr_leaves_as_segments_of_which_the_first_says_it() {
+    const CWR: u8 = 0x80;
+    let mut nics = pair("", &config(), &config());
+    let [mut a, mut b] = queues(&mut nics);
+    nics[1].control().set_flag(0, "-lro").unwrap();
+    for kind in [Kind::Tcp4, Kind::Tcp6] {
+        let (mut frame, meta) = super_frame(kind, 4000, 1400);
+        let flags = usize::from(meta.csum_start) + 13;
+        frame[flags] |= CWR;
+        let asks = Meta { gso_type: meta.gso_type | Meta::GSO_ECN, ..meta };
+        send(&mut a, 0, &frame, &[], Some(asks));
+        let got = receive(&mut b, 0);
+        let said: Vec<bool> = got.iter().map(|(segment, _)| segment[flags] & CWR != 0).collect();
+        assert_eq!(said, [true, false, false], "{kind:?}");
+        let whole: Vec<u8> = got.iter().flat_map(|(segment, _)| checked(segment)).collect();
+        assert!(whole == payload(4000), "the payload is another");
+    }
+    assert_eq!(nics[0].control().counters(0).unwrap().of(Count::TxBadRequest), 0);
+}
+
 #[test]
 fn prepared_headers_serve_one_super_frame_after_the_other() {
     for options in ["", ",buf=512"] {
