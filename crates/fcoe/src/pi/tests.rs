@@ -112,3 +112,28 @@ fn blocks_are_sealed_in_place() {
     assert_eq!(sealed, inserted);
     assert_eq!((ProtectionType::Type1.reference(0x1_0000_0002), ProtectionType::Type3.reference(5)), (2, 0));
 }
+
+/// A transfer may have more than 65536 blocks (WRITE (16), VERIFY), and the tag of each is its own.
+#[test]
+fn reference_tags_go_on_beyond_65536_blocks() {
+    const BLOCKS: usize = (1 << 16) + 3;
+    for kind in [ProtectionType::Type1, ProtectionType::Type2] {
+        let protection = of(kind, Guard::Crc16);
+        for (first, index, tag) in
+            [(0, 0xffff, 0xffff), (0, 0x1_0000, 0x1_0000), (5, 0x1_0002, 0x1_0007), (u32::MAX, 0x1_0001, 0x1_0000)]
+        {
+            assert_eq!(protection.reference(first, index), tag);
+        }
+        let data = vec![0; BLOCKS * 512];
+        let mut tuples = vec![0; BLOCKS * 8];
+        protection.generate(&data, 7, 9, &mut tuples);
+        let tags: Vec<_> = tuples.chunks_exact(8).map(|tuple| ProtectionTuple::read(tuple).reference).collect();
+        assert!(tags.iter().copied().eq(9..9 + u32::try_from(BLOCKS).unwrap()));
+        assert_eq!(protection.verify_apart(&data, &tuples, 9, &ALL), Ok(()));
+        // The last block has the tag of the one 65536 before it.
+        let twin = (BLOCKS - 1 - (1 << 16)) * 8;
+        tuples.copy_within(twin..twin + 8, (BLOCKS - 1) * 8);
+        let last = u64::try_from(BLOCKS - 1).unwrap();
+        assert_eq!(protection.verify_apart(&data, &tuples, 9, &ALL), Err(ProtectionError::Reference(last)));
+    }
+}
