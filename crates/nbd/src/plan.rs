@@ -38,10 +38,15 @@ pub(crate) struct Part {
     pub(crate) from: usize,
 }
 
+/// True if a request of this kind changes the export.
+pub(crate) fn is_change(kind: u16) -> bool {
+    matches!(kind, command::WRITE | command::TRIM | command::WRITE_ZEROES)
+}
+
 impl Part {
     /// True if it changes the export.
     pub(crate) fn is_change(&self) -> bool {
-        matches!(self.kind, command::WRITE | command::TRIM | command::WRITE_ZEROES)
+        is_change(self.kind)
     }
 
     /// Bytes that the request covers.

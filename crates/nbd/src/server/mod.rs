@@ -15,6 +15,7 @@ mod session;
 
 pub use session::{PATIENCE, STALL};
 
+use crate::plan::is_change;
 use crate::service::Export;
 use linerate_block::{Completion, Operation, Tag};
 use memory::Memory;
@@ -134,9 +135,12 @@ impl<P: Copy + PartialEq> Server<P> {
         self.clients[place] = Some(Client { number: self.number, peer, session: Session::new(now) });
     }
 
-    /// Removes the client at a place. Its operations under way go on.
+    /// Removes the client at a place. Its operations under way go on. Its changes among them must have ended before a
+    /// client that enters later changes the same export: that may be the same one, which repeats them.
     pub fn leave(&mut self, place: usize) {
-        if let Some(Client { session, .. }) = self.clients[place].take() {
+        if let Some(Client { number, session, .. }) = self.clients[place].take() {
+            let its = self.asked.iter_mut().flatten().filter(|(_, of, _)| *of == number);
+            its.for_each(|(.., asked)| asked.left = Some(self.number));
             self.left_behind += session.under_way();
             session.end(&mut self.memory);
         }
@@ -161,9 +165,16 @@ impl<P: Copy + PartialEq> Server<P> {
         else {
             return Ok(None);
         };
-        let Some((asked, operation)) = session.next(now, exports, &mut self.memory)? else { return Ok(None) };
+        let (left_behind, under_way, number) = (self.left_behind, &self.asked, *number);
+        let unsettled = |export| {
+            let precedes = |asked: &Asked| asked.left.is_some_and(|left| left < number) && is_change(asked.kind);
+            left_behind > 0 && under_way.iter().flatten().any(|(.., asked)| asked.export == export && precedes(asked))
+        };
+        let Some((asked, operation)) = session.next(now, exports, &mut self.memory, unsettled)? else {
+            return Ok(None);
+        };
         self.free.pop();
-        self.asked[tag as usize] = Some((place, *number, asked));
+        self.asked[tag as usize] = Some((place, number, asked));
         Ok(Some((asked.export, Tag(tag), operation)))
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Asked {
     pub(super) memory: usize,
     /// A TRIM with FUA: a flush follows.
     pub(super) then_flush: bool,
+    /// Number of the last client at the time when the client left, if it has.
+    pub(super) left: Option<u64>,
 }
 
 impl Asked {
@@ -28,7 +30,7 @@ impl Asked {
         let Request { flags, kind, cookie, offset, .. } = *request;
         let memory = if matches!(kind, command::READ | command::WRITE) { len } else { 0 };
         let then_flush = kind == command::TRIM && flags & command::FLAG_FUA != 0;
-        Self { export, cookie, kind, offset, memory, then_flush }
+        Self { export, cookie, kind, offset, memory, then_flush, left: None }
     }
 
     pub(super) fn is_read(&self) -> bool {

@@ -5,6 +5,7 @@ use super::memory::{Memory, Share};
 use super::offer::{Offer, Verdict};
 use super::request::{Asked, BEARABLE, number, operation, wrong};
 use super::{Gone, SERVER_SLICES};
+use crate::plan::is_change;
 use crate::service::Export;
 use crate::wire::{Request, command, error};
 use linerate_block::{BackendError, Buffer, Operation};
@@ -58,8 +59,8 @@ pub(super) struct Session {
     under_way: usize,
     /// The client has disconnected, or is to be closed: the session ends when all is answered.
     closing: bool,
-    /// There was no memory for the next request: no input is read until there is.
-    starved: bool,
+    /// The next request waits for memory, or for changes that an earlier client left behind: no input is read until then.
+    waits: bool,
     answers: Answers,
 }
 
@@ -79,7 +80,7 @@ impl Session {
             payload: Payload::None,
             under_way: 0,
             closing: false,
-            starved: false,
+            waits: false,
             answers: Answers::new(early, DEPTH, now),
         }
     }
@@ -124,7 +125,7 @@ impl Session {
 
     /// True if more bytes are to be received.
     pub(super) fn wants_input(&self) -> bool {
-        self.listens() && !self.starved
+        self.listens() && !self.waits
     }
 
     pub(super) fn has_output(&self) -> bool {
@@ -155,15 +156,17 @@ impl Session {
         }
     }
 
-    /// The client's next operation; None if more bytes must arrive first.
+    /// The client's next operation; None if more bytes must arrive first, or if it is a change of an export that is
+    /// `unsettled`.
     pub(super) fn next(
         &mut self,
         now: Instant,
         exports: &[Export],
         memory: &mut Memory,
+        unsettled: impl Fn(usize) -> bool,
     ) -> Result<Option<(Asked, Operation)>, Gone> {
-        self.starved = false;
-        let next = self.step(now, exports, memory)?;
+        self.waits = false;
+        let next = self.step(now, exports, memory, unsettled)?;
         self.under_way += usize::from(next.is_some());
         Ok(next)
     }
@@ -174,6 +177,7 @@ impl Session {
         now: Instant,
         exports: &[Export],
         memory: &mut Memory,
+        unsettled: impl Fn(usize) -> bool,
     ) -> Result<Option<(Asked, Operation)>, Gone> {
         while self.listens() {
             let input = &self.input[self.start..self.end];
@@ -199,10 +203,14 @@ impl Session {
                     let Some(head) = input.first_chunk() else { return Ok(None) };
                     let request = Request::parse(head).map_err(|_| Gone)?;
                     (self.heard, self.has_asked) = (now, true);
+                    if is_change(request.kind) && unsettled(place) {
+                        self.waits = true;
+                        return Ok(None);
+                    }
                     if let Some((asked, operation)) = self.request(&request, place, exports, structured, memory)? {
                         return Ok(Some((asked, operation)));
                     }
-                    if self.starved {
+                    if self.waits {
                         return Ok(None);
                     }
                 }
@@ -261,7 +269,7 @@ impl Session {
         }
         let block = export.map_or(1, |export| export.geometry.block_size);
         let Some(operation) = operation(request, block, || memory.take(&mut self.share, len)) else {
-            self.starved = true;
+            self.waits = true;
             return Ok(None);
         };
         self.start += Request::LEN;
@@ -347,7 +355,7 @@ mod tests {
         let asked = [&3u32.to_be_bytes()[..], &list.repeat(50)].concat();
         let mut left = &asked[..];
         let mut turn = |session: &mut Session| {
-            assert!(session.next(now, &exports, &mut memory).unwrap().is_none());
+            assert!(session.next(now, &exports, &mut memory, |_| false).unwrap().is_none());
             if session.wants_input() {
                 let room = session.room();
                 let n = room.len().min(left.len());
