@@ -156,7 +156,9 @@ fn limits_hold_for_what_a_server_sends() {
             let excused = words[0] == "-u"
                 && (sum("received")["lost_packets"] != 0 || sum("sent")["seconds"].as_f64().unwrap() > 2.0);
             assert!(sent <= *most || excused, "{pairing:?} {words:?}: {sent} of {most}: {:#}", document["end"]);
-            assert!(!back.is_empty() || sent >= *most, "{pairing:?} {words:?}: {sent} of {most}");
+            // iperf3's client ends a test of -k when it has read so often, and a read may be shorter than a block.
+            let short = !back.is_empty() || pairing.0 == End::Theirs && words.contains(&"-k");
+            assert!(short || sent >= *most, "{pairing:?} {words:?}: {sent} of {most}");
         }
     }
 }

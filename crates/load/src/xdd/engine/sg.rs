@@ -105,6 +105,8 @@ struct Common {
     /// Number of operations that have ended and were not taken, so that polling costs no lock.
     ended: AtomicUsize,
     bell: Bell,
+    /// Names of the disk that was opened, if it has any.
+    names: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -128,6 +130,7 @@ impl Sg {
     ) -> Result<Self, String> {
         let first = open()?;
         let (blocks, block_size) = capacity(&first)?;
+        let names = names(&first);
         let mut first = Some(first);
         let system = |e: io::Error| format!("{e}; give a smaller -queuedepth, or see ulimit -n and ulimit -u");
         let queues = Queues {
@@ -140,6 +143,7 @@ impl Sg {
             more: Condvar::new(),
             ended: AtomicUsize::new(0),
             bell: Bell::new().map_err(system)?,
+            names,
         });
         let shape = Shape { path, block_size, blocks, read_only: false, protected: false };
         let mut engine = Self { shape, common, threads: Vec::new(), _disk: disk };
@@ -172,7 +176,7 @@ impl Common {
                 continue;
             };
             drop(queues);
-            let (buffer, result) = carry_out(device, operation, block_size);
+            let (buffer, result) = carry_out(device, operation, block_size, self.names.as_deref());
             queues = self.queues();
             queues.ended.push_back(Ended { tag, buffer, result: result.map_err(Box::new) });
             // Released with the queue's contents; the engine's Acquire load sees it and takes the lock.
@@ -225,29 +229,40 @@ impl Drop for Sg {
     }
 }
 
-fn carry_out(device: &dyn ScsiGeneric, operation: Operation, block_size: u32) -> (Option<Buffer>, Result<(), Failure>) {
+fn carry_out(
+    device: &dyn ScsiGeneric,
+    operation: Operation,
+    block_size: u32,
+    known: Option<&[u8]>,
+) -> (Option<Buffer>, Result<(), Failure>) {
     let blocks = |len: usize| u32::try_from(len / block_size as usize).unwrap_or(u32::MAX);
     match operation {
         Operation::Read { lba, mut buffer } => {
             let (command, len) = read_or_write(false, false, lba, blocks(buffer.len()));
-            let done = whole(device, &command[..len], &mut Transfer::In(buffer.bytes_mut()));
+            let done = whole(device, &command[..len], &mut Transfer::In(buffer.bytes_mut()), known);
             (Some(buffer), done)
         }
         Operation::Write { lba, buffer, fua } => {
             let (command, len) = read_or_write(true, fua, lba, blocks(buffer.len()));
-            let done = whole(device, &command[..len], &mut Transfer::Out(buffer.bytes()));
+            let done = whole(device, &command[..len], &mut Transfer::Out(buffer.bytes()), known);
             (Some(buffer), done)
         }
         // SYNCHRONIZE CACHE (10), all blocks (SBC-3, clause 5.18).
-        Operation::Flush => (None, whole(device, &[0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0], &mut Transfer::Nothing)),
+        Operation::Flush => (None, whole(device, &[0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0], &mut Transfer::Nothing, known)),
         Operation::Discard { .. } | Operation::WriteZeroes { .. } => (None, Err(BackendError::Unsupported.into())),
     }
 }
 
 /// Executes a command that must transfer all of its data. An attention by which the disk may be another one than the one
-/// that was opened is an error: the data was meant for that one.
-fn whole(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<(), Failure> {
-    match ask(device, command, transfer, |sense| !sense.questions_identity())? {
+/// that was opened is an error, unless it has the same names: the data was meant for that one.
+fn whole(
+    device: &dyn ScsiGeneric,
+    command: &[u8],
+    transfer: &mut Transfer<'_>,
+    known: Option<&[u8]>,
+) -> Result<(), Failure> {
+    let goes_on = |sense: &Sense| !sense.questions_identity() || known.is_some() && names(device).as_deref() == known;
+    match ask(device, command, transfer, goes_on)? {
         0 => Ok(()),
         residual => Err(Failure::Short(residual)),
     }
@@ -309,6 +324,15 @@ fn read_or_write(write: bool, fua: bool, lba: u64, blocks: u32) -> ([u8; 16], us
             (command, 16)
         }
     }
+}
+
+/// Names of a disk: page 83h of its INQUIRY (SPC-4, clause 7.8.5); None if it has none.
+fn names(device: &dyn ScsiGeneric) -> Option<Vec<u8>> {
+    let (mut data, mut sense) = (vec![0; 252], [0; 32]);
+    let outcome = device.execute(&[0x12, 1, 0x83, 0, 252, 0], Transfer::In(&mut data), &mut sense, TIMEOUT_MS).ok()?;
+    verdict(&outcome, &sense).ok()?;
+    data.truncate(data.len().saturating_sub(usize::try_from(outcome.residual).ok()?));
+    (data.len() > 4 && data[1] == 0x83).then_some(data)
 }
 
 /// Number of blocks, and bytes per block: READ CAPACITY (16), or (10) for a device that has only that (SBC-3, clauses

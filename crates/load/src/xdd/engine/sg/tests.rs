@@ -11,6 +11,8 @@ struct Disk {
     commands: Mutex<Vec<Vec<u8>>>,
     /// Number of unit attentions still to be reported.
     attentions: AtomicU64,
+    /// Its name, if it has one.
+    name: Mutex<Option<u8>>,
     /// What they report.
     news: (u8, u8),
     /// Failure of commands that move data, if any: status, sense key.
@@ -30,6 +32,7 @@ impl Disk {
             blocks: Mutex::new(vec![0; 64 * 512]),
             commands: Mutex::default(),
             attentions: AtomicU64::new(0),
+            name: Mutex::new(Some(1)),
             news: asc::MODE_CHANGED,
             fails: None,
             deferred: false,
@@ -41,7 +44,7 @@ impl Disk {
 
     fn moved(&self) -> Vec<Vec<u8>> {
         let commands = self.commands.lock().unwrap();
-        commands.iter().filter(|c| !matches!(c[0], 0x9e | 0x25)).cloned().collect()
+        commands.iter().filter(|c| !matches!(c[0], 0x9e | 0x25 | 0x12)).cloned().collect()
     }
 }
 
@@ -53,6 +56,13 @@ fn check(sense: &mut [u8; 32], key: u8) -> Outcome {
 impl ScsiGeneric for Arc<Disk> {
     fn execute(&self, command: &[u8], data: Transfer<'_>, sense: &mut [u8; 32], _: u32) -> io::Result<Outcome> {
         self.commands.lock().unwrap().push(command.to_vec());
+        if command.starts_with(&[0x12, 1, 0x83])
+            && let Transfer::In(data) = data
+        {
+            let Some(name) = *self.name.lock().unwrap() else { return Ok(check(sense, 5)) };
+            data[..6].copy_from_slice(&[0, 0x83, 0, 2, 0, name]);
+            return Ok(Outcome { residual: 246, ..Outcome::default() });
+        }
         if self.attentions.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok() {
             (sense[7], sense[12], sense[13]) = (10, self.news.0, self.news.1);
             return Ok(check(sense, 6));
@@ -190,9 +200,16 @@ fn news_of_what_may_be_another_disk_end_an_operation() {
     for news in [asc::LUNS_CHANGED, asc::INQUIRY_CHANGED, asc::RESET] {
         let disk = Arc::new(Disk { attentions: AtomicU64::new(1), news, ..Disk::new() });
         let mut sg = engine(&disk);
-        disk.attentions.store(1, SeqCst);
-        sg.submit(Tag(0), Operation::Write { lba: 0, buffer: filled(1, 1), fua: false });
-        let why = ended(&mut sg).result.unwrap_err().to_string();
+        let mut write = || {
+            disk.attentions.store(1, SeqCst);
+            sg.submit(Tag(0), Operation::Write { lba: 0, buffer: filled(1, 1), fua: false });
+            ended(&mut sg).result
+        };
+        assert!(write().is_ok(), "it has the same name");
+        disk.commands.lock().unwrap().clear();
+        disk.blocks.lock().unwrap()[0] = 0;
+        *disk.name.lock().unwrap() = Some(2);
+        let why = write().unwrap_err().to_string();
         assert!(why.starts_with("UNIT ATTENTION, "), "{why}");
         assert_eq!((disk.moved().len(), disk.blocks.lock().unwrap()[0]), (1, 0), "sent once");
     }
