@@ -13,12 +13,14 @@ use std::cmp::Reverse;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Time without data after which a session that has moved may be ended for another one.
 const QUIET: Duration = Duration::from_secs(10);
+/// Longest wait for sessions that are to end, when there are as many of them as places.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// Mark that data of a session have come or gone.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +65,14 @@ pub struct Places {
     most: usize,
     /// Most places of one origin.
     share: usize,
-    held: Arc<Mutex<Vec<Held>>>,
+    held: Arc<House>,
+}
+
+/// All that have a place, and the call that one of them has left.
+#[derive(Debug, Default)]
+struct House {
+    held: Mutex<Vec<Held>>,
+    left: Condvar,
 }
 
 /// A place that a session has.
@@ -93,14 +102,14 @@ impl Held {
 /// The place of a session, given back when this is dropped.
 #[derive(Debug)]
 pub struct Place {
-    held: Arc<Mutex<Vec<Held>>>,
+    held: Arc<House>,
     stop: Stop,
     moves: Moves,
     leaves: Arc<AtomicBool>,
 }
 
-fn lock(held: &Mutex<Vec<Held>>) -> MutexGuard<'_, Vec<Held>> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(house: &House) -> MutexGuard<'_, Vec<Held>> {
+    house.held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Places {
@@ -116,11 +125,14 @@ impl Places {
         Self { share: most, ..Self::new(most) }
     }
 
-    /// Gives a place to a session of a client from this address.
+    /// Gives a place to a session of a client from this address. Waits for a second at most, if that many are about to end: of
+    /// a crowd that comes at once, an honest client comes last.
     ///
     /// # Errors
     /// There is none that another session has to give up, or there are no descriptors.
     pub fn admit(&self, from: IpAddr) -> Result<Place, NoPlace> {
+        let leaving = |held: &mut Vec<Held>| held.len() >= 2 * self.most;
+        drop(self.held.left.wait_timeout_while(lock(&self.held), LEAVING, leaving));
         self.admit_at(Instant::now(), from)
     }
 
@@ -188,6 +200,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         lock(&self.held).retain(|one| !Arc::ptr_eq(&one.leaves, &self.leaves));
+        self.held.left.notify_all();
     }
 }
 
@@ -254,7 +267,14 @@ mod tests {
         let held = strangers(&places, now, 4);
         assert!(held[0].gives_way() && held[1].gives_way() && !held[3].gives_way());
         assert!(matches!(places.admit_at(now, ip("9.9.9.9")), Err(NoPlace::Full(2))));
+        // It is let in as soon as one of them has left.
+        let mut held = held;
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| places.admit(ip("9.9.9.9")));
+            drop(held.remove(0));
+            assert!(waits.join().unwrap().is_ok());
+        });
         places.end();
-        assert!(held.iter().all(|place| place.stop().asked()) && !held[3].gives_way());
+        assert!(held.iter().all(|place| place.stop().asked()));
     }
 }
