@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Time between two blocks that are sent beyond the limit.
+const TRICKLE: Duration = Duration::from_millis(10);
+
 /// Amount after which a test ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::stream) enum Limit {
@@ -28,8 +31,9 @@ pub(in crate::stream) struct Shared {
     limit: Limit,
     /// Time for which a sender at its limit waits for the end, before it sends on; at once nothing more without.
     patience: Option<Duration>,
-    /// True once senders have waited so long.
-    more: AtomicBool,
+    /// True once senders have waited so long; and the number of blocks that they may send beyond the limit since.
+    waited: AtomicBool,
+    extra: AtomicU32,
     /// Amounts that senders have claimed, and that receivers have got.
     claimed: AtomicU64,
     got: AtomicU64,
@@ -51,7 +55,8 @@ impl Shared {
     ) -> std::io::Result<Self> {
         Ok(Self {
             patience,
-            more: AtomicBool::new(false),
+            waited: AtomicBool::new(false),
+            extra: AtomicU32::new(0),
             done: [const { AtomicBool::new(false) }; 2],
             omitting: AtomicBool::new(omitting),
             counted: AtomicU32::new(0),
@@ -104,25 +109,31 @@ impl Shared {
             Limit::Bytes(most) => (bytes, most),
             Limit::Blocks(most) => (1, most),
         };
-        self.omitting.load(Relaxed) || self.more.load(Relaxed) || self.claimed.fetch_add(amount, Relaxed) < most
+        self.omitting.load(Relaxed)
+            || self.claimed.fetch_add(amount, Relaxed) < most
+            || self.extra.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
     /// Waits at the limit for the end of the test; true if it does not come, so that the other end, which ends the test when it
-    /// has received all, lacks something and needs more.
+    /// has received all, lacks something. One block more may be claimed then: a hundred a second, whatever the rate, since more
+    /// at once would be lost as those before were.
     pub(super) fn lacks(&self) -> bool {
         let Some(patience) = self.patience else { return false };
+        let patience = if self.waited.load(Relaxed) { patience.min(TRICKLE) } else { patience };
         let until = Instant::now() + patience;
         while !self.is_done(true) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.more.store(true, Relaxed);
-        !self.is_done(true)
+        self.waited.store(true, Relaxed);
+        let lacks = !self.is_done(true);
+        self.extra.fetch_add(u32::from(lacks), Relaxed);
+        lacks
     }
 
     /// True if a sender of a byte stream may send another block, at the limit after its wait.
     #[inline]
     pub(super) fn may_send(&self, bytes: u64) -> bool {
-        self.claim(bytes) || self.lacks()
+        self.claim(bytes) || self.lacks() && self.claim(bytes)
     }
 
     /// Counts what a receiver got, `pieces` of them since the last time.
@@ -176,7 +187,7 @@ mod tests {
         for (patience, sends_on) in [(None, false), (Some(Duration::ZERO), true)] {
             let shared = Shared::new(Limit::Blocks(2), patience, false, 1).unwrap();
             assert!(shared.may_send(1) && shared.may_send(1));
-            assert_eq!((shared.may_send(1), shared.claim(1)), (sends_on, sends_on));
+            assert_eq!((shared.may_send(1), shared.claim(1)), (sends_on, false), "one for each wait");
             shared.end(true);
             assert!(!shared.lacks());
         }
