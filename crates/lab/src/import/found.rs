@@ -76,6 +76,8 @@ pub(super) struct Found {
     samples: usize,
     /// Start of the run, if the log tells it.
     pub(super) start: Option<Timestamp>,
+    /// Failures that the log tells, which go to the next finding, or to the last one.
+    pub(super) failures: Vec<String>,
     /// Facts of the machine that the log tells.
     pub(super) environment: Environment,
 }
@@ -86,9 +88,22 @@ impl Found {
         self.tests.is_empty()
     }
 
+    /// True for a line by which iperf 2 says that a test failed, which is kept.
+    pub(super) fn failed(&mut self, line: Line<'_>) -> bool {
+        let failed = ["did not receive ack of last datagram", "read failed: ", "write failed: ", "connect failed: "]
+            .iter()
+            .any(|known| line.text.contains(known))
+            || line.text.contains("Assertion") && line.text.contains("failed");
+        if failed && self.failures.len() < 16 {
+            self.failures.push(format!("line {}: {}", line.number, line.text));
+        }
+        failed
+    }
+
     /// Adds a finding.
     pub(super) fn add(&mut self, mut measured: Measured) -> Result<(), Wrong> {
         let line = measured.line;
+        measured.failures.append(&mut self.failures);
         if measured.value.as_ref().is_some_and(|(value, _)| *value <= 0.0) {
             measured.failures.push(format!("line {line}: nothing was moved"));
         }
@@ -185,10 +200,12 @@ impl Found {
     }
 
     /// The run; `None` if nothing was found. Its id follows from the text, so that a log that is read twice is one run.
-    pub(super) fn run(self, name: &str, text: &str, at: Timestamp, command: &[String]) -> Option<RunResult> {
+    pub(super) fn run(mut self, name: &str, text: &str, at: Timestamp, command: &[String]) -> Option<RunResult> {
         if self.tests.is_empty() {
             return None;
         }
+        let last = self.tests.last_mut().map(|last| &mut last.test.failures);
+        last.into_iter().for_each(|last| last.extend(self.failures.iter().map(|failure| shown(failure, 300))));
         let id = format!("i{:08x}", checksum(text.as_bytes()));
         let mut run = RunResult::new(id, command.to_vec(), self.start.unwrap_or(at));
         run.environment = self.environment;

@@ -93,6 +93,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         }
         let is_server = line.text.starts_with("Server listening on ");
         if is_server || line.text.starts_with("Client connecting to ") {
+            if line.text.contains("SCTP port") {
+                return Err(line.wrong("a test over SCTP, which is not read"));
+            }
             // With -r and -d two headings stand before the first interval.
             if block.streams.iter().any(|stream| !stream.intervals.is_empty()) {
                 let told = block.told.clone();
@@ -104,6 +107,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             if !is_server {
                 block.told.set("host", line.text.split([' ', ',']).nth(3).unwrap_or_default());
             }
+        } else if found.failed(line) {
         } else if let Some(rest) = line.text.strip_prefix('[') {
             bracket(&mut block, rest, line, &listens, found)?;
         } else if !(line.text.starts_with("TCP window size") && line.text.ends_with("(default)")) {
@@ -147,12 +151,13 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     }
     // A line of an interval has seconds before anything else.
     let Some((span, figures)) = rest.split_once(" sec") else { return Ok(()) };
+    let span_digit = 2.0 * units::last_digit(span.trim());
     let span =
         span.split_once('-').and_then(|(from, to)| Some((units::number(from.trim())?, units::number(to.trim())?)));
     let Some((from, to)) = span.filter(|_| !figures.ends_with("datagrams received out-of-order")) else {
         return Ok(());
     };
-    let interval = Interval { told: block.told.clone(), ..interval(from, to, figures, line)? };
+    let interval = Interval { told: block.told.clone(), ..interval([from, to], span_digit, figures, line)? };
     block.told.result();
     if id == "SUM" {
         block.sums.push(interval);
@@ -182,16 +187,17 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
 }
 
 /// The figures behind ` sec`: amount, rate, and for datagrams jitter and losses.
-fn interval(from: f64, to: f64, figures: &str, line: Line<'_>) -> Result<Interval, Wrong> {
+fn interval([from, to]: [f64; 2], span_digit: f64, figures: &str, line: Line<'_>) -> Result<Interval, Wrong> {
     let words: Vec<&str> = figures.split_whitespace().collect();
     let [amount, amount_unit, rate, rate_unit, ..] = words[..] else {
         return Err(line.wrong("an interval without amount and rate"));
     };
     let read = || {
         let bytes = units::bytes(units::number(amount)?, amount_unit)?;
-        Some((bytes, units::rate(units::number(rate)?, rate_unit)?))
+        let digit = units::rate(units::last_digit(rate), rate_unit)?.0;
+        Some((bytes, units::rate(units::number(rate)?, rate_unit)?, digit))
     };
-    let (bytes, rate) = read().ok_or_else(|| line.wrong("an amount or a rate in no unit that is known"))?;
+    let (bytes, rate, digit) = read().ok_or_else(|| line.wrong("an amount or a rate in no unit that is known"))?;
     let jitter = match words[4..] {
         [jitter, unit, ..] => units::number(jitter).and_then(|jitter| units::nanoseconds(jitter, unit)),
         _ => None,
@@ -202,6 +208,21 @@ fn interval(from: f64, to: f64, figures: &str, line: Line<'_>) -> Result<Interva
         let of = of.split('(').next()?.trim();
         Some((lost.trim().parse().ok()?, of.parse().ok()?))
     });
+    let slack = units::last_digit(amount) * units::bytes(1.0, amount_unit).unwrap_or(0.0);
+    let scale = if rate.1 == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+    if !units::agree(scale * bytes, scale * slack, to - from, span_digit, rate.0, digit) {
+        return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
+    }
+    let share = behind.split_once('(').and_then(|(_, share)| units::number(share.split_once('%')?.0));
+    if let (Some((lost, all)), Some(share)) = (lost, share)
+        && all > 0
+    {
+        let counted: f64 = 100.0 * lost as f64 / all as f64;
+        // Two digits are written.
+        if (counted - share).abs() > 0.06 * counted.max(share) + 0.01 {
+            return Err(line.wrong("losses that are not the per cent beside them"));
+        }
+    }
     Ok(Interval { from, to, bytes, rate, jitter_ns: jitter, lost, line: line.number, told: Told::default() })
 }
 
@@ -209,6 +230,11 @@ impl Block {
     /// Adds the streams of the block: those that a last line sums up as one test, others each by itself.
     fn end(mut self, found: &mut Found) -> Result<(), Wrong> {
         let protocol = self.protocol.unwrap_or("tcp");
+        for opened in
+            self.streams.iter().filter(|stream| stream.intervals.is_empty()).filter_map(|stream| stream.opened)
+        {
+            found.failures.push(format!("line {opened}: a stream that reported nothing"));
+        }
         self.streams.retain(|stream| !stream.intervals.is_empty());
         // By the line of their end.
         self.streams.sort_by_key(Stream::closed);
@@ -227,7 +253,10 @@ impl Block {
                 continue;
             }
             let bytes: f64 = members.iter().filter_map(|member| Some(member.intervals.last()?.bytes)).sum();
-            let ways = members.iter().filter(|member| member.reverse == members[0].reverse).count();
+            let ways = members
+                .iter()
+                .filter(|member| (member.reverse, member.server) == (members[0].reverse, members[0].server))
+                .count();
             // Amounts are written with three digits.
             if (bytes - sum.bytes).abs() > 0.02 * sum.bytes || ways != members.len() {
                 let why = "a [SUM] that is not that of the streams in one direction before it".to_owned();
@@ -240,6 +269,7 @@ impl Block {
                 server: members.iter().any(|member| member.server),
                 reverse: members[0].reverse,
                 intervals: std::mem::take(&mut parts),
+                of_server: of_servers(&members),
                 ..Stream::default()
             };
             let peers = members.iter().map(|member| member.peer.clone()).collect();
@@ -262,6 +292,23 @@ impl Block {
         }
         Ok(())
     }
+}
+
+/// What the servers of all streams together report; `None` unless each does.
+fn of_servers(members: &[Stream]) -> Option<Interval> {
+    let mut all = members.iter().map(|member| member.of_server.as_ref());
+    let first = all.next()??;
+    let mut whole = Interval { jitter_ns: None, told: Told::default(), rate: first.rate.clone(), ..*first };
+    for next in all {
+        let next = next.filter(|next| next.rate.1 == whole.rate.1)?;
+        whole.rate.0 += next.rate.0;
+        whole.bytes += next.bytes;
+        whole.lost = whole
+            .lost
+            .zip(next.lost)
+            .map(|((lost, of), (more, all))| (lost.saturating_add(more), of.saturating_add(all)));
+    }
+    Some(whole)
 }
 
 fn add(
@@ -321,7 +368,19 @@ fn add(
     measured.samples = parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.0.into() }).collect();
     let of = stream.of_server.as_ref().unwrap_or(last);
     if let Some(of_server) = &stream.of_server {
-        measured.further.push(("received".to_owned(), of_server.rate.clone()));
+        // The figure is what arrived.
+        let sent = measured.value.replace(of_server.rate.clone());
+        measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+    } else if protocol == "udp" && !stream.server && !stream.reverse && last.lost.is_none() {
+        measured
+            .warnings
+            .push("no report of the server: the figure is what was sent, what arrived is unknown".to_owned());
+    }
+    if let (Some((lost, all)), Some((value, _))) = (of.lost, &mut measured.value)
+        && all > 0
+        && lost >= all
+    {
+        *value = 0.0;
     }
     measured.further.extend(of.jitter_ns.map(|ns| ("jitter".to_owned(), (ns, Unit::Ns))));
     if let Some((lost, all)) = of.lost {

@@ -76,9 +76,15 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             if begins && line.text.contains(',') {
                 return Err(line.wrong("not the values of an interval"));
             }
-            told.line(line);
+            if !found.failed(line) {
+                told.line(line);
+            }
             continue;
         };
+        let seconds = values.to - values.from;
+        if !units::agree(8.0 * values.bytes as f64, 8.0, seconds, 0.2, values.rate, 1.0) {
+            return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
+        }
         told.result();
         // A stream's line over the whole time is its last.
         let open = streams
@@ -152,6 +158,13 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         measured.value = Some((mean, Unit::BitsPerSecond));
     }
     if let Some([jitter, lost, all]) = last.datagrams {
+        if all > 0.0 && lost >= all {
+            measured.value = Some((0.0, Unit::BitsPerSecond));
+        }
+        if all <= 0.0 {
+            let told = "no report of the server: the figure is what was sent, what arrived is unknown";
+            measured.warnings.push(told.to_owned());
+        }
         // A client that got no report of the server writes -1.
         if all > 0.0 && lost >= 0.0 {
             measured.further.push(("jitter".to_owned(), (jitter * 1e6, Unit::Ns)));

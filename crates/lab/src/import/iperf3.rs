@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::found::{Found, Measured};
 use super::told::Told;
-use super::{Import, Read, Wrong, json, shown};
+use super::{Import, Read, Wrong, json, shown, units};
 
 pub(super) const IMPORT: Import =
     Import { name: "iperf3", about: "iperf3 -J: one JSON document or several", looks, read: Read::Foreign(read) };
@@ -41,6 +41,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if document.get("start").is_none() || document.get("end").is_none() {
             return Err(Wrong { line: Some(line), why: "no document of iperf3: it has no start or no end".to_owned() });
         }
+        agrees(&document).map_err(|why| Wrong { line: Some(line), why })?;
         if found.is_empty() {
             about(&document, found);
         }
@@ -48,6 +49,29 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if json::at(&document, &["end", BACK.sent]).is_some() {
             found.add(measured(&document, &BACK, line))?;
         }
+    }
+    Ok(())
+}
+
+/// Refuses sums and numbers of streams that contradict each other.
+fn agrees(document: &Value) -> Result<(), String> {
+    let back = json::at(document, &["end", BACK.sent]).is_some();
+    for name in [PLAIN.sent, PLAIN.received, BACK.sent, BACK.received, "sum"] {
+        let number = |field: &str| json::number(document, &["end", name, field]);
+        if let (Some(bytes), Some(seconds), Some(rate)) = (number("bytes"), number("seconds"), number("bits_per_second"))
+            // What an end does not know is written as nought.
+            && rate != 0.0
+            && !units::agree(8.0 * bytes, 0.0, seconds, 0.0, rate, 1.0)
+        {
+            return Err(format!("{name}: bytes and seconds that are not its bits_per_second"));
+        }
+    }
+    let streams = json::at(document, &["start", "test_start", "num_streams"]).and_then(Value::as_u64);
+    let present = json::at(document, &["end", "streams"]).and_then(Value::as_array).map(|all| all.len() as u64);
+    if let (Some(streams), Some(present), None) = (streams, present.filter(|n| *n > 0), document.get("error"))
+        && streams.saturating_mul(1 + u64::from(back)) != present
+    {
+        return Err(format!("num_streams is {streams}, but the end has {present} streams"));
     }
     Ok(())
 }
@@ -85,6 +109,10 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
         ..Measured::default()
     };
     conditions(document, &mut measured.told);
+    if json::at(document, &["end", BACK.sent]).is_some() {
+        measured.parameters.insert("bidir".to_owned(), true.into());
+        measured.told.set("bidir", "true");
+    }
     if let Some(error) = json::text(document, &["error"]) {
         measured.failures.push(error);
     }

@@ -131,6 +131,12 @@ impl Run {
                 rates().sum::<f64>() / count as f64
             }
         };
+        if let (Some(speed), Some(frames), Some(seconds)) = (speed, self.frames, self.seconds)
+            && !units::agree(frames as f64, 0.0, seconds, 0.02, speed, 1.0)
+        {
+            let why = "a speed that is not that of the packets and the time before it".to_owned();
+            return Err(Wrong { line: Some(self.line), why });
+        }
         let Some(way) = self.way else {
             let why = "nothing says whether it sent or received; give its standard output too".to_owned();
             return Err(Wrong { line: Some(self.line), why });

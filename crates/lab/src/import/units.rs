@@ -48,6 +48,20 @@ pub(super) fn nanoseconds(value: f64, unit: &str) -> Option<f64> {
     Some(value * scale)
 }
 
+/// The value of the last digit of a number as it is written.
+pub(super) fn last_digit(text: &str) -> f64 {
+    let decimals = text.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len().min(30));
+    0.1f64.powi(i32::try_from(decimals).unwrap_or(0))
+}
+
+/// True if amount, time and rate agree, but for a share of 5 % and the last digits with which they are written. No time
+/// has no rate.
+pub(super) fn agree(amount: f64, of_amount: f64, time: f64, of_time: f64, rate: f64, of_rate: f64) -> bool {
+    let least = 0.95 * (amount - of_amount) / (time + of_time) - of_rate;
+    let most = if time > of_time { 1.05 * (amount + of_amount) / (time - of_time) + of_rate } else { f64::INFINITY };
+    time >= 0.0 && (time > 0.0 || rate == 0.0) && (least..=most).contains(&rate)
+}
+
 /// The mean of rates over times.
 pub(super) fn mean(rates: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (amount, time) = rates.fold((0.0, 0.0), |(amount, all), (rate, time)| (amount + rate * time, all + time));

@@ -170,7 +170,7 @@ fn streams_at_once_are_read_by_their_sum_or_not_at_all() {
     }
     let why = refused(&text.lines().skip(6).map(|line| line.to_owned() + "\n").collect::<String>());
     assert!(why.starts_with("x:2: an interval without the line of its connection"), "{why}");
-    let why = refused(&text.replace("15.0 GBytes", "25.0 GBytes"));
+    let why = refused(&text.replace("15.0 GBytes  64.1", "25.0 GBytes  107"));
     assert!(why.starts_with("x:16: a [SUM] that is not that of the streams"), "{why}");
     let csv = include_str!("../logs/iperf2-tcp-p2.csv");
     assert!(refused(csv).starts_with("x:2: streams that may be at once, without their sum"), "{}", refused(csv));
@@ -247,4 +247,79 @@ fn jobs_of_one_name_at_once_are_not_repeats() {
     document["jobs"][1] = document["jobs"][0].clone();
     let why = refused(&document.to_string());
     assert!(why.contains("the job's place is 0 there and 1 here"), "{why}");
+}
+
+#[test]
+fn a_sum_over_both_directions_and_sctp_are_refused() {
+    let dual = "Server listening on TCP port 5001\nClient connecting to 10.0.0.2, TCP port 5001\n\
+        [  1] local 10.0.0.1 port 40000 connected with 10.0.0.2 port 5001\n\
+        [  2] local 10.0.0.1 port 5001 connected with 10.0.0.2 port 40002\n\
+        [  1] 0.0000-1.0000 sec  1.00 GBytes  8.59 Gbits/sec\n\
+        [  2] 0.0000-1.0000 sec  1.00 GBytes  8.59 Gbits/sec\n\
+        [SUM] 0.0000-1.0000 sec  2.00 GBytes  17.2 Gbits/sec\n";
+    assert!(refused(dual).starts_with("x:7: a [SUM] that is not that of the streams in one direction"));
+    let sctp = file("iperf2-tcp.txt").text.replace("TCP port", "SCTP port");
+    assert!(refused(&sctp).contains("over SCTP"));
+}
+
+#[test]
+fn a_test_that_iperf_says_has_failed_does_not_pass() {
+    let tcp = file("iperf2-tcp.txt").text;
+    for said in [
+        "[  1] WARNING: did not receive ack of last datagram after 10 tries.",
+        "read failed: Connection refused",
+        "write failed: Broken pipe",
+        "connect failed: Connection refused",
+        "iperf: Client.cpp:1: Assertion `x' failed.",
+        "[  2] local 127.0.0.1 port 43779 connected with 127.0.0.1 port 29501",
+    ] {
+        let run = one(&format!("{tcp}{said}\n"));
+        assert_eq!(run.exit_code(), 1, "{said}");
+        assert!(run.reasons[0].contains("line "), "{:?}", run.reasons);
+    }
+    let csv = one(file("iperf2-udp.csv").text);
+    assert!(csv.exit_code() == 1 && csv.reasons[0].contains("read failed"), "{:?}", csv.reasons);
+    let udp = file("iperf2-udp.txt").text;
+    let run = one(&udp[..udp.find("[  1] Server Report").unwrap()]);
+    assert!(run.tests[0].warnings.iter().any(|warning| warning.contains("what arrived is unknown")));
+}
+
+#[test]
+fn the_figure_of_datagrams_is_what_arrived() {
+    let udp = file("iperf2-udp.txt").text;
+    let report = "2.51 MBytes  10.5 Mbits/sec   0.001 ms 0/1787 (0%)";
+    let run = one(&udp.replace(report, "25.1 KBytes  0.105 Mbits/sec   0.001 ms 1769/1787 (99%)"));
+    assert_eq!(figures(&run)[0].1, Some(105e3));
+    assert_eq!(further(&run.tests[0], "sent").0, 10.5e6);
+    for none in [
+        "0.000 Bytes  0.000 bits/sec   0.000 ms 1787/1787 (1e+02%)",
+        "2.51 MBytes  10.5 Mbits/sec   0.001 ms 1787/1787 (100%)",
+    ] {
+        assert!(one(&udp.replace(report, none)).reasons[0].contains("nothing was moved"));
+    }
+    let csv = "20261126070716,10.0.0.2,5001,10.0.0.1,43594,1,0.0-2.0,2623950,10495800,0.000,1785,1785,100.000,0\n";
+    assert!(one(csv).reasons[0].contains("nothing was moved"));
+}
+
+#[test]
+fn figures_that_contradict_each_other_are_refused() {
+    for (name, from, to) in [
+        ("iperf2-tcp.txt", "28.2 Gbits", "82.2 Gbits"),
+        ("iperf2-tcp.csv", "30950507341", "90950507341"),
+        ("iperf2-udp.txt", "0/1787 (0%)", "0/1787 (50%)"),
+        ("iperf3-tcp.json", "23876337209.436012", "93876337209.436012"),
+        ("iperf3-tcp.json", "\"num_streams\":\t1", "\"num_streams\":\t4"),
+        ("pktgen-tx.txt", "Speed: 1.000 Mpps", "Speed: 9.000 Mpps"),
+    ] {
+        let text = file(name).text;
+        assert!(text.contains(from), "{name}");
+        assert!(refused(&text.replace(from, to)).contains("not ") || name.ends_with("json"), "{name}");
+    }
+}
+
+#[test]
+fn both_ways_at_once_is_no_repeat_of_one_way() {
+    let run = one(&format!("{}{}", file("iperf3-tcp.json").text, file("iperf3-bidir.json").text));
+    assert_eq!(run.tests.len(), 3);
+    assert!(run.tests[1].parameters.contains_key("bidir"));
 }
