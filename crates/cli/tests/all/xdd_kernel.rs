@@ -203,12 +203,20 @@ fn a_disk_that_shrinks_and_one_that_goes_are_told() {
     let said = machine.done();
     assert!(said.contains("ALL-DONE"), "{said}");
 
-    for (name, line) in [
-        ("small", "at 8388608 (LBA 16384): ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00)"),
-        ("gone", "at 0 (LBA 0): DID_NO_CONNECT: the device is not reached, or gave no answer"),
+    for (name, lines) in [
+        ("small", &["at 8388608 (LBA 16384): ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00)"][..]),
+        // The second if Linux sends one into the stop, on a busy machine.
+        (
+            "gone",
+            &[
+                "at 0 (LBA 0): DID_NO_CONNECT: the device is not reached, or gave no answer",
+                "at 0 (LBA 0): DID_ERROR: ",
+            ],
+        ),
     ] {
         let (code, text) = part(&said, name);
-        assert!(code == 1 && text.contains(line) && text.contains(", 0 did not end"), "{text}");
+        let told = lines.iter().any(|line| text.contains(line));
+        assert!(code == 1 && told && text.contains(", 0 did not end"), "{text}");
     }
     let (code, text) = part(&said, "left");
     assert_eq!((code, combined(text)), (0, (4 << 20, 1024)), "{text}");
