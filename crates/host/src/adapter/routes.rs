@@ -68,7 +68,16 @@ pub struct Route {
     pub metrics: Vec<Metric>,
     /// Congestion control that it sets.
     pub congestion: Option<String>,
+    /// True if it has nothing else but what is here: `ip route replace` with network, gateway, interface and table makes the
+    /// same one without its metrics.
+    pub plain: bool,
 }
+
+/// RTA_DST, OIF, GATEWAY, PRIORITY, METRICS, CACHEINFO, TABLE and PREF.
+const PLAIN: [u16; 8] = [1, 4, 5, 6, 8, 12, 15, 20];
+const RTA_PRIORITY: u16 = 6;
+const RTPROT_BOOT: u8 = 3;
+const RTNH_F_ONLINK: u32 = 4;
 
 impl Route {
     /// Parses a route's message; none of what the kernel found out by itself.
@@ -85,7 +94,17 @@ impl Route {
             let name = METRICS.iter().find(|(one, _)| *one == kind)?.1;
             Some(Metric { name, value: word(value, 0), locked: locks & 1 << kind != 0 })
         };
+        let usual = if header[0] == AF_INET6 { 1024 } else { 0 };
+        let known = |(kind, _)| PLAIN.contains(&kind);
+        let all_known = attributes(rest).all(known)
+            && attributes(set).all(|(kind, _)| {
+                kind == RTAX_LOCK || kind == RTAX_CC_ALGO || METRICS.iter().any(|(one, _)| *one == kind)
+            });
         Some(Self {
+            plain: all_known
+                && [header[2], header[3], header[5]] == [0, 0, RTPROT_BOOT]
+                && word(header, 8) & RTNH_F_ONLINK == 0
+                && number(RTA_PRIORITY).unwrap_or(0) == usual,
             kind: KINDS.get(usize::from(header[7])).copied().unwrap_or("unknown"),
             to: (attribute(rest, RTA_DST).and_then(ip).unwrap_or(any), header[1]),
             table: number(RTA_TABLE).unwrap_or_else(|| header[4].into()),
@@ -149,6 +168,7 @@ mod tests {
                 Metric { name: "cwnd", value: 2, locked: false },
             ],
             congestion: Some("reno".into()),
+            plain: true,
         };
         assert_eq!(route, wanted);
         let is_to = |address: &str| route.is_to(address.parse().unwrap());
@@ -167,5 +187,29 @@ mod tests {
         let default = Route { to: ("::".parse().unwrap(), 0), ..route };
         assert!(default.network() == "default" && default.is_to("fd00::1".parse().unwrap()));
         assert!(!default.is_to("10.0.2.1".parse().unwrap()));
+    }
+
+    /// Each of these would be lost by `ip route replace` with network, gateway and interface alone, or makes it another route.
+    #[test]
+    fn a_route_with_more_than_network_gateway_and_interface_is_not_plain() {
+        let plain = |header: &str, flags: u32, more: &str| {
+            let text = format!("raw hex {header}\nraw u32 {flags}\n15 u32 254\n1 hex 0a000200\n4 u32 7\n{more}\n");
+            Route::parse(&read(&text).unwrap().pop().unwrap()).unwrap().plain
+        };
+        let (usual, gateway) = ("02180000fe030001", "5 hex 0a0000fe");
+        assert!(plain(usual, 0, gateway) && plain("0a180000fe030001", 0, "6 u32 1024"));
+        for (header, flags, more) in [
+            (usual, 0, "6 u32 50"),           // metric
+            (usual, 0, "7 hex 0a00024d"),     // src
+            (usual, 0, "30 u32 5"),           // nhid
+            (usual, 0, "11 u32 5"),           // realm
+            (usual, 0, "18 hex 0a00fe80"),    // via inet6
+            (usual, 4, gateway),              // onlink
+            ("02180008fe030001", 0, gateway), // tos
+            ("02180000fe040001", 0, gateway), // proto static
+            (usual, 0, "8 {\n99 u32 1\n}"),   // a metric that is not known
+        ] {
+            assert!(!plain(header, flags, more), "{header} {flags} {more}");
+        }
     }
 }

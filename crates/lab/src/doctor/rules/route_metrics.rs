@@ -79,7 +79,13 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
             .fold(first, |finding, (_, value, words)| finding.seen(format!("{value}: {words}"), read.as_str()));
         let table = if route.table == MAIN { String::new() } else { format!(" table {}", route.table) };
         let via = route.gateway.map(|via| format!(" via {via}")).unwrap_or_default();
-        found.push(finding.mend(format!("ip route replace {network}{via} dev {typed}{table}")));
+        // What is typed takes off these and nothing else, or it is not told.
+        let alone = route.plain && seen.len() == route.metrics.len() + usize::from(route.congestion.is_some());
+        found.push(if alone {
+            finding.mend(format!("ip route replace {network}{via} dev {typed}{table}"))
+        } else {
+            finding.gain("make the route anew with all that it has but these, or change what made it")
+        });
     }
     found.truncate(8);
     Ok(found)
