@@ -11,6 +11,9 @@ use super::{Import, Read, Wrong, json, shown};
 pub(super) const IMPORT: Import =
     Import { name: "fio", about: "fio --output-format=json (or json+)", looks, read: Read::Foreign(read) };
 
+/// Error of times that are told in seconds, milliseconds.
+const SLACK: u64 = 1500;
+
 fn looks(text: &str) -> bool {
     json::opening(text).is_some() && text.contains("\"fio version\"")
 }
@@ -35,13 +38,27 @@ const OPTIONS: &[&str] = &[
 ];
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    let mut before: Option<(Vec<String>, u64, usize)> = None;
     for (document, line) in json::documents(text)? {
         let jobs = document.get("jobs").and_then(Value::as_array);
         let jobs =
             jobs.ok_or_else(|| Wrong { line: Some(line), why: "no document of fio: it has no jobs".to_owned() })?;
+        let began = began(&document, jobs);
         if found.is_empty() {
-            start(&document, jobs, found);
+            found.start = began.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms))).map(Into::into);
         }
+        let names = jobs.iter().filter_map(|job| json::text(job, &["jobname"])).collect();
+        if let (Some((others, written, first)), Some(began)) = (&before, began)
+            && *others == names
+            && began.saturating_add(SLACK) < *written
+        {
+            let why = format!(
+                "it began before the document of line {first} was written, as what --status-interval writes does: \
+                 the last of them has the whole; import it alone"
+            );
+            return Err(Wrong { line: Some(line), why });
+        }
+        before = written(&document).map(|written| (names, written, line));
         for (at, job) in jobs.iter().enumerate() {
             let mut any = false;
             for way in ["read", "write", "trim", "mixed"] {
@@ -64,16 +81,19 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// fio writes the time of its output; the jobs have begun so many seconds before.
-fn start(document: &Value, jobs: &[Value], found: &mut Found) {
+/// The time at which a document was written, milliseconds.
+fn written(document: &Value) -> Option<u64> {
+    let count = |name: &str| document.get(name).and_then(Value::as_u64);
+    count("timestamp_ms").or_else(|| count("timestamp")?.checked_mul(1000))
+}
+
+/// The time at which the jobs began. Versions before 3.30 tell how long they took, in whole seconds, until it was written.
+fn began(document: &Value, jobs: &[Value]) -> Option<u64> {
     let began = jobs.iter().filter_map(|job| job.get("job_start")?.as_u64()).min();
-    let began = began.or_else(|| {
-        let written = document.get("timestamp_ms")?.as_u64()?;
+    began.or_else(|| {
         let elapsed = jobs.iter().filter_map(|job| job.get("elapsed")?.as_u64()).max().unwrap_or(0);
-        written.checked_sub(elapsed.saturating_mul(1000))
-    });
-    let time = began.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
-    found.start = time.map(Into::into);
+        written(document)?.checked_sub(elapsed.saturating_mul(1000))
+    })
 }
 
 fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {

@@ -73,6 +73,8 @@ pub(super) struct Found {
     tests: Vec<Made>,
     places: HashMap<String, usize>,
     ids: HashMap<String, usize>,
+    /// Lines at which tests that name themselves were found.
+    once: HashMap<String, usize>,
     samples: usize,
     /// Start of the run, if the log tells it.
     pub(super) start: Option<Timestamp>,
@@ -98,6 +100,20 @@ impl Found {
             self.failures.push(format!("line {}: {}", line.number, line.text));
         }
         failed
+    }
+
+    /// Notes a test by the name that its program gave it.
+    ///
+    /// # Errors
+    /// The test was there before: seen from its other end, or written twice.
+    pub(super) fn once(&mut self, name: String, line: usize) -> Result<(), Wrong> {
+        match self.once.insert(name, line) {
+            Some(before) => Err(Wrong {
+                line: Some(line),
+                why: format!("the test of line {before} again, or its other end: no repeat of it; import each alone"),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Adds a finding.

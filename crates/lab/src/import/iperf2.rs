@@ -372,6 +372,7 @@ fn add(
         let sent = measured.value.replace(of_server.rate.clone());
         measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
     } else if protocol == "udp" && !stream.server && !stream.reverse && last.lost.is_none() {
+        measured.parameters.insert("figure".to_owned(), "sent".into());
         measured
             .warnings
             .push("no report of the server: the figure is what was sent, what arrived is unknown".to_owned());

@@ -162,6 +162,7 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
             measured.value = Some((0.0, Unit::BitsPerSecond));
         }
         if all <= 0.0 {
+            measured.parameters.insert("figure".to_owned(), "sent".into());
             let told = "no report of the server: the figure is what was sent, what arrived is unknown";
             measured.warnings.push(told.to_owned());
         }

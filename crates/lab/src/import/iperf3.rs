@@ -45,6 +45,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if found.is_empty() {
             about(&document, found);
         }
+        if let Some(cookie) = json::text(&document, &["start", "cookie"]).filter(|cookie| !cookie.is_empty()) {
+            found.once(cookie, line)?;
+        }
         found.add(measured(&document, &PLAIN, line))?;
         if json::at(&document, &["end", BACK.sent]).is_some() {
             found.add(measured(&document, &BACK, line))?;
@@ -133,6 +136,7 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     // Older versions have one sum of datagrams.
     let value = received.or(sent).or_else(|| rate("sum", true));
     if received.is_none() && value.is_some() {
+        measured.parameters.insert("figure".to_owned(), "sent".into());
         measured.warnings.push("the document does not tell what arrived: the figure is what was sent".to_owned());
     }
     measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));

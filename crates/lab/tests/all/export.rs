@@ -109,6 +109,17 @@ fn flents_file_has_metadata_times_and_a_series_for_each_test() {
 }
 
 #[test]
+fn what_arrived_is_not_exported_where_it_is_not_known() {
+    let log = include_str!("../logs/iperf3-tcp.json").replace("\"sum_received\"", "\"sum_of_others\"");
+    let run = import::read("x", &log, None, Timestamp::default(), &[]).unwrap().remove(0);
+    let documents = text("iperf3", std::slice::from_ref(&run)).unwrap();
+    assert!(documents.contains("sum_sent") && !documents.contains("sum_received"), "{documents}");
+    let again = import::read("x", &documents, None, Timestamp::default(), &[]).unwrap().remove(0);
+    assert_eq!(again.tests[0].value.as_ref().unwrap().median, run.tests[0].value.as_ref().unwrap().median);
+    assert!(again.tests[0].warnings[0].contains("what was sent"), "{:?}", again.tests[0].warnings);
+}
+
+#[test]
 fn documents_like_iperf3s_are_read_as_iperf3s_again() {
     let run = iperf3();
     let document = text("iperf3", std::slice::from_ref(&run)).unwrap();

@@ -155,6 +155,7 @@ fn a_log_whose_mtu_changes_is_refused_and_doubled_lines_make_no_other_figure() {
     }
     for row in ALL.iter().filter(|row| row.text.contains("\"tcp_mss_default\"")) {
         let other = row.text.replace("\"tcp_mss_default\":\t", "\"tcp_mss_default\":\t1");
+        let other = other.replace("\"cookie\":\t\"", "\"cookie\":\t\"another");
         assert_ne!(other, row.text);
         assert!(refused(&format!("{}{other}", row.text)).contains("tcp_mss_default is "), "{}", row.file);
     }
@@ -322,4 +323,29 @@ fn both_ways_at_once_is_no_repeat_of_one_way() {
     let run = one(&format!("{}{}", file("iperf3-tcp.json").text, file("iperf3-bidir.json").text));
     assert_eq!(run.tests.len(), 3);
     assert!(run.tests[1].parameters.contains_key("bidir"));
+}
+
+#[test]
+fn one_test_written_twice_or_by_both_ends_is_not_two_repeats() {
+    for name in ["iperf3-tcp.json", "iperf3-bidir.json", "fio-randrw.json"] {
+        let text = file(name).text;
+        let why = refused(&format!("{text}{text}"));
+        assert!(why.contains("line 1") && why.contains("alone"), "{name}: {why}");
+    }
+    let tcp = file("iperf3-tcp.json").text;
+    assert_eq!(one(&format!("{tcp}{}", tcp.replace("qrtqxx", "other1"))).tests[0].repeats.len(), 2);
+    // What --status-interval=1 writes, and a run that begins behind it.
+    let fio = file("fio-randrw.json").text;
+    let at = |ms: u64, elapsed: u64| {
+        let elapsed = format!("\"elapsed\" : {elapsed},");
+        fio.replace("1795676894569", &(1_795_676_894_569 + ms).to_string()).replace("\"elapsed\" : 3,", &elapsed)
+    };
+    let why = refused(&format!("{}{}", at(0, 3), at(1000, 4)));
+    assert!(why.contains("status-interval"), "{why}");
+    one(&format!("{}{}", at(0, 3), at(4000, 3)));
+    let with_start = |text: String, ms: u64| {
+        text.replace("\"jobname\"", &format!("\"job_start\" : {}, \"jobname\"", 1_795_676_891_000 + ms))
+    };
+    let why = refused(&format!("{}{}", with_start(at(0, 3), 0), with_start(at(9000, 3), 0)));
+    assert!(why.contains("status-interval"), "{why}");
 }
