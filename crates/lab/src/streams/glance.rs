@@ -45,7 +45,7 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
         planned: planned.unwrap_or(0).max(of_sweep().count()),
         lines,
         ratios,
-        once: of_sweep().all(|test| test.counted().made <= 1),
+        once: !points.is_empty() && of_sweep().all(|test| test.counted().made <= 1),
     })
 }
 

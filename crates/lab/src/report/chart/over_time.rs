@@ -14,7 +14,7 @@ pub(super) const CHART: Chart = Chart {
     id: "over-time",
     title: "Rate over time",
     reading: "One panel a test, each from zero to its own greatest sample. A shaded band spans the samples that share a \
-              pixel; the dashed line is the median of the repeats.",
+              pixel; the dashed line is the median of the repeats, which stand one behind the other.",
     paper: Paper::Never,
     draw,
 };
