@@ -88,7 +88,8 @@ pub fn plan(all: &Examination, only: &[String], notes: bool) -> Vec<Step> {
 /// Rules with changes that no step makes, for which they are to be named.
 #[must_use]
 pub fn left_out(all: &Examination, steps: &[Step]) -> Vec<String> {
-    let is_left = |finding: &&Finding| !finding.fix.is_empty() && steps.iter().all(|step| step.rule != finding.rule);
+    let is_made = |mend: &Mend| steps.iter().any(|step| step.mends.iter().any(|made| made.knob == mend.knob));
+    let is_left = |finding: &&Finding| !finding.fix.iter().all(is_made);
     let names: BTreeSet<&str> = all.findings.iter().filter(is_left).map(|finding| &*finding.rule).collect();
     names.into_iter().map(str::to_owned).collect()
 }

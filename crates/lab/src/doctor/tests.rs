@@ -389,6 +389,16 @@ fn notes_and_what_may_guard_are_changed_only_by_name() {
     let left: Vec<_> = left_out(&examined, &usual);
     assert_eq!(left, ["coalesce-lazy", "forwarding", "persistent-differs", "reverse-path", "tcp-options"]);
     assert_eq!(rules(&plan(&examined, &[], true)), ["coalesce-lazy", "tso"].into());
+    // A rule whose changes are made in part is left in part.
+    let mut two = examined.clone();
+    let mut other = two.findings.iter().find(|finding| finding.rule == "tso").unwrap().clone();
+    other.severity = Severity::Note;
+    other.fix.iter_mut().for_each(|mend| {
+        let Knob::Setting { interface, .. } = &mut mend.knob else { panic!("{mend:?}") };
+        interface.push('1');
+    });
+    two.findings.push(other);
+    assert!(left_out(&two, &plan(&two, &[], false)).contains(&"tso".to_owned()));
     for rule in &left {
         let steps = plan(&examined, std::slice::from_ref(rule), false);
         assert_eq!(rules(&steps), [rule.as_str()].into());
