@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// Requests of one size, one behind the other.
 const ATTEMPTS: usize = 2;
+/// Requests of the longest size that passed, of which a quarter may be lost on a path with an MTU.
+const PROOFS: usize = 12;
 /// Bytes of the shortest request.
 pub(super) const SHORT: usize = 64;
 /// Pauses before each of the slow ones, in which a limiter of 10 kbit/s has room for a packet of 1500 bytes again.
@@ -70,9 +72,17 @@ pub(super) fn longest(path: &mut dyn Path, most: usize) -> Result<(usize, Sizes)
     }
     // And what passed has to pass still.
     if low > SHORT && !slowly(path, low)? {
-        sizes = Sizes::Lossy;
+        return Ok((low, Sizes::Lossy));
     }
-    Ok((low, sizes))
+    // What an MTU lets pass it lets pass always: random losses of long packets do not.
+    let mut lost = 0;
+    for _ in 0..PROOFS {
+        if path.is_stopped() {
+            break;
+        }
+        lost += usize::from(!path.ask(low, false)?);
+    }
+    Ok((low, if lost > PROOFS / 4 { Sizes::Lossy } else { sizes }))
 }
 
 /// True if one of a few slow requests is answered.
@@ -101,6 +111,8 @@ mod tests {
         tokens: f64,
         /// Every so manieth packet is lost.
         loses: Option<usize>,
+        /// Of packets above 1000 bytes six in ten are lost, by this generator's seed.
+        random: Option<u64>,
         tells: bool,
         asked: usize,
         clock: Duration,
@@ -108,7 +120,7 @@ mod tests {
 
     impl Made {
         fn new(mtu: usize, rate: Option<(f64, f64)>, loses: Option<usize>) -> Self {
-            Self { mtu, rate, tokens: 0.0, loses, tells: false, asked: 0, clock: Duration::ZERO }
+            Self { mtu, rate, tokens: 0.0, loses, random: None, tells: false, asked: 0, clock: Duration::ZERO }
         }
     }
 
@@ -120,6 +132,11 @@ mod tests {
                 self.tokens -= size as f64;
             }
             let comes = passes && size <= self.mtu && self.loses.is_none_or(|every| !self.asked.is_multiple_of(every));
+            let comes = comes
+                && self.random.as_mut().is_none_or(|seed| {
+                    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    size <= 1000 || (*seed >> 33) % 10 >= 6
+                });
             let wait = if slow { 500 } else { 50 };
             self.rest(Duration::from_millis(if comes { 1 } else { wait }));
             Ok(comes)
@@ -165,6 +182,14 @@ mod tests {
         // Both: no judgement about a size that a limiter may have dropped.
         let mut both = Made::new(1400, Some((12_500.0, 2048.0)), None);
         assert_ne!(longest(&mut both, 1500).unwrap().1, Sizes::Sure);
+        // Nor of one that random losses of long packets look like.
+        let sure = (0_u64..1000).filter(|seed| {
+            let mut path =
+                Made { random: Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)), ..Made::new(1500, None, None) };
+            let (size, sizes) = longest(&mut path, 1500).unwrap();
+            size < 1500 && sizes == Sizes::Sure
+        });
+        assert!(sure.count() < 5);
         // Answers that do not fall at one size.
         for every in 2..4 {
             let mut path = Made::new(1500, None, Some(every));
