@@ -2,6 +2,7 @@
 
 use super::command::{Command, Data};
 use super::scan::{ALLOCATION, name};
+use crate::scsi::VENDOR;
 use crate::{Lun, ProtectionTuple, ProtectionType, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{Cdb, ProtectionTags, Transfer, UnmapRange, VpdPage, Width, put_unmap};
@@ -164,6 +165,13 @@ impl FoundLun {
     #[must_use]
     pub fn is_named_in(&self, data: &[u8]) -> bool {
         VpdPage::parse(data).is_ok_and(|page| page.page == VpdPage::DESIGNATORS && name(page.body) == self.designator)
+    }
+
+    /// True for a disk of our target. That executes nothing for an initiator that knows another disk by the LUN, until it has
+    /// asked for the names of this one: see [`Disks`](crate::Disks). So each command that ended well was this disk's.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        self.vendor.as_bytes() == VENDOR
     }
 
     /// TEST UNIT READY (SPC-4, clause 6.47).

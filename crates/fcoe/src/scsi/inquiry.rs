@@ -9,7 +9,7 @@ use linerate_wire::scsi::{
     put_list_len, vpd,
 };
 
-const VENDOR: &[u8; 8] = b"LINERATE";
+pub(crate) const VENDOR: &[u8; 8] = b"LINERATE";
 /// Direct access block device.
 const DISK: u8 = 0;
 /// No device type.

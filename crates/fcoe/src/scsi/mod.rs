@@ -36,6 +36,8 @@ mod unit;
 mod upkeep;
 mod work;
 
+pub(crate) use inquiry::VENDOR;
+
 pub use disks::{DiskStatus, Disks, DisksConfig, DisksError, UnitOptions};
 pub use kept::Keeper;
 pub use name::{Naa, NaaError, UnitName};

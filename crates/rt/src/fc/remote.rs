@@ -152,6 +152,7 @@ impl Remote {
                 self.known.retain(|known| known.peer.id != peer.id);
                 for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(peer.id)) {
                     (unit.peer, unit.lost) = (None, Some(now));
+                    unit.written.question(None);
                 }
             }
             _ => {}

@@ -307,9 +307,14 @@ impl Job {
         }
     }
 
+    /// True while it writes: its flush is none.
+    pub(super) fn is_write(&self) -> bool {
+        !matches!(self.what, What::Read | What::Flush)
+    }
+
     /// First block and number of blocks of the command under way, if it writes.
     pub(super) fn writes(&self) -> Option<(u64, u64)> {
-        (!matches!(self.what, What::Read | What::Flush)).then_some((self.lba, self.piece))
+        self.is_write().then_some((self.lba, self.piece))
     }
 
     /// Records a command that succeeded.

@@ -41,7 +41,7 @@ impl Known {
         match (&self.scan, self.wanted, &self.round) {
             (Some(scan), ..) => scan.poll_timeout(),
             (_, Some(wanted), _) => (!self.drains || self.under_way == 0).then_some(wanted),
-            (.., Some(round)) => (!round.waits).then_some(0),
+            (.., Some(round)) => round.due(),
             _ => watch.map(|every| self.checked.saturating_add(every)),
         }
     }
@@ -52,12 +52,14 @@ impl Remote {
     pub(super) fn scan(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
         let mut worked = false;
         for at in 0..self.known.len() {
-            let Known { peer, scan, wanted, drains, under_way, .. } = &mut self.known[at];
+            let Known { peer, scan, wanted, drains, under_way, round, .. } = &mut self.known[at];
             // What is under way would be about a disk of which the scan tells nothing.
             let begins = scan.is_none() && !(*drains && *under_way > 0);
             if begins && wanted.take_if(|wanted| *wanted <= now).is_some() {
-                *drains = false;
+                (*drains, *round) = (false, None);
                 *scan = Some(LunScan::new(Tag(SCAN | u32::from(peer.id.index))));
+                let known = self.units.iter_mut().filter(|unit| unit.wwpn == peer.wwpn);
+                known.for_each(|unit| unit.written.ask());
             }
             let Some(running) = scan else { continue };
             if let Some(command) = running.command(now)
@@ -102,14 +104,23 @@ impl Remote {
                 None => self.units.push(found),
             }
         }
-        for unit in self.units.iter_mut().filter(|unit| unit.wwpn == peer.wwpn && !listed.contains(&unit.lun.lun)) {
+        let ours = |unit: &RemoteUnit| unit.wwpn == peer.wwpn && !listed.contains(&unit.lun.lun);
+        for (at, unit) in self.units.iter_mut().enumerate().filter(|(_, unit)| ours(unit)) {
             let why = skipped.iter().find(|skipped| skipped.lun == unit.lun.lun).map(|skipped| skipped.why);
             match why {
                 // It may be the same one, and say so later.
                 Some(SkipReason::NotReady | SkipReason::Changes | SkipReason::Capacity) if unit.ended.is_none() => {
                     *wanted = Some(now.saturating_add(PAUSE));
                 }
-                _ => self.news.extend(unit.end("the target has no such disk any more")),
+                _ => {
+                    let lost = self.jobs.iter().flatten().filter(|job| job.unit() == at && job.is_write()).count();
+                    let (why, writes) =
+                        ("the target has no such disk any more", if lost == 1 { "write" } else { "writes" });
+                    let told = unit.end(why);
+                    let failed =
+                        if lost > 0 { format!("; {lost} {writes} had no answer, and failed") } else { String::new() };
+                    self.news.extend(told.map(|told| told + &failed));
+                }
             }
         }
     }

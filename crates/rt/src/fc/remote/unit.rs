@@ -33,18 +33,9 @@ impl RemoteUnit {
     /// Disk that was found in a session with a target; of its protection information this is checked.
     pub(super) fn found(wwpn: Wwn, session: PeerId, mut lun: FoundLun, integrity: &Integrity) -> Self {
         let edge = Edge::of(&mut lun, integrity);
+        let written = Written::new(lun.is_guarded());
         let (found_here, found_there) = (Mismatches::default(), Mismatches::default());
-        Self {
-            wwpn,
-            lun,
-            peer: Some(session),
-            ended: None,
-            lost: None,
-            written: Written::default(),
-            edge,
-            found_here,
-            found_there,
-        }
+        Self { wwpn, lun, peer: Some(session), ended: None, lost: None, written, edge, found_here, found_there }
     }
 
     /// Its LUN: a number if it is one, and 16 hexadecimal digits otherwise.
@@ -63,6 +54,7 @@ impl RemoteUnit {
     /// Takes the disk that was found under its LUN; a sentence for the user if that is another one, or has another size.
     pub(super) fn is_found(&mut self, found: Self) -> Option<String> {
         if let Some(why) = other(&self.lun, &found.lun) {
+            self.written.exchange();
             return self.end(&format!("{why}, and is not used: start again to use it"));
         }
         let (before, now) = (size(&self.lun), size(&found.lun));

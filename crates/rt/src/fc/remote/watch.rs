@@ -6,6 +6,11 @@ use super::{Remote, SCAN, TIMEOUT, WATCH};
 use linerate_block::Tag;
 use linerate_fcoe::{Completed, Initiator, Logins};
 
+/// Pause before a disk is asked again for its names because the target has no room for the command, in ns, and most times of
+/// that.
+const PAUSE: u64 = 20_000_000;
+const TRIES: u8 = 50;
+
 /// A round under way.
 pub(super) struct Round {
     /// The disk whose turn it is.
@@ -13,9 +18,26 @@ pub(super) struct Round {
     /// It has said its names, and is asked whether it is ready.
     named: bool,
     /// A command is under way.
-    pub(super) waits: bool,
+    waits: bool,
     /// Number of commands of the disk that had written when that was sent.
     sent: u64,
+    /// There is no room for one until another ends, which makes a turn.
+    full: bool,
+    /// Time before which none is sent, and the number of times that the target had no room for it.
+    from: u64,
+    tries: u8,
+}
+
+impl Round {
+    /// The turn of a disk.
+    fn of(unit: usize) -> Self {
+        Self { unit, named: false, waits: false, sent: 0, full: false, from: 0, tries: 0 }
+    }
+
+    /// Time of its next command, unless another must end first.
+    pub(super) fn due(&self) -> Option<u64> {
+        (!self.waits && !self.full).then_some(self.from)
+    }
 }
 
 impl Remote {
@@ -27,10 +49,14 @@ impl Remote {
                 if now < known.checked.saturating_add(every) {
                     continue;
                 }
-                known.round = Some(Round { unit: 0, named: false, waits: false, sent: 0 });
+                known.round = Some(Round::of(0));
             }
             let Some(round) = known.round.as_mut().filter(|round| !round.waits) else { continue };
-            let mut units = self.units.iter().enumerate().skip(round.unit);
+            round.full = initiator.room(known.peer.id) == 0;
+            if round.full || now < round.from {
+                continue;
+            }
+            let mut units = self.units.iter_mut().enumerate().skip(round.unit);
             let Some((at, unit)) = units.find(|(_, unit)| unit.peer == Some(known.peer.id)) else {
                 (known.round, known.checked) = (None, now);
                 if self.units.iter().all(|unit| unit.peer != Some(known.peer.id)) {
@@ -39,7 +65,7 @@ impl Remote {
                 continue;
             };
             if at != round.unit {
-                *round = Round { unit: at, named: false, waits: false, sent: 0 };
+                *round = Round::of(at);
             }
             let tag = Tag(SCAN | WATCH | u32::from(known.peer.id.index));
             let names = if round.named { None } else { unit.lun.names(tag, TIMEOUT) };
@@ -49,10 +75,12 @@ impl Remote {
                 && initiator.submit(now, peer, command).is_ok()
             {
                 (round.waits, round.sent) = (true, unit.written.count);
+                if !round.named {
+                    unit.written.ask();
+                }
                 known.under_way += 1;
             } else {
-                // There is no room: later.
-                (known.round, known.checked) = (None, now);
+                round.full = true;
             }
         }
     }
@@ -61,17 +89,25 @@ impl Remote {
     pub(super) fn watched(&mut self, now: u64, completed: &Completed) {
         let Some(known) = self.known.iter_mut().find(|known| known.peer.id == completed.peer) else { return };
         let Some(round) = known.round.as_mut() else { return };
-        let Round { unit: at, named, sent, .. } = *round;
-        *round = Round { unit: if named { at + 1 } else { at }, named: !named, waits: false, sent };
+        let Round { unit: at, named, sent, tries, .. } = *round;
+        let result = answer::result(completed);
+        *round = match result {
+            Err(Failed::Later) if !named && tries < TRIES => {
+                Round { from: now.saturating_add(PAUSE), tries: tries + 1, ..Round::of(at) }
+            }
+            _ if named => Round::of(at + 1),
+            _ => Round { named: true, ..Round::of(at) },
+        };
         let unit = &mut self.units[at];
         if named {
-            if matches!(answer::result(completed), Err(Failed::Questioned)) {
+            if matches!(result, Err(Failed::Questioned)) {
                 self.question(now, completed.peer, now, Some((at, sent)));
             }
         } else if completed.is_good() {
             if unit.lun.is_named_in(completed.data()) {
-                unit.written.verify(sent);
+                unit.written.verify();
             } else {
+                unit.written.exchange();
                 self.question(now, completed.peer, now, None);
             }
         }

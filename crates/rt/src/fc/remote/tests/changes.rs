@@ -107,6 +107,63 @@ fn a_disk_that_is_exchanged_without_a_word_is_found_by_its_name() {
     assert_eq!(world.ends(2), [Ok(()), Ok(())]);
 }
 
+/// A disk that is only taken away, of which nothing was told while others were written: our target has executed all that ended
+/// well, and of others it is said what is known.
+#[test]
+fn a_disk_that_is_removed_was_no_other_disk() {
+    let gone = "/1: the target has no such disk any more";
+    for (foreign, words) in [
+        (false, ""),
+        (
+            true,
+            "; 5 writes ended well after it had last said its name, and were its own unless another disk had the LUN for a time",
+        ),
+    ] {
+        let mut world = World::files(&["a", "b"]);
+        if foreign {
+            world.trust(1);
+        }
+        world.write_ones(1, 10, 5);
+        assert!(world.ends(5).iter().all(Result::is_ok));
+        world.remove(1);
+        // LUN 0 is told of it.
+        world.write_ones(0, 10, 1);
+        assert_eq!(world.ends(1), [Ok(())]);
+        let news = world.remote().take_news();
+        assert!(news.len() == 1 && news[0].ends_with(&format!("{gone}{words}")), "{news:?}");
+    }
+    let mut world = World::files(&["a", "b"]);
+    world.remove(1);
+    world.write_ones(1, 10, 5);
+    assert!(world.ends(5).iter().all(Result::is_err));
+    let news = world.remote().take_news();
+    assert!(news.len() == 1 && news[0].ends_with(&format!("{gone}; 5 writes had no answer, and failed")), "{news:?}");
+}
+
+/// Every disk says its name in each round, also when there is no room for the question at first: here, or at the target.
+#[test]
+fn disks_say_their_names_under_load_too() {
+    for damage in [Damage::Silent, Damage::Busy] {
+        let mut world = World::files(&["a", "b"]);
+        for wanted in [1, 2] {
+            world.write_ones(1, 10, 1);
+            assert_eq!(world.ends(1), [Ok(())]);
+            if wanted == 2 {
+                world.wait(4_700);
+                // More than are sent at once.
+                let writes = if damage == Damage::Silent { 1_100 } else { 0 };
+                world.wire(Some(damage));
+                world.write_ones(0, 10, writes);
+                world.wait(600);
+                world.wire(None);
+            }
+            // The next round would be later.
+            let most = if wanted == 1 { 6_000 } else { 4_000 };
+            (0..most).find(|_| (world.wait(1), world.verified(1) == wanted).1).expect("it says its name");
+        }
+    }
+}
+
 /// Blocks that are no more, and a protection against writing that was none, are no answers of the disk that was found.
 #[test]
 fn an_answer_that_the_disk_would_not_give_is_looked_into() {

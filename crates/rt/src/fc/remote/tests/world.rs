@@ -280,6 +280,12 @@ impl World {
     pub(super) fn trust(&mut self, lun: u16) {
         let Step::Send { buffer, .. } = self.in_its_name(lun, &[0x12, 1, 0x83, 0, 0xff, 0]) else { panic!("it sends") };
         self.disks().give_back(buffer);
+        self.remote().units.iter_mut().for_each(|unit| unit.written.guarded = false);
+    }
+
+    /// Number of writes that a disk has ended behind which it has said its name.
+    pub(super) fn verified(&mut self, unit: usize) -> u64 {
+        self.remote().units[unit].written.verified
     }
 
     /// Lets the target forget all news of a LUN.
