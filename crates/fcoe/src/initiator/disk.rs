@@ -180,6 +180,13 @@ impl FoundLun {
         self.command(tag, &Cdb::TestUnitReady, Data::None, timeout)
     }
 
+    /// REQUEST SENSE (SPC-4, clause 6.39).
+    #[must_use]
+    pub fn sense(&self, tag: Tag, timeout: u64) -> Option<Command> {
+        let cdb = Cdb::RequestSense { descriptors: false, allocation: ALLOCATION };
+        self.command(tag, &cdb, Data::In(Buffer::new(ALLOCATION.into())), timeout)
+    }
+
     /// Splits a range of blocks into pieces for the ranges of UNMAP; none when the unit has no UNMAP.
     pub fn unmap_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         pieces(lba, if self.unmap { blocks } else { 0 }, u64::from(self.max_unmap))

@@ -189,7 +189,18 @@ impl LunScan {
         self.not_before = 0;
         match completed.outcome {
             Outcome::LinkLost => return self.fail(ScanError::Lost),
-            _ if std::mem::take(&mut self.asks) => return,
+            _ if std::mem::take(&mut self.asks) => {
+                // The attention in question, or the next one, of which nothing else tells then.
+                if completed.is_good()
+                    && let Ok(sense) = Sense::parse(completed.data())
+                    && sense.key == SenseKey::UNIT_ATTENTION
+                    && sense.questions_identity()
+                    && !matches!(self.step, Step::Luns | Step::Done)
+                {
+                    self.questioned(&sense);
+                }
+                return;
+            }
             Outcome::Response if completed.status == 0 => {
                 self.tries = 0;
                 self.good(completed.data());

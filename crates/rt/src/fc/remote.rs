@@ -20,7 +20,7 @@ pub use unit::RemoteUnit;
 use integrity::Mismatch;
 use job::{Job, Next};
 use linerate_block::{BackendError, Completion, Operation, Pool, Tag};
-use linerate_fcoe::{Completed, Initiator, Logins, NodeEvent, PeerId, ScanError};
+use linerate_fcoe::{Completed, Initiator, Logins, NodeEvent, Peer, PeerId, ScanError};
 use linerate_wire::Wwn;
 use search::Known;
 use std::cmp::Reverse;
@@ -71,6 +71,8 @@ pub struct Remote {
 const SCAN: u32 = 1 << 31;
 /// Flag, beside that one, in the tags of rounds.
 const WATCH: u32 = 1 << 30;
+/// Flag, beside both, in the tags of REQUEST SENSE.
+const SENSE: u32 = 1 << 29;
 /// Reason for the end of a held job.
 const NOBODY: &str = "the target did not come back in time";
 /// Time limit of each command, in ns.
@@ -193,6 +195,10 @@ impl Remote {
         self.now = now;
         while let Some(completed) = initiator.poll_completion() {
             worked = true;
+            let attention = answer::is_attention(&completed).then(|| self.unit_of(&completed)).flatten();
+            if let (Some(unit), Some(peer)) = (attention, logins.peer(completed.peer)) {
+                self.sense(now, unit, peer, initiator);
+            }
             self.completed(now, completed);
         }
         worked |= self.scan(now, initiator, logins);
@@ -316,6 +322,30 @@ impl Remote {
         }
     }
 
+    /// Disk that a command of an operation or a round was for.
+    fn unit_of(&self, completed: &Completed) -> Option<usize> {
+        let Tag(tag) = completed.tag;
+        match tag & (SCAN | WATCH | SENSE) {
+            0 => self.jobs.get(tag as usize)?.as_ref().map(Job::unit),
+            flags if flags == SCAN | WATCH => {
+                self.known.iter().find(|known| known.peer.id == completed.peer)?.round.as_ref().map(|round| round.unit)
+            }
+            _ => None,
+        }
+    }
+
+    /// Sends REQUEST SENSE to a unit that has reported an attention, before the command is tried again: the unit may keep it
+    /// until then (SPC-5, clause 7.5.10, UA_INTLCK_CTRL).
+    fn sense(&mut self, now: u64, unit: usize, peer: &Peer, initiator: &mut Initiator) {
+        let tag = Tag(SCAN | WATCH | SENSE | u32::from(peer.id.index));
+        if let Some(command) = self.units[unit].lun.sense(tag, TIMEOUT)
+            && initiator.submit(now, peer, command).is_ok()
+            && let Some(known) = self.known.iter_mut().find(|known| known.peer.id == peer.id)
+        {
+            known.under_way += 1;
+        }
+    }
+
     fn completed(&mut self, now: u64, completed: Completed) {
         let Tag(tag) = completed.tag;
         let known = self.known.iter_mut().find(|known| known.peer.id == completed.peer);
@@ -327,6 +357,12 @@ impl Remote {
         }
         if let Some(known) = known {
             known.under_way = known.under_way.saturating_sub(1);
+        }
+        if tag & SENSE != 0 {
+            if answer::has_question(&completed) {
+                self.question(now, completed.peer, now, None);
+            }
+            return;
         }
         if tag & WATCH != 0 {
             return self.watched(now, &completed);

@@ -139,6 +139,30 @@ fn all_that_is_told_of_a_unit_is_of_one_disk() {
     }
 }
 
+/// The answer to REQUEST SENSE behind another attention takes the news along.
+#[test]
+fn an_attention_in_the_answer_to_request_sense_counts() {
+    let (mut told, mut new) = (false, false);
+    let (found, _, _) = scan(&mut |_, cdb| match cdb[0] {
+        0xa0 => (0, vec![], luns(&[1])),
+        0x25 if !told => {
+            told = true;
+            (2, attention(asc::LOG_CHANGED), vec![])
+        }
+        0x03 => {
+            new = true;
+            (0, vec![], attention(asc::DEVICE_RESET))
+        }
+        0x12 if cdb[1] == 0 => (0, vec![], inquiry(0)),
+        0x12 if cdb[2] == 0 => (0, vec![], vec![0, 0, 0, 2, 0, 0x80]),
+        0x12 => (0, vec![], serial(if new { b"new" } else { b"old" })),
+        0 => (0, vec![], vec![]),
+        0x25 => (0, vec![], vec![0, 0, 1, 0xff, 0, 0, 2, 0]),
+        _ => (2, sense(ILLEGAL), vec![]),
+    });
+    assert_eq!(found.unwrap()[0].serial.as_deref(), Some("new"));
+}
+
 /// SPC-4, clause 7.5.8, UA_INTLCK_CTRL: an attention that stays until REQUEST SENSE; and one that comes back for ever.
 #[test]
 fn an_attention_that_stays_is_cleared_by_asking_for_it() {

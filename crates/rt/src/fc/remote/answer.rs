@@ -57,6 +57,18 @@ pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
     }
 }
 
+/// True for a unit attention that is about something else than which disk it is.
+pub(super) fn is_attention(completed: &Completed) -> bool {
+    let sense = Sense::parse(completed.sense()).ok().filter(|_| completed.status == 0x02);
+    sense.is_some_and(|sense| sense.key == SenseKey::UNIT_ATTENTION && !sense.questions_identity())
+}
+
+/// True if the answer to REQUEST SENSE has an attention by which the unit may be another one than before.
+pub(super) fn has_question(completed: &Completed) -> bool {
+    let sense = Sense::parse(completed.data()).ok().filter(|_| completed.is_good());
+    sense.is_some_and(|sense| sense.key == SenseKey::UNIT_ATTENTION && sense.questions_identity())
+}
+
 /// True if the disk that was found would not have answered so, unless it is write-protected: it has the blocks.
 pub(super) fn is_strange(completed: &Completed) -> bool {
     let sense = Sense::parse(completed.sense()).ok().filter(|_| completed.status == 0x02);

@@ -14,7 +14,7 @@ const TRIES: u8 = 50;
 /// A round under way.
 pub(super) struct Round {
     /// The disk whose turn it is.
-    unit: usize,
+    pub(super) unit: usize,
     /// It has said its names, and is asked whether it is ready.
     named: bool,
     /// A command is under way.

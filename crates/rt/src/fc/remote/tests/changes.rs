@@ -226,6 +226,20 @@ fn a_disk_that_grows_or_shrinks_is_the_same_one_of_another_size() {
     }
 }
 
+/// An attention of the log harms nothing, and ends with REQUEST SENSE; what that takes along is looked into.
+#[test]
+fn an_attention_that_the_unit_keeps_until_it_is_asked_fails_nothing() {
+    for grows in [0, 8] {
+        let mut world = World::files(&["a"]);
+        world.wire(Some(Damage::Interlock(grows)));
+        world.write_ones(0, 10, 1);
+        assert_eq!(world.end_after(10), Ok(()));
+        world.wait(1_000);
+        assert_eq!(world.remote().units()[0].lun.blocks, 4096 + grows);
+        assert_eq!(world.remote().take_news().len(), usize::from(grows > 0));
+    }
+}
+
 /// Nobody reads or writes: the target is asked now and then.
 #[test]
 fn disks_that_come_and_go_are_noticed_while_nothing_moves() {

@@ -7,13 +7,13 @@ use crate::line::Line;
 use crate::machine::{Machine, Sleeper};
 use linerate_block::{Backend, Buffer, Operation, Tag};
 use linerate_fcoe::{
-    DeviceServer, Disks, DisksConfig, InitiatorConfig, Lun, Node, NodeConfig, NodeEvent, ProtectionTuple,
+    DeviceServer, Disks, DisksConfig, InitiatorConfig, Lun, Node, NodeConfig, NodeEvent, PeerId, ProtectionTuple,
     ProtectionType, Response, Step, TargetConfig, Task, TaskAttribute, Transmit, UnitOptions,
 };
 use linerate_nic::{NicRx, NicTx};
 use linerate_port::{Link, open_all};
 use linerate_wire::scsi::lun_bytes;
-use linerate_wire::{FcoeFrame, FcoeRepr, MacAddr, r_ctl};
+use linerate_wire::{FcoeFrame, FcoeRepr, MacAddr, Wwn, r_ctl};
 use std::collections::VecDeque;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,9 @@ pub(super) enum Damage {
     Silent,
     /// To the target's responses with CHECK CONDITION: others overtake them, until there is no damage any more.
     Late,
+    /// None on the wire: the unit has an attention of its log, and keeps it until REQUEST SENSE, as with UA_INTLCK_CTRL 10b
+    /// (SPC-5, clause 7.5.10). It grows then by this many blocks, which is an attention too.
+    Interlock(u64),
 }
 
 /// The remote disks of the initiator; none at the target.
@@ -201,25 +204,39 @@ impl World {
     fn turn(&mut self, ns: u64) {
         self.now += ns;
         let _ = self.initiator.handle(self.now);
-        self.carry();
+        let asked = self.carry();
+        if let Some(Damage::Interlock(grows)) = self.damage {
+            self.clear_log();
+            if asked {
+                self.damage = None;
+                self.hush(0);
+                self.resize(0, "a", COUNT + grows);
+            }
+        }
         let _ = self.target.handle(self.now);
         self.carry();
     }
 
-    fn carry(&mut self) {
+    /// Carries all frames; true if there was REQUEST SENSE to the target.
+    fn carry(&mut self) -> bool {
+        let mut asked = false;
         let damage = self.damage;
         let [near, far] = &mut self.ends;
         let late = &mut self.late;
         if damage != Some(Damage::Late) {
             near.waiting.extend(late.drain(..));
         }
-        near.receive(|frame| far.waiting.extend(carried(frame, damage.filter(|damage| *damage == Damage::Out))));
+        near.receive(|frame| {
+            asked |= is_request_sense(&frame);
+            far.waiting.extend(carried(frame, damage.filter(|damage| *damage == Damage::Out)));
+        });
         far.receive(|frame| match damage {
             Some(Damage::Late) if is_check(&frame) => late.push(frame),
             _ => near.waiting.extend(carried(frame, damage.filter(|damage| *damage != Damage::Out))),
         });
         near.send();
         far.send();
+        asked
     }
 
     fn submit(&mut self, operation: Operation) {
@@ -293,6 +310,20 @@ impl World {
         let told =
             |step| matches!(step, Step::End(response) if response.parsed_sense().is_some_and(|sense| sense.key.0 == 6));
         while told(self.in_its_name(lun, &[0])) {}
+    }
+
+    /// Clears LUN 0's log in the name of another initiator: LOG SELECT with PCR (SPC-4, clause 6.6).
+    fn clear_log(&mut self) {
+        let nexus = PeerId { index: 200, generation: 1 };
+        let mut cdb = [0; 16];
+        (cdb[0], cdb[1]) = (0x4c, 2);
+        let lun = Lun(lun_bytes(0).unwrap());
+        let (attribute, tag) = (TaskAttribute::Simple, Tag(60_001));
+        let task = Task { tag, nexus, lun, cdb: &cdb, attribute, data_out: 0, data_in: 0 };
+        self.disks().nexus(nexus, Wwn(7));
+        // The first answer is of the reset before its login.
+        let told = [(); 2].map(|()| self.disks().command(0, &task));
+        assert!(matches!(told[1], Step::End(Response { status: 0, .. })), "{told:?}");
     }
 
     /// Stops a LUN, or starts it (SBC-3, clause 5.25): a stopped one is not ready. Nothing is flushed for it.
@@ -460,6 +491,12 @@ const HEADER: usize = ETHERNET + FcoeFrame::HEADER_LEN + 24;
 const ETHERNET: usize = 14;
 /// Offset of the status in FCP_RSP (FCP-4, clause 9.5).
 const STATUS: usize = 11;
+
+/// True for REQUEST SENSE: FCP_CMND has the CDB behind 12 bytes (FCP-4, clause 9.1).
+fn is_request_sense(bytes: &[u8]) -> bool {
+    FcoeFrame::new_checked(&bytes[ETHERNET..])
+        .is_ok_and(|frame| frame.header().r_ctl == r_ctl::COMMAND && frame.payload()[12] == 3)
+}
 
 /// True for a response with CHECK CONDITION.
 fn is_check(bytes: &[u8]) -> bool {
