@@ -259,6 +259,55 @@ fn exports_follow_the_luns_and_never_lead_to_another_disk() {
     target.stop();
 }
 
+/// Regression: another file that was moved to the path of a LUN's file was taken for the same disk, and written.
+#[test]
+fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let name = format!("moved-{}", std::process::id());
+    let (theirs, ours) = (format!("cable:{name}{{1"), format!("cable:{name}}}1"));
+    for file in ["disk", "second", "third"] {
+        disk(dir, file, 16);
+    }
+    let path = |name: &str| dir.join(name);
+    let spec = format!("0=file:{}", path("disk").display());
+    let serve = || Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &spec], "LUN 0");
+    let target = serve();
+    let lun = |words: &[&str]| {
+        let (code, said) = fcoe(dir, &[&["lun", words[0], "-i", &theirs], &words[1..]].concat());
+        assert_eq!(code, 0, "{said}");
+    };
+    let socket = path("nbd").display().to_string();
+    let nbd = format!("unix:{socket}");
+    let mut initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
+    let busy = load(dir, &socket);
+    // What the LUN has stays in reach, to come back later.
+    std::fs::hard_link(path("disk"), path("first")).unwrap();
+    std::fs::rename(path("second"), path("disk")).unwrap();
+    lun(&["remove", "0"]);
+    lun(&["add", &spec]);
+    let busy = busy.end();
+    assert!(busy.code != Some(0), "{busy:?}");
+    initiator.until("/0: it is another disk than before");
+    assert!(is_empty(dir, "disk") && !is_empty(dir, "first"));
+    assert_eq!(size(&socket, ""), None, "it is not offered");
+    lun(&["remove", "0"]);
+    std::fs::rename(path("first"), path("disk")).unwrap();
+    lun(&["add", &spec]);
+    initiator.until("/0: the disk is back");
+    // The same at a restart of the target.
+    let busy = load(dir, &socket);
+    target.kill();
+    std::fs::rename(path("third"), path("disk")).unwrap();
+    let target = serve();
+    let busy = busy.end();
+    assert!(busy.code != Some(0), "{busy:?}");
+    initiator.until("/0: it is another disk than before");
+    assert!(is_empty(dir, "disk"));
+    initiator.stop();
+    target.stop();
+}
+
 /// Linux goes on with what it knows by a LUN's number, whatever it is told: our target refuses, until Linux asks again.
 #[test]
 fn the_kernels_initiator_does_not_write_another_disk() {

@@ -1,6 +1,7 @@
 //! System calls and machine instructions, one concept a file. All `unsafe` code of this crate is here.
 
 pub(crate) mod affinity;
+pub(crate) mod inode;
 pub(crate) mod limits;
 pub(crate) mod poll;
 pub(crate) mod privileges;

@@ -4,6 +4,7 @@ use super::{DEPTH, FileBackend};
 use crate::block::DeviceError;
 use crate::block::error::Want;
 use crate::identity::{hash, host_hash};
+use crate::sys;
 use crate::sys::uring::Ring;
 use linerate_block::{Buffer, Geometry};
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Options for opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,10 @@ impl FileBackend {
             patiently(|| open(path, is_block, options)).map_err(|e| trouble(path, &e, options))?;
         // The metadata of a block device has no length.
         let size = file.seek(SeekFrom::End(0)).map_err(|e| trouble(path, &e, options))?;
-        let geometry = geometry(path, &metadata, size, options);
+        // Of what was opened: the path may lead to another file by now.
+        let metadata = file.metadata().map_err(|e| trouble(path, &e, options))?;
+        let serial = identity(path, &file, &metadata).map_err(|e| trouble(path, &e, options))?;
+        let geometry = geometry(&metadata, size, serial, options);
         if geometry.blocks == 0 {
             return Err(oops(
                 &"it holds not one block",
@@ -111,7 +115,7 @@ fn open(path: &Path, is_block: bool, options: &FileOptions) -> io::Result<(File,
     Ok((file, is_direct))
 }
 
-fn geometry(path: &Path, metadata: &Metadata, size: u64, options: &FileOptions) -> Geometry {
+fn geometry(metadata: &Metadata, size: u64, serial: u64, options: &FileOptions) -> Geometry {
     let block = u64::from(options.block_size);
     let physical = metadata.blksize().clamp(block.min(PHYSICAL), PHYSICAL);
     let exponent = (physical / block.max(1)).max(1).ilog2();
@@ -125,19 +129,37 @@ fn geometry(path: &Path, metadata: &Metadata, size: u64, options: &FileOptions) 
         discard_zeroes: true,
         protection: false,
         product: "file",
-        serial: identity(path, metadata),
+        serial,
     }
 }
 
-/// Serial number: of a block device by the name that its maker gave it, which is the same on all hosts that reach it; of
-/// anything else by its path on this host.
-fn identity(path: &Path, metadata: &Metadata) -> u64 {
-    // The canonical path rather than the one that was given.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    match world_wide_name(metadata) {
-        Some(name) => hash(name.as_bytes()),
-        None => host_hash(path.as_os_str().as_bytes()),
+/// Serial number: of a block device by the name that its maker gave it, which is the same on all hosts that reach it, or else
+/// by its path on this host; of a file by its inode on this host, whatever path leads to it.
+fn identity(path: &Path, file: &File, metadata: &Metadata) -> io::Result<u64> {
+    if !metadata.file_type().is_block_device() {
+        return inode(file, metadata).map(|inode| host_hash(inode.as_bytes()));
     }
+    Ok(match world_wide_name(metadata) {
+        Some(name) => hash(name.as_bytes()),
+        // The canonical path rather than the one that was given.
+        None => host_hash(path.canonicalize()?.as_os_str().as_bytes()),
+    })
+}
+
+/// A file's inode for as long as it exists. Its number is used again after that: the time of its birth tells the two apart
+/// or, where the file system keeps none, the number's generation. A device number may be another one after a restart of the
+/// host: it stands only for a file system without an identifier.
+fn inode(file: &File, metadata: &Metadata) -> io::Result<String> {
+    let system = match sys::inode::file_system(file)? {
+        Some(id) => format!("{id:016x}"),
+        None => format!("device {}", metadata.dev()),
+    };
+    let born = metadata.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let life = match born {
+        Some(at) => format!("born {}", at.as_nanos()),
+        None => format!("generation {:?}", sys::inode::generation(file)),
+    };
+    Ok(format!("inode {} of {system}, {life}", metadata.ino()))
 }
 
 /// World-wide name of a block device: the kernel shows that of an NVMe namespace beside the device, of a SCSI disk beneath

@@ -1,4 +1,6 @@
 use super::*;
+use std::path::Path;
+use std::time::Instant;
 
 #[test]
 fn whatever_is_wrong_is_named_with_its_mend() {
@@ -148,6 +150,47 @@ fn a_disk_has_one_name_however_it_is_opened() {
     }
     let line = DeviceSpec::parse("ram:64K,serial=A-1").unwrap().device(&Access::default()).err().unwrap().to_string();
     assert!(line.contains("only a LUN has serial="), "{line}");
+}
+
+/// Regression: a file's name came from its path, so that another file under the path was read and written as the same disk.
+#[test]
+fn a_file_is_told_by_its_inode_and_not_by_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("disk"), dir.path().join("other"));
+    let make = |path: &Path| std::fs::File::create_new(path).unwrap().set_len(1 << 20).unwrap();
+    make(&path);
+    make(&other);
+    let named = |path: &Path, options: &str| {
+        let spec = DeviceSpec::parse(&format!("file:{}{options}", path.display())).unwrap();
+        spec.open(&LunOptions::default()).unwrap_or_else(|e| panic!("{e}")).name
+    };
+    let name = |path: &Path| named(path, "");
+    let (first, second) = (name(&path), name(&other));
+    let given = named(&path, ",serial=A-1");
+    assert_eq!(name(&path), first, "opened again");
+    let hard = dir.path().join("hard");
+    std::fs::hard_link(&path, &hard).unwrap();
+    assert_eq!(name(&hard), first, "a hard link");
+    std::fs::write(&path, [7; 512]).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(2 << 20).unwrap();
+    assert_eq!(name(&path), first, "cut, written and grown");
+    std::fs::rename(&other, &path).unwrap();
+    assert_eq!((name(&path), name(&hard)), (second, first.clone()), "another inode at the path");
+    assert_eq!(named(&path, ",serial=A-1"), given, "it was given the name");
+    // An inode number is used again: the name is not, for the number was born again.
+    let born = |path: &Path| path.metadata().unwrap().created().ok();
+    let before = born(&hard);
+    let end = Instant::now() + Duration::from_secs(60);
+    for path in [&path, &hard] {
+        std::fs::remove_file(path).unwrap();
+    }
+    make(&path);
+    while before.is_some() && born(&path) == before {
+        assert!(Instant::now() < end, "the clock of the file system stands");
+        std::fs::remove_file(&path).unwrap();
+        make(&path);
+    }
+    assert_ne!(name(&path), first, "made anew");
 }
 
 /// Regressions: a check made a side file, one of type 1 was taken for type 3, and one beside an unprotected disk was spoilt
