@@ -3,6 +3,7 @@
 //! Operations of a batch are submitted in one system call. Short reads and writes are resumed. Blocks are discarded by
 //! punching holes, which read as zeros; where there are no holes, zeros are written.
 
+mod identity;
 mod open;
 mod plan;
 

@@ -201,6 +201,23 @@ fn block_devices_are_taken_exclusively_and_their_sectors_respected() {
     }
 }
 
+/// Regression: a loop device had its name from its path, and so another file behind it was taken for the same disk.
+#[test]
+fn a_loop_device_is_told_by_the_file_behind_it() {
+    let (first, second) = (file(1 << 20), file(1 << 20));
+    let serial = |device: &Loop| open(Path::new(&device.0), 512, true).geometry().serial;
+    let Some(device) = Loop::over(first.path(), 512) else { return };
+    let known = serial(&device);
+    let Some(other) = Loop::over(second.path(), 512) else { return };
+    drop(device);
+    let again = (serial(&other), Loop::over(first.path(), 512).map(|device| serial(&device)));
+    assert!(again.0 != known && again.1 == Some(known));
+    drop(other);
+    // Whichever of the two loop devices it is now.
+    let Some(swapped) = Loop::over(second.path(), 512) else { return };
+    assert_eq!(serial(&swapped), again.0);
+}
+
 /// A limit on this process's file sizes would affect other tests; a small file system for this test does not.
 #[test]
 fn a_full_disk_is_no_space() {

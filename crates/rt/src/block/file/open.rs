@@ -1,19 +1,17 @@
 //! Opening a file: its size, its ability to bypass the page cache, and its locking.
 
+use super::identity::identity;
 use super::{DEPTH, FileBackend};
 use crate::block::DeviceError;
 use crate::block::error::Want;
-use crate::identity::{hash, host_hash};
-use crate::sys;
 use crate::sys::uring::Ring;
 use linerate_block::{Buffer, Geometry};
 use std::collections::VecDeque;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Options for opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,47 +129,6 @@ fn geometry(metadata: &Metadata, size: u64, serial: u64, options: &FileOptions) 
         product: "file",
         serial,
     }
-}
-
-/// Serial number: of a block device by the name that its maker gave it, which is the same on all hosts that reach it, or else
-/// by its path on this host; of a file by its inode on this host, whatever path leads to it.
-fn identity(path: &Path, file: &File, metadata: &Metadata) -> io::Result<u64> {
-    if !metadata.file_type().is_block_device() {
-        return inode(file, metadata).map(|inode| host_hash(inode.as_bytes()));
-    }
-    Ok(match world_wide_name(metadata) {
-        Some(name) => hash(name.as_bytes()),
-        // The canonical path rather than the one that was given.
-        None => host_hash(path.canonicalize()?.as_os_str().as_bytes()),
-    })
-}
-
-/// A file's inode for as long as it exists. Its number is used again after that: the time of its birth tells the two apart
-/// or, where the file system keeps none, the number's generation. A device number may be another one after a restart of the
-/// host: it stands only for a file system without an identifier.
-fn inode(file: &File, metadata: &Metadata) -> io::Result<String> {
-    let system = match sys::inode::file_system(file)? {
-        Some(id) => format!("{id:016x}"),
-        None => format!("device {}", metadata.dev()),
-    };
-    let born = metadata.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let life = match born {
-        Some(at) => format!("born {}", at.as_nanos()),
-        None => format!("generation {:?}", sys::inode::generation(file)),
-    };
-    Ok(format!("inode {} of {system}, {life}", metadata.ino()))
-}
-
-/// World-wide name of a block device: the kernel shows that of an NVMe namespace beside the device, of a SCSI disk beneath
-/// it. A partition has none of its own.
-fn world_wide_name(metadata: &Metadata) -> Option<String> {
-    if !metadata.file_type().is_block_device() {
-        return None;
-    }
-    let (major, minor) = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-    let read = |name: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{name}")).ok();
-    let name = read("wwid").or_else(|| read("device/wwid"))?.trim().to_owned();
-    (!name.is_empty()).then_some(name)
 }
 
 /// True if blocks of this size can be read bypassing the page cache. A file system may refuse when the file is opened,
