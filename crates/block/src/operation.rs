@@ -63,6 +63,9 @@ pub enum BackendError {
     /// The device cannot be reached at present; operations may work again later.
     #[error("the device cannot be reached at present")]
     NotReady,
+    /// Another device answers where the device was, until somebody puts that right.
+    #[error("another device answers in its place")]
+    Replaced,
     /// The device does not support the operation.
     #[error("the device does not do that")]
     Unsupported,

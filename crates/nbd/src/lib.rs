@@ -17,7 +17,7 @@ mod server;
 mod service;
 pub mod wire;
 
-pub use client::{CLIENT_SLICES, Client, ClientOptions, InDoubt, Lost, Unfit};
+pub use client::{CLIENT_SLICES, Client, ClientOptions, Different, InDoubt, Lost, Unfit};
 pub use negotiation::{Agreed, NegotiateError, Negotiation};
 pub use server::{CLIENTS, Gone, PATIENCE, SERVER_SLICES, STALL, Server};
 pub use service::{BlockService, Export, Exported};

@@ -1,7 +1,7 @@
 //! Tests of `linerate fcoe` with outages: a back end or a target that is killed and comes back costs time and no I/O.
 #![cfg(target_os = "linux")]
 
-use crate::process::Process;
+use crate::process::{Process, until};
 use crate::rig;
 use std::process::Command;
 use std::time::Duration;
@@ -78,6 +78,45 @@ fn another_disk_in_its_place_gets_nothing() {
     initiator.stop();
     target.stop();
     drop(other);
+}
+
+/// Regression: a command to a LUN whose server was back read-only was tried again and again, and nobody was told why.
+#[test]
+fn a_server_that_is_back_read_only_fails_commands_when_they_have_been_held() {
+    let (dir, disk) = place(16);
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (socket, nbd) = (path("server"), path("nbd"));
+    let serve = |more: &[&str]| {
+        let _ = std::fs::remove_file(&socket);
+        let mut nbdkit = Command::new("nbdkit");
+        nbdkit.args(["-f", "--exit-with-parent", "-U", &socket]).args(more).args(["file", &disk]);
+        let server = Process::start(nbdkit);
+        until("nbdkit listens", || std::path::Path::new(&socket).exists());
+        server
+    };
+    let server = serve(&[]);
+    let name = format!("seal{}", std::process::id());
+    let (end, lun) = (format!("cable:{name}{{1"), format!("0=nbd+unix:///?socket={socket}"));
+    let node = ["fcoe", "target", "-i", &end, "--lun", &lun, "--hold", "2", "--wait", "sleep"];
+    let mut target = Process::linerate(&node, "LUN 0");
+    let (far, address) = (format!("cable:{name}}}1"), format!("unix:{nbd}"));
+    let node = ["fcoe", "initiator", "-i", &far, "--nbd", &address, "--wait", "sleep"];
+    let mut initiator = Process::linerate(&node, "export");
+    server.kill();
+    let server = serve(&["-r"]);
+    target.until("LUN 0: the server is back with another export: it is read-only, and was not; it is not used");
+    let mut write = Command::new("timeout");
+    write.args(["100", "qemu-io", "-f", "raw", "-c", "write -P 7 0 64k", &format!("nbd+unix:///?socket={nbd}")]);
+    let written = Process::start(write).end();
+    assert!(written.said().contains("write failed"), "{}", written.said());
+    initiator.until("NOT READY, MANUAL INTERVENTION REQUIRED");
+    server.kill();
+    let server = serve(&[]);
+    target.until("LUN 0: the server is back after");
+    run("qemu-io", &["-f", "raw", "-c", "write -P 7 0 64k", &format!("nbd+unix:///?socket={nbd}")]);
+    initiator.stop();
+    target.stop();
+    server.kill();
 }
 
 /// Commands of the guest with the kernel's initiator: 12 files one after the other, each on the disk before the next; then

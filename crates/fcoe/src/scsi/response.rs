@@ -89,6 +89,8 @@ pub(super) fn failure(error: BackendError, writing: bool, lba: u64) -> Response 
         BackendError::Gone => Sense::new(SenseKey::HARDWARE_ERROR, asc::UNIT_FAILURE),
         // Initiators retry it for as long as it lasts.
         BackendError::NotReady => Sense::new(SenseKey::NOT_READY, asc::BECOMING_READY),
+        // Initiators give it up at once.
+        BackendError::Replaced => Sense::new(SenseKey::NOT_READY, asc::MANUAL_INTERVENTION),
         BackendError::Unsupported => Sense::new(SenseKey::HARDWARE_ERROR, asc::TARGET_FAILURE),
         BackendError::ReadOnly => Sense::new(SenseKey::DATA_PROTECT, asc::WRITE_PROTECTED),
     };

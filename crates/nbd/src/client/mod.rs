@@ -10,7 +10,8 @@
 //! on other connections, and a FLUSH on a new one waits for nothing else. Time alone helps. [`Client::lose`] tells which
 //! changes are in doubt, and the owner of the connection decides how long it waits before [`Client::renew`].
 //! An operation that has been held for [`ClientOptions::hold`] ends with
-//! [`BackendError::NotReady`], and so do new operations from then on until the server is back. A server that is silent for
+//! [`BackendError::NotReady`], and so do new operations from then on until the server is back; with
+//! [`BackendError::Replaced`] if it is back with another export. A server that is silent for
 //! [`ClientOptions::timeout`] while it owes a reply is lost, and so is one that has not completed a request within
 //! [`ClientOptions::patience`], even if it sends other data meanwhile.
 //!
@@ -21,6 +22,7 @@ mod link;
 
 use crate::negotiation::Agreed;
 use crate::plan::{Next, RequestPlan, Start};
+use crate::wire::facts::Sizes;
 use crate::wire::{command, error, export};
 use linerate_block::{BackendError, Completion, Geometry, Operation, Tag};
 use link::{Job, Link};
@@ -64,6 +66,38 @@ pub enum Unfit {
         size: u64,
         /// Bytes of a block.
         block_size: u32,
+    },
+}
+
+/// Difference between an export and the one that was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Different {
+    /// Its size.
+    #[error("it has {new} bytes, and had {old}")]
+    Size {
+        /// Bytes of the export.
+        new: u64,
+        /// Bytes of the lost one.
+        old: u64,
+    },
+    /// It can no longer be written.
+    #[error("it is read-only, and was not")]
+    ReadOnly,
+    /// Its transmission flags.
+    #[error("its flags are {new:#06x}, and were {old:#06x}")]
+    Flags {
+        /// Flags of the export.
+        new: u16,
+        /// Flags of the lost one.
+        old: u16,
+    },
+    /// Its request sizes.
+    #[error("it wants requests of {} to {} bytes, and took {} to {}", .new.least, .new.most, .old.least, .old.most)]
+    Sizes {
+        /// Sizes of the export.
+        new: Sizes,
+        /// Sizes of the lost one.
+        old: Sizes,
     },
 }
 
@@ -111,6 +145,8 @@ enum Server {
         since: Instant,
         /// Operations are held.
         holds: bool,
+        /// Error of those that are held no longer.
+        error: BackendError,
     },
 }
 
@@ -179,7 +215,7 @@ impl Client {
             self.waiting.push_front(job);
         }
         self.waiting.iter_mut().for_each(|job| _ = job.lost.get_or_insert(since));
-        self.server = Server::Lost { since, holds: true };
+        self.server = Server::Lost { since, holds: true, error: BackendError::NotReady };
         self.expire(now);
         in_doubt
     }
@@ -187,32 +223,51 @@ impl Client {
     /// Ends operations that were held for too long, counted from the first loss during each: one that makes every server
     /// die ends too. To be called while the server is lost.
     pub fn expire(&mut self, now: Instant) {
-        let Server::Lost { since, holds } = &mut self.server else { return };
+        let Server::Lost { since, holds, error } = &mut self.server else { return };
         *holds = now < *since + self.options.hold;
         let late = |job: &Job| job.lost.is_some_and(|lost| now >= lost + self.options.hold);
         for _ in 0..self.waiting.len() {
             let Some(job) = self.waiting.pop_front() else { break };
             if late(&job) {
-                self.done.push_back(job.end(Err(BackendError::NotReady)));
+                self.done.push_back(job.end(Err(*error)));
             } else {
                 self.waiting.push_back(job);
             }
         }
     }
 
-    /// Uses a new connection to a server, and begins the held operations again. None if its export differs from the lost
-    /// one; otherwise the number of changes that the lost server had completed and not been asked to flush.
-    pub fn renew(&mut self, agreed: Agreed, now: Instant) -> Option<u64> {
-        let same = agreed.info == self.agreed.info
-            && agreed.sizes.least <= self.geometry.block_size
-            // Held operations were cut into requests of this length.
-            && agreed.sizes.most >= self.agreed.sizes.most;
-        same.then(|| {
-            (self.agreed, self.server) = (agreed, Server::Up(Box::new(Link::new(now))));
-            let unflushed = self.changed - self.flushed;
-            self.flushed = self.changed;
-            unflushed
-        })
+    /// Uses a new connection to a server, and begins the held operations again; returns the number of changes that the lost
+    /// server had completed and not been asked to flush.
+    ///
+    /// # Errors
+    /// Its export differs from the lost one. Operations are held on, as before.
+    pub fn renew(&mut self, agreed: Agreed, now: Instant) -> Result<u64, Different> {
+        if let Some(different) = self.difference(&agreed) {
+            if let Server::Lost { error, .. } = &mut self.server {
+                *error = BackendError::Replaced;
+            }
+            return Err(different);
+        }
+        (self.agreed, self.server) = (agreed, Server::Up(Box::new(Link::new(now))));
+        let unflushed = self.changed - self.flushed;
+        self.flushed = self.changed;
+        Ok(unflushed)
+    }
+
+    /// Difference between an export and the one that was lost, if it cannot be that.
+    fn difference(&self, agreed: &Agreed) -> Option<Different> {
+        let (new, old) = (agreed, &self.agreed);
+        // Held operations were cut into requests of the longest length.
+        let fits = new.sizes.least <= self.geometry.block_size && new.sizes.most >= old.sizes.most;
+        if new.info.size != old.info.size {
+            Some(Different::Size { new: new.info.size, old: old.info.size })
+        } else if new.info.has(export::READ_ONLY) && !old.info.has(export::READ_ONLY) {
+            Some(Different::ReadOnly)
+        } else if new.info.flags != old.info.flags {
+            Some(Different::Flags { new: new.info.flags, old: old.info.flags })
+        } else {
+            (!fits).then_some(Different::Sizes { new: new.sizes, old: old.sizes })
+        }
     }
 
     fn link(&self) -> Option<&Link> {
@@ -236,8 +291,8 @@ impl Client {
                 let mut job = Job::new(tag, plan, buffer);
                 match self.server {
                     Server::Up(_) => {}
-                    Server::Lost { since, holds: true } => job.lost = Some(since),
-                    Server::Lost { .. } => return self.done.push_back(job.end(Err(BackendError::NotReady))),
+                    Server::Lost { since, holds: true, .. } => job.lost = Some(since),
+                    Server::Lost { error, .. } => return self.done.push_back(job.end(Err(error))),
                 }
                 return self.waiting.push_back(job);
             }

@@ -81,7 +81,7 @@ pub(super) fn operation(request: &Request, block: u32, buffer: impl FnOnce() -> 
 /// NBD error number of a backend error.
 pub(super) fn number(error: BackendError) -> u32 {
     match error {
-        BackendError::Medium | BackendError::Gone | BackendError::NotReady => error::EIO,
+        BackendError::Medium | BackendError::Gone | BackendError::NotReady | BackendError::Replaced => error::EIO,
         BackendError::NoSpace => error::ENOSPC,
         BackendError::Unsupported => error::ENOTSUP,
         BackendError::ReadOnly => error::EPERM,

@@ -3,7 +3,7 @@
 use super::rig::{chunk, joined, simple};
 use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
 use linerate_nbd::wire::{Reply, Request, chunk as kind_of, command, error, export};
-use linerate_nbd::{Agreed, CLIENT_SLICES, Client, ClientOptions, ExportInfo, InDoubt, Lost, Sizes, Unfit};
+use linerate_nbd::{Agreed, CLIENT_SLICES, Client, ClientOptions, Different, ExportInfo, InDoubt, Lost, Sizes, Unfit};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
@@ -207,8 +207,8 @@ fn only_an_export_of_the_same_size_and_flags_is_taken_back() {
     let coarser = Agreed { sizes: Sizes { least: 1024, ..same.sizes }, ..same };
     let shorter = Agreed { sizes: Sizes { most: 4096, ..same.sizes }, ..same };
     let others = [larger, sealed, coarser, shorter];
-    assert!(others.iter().all(|other| client.renew(*other, now).is_none()) && !client.is_up());
-    assert!(client.renew(same, now) == Some(0) && client.is_up() && !client.is_structured());
+    assert!(others.iter().all(|other| client.renew(*other, now).is_err()) && !client.is_up());
+    assert!(client.renew(same, now) == Ok(0) && client.is_up() && !client.is_structured());
     let (_, [read, ..]) = three(&mut client, now, usize::MAX);
     hear(&mut client, now, &[simple(read, 0), vec![1; 4096]].concat()).unwrap();
     assert_eq!(client.complete().map(|end| (end.tag, end.result)), Some((Tag(1), Ok(()))));
@@ -279,7 +279,7 @@ fn an_outage_delays_operations_and_fails_none() {
     client.expire(now + HOLD - LITTLE);
     assert_eq!((results(&mut client), client.due()), (vec![], Some(now + HOLD)));
     assert!(!client.has_waiting() && !client.has_output(), "there is nobody");
-    assert_eq!(client.renew(agreed(true), now), Some(0));
+    assert_eq!(client.renew(agreed(true), now), Ok(0));
     let again = sent(&mut client, now, usize::MAX);
     let mut at = 0;
     let mut replies = Vec::new();
@@ -367,10 +367,35 @@ fn what_was_held_for_too_long_ends_and_so_does_what_comes_then() {
     client.submit(Tag(5), Operation::Flush);
     assert_eq!((results(&mut client), client.due()), (vec![(Tag(5), not_ready)], None));
     // It is back, and holds again.
-    assert!(client.renew(agreed(true), noticed).is_some());
+    assert!(client.renew(agreed(true), noticed).is_ok());
     client.submit(Tag(6), Operation::Flush);
     client.lose(noticed);
     assert_eq!(results(&mut client), []);
+}
+
+/// Regression: operations on a disk whose server is back with another export ended with the error that initiators take for a
+/// reason to try on, for minutes.
+#[test]
+fn what_waits_for_a_server_that_is_back_with_another_export_ends_when_its_time_is_over() {
+    let now = Instant::now();
+    let mut client = holding(now);
+    three(&mut client, now, usize::MAX);
+    client.lose(now);
+    let sealed = agreed(true);
+    let sealed = Agreed { info: ExportInfo { flags: sealed.info.flags | export::READ_ONLY, ..sealed.info }, ..sealed };
+    assert_eq!(client.renew(sealed, now), Err(Different::ReadOnly));
+    client.expire(now + HOLD - LITTLE);
+    assert_eq!(results(&mut client), [], "it may be put right in time");
+    client.expire(now + HOLD);
+    let replaced = Err(BackendError::Replaced);
+    assert!(results(&mut client).iter().map(|(_, result)| *result).eq([replaced; 3]));
+    client.submit(Tag(4), Operation::Flush);
+    assert_eq!(results(&mut client), [(Tag(4), replaced)], "a new one at once");
+    assert_eq!(client.renew(agreed(true), now), Ok(0));
+    client.lose(now);
+    client.expire(now + HOLD);
+    client.submit(Tag(5), Operation::Flush);
+    assert_eq!(results(&mut client), [(Tag(5), Err(BackendError::NotReady))], "lost, and nothing more is known");
 }
 
 #[test]
@@ -429,7 +454,7 @@ fn changes_that_were_not_flushed_are_counted() {
     let refused = does(&mut client, write(false));
     hear(&mut client, now, &simple(refused, error::ENOSPC)).unwrap();
     client.lose(now);
-    assert_eq!(client.renew(agreed(true), now), Some(1));
+    assert_eq!(client.renew(agreed(true), now), Ok(1));
     client.lose(now);
-    assert_eq!(client.renew(agreed(true), now), Some(0), "it was said once");
+    assert_eq!(client.renew(agreed(true), now), Ok(0), "it was said once");
 }

@@ -368,5 +368,8 @@ fn a_server_that_is_back_with_another_size_is_told_of() {
         }
         assert!(Instant::now() < until);
     };
-    assert!(news.contains("2097152 bytes, where 1048576 bytes were") && !client.is_up(), "{news}");
+    assert!(
+        news.contains("another export: it has 2097152 bytes, and had 1048576; it is not used") && !client.is_up(),
+        "{news}"
+    );
 }

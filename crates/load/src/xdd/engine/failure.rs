@@ -137,6 +137,7 @@ mod tests {
             (Failure::Short(512), "512 bytes of it were not transferred"),
             (BackendError::Gone.into(), "the device is gone"),
             (BackendError::NotReady.into(), "the device cannot be reached at present"),
+            (BackendError::Replaced.into(), "another device answers in its place"),
             (
                 Failure::System(io::Error::from_raw_os_error(libc::ENOMEM)),
                 "SG_IO: Cannot allocate memory (os error 12); a smaller -reqsize may do",

@@ -11,7 +11,7 @@ use super::uri::NbdUri;
 use crate::identity::host_hash;
 use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
-use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, InDoubt, Lost, NegotiateError, Unfit};
+use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Different, InDoubt, Lost, NegotiateError, Unfit};
 use linerate_port::{Interest, Sleep};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -36,8 +36,8 @@ enum Server {
     Lost {
         since: Instant,
         reconnect: Reconnect,
-        /// The server is back with another export, and that was told.
-        differs: bool,
+        /// What was told of the export with which the server is back.
+        told: Option<Different>,
     },
 }
 
@@ -77,7 +77,7 @@ impl NbdBackend {
     fn lose(&mut self, now: Instant) {
         let doubt = self.client.lose(now);
         let settle = if doubt.is_some() { self.uri.settle } else { Duration::ZERO };
-        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now + settle), differs: false };
+        self.server = Server::Lost { since: now, reconnect: Reconnect::new(now + settle), told: None };
         let mut news = match self.options.hold {
             Duration::ZERO => "the server is lost; commands fail until it is back".to_owned(),
             hold => format!("the server is lost; commands wait for it for up to {} s", hold.as_secs_f64()),
@@ -123,19 +123,27 @@ impl NbdBackend {
                 self.lose(now);
                 true
             }),
-            Server::Lost { since, reconnect, differs } => {
+            Server::Lost { since, reconnect, told } => {
                 self.client.expire(now);
                 let Some((stream, agreed)) = reconnect.poll(now, &self.uri, self.options.timeout) else { return false };
-                let Some(unflushed) = self.client.renew(agreed, now) else {
-                    reconnect.failed(now);
-                    if !std::mem::replace(differs, true) {
-                        let (new, old) = (agreed.info.size, self.client.size());
-                        self.tell(format!(
-                            "the server is back with another export of {new} bytes, where {old} bytes were, or with other \
-                             flags or block sizes: it is not used; let it serve the one from before"
-                        ));
+                let unflushed = match self.client.renew(agreed, now) {
+                    Ok(unflushed) => unflushed,
+                    Err(different) => {
+                        reconnect.failed(now);
+                        if told.as_ref() != Some(&different) {
+                            let when = match self.options.hold {
+                                Duration::ZERO => String::new(),
+                                hold => format!(" after the {} s for which they wait", hold.as_secs_f64()),
+                            };
+                            let news = format!(
+                                "the server is back with another export: {different}; it is not used, and commands \
+                                 fail{when}; let it serve the one from before"
+                            );
+                            *told = Some(different);
+                            self.tell(news);
+                        }
+                        return false;
                     }
-                    return false;
                 };
                 let mut news = format!("the server is back after {:.1} s", (now - *since).as_secs_f64());
                 if unflushed > 0 {

@@ -117,6 +117,7 @@ fn checked(sense: &Sense) -> Failed {
         (SenseKey::ABORTED_COMMAND, asc::APPLICATION_TAG_CHECK) => Failed::Mismatch(Field::Application),
         (SenseKey::ABORTED_COMMAND, asc::REFERENCE_TAG_CHECK) => Failed::Mismatch(Field::Reference),
         (SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND, _) => Failed::Again,
+        (SenseKey::NOT_READY, asc::MANUAL_INTERVENTION) => Failed::For(BackendError::Replaced),
         (SenseKey::NOT_READY, _) => Failed::Later,
         (SenseKey::DATA_PROTECT, asc::NO_SPACE) => Failed::For(BackendError::NoSpace),
         (SenseKey::DATA_PROTECT, _) => Failed::For(BackendError::ReadOnly),
