@@ -18,7 +18,7 @@ mod service;
 pub mod wire;
 
 pub use client::{CLIENT_SLICES, Client, ClientOptions, Different, InDoubt, Lost, Unfit};
-pub use negotiation::{Agreed, NegotiateError, Negotiation};
+pub use negotiation::{Agreed, Labels, NegotiateError, Negotiation};
 pub use server::{CLIENTS, Gone, PATIENCE, SERVER_SLICES, STALL, Server};
 pub use service::{BlockService, Export, Exported};
 pub use wire::facts::{ExportInfo, Sizes};

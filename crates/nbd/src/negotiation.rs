@@ -6,7 +6,7 @@ use crate::wire::{Go, Greeting, Info, OptionHeader, OptionReply, WireError, hand
 use thiserror::Error;
 
 /// Agreement of client and server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreed {
     /// Size and flags of the export.
     pub info: ExportInfo,
@@ -14,6 +14,18 @@ pub struct Agreed {
     pub sizes: Sizes,
     /// Reads are answered in chunks.
     pub structured: bool,
+    /// What the server says that the export is.
+    pub labels: Labels,
+}
+
+/// Name and description of an export as its server tells them: for people, and the only difference that NBD knows between
+/// exports of one size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// Its name, also where the client asked for the default export.
+    pub name: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
 }
 
 /// Reason that the negotiation gave no export.
@@ -37,6 +49,8 @@ pub enum NegotiateError {
 const REPLIES: usize = 1000;
 /// Bytes of the answer to EXPORT_NAME: size and flags of the export.
 const TOLD: usize = 10;
+/// Information that the client asks for beyond size and flags.
+const WANTED: [u16; 3] = [info::BLOCK_SIZE, info::NAME, info::DESCRIPTION];
 /// Zeros after that answer, unless the client asked for none.
 const ZEROS: usize = 124;
 
@@ -73,6 +87,7 @@ pub struct Negotiation {
     structured: bool,
     about: Option<ExportInfo>,
     sizes: Sizes,
+    labels: Labels,
     /// Replies so far to the last option.
     replies: usize,
     expect: Expect,
@@ -92,6 +107,7 @@ impl Negotiation {
             structured: false,
             about: None,
             sizes: Sizes::default(),
+            labels: Labels::default(),
             replies: 0,
             expect: Expect::Greeting,
             input: vec![0; Greeting::LEN],
@@ -183,7 +199,7 @@ impl Negotiation {
         }
         if kind == reply::ACK || kind & reply::ERROR != 0 && !is_go {
             self.structured = kind == reply::ACK;
-            let go = Go { name: self.export.clone(), wanted: vec![info::BLOCK_SIZE] };
+            let go = Go { name: self.export.clone(), wanted: WANTED.to_vec() };
             self.ask(option::GO, &go.emit());
             return Ok(None);
         }
@@ -203,6 +219,8 @@ impl Negotiation {
             match Info::parse(data)? {
                 Info::Export(export) => self.about = Some(export),
                 Info::BlockSize(told) => self.sizes = told,
+                Info::Name(text) => self.labels.name = Some(text),
+                Info::Description(text) => self.labels.description = Some(text),
                 Info::Other(_) => {}
             }
         }
@@ -225,10 +243,11 @@ impl Negotiation {
     fn export_name(&mut self) {
         let name = self.export.clone();
         self.ask(option::EXPORT_NAME, name.as_bytes());
-        (self.expect, self.sizes) = (Expect::Told, Sizes::default());
+        (self.expect, self.sizes, self.labels) = (Expect::Told, Sizes::default(), Labels::default());
     }
 
-    fn agreed(&self, info: ExportInfo) -> Agreed {
-        Agreed { info, sizes: self.sizes, structured: self.structured }
+    fn agreed(&mut self, info: ExportInfo) -> Agreed {
+        let labels = std::mem::take(&mut self.labels);
+        Agreed { info, sizes: self.sizes, structured: self.structured, labels }
     }
 }

@@ -188,11 +188,17 @@ fn meaning(number: u32) -> BackendError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::negotiation::Labels;
     use crate::wire::facts::{ExportInfo, Sizes};
 
     fn agreed(flags: u16) -> Agreed {
         let sizes = Sizes { least: 512, preferred: 4096, most: 4096 };
-        Agreed { info: ExportInfo { size: 1 << 40, flags: flags | export::HAS_FLAGS }, sizes, structured: true }
+        Agreed {
+            info: ExportInfo { size: 1 << 40, flags: flags | export::HAS_FLAGS },
+            sizes,
+            structured: true,
+            labels: Labels::default(),
+        }
     }
 
     fn plan(operation: Operation, flags: u16) -> (RequestPlan, Option<Buffer>) {

@@ -112,7 +112,8 @@ fn a_server_that_is_back_read_only_fails_commands_when_they_have_been_held() {
     initiator.until("NOT READY, MANUAL INTERVENTION REQUIRED");
     server.kill();
     let server = serve(&[]);
-    target.until("LUN 0: the server is back after");
+    let line = target.until("LUN 0: the server is back after");
+    assert!(line.contains("that it serves the same disk is not known"), "{line}");
     run("qemu-io", &["-f", "raw", "-c", "write -P 7 0 64k", &format!("nbd+unix:///?socket={nbd}")]);
     initiator.stop();
     target.stop();

@@ -2,7 +2,8 @@
 //! the bytes.
 //!
 //! Operations are held while the server is lost, which it also is when it breaks the protocol, and sent again from the
-//! request on that had no reply. Only an export of the same size and flags is taken back.
+//! request on that had no reply. Only an export of the same size, flags, name and description is taken back; NBD tells no
+//! more of what it is.
 //!
 //! Requests read and write fixed places, so that one that is done twice at once does no harm. A server may however still do
 //! a change whose connection is gone, after its repetition and over data that was written since, for NBD has no means to
@@ -90,6 +91,22 @@ pub enum Different {
         new: u16,
         /// Flags of the lost one.
         old: u16,
+    },
+    /// Its name.
+    #[error("it is called {new:?}, and was called {old:?}")]
+    Name {
+        /// Name of the export.
+        new: String,
+        /// Name of the lost one.
+        old: String,
+    },
+    /// Its description.
+    #[error("it is described as {new:?}, and was as {old:?}")]
+    Description {
+        /// Description of the export.
+        new: String,
+        /// Description of the lost one.
+        old: String,
     },
     /// Its request sizes.
     #[error("it wants requests of {} to {} bytes, and took {} to {}", .new.least, .new.most, .old.least, .old.most)]
@@ -265,6 +282,10 @@ impl Client {
             Some(Different::ReadOnly)
         } else if new.info.flags != old.info.flags {
             Some(Different::Flags { new: new.info.flags, old: old.info.flags })
+        } else if let Some((new, old)) = unlike(&new.labels.name, &old.labels.name) {
+            Some(Different::Name { new, old })
+        } else if let Some((new, old)) = unlike(&new.labels.description, &old.labels.description) {
+            Some(Different::Description { new, old })
         } else {
             (!fits).then_some(Different::Sizes { new: new.sizes, old: old.sizes })
         }
@@ -429,6 +450,11 @@ impl Client {
             Server::Lost { .. } => Some(self.waiting.iter().filter_map(|job| job.lost).min()? + self.options.hold),
         }
     }
+}
+
+/// Two labels that are known and differ.
+fn unlike(new: &Option<String>, old: &Option<String>) -> Option<(String, String)> {
+    new.clone().zip(old.clone()).filter(|(new, old)| new != old)
 }
 
 fn geometry(agreed: &Agreed, block_size: u32, serial: u64) -> Geometry {

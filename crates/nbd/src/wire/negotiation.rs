@@ -165,6 +165,10 @@ pub enum Info {
     Export(ExportInfo),
     /// Sizes of requests.
     BlockSize(Sizes),
+    /// Name of the export.
+    Name(String),
+    /// Description of the export.
+    Description(String),
     /// Information of another type, which is ignored.
     Other(u16),
 }
@@ -176,6 +180,7 @@ impl Info {
     /// A length that does not match the type, or sizes that the protocol does not allow.
     pub fn parse(data: &[u8]) -> Result<Self, WireError> {
         let (kind, rest) = data.split_first_chunk().ok_or(WireError::Length)?;
+        let text = || String::from_utf8_lossy(rest).into_owned();
         match (u16::from_be_bytes(*kind), rest.len()) {
             (info::EXPORT, 10) => Ok(Self::Export(ExportInfo { size: u64_at(rest, 0), flags: u16_at(rest, 8) })),
             (info::BLOCK_SIZE, 12) => {
@@ -183,6 +188,8 @@ impl Info {
                 if sizes.are_right() { Ok(Self::BlockSize(sizes)) } else { Err(WireError::Length) }
             }
             (info::EXPORT | info::BLOCK_SIZE, _) => Err(WireError::Length),
+            (info::NAME, _) => Ok(Self::Name(text())),
+            (info::DESCRIPTION, _) => Ok(Self::Description(text())),
             (other, _) => Ok(Self::Other(other)),
         }
     }
@@ -198,6 +205,8 @@ impl Info {
                 let numbers = [least.to_be_bytes(), preferred.to_be_bytes(), most.to_be_bytes()].concat();
                 [&info::BLOCK_SIZE.to_be_bytes()[..], &numbers].concat()
             }
+            Self::Name(text) => [&info::NAME.to_be_bytes()[..], text.as_bytes()].concat(),
+            Self::Description(text) => [&info::DESCRIPTION.to_be_bytes()[..], text.as_bytes()].concat(),
             Self::Other(kind) => kind.to_be_bytes().to_vec(),
         }
     }

@@ -3,7 +3,9 @@
 use super::rig::{chunk, joined, simple};
 use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
 use linerate_nbd::wire::{Reply, Request, chunk as kind_of, command, error, export};
-use linerate_nbd::{Agreed, CLIENT_SLICES, Client, ClientOptions, Different, ExportInfo, InDoubt, Lost, Sizes, Unfit};
+use linerate_nbd::{
+    Agreed, CLIENT_SLICES, Client, ClientOptions, Different, ExportInfo, InDoubt, Labels, Lost, Sizes, Unfit,
+};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
@@ -11,7 +13,7 @@ const ALL: u16 = export::HAS_FLAGS | export::SEND_FLUSH | export::SEND_FUA | exp
 
 fn agreed(structured: bool) -> Agreed {
     let info = ExportInfo { size: 1 << 20, flags: ALL };
-    Agreed { info, sizes: Sizes { least: 1, preferred: 4096, most: 1 << 20 }, structured }
+    Agreed { info, sizes: Sizes { least: 1, preferred: 4096, most: 1 << 20 }, structured, labels: Labels::default() }
 }
 
 fn client(now: Instant) -> Client {
@@ -202,18 +204,19 @@ fn only_an_export_of_the_same_size_and_flags_is_taken_back() {
     let end = client.complete().unwrap();
     assert!(end.result == Err(BackendError::NotReady) && end.buffer.is_some() && !client.is_up());
     let same = agreed(false);
-    let larger = Agreed { info: ExportInfo { size: 2 << 20, ..same.info }, ..same };
-    let sealed = Agreed { info: ExportInfo { flags: ALL | export::READ_ONLY, ..same.info }, ..same };
-    let coarser = Agreed { sizes: Sizes { least: 1024, ..same.sizes }, ..same };
-    let shorter = Agreed { sizes: Sizes { most: 4096, ..same.sizes }, ..same };
+    let larger = Agreed { info: ExportInfo { size: 2 << 20, ..same.info }, ..same.clone() };
+    let sealed = Agreed { info: ExportInfo { flags: ALL | export::READ_ONLY, ..same.info }, ..same.clone() };
+    let coarser = Agreed { sizes: Sizes { least: 1024, ..same.sizes }, ..same.clone() };
+    let shorter = Agreed { sizes: Sizes { most: 4096, ..same.sizes }, ..same.clone() };
     let others = [larger, sealed, coarser, shorter];
-    assert!(others.iter().all(|other| client.renew(*other, now).is_err()) && !client.is_up());
-    assert!(client.renew(same, now) == Ok(0) && client.is_up() && !client.is_structured());
+    assert!(others.iter().all(|other| client.renew(other.clone(), now).is_err()) && !client.is_up());
+    assert!(client.renew(same.clone(), now) == Ok(0) && client.is_up() && !client.is_structured());
     let (_, [read, ..]) = three(&mut client, now, usize::MAX);
     hear(&mut client, now, &[simple(read, 0), vec![1; 4096]].concat()).unwrap();
     assert_eq!(client.complete().map(|end| (end.tag, end.result)), Some((Tag(1), Ok(()))));
     let unfit = |least, size| {
-        let agreed = Agreed { info: ExportInfo { size, ..same.info }, sizes: Sizes { least, ..same.sizes }, ..same };
+        let agreed =
+            Agreed { info: ExportInfo { size, ..same.info }, sizes: Sizes { least, ..same.sizes }, ..same.clone() };
         Client::new(agreed, ClientOptions::default(), 1, now).err()
     };
     assert_eq!((unfit(8192, 1 << 20), unfit(512, 511)), (Some(Unfit::BlockSize(8192)), Some(Unfit::Empty)));
@@ -227,6 +230,7 @@ fn an_export_of_no_whole_number_of_blocks_is_refused() {
             info: ExportInfo { size, flags: ALL },
             sizes: Sizes { least, ..agreed(false).sizes },
             structured: false,
+            labels: Labels::default(),
         };
         Client::new(agreed, ClientOptions::default(), 1, Instant::now()).map(|client| client.geometry().blocks)
     };
@@ -371,6 +375,30 @@ fn what_was_held_for_too_long_ends_and_so_does_what_comes_then() {
     client.submit(Tag(6), Operation::Flush);
     client.lose(noticed);
     assert_eq!(results(&mut client), []);
+}
+
+/// Regression: an export of the same size was taken for the one that was lost although its server said that it was another.
+#[test]
+fn an_export_with_another_name_or_description_is_not_taken_back() {
+    let now = Instant::now();
+    let labelled = |name: Option<&str>, description: Option<&str>| {
+        let labels = Labels { name: name.map(Into::into), description: description.map(Into::into) };
+        Agreed { labels, ..agreed(true) }
+    };
+    let first = labelled(Some("a"), Some("A\n"));
+    let mut client = Client::new(first.clone(), ClientOptions::default(), 1, now).unwrap();
+    client.lose(now);
+    for (name, description, line) in [
+        (Some("b"), Some("A\n"), r#"it is called "b", and was called "a""#),
+        (Some("a"), Some("B"), r#"it is described as "B", and was as "A\n""#),
+        (None, Some("B"), r#"it is described as "B", and was as "A\n""#),
+    ] {
+        assert_eq!(client.renew(labelled(name, description), now).unwrap_err().to_string(), line);
+        assert!(!client.is_up());
+    }
+    assert_eq!(client.renew(labelled(None, None), now), Ok(0), "another program: nothing is known of it");
+    client.lose(now);
+    assert_eq!(client.renew(first, now), Ok(0));
 }
 
 /// Regression: operations on a disk whose server is back with another export ended with the error that initiators take for a

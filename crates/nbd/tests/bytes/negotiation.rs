@@ -2,7 +2,7 @@
 
 use super::rig::{answer, ask};
 use linerate_nbd::wire::{Go, Greeting, Info, OptionReply, WireError, export, info, option, reply};
-use linerate_nbd::{Agreed, ExportInfo, NegotiateError, Negotiation, Sizes};
+use linerate_nbd::{Agreed, ExportInfo, Labels, NegotiateError, Negotiation, Sizes};
 
 const INFO: ExportInfo = ExportInfo { size: 1 << 20, flags: export::HAS_FLAGS | export::SEND_FLUSH };
 const SIZES: Sizes = Sizes { least: 4096, preferred: 4096, most: 1 << 20 };
@@ -42,7 +42,7 @@ fn modern() -> Vec<u8> {
         greeting(3),
         answer(option::STRUCTURED_REPLY, reply::ACK, &[]),
         answer(option::GO, reply::INFO, &Info::Export(INFO).emit()),
-        answer(option::GO, reply::INFO, &[&info::NAME.to_be_bytes()[..], b"disk"].concat()),
+        answer(option::GO, reply::INFO, &Info::Name("disk".into()).emit()),
         answer(option::GO, reply::INFO, &Info::BlockSize(SIZES).emit()),
         answer(option::GO, reply::ACK, &[]),
     ]
@@ -50,16 +50,17 @@ fn modern() -> Vec<u8> {
 }
 
 fn go() -> Vec<u8> {
-    ask(option::GO, &Go { name: "disk".into(), wanted: vec![info::BLOCK_SIZE] }.emit())
+    ask(option::GO, &Go { name: "disk".into(), wanted: vec![info::BLOCK_SIZE, info::NAME, info::DESCRIPTION] }.emit())
 }
 
 #[test]
 fn an_export_is_agreed_on_wherever_the_bytes_are_cut() {
     let bytes = modern();
-    let agreed = Agreed { info: INFO, sizes: SIZES, structured: true };
+    let labels = Labels { name: Some("disk".into()), description: None };
+    let agreed = Agreed { info: INFO, sizes: SIZES, structured: true, labels };
     let told = [&3u32.to_be_bytes()[..], &ask(option::STRUCTURED_REPLY, &[]), &go()].concat();
     for cut in 0..=bytes.len() {
-        assert_eq!(negotiate(&bytes, &[cut]), (Ok(Some(agreed)), told.clone()), "cut at {cut}");
+        assert_eq!(negotiate(&bytes, &[cut]), (Ok(Some(agreed.clone())), told.clone()), "cut at {cut}");
     }
     assert_eq!(negotiate(&bytes, &vec![1; bytes.len()]), (Ok(Some(agreed)), told));
 }
@@ -84,18 +85,20 @@ fn a_server_that_hangs_up_is_told_from_one_without_the_export() {
 fn servers_without_go_or_without_options_are_asked_by_name() {
     let told = [&INFO.size.to_be_bytes()[..], &INFO.flags.to_be_bytes()].concat();
     let name = ask(option::EXPORT_NAME, b"disk");
-    let agreed = |structured| Ok(Some(Agreed { info: INFO, sizes: Sizes::default(), structured }));
+    let agreed =
+        |structured| Ok(Some(Agreed { info: INFO, sizes: Sizes::default(), structured, labels: Labels::default() }));
     // No options, and zeros behind the answer or none.
     let bytes = [greeting(0), told.clone(), vec![0; 124]].concat();
     assert_eq!(negotiate(&bytes, &[]), (agreed(false), [&0u32.to_be_bytes()[..], &name].concat()));
     let bytes = [greeting(2), told.clone()].concat();
     assert_eq!(negotiate(&bytes, &[20]), (agreed(false), [&2u32.to_be_bytes()[..], &name].concat()));
-    // Options, but no GO; what was said of sizes before holds no more.
+    // Options, but no GO; what was said before holds no more.
     let structured = option::STRUCTURED_REPLY;
     let bytes = [
         greeting(3),
         answer(structured, reply::ACK, &[]),
         answer(option::GO, reply::INFO, &Info::BlockSize(SIZES).emit()),
+        answer(option::GO, reply::INFO, &Info::Name("disk".into()).emit()),
         answer(option::GO, reply::ERR_UNSUP, &[]),
         told,
     ]

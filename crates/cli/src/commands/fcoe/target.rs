@@ -51,7 +51,8 @@ pub(super) struct Arguments {
     config: Option<PathBuf>,
     /// Hold commands to a LUN whose NBD server is lost for up to N seconds (20): after that they end with NOT READY until
     /// it is back. Less than the initiators' own time-out: Linux's is 30. Then they are repeated; a server that may still do
-    /// writes of the lost connection, over newer ones, needs a settle time: nbd://host/export?settle=5.
+    /// writes of the lost connection, over newer ones, needs a settle time: nbd://host/export?settle=5. NBD names
+    /// no disk: a server that is back with another one of the same size is used.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=config::LONGEST_HOLD))]
     hold: Option<u64>,
     /// Check all arguments, devices included, and end.

@@ -145,7 +145,10 @@ impl NbdBackend {
                         return false;
                     }
                 };
-                let mut news = format!("the server is back after {:.1} s", (now - *since).as_secs_f64());
+                let mut news = format!(
+                    "the server is back after {:.1} s; that it serves the same disk is not known, for NBD names none",
+                    (now - *since).as_secs_f64()
+                );
                 if unflushed > 0 {
                     news += &format!("; {unflushed} changes were not flushed: if it lost its memory, they are lost");
                 }
