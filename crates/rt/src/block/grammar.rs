@@ -5,7 +5,7 @@
 //!   kind   = ram | null | file | nbd | nbd+unix                            (KINDS)
 //!   name   = what the kind wants: a size, a path, the rest of a URI
 //! ```
-//! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 bytes. A URI has no options.
+//! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 bytes. A URI has no options, and its commas are written `%2c`.
 
 use super::access::Access;
 use super::kinds::{KINDS, Kind, NAA, Naming, SERIAL};
@@ -92,10 +92,11 @@ impl DeviceSpec {
             let what = format!("no kind of device is called '{kind_name}'");
             return Err(oops(&what, &format!("there are {}", kind_names())));
         };
-        let (name, list) = match rest.split_once(',') {
-            Some((name, list)) if kind.naming != Naming::Uri => (name, Some(list)),
-            _ => (rest, None),
-        };
+        let (name, list) = rest.split_once(',').map_or((rest, None), |(name, list)| (name, Some(list)));
+        if let Some(list) = list.filter(|_| kind.naming == Naming::Uri) {
+            let what = format!("{kind_name}: has no options, such as '{list}'");
+            return Err(oops(&what, "leave it out, or write %2c for a ',' of the URI's"));
+        }
         if name.is_empty() {
             return Err(oops("nothing after the colon", &format!("write it as {}", kind.example)));
         }

@@ -39,7 +39,7 @@ pub enum Naming {
     Size,
     /// A path in the file system.
     Path,
-    /// The rest of a URI that begins with the kind and `://`. A comma in it starts no option.
+    /// The rest of a URI that begins with the kind and `://`. It has no options.
     Uri,
 }
 

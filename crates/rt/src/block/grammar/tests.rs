@@ -29,7 +29,11 @@ fn whatever_is_wrong_is_named_with_its_mend() {
         ("nbd:x", "no NBD URI"),
         ("nbd://", "names no host"),
         ("nbd+unix:///x", "names no socket"),
-        ("nbd+unix:///x,\n", "names no socket"),
+        ("nbd+unix:///x,\n", "no options"),
+        // Regression: these were a part of the export's name and of the socket's path.
+        ("nbd://h/x,ro", "nbd: has no options, such as 'ro'"),
+        ("nbd+unix:///x?socket=/s,foo=1", "nbd+unix: has no options, such as 'foo=1'"),
+        ("nbd+unix:///x?socket=/s&foo=1", "behind the '?' stand socket= and settle="),
     ] {
         let line = DeviceSpec::parse(text).unwrap_err().to_string();
         assert!(line.contains(word) && line.contains("; ") && !line.chars().any(char::is_control), "{text}: {line}");
@@ -42,8 +46,8 @@ fn names_and_options_are_told_apart() {
     let spec = DeviceSpec::parse("file:/a/b.img,pi=2,ro,block=4096").unwrap();
     assert_eq!((spec.kind.name, spec.name.as_str(), spec.flag("ro")), ("file", "/a/b.img", true));
     assert_eq!((spec.block_size().unwrap(), spec.protection().unwrap()), (4096, 2));
-    let uri = DeviceSpec::parse("nbd://h/a,b").unwrap();
-    assert_eq!((uri.kind.name, uri.to_string().as_str()), ("nbd", "nbd://h/a,b"), "a comma of the URI's");
+    let uri = DeviceSpec::parse("nbd://h/a%2cb").unwrap();
+    assert_eq!((uri.kind.name, uri.to_string().as_str()), ("nbd", "nbd://h/a%2cb"), "a comma of the URI's");
 }
 
 #[test]
