@@ -308,6 +308,69 @@ fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {
     target.stop();
 }
 
+/// A file system in a file, mounted; what is written there waits while it is frozen.
+struct Freezer(std::path::PathBuf);
+
+impl Freezer {
+    fn new(dir: &Path) -> Option<Self> {
+        disk(dir, "image", 32);
+        let at = dir.join("mounted");
+        std::fs::create_dir(&at).unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).current_dir(dir).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        assert!(run("mkfs.ext4", &["-q", "image"]));
+        if !run("mount", &["-o", "loop", "image", "mounted"]) {
+            linerate_skip::skip!("not permitted to mount");
+            return None;
+        }
+        Some(Self(at))
+    }
+
+    fn freeze(&self, how: &str) -> bool {
+        Command::new("fsfreeze").arg(how).arg(&self.0).output().is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        self.freeze("-u");
+        let unmounted = Command::new("umount").arg("-l").arg(&self.0).status();
+        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+/// Regression: a LUN that was added again while its disk was slow to end what it had under way was refused as in use.
+#[test]
+fn a_lun_that_is_added_again_waits_until_its_file_is_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let Some(freezer) = Freezer::new(dir) else { return };
+    disk(&freezer.0, "disk", 16);
+    let name = format!("again-{}", std::process::id());
+    let (theirs, ours) = (format!("cable:{name}{{1"), format!("cable:{name}}}1"));
+    let spec = format!("0=file:{}", freezer.0.join("disk").display());
+    let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &spec], "LUN 0");
+    let socket = dir.join("nbd").display().to_string();
+    let nbd = format!("unix:{socket}");
+    let initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
+    let busy = load(dir, &socket);
+    assert!(freezer.freeze("-f"));
+    let (code, said) = fcoe(dir, &["lun", "remove", "-i", &theirs, "0"]);
+    assert!(code == 0 && said.contains("closed when what it has under way has ended"), "{said}");
+    let mut command = Command::new(BINARY);
+    command.args(["fcoe", "lun", "add", "-i", &theirs, &spec]);
+    let mut adds = Process::start(command);
+    assert!(!adds.ends_within(Duration::from_secs(3)), "the file is not closed");
+    assert!(freezer.freeze("-u"));
+    let added = adds.end();
+    assert_eq!(added.code, Some(0), "{added:?}");
+    busy.end();
+    initiator.stop();
+    target.stop();
+}
+
 /// Linux goes on with what it knows by a LUN's number, whatever it is told: our target refuses, until Linux asks again.
 #[test]
 fn the_kernels_initiator_does_not_write_another_disk() {

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const BUFFERS: usize = 256 << 20;
 /// Time within which a removed device has ended its operations, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Time for which a device that cannot be opened waits for removed ones to be closed: it may be one of them.
+const CLOSING: Duration = Duration::from_secs(10);
 
 /// The LUNs of a target, and who may see them.
 pub(super) struct Luns {
@@ -184,8 +186,30 @@ impl Running {
         if self.luns.has(spec.number) {
             return Err(DisksError::Taken(spec.number).to_string());
         }
-        let opened = self.luns.open(&spec, false)?;
+        let opened = match self.luns.open(&spec, false) {
+            Err(why) if self.disks(|disks, _| disks.leaving())? > 0 => {
+                if !self.have_closed(CLOSING)? {
+                    return Err(format!(
+                        "{why}; a LUN that was removed may have it until what it has under way has ended"
+                    ));
+                }
+                self.luns.open(&spec, false)?
+            }
+            opened => opened?,
+        };
         self.serve(spec, opened)
+    }
+
+    /// Waits until the devices of removed LUNs are closed; false if one hangs.
+    fn have_closed(&mut self, patience: Duration) -> Result<bool, String> {
+        let until = Instant::now() + patience;
+        while self.disks(|disks, _| disks.leaving())? > 0 {
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(true)
     }
 
     /// Serves a device as a LUN that there is not.
@@ -253,16 +277,12 @@ impl Running {
         .map_err(|e| e.to_string())?;
         self.luns.served.retain(|served| served.spec.number != number);
         self.luns.tell();
-        let until = Instant::now() + PATIENCE;
-        while self.disks(|disks, _| disks.leaving())? > 0 {
-            if Instant::now() >= until {
-                return Ok(format!(
-                    "LUN {number}: removed; its device is closed when what it has under way has ended\n"
-                ));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(format!("LUN {number}: removed\n"))
+        let later = if self.have_closed(PATIENCE)? {
+            ""
+        } else {
+            "; its device is closed when what it has under way has ended"
+        };
+        Ok(format!("LUN {number}: removed{later}\n"))
     }
 
     fn resize(&mut self, number: u16) -> Result<String, String> {
