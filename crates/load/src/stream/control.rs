@@ -113,6 +113,11 @@ impl Control {
         }
     }
 
+    /// Round trip to the other end, as far as it is known.
+    pub(super) fn round_trip(&self) -> Duration {
+        self.stream.info().map_or(Duration::ZERO, |info| Duration::from_micros(info.rtt))
+    }
+
     /// Descriptor for poll, readable when the other end may have said something, or is gone.
     pub(super) fn readiness(&self) -> Result<BorrowedFd<'_>, Fault> {
         self.stream.readiness().map_err(Fault::Receive)

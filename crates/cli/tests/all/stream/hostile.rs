@@ -259,6 +259,29 @@ fn clients_that_stall_or_vanish_at_any_state_cost_only_their_own_session() {
     }
 }
 
+/// Tests of datagrams that never open their streams, from the client's own address: all together delay it by less than one of
+/// them may take by itself. Each would have 5 s, and a client that waits has 30.
+#[test]
+fn tests_that_open_no_streams_of_datagrams_do_not_shut_out_others_of_their_address() {
+    let port = port();
+    let _server = server(End::Ours, port, &[]);
+    let udp = PARAMETERS.replace("tcp", "udp");
+    let held: Vec<Puppet> = (0..12)
+        .map(|n| {
+            let mut puppet = Puppet::new(port, &[n; 37]);
+            puppet.tells(&udp);
+            puppet
+        })
+        .collect();
+    let client = client(End::Ours, port, &["-u", "-P", "2", "-n", "20K", "-b", "10M", "-l", "1000"]);
+    assert_eq!(client.code, Some(0), "{}", client.said());
+    // The first had its turn, and lost it.
+    for (n, mut puppet) in held.into_iter().enumerate() {
+        assert_eq!(puppet.hears(), CREATE_STREAMS, "{n}");
+        assert_eq!(puppet.hears(), SERVER_ERROR, "{n}");
+    }
+}
+
 /// Datagrams that are none of a test, at the port where streams of datagrams are opened, while a session waits for some and
 /// while none does.
 #[test]

@@ -1,5 +1,9 @@
 //! Door for datagrams: those that open a stream say nothing but their address, so a session waits for those of its
 //! client's address, and one session of an address at a time.
+//!
+//! Sessions of an address take turns in the order in which they came. One whose next stream does not come has time while
+//! nobody else waits; the more wait, the less it has, and then it loses its turn. So clients that never open their streams delay
+//! others of their address for a second or two, however many they are.
 
 use crate::socket::sys::{Ready, poll};
 use crate::socket::{Site, UdpSocket};
@@ -17,7 +21,11 @@ use std::time::{Duration, Instant};
 
 /// Time for other sessions of the same address to have their streams.
 const WAITS: Duration = Duration::from_secs(30);
-/// Time between two looks at the stop.
+/// Time for the next stream of a session while one other of its address waits; a part of it while more do.
+const SHARED: Duration = Duration::from_millis(500);
+/// Longest round trip that a session gets time for beyond that.
+const ROUND_TRIP: Duration = Duration::from_millis(250);
+/// Longest time between two looks at the control connection of a session that waits.
 const LOOKS: Duration = Duration::from_millis(100);
 
 /// A stream that is asked for: its socket, and the answer that its client waits for.
@@ -39,19 +47,72 @@ struct Shared {
 #[derive(Default)]
 struct Inner {
     open: bool,
-    waiting: HashMap<IpAddr, SyncSender<Knock>>,
+    /// Number of the last session that came.
+    last: u64,
+    lines: HashMap<IpAddr, Line>,
+}
+
+/// Sessions of an address: the one whose turn it is, and those that wait.
+#[derive(Default)]
+struct Line {
+    holder: Option<Holder>,
+    waiting: VecDeque<u64>,
+}
+
+/// A session whose turn it is.
+struct Holder {
+    number: u64,
+    to: SyncSender<Knock>,
+    round_trip: Duration,
+    /// Time at which its turn began, or its last stream came.
+    since: Instant,
+    /// Addresses of its streams: a datagram may come twice.
+    opened: Vec<SocketAddr>,
 }
 
 /// A session's place at the door, which it leaves when this is dropped.
 pub(super) struct Turn {
     shared: Arc<Shared>,
     ip: IpAddr,
+    number: u64,
+    /// Its streams. They end when the turn does.
     pub(super) streams: Receiver<Knock>,
+}
+
+impl Line {
+    /// Time left of the turn of the holder while others wait.
+    fn left(&self, now: Instant) -> Duration {
+        let crowd = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX).max(1);
+        let left = |one: &Holder| {
+            // The invitation goes there, and the datagram comes back.
+            (SHARED / crowd + 2 * one.round_trip.min(ROUND_TRIP)).saturating_sub(now.duration_since(one.since))
+        };
+        self.holder.as_ref().map_or(Duration::ZERO, left)
+    }
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True if a session waits for a stream from there that it does not have yet.
+    fn awaits(&self, from: SocketAddr) -> bool {
+        let inner = self.lock();
+        let holder = inner.lines.get(&from.ip().to_canonical()).and_then(|line| line.holder.as_ref());
+        holder.is_some_and(|holder| !holder.opened.contains(&from))
+    }
+
+    /// Gives a stream to the session whose turn it is.
+    fn deliver(&self, from: SocketAddr, stream: Knock) {
+        let mut inner = self.lock();
+        let holder = inner.lines.get_mut(&from.ip().to_canonical()).and_then(|line| line.holder.as_mut());
+        if let Some(holder) = holder
+            && holder.to.try_send(stream).is_ok()
+        {
+            holder.since = Instant::now();
+            holder.opened.push(from);
+        }
     }
 }
 
@@ -61,26 +122,43 @@ impl Datagrams {
         Self { site: site.clone(), stop: stop.clone(), shared: Arc::default() }
     }
 
-    /// Waits for the turn of an address, until a stop is requested, and has its streams delivered.
-    pub(super) fn turn(&self, ip: IpAddr, streams: usize, stop: &Stop) -> Result<Turn, Fault> {
+    /// Waits for the turn of an address, as long as `goes_on` says so, and has its streams delivered. `round_trip` is that to
+    /// the client.
+    pub(super) fn turn(
+        &self,
+        ip: IpAddr,
+        streams: usize,
+        round_trip: Duration,
+        goes_on: impl Fn() -> Result<(), Fault>,
+    ) -> Result<Turn, Fault> {
         let (to, from) = sync_channel(streams);
-        let until = Instant::now() + WAITS;
         let mut inner = self.shared.lock();
         if !inner.open {
             self.open().map_err(Fault::StreamListen)?;
             inner.open = true;
         }
-        while inner.waiting.contains_key(&ip) {
-            if stop.asked() {
-                return Err(Fault::Stopped);
+        inner.last += 1;
+        let number = inner.last;
+        inner.lines.entry(ip).or_default().waiting.push_back(number);
+        let turn = Turn { shared: self.shared.clone(), ip, number, streams: from };
+        let until = Instant::now() + WAITS;
+        loop {
+            let (now, line) = (Instant::now(), inner.lines.entry(ip).or_default());
+            let left = line.left(now);
+            if left.is_zero() && line.waiting.front() == Some(&number) {
+                line.waiting.pop_front();
+                // Who had the turn before has lost it: its streams end.
+                line.holder = Some(Holder { number, to, round_trip, since: now, opened: Vec::new() });
+                return Ok(turn);
             }
+            let wait = left.clamp(Duration::from_millis(1), LOOKS);
+            drop(self.shared.left.wait_timeout(inner, wait).unwrap_or_else(PoisonError::into_inner));
+            goes_on()?;
             if Instant::now() > until {
                 return Err(Fault::StreamAccept(io::ErrorKind::TimedOut.into()));
             }
-            inner = self.shared.left.wait_timeout(inner, LOOKS).unwrap_or_else(PoisonError::into_inner).0;
+            inner = self.shared.lock();
         }
-        inner.waiting.insert(ip, to);
-        Ok(Turn { shared: self.shared.clone(), ip, streams: from })
     }
 
     fn open(&self) -> io::Result<()> {
@@ -111,10 +189,11 @@ fn attend(socket: &UdpSocket, site: &Site, stop: &Stop, shared: &Shared) {
             knocks.extend(knock(&datagram[..n], from));
         }
         while let Some((from, answer)) = knocks.pop_front() {
-            let ip = from.ip().to_canonical();
-            let Some(to) = shared.lock().waiting.get(&ip).cloned() else { continue };
+            if !shared.awaits(from) {
+                continue;
+            }
             if let Ok((stream, others)) = stream_to(site, from) {
-                let _ = to.try_send((Socket::Udp(stream), answer));
+                shared.deliver(from, (Socket::Udp(stream), answer));
                 knocks.extend(others);
             }
         }
@@ -151,7 +230,14 @@ fn stream_to(site: &Site, from: SocketAddr) -> io::Result<(UdpSocket, Vec<Openin
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.shared.lock().waiting.remove(&self.ip);
+        let mut inner = self.shared.lock();
+        if let Some(line) = inner.lines.get_mut(&self.ip) {
+            line.waiting.retain(|number| *number != self.number);
+            line.holder.take_if(|holder| holder.number == self.number);
+            if line.holder.is_none() && line.waiting.is_empty() {
+                inner.lines.remove(&self.ip);
+            }
+        }
         self.shared.left.notify_all();
     }
 }

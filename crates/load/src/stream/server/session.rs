@@ -151,7 +151,8 @@ impl Session<'_> {
                 arrivals.into_iter().map(|arrival| Socket::Tcp(arrival.stream)).collect::<Vec<_>>()
             }
             Transport::Udp => {
-                let turn = house.datagrams.turn(self.peer.ip(), count, self.place.stop())?;
+                let goes_on = || self.is_silent();
+                let turn = house.datagrams.turn(self.peer.ip(), count, self.control.round_trip(), goes_on)?;
                 self.invite(settings)?;
                 let knocks = self.collect(&turn.streams, count, |(socket, answer)| {
                     socket.datagram_buffers(settings)?;
@@ -202,18 +203,21 @@ impl Session<'_> {
                     all.push(stream);
                     until = Instant::now() + OPENS;
                 }
-                Err(RecvTimeoutError::Timeout) => match self.control.state(Duration::ZERO)? {
-                    Some(State::ClientTerminate) => return Err(Fault::ClientTerminated),
-                    Some(_) => return Err(Fault::Unknown),
-                    None if Instant::now() > until => {
-                        return Err(Fault::StreamAccept(std::io::ErrorKind::TimedOut.into()));
-                    }
-                    None => {}
-                },
-                Err(RecvTimeoutError::Disconnected) => return Err(Fault::StreamId),
+                Err(RecvTimeoutError::Timeout) if Instant::now() <= until => self.is_silent()?,
+                // Its time is over, or its turn at the door for datagrams is.
+                Err(_) => return Err(Fault::StreamAccept(std::io::ErrorKind::TimedOut.into())),
             }
         }
         Ok(all)
+    }
+
+    /// Fails if the client says something, or is gone, where it has nothing to say.
+    fn is_silent(&self) -> Result<(), Fault> {
+        match self.control.state(Duration::ZERO)? {
+            Some(State::ClientTerminate) => Err(Fault::ClientTerminated),
+            Some(_) => Err(Fault::Unknown),
+            None => Ok(()),
+        }
     }
 
     /// Lets the data flow until the client ends the test.
