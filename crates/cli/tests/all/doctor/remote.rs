@@ -160,6 +160,11 @@ fn an_other_end_that_is_none_is_told_in_a_line() {
     // What it says of itself drives no terminal.
     let loud = liar("loud", "read a; echo ok data1 1500 10.99.2.2; read b; printf 'no \\033[2Jhear me\\n'");
     assert!(loud.contains("root@10.99.1.2 says: \u{fffd}[2Jhear me") && loud.lines().count() == 1, "{loud:?}");
+    // Nor does what it says as an error, whose line is its own.
+    let crooked = liar("crooked", "read a; printf '\\033[2J\\rlinerate: all is well\\nand more' >&2");
+    let own = crooked.lines().filter(|line| line.starts_with("linerate")).count();
+    assert!(crooked.contains("ssh root@10.99.1.2: \u{fffd}[2J\u{fffd}linerate: all is well\n"), "{crooked:?}");
+    assert!(crooked.contains("ssh root@10.99.1.2: and more\n") && own == 1, "{crooked:?}");
     for words in [&["--from", "tree"][..], &["--undo", "file"], &["--rules"]] {
         let mut command = Command::new(BINARY);
         let out = command.args(["doctor", "--remote", "root@10.99.1.2"]).args(words).output().unwrap();
