@@ -11,6 +11,7 @@ pub mod netperf;
 pub mod pktgen;
 pub mod ports;
 pub mod profile;
+mod sequence;
 mod socket;
 pub mod stream;
 pub mod switch;

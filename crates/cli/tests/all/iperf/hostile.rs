@@ -152,6 +152,37 @@ fn datagrams_of_any_bytes_begin_nothing() {
     assert_eq!(moved(&said.out), 2, "{}", said.out);
 }
 
+/// A datagram in the client's name, with a number that the test cannot have reached, is counted apart: neither as data nor as
+/// the loss of all before it. Nor does such an end end the test.
+#[test]
+fn a_datagram_outside_the_sequence_is_no_loss() {
+    let port = port();
+    let mut server = server(End::Ours, port, &["-u", "-y", "C"]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let says = |number: i32| {
+        let mut datagram = [0; 1000];
+        datagram[..4].copy_from_slice(&number.to_be_bytes());
+        socket.send(&datagram).unwrap();
+    };
+    (1..=10).for_each(says);
+    says(i32::MAX - 7);
+    says(i32::MIN + 7);
+    (11..=20).for_each(says);
+    says(-21);
+    // The report.
+    let mut report = [0; 2000];
+    socket.recv(&mut report).unwrap();
+    let word = |at: usize| u32::from_be_bytes(*report[at..].first_chunk().unwrap());
+    // Behind the datagram's own beginning: lost, out of order, datagrams.
+    assert_eq!([word(36), word(40), word(44)], [0, 0, 20]);
+    server.line_with("2 datagrams outside the sequence are not counted");
+    let said = ended(End::Ours, server);
+    let row = said.out.lines().next().unwrap();
+    assert_eq!([7, 10, 11].map(|at| super::field(row, at)), [20_000, 0, 20], "{row}");
+}
+
 /// Servers that lie, stall or vanish end a client with a line.
 #[test]
 fn a_client_ends_whatever_its_server_does() {

@@ -5,6 +5,7 @@ use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
 use crate::iperf::report::Board;
+use crate::sequence::Sequence;
 use crate::socket::UdpSocket;
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
@@ -159,8 +160,15 @@ fn answer(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, within: Dur
 /// Receives until the other end says its end, or this one is told to end.
 pub(super) fn receive(socket: &UdpSocket, flow: &Arc<Flow>, work: &Receiving, over: &Stop, board: &Board) -> Ended {
     let (mut tally, mut receipt, calendar) = (Tally::new(flow), Receipt::default(), Calendar::new());
-    let mut taking = Taking { flow, tally: &mut tally, receipt: &mut receipt, calendar, last: flow.begin };
+    let sequence = Sequence::default();
+    let mut taking = Taking { flow, tally: &mut tally, receipt: &mut receipt, sequence, calendar, last: flow.begin };
     let result = taking.all(socket, work, over);
+    taking.end(None);
+    match taking.sequence.outside() {
+        0 => {}
+        1 => board.error(&format!("{}: 1 datagram outside the sequence is not counted", flow.remote)),
+        many => board.error(&format!("{}: {many} datagrams outside the sequence are not counted", flow.remote)),
+    }
     let at = if result.is_ok() { taking.last } else { monotonic_ns() };
     let figures = board.end(flow, at);
     if result.is_ok() && work.reply != Reply::None {
@@ -194,6 +202,8 @@ struct Taking<'a, 'b> {
     flow: &'a Flow,
     tally: &'a mut Tally<'b>,
     receipt: &'a mut Receipt,
+    /// Judge of what somebody else may have sent in the other end's name.
+    sequence: Sequence<Early>,
     calendar: Calendar,
     /// Time of the last datagram, ns.
     last: u64,
@@ -257,21 +267,40 @@ impl Taking<'_, '_> {
     /// Takes a datagram in; true if it says the end.
     #[inline]
     fn take(&mut self, datagram: Datagram, bytes: usize, at: u64) -> bool {
-        self.last = at.max(self.last);
         let number = datagram.number.unsigned_abs();
         if datagram.number < 0 {
+            if !self.sequence.ends(self.receipt.highest, number) {
+                return false;
+            }
+            self.last = at.max(self.last);
+            self.end(Some(number));
             self.receipt.ended(number);
             self.tally.received(self.receipt);
             return true;
         }
         // Numbers begin with 1: others are none of a test.
         if number > 0 {
-            let took = self.calendar.since(datagram.sent, at);
-            self.receipt.arrived(number, took);
-            self.tally.read(bytes);
-            self.tally.received(self.receipt);
-            self.flow.took(took);
+            for early in self.sequence.take(self.receipt.highest, number, Early { datagram, bytes, at }) {
+                self.count(early);
+            }
         }
         false
+    }
+
+    /// Counts what was set aside, if the end says that it belongs to the test.
+    fn end(&mut self, end: Option<u64>) {
+        if let Some(early) = self.sequence.last(end) {
+            self.count(early);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, Early { datagram, bytes, at }: Early) {
+        self.last = at.max(self.last);
+        let took = self.calendar.since(datagram.sent, at);
+        self.receipt.arrived(datagram.number.unsigned_abs(), took);
+        self.tally.read(bytes);
+        self.tally.received(self.receipt);
+        self.flow.took(took);
     }
 }

@@ -1,0 +1,106 @@
+//! Numbers of datagrams that anybody may have sent: those that belong to a sequence, and those that do not.
+
+/// Greatest gap that a datagram may leave by itself (`MAX_DROPOUT`).
+const DROPOUT: u64 = 3000;
+/// Number of times that the end of a sequence may be beyond all that came of it.
+const BEYOND: u64 = 16;
+
+/// Judge of numbers (RFC 3550, appendix A.1): one far beyond all before is set aside until the next one is near it. So a
+/// single datagram of somebody else is no loss of all between, and a true gap is one, however long.
+#[derive(Debug)]
+pub(crate) struct Sequence<T> {
+    aside: Option<(u64, T)>,
+    end: Option<u64>,
+    outside: u64,
+}
+
+impl<T> Default for Sequence<T> {
+    fn default() -> Self {
+        Self { aside: None, end: None, outside: 0 }
+    }
+}
+
+impl<T> Sequence<T> {
+    /// Takes in a datagram with this number, where `highest` is the greatest that belongs; those that belong now.
+    #[inline]
+    pub(crate) fn take(&mut self, highest: u64, number: u64, datagram: T) -> impl Iterator<Item = T> + use<T> {
+        let (mut before, mut this) = (None, Some(datagram));
+        if number > highest.saturating_add(DROPOUT) {
+            match self.aside.take() {
+                Some((aside, datagram)) if (1..=DROPOUT).contains(&number.abs_diff(aside)) => before = Some(datagram),
+                other => {
+                    self.outside += u64::from(other.is_some());
+                    self.aside = this.take().map(|datagram| (number, datagram));
+                }
+            }
+        }
+        before.into_iter().chain(this)
+    }
+
+    /// True if the sequence ends here: the number is one that it may have reached, or is said again.
+    pub(crate) fn ends(&mut self, highest: u64, number: u64) -> bool {
+        let may = number <= highest.saturating_mul(BEYOND).saturating_add(DROPOUT);
+        let again = self.end.is_some_and(|end| number.abs_diff(end) <= DROPOUT);
+        if may || again {
+            // What was set aside first was the end.
+            self.outside -= u64::from(again);
+            return true;
+        }
+        self.outside += 1;
+        self.end = Some(number);
+        false
+    }
+
+    /// Datagram that was set aside, if it belongs to a sequence with this end.
+    pub(crate) fn last(&mut self, end: Option<u64>) -> Option<T> {
+        let (number, datagram) = self.aside.take()?;
+        let belongs = end.is_some_and(|end| number < end);
+        self.outside += u64::from(!belongs);
+        belongs.then_some(datagram)
+    }
+
+    /// Number of datagrams that do not belong.
+    pub(crate) fn outside(&self) -> u64 {
+        self.outside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(numbers: &[u64], end: Option<u64>) -> (Vec<u64>, u64) {
+        let (mut sequence, mut all) = (Sequence::default(), Vec::new());
+        for number in numbers {
+            let highest = all.iter().max().copied().unwrap_or(0);
+            all.extend(sequence.take(highest, *number, *number));
+        }
+        all.extend(sequence.last(end));
+        (all, sequence.outside())
+    }
+
+    #[test]
+    fn a_number_far_beyond_belongs_if_the_next_one_is_near_it() {
+        let far = 1 << 31;
+        assert_eq!(taken(&[1, 2, far, 3, 4], None), (vec![1, 2, 3, 4], 1));
+        assert_eq!(taken(&[1, far, u64::MAX, far * 2, 2], Some(3)), (vec![1, 2], 3));
+        // A gap.
+        assert_eq!(taken(&[1, 2, 9000, 9001, 9003], None), (vec![1, 2, 9000, 9001, 9003], 0));
+        assert_eq!(taken(&[1, 9001, 9000, 3], None), (vec![1, 9001, 9000, 3], 0));
+        // A gap with one behind it, which the end tells.
+        assert_eq!(taken(&[1, 2, 9000], Some(9001)), (vec![1, 2, 9000], 0));
+        assert_eq!(taken(&[1, 2, 9000], Some(8000)), (vec![1, 2], 1));
+        // A copy says nothing new.
+        assert_eq!(taken(&[1, far, far, 2], None), (vec![1, 2], 2));
+    }
+
+    #[test]
+    fn an_end_far_beyond_is_one_if_it_is_said_again() {
+        let mut sequence = Sequence::<()>::default();
+        assert!(sequence.ends(0, 1) && sequence.ends(1000, 16_000));
+        assert!(!sequence.ends(1000, 1 << 31));
+        assert!(sequence.ends(1000, 1001) && sequence.outside() == 1);
+        let mut sequence = Sequence::<()>::default();
+        assert!(!sequence.ends(10, 1_000_000) && sequence.ends(10, 1_000_001) && sequence.outside() == 0);
+    }
+}
