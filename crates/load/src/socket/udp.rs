@@ -135,6 +135,14 @@ impl UdpSocket {
         }
     }
 
+    /// True if a datagram of this length is the next to be received. None is seen at a socket of our own.
+    pub(crate) fn has(&self, len: usize) -> bool {
+        let Self::Kernel(socket) = self else { return false };
+        let mut bytes = vec![0; len + 1];
+        let peeked = socket.set_nonblocking(true).and_then(|()| socket.peek(&mut bytes));
+        socket.set_nonblocking(false).is_ok() && peeked.is_ok_and(|n| n == len)
+    }
+
     /// Sets the time for which receivers wait; none is until the end.
     pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
         match self {
@@ -165,6 +173,34 @@ impl UdpSocket {
     pub(crate) fn shut_down(&self) {
         if let Self::Kernel(socket) = self {
             sys::shut_down(socket.as_fd());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_lets_two_words_pass_and_nothing_else_fills_the_queue() {
+        for at in ["127.0.0.1:0", "[::1]:0"] {
+            let Some(socket) = linerate_skip::permitted(std::net::UdpSocket::bind(at), |_| at.starts_with('[')) else {
+                continue;
+            };
+            sys::take_only(socket.as_fd(), [*b"here", *b"also"]).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            let other = std::net::UdpSocket::bind(at).unwrap();
+            other.connect(socket.local_addr().unwrap()).unwrap();
+            // More than the queue has room for.
+            for wrong in [&[0; 1000][..], b"hers", b"her", b"here!", b""].repeat(1000) {
+                other.send(wrong).unwrap();
+            }
+            other.send(b"also").unwrap();
+            other.send(b"here").unwrap();
+            let mut bytes = [0; 8];
+            let mut next = || socket.recv(&mut bytes).map(|n| bytes[..n].to_vec());
+            assert_eq!((next().unwrap(), next().unwrap()), (b"also".to_vec(), b"here".to_vec()), "{at}");
+            assert!(next().is_err(), "{at}");
         }
     }
 }

@@ -174,10 +174,7 @@ fn clients_that_lie_are_left_and_others_are_served() {
         r#"{"cpu_util_total":1e308,"cpu_util_user":-1,"cpu_util_system":1,"sender_has_retransmits":1e300,"streams":
            [{"id":1,"bytes":1e300,"retransmits":9e18,"jitter":1e308,"errors":1e19,"packets":1e19,"end_time":-1e308}]}"#,
     );
-    let mut length = [0; 4];
-    puppet.control.read_exact(&mut length).unwrap();
-    let mut json = vec![0; u32::from_be_bytes(length).try_into().unwrap()];
-    puppet.control.read_exact(&mut json).unwrap();
+    message(&mut puppet.control);
     assert_eq!(puppet.hears(), DISPLAY_RESULTS);
     drop(puppet);
 
@@ -282,12 +279,53 @@ fn tests_that_open_no_streams_of_datagrams_do_not_shut_out_others_of_their_addre
     }
 }
 
+/// A stream of datagrams that somebody else opens in the client's name takes no place from the client's own: those are all
+/// answered, and have their data counted in the order in which the client opened them.
+#[test]
+fn a_stream_that_somebody_else_opens_takes_no_place() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]);
+    let two = PARAMETERS.replace("tcp", "udp").replace("\"parallel\":1", "\"parallel\":2");
+    let mut puppet = Puppet::asked(port, &COOKIE, &two);
+    let open = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(LIMIT)).unwrap();
+        socket.connect(("127.0.0.1", port)).unwrap();
+        socket.send(&0x3637_3839_u32.to_ne_bytes()).unwrap();
+        assert_eq!(socket.recv(&mut [0; 8]).unwrap(), 4);
+        socket
+    };
+    let (_stray, first) = (open(), open());
+    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    let second = open();
+    for (socket, count) in [(&first, 3_u32), (&second, 5)] {
+        for number in 1..=count {
+            let mut datagram = [0; 1000];
+            datagram[8..12].copy_from_slice(&number.to_be_bytes());
+            socket.send(&datagram).unwrap();
+        }
+    }
+    server.line_with(&format!("connected to 127.0.0.1 port {}", second.local_addr().unwrap().port()));
+    puppet.says(&[TEST_END]);
+    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+    puppet.tells(
+        r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":-1,"streams":[
+           {"id":1,"bytes":3000,"retransmits":0,"jitter":0,"errors":0,"packets":3},
+           {"id":3,"bytes":5000,"retransmits":0,"jitter":0,"errors":0,"packets":5}]}"#,
+    );
+    let json: serde_json::Value = serde_json::from_slice(&message(&mut puppet.control)).unwrap();
+    let bytes: Vec<&serde_json::Value> =
+        json["streams"].as_array().unwrap().iter().map(|stream| &stream["bytes"]).collect();
+    assert_eq!(bytes, [3000, 5000]);
+    assert_eq!(puppet.hears(), DISPLAY_RESULTS);
+}
+
 /// Datagrams that are none of a test, at the port where streams of datagrams are opened, while a session waits for some and
 /// while none does.
 #[test]
 fn stray_datagrams_open_nothing() {
     let port = port();
-    let _server = server(End::Ours, port, &[]);
+    let mut server = server(End::Ours, port, &[]);
     let mut puppet = Puppet::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
@@ -309,9 +347,10 @@ fn stray_datagrams_open_nothing() {
     assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
     strays();
     // A stream that nobody waits for any more.
+    drop(puppet);
+    server.line_with("control socket has closed unexpectedly");
     let _ = socket.send_to(&connect, ("127.0.0.1", port));
     assert!(socket.recv(&mut answer).is_err(), "no session wants it");
-    drop(puppet);
     serves(port);
 }
 
@@ -351,16 +390,18 @@ fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, 
 }
 
 /// Reads a message.
-fn read(control: &mut TcpStream) {
+fn message(control: &mut TcpStream) -> Vec<u8> {
     let mut length = [0; 4];
     control.read_exact(&mut length).unwrap();
-    control.read_exact(&mut vec![0; u32::from_be_bytes(length).try_into().unwrap()]).unwrap();
+    let mut json = vec![0; u32::from_be_bytes(length).try_into().unwrap()];
+    control.read_exact(&mut json).unwrap();
+    json
 }
 
 /// Leads a client until it sends.
 fn to_data(control: &mut TcpStream, listener: &TcpListener) -> TcpStream {
     control.write_all(&[PARAM_EXCHANGE]).unwrap();
-    read(control);
+    message(control);
     control.write_all(&[CREATE_STREAMS]).unwrap();
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_exact(&mut [0; 37]).unwrap();
@@ -400,7 +441,7 @@ fn servers_that_lie_or_vanish_are_told_of() {
             control.read_exact(&mut state).unwrap();
             assert_eq!(state, [TEST_END]);
             control.write_all(&[EXCHANGE_RESULTS]).unwrap();
-            read(&mut control);
+            message(&mut control);
             let _ = control.write_all(&[&results[..], &[DISPLAY_RESULTS]].concat());
         });
         assert!(code == Some(1) && log.contains(line), "{log}");

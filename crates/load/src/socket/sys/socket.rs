@@ -119,6 +119,29 @@ pub(crate) fn set_option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_i
     outcome(result).map(drop)
 }
 
+/// Has the kernel drop all datagrams to a socket but those of four bytes that are one of two words.
+pub(crate) fn take_only(fd: BorrowedFd<'_>, words: [[u8; 4]; 2]) -> io::Result<()> {
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: u16::try_from(code).unwrap_or(0), jt, jf, k };
+    let is = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let load = |from| libc::BPF_LD | libc::BPF_W | from;
+    let [one, other] = words.map(u32::from_be_bytes);
+    // What a filter of UDP sees begins with the header of UDP, of 8 bytes.
+    let mut all = [
+        step(load(libc::BPF_LEN), 0, 0, 0),
+        step(is, 0, 4, 8 + 4),
+        step(load(libc::BPF_ABS), 0, 0, 8),
+        step(is, 1, 0, one),
+        step(is, 0, 1, other),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
+    ];
+    let program = libc::sock_fprog { len: 7, filter: all.as_mut_ptr() };
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
+    // SAFETY: the kernel reads the program and as many instructions as it says, which live until the call returns.
+    let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const program).cast(), len(&program)) };
+    outcome(result).map(drop)
+}
+
 /// Has the kernel pace what a socket sends, in bytes per second.
 pub(crate) fn pace(fd: BorrowedFd<'_>, rate: u64) -> io::Result<()> {
     let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);

@@ -203,7 +203,7 @@ impl<'a> Test<'a> {
         run.start()?;
         let faces = run.faces();
         loop {
-            match run.wait(&self.control, self.stop)? {
+            match run.wait(&self.control, self.stop, Duration::MAX)? {
                 Woken::Stopped => return Err(Fault::Stopped),
                 // The server has no say before the end, but that it goes.
                 Woken::Control => return Err(said(&self.control, Duration::ZERO)),

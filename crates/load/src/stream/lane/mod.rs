@@ -20,12 +20,17 @@ use super::socket::Socket;
 use linerate_rt::{ThreadTime, spawn};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+
+/// Socket to come.
+pub(super) type Next = Arc<Mutex<Option<Arc<Socket>>>>;
 
 /// Work of a lane.
 pub(super) struct Job {
     pub(super) socket: Arc<Socket>,
+    /// Socket that takes the place of the other, which is shut down then: datagrams only.
+    pub(super) next: Next,
     pub(super) sends: bool,
     pub(super) counters: Arc<Counters>,
     pub(super) shared: Arc<Shared>,
@@ -53,6 +58,11 @@ impl Job {
             (Socket::Udp(socket), true) => self.send_udp(socket),
             (Socket::Udp(socket), false) => self.receive_udp(socket),
         }
+    }
+
+    /// Socket that takes the place of the one that has been shut down.
+    fn next(&self) -> Option<Arc<Socket>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// True if this fault is no more than the end of the test.

@@ -5,6 +5,7 @@ use super::pace::Pace;
 use crate::socket::UdpSocket;
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{Header, Receipt};
+use crate::stream::socket::Socket;
 use linerate_rt::monotonic_ns;
 use std::io::ErrorKind;
 
@@ -83,6 +84,12 @@ impl Job {
                 }
                 Err(e) => return self.is_over(Fault::Read(e)),
             };
+            // Nothing has come by the socket that has been replaced.
+            if n == 0
+                && let Some(Socket::Udp(next)) = self.next().as_deref()
+            {
+                return self.receive_udp(next);
+            }
             // The end that was shut down.
             if n == 0 && self.shared.is_done(false) {
                 return Ok(());

@@ -7,6 +7,9 @@ const REPLY: [u8; 4] = 0x3938_3736_u32.to_ne_bytes();
 /// Both, as versions before 3.11 said them.
 const OLD: ([u8; 4], [u8; 4]) = (123_456_789_u32.to_ne_bytes(), 987_654_321_u32.to_ne_bytes());
 
+/// The datagrams that open a stream.
+pub const CONNECTS: [[u8; 4]; 2] = [CONNECT, OLD.0];
+
 /// True if a datagram opens a stream.
 #[must_use]
 pub fn is_connect(datagram: &[u8]) -> bool {

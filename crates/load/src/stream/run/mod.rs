@@ -5,7 +5,7 @@ mod meter;
 use super::control::Control;
 use super::fault::Fault;
 use super::figures::{Cpu, Face, Figure, Summary, Total};
-use super::lane::{self, Job, Limit, Payload, Shared};
+use super::lane::{self, Job, Limit, Next, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
 use super::socket::Socket;
@@ -16,7 +16,7 @@ use linerate_rt::{Moves, Stop, ThreadTime, monotonic_ns, random};
 use meter::Meter;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -60,8 +60,18 @@ pub(super) struct Setup {
 struct Track {
     face: Face,
     socket: Arc<Socket>,
+    next: Next,
+    /// Number of the stream, in the order in which they were opened.
+    number: usize,
     lane: Option<JoinHandle<ThreadTime>>,
     meter: Meter,
+}
+
+impl Track {
+    /// True if it receives, has had no data, and is one of the first streams that were opened, as many as were agreed on.
+    fn is_silent(&self, agreed: usize) -> bool {
+        !self.face.sends && self.number < agreed && self.meter.bytes() == 0
+    }
 }
 
 /// A test in its course.
@@ -138,8 +148,10 @@ impl Run {
             Payload::new(settings.block, settings.repeating, settings.zero_copy, random).map_err(Fault::Create)?;
         let (omit, time) = (settings.omit * SECOND_NS, settings.time * SECOND_NS);
         let interval_ns = setup.interval.map(saturating_ns);
-        let tracks = setup.streams.into_iter().map(|Stream { socket, face }| Track {
+        let tracks = setup.streams.into_iter().enumerate().map(|(number, Stream { socket, face })| Track {
             face,
+            number,
+            next: Next::default(),
             socket: Arc::new(socket),
             lane: None,
             meter: Meter::new(face.sends, settings.transport),
@@ -191,6 +203,7 @@ impl Run {
         for track in &mut self.tracks {
             let job = Job {
                 socket: track.socket.clone(),
+                next: track.next.clone(),
                 sends: track.face.sends,
                 counters: track.meter.counters(),
                 shared: self.shared.clone(),
@@ -203,15 +216,33 @@ impl Run {
         Ok(())
     }
 
+    /// Number of streams that receive and have had no data yet.
+    pub(super) fn silent(&self) -> usize {
+        self.tracks.iter().filter(|track| track.is_silent(self.tracks.len())).count()
+    }
+
+    /// Has a stream, whose data have come, take the place of one that has had none, if there is one. `number` is that of the
+    /// stream, in the order in which all were opened.
+    pub(super) fn replace(&mut self, Stream { socket, face }: Stream, number: usize) {
+        let agreed = self.tracks.len();
+        let Some(track) = self.tracks.iter_mut().find(|track| track.is_silent(agreed)) else { return };
+        let before = std::mem::replace(&mut track.socket, Arc::new(socket));
+        (track.face, track.number) = (face, number);
+        *track.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(track.socket.clone());
+        before.receive_no_more();
+        // The client numbers its streams in the order in which it opened them.
+        self.tracks.sort_by_key(|track| track.number);
+    }
+
     /// The streams, for reports.
     pub(super) fn faces(&self) -> Vec<Face> {
         self.tracks.iter().map(|track| track.face).collect()
     }
 
-    /// Waits until something happens.
-    pub(super) fn wait(&mut self, control: &Control, stop: &Stop) -> Result<Woken, Fault> {
+    /// Waits until something happens, and so long at most.
+    pub(super) fn wait(&mut self, control: &Control, stop: &Stop, within: Duration) -> Result<Woken, Fault> {
         let at = self.next.min(self.count_at.unwrap_or(u64::MAX)).min(self.end_at).min(self.idle_at());
-        let left = Duration::from_nanos(at.saturating_sub(monotonic_ns()));
+        let left = Duration::from_nanos(at.saturating_sub(monotonic_ns())).min(within);
         let over = self.shared.over.as_fd();
         let mut on = vec![(stop.as_fd(), Ready::Read), (control.readiness()?, Ready::Read)];
         // Once seen, it stays ready.

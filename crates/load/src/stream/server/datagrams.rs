@@ -4,11 +4,14 @@
 //! Sessions of an address take turns in the order in which they came. One whose next stream does not come has time while
 //! nobody else waits; the more wait, the less it has, and then it loses its turn. So clients that never open their streams delay
 //! others of their address for a second or two, however many they are.
+//!
+//! Anybody can send such a datagram in the client's name. So a session that has its streams goes on to be given some more, until
+//! it knows by their data which are its client's, or another one waits.
 
-use crate::socket::sys::{Ready, poll};
+use crate::socket::sys::{Ready, poll, take_only};
 use crate::socket::{Site, UdpSocket};
 use crate::stream::fault::Fault;
-use crate::stream::protocol::{is_connect, reply};
+use crate::stream::protocol::{CONNECTS, is_connect, reply};
 use crate::stream::socket::Socket;
 use linerate_rt::{Stop, spawn};
 use std::collections::{HashMap, VecDeque};
@@ -27,6 +30,9 @@ const SHARED: Duration = Duration::from_millis(500);
 const ROUND_TRIP: Duration = Duration::from_millis(250);
 /// Longest time between two looks at the control connection of a session that waits.
 const LOOKS: Duration = Duration::from_millis(100);
+
+/// Greatest number of streams that a session is given beyond those that it wants.
+const SPARES: usize = 32;
 
 /// A stream that is asked for: its socket, and the answer that its client waits for.
 pub(super) type Knock = (Socket, [u8; 4]);
@@ -63,6 +69,8 @@ struct Line {
 struct Holder {
     number: u64,
     to: SyncSender<Knock>,
+    /// Number of streams that it wants.
+    wants: usize,
     round_trip: Duration,
     /// Time at which its turn began, or its last stream came.
     since: Instant,
@@ -82,12 +90,13 @@ pub(super) struct Turn {
 impl Line {
     /// Time left of the turn of the holder while others wait.
     fn left(&self, now: Instant) -> Duration {
-        let crowd = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX).max(1);
+        let crowd = self.waiting.len().max(1) as f64;
         let left = |one: &Holder| {
             // The invitation goes there, and the datagram comes back.
-            (SHARED / crowd + 2 * one.round_trip.min(ROUND_TRIP)).saturating_sub(now.duration_since(one.since))
+            (SHARED.div_f64(crowd) + 2 * one.round_trip.min(ROUND_TRIP)).saturating_sub(now.duration_since(one.since))
         };
-        self.holder.as_ref().map_or(Duration::ZERO, left)
+        let waits = self.holder.as_ref().filter(|one| one.opened.len() < one.wants);
+        waits.map_or(Duration::ZERO, left)
     }
 }
 
@@ -96,11 +105,12 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if a session waits for a stream from there that it does not have yet.
+    /// True if a session takes a stream from there that it does not have yet.
     fn awaits(&self, from: SocketAddr) -> bool {
         let inner = self.lock();
         let holder = inner.lines.get(&from.ip().to_canonical()).and_then(|line| line.holder.as_ref());
-        holder.is_some_and(|holder| !holder.opened.contains(&from))
+        let room = |holder: &Holder| holder.opened.len() < holder.wants + SPARES;
+        holder.is_some_and(|holder| room(holder) && !holder.opened.contains(&from))
     }
 
     /// Gives a stream to the session whose turn it is.
@@ -112,6 +122,9 @@ impl Shared {
         {
             holder.since = Instant::now();
             holder.opened.push(from);
+            if holder.opened.len() == holder.wants {
+                self.left.notify_all();
+            }
         }
     }
 }
@@ -131,7 +144,7 @@ impl Datagrams {
         round_trip: Duration,
         goes_on: impl Fn() -> Result<(), Fault>,
     ) -> Result<Turn, Fault> {
-        let (to, from) = sync_channel(streams);
+        let (to, from) = sync_channel(streams + SPARES);
         let mut inner = self.shared.lock();
         if !inner.open {
             self.open().map_err(Fault::StreamListen)?;
@@ -148,7 +161,7 @@ impl Datagrams {
             if left.is_zero() && line.waiting.front() == Some(&number) {
                 line.waiting.pop_front();
                 // Who had the turn before has lost it: its streams end.
-                line.holder = Some(Holder { number, to, round_trip, since: now, opened: Vec::new() });
+                line.holder = Some(Holder { number, to, wants: streams, round_trip, since: now, opened: Vec::new() });
                 return Ok(turn);
             }
             let wait = left.clamp(Duration::from_millis(1), LOOKS);
@@ -165,6 +178,8 @@ impl Datagrams {
         let socket = self.site.receive_at()?;
         if let UdpSocket::Kernel(socket) = &socket {
             socket.set_nonblocking(true)?;
+            // Whatever else is sent here does not fill it.
+            take_only(socket.as_fd(), CONNECTS)?;
         }
         let (site, stop, shared) = (self.site.clone(), self.stop.clone(), self.shared.clone());
         spawn("stream-door", &[], move || attend(&socket, &site, &stop, &shared)).map(drop)

@@ -1,5 +1,6 @@
 //! A session: one client's test, from its parameters to its results.
 
+use super::datagrams::{Knock, Turn};
 use super::door::Arrival;
 use super::{House, peer};
 use crate::socket::plain;
@@ -22,6 +23,8 @@ const ANSWERS: Duration = Duration::from_secs(10);
 const OPENS: Duration = Duration::from_secs(5);
 /// Time between two looks at the control connection meanwhile.
 const LOOKS: Duration = Duration::from_millis(50);
+/// The same while streams have come beyond those that were agreed on.
+const SPARE_LOOKS: Duration = Duration::from_millis(10);
 /// Time for a state that explains why a stream broke.
 const EXPLAINS: Duration = Duration::from_millis(500);
 
@@ -36,6 +39,17 @@ struct Session<'a> {
     cookie: Cookie,
     peer: SocketAddr,
     report: Report,
+    spares: Spares,
+}
+
+/// Streams of datagrams beyond those that were agreed on: somebody may have opened one in the client's name.
+#[derive(Default)]
+struct Spares {
+    /// Place at the door, until all streams have had data.
+    turn: Option<Turn>,
+    /// Number of streams that were opened, and those that have no place in the test.
+    opened: usize,
+    all: Vec<(usize, Socket)>,
 }
 
 /// Serves a client; the line about its fault, if it had one, and true if that is its login.
@@ -46,7 +60,8 @@ pub(super) fn serve(house: &House, place: &Place, arrival: Arrival) -> (Option<S
         Ok(control) => control,
         Err(fault) => return (Some(format!("error - {fault}")), false),
     };
-    let mut session = Session { house, place, control, cookie: arrival.cookie, peer, report };
+    let mut session =
+        Session { house, place, control, cookie: arrival.cookie, peer, report, spares: Spares::default() };
     let served = session.serve();
     let told = match &served {
         Ok(()) => None,
@@ -101,7 +116,7 @@ impl Session<'_> {
         run.begin();
         self.report.started();
         self.control.say(State::TestRunning)?;
-        let measured = run.start().and_then(|()| self.measure(&mut run));
+        let measured = run.start().and_then(|()| self.measure(&mut run, &settings));
         let wanted = matches!(measured, Ok(()) | Err(Fault::Stopped | Fault::ClientTerminated));
         if let Err(Fault::Stopped) = measured {
             let _ = self.control.say(State::ServerTerminate);
@@ -154,11 +169,10 @@ impl Session<'_> {
                 let goes_on = || self.is_silent();
                 let turn = house.datagrams.turn(self.peer.ip(), count, self.control.round_trip(), goes_on)?;
                 self.invite(settings)?;
-                let knocks = self.collect(&turn.streams, count, |(socket, answer)| {
-                    socket.datagram_buffers(settings)?;
-                    let Socket::Udp(socket) = socket else { return Err(Fault::StreamId) };
-                    socket.send(answer).map(drop).map_err(Fault::StreamAccept)
-                })?;
+                let knocks = self.collect(&turn.streams, count, |knock| answer(knock, settings))?;
+                // What the server sends tells nothing about who has opened a stream.
+                self.spares.turn = (count == receive).then_some(turn);
+                self.spares.opened = count;
                 knocks.into_iter().map(|(socket, _)| socket).collect()
             }
         };
@@ -221,10 +235,20 @@ impl Session<'_> {
     }
 
     /// Lets the data flow until the client ends the test.
-    fn measure(&mut self, run: &mut Run) -> Result<(), Fault> {
-        let faces = run.faces();
+    fn measure(&mut self, run: &mut Run, settings: &Settings) -> Result<(), Fault> {
+        let mut faces = run.faces();
         loop {
-            match run.wait(&self.control, self.place.stop())? {
+            let within = match &self.spares {
+                Spares { turn: None, .. } => Duration::MAX,
+                Spares { all, .. } if all.is_empty() => LOOKS,
+                _ => SPARE_LOOKS,
+            };
+            let woken = run.wait(&self.control, self.place.stop(), within)?;
+            if self.spares.turn.is_some() {
+                self.sort_out(run, settings)?;
+                faces = run.faces();
+            }
+            match woken {
                 Woken::Stopped => return Err(Fault::Stopped),
                 Woken::Control => match self.control.state(ANSWERS)? {
                     Some(State::TestEnd) => return Ok(()),
@@ -252,6 +276,33 @@ impl Session<'_> {
         }
     }
 
+    /// Takes in streams beyond those that were agreed on, and has one whose data come take the place of one without.
+    fn sort_out(&mut self, run: &mut Run, settings: &Settings) -> Result<(), Fault> {
+        let spares = &mut self.spares;
+        let knocks = spares.turn.iter().flat_map(|turn| turn.streams.try_iter());
+        for knock in knocks {
+            // Who opened it may be gone.
+            if answer(&knock, settings).is_ok() {
+                spares.all.push((spares.opened, knock.0));
+            }
+            spares.opened += 1;
+        }
+        let has_data = |(_, socket): &(usize, Socket)| matches!(socket, Socket::Udp(udp) if udp.has(settings.block));
+        // Before as many have data as places are free, one of the silent ones may be the client's, whose first are on their way.
+        if spares.all.iter().filter(|spare| has_data(spare)).count() >= run.silent().max(1) {
+            for (number, socket) in spares.all.extract_if(.., |spare| has_data(spare)) {
+                settle(&socket, settings, true)?;
+                let face = socket.face(false).map_err(Fault::StreamAccept)?;
+                self.report.stream(&face);
+                run.replace(Stream { socket, face }, number);
+            }
+        }
+        if run.silent() == 0 {
+            self.spares = Spares::default();
+        }
+        Ok(())
+    }
+
     /// Exchanges the results.
     fn exchange(&mut self, settings: &Settings, run: &Run, cpu: Cpu) -> Result<(), Fault> {
         self.control.say(State::ExchangeResults)?;
@@ -273,4 +324,11 @@ impl Session<'_> {
         let _ = self.control.state(ANSWERS);
         Ok(())
     }
+}
+
+/// Answers who opens a stream of datagrams.
+fn answer((socket, answer): &Knock, settings: &Settings) -> Result<(), Fault> {
+    socket.datagram_buffers(settings)?;
+    let Socket::Udp(socket) = socket else { return Err(Fault::StreamId) };
+    socket.send(answer).map(drop).map_err(Fault::StreamAccept)
 }
