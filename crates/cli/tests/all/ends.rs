@@ -1,7 +1,7 @@
 //! Two ends of a test: our program or the one that it stands in for, in all pairings.
 
-use crate::process::{BINARY, alone};
-use std::net::{TcpListener, UdpSocket};
+use crate::process::{BINARY, alone, until};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::Duration;
@@ -51,6 +51,19 @@ pub(crate) fn port() -> u16 {
         }
     }
     panic!("no port is free");
+}
+
+/// The next connection to a listener, which does not wait for ever if none comes.
+pub(crate) fn accepted(listener: &TcpListener) -> TcpStream {
+    listener.set_nonblocking(true).unwrap();
+    let mut next = None;
+    until("a connection comes", || {
+        next = listener.accept().ok();
+        next.is_some()
+    });
+    let (stream, _) = next.unwrap();
+    stream.set_nonblocking(false).unwrap();
+    stream
 }
 
 /// Waits until something listens at a TCP port, or receives at a UDP port, in the namespace of this thread: the kernel knows,

@@ -2,6 +2,7 @@
 //! are open, and super-frames, to a port that completes neither.
 #![cfg(target_os = "linux")]
 
+use crate::ends::accepted;
 use crate::process::{BINARY, Process};
 use linerate_host::{Cause, Namespace, Rtnetlink, VethPair};
 use std::io::{Read, Write};
@@ -59,7 +60,7 @@ fn talk(what: &str, a: &Namespace, b: &Namespace) {
     let listener = b.run_in(|| TcpListener::bind((ADDRESS[1], 7000)).unwrap()).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let (mut stream, _) = listener.accept().unwrap();
+            let mut stream = accepted(&listener);
             let mut got = vec![0; sent.len()];
             stream.set_read_timeout(Some(LIMIT)).unwrap();
             stream.read_exact(&mut got).unwrap_or_else(|e| panic!("{what}: {e}"));

@@ -142,9 +142,10 @@ fn both_ends_count_the_same_bytes() {
     }
     // Datagrams: iperf counts the one that says the end, which we do not.
     let (client, server) = pair((End::Ours, End::Ours), &["-u", "-n", "294000", "-b", "10m", "-y", "C"], &["-y", "C"]);
-    for said in [&client.out, &server.out] {
-        assert_eq!((field(said, 7), field(said, 11)), (294_000, 200), "{said}");
-    }
+    assert_eq!((field(&client.out, 7), field(&client.out, 11)), (294_000, 200), "{}", client.out);
+    // Some may be lost in the receiver's queue on a busy machine; each is said.
+    let (bytes, lost, sent) = (field(&server.out, 7), field(&server.out, 10), field(&server.out, 11));
+    assert_eq!((bytes + lost * 1470, sent), (294_000, 200), "{}", server.out);
 }
 
 /// A file is sent to its end.

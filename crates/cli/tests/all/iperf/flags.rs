@@ -6,12 +6,17 @@ use std::process::Command;
 
 /// Exit code and output of a command line.
 fn run(words: &[&str]) -> (Option<i32>, String, String) {
-    let run = Command::new(BINARY).arg("iperf").args(words).output().unwrap();
-    (run.status.code(), String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap())
+    let mut command = Command::new(BINARY);
+    command.arg("iperf").args(words);
+    let run = Process::start(command).end();
+    (run.code, run.out, run.log)
 }
 
 #[test]
 fn what_is_wrong_is_named_and_nothing_is_passed_over() {
+    // A file has no files in it.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let nowhere = format!("{}/x", file.path().display());
     for (line, why) in [
         ("", "no part in the test"),
         ("-s -c x", "-s and -c"),
@@ -56,13 +61,13 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x -u --trip-times -l 100", "--trip-times: the time takes room; give -l 128"),
         ("-c x -R -t 0", "-t 0: "),
         ("-c x -R -n 3G", "-n 3221225472: "),
-        ("-c x -F /nonexistent/x", "-F /nonexistent/x: "),
+        ("-c x -F NOWHERE", "-F NOWHERE: "),
         ("-c x -F /dev/null -t 1", "-F: its end is the end"),
         ("-c x -F /dev/null -R", "-F and -R"),
         ("-c x -4 -V", "-4 and -V"),
         ("-s -B 127.0.0.1:5001", "-B: a server's port"),
         ("-c x -B 127.0.0.1:65535 -P 2", "-B: the ports behind 65535"),
-        ("-s -o /nonexistent/x", "-o /nonexistent/x: "),
+        ("-s -o NOWHERE", "-o NOWHERE: "),
         ("-c x --revers", "--revers: no such flag; did you mean --reverse?"),
         // Flags of iperf that are not built.
         ("-c x -I", "-I: give -F /dev/stdin"),
@@ -84,6 +89,7 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x --fq-rate 5m", "--fq-rate: "),
         ("-s --tap-dev", "--tap-dev: "),
     ] {
+        let (line, why) = (line.replace("NOWHERE", &nowhere), why.replace("NOWHERE", &nowhere));
         let words: Vec<&str> = line.split_whitespace().collect();
         let (code, out, log) = run(&words);
         assert_eq!((code, out.as_str(), log.lines().count()), (Some(2), "", 1), "{line}: {log}");

@@ -1,6 +1,7 @@
 //! Peers that lie, stall or vanish: each costs its own session, and an end says what is wrong in one line.
 
 use super::{End, client, numbers, server};
+use crate::ends::accepted;
 use crate::process::{LIMIT, Process, until};
 use linerate_load::netperf::protocol::omni::{Half, Request, Response, Results, direction, kind};
 use linerate_load::netperf::protocol::{Code, Message};
@@ -132,7 +133,7 @@ fn told(says: Vec<u8>, words: &str) -> (Option<i32>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let server = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
+        let mut stream = accepted(&listener);
         let _ = stream.write_all(&says);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());

@@ -9,13 +9,18 @@ use std::process::Command;
 
 /// Exit code and error line of a command line.
 fn refused(line: &str) -> (Option<i32>, String) {
-    let run = Command::new(BINARY).arg("stream").args(line.split_whitespace()).output().unwrap();
-    assert!(run.stdout.is_empty(), "{line}: {}", String::from_utf8_lossy(&run.stdout));
-    (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    let mut command = Command::new(BINARY);
+    command.arg("stream").args(line.split_whitespace());
+    let run = Process::start(command).end();
+    assert!(run.out.is_empty(), "{line}: {}", run.out);
+    (run.code, run.log)
 }
 
 #[test]
 fn what_is_wrong_is_named_and_nothing_is_passed_over() {
+    // A file has no files in it.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let nowhere = format!("{}/x", file.path().display());
     for (line, why) in [
         ("", "no part in the test"),
         ("-s -c x", "-s and -c"),
@@ -44,15 +49,12 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x --rcv-timeout 500", "--rcv-timeout: this client receives nothing"),
         ("-c x -R --rcv-timeout 50", "--rcv-timeout 50: "),
         ("-c x --cport 65535 -P 2", "--cport 65535: "),
-        ("-c x -F /nonexistent/x", "-F /nonexistent/x: "),
-        ("-s --logfile /nonexistent/x", "--logfile /nonexistent/x: "),
+        ("-c x -F NOWHERE", "-F NOWHERE: "),
+        ("-s --logfile NOWHERE", "--logfile NOWHERE: "),
         ("-c x --revers", "--revers: no such flag; did you mean --reverse?"),
         ("-c x --username u", "--username: a login needs the server's key"),
         ("-c x --rsa-public-key-path f", "--rsa-public-key-path: a login needs a user"),
-        (
-            "-c x --username u --rsa-public-key-path /nonexistent/x",
-            "--rsa-public-key-path /nonexistent/x: No such file",
-        ),
+        ("-c x --username u --rsa-public-key-path NOWHERE", "--rsa-public-key-path NOWHERE: Not a directory"),
         ("-c x --rsa-private-key-path f", "--rsa-private-key-path: that is for a server"),
         ("-s --rsa-private-key-path f", "--rsa-private-key-path: logins need users"),
         ("-s --authorized-users-path f", "--authorized-users-path: logins need a key"),
@@ -80,7 +82,8 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x --json-stream --extra-data text", "--extra-data: no event"),
         ("-c x -d", "-d: "),
     ] {
-        let (code, log) = refused(line);
+        let (line, why) = (line.replace("NOWHERE", &nowhere), why.replace("NOWHERE", &nowhere));
+        let (code, log) = refused(&line);
         assert_eq!((code, log.lines().count()), (Some(2), 1), "{line}: {log}");
         assert!(log.starts_with(&format!("linerate stream: {why}")), "{line}: {log}");
     }

@@ -3,6 +3,7 @@
 
 use super::document::skeleton_of;
 use super::{End, PAIRINGS, has_iperf3, lines, port, until_open};
+use crate::ends::accepted;
 use crate::process::{BINARY, Ended, LIMIT, Process};
 use linerate_skip::{is_installed, skip};
 use std::fs;
@@ -238,7 +239,7 @@ fn answers(all: [&'static [u8]; 2]) -> (TcpListener, Receiver<String>) {
     let (to, tokens) = channel();
     std::thread::spawn(move || {
         for answer in all {
-            let (mut control, _) = listener.accept().unwrap();
+            let mut control = accepted(&listener);
             control.set_read_timeout(Some(LIMIT)).unwrap();
             control.read_exact(&mut [0; 37]).unwrap();
             control.write_all(&[9]).unwrap();
