@@ -65,6 +65,15 @@ impl<T> Sequence<T> {
     }
 }
 
+/// Words about so many datagrams that do not belong, if there are some.
+pub(crate) fn told(outside: u64) -> Option<String> {
+    match outside {
+        0 => None,
+        1 => Some("1 datagram outside the sequence is not counted".to_owned()),
+        many => Some(format!("{many} datagrams outside the sequence are not counted")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -387,6 +387,35 @@ fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, 
     })
 }
 
+/// A datagram in the client's name with a number that the test cannot have reached is no loss of all before it.
+#[test]
+fn a_datagram_outside_the_sequence_is_no_loss() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]);
+    let mut puppet = Puppet::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
+    socket.connect(("127.0.0.1", port)).unwrap();
+    socket.send(&0x3637_3839_u32.to_ne_bytes()).unwrap();
+    socket.recv(&mut [0; 8]).unwrap();
+    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    for number in [1, 2, u32::MAX - 7, 3, u32::MAX / 2, 4] {
+        let mut datagram = [0; 1000];
+        datagram[8..12].copy_from_slice(&number.to_be_bytes());
+        socket.send(&datagram).unwrap();
+    }
+    puppet.says(&[TEST_END]);
+    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+    puppet.tells(
+        r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":-1,"streams":[
+           {"id":1,"bytes":4000,"retransmits":0,"jitter":0,"errors":0,"packets":4}]}"#,
+    );
+    let json: serde_json::Value = serde_json::from_slice(&message(&mut puppet.control)).unwrap();
+    let stream = &json["streams"][0];
+    assert_eq!([&stream["bytes"], &stream["errors"], &stream["packets"]], [4000, 0, 4], "{stream}");
+    server.line_with("2 datagrams outside the sequence are not counted");
+}
+
 /// Reads a message.
 fn message(control: &mut TcpStream) -> Vec<u8> {
     let mut length = [0; 4];

@@ -5,7 +5,7 @@ use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
 use crate::iperf::report::Board;
-use crate::sequence::Sequence;
+use crate::sequence::{Sequence, told};
 use crate::socket::UdpSocket;
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
@@ -164,10 +164,8 @@ pub(super) fn receive(socket: &UdpSocket, flow: &Arc<Flow>, work: &Receiving, ov
     let mut taking = Taking { flow, tally: &mut tally, receipt: &mut receipt, sequence, calendar, last: flow.begin };
     let result = taking.all(socket, work, over);
     taking.end(None);
-    match taking.sequence.outside() {
-        0 => {}
-        1 => board.error(&format!("{}: 1 datagram outside the sequence is not counted", flow.remote)),
-        many => board.error(&format!("{}: {many} datagrams outside the sequence are not counted", flow.remote)),
+    if let Some(told) = told(taking.sequence.outside()) {
+        board.error(&format!("{}: {told}", flow.remote));
     }
     let at = if result.is_ok() { taking.last } else { monotonic_ns() };
     let figures = board.end(flow, at);

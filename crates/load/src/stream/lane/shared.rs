@@ -38,6 +38,8 @@ pub(in crate::stream) struct Shared {
     claimed: AtomicU64,
     got: AtomicU64,
     senders: AtomicUsize,
+    /// Datagrams that belong to no stream's sequence.
+    pub(in crate::stream) outside: AtomicU64,
     fault: Mutex<Option<Fault>>,
     /// Requested when a limit is reached, all senders have ended, or a stream broke.
     pub(in crate::stream) over: Stop,
@@ -64,6 +66,7 @@ impl Shared {
             claimed: AtomicU64::new(0),
             got: AtomicU64::new(0),
             senders: AtomicUsize::new(senders),
+            outside: AtomicU64::new(0),
             fault: Mutex::new(None),
             over: Stop::new()?,
             moves: Moves::default(),

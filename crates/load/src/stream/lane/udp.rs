@@ -2,12 +2,14 @@
 
 use super::Job;
 use super::pace::Pace;
+use crate::sequence::Sequence;
 use crate::socket::UdpSocket;
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{Header, Receipt};
 use crate::stream::socket::Socket;
 use linerate_rt::monotonic_ns;
 use std::io::ErrorKind;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Datagrams of a batch, at most.
 const MOST: usize = 32;
@@ -60,6 +62,15 @@ impl Job {
 
     /// Receives until the end, and then what has arrived.
     pub(super) fn receive_udp(&self, socket: &UdpSocket) -> Result<(), Fault> {
+        let mut sequence = Sequence::default();
+        let received = self.receive_in(socket, &mut sequence);
+        // What was set aside last is nobody's.
+        sequence.last(None);
+        self.shared.outside.fetch_add(sequence.outside(), Relaxed);
+        received
+    }
+
+    fn receive_in(&self, socket: &UdpSocket, sequence: &mut Sequence<(Header, u64, u64)>) -> Result<(), Fault> {
         let (mut datagram, wide) = (vec![0; self.payload.block.len()], self.settings.wide_counters);
         let (mut receipt, mut bytes, mut late_until) = (Receipt::default(), 0, None);
         let mut counted = self.shared.counted();
@@ -88,7 +99,7 @@ impl Job {
             if n == 0
                 && let Some(Socket::Udp(next)) = self.next().as_deref()
             {
-                return self.receive_udp(next);
+                return self.receive_in(next, sequence);
             }
             // The end that was shut down.
             if n == 0 && self.shared.is_done(false) {
@@ -101,9 +112,11 @@ impl Job {
             let (now, before, mut datagrams) = (monotonic_ns() / 1000, bytes, 0);
             let mut take = |datagram: &[u8]| {
                 // Others are no datagrams of a test.
-                if let Some(header) = Header::read(wide, datagram) {
+                let Some(header) = Header::read(wide, datagram) else { return };
+                let arrived = (header, now, datagram.len() as u64);
+                for (header, now, len) in sequence.take(receipt.highest, header.number, arrived) {
                     receipt.arrived(header, now);
-                    (bytes, datagrams) = (bytes + datagram.len() as u64, datagrams + 1);
+                    (bytes, datagrams) = (bytes + len, datagrams + 1);
                 }
             };
             take(&datagram[..n]);

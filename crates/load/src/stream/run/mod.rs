@@ -16,6 +16,7 @@ use linerate_rt::{Moves, Stop, ThreadTime, monotonic_ns, random};
 use meter::Meter;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -374,6 +375,11 @@ impl Run {
         let percent = |time: Duration| 100.0 * saturating_ns(time) as f64 / ns;
         let (user, system) = (percent(own.user + self.cpu.1.user), percent(own.system + self.cpu.1.system));
         Cpu { total: user + system, user, system }
+    }
+
+    /// Line about datagrams outside the sequence of their stream, if some came.
+    pub(super) fn outside(&self) -> Option<String> {
+        crate::sequence::told(self.shared.outside.load(Relaxed))
     }
 
     /// Results for the other end.

@@ -124,6 +124,9 @@ impl Session<'_> {
         let mut cpu = Cpu::default();
         if wanted {
             let figures = run.finish(Role::Server);
+            if let Some(told) = run.outside() {
+                house.output.error(&format!("{}: {told}", plain(self.peer)));
+            }
             self.report.interval(&run.faces(), &figures);
             cpu = run.close();
             self.report.summary(&run.faces(), run.summary(cpu, None)?);
