@@ -91,6 +91,9 @@ pub(super) fn test(
     if let Err(fault) = &tested {
         test.leave(fault, report);
     }
+    if let Some(told) = test.run.as_ref().and_then(Run::outside) {
+        output.error(&told);
+    }
     tested
 }
 
