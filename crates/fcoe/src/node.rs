@@ -74,6 +74,9 @@ pub enum NodeEvent {
     Refused(RefusedClaim),
     /// The ENode of this MAC address had our name before us: we have no address.
     NameInUse(MacAddr),
+    /// The neighbour of this name rejects our login, because it knows another station by our name. It is free again when that
+    /// one logs out or has sent no beacon for 20 s.
+    NameTaken(Wwn),
     /// A peer has logged in.
     Up(Peer),
     /// A peer is no longer logged in.
@@ -378,6 +381,7 @@ impl<S: DeviceServer> Node<S> {
                     target.change(&peer);
                 }
             }
+            LoginEvent::NameTaken(by) => self.tell(NodeEvent::NameTaken(by)),
             LoginEvent::Down(id, why) => {
                 if let Some(target) = &mut self.target {
                     target.down(id);

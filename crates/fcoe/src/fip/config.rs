@@ -50,5 +50,7 @@ pub(super) const AGE: u64 = 20_000 * MILLISECOND;
 pub(super) const RATE_LIMIT_CONFLICTS: u32 = 10;
 /// … after which each further attempt waits this long.
 pub(super) const RATE_LIMIT_WAIT: u64 = 10_000 * MILLISECOND;
+/// Longest time in which a network that sends our frames back to us does so.
+pub(super) const ECHO: u64 = 1000 * MILLISECOND;
 /// Delay before another attempt to send a required frame for which there was no room.
 pub(super) const RETRY: u64 = 10 * MILLISECOND;

@@ -10,7 +10,7 @@ pub enum FipDrop {
     Vlan,
     /// The link is down, or for a login: we have no identifier yet.
     NotReady,
-    /// Our own frame.
+    /// From our own MAC address.
     Own,
     /// For another station or group, or a login for another identifier.
     NotForUs,

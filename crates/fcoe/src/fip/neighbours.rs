@@ -86,6 +86,13 @@ pub struct RefusedClaim {
 impl fmt::Display for RefusedClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, holder, claimant } = self;
+        if holder == claimant {
+            return write!(
+                f,
+                "another station has MAC {holder} too, our own: it is refused, but takes frames of ours each time it comes; \
+                 end it, or give it another --mac and --wwpn"
+            );
+        }
         match what {
             Identity::Name(wwpn) => write!(f, "WWPN {wwpn}")?,
             Identity::Id(fc_id) => write!(f, "N_Port_ID {fc_id}")?,

@@ -106,6 +106,8 @@ pub struct Vn2vn {
     identifiers: Identifiers,
     /// Identifiers tried since the link came up.
     tries: u32,
+    /// Kind of the last frame to all, and its time.
+    last: Option<(Vn2vnKind, u64)>,
     /// Time at which the last Claim Notification was sent.
     claimed: Option<u64>,
     /// The second Beacon has been sent.
@@ -132,6 +134,7 @@ impl Vn2vn {
             fc_id: identifiers.first(),
             identifiers,
             tries: 0,
+            last: None,
             claimed: None,
             settled: false,
             neighbours: Neighbours::new(),
@@ -291,7 +294,7 @@ impl Vn2vn {
             State::Claim => (Vn2vnKind::Beacon, State::Up, ANNOUNCE_WAIT),
             State::Up => (Vn2vnKind::Beacon, State::Up, BEACON_PERIOD + self.random_below(BEACON_FUZZ)),
         };
-        if !self.multicast(kind, self.mode, out) {
+        if !self.multicast(now, kind, self.mode, out) {
             self.due = now.saturating_add(RETRY);
             return;
         }
@@ -311,12 +314,13 @@ impl Vn2vn {
 
     /// Claims our identifier again.
     fn claim(&mut self, now: u64, out: &mut impl Transmit) {
-        if self.multicast(Vn2vnKind::ClaimNotification, self.mode, out) {
+        if self.multicast(now, Vn2vnKind::ClaimNotification, self.mode, out) {
             self.claimed = Some(now);
         }
     }
 
-    fn multicast(&mut self, kind: Vn2vnKind, mode: FipMode, out: &mut impl Transmit) -> bool {
+    fn multicast(&mut self, now: u64, kind: Vn2vnKind, mode: FipMode, out: &mut impl Transmit) -> bool {
+        self.last = Some((kind, now));
         let sent = self.sender.vn2vn(kind, self.fc_id, mode, None, 0, out);
         self.counted(sent)
     }

@@ -3,7 +3,7 @@
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
 use super::recent::Request;
-use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
+use super::send::{BAD_NAME, BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
 use super::table::{Entry, NeighbourIndex, ReplyPath, State, fits};
 use super::{Logins, MAX_PAYLOAD, SessionEnd, Ways};
 use linerate_wire::{
@@ -14,7 +14,6 @@ use linerate_wire::{
 const IN_PROGRESS: (u8, u8) = (els_reason::IN_PROGRESS, els_explanation::NONE);
 const NOT_SUPPORTED: (u8, u8) = (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED);
 const BAD_LENGTH: (u8, u8) = (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH);
-const BAD_NAME: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME);
 const BAD_ORIGINATOR: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR);
 const NO_EXCHANGE: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE);
 
@@ -86,6 +85,9 @@ impl Logins {
         ways: &mut impl Ways,
     ) {
         match request {
+            Some(ElsRequest::Flogi(login)) if self.table.find_name(login.port_name).is_some() => {
+                self.reject(way, header, BAD_NAME, ways);
+            }
             Some(ElsRequest::Flogi(_) | ElsRequest::Plogi(_) | ElsRequest::Prli(_)) => {
                 self.reject(way, header, NOT_NEIGHBOUR, ways);
             }

@@ -1,7 +1,7 @@
 //! Our requests: their sequence, and the evaluation of their replies.
 
 use super::logins::PLOGI_TIME;
-use super::send::LOGIN_FIRST;
+use super::send::{BAD_NAME, LOGIN_FIRST};
 use super::table::{Entry, NeighbourIndex, Process, ReplyPath, State, fits};
 use super::{E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, SessionEnd, Ways};
 use crate::{Link, Peer, Role};
@@ -105,6 +105,13 @@ impl Logins {
         reject: LsRjtRepr,
         ways: &mut impl Ways,
     ) {
+        if command == ElsCommand::FLOGI
+            && (reject.reason, reject.explanation) == BAD_NAME
+            && let Some(entry) = self.table.entry_mut(index)
+            && !std::mem::replace(&mut entry.told, true)
+        {
+            self.events.push_back(LoginEvent::NameTaken(entry.info.wwpn));
+        }
         match command {
             // The peer does not know our PLOGI: its next beacon begins a new login.
             ElsCommand::PRLI if (reject.reason, reject.explanation) == LOGIN_FIRST => {
@@ -203,6 +210,7 @@ impl Logins {
         entry.up = Some(peer);
         match known {
             None => {
+                entry.told = false;
                 self.counters.ups += 1;
                 self.events.push_back(LoginEvent::Up(peer));
             }

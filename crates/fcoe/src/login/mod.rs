@@ -139,6 +139,8 @@ pub enum LoginEvent {
     Changed(Peer),
     /// Logged out: its exchanges are over.
     Down(PeerId, SessionEnd),
+    /// The neighbour of this name rejects our login, because it knows another port by our name.
+    NameTaken(Wwn),
 }
 
 /// Reason that a session ended.

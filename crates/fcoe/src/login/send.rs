@@ -199,6 +199,7 @@ fn stranger(fc_id: FcId, enode_mac: MacAddr, vn_mac: Option<MacAddr>) -> Neighbo
 }
 
 /// Reasons and explanations of our rejects.
+pub(super) const BAD_NAME: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME);
 pub(super) const BUSY: (u8, u8) = (els_reason::LOGICAL_BUSY, els_explanation::NONE);
 pub(super) const LOGIN_FIRST: (u8, u8) = (els_reason::UNABLE, els_explanation::LOGIN_REQUIRED);
 pub(super) const NOT_NEIGHBOUR: (u8, u8) = (els_reason::FIP_ERROR, els_explanation::NOT_NEIGHBOUR);

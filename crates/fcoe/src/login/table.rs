@@ -64,6 +64,8 @@ pub(super) struct Entry {
     pub(super) r_a_tov: u64,
     /// Properties of its process, once a PRLI established an image pair.
     pub(super) process: Option<Process>,
+    /// An event has told that it rejects us because of our name.
+    pub(super) told: bool,
     /// Its requests of a moment ago.
     pub(super) recent: Recent,
     /// The session, while it is up.
@@ -86,6 +88,7 @@ impl Entry {
             e_d_tov: super::E_D_TOV,
             r_a_tov: super::R_A_TOV,
             process: None,
+            told: false,
             recent: Recent::default(),
             up: None,
         }

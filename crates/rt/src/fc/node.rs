@@ -77,6 +77,11 @@ pub enum FcError {
          gone, 20 s at most"
     )]
     NameInUse(Wwn, MacAddr),
+    /// Another station has the port's name and MAC address.
+    #[error(
+        "another station on this network has our MAC {1} and WWPN {0}: end it, or give others with --mac and --wwpn"
+    )]
+    Twin(Wwn, MacAddr),
     /// The MAC address is a group's.
     #[error("{0} is a group's address: give a station's, whose first byte is even")]
     Group(MacAddr),
@@ -250,10 +255,15 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     /// Reports why the node has ended by itself.
     ///
     /// # Errors
-    /// [`FcError::NameInUse`] when another station had its name from the beginning. A node that has once had an address
-    /// waits for its name instead.
+    /// [`FcError::NameInUse`], or [`FcError::Twin`], when another station had its name from the beginning. A node that has
+    /// once had an address waits for its name instead.
     pub fn check(&self) -> Result<(), FcError> {
-        self.holder.map_or(Ok(()), |holder| Err(FcError::NameInUse(self.config.wwpn, holder)))
+        let wwpn = self.config.wwpn;
+        match self.holder {
+            None => Ok(()),
+            Some(holder) if holder == self.config.mac => Err(FcError::Twin(wwpn, holder)),
+            Some(holder) => Err(FcError::NameInUse(wwpn, holder)),
+        }
     }
 
     /// Ends the node and returns its watcher.

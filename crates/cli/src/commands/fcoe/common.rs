@@ -58,7 +58,7 @@ impl From<FcError> for Trouble {
         match error {
             FcError::Open(error) => error.into(),
             FcError::Net(error) => error.into(),
-            FcError::NameInUse(..) => Self::failed(error.to_string()),
+            FcError::NameInUse(..) | FcError::Twin(..) => Self::failed(error.to_string()),
             other => Self::usage(other.to_string()),
         }
     }
@@ -162,6 +162,14 @@ pub(super) const NO_ADDRESS: &str = "no address: the link is down, or another po
 /// Line for a node that has lost its name to another station; it waits until that one is gone.
 pub(super) fn name_in_use(holder: MacAddr) -> String {
     format!("no address: MAC {holder} has our WWPN; waiting until that one is gone\n")
+}
+
+/// Line for a login that a peer rejects because it knows another station by our name.
+pub(super) fn name_taken(by: Wwn) -> String {
+    format!(
+        "note: {by} does not let us in yet: it knows another MAC by our WWPN, until that one logs out or its last beacon is \
+         20 s old; wait that long, or give another --wwpn\n"
+    )
 }
 
 /// Line for the end of a session: the peer and the reason.

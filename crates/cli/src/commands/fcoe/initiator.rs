@@ -1,6 +1,6 @@
 //! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
-use super::common::{NO_ADDRESS, NodeArguments, PROTECTION, introduce, name_in_use, over, route, with_ip};
+use super::common::{NO_ADDRESS, NodeArguments, PROTECTION, introduce, name_in_use, name_taken, over, route, with_ip};
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
@@ -146,6 +146,7 @@ impl Watcher<Disks> for Serving {
             NodeEvent::Down(peer, why) => print(&over(peer, *why)),
             NodeEvent::Refused(refused) => print(&format!("note: {refused}\n")),
             NodeEvent::NameInUse(holder) => print(&name_in_use(*holder)),
+            NodeEvent::NameTaken(by) => print(&name_taken(*by)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
         self.luns.remote.event(now, event);

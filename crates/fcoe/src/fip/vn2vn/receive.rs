@@ -2,7 +2,7 @@
 
 use super::{EVENTS, FipEvent, State, Vn2vn, tell};
 use crate::Transmit;
-use crate::fip::config::{ANNOUNCE_WAIT, FipMode, RATE_LIMIT_WAIT};
+use crate::fip::config::{ANNOUNCE_WAIT, ECHO, FipMode, RATE_LIMIT_WAIT};
 use crate::fip::counters::FipDrop;
 use crate::fip::neighbours::{Identity, Neighbour, RefusedClaim, is_consistent};
 use linerate_wire::*;
@@ -28,16 +28,14 @@ impl Vn2vn {
             return Err(FipDrop::NotReady);
         }
         let (src, dst) = (frame.src(), frame.dst());
-        if src == self.config.mac {
-            return Err(FipDrop::Own);
-        }
         if ![self.config.mac, FipFrame::ALL_VN2VN_MACS, FipFrame::ALL_PT2PT_MACS].contains(&dst) {
             return Err(FipDrop::NotForUs);
         }
         let fip = FipFrame::new_checked(payload).map_err(|_| FipDrop::Malformed)?;
         match fip.code().protocol {
-            2 => self.els(src, dst, &FipElsRepr::parse(&fip).map_err(|_| FipDrop::Malformed)?),
             5 => self.vn2vn(now, src, &FipVn2vnRepr::parse(&fip).map_err(|_| FipDrop::Malformed)?, out),
+            _ if src == self.config.mac => Err(FipDrop::Own),
+            2 => self.els(src, dst, &FipElsRepr::parse(&fip).map_err(|_| FipDrop::Malformed)?),
             _ => Err(FipDrop::Foreign),
         }
     }
@@ -49,6 +47,11 @@ impl Vn2vn {
         }
         // A Beacon's source address proves nothing: another port with our identifier has our VN_Port's.
         if repr.enode_mac == self.config.mac {
+            // Some networks send our frames back to us: the last one, and soon.
+            let echo = self.last.is_some_and(|(kind, at)| kind == repr.kind && now < at.saturating_add(ECHO));
+            if repr.port.name == self.config.wwpn && !echo {
+                self.same_name(now, repr, out);
+            }
             return Err(FipDrop::Own);
         }
         if repr.port.name == self.config.wwpn {
@@ -69,7 +72,7 @@ impl Vn2vn {
             // A port that expects to be alone with us learns from a Probe Request that this is multipoint (captures
             // 10).
             Vn2vnKind::ClaimNotification | Vn2vnKind::Beacon if flagged && multipoint => {
-                self.multicast(Vn2vnKind::ProbeRequest, FipMode::Multipoint, out);
+                self.multicast(now, Vn2vnKind::ProbeRequest, FipMode::Multipoint, out);
             }
             Vn2vnKind::ClaimNotification => return self.claim_notification(now, repr, out),
             Vn2vnKind::ClaimResponse => return self.claim_response(now, repr),
@@ -98,9 +101,16 @@ impl Vn2vn {
             return;
         }
         match repr.kind {
+            // One with our address too hears nothing that is sent to it alone.
+            Vn2vnKind::ProbeRequest if other == self.config.mac => match self.state {
+                State::Up => self.multicast(now, Vn2vnKind::Beacon, self.mode, out),
+                _ => self.multicast(now, Vn2vnKind::ClaimNotification, self.mode, out),
+            },
             Vn2vnKind::ProbeRequest => self.unicast(Vn2vnKind::ProbeReply, other, 0, out),
             // Neither is answered, so that two that are both sure of the name do not go on and on.
-            Vn2vnKind::ClaimNotification => self.unicast(Vn2vnKind::ClaimResponse, other, 0, out),
+            Vn2vnKind::ClaimNotification if other != self.config.mac => {
+                self.unicast(Vn2vnKind::ClaimResponse, other, 0, out)
+            }
             _ => true,
         };
         if news {
@@ -207,7 +217,15 @@ impl Vn2vn {
         }
         let from = self.neighbours.find(header.s_id).copied();
         let stated = mac.is_none_or(|mac| mac == header.s_id.mac(FipFrame::VN2VN_FC_MAP));
-        if !stated || src.is_multicast() || from.is_some_and(|neighbour| neighbour.enode_mac != src) {
+        if !stated || src.is_multicast() {
+            return Err(FipDrop::Inconsistent);
+        }
+        if from.is_some_and(|neighbour| neighbour.enode_mac != src) {
+            // Another station's login is told, without a neighbour: it wants a reject, to know why it is kept waiting.
+            if kind == FipElsKind::Flogi && !reply {
+                let payload = payload.to_vec();
+                return self.tell_or_drop(FipEvent::Els { kind, from: None, enode_mac: src, header, payload, mac });
+            }
             return Err(FipDrop::Inconsistent);
         }
         self.neighbours.leave(header.s_id, kind == FipElsKind::Logo && !reply);

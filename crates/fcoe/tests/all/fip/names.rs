@@ -175,6 +175,48 @@ fn a_newcomer_learns_that_its_name_is_in_use_and_disturbs_nobody() {
     }
 }
 
+/// Two stations that have all in common, as two processes with the same options: the second one yields, and both say so.
+#[test]
+fn a_second_station_of_our_name_and_address_is_told_apart() {
+    let (first, other) = (config([2, 0, 0, 0, 0, 1]), config([2, 0, 0, 0, 0, 2]));
+    for start in [500, 700, 950, 3000, 4700, 8300] {
+        let mut ethernet = Ethernet::new(&[first, other, FipConfig { seed: 9, ..first }]);
+        (0..2).for_each(|node| ethernet.link(node, true));
+        ethernet.run(start * MS);
+        ethernet.link(2, true);
+        ethernet.run(60 * SECOND);
+        let told = |node: usize, wanted: &dyn Fn(&FipEvent) -> bool| {
+            ethernet.nodes[node].told.iter().filter(|(_, event)| wanted(event)).count()
+        };
+        let lasting = |event: &FipEvent| matches!(event, FipEvent::Down | FipEvent::Gone(_));
+        assert_eq!((told(0, &lasting), told(1, &lasting)), (0, 0), "start {start}");
+        let what = Identity::Name(first.wwpn);
+        let refused = RefusedClaim { what, holder: first.mac, claimant: first.mac };
+        // A claim that is heard while it probes is enough for it to yield without a word to the other one.
+        if start > 1000 {
+            assert_eq!(told(0, &|event| *event == FipEvent::Refused(refused)), 1, "start {start}");
+        }
+        assert_eq!(told(2, &|event| *event == FipEvent::NameInUse(first.mac)), 1, "start {start}");
+        assert!(ethernet.nodes[2].machine.own().is_none());
+    }
+}
+
+/// A network that sends our own frames back to us.
+#[test]
+fn an_echo_is_no_second_station() {
+    let mut node = Node::new(&config(OURS));
+    node.link(true);
+    while node.now < 40 * SECOND {
+        node.run(node.machine.poll_timeout().unwrap());
+        for frame in std::mem::take(&mut node.sent) {
+            node.now += 3 * MS;
+            node.hear(&frame.bytes);
+            assert!(node.sent.is_empty());
+        }
+    }
+    assert!(matches!(node.events()[..], [FipEvent::Up { .. }]));
+}
+
 #[test]
 fn a_new_mac_address_gets_the_name_of_a_station_that_is_silent() {
     let (first, other) = (config([2, 0, 0, 0, 0, 1]), config([2, 0, 0, 0, 0, 2]));

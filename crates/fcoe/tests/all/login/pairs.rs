@@ -189,6 +189,7 @@ fn after_any_losses_they_log_in() {
                     LoginEvent::Up(_) => assert!(!std::mem::replace(&mut up, true)),
                     LoginEvent::Down(..) => assert!(std::mem::replace(&mut up, false)),
                     LoginEvent::Changed(_) => assert!(up),
+                    LoginEvent::NameTaken(_) => {}
                 }
             }
         }

@@ -296,6 +296,38 @@ fn an_abort_is_rejected() {
 }
 
 /// A port that is no neighbour, or claims another's identity, cannot log in.
+/// A station that has started again under another MAC address: who knows it by the one before says so, and it is told once.
+#[test]
+fn a_login_under_a_name_that_another_has_is_rejected_and_told() {
+    let mut scene = Scene::new(1, TARGET, 2);
+    scene.beacon(Some(INITIATOR));
+    let mut payload = [0; 116];
+    let len = ElsRequest::Flogi(parameters(2)).emit(&mut payload).unwrap();
+    for from in [2, 3] {
+        scene.ways.take();
+        let els = TunneledEls {
+            src: MacAddr([2, 9, 9, 9, 9, 9]),
+            mac: None,
+            neighbour: None,
+            header: request(from, 1, OxId(1)),
+            payload: &payload[..len],
+        };
+        scene.logins.handle_fip_els(scene.now, &els, &mut scene.ways);
+        let reject = scene.ways.only();
+        assert_eq!((reject.reject(), reject.dst), ((els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME), els.src));
+    }
+    assert_eq!(events(&mut scene.logins), []);
+
+    let mut scene = Scene::new(1, INITIATOR, 2);
+    scene.beacon(Some(TARGET));
+    for told in [&[LoginEvent::NameTaken(neighbour(2, None).wwpn)][..], &[]] {
+        let flogi = scene.ways.only();
+        scene.refuse(&flogi, els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME);
+        assert_eq!(events(&mut scene.logins), told);
+        scene.wait();
+    }
+}
+
 #[test]
 fn strangers_and_impostors_are_refused_and_counted() {
     let mut scene = Scene::ready();

@@ -1,6 +1,6 @@
 //! Events of a target as they happen: initiators that log in and out, devices that are lost and come back.
 
-use crate::commands::fcoe::common::{NO_ADDRESS, name_in_use, over, role};
+use crate::commands::fcoe::common::{NO_ADDRESS, name_in_use, name_taken, over, role};
 use crate::trouble::print;
 use linerate_fcoe::{DiskPort, Node, NodeEvent};
 use linerate_rt::Sleeper;
@@ -38,6 +38,7 @@ impl Watcher<DiskPort> for Events {
             NodeEvent::Down(peer, why) => print(&over(peer, *why)),
             NodeEvent::Refused(refused) => print(&format!("note: {refused}\n")),
             NodeEvent::NameInUse(holder) => print(&name_in_use(*holder)),
+            NodeEvent::NameTaken(by) => print(&name_taken(*by)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
     }
