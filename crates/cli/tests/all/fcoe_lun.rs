@@ -71,6 +71,7 @@ fn luns_come_grow_and_go_while_the_target_runs() {
     let known = "20:00:02:00:00:00:00:01";
     let (code, said) = lun(&["allow", &format!("{known}=0,3")]);
     assert_eq!((code, said), (0, format!("{known} sees LUN 0, 3\n")));
+    assert_eq!(lun(&["allow", &format!("{known}=3")]), (0, format!("{known} sees LUN 0, 3\n")), "each once");
     let nothing = |words: &[&str]| {
         let (code, said) = fcoe(dir, &[words, &["--timeout", "3"]].concat());
         assert!(code == 1 && said.contains("no LUN was found"), "{said}");

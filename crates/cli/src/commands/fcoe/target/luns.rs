@@ -304,7 +304,11 @@ impl Running {
         }
         let mut all = self.luns.allow.clone();
         match all.iter_mut().find(|known| known.wwpn == rule.wwpn) {
-            Some(known) => known.luns.extend(&rule.luns),
+            Some(known) => rule.luns.iter().for_each(|lun| {
+                if !known.luns.contains(lun) {
+                    known.luns.push(*lun);
+                }
+            }),
             None => all.push(rule),
         }
         self.allow_only(all)
