@@ -34,7 +34,8 @@ pub(super) enum What {
         #[arg(value_name = "N", required = true, value_parser = number)]
         luns: Vec<u16>,
     },
-    /// Let an initiator see further LUNs; from the first time on, initiators without a name see none.
+    /// Let an initiator see further LUNs; from the first time on, initiators without a name see none. An initiator learns of
+    /// it when it next asks: `fcoe initiator` within 5 s.
     Allow {
         #[command(flatten)]
         target: Target,
@@ -42,7 +43,8 @@ pub(super) enum What {
         #[arg(value_name = "WWPN=LUNS")]
         rule: Allow,
     },
-    /// Hide all LUNs from an initiator that was allowed some.
+    /// Hide all LUNs from an initiator that was allowed some. It learns of it when it next asks, `fcoe initiator` within 5 s;
+    /// commands that come meanwhile fail.
     Deny {
         #[command(flatten)]
         target: Target,
