@@ -309,10 +309,13 @@ fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {
     target.stop();
 }
 
-/// A file system in a file, mounted; what is written there waits while it is frozen.
-struct Freezer(std::path::PathBuf);
+/// A file system in a file, mounted.
+struct Mounted(std::path::PathBuf);
 
-impl Freezer {
+/// A file system that is frozen: what is written there waits.
+struct Frozen<'a>(&'a Mounted);
+
+impl Mounted {
     fn new(dir: &Path) -> Option<Self> {
         disk(dir, "image", 32);
         let at = dir.join("mounted");
@@ -329,16 +332,23 @@ impl Freezer {
         Some(Self(at))
     }
 
-    fn freeze(&self, how: &str) -> bool {
-        Command::new("fsfreeze").arg(how).arg(&self.0).output().is_ok_and(|output| output.status.success())
+    fn freeze(&self) -> Frozen<'_> {
+        assert!(Command::new("fsfreeze").arg("-f").arg(&self.0).status().unwrap().success());
+        Frozen(self)
     }
 }
 
-impl Drop for Freezer {
+impl Drop for Mounted {
     fn drop(&mut self) {
-        self.freeze("-u");
         let unmounted = Command::new("umount").arg("-l").arg(&self.0).status();
         assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let thawed = Command::new("fsfreeze").arg("-u").arg(&self.0.0).status();
+        assert!(thawed.is_ok_and(|status| status.success()) || std::thread::panicking());
     }
 }
 
@@ -347,24 +357,25 @@ impl Drop for Freezer {
 fn a_lun_that_is_added_again_waits_until_its_file_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let Some(freezer) = Freezer::new(dir) else { return };
-    disk(&freezer.0, "disk", 16);
+    let Some(mounted) = Mounted::new(dir) else { return };
+    disk(&mounted.0, "disk", 16);
     let name = format!("again-{}", std::process::id());
     let (theirs, ours) = (format!("cable:{name}{{1"), format!("cable:{name}}}1"));
-    let spec = format!("0=file:{}", freezer.0.join("disk").display());
+    let spec = format!("0=file:{}", mounted.0.join("disk").display());
     let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &spec], "LUN 0");
     let socket = dir.join("nbd").display().to_string();
     let nbd = format!("unix:{socket}");
     let initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
     let busy = load(dir, &socket);
-    assert!(freezer.freeze("-f"));
+    // Thawed before the target is waited for, whatever fails.
+    let frozen = mounted.freeze();
     let (code, said) = fcoe(dir, &["lun", "remove", "-i", &theirs, "0"]);
     assert!(code == 0 && said.contains("closed when what it has under way has ended"), "{said}");
     let mut command = Command::new(BINARY);
     command.args(["fcoe", "lun", "add", "-i", &theirs, &spec]);
     let mut adds = Process::start(command);
     assert!(!adds.ends_within(Duration::from_secs(3)), "the file is not closed");
-    assert!(freezer.freeze("-u"));
+    drop(frozen);
     let added = adds.end();
     assert_eq!(added.code, Some(0), "{added:?}");
     busy.end();
