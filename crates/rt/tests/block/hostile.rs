@@ -73,7 +73,7 @@ fn serve(stream: &mut UnixStream, structured: bool) {
 pub(super) fn negotiate(stream: &mut UnixStream, structured: bool, flags: u16) {
     greet(stream);
     answer(stream, option::STRUCTURED_REPLY, if structured { reply::ACK } else { reply::ERR_UNSUP }, &[]);
-    hear(stream, OptionHeader::LEN + Go { name: "x".into(), wanted: vec![3] }.emit().len());
+    hear(stream, OptionHeader::LEN + Go { name: "x".into(), wanted: vec![3, 1, 2] }.emit().len());
     let info = wire::Info::Export(ExportInfo { size: 1 << 20, flags }).emit();
     answer(stream, option::GO, reply::INFO, &info);
     answer(stream, option::GO, reply::ACK, &[]);
