@@ -202,7 +202,7 @@ impl Remote {
             self.completed(now, completed);
         }
         worked |= self.scan(now, initiator, logins);
-        self.watch(now, initiator, logins);
+        worked |= self.watch(now, initiator, logins);
         worked |= self.look_after_held(now);
         while let Some(Reverse((until, at))) = self.pausing.peek().copied()
             && until <= now

@@ -42,8 +42,10 @@ impl Round {
 
 impl Remote {
     /// Continues the rounds, and begins those that are due. A target without disks is searched for some instead.
-    pub(super) fn watch(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) {
-        let Some(every) = self.watch else { return };
+    /// True if a command was sent.
+    pub(super) fn watch(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
+        let Some(every) = self.watch else { return false };
+        let mut worked = false;
         for known in self.known.iter_mut().filter(|known| known.scan.is_none() && known.wanted.is_none()) {
             if known.round.is_none() {
                 if now < known.checked.saturating_add(every) {
@@ -79,10 +81,12 @@ impl Remote {
                     unit.written.ask();
                 }
                 known.under_way += 1;
+                worked = true;
             } else {
                 round.full = true;
             }
         }
+        worked
     }
 
     /// Takes the answer to a command of a round.
