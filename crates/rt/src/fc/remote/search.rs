@@ -52,14 +52,16 @@ impl Remote {
     pub(super) fn scan(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
         let mut worked = false;
         for at in 0..self.known.len() {
+            let Known { peer, scan, wanted, drains, .. } = &mut self.known[at];
+            // What is under way would be about a disk of which the scan tells nothing, and may be let pass by its questions.
+            if scan.is_none() && wanted.is_some_and(|wanted| wanted <= now) && !*drains {
+                let peer = peer.id;
+                self.question(now, peer, now, None);
+            }
             let Known { peer, scan, wanted, drains, under_way, round, .. } = &mut self.known[at];
-            // What is under way would be about a disk of which the scan tells nothing.
-            let begins = scan.is_none() && !(*drains && *under_way > 0);
-            if begins && wanted.take_if(|wanted| *wanted <= now).is_some() {
+            if scan.is_none() && *under_way == 0 && wanted.take_if(|wanted| *wanted <= now).is_some() {
                 (*drains, *round) = (false, None);
                 *scan = Some(LunScan::new(Tag(SCAN | u32::from(peer.id.index))));
-                let known = self.units.iter_mut().filter(|unit| unit.wwpn == peer.wwpn);
-                known.for_each(|unit| unit.written.ask());
             }
             let Some(running) = scan else { continue };
             if let Some(command) = running.command(now)

@@ -266,6 +266,6 @@ fn a_target_that_is_busy_for_seconds_fails_nothing() {
     world.wire(None);
     assert_eq!(world.end_after(2), Ok(()));
     world.wire(Some(Damage::Busy));
-    let why = world.write_for(LBA, &pattern(8, 512), 40).unwrap().unwrap_err();
+    let why = world.write_for(LBA, &pattern(8, 512), 60).unwrap().unwrap_err();
     assert_eq!(why, "WRITE of 8 blocks at 5: SCSI status 08h");
 }

@@ -58,7 +58,7 @@ impl Remote {
             if round.full || now < round.from {
                 continue;
             }
-            let mut units = self.units.iter_mut().enumerate().skip(round.unit);
+            let mut units = self.units.iter().enumerate().skip(round.unit);
             let Some((at, unit)) = units.find(|(_, unit)| unit.peer == Some(known.peer.id)) else {
                 (known.round, known.checked) = (None, now);
                 if self.units.iter().all(|unit| unit.peer != Some(known.peer.id)) {
@@ -70,16 +70,15 @@ impl Remote {
                 *round = Round::of(at);
             }
             let tag = Tag(SCAN | WATCH | u32::from(known.peer.id.index));
-            let names = if round.named { None } else { unit.lun.names(tag, TIMEOUT) };
+            // The question would have a guarded disk's target execute what is under way for the one before it: its answer that
+            // it is ready tells as much.
+            let names = if round.named || unit.written.guarded { None } else { unit.lun.names(tag, TIMEOUT) };
             round.named = names.is_none();
             let command = names.or_else(|| unit.lun.ready(tag, TIMEOUT));
             if let (Some(command), Some(peer)) = (command, logins.peer(known.peer.id))
                 && initiator.submit(now, peer, command).is_ok()
             {
                 (round.waits, round.sent) = (true, unit.written.count);
-                if !round.named {
-                    unit.written.ask();
-                }
                 known.under_way += 1;
                 worked = true;
             } else {
@@ -95,21 +94,24 @@ impl Remote {
         let Some(round) = known.round.as_mut() else { return };
         let Round { unit: at, named, sent, tries, .. } = *round;
         let result = answer::result(completed);
+        let unit = &mut self.units[at];
+        let tells = !named || unit.written.guarded;
         *round = match result {
-            Err(Failed::Later) if !named && tries < TRIES => {
+            Err(Failed::Later) if tells && tries < TRIES => {
                 Round { from: now.saturating_add(PAUSE), tries: tries + 1, ..Round::of(at) }
             }
             _ if named => Round::of(at + 1),
             _ => Round { named: true, ..Round::of(at) },
         };
-        let unit = &mut self.units[at];
         if named {
             if matches!(result, Err(Failed::Questioned)) {
                 self.question(now, completed.peer, now, Some((at, sent)));
+            } else if tells && completed.is_good() {
+                unit.written.verify(sent);
             }
         } else if completed.is_good() {
             if unit.lun.is_named_in(completed.data()) {
-                unit.written.verify();
+                unit.written.verify(sent);
             } else {
                 unit.written.exchange();
                 self.question(now, completed.peer, now, None);

@@ -16,10 +16,8 @@ pub(super) struct Written {
     last: VecDeque<(u64, u64)>,
     /// Number of them when the disk last said who it is.
     pub(super) verified: u64,
-    /// Number of them when it was last asked, and whether the answer is awaited.
-    asked: u64,
-    asking: bool,
-    /// The target executes nothing that was meant for another disk, until it is asked who this one is.
+    /// The target executes nothing that was meant for another disk, until it is asked who this one is: it is asked only when
+    /// nothing is under way, so that none of them is ever in doubt.
     pub(super) guarded: bool,
     /// Number of those that were surely written to this disk, since that is in doubt.
     sure: Option<u64>,
@@ -42,36 +40,30 @@ impl Written {
         self.last.push_back((lba, blocks));
     }
 
-    /// Records that the disk is asked who it is.
-    pub(super) fn ask(&mut self) {
-        (self.asked, self.asking) = (self.count, true);
+    /// Records that the disk has said who it is, behind the first `count` ones.
+    pub(super) fn verify(&mut self, count: u64) {
+        self.verified = count;
     }
 
-    /// Records that it has said so.
-    pub(super) fn verify(&mut self) {
-        (self.verified, self.asking) = (self.asked, false);
-    }
-
-    /// Doubts the writes behind the first `sure` ones, or behind the disk's last word of who it is. Those of a guarded one are
-    /// its own, but for those that came behind a question.
+    /// Doubts the writes behind the first `sure` ones, or behind the disk's last word of who it is.
     pub(super) fn question(&mut self, sure: Option<u64>) {
-        let sure = match (self.guarded, self.asking) {
-            (true, false) => return,
-            (true, true) => self.asked,
-            (false, _) => sure.unwrap_or(self.verified),
-        };
-        self.sure = Some(self.sure.map_or(sure, |before| before.min(sure)));
+        if !self.guarded {
+            let sure = sure.unwrap_or(self.verified);
+            self.sure = Some(self.sure.map_or(sure, |before| before.min(sure)));
+        }
     }
 
     /// Records that another disk was found in its place.
     pub(super) fn exchange(&mut self) {
-        self.sure.get_or_insert(if self.guarded { self.asked } else { self.verified });
+        if !self.guarded {
+            self.sure.get_or_insert(self.verified);
+        }
         self.other = true;
     }
 
     /// Doubts nothing any more.
     pub(super) fn trust(&mut self) {
-        (self.verified, self.asking, self.sure, self.other) = (self.count, false, None, false);
+        (self.verified, self.sure, self.other) = (self.count, None, false);
     }
 
     /// Writes in doubt, as the end of a sentence; empty if there are none. Of a disk in whose place there was never seen to be
@@ -124,19 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_a_guarded_disk_are_in_doubt_only_behind_a_question() {
+    fn writes_of_a_guarded_disk_are_never_in_doubt() {
         let mut written = Written::new(true);
         written.add((0, 1));
         written.question(None);
         written.question(Some(0));
-        assert_eq!(written.doubt(), "");
-        written.ask();
-        written.verify();
-        written.add((1, 1));
-        written.ask();
-        written.add((2, 1));
-        written.question(None);
         written.exchange();
-        assert_eq!(written.doubt(), "; 1 write may have gone to another disk: 1 blocks at 2");
+        assert_eq!(written.doubt(), "");
     }
 }
