@@ -17,8 +17,8 @@ pub(super) const EXPORT: Export = Export {
 
 /// Version of the format.
 const VERSION: u32 = 4;
-/// flent's test whose plots draw any number of streams.
-const TEST: &str = "tcp_nup";
+/// flent's tests whose plots draw any number of streams, with the beginning of these names: to the server, and from there.
+const TESTS: [(&str, &str); 2] = [("tcp_nup", "upload"), ("tcp_ndown", "download")];
 /// The greatest number of common times.
 const MOST: f64 = 20_000.0;
 
@@ -38,7 +38,7 @@ fn write(runs: &[RunResult]) -> Result<String, ExportError> {
             why: why.to_owned(),
         });
     };
-    let mut streams = 0;
+    let mut streams = [0; 2];
     let series: Vec<Series<'_>> = run.tests.iter().filter_map(|test| series(test, &mut streams)).collect();
     if series.is_empty() {
         return Err(ExportError::of(run, "no test has values over time; flent has no form for others"));
@@ -65,13 +65,16 @@ fn write(runs: &[RunResult]) -> Result<String, ExportError> {
     // flent reads times with six digits behind the point.
     let time = run.start.to_string().replace('Z', "000Z");
     let (kernel, release) = run.environment.kernel.as_deref().and_then(|kernel| kernel.split_once(' ')).unzip();
+    let parameters =
+        TESTS.iter().zip(streams).map(|((_, way), count)| (format!("{way}_streams"), count.to_string().into()));
+    let parameters: Map<_, _> = parameters.collect();
     let document = json!({
         "version": VERSION,
         "metadata": {
-            "NAME": TEST, "TITLE": format!("linerate {}", run.run_id), "NOTE": run.command_line.join(" "),
+            "NAME": TESTS[usize::from(streams[0] == 0 && streams[1] > 0)].0, "TITLE": format!("linerate {}", run.run_id), "NOTE": run.command_line.join(" "),
             "TIME": time, "T0": time, "LENGTH": end, "TOTAL_LENGTH": end, "STEP_SIZE": step,
             "LOCAL_HOST": run.environment.host, "KERNEL_NAME": kernel, "KERNEL_RELEASE": release,
-            "HOST": Value::Null, "HOSTS": [], "TEST_PARAMETERS": {"upload_streams": streams.to_string()},
+            "HOST": Value::Null, "HOSTS": [], "TEST_PARAMETERS": parameters,
             "SERIES_META": about,
         },
         "x_values": times,
@@ -81,7 +84,7 @@ fn write(runs: &[RunResult]) -> Result<String, ExportError> {
     Ok(format!("{document:#}\n"))
 }
 
-fn series<'a>(test: &'a Test, streams: &mut usize) -> Option<Series<'a>> {
+fn series<'a>(test: &'a Test, streams: &mut [usize; 2]) -> Option<Series<'a>> {
     let unit = test.value.as_ref()?.unit.clone();
     let scale = match unit {
         Unit::BitsPerSecond => Some(1e-6),
@@ -95,8 +98,9 @@ fn series<'a>(test: &'a Test, streams: &mut usize) -> Option<Series<'a>> {
         return None;
     }
     let (name, unit) = if scale.is_some() {
-        *streams += 1;
-        (format!("TCP upload::{streams}"), "Mbits/s".to_owned())
+        let way = usize::from(test.parameters.get("reverse").is_some_and(|value| value.to_string() == "true"));
+        streams[way] += 1;
+        (format!("TCP {}::{}", TESTS[way].1, streams[way]), "Mbits/s".to_owned())
     } else {
         (test.id.clone(), unit.name().to_owned())
     };

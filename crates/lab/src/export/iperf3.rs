@@ -67,6 +67,13 @@ fn document(run: &RunResult, test: &Test) -> Option<Value> {
         |name: &str, unit: &Unit| test.further.get(name).filter(|of| of.unit == *unit).and_then(|of| of.median.known());
     put(&mut received, "jitter_ms", further("jitter", &Unit::Ns).map(|ns| ns / 1e6));
     put(&mut received, "lost_percent", further("lost", &Unit::PerCent));
+    for (sum, ours) in [(&mut sent, "sent_bytes"), (&mut received, "received_bytes")] {
+        if let (Some(bytes), Some(rate)) = (test.counters.total(ours), sum["bits_per_second"].as_f64()) {
+            // Each end has its own time.
+            let seconds = Number::new(8.0 * bytes as f64 / rate);
+            (sum["bytes"], sum["seconds"], sum["end"]) = (json!(bytes), json!(seconds), json!(seconds));
+        }
+    }
     for (of, theirs, ours) in
         [(&mut sent, "retransmits", "retransmits"), (&mut received, "lost_packets", "lost_packets")]
     {

@@ -4,9 +4,17 @@ use serde_json::{Deserializer, Value};
 
 use super::{Wrong, shown};
 
-/// The documents of a text, each with the number of its first line. Lines before the first brace are passed over.
+/// The documents of a text, each with the number of its first line. Lines of text before the first brace are passed over.
+///
+/// # Errors
+/// No JSON, or what may be the rest of a document before the first one.
 pub(super) fn documents(text: &str) -> Result<Vec<(Value, usize)>, Wrong> {
     let begin = opening(text).unwrap_or(text.len());
+    let is_part = |line: &str| ["\":", "\" :", "\"\t:"].iter().any(|part| line.contains(part));
+    if let Some((number, part)) = (1..).zip(text[..begin].lines()).find(|(_, line)| is_part(line)) {
+        let why = format!("a part of a document before the first whole one: '{}'", shown(part.trim(), 60));
+        return Err(Wrong { line: Some(number), why });
+    }
     let mut all = Vec::new();
     let mut stream = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
     let line_at =

@@ -131,6 +131,8 @@ pub fn read(
     command: &[String],
 ) -> Result<Vec<RunResult>, ImportError> {
     let name = shown(name, 200);
+    // The byte order mark of Windows' programs.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let row = format.or_else(|| Import::detect(text)).ok_or_else(|| ImportError::Unknown { name: name.clone() })?;
     let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
     if let (None, Read::Log(_) | Read::Foreign(_)) = (format, &row.read)

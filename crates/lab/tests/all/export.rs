@@ -109,6 +109,38 @@ fn flents_file_has_metadata_times_and_a_series_for_each_test() {
 }
 
 #[test]
+fn what_each_end_counted_is_exported_as_it_was() {
+    // As over a slow link: the sender is done before the receiver.
+    let log = include_str!("../logs/iperf3-udp.json");
+    let of = |text: &str| -> Vec<[f64; 2]> {
+        let document: Value = serde_json::from_str(text).unwrap();
+        let ends = ["sum_sent", "sum_received"];
+        ends.map(|end| ["bytes", "seconds"].map(|field| document["end"][end][field].as_f64().unwrap())).to_vec()
+    };
+    let run = import::read("x", log, None, Timestamp::default(), &[]).unwrap().remove(0);
+    let mut slow = run.clone();
+    slow.tests[0].further.get_mut("sent").unwrap().median = 2e6.into();
+    slow.tests[0].counters.add(None, "sent_bytes".to_owned(), 1_000_000);
+    let (there, here) = (of(log), of(&text("iperf3", &[slow]).unwrap()));
+    assert_eq!(here[1][0], there[1][0]);
+    assert_eq!(here[0], [there[0][0] + 1e6, 8.0 * (there[0][0] + 1e6) / 2e6]);
+}
+
+#[test]
+fn what_the_server_sends_is_a_download_in_flents_file() {
+    let row = EXPORTS.iter().find(|row| row.name == "flent").unwrap();
+    for (log, test, streams) in [
+        (include_str!("../logs/iperf3-r.json"), "tcp_ndown", vec!["TCP download::1"]),
+        (include_str!("../logs/iperf3-bidir.json"), "tcp_nup", vec!["TCP download::1", "TCP upload::1"]),
+    ] {
+        let run = import::read("x", log, None, Timestamp::default(), &[]).unwrap().remove(0);
+        let document: Value = serde_json::from_slice(&row.bytes(&[run], Some("x.flent")).unwrap()).unwrap();
+        assert_eq!(document["metadata"]["NAME"], test);
+        assert_eq!(document["results"].as_object().unwrap().keys().collect::<Vec<_>>(), streams);
+    }
+}
+
+#[test]
 fn what_arrived_is_not_exported_where_it_is_not_known() {
     let log = include_str!("../logs/iperf3-tcp.json").replace("\"sum_received\"", "\"sum_of_others\"");
     let run = import::read("x", &log, None, Timestamp::default(), &[]).unwrap().remove(0);

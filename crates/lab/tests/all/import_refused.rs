@@ -349,3 +349,15 @@ fn one_test_written_twice_or_by_both_ends_is_not_two_repeats() {
     let why = refused(&format!("{}{}", with_start(at(0, 3), 0), with_start(at(9000, 3), 0)));
     assert!(why.contains("status-interval"), "{why}");
 }
+
+#[test]
+fn a_document_without_its_head_is_not_passed_over() {
+    let (tcp, udp) = (file("iperf3-tcp.json").text, file("iperf3-udp.json").text);
+    for head in [tcp[700..].to_owned(), format!("client1: {}\n", tcp.replace('\n', " ")), format!("> {tcp}")] {
+        let why = refused(&format!("{head}{udp}"));
+        assert!(why.contains("x:1: a part of a document") || why.contains("x:2: a part of a document"), "{why}");
+    }
+    let marked = one(&format!("\u{feff}{tcp}{udp}"));
+    assert_eq!(marked.tests.len(), 2);
+    assert_eq!(one(&format!("$ iperf3 -c 10.0.0.2 -J --title \"a: b\"\n{tcp}")).tests.len(), 1);
+}
