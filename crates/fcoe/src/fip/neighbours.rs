@@ -70,6 +70,8 @@ pub enum Identity {
     Name(Wwn),
     /// Its N_Port_ID.
     Id(FcId),
+    /// Its ENode's MAC address, which the station of this port's name has too.
+    Mac(Wwn),
 }
 
 /// A claim to what another live station has. It changes nothing.
@@ -86,6 +88,13 @@ pub struct RefusedClaim {
 impl fmt::Display for RefusedClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, holder, claimant } = self;
+        if let Identity::Mac(wwpn) = what {
+            return write!(
+                f,
+                "the station of WWPN {wwpn} has MAC {holder} too, our own: frames for one of us reach the other, and logins and \
+                 commands are late or lost; give one another --mac"
+            );
+        }
         if holder == claimant {
             return write!(
                 f,
@@ -96,6 +105,7 @@ impl fmt::Display for RefusedClaim {
         match what {
             Identity::Name(wwpn) => write!(f, "WWPN {wwpn}")?,
             Identity::Id(fc_id) => write!(f, "N_Port_ID {fc_id}")?,
+            Identity::Mac(_) => {}
         }
         write!(f, " belongs to MAC {holder}: refused to MAC {claimant} until that one leaves or is silent for 20 s")
     }

@@ -49,7 +49,12 @@ impl Vn2vn {
         if repr.enode_mac == self.config.mac {
             // Some networks send our frames back to us: the last one, and soon.
             let echo = self.last.is_some_and(|(kind, at)| kind == repr.kind && now < at.saturating_add(ECHO));
-            if repr.port.name == self.config.wwpn && !echo {
+            if repr.port.name != self.config.wwpn {
+                if self.rival.is_news(now, self.config.mac) {
+                    let (what, holder) = (Identity::Mac(repr.port.name), self.config.mac);
+                    tell(&mut self.events, FipEvent::Refused(RefusedClaim { what, holder, claimant: holder }));
+                }
+            } else if !echo {
                 self.same_name(now, repr, out);
             }
             return Err(FipDrop::Own);

@@ -201,6 +201,28 @@ fn a_second_station_of_our_name_and_address_is_told_apart() {
     }
 }
 
+/// Each of two stations that have one MAC address and names of their own tells of the other, once.
+#[test]
+fn a_station_with_our_address_and_another_name_is_told() {
+    let (mut here, mut there) = (config([2, 0, 0, 0, 0, 1]), config([2, 0, 0, 0, 0, 2]));
+    there.mac = here.mac;
+    for swapped in [false, true] {
+        let mut ethernet = Ethernet::new(&[here, there]);
+        ethernet.link(0, true);
+        ethernet.run(5 * SECOND);
+        ethernet.link(1, true);
+        ethernet.run(40 * SECOND);
+        for (node, other) in [(0, there), (1, here)] {
+            let refused = RefusedClaim { what: Identity::Mac(other.wwpn), holder: here.mac, claimant: here.mac };
+            let told =
+                ethernet.nodes[node].told.iter().filter(|(_, event)| *event == FipEvent::Refused(refused)).count();
+            assert_eq!(told, 1, "{swapped} {node}");
+            assert!(refused.to_string().contains(&other.wwpn.to_string()) && refused.to_string().contains("--mac"));
+        }
+        (here, there) = (there, here);
+    }
+}
+
 /// A network that sends our own frames back to us.
 #[test]
 fn an_echo_is_no_second_station() {
