@@ -10,7 +10,8 @@ pub(crate) const LONGEST: u32 = 4 << 20;
 /// One device that clients can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Name that clients ask for. The first export is also the default one, whose name is empty.
+    /// Name that clients ask for. The only export is also the default one, whose name is empty; where there were two, there
+    /// is no default any more.
     pub name: String,
     /// Description for people.
     pub description: String,
@@ -46,6 +47,9 @@ impl Export {
 pub trait BlockService {
     /// Exports of the service now. An export keeps its place for as long as the service lives.
     fn exports(&self) -> &[Export];
+
+    /// Takes note that a client asked for the default export: its place, or None if the client was refused.
+    fn asked_default(&mut self, _given: Option<usize>) {}
 
     /// Submits an operation on an export, by its place.
     fn submit(&mut self, export: usize, tag: Tag, operation: Operation);

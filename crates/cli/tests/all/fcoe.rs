@@ -71,9 +71,11 @@ fn a_disk_over_ethernet_between_two_shells() {
         assert!(line.contains(why) && line.lines().count() == 1, "{wrong:?}: {line}");
     }
     let socket = path(dir.path(), "lun");
-    let server = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &format!("unix:{socket}")], "/7");
+    let mut server =
+        Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &format!("unix:{socket}")], "address");
+    let first = server.until("/0: ").split([' ']).nth(1).unwrap().trim_end_matches(':').replace(':', "%3A");
     if run("qemu-img", &["--version"]).status.success() {
-        let uri = format!("nbd+unix:///?socket={socket}");
+        let uri = format!("nbd+unix:///{first}?socket={socket}");
         let info = run("qemu-img", &["info", &uri]);
         assert!(said(&info).contains("67108864 bytes"), "{}", said(&info));
         let copied = run("qemu-img", &["convert", "-O", "raw", &uri, &path(dir.path(), "copy")]);

@@ -260,6 +260,42 @@ fn exports_follow_the_luns_and_never_lead_to_another_disk() {
     target.stop();
 }
 
+/// Regression: the default export was whichever LUN had answered first, and another one after a restart of the initiator.
+#[test]
+fn the_default_export_is_the_only_lun_and_never_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let name = format!("default-{}", std::process::id());
+    let (theirs, ours) = (format!("cable:{name}{{1"), format!("cable:{name}}}1"));
+    let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:1M"], "LUN 0");
+    let lun = |words: &[&str]| {
+        let (code, said) = fcoe(dir, &[&["lun", words[0], "-i", &theirs], &words[1..]].concat());
+        assert_eq!(code, 0, "{said}");
+    };
+    let socket = dir.join("nbd").display().to_string();
+    let nbd = format!("unix:{socket}");
+    let start = || Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
+    let mut initiator = start();
+    assert_eq!(size(&socket, ""), Some(1 << 20));
+    initiator.until("/0, the only LUN that was found");
+    lun(&["add", "1=ram:2M"]);
+    let second = initiator.until("/1: LINERATE");
+    assert_eq!(size(&socket, ""), None);
+    initiator.until("a client without an export's name is refused");
+    lun(&["remove", "0"]);
+    initiator.until("/0: the target has no such disk any more");
+    assert_eq!(size(&socket, ""), None, "it was another one before");
+    assert_eq!(size(&socket, second.split([' ']).nth(1).unwrap().trim_end_matches(':')), Some(2 << 20));
+    initiator.stop();
+
+    lun(&["add", "0=ram:1M"]);
+    let mut initiator = start();
+    assert_eq!(size(&socket, ""), None, "it may be any of the two");
+    initiator.until("a client without an export's name is refused");
+    initiator.stop();
+    target.stop();
+}
+
 /// Regression: another file that was moved to the path of a LUN's file was taken for the same disk, and written.
 #[test]
 fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {

@@ -70,6 +70,7 @@ fn another_disk_in_its_place_gets_nothing() {
     let mut write = Command::new("timeout");
     write.args(["100", "qemu-io", "-f", "raw", "-c", "write -P 7 0 64k", &format!("nbd+unix:///?socket={nbd}")]);
     let write = Process::start(write);
+    initiator.until("the default export is");
     let target = start(&second);
     initiator.until("another disk");
     let written = write.end();

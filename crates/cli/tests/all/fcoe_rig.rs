@@ -94,7 +94,7 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     let address = format!("unix:{nbd}");
     let mut initiator = rig::ours(&[&["fcoe", "initiator", "--nbd", &address], &node[..]].concat());
     initiator.until("02/1: LIO-ORG FILEIO");
-    let first = format!("--uri=nbd+unix:///?socket={nbd}");
+    let first = format!("--uri=nbd+unix:///20%3A00%3A52%3A54%3A00%3Afc%3A0e%3A02/0?socket={nbd}");
     let fio = ["--name=n", "--ioengine=nbd", &first, "--rw=randwrite", "--bs=4k", "--iodepth=16"];
     run(
         "fio",

@@ -7,8 +7,6 @@ use linerate_rt::{Sleeper, Stop, WaitMode, Waiter, run as run_machine};
 use linerate_wire::Wwn;
 
 const SECOND: u64 = 1_000_000_000;
-/// Time without a new target after which no more are expected: at the start beacons follow each other within 400 ms.
-const QUIET: u64 = SECOND;
 
 /// Port from which disks are looked for, and their target.
 pub struct Visit<'a> {
@@ -151,33 +149,19 @@ pub(super) fn nothing(what: &str, seconds: u64) -> String {
 
 /// Waits until all targets have been scanned.
 pub(super) struct Search {
-    named: bool,
     timeout: u64,
     until: Option<u64>,
-    quiet: Option<(usize, u64)>,
 }
 
 impl Search {
     pub(super) fn new(visit: &Visit<'_>) -> Self {
-        Self { named: visit.target.is_some(), timeout: visit.timeout * SECOND, until: None, quiet: None }
+        Self { timeout: visit.timeout * SECOND, until: None }
     }
 
-    /// Done when the named target has been scanned, or when no other target has appeared for a while; and at the time
-    /// limit.
+    /// Done when no more disks are expected, and at the time limit.
     pub(super) fn turn(&mut self, now: u64, remote: &Remote) -> Turn {
-        let until = *self.until.get_or_insert(now.saturating_add(self.timeout));
-        if now >= until {
-            return Turn::Done;
-        }
-        let Some(scanned) = remote.scanned().filter(|scanned| *scanned > 0) else { return Turn::Wait(Some(until)) };
-        if self.named {
-            return Turn::Done;
-        }
-        let (before, since) = *self.quiet.get_or_insert((scanned, now));
-        if before != scanned {
-            self.quiet = Some((scanned, now));
-            return Turn::Wait(Some(until.min(now + QUIET)));
-        }
-        if now - since >= QUIET { Turn::Done } else { Turn::Wait(Some(until.min(since + QUIET))) }
+        let limit = *self.until.get_or_insert(now.saturating_add(self.timeout));
+        let until = remote.complete_at().map_or(limit, |at| at.min(limit));
+        if now >= until { Turn::Done } else { Turn::Wait(Some(until)) }
     }
 }

@@ -178,6 +178,12 @@ impl<P: Copy + PartialEq> Server<P> {
         Ok(Some((asked.export, Tag(tag), operation)))
     }
 
+    /// Takes the answer to a client that asked for the default export since the last call: the place of the only export, or
+    /// None if it was refused.
+    pub fn take_default(&mut self, place: usize) -> Option<Option<usize>> {
+        self.clients[place].as_mut()?.session.take_default()
+    }
+
     /// True if bytes of a client are to be received.
     #[must_use]
     pub fn wants_input(&self, place: usize) -> bool {

@@ -9,6 +9,9 @@ use crate::wire::{
 /// Most options that a client may send before it must choose an export.
 const OPTIONS: u32 = 100;
 
+/// Most names of exports in the refusal of the default one.
+const NAMED: usize = 16;
+
 /// Outcome of the client's bytes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -27,18 +30,25 @@ pub(super) struct Offer {
     flags: Option<u32>,
     structured: bool,
     asked: u32,
+    /// Answer to the client's last question for the default export, until it is taken: the export, if there is one.
+    default: Option<Option<usize>>,
 }
 
 impl Offer {
     /// Starts a negotiation: writes the greeting.
     pub(super) fn new(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&Greeting { flags: handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES }.emit());
-        Self { flags: None, structured: false, asked: 0 }
+        Self { flags: None, structured: false, asked: 0, default: None }
     }
 
     /// True if reads are to be answered in chunks.
     pub(super) fn is_structured(&self) -> bool {
         self.structured
+    }
+
+    /// Takes the answer to a question for the default export.
+    pub(super) fn take_default(&mut self) -> Option<Option<usize>> {
+        self.default.take()
     }
 
     /// Processes received bytes; returns the number of bytes used, and the outcome. Answers go to `out`.
@@ -69,7 +79,7 @@ impl Offer {
         match kind {
             option::EXPORT_NAME => {
                 let name = std::str::from_utf8(data).ok().filter(|name| name.len() <= LONGEST_NAME);
-                let Some(place) = name.and_then(|name| find(exports, name)) else { return Verdict::End };
+                let Some(place) = name.and_then(|name| self.find(exports, name)) else { return Verdict::End };
                 let info = exports[place].info();
                 out.extend_from_slice(&info.size.to_be_bytes());
                 out.extend_from_slice(&info.flags.to_be_bytes());
@@ -99,8 +109,8 @@ impl Offer {
                     answer(out, kind, reply::ERR_INVALID, b"the lengths do not fit");
                 }
                 Ok(go) => {
-                    let Some(place) = find(exports, &go.name) else {
-                        answer(out, kind, reply::ERR_UNKNOWN, b"there is no such export");
+                    let Some(place) = self.find(exports, &go.name) else {
+                        answer(out, kind, reply::ERR_UNKNOWN, missing(exports, &go.name).as_bytes());
                         return Verdict::More;
                     };
                     tell(out, kind, &exports[place], &go.wanted);
@@ -115,6 +125,18 @@ impl Offer {
         }
         Verdict::More
     }
+
+    /// Place of the export of a name. The empty name is that of the only export, and of none from the second one on: it
+    /// never means another disk than before.
+    fn find(&mut self, exports: &[Export], name: &str) -> Option<usize> {
+        let by_name = exports.iter().position(|export| export.name == name);
+        let only = || (name.is_empty() && exports.len() == 1).then_some(0);
+        let place = by_name.or_else(only).filter(|at| !exports[*at].ended);
+        if name.is_empty() {
+            self.default = Some(place);
+        }
+        place
+    }
 }
 
 /// Tells a client about an export: size, flags and request sizes always, the rest if it asked.
@@ -128,9 +150,16 @@ fn tell(out: &mut Vec<u8>, kind: u32, export: &Export, wanted: &[u16]) {
     }
 }
 
-fn find(exports: &[Export], name: &str) -> Option<usize> {
-    let by_name = exports.iter().position(|export| export.name == name);
-    by_name.or_else(|| name.is_empty().then_some(0)).filter(|at| exports.get(*at).is_some_and(|export| !export.ended))
+/// Reason that there is no export of this name, for people.
+fn missing(exports: &[Export], name: &str) -> String {
+    if !name.is_empty() || exports.len() < 2 {
+        return "there is no such export".to_owned();
+    }
+    let names: Vec<&str> = exports.iter().filter(|export| !export.ended).map(|export| export.name.as_str()).collect();
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let some = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    format!("there is no default export where there were several: name one of {some}{more}")
 }
 
 fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {

@@ -57,6 +57,8 @@ pub(super) struct Session {
     end: usize,
     payload: Payload,
     under_way: usize,
+    /// Answer to the client's question for the default export, until it is taken.
+    default: Option<Option<usize>>,
     /// The client has disconnected, or is to be closed: the session ends when all is answered.
     closing: bool,
     /// The next request waits for memory, or for changes that an earlier client left behind: no input is read until then.
@@ -79,6 +81,7 @@ impl Session {
             end: 0,
             payload: Payload::None,
             under_way: 0,
+            default: None,
             closing: false,
             waits: false,
             answers: Answers::new(early, DEPTH, now),
@@ -94,6 +97,11 @@ impl Session {
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let done = self.closing && self.under_way == 0 && self.answers.is_empty();
         done || self.deadline().is_some_and(|at| at <= now)
+    }
+
+    /// Takes the answer to a question for the default export: the export's place, or None if it was refused.
+    pub(super) fn take_default(&mut self) -> Option<Option<usize>> {
+        self.default.take()
     }
 
     /// Time of the client's last request.
@@ -186,6 +194,7 @@ impl Session {
                 Phase::Offer(offer) => {
                     let (used, verdict) = offer.handle(input, exports, self.answers.early());
                     self.start += used;
+                    self.default = offer.take_default().or(self.default);
                     match verdict {
                         Verdict::More if used == 0 => return Ok(None),
                         Verdict::More => {}

@@ -1,11 +1,11 @@
 //! The server: a client's bytes in, answers out.
 
-use super::rig::{Rig, SIZE, ask, begin, chunk, replies, request, simple};
+use super::rig::{Rig, SIZE, ask, begin, chunk, joined, replies, request, simple};
 use linerate_block::{Backend, Operation};
 use linerate_nbd::wire::{Go, Greeting, OptionHeader, chunk as kind_of, command, error, info, option, reply};
-use linerate_nbd::{BlockService, CLIENTS, Gone, PATIENCE, SERVER_SLICES, STALL};
+use linerate_nbd::{BlockService, CLIENTS, Export, Gone, PATIENCE, SERVER_SLICES, STALL, Server};
 use std::io::IoSlice;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Options that are haggled over, then all kinds of requests, then goodbye.
 fn session() -> Vec<u8> {
@@ -284,4 +284,42 @@ fn where_no_number_is_left_for_an_operation_nothing_is_read() {
     assert!(rig.server.wants_input(0));
     rig.say(&asks).unwrap();
     assert_eq!(rig.kept.len(), 64 * 128 + 8 * 128, "one more and no other");
+}
+
+/// Regression: the empty name was that of the first export, whatever that was.
+#[test]
+fn the_empty_name_is_that_of_the_only_export_and_of_none_where_there_were_several() {
+    let geometry = linerate_block::Null::new(1 << 20, 512, 1).unwrap().geometry().clone();
+    let export = |at: usize| Export {
+        name: format!("disk{at}"),
+        description: String::new(),
+        geometry: geometry.clone(),
+        ended: false,
+    };
+    let mut exports: Vec<Export> = (0..20).map(export).collect();
+    let (now, mut server) = (Instant::now(), Server::new());
+    // What a client that chooses this export is answered, and what the server says of the default export.
+    let mut choose = |name: &str, exports: &[Export]| {
+        server.enter(0, 0, now);
+        let go = ask(option::GO, &Go { name: name.into(), wanted: vec![] }.emit());
+        let bytes = [&3u32.to_be_bytes()[..], &go].concat();
+        server.room(0)[..bytes.len()].copy_from_slice(&bytes);
+        server.received(0, bytes.len());
+        assert!(server.next(0, now, exports).unwrap().is_none());
+        let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
+        let n = server.output(0, now, &mut slices);
+        let said = String::from_utf8_lossy(&joined(&slices[..n], usize::MAX)).into_owned();
+        (said, server.take_default(0))
+    };
+    assert_eq!(choose("", &exports[..1]).1, Some(Some(0)));
+    let (said, given) = choose("", &exports);
+    assert!(said.contains("name one of disk0, disk1, ") && said.contains("disk15 and 4 more"), "{said}");
+    assert_eq!(given, Some(None));
+    assert_eq!(choose("disk1", &exports).1, None);
+    exports.truncate(2);
+    exports[0].ended = true;
+    let (said, given) = choose("", &exports);
+    assert!(said.ends_with("name one of disk1"), "{said}");
+    assert_eq!(given, Some(None), "it was another one before");
+    assert_eq!(choose("", &exports[..1]).1, Some(None), "the only one has ended");
 }

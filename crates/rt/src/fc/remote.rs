@@ -63,6 +63,8 @@ pub struct Remote {
     failures: Vec<(Wwn, ScanError)>,
     /// Number of targets that were scanned, successfully or not.
     scanned: usize,
+    /// Time of the last of them.
+    scanned_at: u64,
     /// Sentences for the user.
     news: Vec<String>,
 }
@@ -79,6 +81,8 @@ const NOBODY: &str = "the target did not come back in time";
 const TIMEOUT: u64 = 30_000_000_000;
 /// Least time for which operations are held while a target's disks are looked for again, in ns.
 const SEARCH: u64 = 30_000_000_000;
+/// Time without a new target after which no more are expected, in ns: at the start beacons follow each other within 400 ms.
+const QUIET: u64 = 1_000_000_000;
 /// Most bytes of buffers that are pooled for reuse.
 const MEMORY: usize = 64 << 20;
 
@@ -104,6 +108,7 @@ impl Remote {
             done: VecDeque::new(),
             failures: Vec::new(),
             scanned: 0,
+            scanned_at: 0,
             news: Vec::new(),
         }
     }
@@ -135,6 +140,14 @@ impl Remote {
     #[must_use]
     pub fn scanned(&self) -> Option<usize> {
         self.known.iter().all(|known| known.scanned).then_some(self.scanned)
+    }
+
+    /// Time from which no more disks are expected, as the named target was scanned, or no other target appeared for a while;
+    /// None while a scan is under way, and before the first one has ended.
+    #[must_use]
+    pub fn complete_at(&self) -> Option<u64> {
+        let quiet = if self.only.is_some() { 0 } else { QUIET };
+        self.scanned().filter(|scanned| *scanned > 0).map(|_| self.scanned_at.saturating_add(quiet))
     }
 
     /// True if an operation is under way.

@@ -27,7 +27,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
     /// Address at which to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given more than once.
-    /// Exports are called WWPN/LUN; the first one found is the default export too.
+    /// Exports are called WWPN/LUN. The default export, whose name is empty, is the only LUN that was found; where there were
+    /// several, clients must name one.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
     /// Serve at addresses that other hosts reach. NBD has no authentication: whoever connects reads and writes.
@@ -48,8 +49,8 @@ pub(super) struct Arguments {
 
 /// Nanoseconds.
 const SECOND: u64 = 1_000_000_000;
-/// Time for which clients wait for the first LUN, as they come with the command that starts the initiator; after that they are
-/// told that there is none.
+/// Time for which clients wait for the search for LUNs, as they come with the command that starts the initiator: after that
+/// they are told of those that were found by then.
 const FIRST: u64 = 10 * SECOND;
 /// Time between two rounds of a target's LUNs, which are asked whether they are what they were.
 const WATCH: u64 = 5 * SECOND;
@@ -60,6 +61,8 @@ const EXAMPLE: &str = "fcoe initiator -i xdp:eth1 --nbd unix:/tmp/luns";
 struct Luns {
     remote: Remote,
     exports: Vec<Export>,
+    /// Last line about the default export.
+    default: String,
 }
 
 impl Luns {
@@ -114,6 +117,27 @@ impl BlockService for Luns {
         &self.exports
     }
 
+    /// Tells what clients without a name get: once, and when that has changed.
+    fn asked_default(&mut self, given: Option<usize>) {
+        let line = match (given, &self.exports[..]) {
+            (Some(at), exports) => format!("the default export is {}, the only LUN that was found\n", exports[at].name),
+            (None, [only]) => {
+                format!("note: the default export was {}: clients that name none are refused\n", only.name)
+            }
+            (None, []) => "note: a client asked for the default export: no LUN was found\n".to_owned(),
+            (None, several) => {
+                let name = several.iter().find(|export| !export.ended).map_or("WWPN/LUN", |export| &export.name);
+                format!(
+                    "note: a client without an export's name is refused, for there were several: name one, as {name}\n"
+                )
+            }
+        };
+        if line != self.default {
+            print(&line);
+            self.default = line;
+        }
+    }
+
     fn submit(&mut self, export: usize, tag: Tag, operation: Operation) {
         self.remote.submit(export, tag, operation);
     }
@@ -133,8 +157,17 @@ impl BlockService for Luns {
 struct Serving {
     server: NbdServer,
     luns: Luns,
-    /// Time until which clients wait, as there is no LUN yet; None once they are served.
+    /// Time until which clients wait for the search; None once they are served.
     opens: Option<u64>,
+}
+
+impl Serving {
+    /// Time at which clients are served for the first time: when no more LUNs are expected, so that the default export is
+    /// not that of the fastest target.
+    fn opens_at(&self) -> Option<u64> {
+        let found = self.luns.remote.complete_at().filter(|_| !self.luns.exports.is_empty());
+        self.opens.map(|limit| found.map_or(limit, |at| at.min(limit)))
+    }
 }
 
 impl Watcher<Disks> for Serving {
@@ -162,7 +195,9 @@ impl Watcher<Disks> for Serving {
         for news in news {
             print(&format!("{news}\n"));
         }
-        self.opens.take_if(|at| !self.luns.exports.is_empty() || now >= *at);
+        if self.opens_at().is_some_and(|at| now >= at) {
+            self.opens = None;
+        }
         let served = self.opens.is_none() && self.server.handle(&mut self.luns);
         // Requests of the clients are sent in this turn.
         moved | served | self.luns.remote.turn(now, initiator, logins)
@@ -173,7 +208,7 @@ impl Watcher<Disks> for Serving {
             .server
             .due()
             .map(|at| linerate_rt::monotonic_ns() + saturating_ns(at.saturating_duration_since(Instant::now())));
-        [self.luns.remote.poll_timeout(), due, self.opens].into_iter().flatten().min()
+        [self.luns.remote.poll_timeout(), due, self.opens_at()].into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
@@ -214,6 +249,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let luns = Luns {
         remote: Remote::new(arguments.target, arguments.hold * SECOND, arguments.pi).watching(WATCH),
         exports: Vec::new(),
+        default: String::new(),
     };
     let serving = Serving { server, luns, opens: Some(linerate_rt::monotonic_ns() + FIRST) };
     let mut node = with_ip(port, &arguments.ip).node(&config, disks, serving)?;

@@ -217,7 +217,11 @@ impl NbdServer {
     /// Processes requests of a client; true if there were any.
     fn hear<S: BlockService + ?Sized>(&mut self, now: Instant, place: usize, service: &mut S) -> bool {
         for heard in 0..TURN {
-            match self.next(now, place, service.exports()) {
+            let next = self.next(now, place, service.exports());
+            if let Some(given) = self.server.take_default(place) {
+                service.asked_default(given);
+            }
+            match next {
                 Ok(Some((export, tag, operation))) => service.submit(export, tag, operation),
                 Ok(None) => return heard > 0,
                 Err(Gone) => {

@@ -81,7 +81,9 @@ impl Remote {
             let known = &mut self.known[at];
             (known.checked, known.round) = (now, None);
             let first = !std::mem::replace(&mut known.scanned, true);
-            self.scanned += usize::from(first);
+            if first {
+                (self.scanned, self.scanned_at) = (self.scanned + 1, now);
+            }
             match result {
                 Ok(luns) => self.found(now, at, luns, &skipped),
                 Err(error) if first => self.failures.push((wwpn, error)),
