@@ -53,7 +53,7 @@ fn a_disk_over_ethernet_between_two_shells() {
     for (lun, offset, length) in [("0", "65536", "3145728"), ("5", "64k", "3M")] {
         let input = path(dir.path(), "in");
         let wrote = fcoe(&["write", "-i", &ours, "--lun", lun, "--offset", offset, &input]);
-        assert!(wrote.status.success() && said(&wrote).contains("3145728 bytes\n"), "{}", said(&wrote));
+        assert!(wrote.status.success() && said(&wrote).contains("3145728 bytes to "), "{}", said(&wrote));
         let read = fcoe(&["read", "-i", &ours, "--lun", lun, "--offset", offset, "--bytes", length, "-"]);
         assert!(read.status.success() && read.stdout == bytes, "{}", String::from_utf8_lossy(&read.stderr));
     }
@@ -111,7 +111,7 @@ fn frames_that_overtake_each_other_cost_no_command() {
     std::fs::write(&input, &bytes).unwrap();
     let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:16M"], "LUN 0");
     let wrote = fcoe(&["write", "-i", &ours, &input]);
-    assert!(wrote.status.success() && said(&wrote).contains("8388608 bytes\n"), "{}", said(&wrote));
+    assert!(wrote.status.success() && said(&wrote).contains("8388608 bytes to "), "{}", said(&wrote));
     let read = fcoe(&["read", "-i", &ours, "--bytes", "8M", "-"]);
     assert!(read.status.success() && read.stdout == bytes, "{}", String::from_utf8_lossy(&read.stderr));
     let counters = target.stop();
@@ -168,8 +168,8 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     let (image, back) = (path(place, "disk.img"), path(place, "back.bin"));
     let bytes: Vec<u8> = (0..2 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     std::fs::write(&image, &bytes).unwrap();
-    assert_eq!(ours("write", &["--lun", "0", &image]).done(), "2097152 bytes\n");
-    assert_eq!(ours("read", &["--lun", "0", "--bytes", "1M", &back]).done(), "1048576 bytes\n");
+    assert!(ours("write", &["--lun", "0", &image]).done().starts_with("2097152 bytes to 20:00:"));
+    assert!(ours("read", &["--lun", "0", "--bytes", "1M", &back]).done().starts_with("1048576 bytes from 20:00:"));
     assert!(std::fs::read(&back).unwrap() == bytes[..1 << 20]);
     let mut initiator = ours("initiator", &["--nbd", &format!("unix:{}", path(place, "lun"))]);
     initiator.until("serves NBD at nbd+unix:///?socket=/");

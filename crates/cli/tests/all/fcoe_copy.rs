@@ -12,6 +12,8 @@ const LUN: usize = 2 << 20;
 struct Rig {
     dir: tempfile::TempDir,
     port: String,
+    /// Name of the target's port.
+    wwpn: String,
     _target: Process,
 }
 
@@ -20,8 +22,10 @@ impl Rig {
         let (dir, cable) = (tempfile::tempdir().unwrap(), format!("cable:{name}-{}", std::process::id()));
         let theirs = format!("{cable}{{1");
         let lun = format!("0=ram:{LUN}");
-        let target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &lun], "LUN 0");
-        Self { dir, port: format!("{cable}}}1"), _target: target }
+        let mut target = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", &lun], "LUN 0");
+        let named = target.line_with("port 20:00:");
+        let wwpn = named.trim_start_matches("port ").split(',').next().unwrap().to_owned();
+        Self { dir, port: format!("{cable}}}1"), wwpn, _target: target }
     }
 
     /// Starts a command whose input is a pipe; it is killed if it hangs.
@@ -48,6 +52,7 @@ impl Rig {
         let child = self.start(&["read", "--bytes", &bytes, path.to_str().unwrap()], Stdio::piped());
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{len} bytes from {}/0\n", self.wwpn));
         std::fs::read(path).unwrap()
     }
 }
@@ -72,7 +77,8 @@ fn an_input_from_a_pipe_may_be_shorter_than_the_lun_and_a_longer_one_is_an_error
         let input = content(n, 7);
         let output = rig.write(&[], &input);
         assert!(output.status.success(), "{n}: {output:?}");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{n} bytes\n"));
+        // Which disk it was is said: without --target it is that of the target that was found.
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{n} bytes to {}/0\n", rig.wwpn));
         assert!(n == 0 || rig.read(n) == input, "{n}");
     }
     for n in [LUN + 1, 3 * LUN] {
@@ -84,7 +90,7 @@ fn an_input_from_a_pipe_may_be_shorter_than_the_lun_and_a_longer_one_is_an_error
     let input = content(1 << 20, 11);
     fails(&rig.write(&["--offset", "1536K"], &input), &["longer than the LUN", "524288 bytes were written"]);
     let output = rig.write(&["--bytes", "256K"], &input);
-    assert!(output.status.success() && output.stdout == b"262144 bytes\n", "{output:?}");
+    assert!(output.status.success() && output.stdout.starts_with(b"262144 bytes to "), "{output:?}");
     fails(&rig.write(&["--bytes", "2M"], &input), &["1048576 bytes were written"]);
     fails(&rig.write(&[], &input[..1000]), &["multiple", "512 bytes were written"]);
     // A file that is not regular has a length of 0 and no end.

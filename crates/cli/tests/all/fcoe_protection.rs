@@ -84,9 +84,9 @@ fn damaged(kind: u8, bytes: &[u8]) {
     let listed = said(&rig.fcoe("ls", &[]));
     assert!(listed.contains(&format!("1048576 bytes protection type {kind}\n")), "{listed}");
     let wrote = rig.fcoe("write", &["--pi", "crc,app=0x1234", input]);
-    assert_eq!(said(&wrote), format!("1048576 bytes, protection type {kind}, checked by CRC\n"));
+    assert!(said(&wrote).ends_with(&format!("/0, protection type {kind}, checked by CRC\n")), "{}", said(&wrote));
     let read = rig.fcoe("read", &["--pi", "ip,app=0x1234", back]);
-    assert_eq!(said(&read), format!("1048576 bytes, protection type {kind}, checked by IP checksum\n"));
+    assert!(said(&read).ends_with(&format!("/0, protection type {kind}, checked by IP checksum\n")), "{}", said(&read));
     assert!(std::fs::read(back).unwrap() == bytes);
     let other = rig.fcoe("read", &["--pi", "crc,app=0x4321", back]);
     // Whichever READ ends first.

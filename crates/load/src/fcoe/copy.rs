@@ -33,6 +33,8 @@ pub struct Order {
 pub struct Copied {
     /// Number of bytes that have been copied.
     pub bytes: u64,
+    /// Name of the LUN, WWPN/LUN; None if none was found.
+    pub name: Option<String>,
     /// The LUN's protection information, and how it was checked; None if it has none.
     pub protection: Option<String>,
     /// True if the reader of standard output is gone.
@@ -68,6 +70,8 @@ struct Copy<'a> {
     timeout: u64,
     /// Index and block size of the disk.
     disk: Option<(usize, u64)>,
+    /// Its name, with that of its target.
+    name: Option<String>,
     /// Its protection information, and how it is checked.
     protection: Option<String>,
     /// Next byte of the LUN, and upper bound of the copy's end.
@@ -149,6 +153,7 @@ pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) ->
         search: Search::new(&visit),
         timeout: visit.timeout,
         disk: None,
+        name: None,
         protection: None,
         at: order.offset,
         end: match order.bytes.or(length) {
@@ -166,8 +171,8 @@ pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) ->
     };
     let remark = visit.work(&mut copy)?;
     let result = copy.result.unwrap_or_else(|| Err("the copy did not end; try again".to_owned()));
-    let (bytes, protection, unread) = (copy.moved, copy.protection, copy.unread);
-    Ok(Copied { bytes, protection, unread, result: result.map_err(|why| why + remark) })
+    let (bytes, name, protection, unread) = (copy.moved, copy.name, copy.protection, copy.unread);
+    Ok(Copied { bytes, name, protection, unread, result: result.map_err(|why| why + remark) })
 }
 
 impl Work for Copy<'_> {
@@ -228,7 +233,7 @@ impl Copy<'_> {
             worked = true;
             completion.result.map_err(|e| {
                 let why = trouble.unwrap_or(e.to_string());
-                format!("LUN {}: {why}; {} bytes were copied", self.order.lun, self.moved)
+                format!("{}: {why}; {} bytes were copied", self.name.as_deref().unwrap_or("LUN"), self.moved)
             })?;
             let Tag(tag) = completion.tag;
             if let Some(entry) = self.under_way.iter_mut().find(|(known, _)| *known == tag) {
@@ -351,7 +356,7 @@ impl Copy<'_> {
                     return Err(format!("LUN {wanted} is read-only"));
                 }
                 self.end = end;
-                self.protection = remote.units()[*unit].protection();
+                (self.name, self.protection) = (Some(remote.units()[*unit].name()), remote.units()[*unit].protection());
                 self.disk = Some((*unit, block));
                 self.begin_file().map_err(|e| format!("{}: {e}", self.order.name()))?;
                 Ok(Turn::Worked)

@@ -6,7 +6,7 @@ use crate::commands::shared::ended;
 use crate::print::{self, print, remark};
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_load::fcoe::{CopyDirection, Order, copy};
+use linerate_load::fcoe::{Copied, CopyDirection, Order, copy};
 use linerate_rt::block::size;
 use linerate_rt::fc::Integrity;
 use std::path::PathBuf;
@@ -50,6 +50,11 @@ pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, 
     } else {
         "fcoe write -i xdp:eth1 --lun 0 FILE"
     };
+    // Without --target it may be that of any target.
+    let of = |copied: &Copied| {
+        let word = if way == CopyDirection::Read { "from" } else { "to" };
+        copied.name.as_ref().map_or_else(String::new, |name| format!(" {word} {name}"))
+    };
     let copied = copy(&order, opened, which.visit(example, pi, &stop)?)?;
     if copied.unread {
         print::unread();
@@ -59,13 +64,17 @@ pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     if stop.signal().is_some() {
-        remark(&format!("linerate fcoe: ended by a signal; {} bytes were copied", copied.bytes));
+        remark(&format!("linerate fcoe: ended by a signal; {} bytes were copied{}", copied.bytes, of(&copied)));
         return Ok(ended(&stop));
     }
+    let which = of(&copied);
     copied.result.map_err(Trouble::failed)?;
-    if order.file.is_some() || way == CopyDirection::Write {
-        let protection = copied.protection.map_or_else(String::new, |protection| format!(", {protection}"));
-        print(&format!("{} bytes{protection}\n", copied.bytes));
+    let protection = copied.protection.map_or_else(String::new, |protection| format!(", {protection}"));
+    let line = format!("{} bytes{which}{protection}", copied.bytes);
+    match (&order.file, way) {
+        // Standard output has the data.
+        (None, CopyDirection::Read) => remark(&line),
+        _ => print(&format!("{line}\n")),
     }
     Ok(ExitCode::SUCCESS)
 }
