@@ -6,6 +6,9 @@
 //! for the longest time, [`QUIET`] at least. Sessions that move are not ended for a stranger, and an origin has three quarters of the
 //! places at most, so that there are some for others.
 //!
+//! Sessions may weigh something besides, by what they announce ([`Place::weigh`]). The same holds for the weight of all, except
+//! that of the silent ones of an origin the heaviest gives way first.
+//!
 //! Out of scope: time limits of a session that nobody else needs the place of; they are its protocol's.
 
 use crate::Stop;
@@ -68,11 +71,18 @@ pub struct Places {
     held: Arc<House>,
 }
 
+/// Three quarters, which one origin may have.
+fn share(most: usize) -> usize {
+    most - most / 4
+}
+
 /// All that have a place, and the call that one of them has left.
 #[derive(Debug, Default)]
 struct House {
     held: Mutex<Vec<Held>>,
     left: Condvar,
+    /// Most that all sessions may weigh.
+    weight: usize,
 }
 
 /// A place that a session has.
@@ -80,6 +90,7 @@ struct House {
 struct Held {
     stop: Stop,
     origin: IpAddr,
+    weight: usize,
     moves: Moves,
     since: Instant,
     /// Time of the last look that found that it had moved.
@@ -97,6 +108,16 @@ impl Held {
     fn is_idle(&self, now: Instant) -> bool {
         self.stays() && self.moved.is_none_or(|at| now.duration_since(at) >= QUIET)
     }
+
+    fn is_of(&self, origin: Option<IpAddr>) -> bool {
+        origin.is_none_or(|origin| self.origin == origin)
+    }
+
+    /// Tells it to end for another one.
+    fn leave(&self) {
+        self.leaves.store(true, Relaxed);
+        self.stop.ask(0);
+    }
 }
 
 /// The place of a session, given back when this is dropped.
@@ -108,6 +129,22 @@ pub struct Place {
     leaves: Arc<AtomicBool>,
 }
 
+/// Notes who has moved by now.
+fn look(held: &mut [Held], now: Instant) {
+    for one in held.iter_mut().filter(|one| one.moves.0.swap(false, Relaxed)) {
+        one.moved = Some(now);
+    }
+}
+
+/// The session that gives way first, of one origin or of all; it has something of what `has` counts.
+fn first(held: &[Held], now: Instant, origin: Option<IpAddr>, has: fn(&Held) -> usize) -> Option<&Held> {
+    let idle = || held.iter().filter(|one| one.is_idle(now) && one.is_of(origin) && has(one) > 0);
+    let as_silent =
+        |of: &Held| idle().filter(|one| one.moved.is_none() && one.origin == of.origin).map(has).sum::<usize>();
+    let last = |of: &Held| Reverse(of.moved.unwrap_or(of.since));
+    idle().rev().max_by_key(|one| (one.moved.is_none(), as_silent(one), has(one), last(one)))
+}
+
 fn lock(house: &House) -> MutexGuard<'_, Vec<Held>> {
     house.held.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -116,7 +153,13 @@ impl Places {
     /// So many places, of which one origin has three quarters at most.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, share: most - most / 4, held: Arc::default() }
+        Self { most, share: share(most), held: Arc::default() }
+    }
+
+    /// So many places for sessions that weigh so much at most.
+    #[must_use]
+    pub fn with_weight(most: usize, weight: usize) -> Self {
+        Self { held: Arc::new(House { weight, ..House::default() }), ..Self::new(most) }
     }
 
     /// So many places for clients of one origin only.
@@ -139,9 +182,7 @@ impl Places {
     fn admit_at(&self, now: Instant, from: IpAddr) -> Result<Place, NoPlace> {
         let origin = origin(from);
         let mut held = lock(&self.held);
-        for one in held.iter_mut().filter(|one| one.moves.0.swap(false, Relaxed)) {
-            one.moved = Some(now);
-        }
+        look(&mut held, now);
         // Who has been told to end takes a moment; there are no more of them than there are places.
         if held.len() >= 2 * self.most {
             return Err(NoPlace::Full(self.most));
@@ -149,19 +190,15 @@ impl Places {
         let of = |origin| held.iter().filter(|one| one.stays() && one.origin == origin).count();
         let (own, all) = (of(origin) >= self.share, held.iter().filter(|one| one.stays()).count() >= self.most);
         if own || all {
-            let idle = || held.iter().filter(|one| one.is_idle(now) && (!own || one.origin == origin));
-            let as_silent = |of: &Held| idle().filter(|one| one.moved.is_none() && one.origin == of.origin).count();
-            let last = |of: &Held| Reverse(of.moved.unwrap_or(of.since));
-            let Some(one) = idle().rev().max_by_key(|one| (one.moved.is_none(), as_silent(one), last(one))) else {
+            let Some(one) = first(&held, now, own.then_some(origin), |_| 1) else {
                 return Err(if own { NoPlace::Share(self.share) } else { NoPlace::Full(self.most) });
             };
-            one.leaves.store(true, Relaxed);
-            one.stop.ask(0);
+            one.leave();
         }
         let (stop, moves, leaves) = (Stop::new()?, Moves::default(), Arc::default());
         let place = Place { held: self.held.clone(), stop, moves, leaves };
         let (stop, moves, leaves) = (place.stop.clone(), place.moves.clone(), place.leaves.clone());
-        held.push(Held { stop, origin, moves, since: now, moved: None, leaves });
+        held.push(Held { stop, origin, weight: 0, moves, since: now, moved: None, leaves });
         Ok(place)
     }
 
@@ -188,6 +225,45 @@ impl Place {
     #[must_use]
     pub fn moves(&self) -> &Moves {
         &self.moves
+    }
+
+    /// Has the session weigh so much, where other ones have to end for that if need be; false if it may not. Waits for a second
+    /// at most, if as much is about to end as there may be.
+    #[must_use]
+    pub fn weigh(&self, weight: usize) -> bool {
+        let house = &*self.held;
+        let leaving = |held: &mut Vec<Held>| held.iter().map(|one| one.weight).sum::<usize>() >= 2 * house.weight;
+        drop(house.left.wait_timeout_while(lock(house), LEAVING, leaving));
+        self.weigh_at(Instant::now(), weight)
+    }
+
+    fn weigh_at(&self, now: Instant, weight: usize) -> bool {
+        let mut held = lock(&self.held);
+        look(&mut held, now);
+        let Some(at) = held.iter().position(|one| Arc::ptr_eq(&one.leaves, &self.leaves)) else { return false };
+        let (origin, most) = (held[at].origin, self.held.weight);
+        let sum = |counts: &dyn Fn(&Held) -> bool| {
+            held.iter().filter(|one| counts(one)).map(|one| one.weight).sum::<usize>() + weight
+        };
+        let fits = |goes_on: fn(&Held, Instant) -> bool| {
+            let of = |origin| sum(&|one| one.is_of(origin) && goes_on(one, now));
+            (of(Some(origin)) <= share(most), of(None) <= most)
+        };
+        // Nobody ends for one that would not fit then either, or before who is to end is gone.
+        if fits(|one, now| one.stays() && !one.is_idle(now)) != (true, true) || sum(&|_| true) > 2 * most + weight {
+            return false;
+        }
+        loop {
+            let (own, all) = fits(|one, _| one.stays());
+            let Some(one) = (!own || !all).then(|| first(&held, now, (!own).then_some(origin), |one| one.weight))
+            else {
+                break;
+            };
+            let Some(one) = one else { return false };
+            one.leave();
+        }
+        held[at].weight = weight;
+        true
     }
 
     /// True if the session is to end because another client needs its place.
@@ -259,6 +335,40 @@ mod tests {
         let _new = places.admit_at(now, ip("10.0.0.3")).unwrap();
         assert!(there[0].gives_way() && !there[1].gives_way() && !honest.gives_way());
         assert!(more.iter().all(|place| !place.gives_way()));
+    }
+
+    #[test]
+    fn what_silent_sessions_have_announced_gives_way_to_newcomers_of_any_origin() {
+        let (places, now) = (Places::with_weight(64, 1024), Instant::now());
+        let of = |ip| places.admit_at(now, ip).unwrap();
+        let heavy: Vec<Place> =
+            ["10.0.0.1", "10.0.0.2"].into_iter().flat_map(|at| (0..4).map(move |_| ip(at))).map(of).collect();
+        assert!(heavy.iter().all(|place| place.weigh_at(now, 128)));
+        let gone = || heavy.iter().map(Place::gives_way).collect::<Vec<_>>();
+        // One that does not fit, whoever ends for it, ends nobody.
+        let (other, same) = (of(ip("10.0.0.3")), of(ip("10.0.0.1")));
+        assert!(!other.weigh_at(now, 1025) && gone() == [false; 8]);
+        assert!(other.weigh_at(now, 1) && gone() == [true, false, false, false, false, false, false, false]);
+        // A light one of the same origin stays when a heavy one comes for which another one has to go.
+        assert!(same.weigh_at(now, 1) && of(ip("10.0.0.1")).weigh_at(now, 128));
+        assert!(!same.gives_way() && !other.gives_way());
+    }
+
+    #[test]
+    fn sessions_of_an_origin_weigh_three_quarters_and_those_that_move_stay() {
+        let (places, now) = (Places::with_weight(64, 8), Instant::now());
+        let of = |at: &str| places.admit_at(now, ip(at)).unwrap();
+        let here = of("10.0.0.1");
+        assert!(here.weigh_at(now, 6));
+        here.moves().mark();
+        assert!(!of("10.0.0.1").weigh_at(now, 1) && !here.gives_way());
+        let there = of("10.0.0.2");
+        assert!(there.weigh_at(now, 2));
+        there.moves().mark();
+        assert!(!of("10.0.0.3").weigh_at(now, 1) && !there.gives_way());
+        // What it weighed is free when it has left.
+        drop(there);
+        assert!(of("10.0.0.3").weigh_at(now, 1));
     }
 
     #[test]

@@ -17,11 +17,12 @@ struct Case {
     attack: fn(&str) -> Vec<TcpStream>,
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     Case { server: &["iperf", "-s", "-u"], client: &["iperf", "-u", "-n", "64K", "-c"], attack: datagrams },
     Case { server: &["iperf", "-s"], client: &["iperf", "-n", "64K", "-c"], attack: silent::<300> },
     Case { server: &["netserver", "-D"], client: &["netperf", "-l", "-65536", "-H"], attack: silent::<150> },
     Case { server: &["stream", "-s"], client: &["stream", "-n", "64K", "-c"], attack: half_open },
+    Case { server: &["stream", "-s"], client: &["stream", "-n", "64K", "-c"], attack: announced },
 ];
 
 /// Single datagrams of iperf, each from an address of its own.
@@ -45,22 +46,36 @@ fn silent<const N: usize>(to: &str) -> Vec<TcpStream> {
 
 /// Tests of iperf3 that end behind the cookie: each has a session, which awaits its parameters.
 fn half_open(to: &str) -> Vec<TcpStream> {
+    (0..64).map(|n| asks(to, n)).collect()
+}
+
+/// Tests of iperf3 that announce as many streams as there may be, and open none.
+fn announced(to: &str) -> Vec<TcpStream> {
     let open = |n| {
-        let mut stream = TcpStream::connect(to).unwrap();
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
-        stream.write_all(format!("{n:036}\0").as_bytes()).unwrap();
-        // PARAM_EXCHANGE.
-        assert_eq!(
-            {
-                let mut state = [0];
-                stream.read_exact(&mut state).unwrap();
-                state
-            },
-            [9]
-        );
+        let mut stream = asks(to, n);
+        let json = r#"{"tcp":true,"time":1,"parallel":128,"len":1000}"#;
+        stream.write_all(&[&u32::try_from(json.len()).unwrap().to_be_bytes(), json.as_bytes()].concat()).unwrap();
+        // CREATE_STREAMS.
+        assert_eq!(hears(&mut stream), 10);
         stream
     };
-    (0..64).map(open).collect()
+    (0..8).map(open).collect()
+}
+
+/// A test of iperf3 that has said its cookie.
+fn asks(to: &str, number: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream.write_all(format!("{number:036}\0").as_bytes()).unwrap();
+    // PARAM_EXCHANGE.
+    assert_eq!(hears(&mut stream), 9);
+    stream
+}
+
+fn hears(stream: &mut TcpStream) -> u8 {
+    let mut state = [0];
+    stream.read_exact(&mut state).unwrap();
+    state[0]
 }
 
 fn command(words: &[&str], more: &[&str]) -> Command {

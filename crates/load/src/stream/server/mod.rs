@@ -44,7 +44,6 @@ struct House {
     site: Site,
     table: Table,
     datagrams: Datagrams,
-    streams: AtomicUsize,
     /// Sessions that go on, and those that ever began.
     sessions: Places,
     began: AtomicUsize,
@@ -78,8 +77,7 @@ pub(super) fn run(
         site: site.clone(),
         table: Table::default(),
         datagrams: Datagrams::new(site, stop),
-        streams: AtomicUsize::new(0),
-        sessions: Places::new(most),
+        sessions: Places::with_weight(most, STREAMS),
         began: AtomicUsize::new(0),
         done: Stop::new().map_err(system)?,
         fault: Mutex::new(None),
@@ -157,25 +155,6 @@ impl House {
         while self.sessions.count() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
-    }
-
-    /// Reserves places for streams.
-    fn reserve(&self, streams: usize) -> Option<Reserved<'_>> {
-        let taken = self.streams.fetch_add(streams, SeqCst);
-        let reserved = Reserved { house: self, streams };
-        (taken + streams <= STREAMS).then_some(reserved)
-    }
-}
-
-/// Places for streams, given back when dropped.
-struct Reserved<'a> {
-    house: &'a House,
-    streams: usize,
-}
-
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        self.house.streams.fetch_sub(self.streams, SeqCst);
     }
 }
 

@@ -89,10 +89,10 @@ impl Session<'_> {
             let admitted = guard.admits(token.as_deref()).map_err(Fault::Unauthorized);
             self.or_refuse(admitted)?;
         }
-        let Some(_reserved) = house.reserve(receive + send) else {
+        if !self.place.weigh(receive + send) {
             let _ = self.control.say(State::AccessDenied);
             return Err(Fault::Denied);
-        };
+        }
         if let Some(cpu) = settings.server_cpu {
             // This thread's only, and that of those that it starts.
             let pinned = pin(&[cpu]).map_err(|error| Fault::Option { what: "CPU affinity", code: 132, error });
