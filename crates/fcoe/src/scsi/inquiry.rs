@@ -100,7 +100,7 @@ fn padded<const N: usize>(text: &str) -> [u8; N] {
 /// Page 83h (SPC-4, clause 7.8.5): the unit by its vendor's name and by its NAA name, the port and the node by theirs.
 fn designators(unit: &Unit, port: &Port<'_>, to: &mut Vec<u8>) {
     let mut name = VENDOR.to_vec();
-    name.extend(format!("{:<16}{}", unit.geometry.product, unit.name.serial()).bytes());
+    name.extend(format!("{:<16}{}", unit.geometry.product, unit.name.unique()).bytes());
     Designator { code_set: 2, kind: 1, association: 0, protocol: None, identifier: &name }.put(to);
     Designator::naa(0, unit.name.naa().bytes()).put(to);
     let name = port.ports.get(usize::from(port.number)).copied().unwrap_or(port.node);

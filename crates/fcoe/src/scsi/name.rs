@@ -12,13 +12,15 @@ const LONGEST: usize = 64;
 pub struct UnitName {
     serial: String,
     naa: Naa,
+    /// Number that tells disks with this serial number apart; None if there is only one.
+    instance: Option<u64>,
 }
 
 impl UnitName {
     /// Names made from a number that is the device's own.
     #[must_use]
     pub fn of_number(number: u64) -> Self {
-        Self { serial: format!("{number:016x}"), naa: Naa::local(number) }
+        Self { serial: format!("{number:016x}"), naa: Naa::local(number), instance: None }
     }
 
     /// Names made from a serial number, of 1 to 64 letters, digits, and `-`, `_`, `.`, and from a number that goes with it.
@@ -28,13 +30,26 @@ impl UnitName {
         if serial.is_empty() || serial.len() > LONGEST || !serial.bytes().all(fits) {
             return None;
         }
-        Some(Self { serial: serial.to_owned(), naa: Naa::local(number) })
+        Some(Self { serial: serial.to_owned(), naa: Naa::local(number), instance: None })
     }
 
-    /// The same serial number, with another name.
+    /// The same serial number, of a disk that is another one each time it is made, by the number of this one.
+    #[must_use]
+    pub fn anew(self, number: u64) -> Self {
+        Self { naa: Naa::local(number), instance: Some(number), ..self }
+    }
+
+    /// The same serial number, with another name, which stands for one disk.
     #[must_use]
     pub fn with(self, naa: Naa) -> Self {
-        Self { naa, ..self }
+        Self { naa, instance: None, ..self }
+    }
+
+    /// Text that no other disk of its vendor and product has: the serial number, and the number of a disk that is made anew.
+    #[must_use]
+    pub fn unique(&self) -> String {
+        let instance = self.instance.map_or_else(String::new, |number| format!("-{number:016x}"));
+        format!("{}{instance}", self.serial)
     }
 
     /// Serial number.
@@ -125,6 +140,13 @@ mod tests {
         assert!(["", "a b", "a,b", "a\n", "ä"].iter().all(|text| of_text(text).is_none()));
         assert_eq!(UnitName::of_number(0x1f).serial(), "000000000000001f");
         let other: Naa = "5001405012345678".parse().unwrap();
-        assert_eq!(name.clone().with(other.clone()), UnitName { serial: "DISK-1_a.b".into(), naa: other });
+        assert_eq!(
+            name.clone().with(other.clone()),
+            UnitName { serial: "DISK-1_a.b".into(), naa: other.clone(), instance: None }
+        );
+        let made = name.anew(0x1f);
+        assert_eq!((made.serial(), &*made.unique()), ("DISK-1_a.b", "DISK-1_a.b-000000000000001f"));
+        assert_eq!(made.naa(), &Naa::local(0x1f));
+        assert_eq!(made.with(other).unique(), "DISK-1_a.b", "the name that was given stands for it");
     }
 }

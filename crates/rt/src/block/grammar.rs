@@ -185,6 +185,9 @@ impl DeviceSpec {
                 .ok_or_else(|| self.oops(wrong_serial(text), SERIAL_MEND))?,
             None => UnitName::of_number(device.geometry().serial),
         };
+        if serial.is_some() && self.kind.forgets {
+            name = name.anew(device.geometry().serial);
+        }
         if let Some(naa) = self.naa()?.or_else(|| lun.naa.clone()) {
             name = name.with(naa);
         }

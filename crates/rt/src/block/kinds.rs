@@ -26,6 +26,8 @@ pub struct Kind {
     pub naming: Naming,
     /// Options of the kind; those without a value are flags.
     pub options: &'static [OptionRow],
+    /// What was written is gone when it is closed: it is another disk each time it is opened.
+    pub forgets: bool,
     /// Checks the name and the values of the options.
     pub(super) check: fn(&DeviceSpec) -> Result<(), DeviceError>,
     /// Opens a device.
@@ -55,8 +57,11 @@ impl Kind {
 const READ_ONLY: OptionRow = OptionRow { key: "ro", value: "", about: "nothing can be written" };
 const BLOCK: OptionRow = OptionRow { key: "block", value: "512|4096", about: "bytes of a logical block (512)" };
 
-pub(super) const SERIAL: OptionRow =
-    OptionRow { key: "serial", value: "TEXT", about: "serial number of a LUN (goes with the device)" };
+pub(super) const SERIAL: OptionRow = OptionRow {
+    key: "serial",
+    value: "TEXT",
+    about: "serial number of a LUN (goes with the device; memory is another disk each time all the same)",
+};
 pub(super) const NAA: OptionRow =
     OptionRow { key: "naa", value: "HEX", about: "world-wide name of a LUN (goes with the device)" };
 

@@ -37,6 +37,7 @@ pub(super) struct Arguments {
     /// A LUN: its number and its device: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be given
     /// more than once. Another file at the path is another disk to initiators; one that was copied on purpose, or restored
     /// from a backup, is the same with the same serial= as its original: 1=file:disk.img,serial=D1.
+    /// Memory is another disk each time it is made, with serial= too; naa= makes it the same one, without its data.
     #[arg(long, value_name = "N=DEVICE")]
     lun: Vec<LunSpec>,
     /// Port name of an initiator, and the LUNs that it may see, separated by commas; may be given more than once.

@@ -138,7 +138,7 @@ fn a_disk_has_one_name_however_it_is_opened() {
     let ram = |lun| name("ram:64K".into(), lun);
     assert_ne!(ram(&first), ram(&first));
     // Names that were given.
-    let given = name("ram:64K,serial=A-1".into(), &first);
+    let given = name("null:4M,serial=A-1".into(), &first);
     assert_eq!((given.serial(), given == name("null:64K,serial=A-1".into(), &second)), ("A-1", true));
     let naa = "ram:64K,naa=5001405012345678";
     assert_eq!(name(naa.into(), &first).naa().to_string(), "5001405012345678");
@@ -154,6 +154,17 @@ fn a_disk_has_one_name_however_it_is_opened() {
     }
     let line = DeviceSpec::parse("ram:64K,serial=A-1").unwrap().device(&Access::default()).err().unwrap().to_string();
     assert!(line.contains("only a LUN has serial="), "{line}");
+}
+
+/// Regression: with a serial number memory had the same name after it was made anew, and none of its data.
+#[test]
+fn memory_with_a_serial_number_is_another_disk_each_time_but_with_a_name() {
+    let name = |text: &str| DeviceSpec::parse(text).unwrap().open(&LunOptions::default()).unwrap().name;
+    let [first, second] = [(); 2].map(|()| name("ram:64K,serial=A-1"));
+    assert_eq!((first.serial(), second.serial()), ("A-1", "A-1"));
+    assert!(first.naa() != second.naa() && first.unique() != second.unique());
+    let named = "ram:64K,serial=A-1,naa=5001405012345678";
+    assert_eq!(name(named), name(named), "it was asked for");
 }
 
 /// Regression: a file's name came from its path, so that another file under the path was read and written as the same disk.

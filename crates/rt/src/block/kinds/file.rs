@@ -33,6 +33,7 @@ pub(super) const KIND: Kind = Kind {
     example: "file:disk.img",
     naming: Naming::Path,
     options: &[READ_ONLY, BLOCK, PROTECTION, ADOPT, SERIAL, NAA],
+    forgets: false,
     check,
     open,
 };

@@ -13,6 +13,7 @@ pub(super) const TCP: Kind = Kind {
     example: "nbd://HOST[:PORT]/EXPORT[?settle=SECONDS]",
     naming: Naming::Uri,
     options: &[],
+    forgets: false,
     check,
     open,
 };

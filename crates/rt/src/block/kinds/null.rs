@@ -13,6 +13,7 @@ pub(super) const KIND: Kind = Kind {
     example: "null:1G",
     naming: Naming::Size,
     options: &[BLOCK, SERIAL, NAA],
+    forgets: false,
     check,
     open,
 };

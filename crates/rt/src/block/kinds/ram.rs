@@ -17,6 +17,7 @@ pub(super) const KIND: Kind = Kind {
     example: "ram:64M",
     naming: Naming::Size,
     options: &[READ_ONLY, BLOCK, PROTECTION, SERIAL, NAA],
+    forgets: true,
     check,
     open,
 };
