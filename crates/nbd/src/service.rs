@@ -13,7 +13,7 @@ pub struct Export {
     /// Name that clients ask for. The only export is also the default one, whose name is empty; where there were two, there
     /// is no default any more.
     pub name: String,
-    /// Description for people.
+    /// Description for people, which tells disks apart: NBD has no other means to.
     pub description: String,
     /// Geometry and capabilities.
     pub geometry: Geometry,
@@ -72,7 +72,7 @@ impl<B: Backend> Exported<B> {
     /// A back end under a name.
     pub fn new(name: &str, backend: B) -> Self {
         let geometry = backend.geometry().clone();
-        let description = geometry.product.to_owned();
+        let description = format!("{}, {:016x}", geometry.product, geometry.serial);
         Self { exports: [Export { name: name.to_owned(), description, geometry, ended: false }], backend }
     }
 

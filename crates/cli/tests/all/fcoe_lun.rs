@@ -292,6 +292,12 @@ fn the_default_export_is_the_only_lun_and_never_another_one() {
     let mut initiator = start();
     assert_eq!(size(&socket, ""), None, "it may be any of the two");
     initiator.until("a client without an export's name is refused");
+    // A description tells disks apart.
+    let uri = format!("nbd+unix:///?socket={socket}");
+    let output = Command::new("timeout").args(["20", "nbdinfo", "--list", "--no-content", &uri]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let described: Vec<&str> = said.lines().filter(|line| line.contains("LINERATE ram, 3")).collect();
+    assert!(matches!(described[..], [one, two] if one != two), "{said}");
     initiator.stop();
     target.stop();
 }

@@ -93,20 +93,20 @@ pub enum Different {
         old: u16,
     },
     /// Its name.
-    #[error("it is called {new:?}, and was called {old:?}")]
+    #[error("its name is {}, and was {}", told(.new), told(.old))]
     Name {
-        /// Name of the export.
-        new: String,
+        /// Name of the export, if its server tells one.
+        new: Option<String>,
         /// Name of the lost one.
-        old: String,
+        old: Option<String>,
     },
     /// Its description.
-    #[error("it is described as {new:?}, and was as {old:?}")]
+    #[error("its description is {}, and was {}", told(.new), told(.old))]
     Description {
-        /// Description of the export.
-        new: String,
+        /// Description of the export, if its server tells one.
+        new: Option<String>,
         /// Description of the lost one.
-        old: String,
+        old: Option<String>,
     },
     /// Its request sizes.
     #[error("it wants requests of {} to {} bytes, and took {} to {}", .new.least, .new.most, .old.least, .old.most)]
@@ -452,9 +452,14 @@ impl Client {
     }
 }
 
-/// Two labels that are known and differ.
-fn unlike(new: &Option<String>, old: &Option<String>) -> Option<(String, String)> {
-    new.clone().zip(old.clone()).filter(|(new, old)| new != old)
+/// What a server tells an export to be, for people.
+fn told(label: &Option<String>) -> String {
+    label.as_ref().map_or_else(|| "none".to_owned(), |text| format!("{text:?}"))
+}
+
+/// Both of them if they differ: one that is told no longer, or for the first time, is another one too.
+fn unlike(new: &Option<String>, old: &Option<String>) -> Option<(Option<String>, Option<String>)> {
+    (new != old).then(|| (new.clone(), old.clone()))
 }
 
 fn geometry(agreed: &Agreed, block_size: u32, serial: u64) -> Geometry {

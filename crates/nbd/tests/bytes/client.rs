@@ -389,16 +389,21 @@ fn an_export_with_another_name_or_description_is_not_taken_back() {
     let mut client = Client::new(first.clone(), ClientOptions::default(), 1, now).unwrap();
     client.lose(now);
     for (name, description, line) in [
-        (Some("b"), Some("A\n"), r#"it is called "b", and was called "a""#),
-        (Some("a"), Some("B"), r#"it is described as "B", and was as "A\n""#),
-        (None, Some("B"), r#"it is described as "B", and was as "A\n""#),
+        (Some("b"), Some("A\n"), r#"its name is "b", and was "a""#),
+        (Some("a"), Some("B"), r#"its description is "B", and was "A\n""#),
+        (Some("a"), None, r#"its description is none, and was "A\n""#),
+        (None, None, r#"its name is none, and was "a""#),
     ] {
         assert_eq!(client.renew(labelled(name, description), now).unwrap_err().to_string(), line);
         assert!(!client.is_up());
     }
-    assert_eq!(client.renew(labelled(None, None), now), Ok(0), "another program: nothing is known of it");
-    client.lose(now);
     assert_eq!(client.renew(first, now), Ok(0));
+    // Regression: a description that was told for the first time was no difference.
+    let mut client = Client::new(labelled(None, None), ClientOptions::default(), 1, now).unwrap();
+    client.lose(now);
+    let told = client.renew(labelled(None, Some("B")), now).unwrap_err().to_string();
+    assert_eq!(told, r#"its description is "B", and was none"#);
+    assert_eq!(client.renew(labelled(None, None), now), Ok(0));
 }
 
 /// Regression: operations on a disk whose server is back with another export ended with the error that initiators take for a

@@ -373,3 +373,20 @@ fn a_server_that_is_back_with_another_size_is_told_of() {
         "{news}"
     );
 }
+
+/// Regression: an export that was exchanged while no client was there had the name of the one before.
+#[test]
+fn another_export_at_the_same_address_is_another_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = Address::Unix(dir.path().join("s"));
+    let (first, other) = (file(1 << 20), file(1 << 20));
+    let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
+    let serial = |path: &std::path::Path| {
+        let mut service = Exported::new("x", open(path, 512, true));
+        let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
+        opened(uri.clone(), ClientOptions::default(), &mut server, &mut service).geometry().serial
+    };
+    let known = serial(first.path());
+    assert_ne!(serial(other.path()), known);
+    assert_eq!(serial(first.path()), known);
+}

@@ -77,7 +77,8 @@ impl Luns {
             let size = u128::from(unit.lun.blocks) * u128::from(unit.lun.block_size);
             let pi = unit.protection().map_or_else(String::new, |protection| format!(", {protection}"));
             print(&format!("export {name}: {} {}, {size} bytes{pi}\n", unit.lun.vendor, unit.lun.product));
-            let description = format!("{} {}", unit.lun.vendor, unit.lun.product);
+            // With the disk's name: a client that comes back, or a target on top of this, knows another disk by it.
+            let description = format!("{} {}, {}", unit.lun.vendor, unit.lun.product, unit.identity());
             self.exports.push(Export { name, description, geometry: geometry(unit), ended: false });
         }
     }

@@ -11,7 +11,7 @@ use super::uri::NbdUri;
 use crate::identity::host_hash;
 use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
-use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Different, InDoubt, Lost, NegotiateError, Unfit};
+use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Different, InDoubt, Labels, Lost, NegotiateError, Unfit};
 use linerate_port::{Interest, Sleep};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -54,7 +54,10 @@ impl NbdBackend {
             return Err(DeviceError::new(uri.as_str(), what, "give less, or a longer --hold"));
         }
         let (stream, agreed) = connect(uri, options.timeout).map_err(|e| trouble(uri, &e))?;
-        let serial = host_hash(format!("{:?} {}", uri.address, uri.export).as_bytes());
+        // With what the server says that it is: another one at this address, while nobody was here to see it, is another disk.
+        let Labels { name, description } = &agreed.labels;
+        let identity = format!("{:?} {} {name:?} {description:?}", uri.address, uri.export);
+        let serial = host_hash(identity.as_bytes());
         let client = Client::new(agreed, options, serial, Instant::now()).map_err(|e| {
             let mend = match e {
                 Unfit::BlockSize(_) => "give an export with less".to_owned(),

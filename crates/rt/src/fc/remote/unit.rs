@@ -51,6 +51,12 @@ impl RemoteUnit {
         format!("{}/{}", self.wwpn, self.number())
     }
 
+    /// What tells it from other disks, in few words: its name in hexadecimal digits, or its serial number if it has none.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        identity(&self.lun)
+    }
+
     /// Takes the disk that was found under its LUN; a sentence for the user if that is another one, or has another size.
     pub(super) fn is_found(&mut self, found: Self) -> Option<String> {
         if let Some(why) = other(&self.lun, &found.lun) {
@@ -118,10 +124,11 @@ fn other(one: &FoundLun, two: &FoundLun) -> Option<String> {
     (format(one) != format(two)).then(|| "the format of its blocks is another one than before".to_owned())
 }
 
-/// The disk's name in hexadecimal digits.
+/// The disk's name in hexadecimal digits, or its serial number.
 fn identity(lun: &FoundLun) -> String {
-    match &lun.designator[..] {
-        [] => "without a name".to_owned(),
-        name => name.iter().map(|byte| format!("{byte:02x}")).collect(),
+    match (&lun.designator[..], &lun.serial) {
+        ([], Some(serial)) => format!("serial number {serial}"),
+        ([], None) => "without a name".to_owned(),
+        (name, _) => name.iter().map(|byte| format!("{byte:02x}")).collect(),
     }
 }
