@@ -351,6 +351,29 @@ fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {
     target.stop();
 }
 
+/// Regression: a target told nobody that its LUN's file had been replaced, and that what was written would be gone with it.
+#[test]
+fn a_file_that_is_replaced_under_a_target_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let end = format!("cable:replaced-{}{{1", std::process::id());
+    disk(dir, "disk", 1);
+    disk(dir, "other", 1);
+    let spec = format!("0=file:{}", dir.join("disk").display());
+    let mut target = Process::linerate(&["fcoe", "target", "-i", &end, "--lun", &spec], "LUN 0");
+    std::fs::rename(dir.join("other"), dir.join("disk")).unwrap();
+    let told = target.until("disk is another file now");
+    let copy = told.trim_end().rsplit(' ').next().unwrap();
+    assert!(copy.starts_with(&format!("/proc/{}/fd/", target.id())), "{told}");
+    assert_eq!(std::fs::metadata(copy).unwrap().len(), 1 << 20);
+    let (code, said) = fcoe(dir, &["lun", "resize", "-i", &end, "0"]);
+    assert!(code == 0 && said.contains("disk is another file now"), "{said}");
+    let said = fcoe(dir, &["show", &end]).1;
+    assert!(said.contains("disk is another file now"), "{said}");
+    let said = target.stop();
+    assert!(said.contains("linerate: LUN 0: ") && said.matches("disk is another file now").count() == 2, "{said}");
+}
+
 /// A file system in a file, mounted.
 struct Mounted(std::path::PathBuf);
 

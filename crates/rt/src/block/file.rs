@@ -4,6 +4,7 @@
 //! punching holes, which read as zeros; where there are no holes, zeros are written.
 
 mod identity;
+mod lost;
 mod open;
 mod plan;
 
@@ -14,6 +15,7 @@ use crate::machine::Sleeper;
 use crate::sys::uring::{Ended, Ring};
 use linerate_block::{Backend, BackendError, Buffer, Completion, Extent, Geometry, Operation, SizeError, Tag};
 use linerate_port::{Interest, Sleep};
+use lost::Place;
 use plan::{IoPlan, Next};
 use std::collections::VecDeque;
 use std::io;
@@ -39,6 +41,8 @@ pub struct FileBackend {
     is_device: bool,
     /// Bytes of a block device after its last whole block.
     beyond: u64,
+    /// Its path; None of a block device, which is no other one without a name.
+    place: Option<Place>,
     ring: Ring<Job>,
     waiting: VecDeque<(Job, Option<Buffer>)>,
     done: VecDeque<Completion>,
@@ -194,6 +198,14 @@ impl Device for FileBackend {
             bytes => format!(", without its last {bytes} bytes"),
         };
         format!("{path}{beyond}{}", self.note)
+    }
+
+    fn news(&mut self) -> Option<String> {
+        self.place.as_mut()?.news(self.ring.file(), Instant::now())
+    }
+
+    fn loss(&self) -> Option<String> {
+        self.place.as_ref()?.loss(self.ring.file())
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

@@ -35,6 +35,11 @@ pub trait Device: Backend + Send {
         None
     }
 
+    /// Sentence about what is lost when the device is closed; None if nothing is.
+    fn loss(&self) -> Option<String> {
+        None
+    }
+
     /// Visits the sleepers to wait for until an operation completes; none if operations complete as they are submitted.
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper));
 }

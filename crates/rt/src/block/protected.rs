@@ -209,6 +209,14 @@ impl<D: Device> Device for Protected<D> {
         format!("{}, protection information in {side}", self.data.path())
     }
 
+    fn news(&mut self) -> Option<String> {
+        self.data.news().or_else(|| self.side.news())
+    }
+
+    fn loss(&self) -> Option<String> {
+        self.data.loss().or_else(|| self.side.loss())
+    }
+
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         self.data.waits_for(visit);
         self.side.waits_for(visit);

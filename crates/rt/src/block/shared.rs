@@ -41,6 +41,12 @@ impl Waits {
         lock(&self.0).news()
     }
 
+    /// What is lost when the device is closed: see [`Device::loss`].
+    #[must_use]
+    pub fn loss(&self) -> Option<String> {
+        lock(&self.0).loss()
+    }
+
     /// Present access path to its blocks, for display.
     #[must_use]
     pub fn path(&self) -> String {

@@ -57,6 +57,11 @@ impl<T> Ring<T> {
         Ok(Self { ring, file, flying, free: (0..depth).rev().collect(), unsubmitted: 0 })
     }
 
+    /// The file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Length of the file now; of a block device, its size.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use crate::commands::control;
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, port_name};
+use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use config::{Allow, LunSpec};
@@ -133,8 +134,8 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let running = Arc::new(Mutex::new(running));
     let (mut caller, shown, changed) = (calls.caller(), lines.clone(), running.clone());
     let control = control::serve(&asked::KIND, &port_name(&arguments.node.i[0]), move || {
-        let mut document = caller.call(|nodes: &mut Nodes| document::known(nodes))?;
-        document["luns"] = document::luns(&shown);
+        let (mut document, losses) = caller.call(|nodes: &mut Nodes| (document::known(nodes), losses(nodes)))?;
+        document["luns"] = document::luns(&shown, &losses);
         Ok(document)
     });
     let changes = control::obey(asked::LUNS, control.as_ref(), move |words| lock(&changed).answer(words));
@@ -163,13 +164,16 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let names: Vec<_> = (0..wwpns.len()).map(|number| shown.node(number).line().info().name.clone()).collect();
     let mut watched = Watched::new(&mut shown, &names, |shown, number| shown.node(number).line().link());
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
-    let nodes = shown.end();
+    let mut nodes = shown.end();
+    // The devices are still open.
+    let losses = losses(&mut nodes);
+    losses.iter().for_each(|(lun, loss)| remark(&format!("linerate: LUN {lun}: {loss}")));
     // Nobody is answered any more: what follows is the end.
     drop((control, changes));
     nodes.iter().try_for_each(Node::check)?;
     if arguments.json {
         let mut document = document::document(&nodes);
-        document["luns"] = document::luns(&lines);
+        document["luns"] = document::luns(&lines, &losses);
         print(&format!("{document}\n"));
     } else {
         for node in &nodes {
@@ -180,6 +184,11 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         }
     }
     Ok(ended(&stop))
+}
+
+/// What is lost when the devices are closed, by LUN.
+fn losses(nodes: &mut Nodes) -> Vec<(u16, String)> {
+    nodes.first_mut().map_or_else(Vec::new, |first| events::losses(&first.watcher().0.waits))
 }
 
 /// The LUNs, for one request after the other.

@@ -1,6 +1,7 @@
 //! Opening a file: its size, its ability to bypass the page cache, and its locking.
 
 use super::identity::identity;
+use super::lost::Place;
 use super::{DEPTH, FileBackend};
 use crate::block::DeviceError;
 use crate::block::error::Want;
@@ -79,7 +80,8 @@ impl FileBackend {
             .map_err(|e| oops(&format!("there is no io_uring ({e})"), "allow it: sysctl kernel.io_uring_disabled=0"))?;
         let done = VecDeque::with_capacity(DEPTH as usize);
         let (waiting, direct, is_device) = (VecDeque::new(), is_direct, is_block);
-        Ok(Self { geometry, direct, is_device, beyond, ring, waiting, done, lost: false, note: "" })
+        let place = (!is_block).then(|| Place::new(path));
+        Ok(Self { geometry, direct, is_device, beyond, place, ring, waiting, done, lost: false, note: "" })
     }
 }
 

@@ -8,9 +8,10 @@ use linerate_fcoe::{TargetDrop, TargetPeer};
 use linerate_port::Link;
 use serde_json::{Map, Value, json};
 
-/// LUNs and their devices, for a document.
-pub(super) fn luns(lines: &Lines) -> Value {
-    lines.get().into_iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect()
+/// LUNs and their devices, for a document; with what is lost when they are closed.
+pub(super) fn luns(lines: &Lines, losses: &[(u16, String)]) -> Value {
+    let loss = |lun| losses.iter().find(|(of, _)| *of == lun).map_or_else(String::new, |(_, loss)| format!("; {loss}"));
+    lines.get().into_iter().map(|(lun, line)| json!({"lun": lun, "device": line + &loss(lun)})).collect()
 }
 
 /// Names and counters; LUNs are added by who has them.

@@ -24,6 +24,11 @@ impl Events {
     }
 }
 
+/// What is lost when devices are closed, by LUN.
+pub(super) fn losses(waits: &[(u16, Waits)]) -> Vec<(u16, String)> {
+    waits.iter().filter_map(|(lun, waits)| Some((*lun, waits.loss()?))).collect()
+}
+
 impl Watcher<DiskPort> for Events {
     fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<DiskPort>) {
         if self.silent {

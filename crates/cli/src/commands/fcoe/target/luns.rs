@@ -4,6 +4,7 @@
 
 use super::Nodes;
 use super::config::{self, Allow, File, LunSpec, number};
+use super::events::losses;
 use super::kept::Kept;
 use crate::trouble::{Trouble, print};
 use linerate_fcoe::{Disks, DisksConfig, DisksError, ProtectionType, UnitOptions};
@@ -286,7 +287,8 @@ impl Running {
     }
 
     fn resize(&mut self, number: u16) -> Result<String, String> {
-        let bytes = self.disks(move |disks, _| disks.refresh(number))?.map_err(|e| e.to_string())?;
+        let (bytes, losses) = self.disks(move |disks, waits| (disks.refresh(number), losses(waits)))?;
+        let bytes = bytes.map_err(|e| e.to_string())?;
         let mut line = format!("LUN {number}: {bytes} bytes");
         if let Some(served) = self.luns.served.iter_mut().find(|served| served.spec.number == number)
             && let Some((_, path)) = served.line.split_once(" bytes")
@@ -295,6 +297,8 @@ impl Running {
             served.line.clone_from(&line);
         }
         self.luns.tell();
+        let loss = losses.iter().find(|(lun, _)| *lun == number);
+        line += &loss.map_or_else(String::new, |(_, loss)| format!("; {loss}"));
         Ok(format!("{line}\n"))
     }
 
