@@ -50,7 +50,11 @@ impl Job {
                     Err(e) if e.kind() == ErrorKind::Interrupted => {}
                     // The interface's queue is full: the datagram is lost here, as it could be anywhere.
                     Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => left = &left[1..],
-                    Err(e) => return self.is_over(Fault::Write(e)),
+                    // The end may come within a call; what it was to send was not sent.
+                    Err(e) => {
+                        self.counters.sent(number - left.len() as u64);
+                        return self.is_over(Fault::Write(e));
+                    }
                 }
             }
             if filled < most && !self.shared.lacks() {
@@ -125,5 +129,36 @@ impl Job {
             self.counters.received(&receipt);
             self.shared.got(bytes - before, datagrams);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::lane::{Limit, Payload, Shared};
+    use crate::stream::settings::{Settings, Transport};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_datagram_that_the_end_keeps_from_being_sent_is_not_counted() {
+        let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(other.local_addr().unwrap()).unwrap();
+        let socket = Arc::new(Socket::Udp(UdpSocket::Kernel(socket)));
+        socket.shut_down();
+        let settings = Settings { transport: Transport::Udp, block: 100, rate: 0, ..Settings::default() };
+        let job = Job {
+            socket: socket.clone(),
+            next: crate::stream::lane::Next::default(),
+            sends: true,
+            counters: Arc::default(),
+            shared: Arc::new(Shared::new(Limit::None, None, false, 1).unwrap()),
+            payload: Arc::new(Payload::new(100, false, false, linerate_rt::random).unwrap()),
+            settings: Arc::new(settings),
+            file: None,
+        };
+        let Socket::Udp(udp) = &*socket else { unreachable!() };
+        assert!(matches!(job.send_udp(udp), Err(Fault::Write(_))));
+        assert_eq!((job.counters.read().packets, job.counters.read().bytes), (0, 0));
     }
 }
