@@ -247,6 +247,7 @@ impl TcpStream {
                 rttvar: connection.rtt_variation() / 1000,
                 pmtu: u64::from(connection.mss()) + headers(stream.peer_addr()),
                 retransmits: connection.counters().segments_again.into(),
+                acknowledged: connection.counters().acknowledged,
             }),
         }
     }

@@ -184,6 +184,29 @@ fn a_datagram_outside_the_sequence_is_no_loss() {
     assert_eq!([7, 10, 11].map(|at| super::field(row, at)), [20_000, 0, 20], "{row}");
 }
 
+/// A server, or a path, that is slow has the time that it needs for what the client has written.
+#[test]
+fn a_server_that_goes_on_taking_what_was_sent_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let mut stream = accepted(&listener);
+        // Longer than the client waits for one that takes nothing, however much the two sockets hold.
+        let begin = Instant::now();
+        let mut bytes = [0; 16 << 10];
+        while let Ok(n) = stream.read(&mut bytes)
+            && n > 0
+        {
+            if begin.elapsed() < Duration::from_secs(6) {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    });
+    let run = client(End::Ours, port, &["-n", "8M", "-w", "4M"]);
+    assert_eq!((run.code, &*run.log), (Some(0), ""), "{}", run.said());
+    server.join().unwrap();
+}
+
 /// Servers that lie, stall or vanish end a client with a line.
 #[test]
 fn a_client_ends_whatever_its_server_does() {

@@ -119,11 +119,18 @@ fn from_file(
     Ok(())
 }
 
-/// Waits until the other end has closed its direction too: it has all then.
+/// Waits until the other end has closed its direction too: it has all then. `within` is the time in which it must take something
+/// of what is on its way.
 fn drained(mut stream: &TcpStream, within: Duration, told: &Stop) -> Result<(), String> {
-    let (until, mut hurry, mut scratch) = (Instant::now() + within, None, [0; 4096]);
+    let (mut until, mut hurry, mut scratch) = (Instant::now() + within, None, [0; 4096]);
+    let taken = || stream.info().map_or(0, |info| info.acknowledged);
+    let mut took = taken();
     stream.set_read_timeout(Some(LOOK)).map_err(|e| format!("read failed: {e}"))?;
     while Instant::now() < until {
+        let now = taken();
+        if now != took {
+            (took, until) = (now, Instant::now() + within);
+        }
         if told.asked() && Instant::now() > *hurry.get_or_insert_with(|| Instant::now() + HURRY) {
             return Ok(());
         }

@@ -17,6 +17,8 @@ pub(crate) struct TcpInfo {
     pub(crate) pmtu: u64,
     /// Segments sent again since the connection began.
     pub(crate) retransmits: u64,
+    /// Bytes that the other end has acknowledged.
+    pub(crate) acknowledged: u64,
 }
 
 /// Options that both ends of a connection agreed on, and its segments.
@@ -46,6 +48,8 @@ const RTT: usize = 68;
 const RTTVAR: usize = 72;
 const SND_CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
+/// Two words.
+const BYTES_ACKED: usize = 120;
 const SND_WND: usize = 228;
 
 /// The kernel's structure; `None` if the socket has no such thing.
@@ -74,6 +78,7 @@ pub(crate) fn tcp_info(of: BorrowedFd<'_>) -> Option<TcpInfo> {
         rttvar: word(RTTVAR).into(),
         pmtu: word(PMTU).into(),
         retransmits: word(TOTAL_RETRANS).into(),
+        acknowledged: bytes[BYTES_ACKED..].first_chunk().map_or(0, |b| u64::from_ne_bytes(*b)),
     })
 }
 
