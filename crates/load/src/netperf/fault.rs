@@ -76,6 +76,11 @@ pub enum Fault {
     /// A request for something that is not built here.
     #[error("a client asked for {0}")]
     NotBuilt(&'static str),
+    /// No transaction, or no data, in the whole test.
+    #[error(
+        "nothing was moved, so there is no result: the server or its data port is busy with somebody else, or nothing arrives"
+    )]
+    Nothing,
     /// This end was told to end before there was anything to measure.
     #[error("stopped")]
     Stopped,

@@ -12,8 +12,10 @@ pub(super) use transactions::Rings;
 
 use super::fault::Fault;
 use super::timer::Shared;
+use crate::socket::plain;
 use hdrhistogram::Histogram;
 use linerate_rt::{Moves, monotonic_ns};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Amounts moved.
@@ -56,13 +58,27 @@ pub(super) struct Flow<'a> {
     quiet: u32,
     /// Mark of a server's session.
     pub(super) moves: Moves,
+    /// Address that a server takes data from; `None` for any.
+    pub(super) peer: Option<IpAddr>,
 }
 
 impl<'a> Flow<'a> {
     /// A flow of so many bytes or transactions.
     pub(super) fn new(time: &'a Shared, left: u64, look: &'a dyn Fn() -> Result<(), Fault>) -> Self {
         let (tally, moves) = (Tally::default(), Moves::default());
-        Self { time, tally, left, latency: None, since: 0, look, patience: 0, quiet: 0, moves }
+        Self { time, tally, left, latency: None, since: 0, look, patience: 0, quiet: 0, moves, peer: None }
+    }
+
+    /// True if data may come from there.
+    #[inline]
+    fn admits(&self, from: SocketAddr) -> bool {
+        self.peer.is_none_or(|peer| plain(from).ip() == peer)
+    }
+
+    /// True if a datagram is the sender's: who has sent the first one that may come is.
+    #[inline]
+    fn is_of(&self, sender: &mut Option<SocketAddr>, from: SocketAddr) -> bool {
+        self.admits(from) && *sender.get_or_insert(from) == from
     }
 
     /// Keeps the time of each call.

@@ -1,10 +1,12 @@
 //! Tests of both ends in one process: a server in a thread, and tests that print nothing.
 
 use super::*;
-use crate::netperf::protocol::omni::{Half, Request, flag};
+use crate::netperf::protocol::omni::{Half, Request, Response, Results, direction, flag, kind};
 use crate::netperf::protocol::{Code, Message};
+use crate::socket::sys;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -198,4 +200,106 @@ fn a_server_ends_with_its_sessions_when_it_is_told_to() {
     for control in [&mut silent, &mut asked] {
         assert!(matches!(control.read(&mut [0]), Ok(0) | Err(_)));
     }
+}
+
+/// Requests and responses of a byte, for so many seconds.
+fn transactions(length: i32) -> Request {
+    let byte = |half: Half| Half { transaction: Some(1), ..half };
+    let asks = request();
+    let (send, receive) = (byte(asks.send), byte(asks.receive));
+    Request { direction: direction::SEND | direction::RECEIVE, length, send, receive, ..asks }
+}
+
+/// Whoever else finds the data port, before the client does, or amid its test, gets nothing and takes nothing.
+#[test]
+fn data_of_other_addresses_than_the_clients_are_nobodys() {
+    let served = Served::new();
+    let mut control = served.control();
+    let ready = Response::read(&answer(&mut control, &transactions(20).message())).unwrap();
+    let at = SocketAddr::new(served.address.ip(), ready.data_port);
+    let other = sys::socket(at, libc::SOCK_STREAM).unwrap();
+    sys::bind(other.as_fd(), "127.0.0.2:0".parse().unwrap()).unwrap();
+    sys::connect(other.as_fd(), at, None).unwrap();
+    let mut other = TcpStream::from(other);
+    let _ = other.write_all(&[1]);
+    other.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    // It is closed, with its byte unread.
+    let read = other.read(&mut [0]);
+    assert!(matches!(&read, Ok(0)) || read.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
+    let mut client = TcpStream::connect(at).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    client.write_all(&[1]).unwrap();
+    client.read_exact(&mut [0]).unwrap();
+
+    for sends in [true, false] {
+        let asks = if sends { transactions(20) } else { Request { length: 20, ..request() } };
+        let asks = Request { socket_type: kind::DATAGRAM, protocol: kind::UDP, ..asks };
+        let mut control = served.control();
+        let ready = Response::read(&answer(&mut control, &asks.message())).unwrap();
+        let at = SocketAddr::new(served.address.ip(), ready.data_port);
+        let [other, client] = ["127.0.0.2:0", "127.0.0.1:0"].map(|own| UdpSocket::bind(own).unwrap());
+        other.send_to(&[1], at).unwrap();
+        other.send_to(&[], at).unwrap();
+        client.send_to(&[2], at).unwrap();
+        if sends {
+            client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            assert_eq!(client.recv_from(&mut [0; 2]).unwrap(), (1, at));
+        }
+        client.send_to(&[], at).unwrap();
+        let mut bytes = [0; Message::LEN];
+        control.read_exact(&mut bytes).unwrap();
+        let results = Results::read(&Message::received(bytes)).unwrap();
+        assert_eq!((results.received, results.receives), (1, 1));
+    }
+}
+
+/// A server that takes a connection and closes it, as one does that serves somebody else's; `tells` says whether it has results.
+fn deaf(tells: bool) -> (Settings, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let data = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut settings = Settings::new(Test::by_name("TCP_RR").unwrap(), "127.0.0.1");
+    settings.place.port = listener.local_addr().unwrap().port();
+    let data_port = data.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut control, _) = listener.accept().unwrap();
+        let mut bytes = [0; Message::LEN];
+        control.read_exact(&mut bytes).unwrap();
+        control.write_all(Response { data_port, ..Response::default() }.message().bytes()).unwrap();
+        // As if it had had its last request.
+        let (mut data, _) = data.accept().unwrap();
+        data.read_exact(&mut [0]).unwrap();
+        drop(data);
+        if tells {
+            control.write_all(Results::default().message().bytes()).unwrap();
+        }
+        // Until the client is gone.
+        let _ = control.read(&mut bytes);
+    });
+    (settings, server)
+}
+
+#[test]
+fn a_test_in_which_nothing_moved_is_no_result() {
+    let (mut settings, server) = deaf(true);
+    settings.length = Length::Time(1);
+    let said = measure(&settings, &Stop::new().unwrap()).unwrap_err().to_string();
+    assert!(said.contains("nothing was moved"), "{said}");
+    server.join().unwrap();
+}
+
+#[test]
+fn a_client_that_is_told_to_end_waits_no_longer_for_a_server_that_says_nothing() {
+    let (mut settings, server) = deaf(false);
+    settings.length = Length::Time(0);
+    let stop = Stop::new().unwrap();
+    let (asks, begin) = (stop.clone(), Instant::now());
+    let asker = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        asks.ask(15);
+    });
+    assert!(measure(&settings, &stop).is_err());
+    // It was eight seconds.
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    asker.join().unwrap();
+    server.join().unwrap();
 }

@@ -2,12 +2,13 @@
 
 use crate::netperf::fault::Fault;
 use crate::netperf::flow::{End, Flow, Part, Rings, Tally, end};
+use crate::netperf::protocol::omni::Results;
 use crate::netperf::ring::Ring;
 use crate::netperf::settings::{DATAGRAM, Length, Settings};
 use crate::netperf::socket::{
     Sizes, Unconnected, Wanted, congestion, datagrams, is_tick, may_reach, retransmits, segment, sizes, unconnected,
 };
-use crate::netperf::table::Transport;
+use crate::netperf::table::{Test, Transport};
 use crate::netperf::timer::Shared;
 use crate::socket::sys::memory_file;
 use crate::socket::{Site, TcpStream, UdpSocket};
@@ -200,8 +201,8 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Ends the data: says so, and waits until the other end has taken all.
-    pub(super) fn finish(&mut self, server: SocketAddr) -> Result<(), Fault> {
+    /// Ends the data: says so, and waits until the other end has taken all, or it is late.
+    pub(super) fn finish(&mut self, server: SocketAddr, is_late: &dyn Fn() -> bool) -> Result<(), Fault> {
         match &self.socket {
             Socket::Udp(_) => self.remind(server),
             // A response that is still under way counts no more; the socket stays until the results have come.
@@ -213,6 +214,7 @@ impl<'a> Data<'a> {
                 loop {
                     match stream.read(&mut scratch) {
                         Ok(0) => break,
+                        _ if is_late() => break,
                         Ok(_) => {}
                         Err(e) if is_tick(&e) => {
                             if begin.elapsed() > DRAINS {
@@ -238,6 +240,18 @@ impl<'a> Data<'a> {
 }
 
 impl Moved {
+    /// True if there were no transactions, or no data, as the other end's results confirm.
+    pub(super) fn is_nothing(&self, test: &Test, results: &Results) -> bool {
+        let tally = &self.tally;
+        match test.transport {
+            _ if test.is_transactions() => tally.transactions == 0,
+            _ if test.receives => tally.received == 0,
+            Transport::Tcp => tally.sent == 0 || results.received == 0,
+            // How many arrive is what the test measures.
+            Transport::Udp => tally.sent == 0,
+        }
+    }
+
     /// Notes what the system knows of a connection.
     fn know(&mut self, stream: &TcpStream) {
         self.sizes = sizes(stream);

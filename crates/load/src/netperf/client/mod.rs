@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 const CONNECTS: Duration = Duration::from_secs(60);
 /// Time for an answer of the server.
 const ANSWERS: Duration = Duration::from_secs(120);
-/// The same once this end was told to end.
-const HURRIES: Duration = Duration::from_secs(8);
+/// The same, and that to take what is under way, once this end was told to end.
+const HURRIES: Duration = Duration::from_millis(700);
 /// Time between two looks for the results.
 const LOOKS: Duration = Duration::from_millis(100);
 
@@ -147,9 +147,22 @@ impl<'a> Client<'a> {
         // A server that only sends may send on: nothing of that counts.
         let after = if s.test.sends { None } else { Some(Reading::now(&meter)) };
         drop(timer);
-        data.finish(server)?;
+        let ended = Instant::now();
+        data.finish(server, &|| self.is_late(ended))?;
         let after = after.unwrap_or_else(|| Reading::now(&meter));
-        let results = self.results(&data, server)?;
+        let results = match self.results(&data, server, ended) {
+            // The server, whose time may not be over, has told nothing; this end knows what it has received.
+            Err(Fault::Silent) if self.stop.asked() && moved.tally.received > 0 => omni::Results {
+                receive_socket: ready.sizes.receive,
+                send_socket: ready.sizes.send,
+                retransmits: -1,
+                ..omni::Results::default()
+            },
+            results => results?,
+        };
+        if moved.is_nothing(s.test, &results) && !self.stop.asked() {
+            return Err(Fault::Nothing);
+        }
         self.figures(&data, &moved, &ready, &results, (&before, &after))
     }
 
@@ -173,18 +186,21 @@ impl<'a> Client<'a> {
     }
 
     /// Waits for the server's results. Datagrams that say that there are no more may have been lost.
-    fn results(&self, data: &Data, server: SocketAddr) -> Result<omni::Results, Fault> {
+    fn results(&self, data: &Data, server: SocketAddr, ended: Instant) -> Result<omni::Results, Fault> {
         let begin = Instant::now();
         loop {
             match self.control.receive_in_any_case(LOOKS)? {
                 Some(message) if message.second() != 0 => return Err(Fault::Remote(message.second())),
                 Some(message) => return asked::results(&message, self.settings.test.file),
-                None if begin.elapsed() > if self.stop.asked() { HURRIES } else { ANSWERS } => {
-                    return Err(Fault::Silent);
-                }
+                None if begin.elapsed() > ANSWERS || self.is_late(ended) => return Err(Fault::Silent),
                 None => data.remind(server),
             }
         }
+    }
+
+    /// True if this end was told to end, and has waited for the other one long enough since its data ended.
+    fn is_late(&self, ended: Instant) -> bool {
+        self.stop.asked() && ended.elapsed() > HURRIES
     }
 
     fn figures(

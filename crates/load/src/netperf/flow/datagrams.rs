@@ -82,7 +82,7 @@ impl Flow<'_> {
         self.begins();
         while !self.time.is_over() {
             match socket.recv_from(ring.next()) {
-                Ok((_, from)) if *sender.get_or_insert(from) != from => {}
+                Ok((_, from)) if !self.is_of(&mut sender, from) => {}
                 Ok((0, _)) => return Ok(End::Done),
                 Ok((n, _)) => {
                     if self.received(n) {

@@ -165,14 +165,16 @@ impl Flow<'_> {
         Ok(End::Time)
     }
 
-    /// Takes in the next connection; `None` if the time was over before.
+    /// Takes in the next connection; `None` if the time was over before. Those of others are closed.
     pub(in crate::netperf) fn accept(&mut self, listener: &Listener) -> Result<Option<TcpStream>, Fault> {
         loop {
             match listener.accept() {
-                Ok(stream) => {
+                Ok((stream, from)) if self.admits(from) => {
                     self.moved();
                     return Ok(Some(stream));
                 }
+                Ok(_) if self.time.is_over() => return Ok(None),
+                Ok(_) => {}
                 Err(e) if is_tick(&e) => {
                     if self.tick()? {
                         return Ok(None);
@@ -225,7 +227,11 @@ impl Flow<'_> {
         self.moved();
         loop {
             match socket.recv_from(&mut block[got..]) {
-                Ok((_, from)) if *sender.get_or_insert(from) != from => {}
+                Ok((_, from)) if !self.is_of(sender, from) => {
+                    if self.time.is_over() {
+                        return Ok(Got::Time);
+                    }
+                }
                 Ok((0, _)) => return Ok(Got::Nothing),
                 Ok((n, _)) => {
                     got += n;

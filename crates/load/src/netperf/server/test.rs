@@ -14,7 +14,7 @@ use crate::netperf::timer::{Timer, Times};
 use crate::netperf::units::cut;
 use crate::socket::{TcpStream, UdpSocket, plain};
 use linerate_rt::{Moves, pin};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,6 +108,7 @@ pub(super) fn run(
     let mut flow = Flow::new(&timer.shared, if counts { r.length.unsigned_abs().into() } else { u64::MAX }, &look);
     let silence = if accepted.task == Task::AnswerByConnections { SILENCE_OF_CONNECTIONS } else { SILENCE };
     flow.moves = moves.clone();
+    flow.peer = peer(control, r)?;
     flow.patience = cut(silence.as_millis() / TICK.as_millis(), u32::MAX);
     let mut last = Last { sizes, retransmits: -1, congestion: String::new() };
     let end = match &socket {
@@ -146,6 +147,15 @@ fn own(control: &Control, r: &omni::Request) -> Result<SocketAddr, Fault> {
     }
     own.set_port(r.data_port);
     Ok(own)
+}
+
+/// Address that data come from: the client's, unless it has asked for another way than that of the control connection, by an
+/// address of the server's or a family of its own.
+fn peer(control: &Control, r: &omni::Request) -> Result<Option<IpAddr>, Fault> {
+    let (own, peer) = control.addresses()?;
+    let (own, peer) = (plain(own).ip(), plain(peer).ip());
+    let same = r.server.is_none_or(|ip| ip.is_unspecified() || ip.to_canonical() == own);
+    Ok(Some(peer).filter(|_| same && own.is_ipv6() == r.v6))
 }
 
 /// Moves the data of a test with connections.

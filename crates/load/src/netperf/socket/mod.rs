@@ -59,13 +59,13 @@ pub(super) fn listener(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<
 }
 
 impl Listener {
-    /// Takes the next connection.
-    pub(super) fn accept(&self) -> io::Result<TcpStream> {
-        let (stream, _) = self.listener.accept()?;
+    /// Takes the next connection; it, and its other end's address.
+    pub(super) fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, from) = self.listener.accept()?;
         if let Some(options) = &self.options {
             options.settle(&stream);
         }
-        Ok(stream)
+        Ok((stream, from))
     }
 
     /// Own address.
