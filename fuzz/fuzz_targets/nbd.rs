@@ -103,7 +103,8 @@ const HOLD: Duration = Duration::from_secs(1);
 
 /// Replies to a READ and a WRITE.
 fn requests(agreed: Agreed, mut left: &[u8]) {
-    let Ok(mut client) = Client::new(agreed, ClientOptions { hold: HOLD, ..ClientOptions::default() }, 1, *NOW) else {
+    let Ok(mut client) = Client::new(agreed.clone(), ClientOptions { hold: HOLD, ..ClientOptions::default() }, 1, *NOW)
+    else {
         return;
     };
     let len = usize::try_from(client.geometry().block_size).unwrap();
@@ -131,7 +132,7 @@ fn requests(agreed: Agreed, mut left: &[u8]) {
     }
     // What is under way is held, begins again with another server, and ends when that is lost for too long.
     client.lose(*NOW);
-    assert!(client.renew(agreed, *NOW).is_some());
+    assert!(client.renew(agreed, *NOW).is_ok());
     client.begin(*NOW);
     client.lose(*NOW);
     client.expire(*NOW + HOLD);
@@ -170,6 +171,10 @@ fn messages(bytes: &[u8]) {
     }
     match Info::parse(bytes) {
         Ok(info @ (Info::Export(_) | Info::BlockSize(_))) => assert_eq!(info.emit(), bytes),
+        // For people: what is no UTF-8 is replaced.
+        Ok(info @ (Info::Name(_) | Info::Description(_))) => {
+            assert!(info.emit() == bytes || std::str::from_utf8(bytes).is_err());
+        }
         Ok(Info::Other(_)) | Err(_) => {}
     }
     let mut rest = bytes;
