@@ -202,9 +202,9 @@ fn is_empty(dir: &Path, name: &str) -> bool {
 }
 
 /// A load on an export of NBD, one write after the other at each place of 16, which ends with its first error.
-fn load(dir: &Path, socket: &str) -> Process {
+fn load(dir: &Path, socket: &str, export: &str) -> Process {
     let mut fio = Command::new("fio");
-    let uri = format!("--uri=nbd+unix:///?socket={socket}");
+    let uri = format!("--uri=nbd+unix:///{export}?socket={socket}");
     fio.args(["--name=n", "--ioengine=nbd", &uri, "--rw=randwrite", "--bs=4k", "--iodepth=16", "--size=4M"]);
     fio.args(["--time_based", "--runtime=200"]).current_dir(dir);
     Process::ready(fio, "connected to NBD server")
@@ -235,7 +235,7 @@ fn exports_follow_the_luns_and_never_lead_to_another_disk() {
     let socket = dir.join("nbd").display().to_string();
     let nbd = format!("unix:{socket}");
     let mut initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
-    let busy = load(dir, &socket);
+    let busy = load(dir, &socket, "");
     lun(&["remove", "0"]);
     lun(&["add", "0=file:b"]);
     let busy = busy.end();
@@ -323,7 +323,7 @@ fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {
     let socket = path("nbd").display().to_string();
     let nbd = format!("unix:{socket}");
     let mut initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
-    let busy = load(dir, &socket);
+    let busy = load(dir, &socket, "");
     // What the LUN has stays in reach, to come back later.
     std::fs::hard_link(path("disk"), path("first")).unwrap();
     std::fs::rename(path("second"), path("disk")).unwrap();
@@ -339,7 +339,7 @@ fn another_file_at_the_same_path_ends_the_export_and_is_not_written() {
     lun(&["add", &spec]);
     initiator.until("/0: the disk is back");
     // The same at a restart of the target.
-    let busy = load(dir, &socket);
+    let busy = load(dir, &socket, "");
     target.kill();
     std::fs::rename(path("third"), path("disk")).unwrap();
     let target = serve();
@@ -431,7 +431,7 @@ fn a_lun_that_is_added_again_waits_until_its_file_is_closed() {
     let socket = dir.join("nbd").display().to_string();
     let nbd = format!("unix:{socket}");
     let initiator = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &nbd], "/0: LINERATE");
-    let busy = load(dir, &socket);
+    let busy = load(dir, &socket, "");
     // Thawed before the target is waited for, whatever fails.
     let frozen = mounted.freeze();
     let (code, said) = fcoe(dir, &["lun", "remove", "-i", &theirs, "0"]);
@@ -507,7 +507,7 @@ fn a_kernels_target_that_exchanges_a_disk_ends_its_export() {
     let arguments = ["fcoe", "initiator", "-i", &port, "--mac", mac, "--nbd", &format!("unix:{nbd}")];
     let mut initiator = rig::ours(&arguments);
     initiator.until("/0: LIO-ORG");
-    let busy = load(dir.path(), &nbd);
+    let busy = load(dir.path(), &nbd, "20%3A00%3A52%3A54%3A00%3Afc%3A0e%3A02/0");
     machine.until("EXCHANGED");
     let busy = busy.end();
     assert!(busy.code != Some(0), "{busy:?}");
