@@ -372,6 +372,13 @@ fn a_file_that_is_replaced_under_a_target_is_told_of() {
     assert!(said.contains("disk is another file now"), "{said}");
     let said = target.stop();
     assert!(said.contains("linerate: LUN 0: ") && said.matches("disk is another file now").count() == 2, "{said}");
+    // Where documents are printed, on standard error.
+    let documents = ["--json", "--status", "1"];
+    let arguments = [&["fcoe", "target", "-i", &end, "--lun", &spec], &documents[..]].concat();
+    let mut target = Process::linerate(&arguments, "{");
+    std::fs::remove_file(dir.join("disk")).unwrap();
+    target.until("linerate: LUN 0: ");
+    target.stop();
 }
 
 /// A file system in a file, mounted.

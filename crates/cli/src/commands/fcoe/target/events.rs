@@ -1,6 +1,7 @@
 //! Events of a target as they happen: initiators that log in and out, devices that are lost and come back.
 
 use crate::commands::fcoe::common::{NO_ADDRESS, name_in_use, name_taken, over, role};
+use crate::print::remark;
 use crate::trouble::print;
 use linerate_fcoe::{DiskPort, Node, NodeEvent};
 use linerate_rt::Sleeper;
@@ -53,7 +54,10 @@ impl Watcher<DiskPort> for Events {
             self.due = now + SECOND;
             for (lun, waits) in &self.waits {
                 while let Some(news) = waits.news() {
-                    if !self.silent {
+                    // Documents have no place for it, and data may be at stake.
+                    if self.silent {
+                        remark(&format!("linerate: LUN {lun}: {news}"));
+                    } else {
                         print(&format!("LUN {lun}: {news}\n"));
                     }
                 }
