@@ -257,3 +257,44 @@ fn a_client_ends_whatever_its_server_does() {
     assert_eq!((run.code, run.log.lines().count()), (Some(1), 1), "{}", run.said());
     server.join().unwrap();
 }
+
+/// A test of datagrams from the port of one whose server still waits for its report to arrive, or of one that was ended in the
+/// middle, is one of its own.
+#[test]
+fn another_test_of_the_same_port_is_not_the_one_before() {
+    let port = port();
+    let server = server(End::Ours, port, &["-u", "-y", "C"]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let says = |seconds: u32, number: i32| {
+        let mut datagram = [0; 1000];
+        datagram[..4].copy_from_slice(&number.to_be_bytes());
+        datagram[4..8].copy_from_slice(&seconds.to_be_bytes());
+        socket.send(&datagram).unwrap();
+    };
+    // Lost, out of order, datagrams.
+    let reported = || {
+        let mut report = [0; 2000];
+        socket.recv(&mut report).unwrap();
+        [36, 40, 44].map(|at| u32::from_be_bytes(*report[at..].first_chunk().unwrap()))
+    };
+    (1..=10).for_each(|number| says(100, number));
+    says(100, -11);
+    assert_eq!(reported(), [0, 0, 10]);
+    // A late one of the first, and another test at once.
+    says(99, 9);
+    (1..=4).for_each(|number| says(101, number));
+    says(101, -5);
+    assert_eq!(reported(), [0, 0, 4]);
+    // One that is ended in the middle, a single datagram in its name, and the next.
+    (1..=7).for_each(|number| says(102, number));
+    says(103, 1);
+    says(102, 8);
+    (1..=3).for_each(|number| says(104, number));
+    says(104, -4);
+    assert_eq!(reported(), [0, 0, 3]);
+    let said = ended(End::Ours, server);
+    let rows: Vec<u64> = said.out.lines().map(|row| super::field(row, 11)).collect();
+    assert_eq!(rows, [10, 4, 8, 3], "{}", said.said());
+}

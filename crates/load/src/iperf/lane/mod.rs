@@ -18,8 +18,8 @@ use linerate_port::saturating_ns;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -48,6 +48,12 @@ pub(super) struct Sending {
     pub(super) answer: Option<Duration>,
 }
 
+/// Beginning of another test, by which the one before ended: its datagrams so far, and the bytes of the first one.
+pub(super) struct Another {
+    pub(super) early: Vec<Early>,
+    pub(super) first: Vec<u8>,
+}
+
 /// Work of a receiver.
 pub(super) struct Receiving {
     /// Bytes sent before anything is received.
@@ -67,6 +73,8 @@ pub(super) struct Receiving {
     pub(super) wide: bool,
     /// Report that is sent when the datagrams have ended.
     pub(super) reply: Reply,
+    /// Place for another test of the same sender, if one may begin.
+    pub(super) another: Option<Arc<Mutex<Option<Another>>>>,
 }
 
 impl Receiving {
@@ -82,6 +90,7 @@ impl Receiving {
             early: Vec::new(),
             wide: false,
             reply: Reply::None,
+            another: None,
         }
     }
 }

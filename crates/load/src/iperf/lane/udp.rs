@@ -1,16 +1,17 @@
 //! Lanes of datagrams.
 
 use super::pace::Pace;
-use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
+use super::{Another, Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
 use crate::iperf::report::Board;
+use crate::iperf::settings::DATAGRAMS;
 use crate::sequence::{Sequence, told};
 use crate::socket::UdpSocket;
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time between two datagrams that say the end.
@@ -161,38 +162,59 @@ fn answer(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, within: Dur
 pub(super) fn receive(socket: &UdpSocket, flow: &Arc<Flow>, work: &Receiving, over: &Stop, board: &Board) -> Ended {
     let (mut tally, mut receipt, calendar) = (Tally::new(flow), Receipt::default(), Calendar::new());
     let sequence = Sequence::default();
-    let mut taking = Taking { flow, tally: &mut tally, receipt: &mut receipt, sequence, calendar, last: flow.begin };
+    let mut taking = Taking {
+        flow,
+        tally: &mut tally,
+        receipt: &mut receipt,
+        sequence,
+        calendar,
+        last: flow.begin,
+        newest: i64::MIN,
+        first: None,
+        another: None,
+    };
     let result = taking.all(socket, work, over);
     taking.end(None);
     if let Some(told) = told(taking.sequence.outside()) {
         board.error(&format!("{}: {told}", flow.remote));
     }
+    let (newest, mut another) = (taking.newest, taking.another.take());
     let at = if result.is_ok() { taking.last } else { monotonic_ns() };
     let figures = board.end(flow, at);
-    if result.is_ok() && work.reply != Reply::None {
+    if result.is_ok() && work.reply != Reply::None && another.is_none() {
         let seconds = at.saturating_sub(flow.begin) as f64 / 1e9;
         let latency = (work.reply == Reply::Timed).then_some(figures.times);
-        reply(socket, &Report::of(&receipt, figures.bytes, seconds, latency));
+        another = reply(socket, &Report::of(&receipt, figures.bytes, seconds, latency), work, newest);
+    }
+    if let Some(place) = &work.another {
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = another;
     }
     Ended { at, fault: result.err(), reported: Some((figures, None)) }
 }
 
-/// Sends the report until the client is silent.
-fn reply(socket: &UdpSocket, report: &Report) {
+/// Sends the report until the client is silent, or begins another test: `newest` is the time that the last datagram of this one
+/// says.
+fn reply(socket: &UdpSocket, report: &Report, work: &Receiving, newest: i64) -> Option<Another> {
     let bytes = report.bytes();
-    let mut scratch = [0; 64];
-    if socket.set_read_timeout(Some(SILENCE)).is_err() {
-        return;
-    }
+    let mut block = vec![0; DATAGRAMS[1]];
+    socket.set_read_timeout(Some(SILENCE)).ok()?;
     for _ in 0..REPORTS {
-        if socket.send(&bytes).is_err() {
-            return;
-        }
-        match socket.recv(&mut scratch) {
-            Ok(_) => {}
-            Err(_) => return,
+        socket.send(&bytes).ok()?;
+        loop {
+            let n = socket.recv(&mut block).ok()?;
+            match Datagram::read(work.wide, &block[..n]) {
+                Some(datagram) if datagram.number > 0 && work.another.is_some() => {
+                    // What is late of this test asks for nothing.
+                    if datagram.sent.micros() > newest {
+                        let early = vec![Early { datagram, bytes: n, at: monotonic_ns() }];
+                        return Some(Another { early, first: block[..n].to_vec() });
+                    }
+                }
+                _ => break,
+            }
         }
     }
+    None
 }
 
 /// Account of what is received.
@@ -205,6 +227,11 @@ struct Taking<'a, 'b> {
     calendar: Calendar,
     /// Time of the last datagram, ns.
     last: u64,
+    /// Latest time that a datagram says, microseconds.
+    newest: i64,
+    /// Datagram that may be the first of another test, and its bytes; that test, once the second one has come.
+    first: Option<(Early, Vec<u8>)>,
+    another: Option<Another>,
 }
 
 impl Taking<'_, '_> {
@@ -232,10 +259,15 @@ impl Taking<'_, '_> {
                         asks = 0;
                         time(socket, asks).map_err(|e| format!("socket: {e}"))?;
                     }
-                    if let Some(datagram) = Datagram::read(work.wide, &block[..n])
-                        && self.take(datagram, n, monotonic_ns())
-                    {
-                        break;
+                    if let Some(datagram) = Datagram::read(work.wide, &block[..n]) {
+                        let early = Early { datagram, bytes: n, at: monotonic_ns() };
+                        if work.another.is_some() && self.begins_anew(early, &block[..n]) {
+                            if self.another.is_some() {
+                                break;
+                            }
+                        } else if self.take(datagram, n, early.at) {
+                            break;
+                        }
                     }
                 }
                 // What the other end's kernel says of a socket that is closed there comes before its time.
@@ -262,10 +294,31 @@ impl Taking<'_, '_> {
         Ok(())
     }
 
+    /// True if a datagram belongs to another test of the same sender, which began anew: number 1, later than all before, and
+    /// then number 2. A single one may be anybody's.
+    fn begins_anew(&mut self, early: Early, bytes: &[u8]) -> bool {
+        let Early { datagram: Datagram { number, sent }, .. } = early;
+        let before = self.newest;
+        self.newest = before.max(sent.micros());
+        match self.first.take() {
+            Some((first, bytes)) if number == 2 && sent.micros() >= first.datagram.sent.micros() => {
+                self.another = Some(Another { early: vec![first, early], first: bytes });
+                return true;
+            }
+            other => self.first = other,
+        }
+        if number == 1 && self.receipt.highest > 1 && sent.micros() > before {
+            self.first = Some((early, bytes.to_vec()));
+            return true;
+        }
+        false
+    }
+
     /// Takes a datagram in; true if it says the end.
     #[inline]
     fn take(&mut self, datagram: Datagram, bytes: usize, at: u64) -> bool {
         let number = datagram.number.unsigned_abs();
+        self.newest = self.newest.max(datagram.sent.micros());
         if datagram.number < 0 {
             if !self.sequence.ends(self.receipt.highest, number) {
                 return false;

@@ -4,7 +4,7 @@
 use super::session::{Arrived, Session, serve_as};
 use super::{House, options};
 use crate::iperf::config::Serving;
-use crate::iperf::lane::{Early, Receiving, Reply};
+use crate::iperf::lane::{Another, Early, Receiving, Reply};
 use crate::iperf::link::{self, Socket};
 use crate::iperf::protocol::{Ask, Datagram, Request};
 use crate::iperf::settings::{DATAGRAMS, Transport};
@@ -15,7 +15,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Greatest number of datagrams that wait for their session to begin.
@@ -161,13 +162,14 @@ impl Knocks {
     }
 }
 
-/// Serves the datagrams of an address.
+/// Serves the datagrams of an address: a test, and others that its client begins at the same port while the server still waits
+/// for it to have its report, or after it was ended in the middle.
 fn serve(
     house: &Arc<House>,
     place: &Place,
     socket: UdpSocket,
-    request: Request,
-    early: Vec<Early>,
+    mut request: Request,
+    mut early: Vec<Early>,
 ) -> Result<(), String> {
     let system = |e: io::Error| format!("socket: {e}");
     if let UdpSocket::Kernel(socket) = &socket {
@@ -175,16 +177,28 @@ fn serve(
     }
     let v6 = socket.local_addr().map_err(system)?.is_ipv6();
     let (serving, socket) = (&house.serving, Arc::new(Socket::Udp(socket)));
-    serve_as(&socket, v6, serving, &request)?;
-    let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
-    let no_fin = request.no_fin || request.ask == Ask::Reverse;
-    let arrived = Arrived::new(socket)?;
-    let session = Session::open((house, place), arrived, begin, request, no_fin);
-    let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
-    let reply = match (wanted, session.enhanced) {
-        (false, _) => Reply::None,
-        (true, false) => Reply::Plain,
-        (true, true) => Reply::Timed,
-    };
-    session.go(Receiving { early, wide: request.wide_numbers, reply, ..Receiving::new(serving.idle) })
+    loop {
+        serve_as(&socket, v6, serving, &request)?;
+        let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
+        let no_fin = request.no_fin || request.ask == Ask::Reverse;
+        let arrived = Arrived::new(socket.clone())?;
+        let session = Session::open((house, place), arrived, begin, request, no_fin);
+        let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
+        let reply = match (wanted, session.enhanced) {
+            (false, _) => Reply::None,
+            (true, false) => Reply::Plain,
+            (true, true) => Reply::Timed,
+        };
+        let another = Arc::new(Mutex::new(None));
+        let work = Receiving { early, wide: request.wide_numbers, reply, ..Receiving::new(serving.idle) };
+        let gone = session.go(Receiving { another: house.only.is_none().then(|| Arc::clone(&another)), ..work });
+        let next = another.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Another { early: next, first }) = next else { return gone };
+        if house.is_full() {
+            return gone;
+        }
+        house.began.fetch_add(1, SeqCst);
+        request = Request::read_datagram(&first).map_err(|refusal| format!("refused: {}", refusal.words()))?;
+        early = next;
+    }
 }
