@@ -144,6 +144,7 @@ fn machine(mut steps: &[u8]) {
                 LoginEvent::Up(peer) => assert!(up.insert(peer.id)),
                 LoginEvent::Changed(peer) => assert!(up.contains(&peer.id)),
                 LoginEvent::Down(id, _) => assert!(up.remove(&id)),
+                LoginEvent::NameTaken(_) => {}
             }
         }
         assert_eq!(logins.peers().count(), up.len());
