@@ -143,12 +143,6 @@ impl UdpSocket {
         socket.set_nonblocking(false).is_ok() && peeked.is_ok_and(|n| n == len)
     }
 
-    /// True if the other end's system has said of what was sent that nobody is there. Nothing is heard of that by a socket of our own.
-    pub(crate) fn was_refused(&self) -> bool {
-        let Self::Kernel(socket) = self else { return false };
-        matches!(socket.take_error(), Ok(Some(e)) if e.kind() == io::ErrorKind::ConnectionRefused)
-    }
-
     /// Sets the time for which receivers wait; none is until the end.
     pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
         match self {

@@ -318,32 +318,6 @@ fn a_stream_that_somebody_else_opens_takes_no_place() {
     assert_eq!(puppet.hears(), DISPLAY_RESULTS);
 }
 
-/// Where the server sends, a stream that somebody opens from a port that no program of the client's machine has takes no place,
-/// and does not end the test.
-#[test]
-fn a_stream_from_a_port_that_nobody_has_is_not_sent_to() {
-    let port = port();
-    let _server = server(End::Ours, port, &[]);
-    let json =
-        PARAMETERS.replace("tcp", "udp").replace("\"omit\":0", "\"omit\":0,\"reverse\":true,\"bandwidth\":1000000");
-    let mut puppet = Puppet::asked(port, &COOKIE, &json);
-    let word = 0x3637_3839_u32.to_ne_bytes();
-    for _ in 0..3 {
-        let gone = UdpSocket::bind("127.0.0.1:0").unwrap();
-        gone.send_to(&word, ("127.0.0.1", port)).unwrap();
-    }
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(LIMIT)).unwrap();
-    socket.connect(("127.0.0.1", port)).unwrap();
-    socket.send(&word).unwrap();
-    let mut bytes = [0; 1000];
-    assert_eq!(socket.recv(&mut bytes).unwrap(), 4);
-    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
-    assert_eq!(socket.recv(&mut bytes).unwrap(), 1000);
-    puppet.says(&[TEST_END]);
-    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-}
-
 /// Datagrams that are none of a test, at the port where streams of datagrams are opened, while a session waits for some and
 /// while none does.
 #[test]

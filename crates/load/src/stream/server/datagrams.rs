@@ -6,8 +6,7 @@
 //! others of their address for a second or two, however many they are.
 //!
 //! Anybody can send such a datagram in the client's name. So a session that has its streams goes on to be given some more, until
-//! it knows by their data which are its client's, or another one waits. Where the server sends, no data tell; but a system
-//! refuses the answer to a port that none of its programs has, and such a stream is forgotten.
+//! it knows by their data which are its client's, or another one waits.
 
 use crate::socket::sys::{Ready, poll, take_only};
 use crate::socket::{Site, UdpSocket};
@@ -242,17 +241,6 @@ fn stream_to(site: &Site, from: SocketAddr) -> io::Result<(UdpSocket, Vec<Openin
         socket.set_nonblocking(false)?;
     }
     Ok((socket, others))
-}
-
-impl Turn {
-    /// Forgets a stream that nobody has opened, so that another one may come.
-    pub(super) fn forget(&self, from: SocketAddr) {
-        let mut inner = self.shared.lock();
-        let holder = inner.lines.get_mut(&self.ip).and_then(|line| line.holder.as_mut());
-        if let Some(holder) = holder.filter(|holder| holder.number == self.number) {
-            holder.opened.retain(|opened| *opened != from);
-        }
-    }
 }
 
 impl Drop for Turn {

@@ -28,10 +28,6 @@ const SPARE_LOOKS: Duration = Duration::from_millis(10);
 /// Time for a state that explains why a stream broke.
 const EXPLAINS: Duration = Duration::from_millis(500);
 
-/// Time for a system to refuse an answer, and the longest round trip beyond that.
-const REFUSES: Duration = Duration::from_millis(10);
-const LONGEST_REFUSAL: Duration = Duration::from_millis(250);
-
 /// Said of a session that gave way.
 const GAVE_WAY: &str = "error - a client that moves no data has made room for another one";
 
@@ -176,7 +172,7 @@ impl Session<'_> {
                 let goes_on = || self.is_silent();
                 let turn = house.datagrams.turn(self.peer.ip(), count, self.control.round_trip(), goes_on)?;
                 self.invite(settings)?;
-                let knocks = self.knocks(&turn, count, settings, count == receive)?;
+                let knocks = self.collect(&turn.streams, count, |knock| answer(knock, settings))?;
                 // What the server sends tells nothing about who has opened a stream.
                 self.spares.turn = (count == receive).then_some(turn);
                 self.spares.opened = count;
@@ -207,35 +203,6 @@ impl Session<'_> {
             mss: 0,
         });
         self.control.say(State::CreateStreams)
-    }
-
-    /// Collects the client's streams of datagrams. If no data are to tell which are its own, those whose answer is refused are not.
-    fn knocks(&self, turn: &Turn, count: usize, settings: &Settings, data_tell: bool) -> Result<Vec<Knock>, Fault> {
-        let (mut all, until) = (Vec::with_capacity(count), Instant::now() + ANSWERS);
-        while Instant::now() < until {
-            let missing = count.saturating_sub(all.len());
-            all.extend(self.collect(&turn.streams, missing, |knock| answer(knock, settings))?);
-            if data_tell {
-                return Ok(all);
-            }
-            // Whatever else has come is answered too: the client opens its next stream when it has its answer.
-            all.extend(turn.streams.try_iter().filter(|knock| answer(knock, settings).is_ok()));
-            self.is_silent()?;
-            std::thread::sleep(REFUSES + 2 * self.control.round_trip().min(LONGEST_REFUSAL));
-            all.retain(|(socket, _)| {
-                let Socket::Udp(udp) = socket else { return true };
-                let refused = udp.was_refused();
-                if let (true, Ok(from)) = (refused, udp.peer_addr()) {
-                    turn.forget(from);
-                }
-                !refused
-            });
-            if all.len() >= count {
-                all.truncate(count);
-                return Ok(all);
-            }
-        }
-        Err(Fault::StreamAccept(std::io::ErrorKind::TimedOut.into()))
     }
 
     /// Collects the client's streams.
