@@ -164,9 +164,15 @@ struct Calendar {
 }
 
 impl Calendar {
+    /// Of a few looks at both clocks the one that took the least time: another program may run between the two readings.
     fn new() -> Self {
-        let since = u64::try_from(wall().as_nanos()).unwrap_or(0);
-        Self { zero: since.saturating_sub(monotonic_ns()) }
+        let look = |_| {
+            let before = monotonic_ns();
+            let since = u64::try_from(wall().as_nanos()).unwrap_or(0);
+            let took = monotonic_ns() - before;
+            (took, since.saturating_sub(before + took / 2))
+        };
+        Self { zero: (0..8).map(look).min().map_or(0, |(_, zero)| zero) }
     }
 
     /// Time since 1970 at a time of the monotonic clock.
