@@ -14,7 +14,7 @@ pub struct Agreed {
     pub sizes: Sizes,
     /// Reads are answered in chunks.
     pub structured: bool,
-    /// What the server says that the export is.
+    /// Name and description that the server tells.
     pub labels: Labels,
 }
 

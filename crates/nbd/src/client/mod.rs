@@ -452,7 +452,7 @@ impl Client {
     }
 }
 
-/// What a server tells an export to be, for people.
+/// A label of an export for people.
 fn told(label: &Option<String>) -> String {
     label.as_ref().map_or_else(|| "none".to_owned(), |text| format!("{text:?}"))
 }

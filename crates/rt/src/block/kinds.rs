@@ -26,7 +26,7 @@ pub struct Kind {
     pub naming: Naming,
     /// Options of the kind; those without a value are flags.
     pub options: &'static [OptionRow],
-    /// What was written is gone when it is closed: it is another disk each time it is opened.
+    /// True if it loses what was written when it is closed: it is another disk each time it is opened.
     pub forgets: bool,
     /// Checks the name and the values of the options.
     pub(super) check: fn(&DeviceSpec) -> Result<(), DeviceError>,

@@ -41,7 +41,7 @@ impl Waits {
         lock(&self.0).news()
     }
 
-    /// What is lost when the device is closed: see [`Device::loss`].
+    /// Loss when the device is closed: see [`Device::loss`].
     #[must_use]
     pub fn loss(&self) -> Option<String> {
         lock(&self.0).loss()

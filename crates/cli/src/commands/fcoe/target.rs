@@ -186,7 +186,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     Ok(ended(&stop))
 }
 
-/// What is lost when the devices are closed, by LUN.
+/// Losses when the devices are closed, by LUN.
 fn losses(nodes: &mut Nodes) -> Vec<(u16, String)> {
     nodes.first_mut().map_or_else(Vec::new, |first| events::losses(&first.watcher().0.waits))
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const ASKS: Duration = Duration::from_millis(10);
 /// Silence that tells a server that its report has arrived, and number of times that it sends it.
 const SILENCE: Duration = Duration::from_millis(250);
-const REPORTS: usize = 9;
+const REPORTS: u32 = 9;
 /// Time for the second datagram of a session that a server has begun with one: whoever it is from, it may be all there is.
 const GOES_ON: Duration = Duration::from_secs(10);
 /// Number of times that a client says what it wants to receive, and the time between two.
@@ -198,9 +198,11 @@ fn reply(socket: &UdpSocket, report: &Report, work: &Receiving, newest: i64) -> 
     let bytes = report.bytes();
     let mut block = vec![0; DATAGRAMS[1]];
     socket.set_read_timeout(Some(SILENCE)).ok()?;
+    let until = Instant::now() + SILENCE * REPORTS;
     for _ in 0..REPORTS {
         socket.send(&bytes).ok()?;
-        loop {
+        // Late datagrams may go on and on.
+        while Instant::now() < until {
             let n = socket.recv(&mut block).ok()?;
             match Datagram::read(work.wide, &block[..n]) {
                 Some(datagram) if datagram.number > 0 && work.another.is_some() => {
@@ -353,5 +355,37 @@ impl Taking<'_, '_> {
         self.tally.read(bytes);
         self.tally.received(self.receipt);
         self.flow.took(took);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iperf::protocol::Stamp;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+    /// Regression: a sender of late datagrams kept the server's lane waiting for as long as it went on.
+    #[test]
+    fn a_report_waits_for_no_sender_of_late_datagrams_that_goes_on() {
+        let (here, there) = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).into();
+        here.connect(there.local_addr().unwrap()).unwrap();
+        there.connect(here.local_addr().unwrap()).unwrap();
+        let (done, mut late) = (AtomicBool::new(false), [0; 64]);
+        Datagram { number: 2, sent: Stamp::of(Duration::from_secs(1)) }.write(&mut late);
+        std::thread::scope(|scope| {
+            let sends = scope.spawn(|| {
+                let until = Instant::now() + Duration::from_secs(30);
+                while !done.load(SeqCst) && Instant::now() < until {
+                    let _ = there.send(&late);
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                done.load(SeqCst)
+            });
+            let work = Receiving { another: Some(Arc::default()), ..Receiving::new(Duration::from_secs(1)) };
+            let report = Report::of(&Receipt::default(), 0, 1.0, None);
+            assert!(reply(&UdpSocket::Kernel(here), &report, &work, 5_000_000).is_none());
+            done.store(true, SeqCst);
+            assert!(sends.join().unwrap(), "it ended when the sender did");
+        });
     }
 }

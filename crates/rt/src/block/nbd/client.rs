@@ -36,7 +36,7 @@ enum Server {
     Lost {
         since: Instant,
         reconnect: Reconnect,
-        /// What was told of the export with which the server is back.
+        /// Difference that was told of the export with which the server is back.
         told: Option<Different>,
     },
 }

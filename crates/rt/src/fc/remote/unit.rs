@@ -51,7 +51,7 @@ impl RemoteUnit {
         format!("{}/{}", self.wwpn, self.number())
     }
 
-    /// What tells it from other disks, in few words: its name in hexadecimal digits, or its serial number if it has none.
+    /// Identity in few words: its name in hexadecimal digits, or its serial number if it has none.
     #[must_use]
     pub fn identity(&self) -> String {
         identity(&self.lun)

@@ -25,7 +25,7 @@ impl Events {
     }
 }
 
-/// What is lost when devices are closed, by LUN.
+/// Losses when devices are closed, by LUN.
 pub(super) fn losses(waits: &[(u16, Waits)]) -> Vec<(u16, String)> {
     waits.iter().filter_map(|(lun, waits)| Some((*lun, waits.loss()?))).collect()
 }
