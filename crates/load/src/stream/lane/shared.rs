@@ -38,7 +38,7 @@ pub(in crate::stream) struct Shared {
     claimed: AtomicU64,
     got: AtomicU64,
     senders: AtomicUsize,
-    /// Datagrams that belong to no stream's sequence.
+    /// Datagrams that belong to no stream's sequence: added by each lane at its end, and read behind its join, which orders it.
     pub(in crate::stream) outside: AtomicU64,
     fault: Mutex<Option<Fault>>,
     /// Requested when a limit is reached, all senders have ended, or a stream broke.
