@@ -32,7 +32,7 @@ pub(crate) struct Host {
     pub(crate) v4: Ipv4Addr,
     pub(crate) v6: Ipv6Addr,
     pub(crate) index: u32,
-    _pair: Mutex<VethPair>,
+    pair: Mutex<VethPair>,
 }
 
 impl Host {
@@ -52,6 +52,13 @@ impl Host {
         let index = ns.run_in(up).unwrap();
         ip(&ns, &format!("-6 addr add {v6}/64 dev {interface} nodad")).unwrap();
         ip(&ns, &format!("route add 224.0.0.0/4 dev {interface}")).unwrap();
-        Self { ns, interface, v4, v6, index, _pair: Mutex::new(pair) }
+        Self { ns, interface, v4, v6, index, pair: Mutex::new(pair) }
+    }
+
+    /// Frames between the switch and this host that the pair's kernel has dropped: its backlog is shared with other tests.
+    pub(crate) fn dropped(&self) -> u64 {
+        let pair = self.pair.lock().unwrap();
+        let there = self.ns.run_in(|| Rtnetlink::open().unwrap().link(&self.interface).unwrap()).unwrap();
+        pair.link(pair.names()[0]).unwrap().stats.tx_dropped + there.stats.tx_dropped
     }
 }
