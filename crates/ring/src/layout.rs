@@ -89,14 +89,10 @@ pub mod flags {
     pub const REPORT: u16 = 0x02;
     /// Hand the frame on to the other ring (host or NIC).
     pub const FORWARD: u16 = 0x04;
-    /// The switch must not learn the frame's source address.
-    pub const NO_LEARN: u16 = 0x08;
     /// `ptr` points to the data.
     pub const INDIRECT: u16 = 0x10;
     /// The frame goes on in the next slot.
     pub const MOREFRAG: u16 = 0x20;
-    /// A transmitted frame, seen by a monitor.
-    pub const TXMON: u16 = 0x40;
     /// Extension of linerate: the slot's metadata record is valid. Cleared before a foreign program sees the slot.
     pub const META: u16 = 0x80;
 }

@@ -63,8 +63,6 @@ pub mod reply {
     pub const ERR_INVALID: u32 = ERROR | 3;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = ERROR | 6;
-    /// The option's data is too long.
-    pub const ERR_TOO_BIG: u32 = ERROR | 9;
 }
 
 /// Information types of [`reply::INFO`].

@@ -103,8 +103,6 @@ impl LoginRepr {
     pub const LEN: usize = 116;
     /// Continuously increasing relative offset, in [`LoginRepr::features`].
     pub const CONTINUOUS_OFFSET: u16 = 0x8000;
-    /// E_D_TOV counts nanoseconds, in [`LoginRepr::features`].
-    pub const E_D_TOV_NS: u16 = 0x0400;
 
     /// Parses a payload.
     ///

@@ -9,20 +9,14 @@ use crate::field::{put, put_u16, u16_at, u32_at};
 pub mod fcp_service {
     /// Reads need no FCP_XFER_RDY.
     pub const READ_XFER_RDY_DISABLED: u32 = 0x0002;
-    /// Writes need no FCP_XFER_RDY for the first burst.
-    pub const WRITE_XFER_RDY_DISABLED: u32 = 0x0001;
     /// The process is a target.
     pub const TARGET: u32 = 0x0010;
     /// The process is an initiator.
     pub const INITIATOR: u32 = 0x0020;
-    /// Data overlay is allowed.
-    pub const DATA_OVERLAY: u32 = 0x0040;
     /// Confirmed completion (FCP_CONF) is supported.
     pub const CONFIRMED_COMPLETION: u32 = 0x0080;
     /// Retry (SRR) is supported.
     pub const RETRY: u32 = 0x0100;
-    /// Task retry identification is requested.
-    pub const TASK_RETRY_ID: u32 = 0x0200;
     /// REC is supported.
     pub const REC: u32 = 0x0400;
 }
@@ -77,8 +71,6 @@ impl ServicePage {
     pub const EXECUTED: u16 = 0x0100;
     /// Response code: the responder has no such image (FC-LS-3, PRLI response codes).
     pub const NO_IMAGE: u16 = 0x0400;
-    /// Response code: the responder's configuration precludes the image pair.
-    pub const PRECLUDED: u16 = 0x0500;
     /// Response code: invalid type or parameters.
     pub const INVALID: u16 = 0x0800;
 

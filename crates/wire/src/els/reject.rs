@@ -36,8 +36,6 @@ pub mod els_explanation {
     pub const PORT_NAME: u8 = 0x0d;
     /// Invalid node name.
     pub const NODE_NAME: u8 = 0x0e;
-    /// Invalid common service parameters.
-    pub const COMMON_PARAMETERS: u8 = 0x0f;
     /// Invalid originator S_ID.
     pub const ORIGINATOR: u8 = 0x15;
     /// No such exchange: invalid OX_ID-RX_ID combination.

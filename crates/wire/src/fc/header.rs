@@ -26,8 +26,6 @@ pub mod r_ctl {
     pub const FC4_LS_REQUEST: u8 = 0x32;
     /// Reply of an FC-4 link service.
     pub const FC4_LS_REPLY: u8 = 0x33;
-    /// No operation.
-    pub const BLS_NOP: u8 = 0x80;
     /// Abort sequence.
     pub const BLS_ABTS: u8 = 0x81;
     /// Basic accept.

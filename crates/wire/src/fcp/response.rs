@@ -13,8 +13,6 @@ pub mod fcp_code {
     pub const DATA_LENGTH: u8 = 0x01;
     /// Fields of FCP_CMND are not valid.
     pub const INVALID_FIELDS: u8 = 0x02;
-    /// The data's relative offset was not the one that was asked for.
-    pub const OFFSET_MISMATCH: u8 = 0x03;
     /// The task management function is rejected.
     pub const REJECTED: u8 = 0x04;
     /// The task management function failed.

@@ -38,8 +38,6 @@ pub struct FipFrame<'a> {
 impl<'a> FipFrame<'a> {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 10;
-    /// All FCFs: where ENodes of a fabric ask (FC-BB-6, clause 7, FIP group addresses).
-    pub const ALL_FCF_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x02]);
     /// All ENodes in VN2VN multipoint mode.
     pub const ALL_VN2VN_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x04]);
     /// All ENodes in VN2VN point-to-point mode.
@@ -104,16 +102,12 @@ pub struct FipCode {
 impl FipCode {
     /// Discovery solicitation.
     pub const SOLICITATION: Self = Self::new(1, 1);
-    /// Discovery advertisement.
-    pub const ADVERTISEMENT: Self = Self::new(1, 2);
     /// A link service's request: FLOGI, FDISC, LOGO, ELP.
     pub const ELS_REQUEST: Self = Self::new(2, 1);
     /// A link service's reply.
     pub const ELS_REPLY: Self = Self::new(2, 2);
     /// Keep alive.
     pub const KEEP_ALIVE: Self = Self::new(3, 1);
-    /// Clear virtual links.
-    pub const CLEAR_VIRTUAL_LINKS: Self = Self::new(3, 2);
     /// VLAN request.
     pub const VLAN_REQUEST: Self = Self::new(4, 1);
     /// VLAN notification of an FCF.
@@ -150,8 +144,6 @@ impl FipFlags {
     /// In a Probe Request: the identifier was recorded in an earlier life (REC). In all else of VN2VN: point-to-point
     /// mode (P2P).
     pub const REC_P2P: Self = Self(0x0008);
-    /// Available for login.
-    pub const AVAILABLE: Self = Self(0x0004);
     /// Solicited.
     pub const SOLICITED: Self = Self(0x0002);
     /// Sent by an FCF.

@@ -12,8 +12,6 @@ pub struct Qualifier(pub u8);
 impl Qualifier {
     /// A unit is present.
     pub const CONNECTED: Self = Self(0);
-    /// A unit is possible, but none is present.
-    pub const NOT_CONNECTED: Self = Self(1);
     /// No unit is possible.
     pub const NOT_SUPPORTED: Self = Self(3);
 }
