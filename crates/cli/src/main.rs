@@ -11,7 +11,7 @@ mod progress;
 mod trouble;
 mod wrong;
 
-use linerate_port::path::to_text;
+use linerate_text::path::to_text;
 use std::path::Path;
 use std::process::ExitCode;
 

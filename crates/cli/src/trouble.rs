@@ -1,9 +1,9 @@
 //! Error of a command: one line on standard error, and an exit code.
 
-use linerate_lab::text::plain;
 use linerate_load::pktgen::Refusal;
-use linerate_port::path::shown;
 use linerate_port::{Cause, OpenError};
+use linerate_text::path::shown;
+use linerate_text::plain;
 use std::fmt;
 
 pub(crate) use crate::print::print;

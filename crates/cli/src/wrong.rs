@@ -2,7 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
-use linerate_port::nearest;
+use linerate_text::{nearest, short};
 use std::error::Error;
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -43,7 +43,7 @@ impl Wrong<'_> {
         if value.is_empty() {
             return format!("{name}: no value; give {argument}{about}");
         }
-        let shown = shown(&value);
+        let shown = short(&value, 80);
         let valid = self.list(ContextKind::ValidValue);
         if !valid.is_empty() {
             let mend = mend(&value, valid.iter().map(String::as_str));
@@ -57,7 +57,7 @@ impl Wrong<'_> {
 
     fn unknown(&self) -> String {
         let argument = self.text(ContextKind::InvalidArg);
-        let named = shown(&argument);
+        let named = short(&argument, 80);
         if !argument.starts_with('-') {
             let takes = self.command.get_positionals().next().is_some();
             let why = if takes { "one word too many" } else { "no word is taken here" };
@@ -71,14 +71,14 @@ impl Wrong<'_> {
         let typed = typed.map_or(argument.as_str(), |word| word.split('=').next().unwrap_or(word));
         let longs: Vec<&str> = self.command.get_arguments().filter_map(Arg::get_long).collect();
         match nearest(typed.trim_start_matches('-'), longs) {
-            Some(meant) => format!("{}: no such option; did you mean --{meant}?", shown(typed)),
+            Some(meant) => format!("{}: no such option; did you mean --{meant}?", short(typed, 80)),
             None => format!("{named}: no such option; leave it out{}", self.or_help()),
         }
     }
 
     fn subcommand(&self) -> String {
         let typed = self.text(ContextKind::InvalidSubcommand);
-        format!("{}: there is no such command; {}", shown(&typed), mend(&typed, self.subcommands()))
+        format!("{}: there is no such command; {}", short(&typed, 80), mend(&typed, self.subcommands()))
     }
 
     fn missing(&self) -> String {
@@ -162,11 +162,6 @@ fn mend<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
 fn name(argument: &str) -> &str {
     let name = argument.split([' ', '=']).next().unwrap_or(argument);
     name.trim_end_matches("...").trim_matches(['<', '>', '[', ']'])
-}
-
-/// User's text without control characters, at most 80 characters.
-fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
 /// Reason why a value is refused, with or without a proposal.

@@ -31,7 +31,7 @@ impl Absent {
         let text = io::Error::from_raw_os_error(errno).to_string();
         let text = text.split(" (os error").next().unwrap_or_default();
         let why = said.map_or_else(|| text.to_owned(), |said| format!("{}: {text}", said.trim_end_matches('.')));
-        Self { errno: Some(errno), why: why.replace(char::is_control, " ") }
+        Self { errno: Some(errno), why: linerate_text::one_line(&why) }
     }
 
     /// Makes a reason of words of our own: the kernel answered, but not this.

@@ -1,5 +1,6 @@
 //! Errors of the machine's configuration: one line with the subject, the fault, and the remedy.
 
+use linerate_text::one_line;
 use std::fmt;
 use thiserror::Error;
 
@@ -36,7 +37,7 @@ impl Error {
     /// Makes an error about a subject.
     pub fn new(subject: impl fmt::Display, cause: Cause, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         // Parts may quote text that a user typed, with line breaks.
-        let line = |part: &dyn fmt::Display| part.to_string().replace(char::is_control, " ");
+        let line = |part: &dyn fmt::Display| one_line(&part.to_string());
         Self { subject: line(&subject), what: line(&what), mend: line(&mend), cause }
     }
 

@@ -1,6 +1,7 @@
 //! Words of a command line that somebody types into a shell (POSIX.1-2024, XCU 2.2): names of interfaces and files may have any
 //! bytes, which are to be no commands, expansions or options.
 
+use linerate_text::drives;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -23,12 +24,6 @@ pub fn quoted(text: impl AsRef<OsStr>) -> String {
         Ok(text) if !text.contains(drives) => format!("'{}'", text.replace('\'', r"'\''")),
         _ => escaped(bytes),
     }
-}
-
-/// True for a character that moves the cursor, breaks a line or changes the writing direction.
-#[must_use]
-pub fn drives(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A word with the escapes of a dollar and single quotes: no line ends in it, and nothing in it drives a terminal.

@@ -2,9 +2,9 @@
 //!
 //! Names and reasons come from outside; control characters in them would be commands to the terminal, so they are replaced.
 
+use linerate_text::plain;
 use std::fmt::Write;
 
-use linerate_host::shell::drives;
 use linerate_load::bench::Compared;
 use linerate_load::profile::Direction;
 use linerate_result::{Outcome, RunResult, Test};
@@ -149,21 +149,5 @@ fn code(cell: &Cell) -> Option<&'static str> {
         Tone::Doubtful => Some(YELLOW),
         Tone::Bad => Some(RED),
         Tone::Quiet | Tone::Absent => Some(FAINT),
-    }
-}
-
-/// Replaces every character that moves the cursor, breaks a line or changes the writing direction.
-#[must_use]
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if drives(c) { '\u{fffd}' } else { c }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain;
-
-    #[test]
-    fn what_would_drive_the_terminal_is_replaced() {
-        assert_eq!(plain("a\x1b[2Jb\r\n\u{9b}c\u{202e}d µ→"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c\u{fffd}d µ→");
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::pktgen::Output;
 use crate::ports::{self, Links};
-use linerate_port::saturating_ns;
 use linerate_port::{DropReason, Drops, Finished, Finisher, Port, RxQueue, TxQueue, tag_inside};
 use linerate_ring::{Gathered, flags, forward};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
+use linerate_text::saturating_ns;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -8,6 +8,7 @@
 //! ```
 
 use linerate_offload::{Action, Match, Prefix, Rule};
+use linerate_text::short;
 use linerate_wire::{EtherType, IpProtocol, MacAddr};
 use thiserror::Error;
 
@@ -63,7 +64,7 @@ pub fn parse_rule<S: AsRef<str>>(words: &[S], location: u16) -> Result<Rule, Rul
         }
         seen.push(word);
         let Some(value) = words.next() else { return Err(RuleError(format!("{word}: no value; give {takes}"))) };
-        let wrong = || RuleError(format!("{word} {}: give {takes}", tidy(value)));
+        let wrong = || RuleError(format!("{word} {}: give {takes}", short(value, 40)));
         let said = match (word, value) {
             ("action", "-1") => Action::Drop,
             ("action", _) => Action::Queue(number(value).ok_or_else(wrong)?),
@@ -98,11 +99,11 @@ pub fn parse_rule<S: AsRef<str>>(words: &[S], location: u16) -> Result<Rule, Rul
 fn known(word: &str) -> Result<(&'static str, &'static str), RuleError> {
     WORDS.iter().find(|(known, _)| *known == word).copied().ok_or_else(|| {
         let known = WORDS.iter().map(|(known, _)| *known);
-        let mend = match linerate_port::nearest(word, known.clone()) {
+        let mend = match linerate_text::nearest(word, known.clone()) {
             Some(meant) => format!("did you mean {meant}?"),
             None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
         };
-        RuleError(format!("{}: no such word of a filter; {mend}", tidy(word)))
+        RuleError(format!("{}: no such word of a filter; {mend}", short(word, 40)))
     })
 }
 
@@ -167,11 +168,6 @@ fn number(text: &str) -> Option<u16> {
         Some(hex) => u16::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     }
-}
-
-/// A user's text fit for one line of a terminal.
-fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Error of opening a port: one line that names the port, the fault, and the remedy.
 
+use linerate_text::one_line;
 use std::fmt;
 use thiserror::Error;
 
@@ -38,7 +39,7 @@ impl OpenError {
     /// Makes the error of a port.
     pub fn new(port: impl fmt::Display, cause: Cause, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         // User input is repeated in the message, and may contain a line break.
-        let line = |part: &dyn fmt::Display| part.to_string().replace(char::is_control, " ");
+        let line = |part: &dyn fmt::Display| one_line(&part.to_string());
         Self { port: line(&port), what: line(&what), mend: line(&mend), cause }
     }
 
@@ -52,11 +53,6 @@ impl OpenError {
     pub(crate) fn usage(port: impl fmt::Display, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         Self::new(port, Cause::Usage, what, mend)
     }
-}
-
-/// User text made fit for one line of a terminal.
-pub(crate) fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
 impl From<linerate_host::Error> for OpenError {

@@ -10,12 +10,13 @@
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).
 //! The keys are those of the kind's row, of [`COMMON`] and of [`WRAPPERS`]: see [`option_rows`].
 
-use crate::error::{OpenError, tidy};
+use crate::error::OpenError;
 use crate::hint;
 use crate::kind::{Kind, OptionRow, Spec};
 use crate::kinds::KINDS;
 use crate::switch::INTERFACE;
 use crate::wrap::WRAPPERS;
+use linerate_text::short;
 use std::collections::BTreeMap;
 
 /// Keys that every kind accepts.
@@ -40,7 +41,7 @@ const LONGEST: usize = 4096;
 impl Spec {
     /// Parses a port's name.
     pub fn parse(text: &str) -> Result<Self, OpenError> {
-        let shown: String = text.chars().take(80).filter(|c| !c.is_control()).collect();
+        let shown = short(text, 80);
         let oops = |what: String, mend: String| OpenError::usage(format!("port '{shown}'"), what, mend);
         if text.len() > LONGEST || text.contains('\0') {
             return Err(oops("the name is too long or has a NUL".into(), "give KIND:NAME".into()));
@@ -61,7 +62,7 @@ impl Spec {
         }
         let Some(kind) = KINDS.iter().find(|k| k.name == kind_name) else {
             return Err(oops(
-                format!("no kind of port is called '{}'", tidy(kind_name)),
+                format!("no kind of port is called '{}'", short(kind_name, 40)),
                 hint(format!("there are {}", all_kinds())),
             ));
         };
@@ -69,7 +70,9 @@ impl Spec {
         let (name, queue) = match head.rsplit_once('@') {
             Some((name, digits)) if kind.queue_suffix => match digits.parse::<u16>() {
                 Ok(queue) => (name, Some(queue)),
-                Err(_) => return Err(oops(format!("queue '@{}' is no number", tidy(digits)), "give @0, @1, …".into())),
+                Err(_) => {
+                    return Err(oops(format!("queue '@{}' is no number", short(digits, 40)), "give @0, @1, …".into()));
+                }
             },
             _ => (head, None),
         };
@@ -81,7 +84,7 @@ impl Spec {
 
     /// The spec of a kind and name, with the options of the text.
     fn options(kind: &'static Kind, name: &str, queue: Option<u16>, text: &str) -> Result<Self, OpenError> {
-        let shown: String = text.chars().take(80).filter(|c| !c.is_control()).collect();
+        let shown = short(text, 80);
         let oops = |what: String, mend: String| OpenError::usage(format!("port '{shown}'"), what, mend);
         let mut options = BTreeMap::new();
         for part in text.split(',').skip(1) {
@@ -89,7 +92,7 @@ impl Spec {
             let Some(row) = option_rows(kind).find(|row| row.key == key) else {
                 let keys: Vec<_> = option_rows(kind).map(|row| row.key).collect();
                 return Err(oops(
-                    format!("{}: has no option '{}'", kind.name, tidy(key)),
+                    format!("{}: has no option '{}'", kind.name, short(key, 40)),
                     format!("it has {}", keys.join(", ")),
                 ));
             };

@@ -3,8 +3,8 @@
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
 use crate::kind::Spec;
-use crate::saturating_ns;
 use linerate_host::{Control, LinkState, Rtnetlink};
+use linerate_text::saturating_ns;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

@@ -44,12 +44,10 @@ mod kinds;
 #[cfg(target_os = "linux")]
 mod memberships;
 mod open;
-pub mod path;
 mod port;
 mod queue;
 #[cfg(target_os = "linux")]
 mod release;
-mod saturating;
 mod sleep;
 pub mod switch;
 pub mod sys;
@@ -62,14 +60,12 @@ pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use finish::{Finished, Finisher, Put, tag_inside};
 pub use grammar::{COMMON, option_rows};
-pub use hint::nearest;
 pub use info::{Caps, Filter, Info, Link};
 pub use kind::{Demand, Kind, OptionRow, Spec};
 pub use kinds::KINDS;
 pub use open::{open, open_all, open_specs};
 pub use port::Port;
 pub use queue::{RxEngine, RxQueue, TxEngine, TxQueue};
-pub use saturating::{saturating_ns, saturating_u64};
 pub use sleep::{Interest, Sleep, Sleeper};
 pub use sys::seqpacket::{DirLock, runtime_dir};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};

@@ -1,7 +1,7 @@
 //! Time in nanoseconds of CLOCK_MONOTONIC, fast enough to be read once a batch, or a frame.
 
 use crate::sys::{time, tsc};
-use linerate_port::saturating_u64;
+use linerate_text::saturating_u64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time in ns for which the counter is trusted before the kernel's clock is read again.

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::signal::Stop;
 use crate::sys::poll::{PollSet, readable};
 use crate::thread::cpus;
-use linerate_port::saturating_ns;
+use linerate_text::saturating_ns;
 use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

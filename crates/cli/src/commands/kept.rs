@@ -9,6 +9,7 @@ use crate::trouble::Trouble;
 use linerate_lab::index::{self, Index, IndexError, Listed, Wanted};
 use linerate_lab::store::{self, StoreError};
 use linerate_result::RunResult;
+use linerate_text::plain;
 use std::path::{Path, PathBuf};
 
 /// Place of the index.
@@ -55,7 +56,7 @@ impl Db {
             added.map_err(|error| error.to_string())
         });
         if let Err(why) = recorded {
-            remark(&format!("linerate: the result is in {folder:?}, but not in the list of runs: {}", one_line(&why)));
+            remark(&format!("linerate: the result is in {folder:?}, but not in the list of runs: {}", plain(&why)));
         }
     }
 
@@ -71,17 +72,17 @@ impl Db {
     /// As [`Db::keep`], for a command whose user has asked for no file: what fails is said.
     pub(super) fn keep_if_possible(&self, run: &RunResult) {
         if let Err(why) = self.keep(run) {
-            remark(&format!("linerate: the result is not kept: {}", one_line(&why.to_string())));
+            remark(&format!("linerate: the result is not kept: {}", plain(&why.to_string())));
         }
     }
 
     /// The run that a word means, and its entry in the index, if it was found there.
     pub(super) fn find(&self, word: &str) -> Result<(RunResult, Option<Listed>), Trouble> {
-        let path = linerate_port::path::from_text(word);
+        let path = linerate_text::path::from_text(word);
         if word.contains('/') || (word != "last" && word.contains('.') && path.exists()) {
             return Ok((store::load(&path).map_err(|e| Trouble::usage(e.to_string()))?, None));
         }
-        let missing = |why: &str| Trouble::usage(format!("RUN {}: {why}", one_line(word)));
+        let missing = |why: &str| Trouble::usage(format!("RUN {}: {why}", plain(word)));
         let Some(index) = self.look()? else { return Err(missing("no such run; give the path of its folder")) };
         let wanted = match word {
             "last" => Wanted { last: Some(1), ..Wanted::default() },
@@ -98,7 +99,7 @@ impl Db {
             [] => Err(missing("no run's id begins so; `linerate runs` lists them")),
             [one] => Ok((index.document(one).map_err(failed)?, list.pop())),
             several => {
-                let names: Vec<String> = several.iter().take(8).map(|listed| one_line(&listed.name())).collect();
+                let names: Vec<String> = several.iter().take(8).map(|listed| plain(&listed.name())).collect();
                 let more = if several.len() > 8 { ", ..." } else { "" };
                 Err(missing(&format!("{} runs begin so; give one of {}{more}", several.len(), names.join(", "))))
             }
@@ -109,10 +110,5 @@ impl Db {
 /// Error of an index that was to be read.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(super) fn failed(error: IndexError) -> Trouble {
-    Trouble::failed(one_line(&error.to_string()))
-}
-
-/// Text for the terminal, on one line.
-fn one_line(text: &str) -> String {
-    linerate_lab::text::plain(text)
+    Trouble::failed(plain(&error.to_string()))
 }

@@ -81,8 +81,5 @@ fn open(path: &Path) {
         Ok(status) => format!("xdg-open failed ({status})"),
         Err(why) => format!("xdg-open: {why}"),
     };
-    remark(&format!(
-        "linerate report: {why}; open {} yourself",
-        linerate_lab::text::plain(&path.display().to_string())
-    ));
+    remark(&format!("linerate report: {why}; open {} yourself", linerate_text::plain(&path.display().to_string())));
 }

@@ -78,7 +78,7 @@ fn reindex(asked: &Arguments) -> Result<ExitCode, Trouble> {
         remark(&format!("linerate runs: the damaged index is kept as {aside:?}"));
     }
     for fault in &rebuilt.faults {
-        remark(&format!("linerate runs: {}", linerate_lab::text::plain(fault)));
+        remark(&format!("linerate runs: {}", linerate_text::plain(fault)));
     }
     print(&format!("{} runs read from their folders, {} more kept in the index alone\n", rebuilt.read, rebuilt.kept));
     Ok(if rebuilt.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -8,9 +8,9 @@ use clap::{Arg, ArgAction};
 use linerate_lab::store::{self, Place, StoreError, Stored};
 use linerate_load::flags::{Listed, Takes};
 use linerate_load::resolve;
-use linerate_port::path::from_text;
 use linerate_result::RunResult;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
+use linerate_text::path::from_text;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -16,9 +16,9 @@ use linerate_lab::sweep::{
 };
 use linerate_lab::{store, text};
 use linerate_load::WORKLOADS;
-use linerate_port::path::from_text;
 use linerate_result::{RunResult, Timestamp};
 use linerate_rt::Stop;
+use linerate_text::path::from_text;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

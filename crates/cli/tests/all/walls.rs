@@ -11,31 +11,36 @@ use std::process::Command;
 const WALLS: &[(&str, &[&str])] = &[
     ("linerate-skip", &[]),
     ("linerate-result", &[]),
+    ("linerate-text", &[]),
     ("linerate-sum", &[]),
     ("linerate-wire", &["sum"]),
     ("linerate-block", &[]),
     ("linerate-ring", &[]),
-    ("linerate-host", &[]),
+    ("linerate-host", &["text"]),
     ("linerate-offload", &["wire", "sum", "ring"]),
-    ("linerate-port", &["host", "wire", "sum", "ring", "offload"]),
-    ("linerate-nic", &["wire", "sum", "ring", "offload", "port"]),
+    ("linerate-port", &["text", "host", "wire", "sum", "ring", "offload"]),
+    ("linerate-nic", &["text", "wire", "sum", "ring", "offload", "port"]),
     ("linerate-stack", &["wire", "sum", "ring"]),
-    ("linerate-fcoe", &["wire", "sum", "block"]),
+    ("linerate-fcoe", &["text", "wire", "sum", "block"]),
     ("linerate-nbd", &["block"]),
-    ("linerate-rt", &["wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "nbd"]),
+    ("linerate-rt", &["text", "wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "nbd"]),
     (
         "linerate-load",
-        &["host", "wire", "sum", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "rt", "result"],
+        &["text", "host", "wire", "sum", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "rt", "result"],
     ),
-    ("linerate-lab", &["host", "port", "nic", "rt", "result", "load"]),
+    ("linerate-lab", &["text", "host", "nic", "rt", "result", "load"]),
     (
         "linerate",
-        &["host", "wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd", "rt", "result", "load", "lab"],
+        &[
+            "text", "host", "wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd", "rt", "result", "load",
+            "lab",
+        ],
     ),
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "offload", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
+const FORBIDDEN: &[&str] =
+    &["skip", "text", "result", "wire", "block", "offload", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -22,6 +22,7 @@ use super::{Response, Step, UnitName};
 use crate::PeerId;
 use crate::indexed::TableIndex;
 use linerate_block::Tag;
+use linerate_text::{hex, unhex};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{ReserveType, Sense, SenseKey, asc};
 use std::collections::VecDeque;
@@ -121,8 +122,7 @@ fn document(name: &UnitName, reservations: &Reservations, identifying: &Identify
     }
     for (name, bytes) in [("unit", &identifying.unit), ("text", &identifying.text)] {
         if !bytes.is_empty() {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            line(format_args!("{name} {hex}\n"));
+            line(format_args!("{name} {}\n", hex(bytes)));
         }
     }
     let sum = sum(&text);
@@ -153,18 +153,13 @@ fn parse(document: &[u8], name: &UnitName) -> Option<(Reservations, Identifying)
                 held = Some((ReserveType::from_code(code.parse().ok()?)?, nexus(wwpn, port)?));
             }
             ["persist"] => persist = true,
-            ["unit", hex] => identifying.unit = bytes(hex)?,
-            ["text", hex] => identifying.text = bytes(hex)?,
+            ["unit", hex] => identifying.unit = unhex(hex)?,
+            ["text", hex] => identifying.text = unhex(hex)?,
             _ => return None,
         }
     }
     let reservations = if persist { Reservations::restored(registered, held)? } else { Reservations::default() };
     Some((reservations, identifying))
-}
-
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let pairs = (0..hex.len()).step_by(2);
-    pairs.map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()).collect()
 }
 
 fn sum(text: &str) -> u64 {

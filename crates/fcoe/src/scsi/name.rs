@@ -1,5 +1,6 @@
 //! Names of a logical unit: its serial number, and its name that is unique in the world (SPC-4, clauses 7.8.5 and 7.8.15).
 
+use linerate_text::{hex, unhex};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -95,21 +96,13 @@ impl FromStr for Naa {
     fn from_str(text: &str) -> Result<Self, NaaError> {
         let text = text.strip_prefix("0x").unwrap_or(text);
         let allowed = matches!((text.len(), text.bytes().next()), (16, Some(b'2' | b'3' | b'5')) | (32, Some(b'6')));
-        if !allowed || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(NaaError);
-        }
-        let pairs = (0..text.len()).step_by(2);
-        pairs
-            .map(|at| u8::from_str_radix(&text[at..at + 2], 16))
-            .collect::<Result<_, _>>()
-            .map(Self)
-            .map_err(|_| NaaError)
+        unhex(text).filter(|_| allowed).map(Self).ok_or(NaaError)
     }
 }
 
 impl fmt::Display for Naa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

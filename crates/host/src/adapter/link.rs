@@ -237,6 +237,5 @@ fn counters(stats: &[u8]) -> Rows {
 
 /// Bytes of an address, with colons.
 pub(super) fn hex(address: &[u8]) -> Option<String> {
-    let bytes: Vec<_> = address.iter().take(32).map(|byte| format!("{byte:02x}")).collect();
-    (!bytes.is_empty()).then(|| bytes.join(":"))
+    (!address.is_empty()).then(|| linerate_text::colons(&address[..address.len().min(32)]))
 }

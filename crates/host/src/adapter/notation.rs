@@ -15,6 +15,7 @@
 
 use crate::absent::{Absent, Part};
 use crate::netlink::message::{Message, attributes};
+use linerate_text::{hex, unhex};
 use std::fmt::Write;
 
 const NESTED: u16 = 0x8000;
@@ -96,10 +97,8 @@ fn bytes(value: &str) -> Part<Vec<u8>> {
             field
         }
         "hex" => {
-            let digits: Vec<u8> = rest.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-            let pair =
-                |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|_| pair.len() == 2)?, 16).ok();
-            digits.chunks(2).map(pair).collect::<Option<_>>().ok_or_else(|| wrong(value))?
+            let digits: String = rest.split_ascii_whitespace().collect();
+            unhex(&digits).ok_or_else(|| wrong(value))?
         }
         "flag" => Vec::new(),
         _ => return Err(wrong(value)),
@@ -156,13 +155,6 @@ fn tree(text: &mut String, bytes: &[u8], depth: usize) {
         }
         at += (value.len() + 4).next_multiple_of(4);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Text that reads back as the same bytes.

@@ -115,8 +115,7 @@ fn table(bytes: &[u8]) -> Option<Vec<u32>> {
 }
 
 fn key(bytes: &[u8]) -> Option<String> {
-    let bytes: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    (!bytes.is_empty()).then(|| bytes.join(":"))
+    (!bytes.is_empty()).then(|| linerate_text::colons(bytes))
 }
 
 /// Parses `struct ethtool_rxfh` with its table and key.

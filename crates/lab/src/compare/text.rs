@@ -3,7 +3,8 @@
 use super::{Compared, Judged, Pair};
 use crate::quantity::{UNKNOWN, count, ratio, value};
 use crate::table::{Cell, Table, Tone};
-use crate::text::{plain, section};
+use crate::text::section;
+use linerate_text::plain;
 
 /// The pairs as a table, and what could not be paired.
 #[must_use]

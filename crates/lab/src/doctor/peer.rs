@@ -111,8 +111,7 @@ impl Probed {
         if !asked.is_empty() && !self.is_own() {
             // Another interface of this machine may answer, too, for an address that is the machine's.
             let own = |mac: &str| all.iter().any(|one| one.address.as_deref() == Some(mac));
-            let named =
-                |(address, mac): (Ipv4Addr, [u8; 6])| (address, mac.map(|byte| format!("{byte:02x}")).join(":"));
+            let named = |(address, mac): (Ipv4Addr, [u8; 6])| (address, linerate_text::colons(&mac));
             let claims = claims(of.index, (mac, v4(self.source)), &asked, CLAIMS);
             self.claims = claims
                 .map(|found| found.into_iter().map(named).filter(|one| !own(&one.1)).collect())

@@ -3,9 +3,9 @@
 use super::Examination;
 use super::examine::{Asked, examine};
 use super::finding::Load;
-use crate::text::plain;
 use linerate_host::adapter::{Adapter, Machine, find, read};
 use linerate_rt::Stop;
+use linerate_text::plain;
 use serde::{Deserialize, Serialize};
 
 /// What two ends of a path ought to have in common.

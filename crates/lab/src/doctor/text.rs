@@ -7,8 +7,9 @@ use super::finding::{Finding, Risk, Severity};
 use super::fix::{Did, Step};
 use super::prove::{Measured, Proven};
 use crate::quantity;
-use crate::text::plain;
 use linerate_result::Number;
+use linerate_text::one_line;
+use linerate_text::plain;
 
 /// Columns of a line, and of the words before a text.
 const WIDTH: usize = 80;
@@ -173,7 +174,7 @@ fn paragraph(label: &str, text: &str) -> String {
         line.clear();
     }
     let indent = if label.is_empty() { 0 } else { LABEL };
-    for word in plain(&text.replace(char::is_control, " ")).split_whitespace() {
+    for word in plain(&one_line(text)).split_whitespace() {
         if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
             lines += line.trim_end();
             lines.push('\n');

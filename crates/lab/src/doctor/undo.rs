@@ -105,7 +105,7 @@ fn read(path: &Path) -> Result<Record, String> {
     }
     // The error has its line and column.
     let record: Record =
-        serde_json::from_str(&text).map_err(|e| format!("{}; {mend}", e.to_string().replace(char::is_control, " ")))?;
+        serde_json::from_str(&text).map_err(|e| format!("{}; {mend}", linerate_text::one_line(&e.to_string())))?;
     if (record.schema.as_str(), record.version) != (SCHEMA, VERSION) {
         return Err(format!("it is no undo file of version {VERSION}; {mend}"));
     }

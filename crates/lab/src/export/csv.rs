@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use linerate_result::{Number, RunResult, Summary, Test, Unit};
 
-use crate::text::plain;
+use linerate_text::plain;
 
 use super::{Export, ExportError, parameters};
 

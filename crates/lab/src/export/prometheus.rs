@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use linerate_result::{Number, RunResult, Summary, Unit};
 
-use crate::text::plain;
+use linerate_text::plain;
 
 use super::{Export, ExportError, parameters};
 

@@ -21,8 +21,8 @@ mod xdd;
 use linerate_result::{RunResult, Timestamp};
 use thiserror::Error;
 
-use crate::text::plain;
 use found::{Found, Line};
+use linerate_text::plain;
 
 /// The largest file that is read, bytes.
 pub const LARGEST: u64 = 64 << 20;

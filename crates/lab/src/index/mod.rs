@@ -23,8 +23,8 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use linerate_port::path::to_text;
 use linerate_result::RunResult;
+use linerate_text::path::to_text;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 pub use rebuild::Rebuilt;

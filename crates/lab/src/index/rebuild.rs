@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use rusqlite::TransactionBehavior;
 
 use super::{Index, IndexError, absolute, put};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 

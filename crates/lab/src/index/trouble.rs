@@ -1,5 +1,6 @@
 //! Errors of the index, one line each: the file, what is wrong, and the mend.
 
+use linerate_text::one_line;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ impl IndexError {
     /// Error of SQLite.
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(super) fn of(path: &Path, why: rusqlite::Error) -> Self {
-        let (path, text) = (path.to_path_buf(), one_line(&why.to_string()));
+        let (path, text) = (path.to_path_buf(), first_line(&why.to_string()));
         match why.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch) => {
                 Self::Damaged { path, why: text }
@@ -101,7 +102,7 @@ impl IndexError {
     }
 
     pub(super) fn damaged(path: &Path, why: &str) -> Self {
-        Self::Damaged { path: path.into(), why: one_line(why) }
+        Self::Damaged { path: path.into(), why: first_line(why) }
     }
 
     pub(super) fn folder(path: &Path, why: &io::Error) -> Self {
@@ -115,7 +116,7 @@ impl IndexError {
     }
 }
 
-/// Text without control characters, of 200 characters at most.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+/// What SQLite says, on one line of 200 characters at most.
+fn first_line(text: &str) -> String {
+    one_line(text).chars().take(200).collect()
 }

@@ -3,6 +3,7 @@
 use super::{Published, TableError};
 use linerate_load::stream::{TCP_MAERTS, TCP_STREAM};
 use linerate_result::{Comparison, Kind, Test, Unit};
+use linerate_text::bytes;
 
 pub(super) const TABLE: Published = Published {
     id: "t5-nic-iperf",
@@ -103,14 +104,6 @@ pub fn emulex_plan() -> Result<Vec<Planned>, TableError> {
         plan.push(Planned { test: PLAN.field(&rows, row, "test")?, sizes: sizes.collect::<Result<_, _>>()?, buffers });
     }
     Ok(plan)
-}
-
-/// A size as typed: `65500`, `2K`.
-fn bytes(word: &str) -> Option<u64> {
-    match word.strip_suffix('K') {
-        Some(kibi) => kibi.parse::<u64>().ok()?.checked_mul(1024),
-        None => word.parse().ok(),
-    }
 }
 
 #[cfg(test)]

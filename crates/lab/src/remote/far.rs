@@ -50,7 +50,7 @@ pub fn agent(
     let system = environment::read(&[]);
     let version = env!("CARGO_PKG_VERSION");
     let system = [system.host, system.kernel, system.cpu].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    writeln!(output, "{GREETING}{version}, {}", system.replace(char::is_control, " "))?;
+    writeln!(output, "{GREETING}{version}, {}", linerate_text::one_line(&system))?;
     output.flush()?;
     let mut agent = Agent { records, end: None, server: None, answering: None };
     while !stop.asked() {

@@ -2,9 +2,9 @@
 
 use super::near::Far;
 use super::words::{GREETING, LONGEST_REPLY, Request, reply};
-use crate::text::plain;
 use linerate_host::shell::word;
 use linerate_rt::Stop;
+use linerate_text::plain;
 use std::io::{BufRead, BufReader, Read, Write, stderr};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};

@@ -77,7 +77,7 @@ pub(super) fn told(reply: &Result<String, String>) -> String {
         Ok(text) => ("ok", text),
         Err(why) => ("no", why),
     };
-    format!("{word} {}", text.replace(char::is_control, " "))
+    format!("{word} {}", linerate_text::one_line(text))
 }
 
 /// The reply in a line; `None` if it is none.

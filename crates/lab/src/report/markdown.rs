@@ -6,8 +6,8 @@
 use linerate_result::{RunResult, Test};
 
 use crate::table::Table;
-use crate::text::plain;
 use crate::{facts, fcoe, quantity, tables};
+use linerate_text::plain;
 
 pub(super) fn render(run: &RunResult) -> String {
     let mut text = format!("# {}\n\n", escaped(&facts::headline(run)));

@@ -1,9 +1,10 @@
 //! Table of the points, beside the published figures where there are some.
 
-use super::{points, size};
+use super::points;
 use crate::quantity::{UNKNOWN, ratio, value};
 use crate::table::{Cell, Table, Tone, anchor};
 use linerate_result::{RunResult, Unit};
+use linerate_text::size;
 
 /// Table of all points; without rows if the run has none. Columns without a figure are left out.
 pub(crate) fn beside(run: &RunResult) -> Table {

@@ -1,9 +1,10 @@
 //! Summary of a sweep over streams: its progress, and the least and greatest goodput of each test at each MTU.
 
-use super::{Shown, WORKLOADS, is_point, points, size};
+use super::{Shown, WORKLOADS, is_point, points};
 use crate::quantity::{ratio, value};
 use crate::sweep::PLANNED;
 use linerate_result::{RunResult, Unit};
+use linerate_text::size;
 
 /// Summary of a sweep.
 pub(crate) struct Glance {

@@ -72,8 +72,3 @@ fn measured(index: usize, test: &Test) -> Option<Shown<'_>> {
         published: crate::published::nic::of(test).ok().flatten(),
     })
 }
-
-/// An I/O size as it is typed: `64`, `2K`.
-pub(crate) fn size(bytes: u64) -> String {
-    if bytes >= 1024 && bytes.is_multiple_of(1024) { format!("{}K", bytes / 1024) } else { bytes.to_string() }
-}

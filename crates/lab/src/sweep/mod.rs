@@ -20,9 +20,9 @@ pub use store::{Head, POINTS, Store, SweepError};
 use crate::progress::{Step, Steps};
 use crate::run::{run_id, seconds};
 use crate::{environment, published, quantity};
-use linerate_port::saturating_ns;
 use linerate_result::{Number, Outcome, RunResult, Summary, Test, Timestamp};
 use linerate_rt::{Stop, monotonic_ns, random};
+use linerate_text::saturating_ns;
 use std::path::Path;
 
 /// Parameter of each test that holds the number of points in the plan.

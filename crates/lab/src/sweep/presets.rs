@@ -6,8 +6,8 @@ use linerate_load::Workload;
 use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
 use linerate_load::pktgen::{PAIR, WORKLOAD as PKT_GEN};
 use linerate_load::stream::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
-use linerate_port::saturating_ns;
 use linerate_result::parameters;
+use linerate_text::saturating_ns;
 use std::time::Duration;
 
 /// A plan by its name.

@@ -145,7 +145,7 @@ impl Store {
         let text = String::from_utf8_lossy(&bytes[..whole]);
         let mut lines = text.lines();
         let other = |found: &str| {
-            let found = found.chars().filter(|c| !c.is_control()).take(80).collect();
+            let found = linerate_text::short(found, 80);
             SweepError::Other { path: path.clone(), found }
         };
         let found: Head = match lines.next() {

@@ -2,8 +2,8 @@
 
 use super::{Missing, failed};
 use hdrhistogram::Histogram;
-use linerate_port::saturating_ns;
 use linerate_rt::{Clock, spawn};
+use linerate_text::saturating_ns;
 use std::time::Duration;
 
 /// Runs a measurement in a thread of its own on one core.

@@ -4,10 +4,10 @@ use super::alone::on_core;
 use super::traffic::{BATCH, Traffic};
 use super::{Bench, Missing, Setting, failed};
 use linerate_port::open_all;
-use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_ring::forward;
 use linerate_rt::Clock;
+use linerate_text::saturating_ns;
 
 pub(super) const BENCH: Bench = Bench {
     name: "forward",

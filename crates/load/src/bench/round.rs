@@ -3,9 +3,9 @@
 use super::peer::{How, Peer};
 use super::probe::{round_trip, same_state};
 use super::{Bench, Missing, Setting, failed};
-use linerate_port::saturating_ns;
 use linerate_result::{Comparison, Kind, Number, Repeat, Summary, Test, parameters};
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
+use linerate_text::saturating_ns;
 
 /// Result of comparing: linerate's figure with all its rounds, and the comparisons with peers.
 #[derive(Clone, Debug, Default)]

@@ -4,11 +4,11 @@ use super::alone::{Stretches, on_core};
 use super::traffic::{Traffic, station};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use crate::check::{Check, Received};
-use linerate_port::saturating_ns;
 use linerate_port::switch::{Door, Ledger, Policy, Switch};
 use linerate_port::{RxQueue, TxQueue, open_all};
 use linerate_result::Unit;
 use linerate_rt::{Clock, spawn};
+use linerate_text::saturating_ns;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -132,7 +132,7 @@ fn between(setting: &Setting) -> Result<f64, Missing> {
 
 /// Runs a pkt-gen in its own process; returns the number of frames that it sent.
 fn send_from_outside(setting: &Setting, switch: &str) -> Result<u64, Missing> {
-    let mac = |last| station(last).map(|byte| format!("{byte:02x}")).join(":");
+    let mac = |last| linerate_text::colons(&station(last));
     let arguments = [
         ("-i", format!("vale:{switch}:sender")),
         ("-S", mac(1)),

@@ -5,10 +5,10 @@ use super::alone::on_core;
 use super::tcp_pair::{PATIENCE, connect, hosts, listen};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use bytes::{Buf, Bytes};
-use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_rt::Clock;
 use linerate_rt::net::Node;
+use linerate_text::saturating_ns;
 
 pub(super) const STREAM: Bench = Bench {
     name: "tcp-one-core",

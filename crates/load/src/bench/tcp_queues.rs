@@ -2,12 +2,12 @@
 
 use super::tcp_pair::{HOSTS, MACS, PATIENCE};
 use super::{Bench, How, Missing, Peer, Setting, failed};
-use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Clock, cpus, spawn};
 use linerate_stack::Cidr;
 use linerate_stack::tcp::{State, TcpId, TcpListenerId};
+use linerate_text::saturating_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

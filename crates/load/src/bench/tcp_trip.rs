@@ -3,9 +3,10 @@
 use super::tcp_pair::{PATIENCE, connect, hosts, listen};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use hdrhistogram::Histogram;
-use linerate_port::{open_all, saturating_ns};
+use linerate_port::open_all;
 use linerate_result::Unit;
 use linerate_rt::{Clock, spawn};
+use linerate_text::saturating_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

@@ -1,11 +1,11 @@
 //! Bench of a flood of UDP datagrams over a cable, from one host's socket to another's.
 
 use super::{Bench, Missing, Setting, failed};
-use linerate_port::saturating_ns;
 use linerate_result::Unit;
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Clock, spawn};
 use linerate_stack::{Cidr, SendError, UdpId};
+use linerate_text::saturating_ns;
 use linerate_wire::MacAddr;
 use std::net::Ipv4Addr;
 use std::sync::Arc;

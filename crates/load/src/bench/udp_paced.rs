@@ -6,10 +6,10 @@
 
 use super::udp_flood::{BODY, connect, datagram, drain, hosts};
 use super::{Missing, Setting, failed};
-use linerate_port::saturating_ns;
 use linerate_rt::net::Node;
 use linerate_rt::{Clock, spawn};
 use linerate_stack::{SendError, UdpId};
+use linerate_text::saturating_ns;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 

@@ -4,10 +4,10 @@ use super::alone::{Stretches, on_core};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{Count, Flags, Nic, NicConfig, NicRx, RxFrame};
 use linerate_offload::{Verdict, fill_checksums};
-use linerate_port::saturating_ns;
 use linerate_port::{TxQueue, open_all};
 use linerate_result::Unit;
 use linerate_rt::Clock;
+use linerate_text::saturating_ns;
 
 pub(super) const BENCH: Bench = Bench {
     name: "vi-128",

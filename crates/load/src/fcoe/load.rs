@@ -8,9 +8,9 @@ use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{
     Command, Completed, Data, Disks, Initiator, Logins, Lun, Node, NodeEvent, Outcome, PeerId, TaskAttribute,
 };
-use linerate_port::saturating_ns;
 use linerate_rt::fc::Watcher;
 use linerate_rt::{Sleeper, ThreadTime};
+use linerate_text::saturating_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 

@@ -1,7 +1,7 @@
 //! The text of `-h`, and of `-V`.
 
-use super::text::wrapped;
 use super::{Does, Program};
+use linerate_text::wrapped;
 use std::fmt::Write as _;
 
 impl<S, A> Program<S, A> {

@@ -24,7 +24,7 @@ pub(crate) use ends::{Ends, Scope};
 pub(crate) use program::{Given, Program};
 pub(crate) use row::{Choices, Does, Flag, maybe, one_of, print, refused, set, value, values};
 pub(crate) use service::{based, named};
-pub(crate) use text::{number, scaled, tidy};
+pub(crate) use text::number;
 pub(crate) use words::Words;
 
 #[cfg(test)]

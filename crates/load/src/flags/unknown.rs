@@ -1,7 +1,7 @@
 //! Error lines about flags.
 
-use super::{Flag, Program, Words, tidy};
-use linerate_port::nearest;
+use super::{Flag, Program, Words};
+use linerate_text::{nearest, short};
 
 impl<S, A> Program<S, A> {
     /// The flag that may be meant by a word that is none.
@@ -19,14 +19,14 @@ impl<S, A> Program<S, A> {
             None if word.starts_with('-') => "no such flag; -h lists them".to_owned(),
             None => "not a flag; flags begin with a dash, -h lists them".to_owned(),
         };
-        format!("{}: {why}", tidy(word))
+        format!("{}: {why}", short(word, 80))
     }
 }
 
 impl Words {
     /// The flag that was found, with the values taken since.
     pub(super) fn typed(&self) -> String {
-        let values = tidy(&self.taken.join(" "));
+        let values = short(&self.taken.join(" "), 80);
         if values.is_empty() { self.name.clone() } else { format!("{} {values}", self.name) }
     }
 

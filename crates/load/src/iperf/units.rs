@@ -1,33 +1,20 @@
 //! Sizes and rates as iperf 2 reads and prints them: small letters go by 1000, capitals by 1024.
 
-use crate::flags::scaled;
-
-/// Factor of a letter behind a number.
-fn factor(letter: char) -> Option<f64> {
-    Some(match letter {
-        'k' => 1e3,
-        'm' => 1e6,
-        'g' => 1e9,
-        'K' => 1024.0,
-        'M' => 1024.0 * 1024.0,
-        'G' => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    })
-}
+use linerate_text::{by_case, fraction};
 
 /// Parses a size; `512k` is 512000, `512K` is 524288.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    scaled(text, factor).ok_or_else(|| "give a size, as 1000, 512k (512000 bytes) or 512K (524288 bytes)".to_owned())
+    fraction(text, by_case).ok_or_else(|| "give a size, as 1000, 512k (512000 bytes) or 512K (524288 bytes)".to_owned())
 }
 
 /// Parses a rate in bits per second, by the same letters.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    scaled(text, factor).ok_or_else(|| "give bits per second, as 1000000, 10m or 1.5g".to_owned())
+    fraction(text, by_case).ok_or_else(|| "give bits per second, as 1000000, 10m or 1.5g".to_owned())
 }
 
 /// Parses a number of datagrams per second.
 pub(super) fn packets(text: &str) -> Result<u64, String> {
-    scaled(text, factor).ok_or_else(|| "give datagrams per second, as 1000pps or 10kpps".to_owned())
+    fraction(text, by_case).ok_or_else(|| "give datagrams per second, as 1000pps or 10kpps".to_owned())
 }
 
 /// Units of bytes and of bits, each the next power.

@@ -1,8 +1,8 @@
 //! Time of a test: a thread that waits for its end, so that the lanes look at a flag and at no clock.
 
 use super::cpu::{Meter, Reading};
-use linerate_port::saturating_ns;
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
+use linerate_text::saturating_ns;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,21 +1,10 @@
 //! Sizes as netperf reads them, pairs of them, and units of results.
 
+use linerate_text::{by_case, whole};
+
 /// Parses a size: capitals go by 1024, small letters by 1000. The error is the mend.
 pub(super) fn size(text: &str) -> Result<u32, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" => Some(1u32),
-        "K" => Some(1 << 10),
-        "M" => Some(1 << 20),
-        "G" => Some(1 << 30),
-        "k" => Some(1000),
-        "m" => Some(1_000_000),
-        "g" => Some(1_000_000_000),
-        _ => None,
-    };
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    let n = if plain { digits.parse::<u32>().ok() } else { None };
-    let n = n.zip(factor).and_then(|(n, factor)| n.checked_mul(factor)).filter(|n| *n <= i32::MAX.unsigned_abs());
+    let n = whole(text, by_case).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= i32::MAX.unsigned_abs());
     n.ok_or_else(|| "give a size, as 1000, 64K (65536) or 64k (64000)".to_owned())
 }
 

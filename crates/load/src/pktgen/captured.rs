@@ -2,7 +2,7 @@
 
 use super::run::Refusal;
 use linerate_port::capture::{CaptureError, Counts, Reader};
-use linerate_port::saturating_u64;
+use linerate_text::saturating_u64;
 use linerate_wire::{
     EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Packet, VlanHeader, pseudo_header_v4, pseudo_header_v6,
 };

@@ -1,7 +1,7 @@
 //! Output of lines: results to one stream, remarks to the other, each line at once and whole.
 
-use linerate_port::path::shown;
 use linerate_rt::{Stop, wall};
+use linerate_text::path::shown;
 use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 

@@ -3,7 +3,7 @@
 //! Frame k may be sent at start + k / rate. The number of frames due is computed from the start each time, in integers,
 //! so that nothing drifts: a late sender catches up.
 
-use linerate_port::saturating_u64;
+use linerate_text::saturating_u64;
 
 /// Lets frames pass at a rate, a burst at a time.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ use super::{rx, tx};
 use crate::check::Check;
 use crate::frame::{Layout, Mark};
 use hdrhistogram::Histogram;
-use linerate_port::saturating_ns;
 use linerate_port::{RxQueue, TxQueue};
 use linerate_rt::{Clock, Machine, Progress, Sleeper};
+use linerate_text::saturating_ns;
 use std::sync::Arc;
 
 pub(super) const MODE: Mode = Mode {

@@ -2,9 +2,9 @@
 
 use super::sys::udp::{self, Batch, Errno, To};
 use crate::pktgen::Pace;
-use linerate_port::saturating_ns;
 use linerate_result::{Ledger, Repeat, Test, Unit, parameters};
 use linerate_rt::{Clock, Stop, ThreadTime};
+use linerate_text::saturating_ns;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

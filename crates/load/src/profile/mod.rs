@@ -18,7 +18,7 @@ mod sys;
 
 pub use flood::{Flood, flood};
 #[cfg(target_os = "linux")]
-use linerate_port::saturating_ns;
+use linerate_text::saturating_ns;
 
 use linerate_result::{Repeat, Stage, Test, Unit, parameters};
 use linerate_rt::Stop;

@@ -1,24 +1,18 @@
 //! Sizes and rates as iperf3 reads and prints them: sizes go by 1024, rates by 1000.
 
-use crate::flags::scaled;
+use linerate_text::{fraction, power};
 
 /// Letters behind a number, each standing for the base once more.
 const LETTERS: &str = "kmgt";
 
-/// Factor of a letter behind a number: the base once for the first letter, once more for each further one.
-fn factor(letter: char, base: f64) -> Option<f64> {
-    let power = LETTERS.find(letter.to_ascii_lowercase())?;
-    Some(base.powi(i32::try_from(power).unwrap_or(0) + 1))
-}
-
 /// Parses a size; `512k` is 524288.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    scaled(text, |letter| factor(letter, 1024.0)).ok_or_else(|| "give a size, as 1000, 512k or 1.5M".to_owned())
+    fraction(text, |letter| power(letter, 1024)).ok_or_else(|| "give a size, as 1000, 512k or 1.5M".to_owned())
 }
 
 /// Parses a rate; `512k` is 512000.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    scaled(text, |letter| factor(letter, 1000.0))
+    fraction(text, |letter| power(letter, 1000))
         .ok_or_else(|| "give bits per second, as 1000000, 512k or 1.5G".to_owned())
 }
 

@@ -5,7 +5,7 @@
 
 use super::table::Row;
 use Value::{Count, Delimiter, Real, Text, Unknown};
-use linerate_port::nearest;
+use linerate_text::nearest;
 
 /// Columns of a table without `-outputformat`.
 const DEFAULT: &str = "+WHAT+PASS+TARGET+QUEUE+BYTESXFERED+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY+PERCENTCPUTIME+OPTYPE\

@@ -4,7 +4,7 @@
 use super::run::Facts;
 use super::tally::{Tally, float};
 use hdrhistogram::Histogram;
-use linerate_port::saturating_ns;
+use linerate_text::saturating_ns;
 use serde_json::{Map, Value, json};
 
 /// The percentiles that fio prints by default.

@@ -6,8 +6,8 @@ use super::order::{Order, Request};
 use super::pace::Pace;
 use super::tally::Account;
 use linerate_block::{Buffer, Operation, Tag};
-use linerate_port::saturating_ns;
 use linerate_rt::{Clock, Progress, Sleeper, monotonic_ns};
+use linerate_text::saturating_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 

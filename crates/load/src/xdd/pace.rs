@@ -3,7 +3,7 @@
 use super::config::{Target, Throttle};
 use super::lane::Live;
 use super::tally::float;
-use linerate_port::saturating_ns;
+use linerate_text::saturating_ns;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ use super::lane::{Live, Shared};
 use super::streams::Streams;
 use super::tally::float;
 use crate::sampler::Sampler;
-use linerate_port::saturating_ns;
 use linerate_result::Sample;
 use linerate_rt::monotonic_ns;
+use linerate_text::saturating_ns;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 

@@ -35,10 +35,10 @@ pub enum NicError {
     #[error("mtu {0} needs the capability JUMBO_MTU; give at most 1500")]
     Jumbo(usize),
     /// A group address where an interface's own is wanted.
-    #[error("{} is a group's address or nobody's; give a unicast one, as 02:00:00:00:00:01", colons(*.0))]
+    #[error("{} is a group's address or nobody's; give a unicast one, as 02:00:00:00:00:01", linerate_text::colons(.0))]
     Mac([u8; 6]),
     /// Two interfaces would have one address.
-    #[error("{} is interface {other}'s address; give another", colons(*.mac))]
+    #[error("{} is interface {other}'s address; give another", linerate_text::colons(.mac))]
     MacTaken {
         /// The address.
         mac: [u8; 6],
@@ -77,11 +77,6 @@ pub enum NicError {
 /// The mend, in words.
 fn beyond(most: usize) -> &'static str {
     if most < MAX_MTU { " (for more open the port with a larger mtu=)" } else { "" }
-}
-
-/// An address as it is written.
-fn colons(mac: [u8; 6]) -> String {
-    mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// Reads and changes an adapter's settings and reads its counters, from any thread.

@@ -7,7 +7,8 @@ use super::rx::LRO;
 use super::settings::ViSettings;
 use crate::flags::FLAGS;
 use linerate_offload::{HashTypes, Rss, SYMMETRIC_KEY};
-use linerate_port::{Info, nearest};
+use linerate_port::Info;
+use linerate_text::{colons, nearest, power, short, whole};
 use linerate_wire::Priority;
 use std::sync::Arc;
 
@@ -53,10 +54,7 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "mac",
         about: "its own address",
         default: "the port's, or a local one made of its name",
-        of: Owner::Interface {
-            actual: |vi| vi.mac.map(|byte| format!("{byte:02x}")).join(":"),
-            set: |vi, value| assign(&mut vi.mac, address(value)),
-        },
+        of: Owner::Interface { actual: |vi| colons(&vi.mac), set: |vi, value| assign(&mut vi.mac, address(value)) },
     },
     Parameter {
         name: "promisc",
@@ -92,7 +90,7 @@ pub const PARAMETERS: &[Parameter] = &[
         of: Owner::Interface {
             actual: |vi| vi.rate.unwrap_or(0).to_string(),
             set: |vi, value| {
-                let rate = scaled(value)?;
+                let rate = whole(value, |letter| power(letter, 1000))?;
                 vi.rate = (rate > 0).then_some(rate);
                 Some(())
             },
@@ -241,9 +239,10 @@ impl Control {
             } else {
                 format!("those that can be set are {}", names.collect::<Vec<_>>().join(", "))
             };
-            return refuse(format!("{}: no such parameter; {mend}", tidy(name)));
+            return refuse(format!("{}: no such parameter; {mend}", short(name, 40)));
         };
-        let will_not_do = || NicError::Parameter(format!("{name}={} will not do; it is: {}", tidy(value), row.about));
+        let will_not_do =
+            || NicError::Parameter(format!("{name}={} will not do; it is: {}", short(value, 40), row.about));
         match row.of {
             Owner::Port(_) => refuse(format!("{name} cannot be set here; it is: {}", row.about)),
             Owner::Interface { set, .. } => {
@@ -271,25 +270,8 @@ fn assign<T>(to: &mut T, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-/// A number with an optional K, M or G (powers of 1000).
-fn scaled(text: &str) -> Option<u64> {
-    let power = match text.as_bytes().last()?.to_ascii_lowercase() {
-        b'k' => 1,
-        b'm' => 2,
-        b'g' => 3,
-        _ => 0,
-    };
-    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    digits.parse::<u64>().ok()?.checked_mul(1000_u64.pow(power))
-}
-
 /// Six bytes with colons between.
 fn address(text: &str) -> Option<[u8; 6]> {
     let bytes: Vec<u8> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect::<Option<_>>()?;
     bytes.try_into().ok()
-}
-
-/// A user's text fit for one line of a terminal.
-fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
 }

@@ -1,7 +1,7 @@
 //! Suggestions for words that are no flags: other systems' names for them, and words with typing errors.
 
 use super::FLAGS;
-use linerate_port::nearest;
+use linerate_text::nearest;
 
 /// Names in other systems' settings, and the words for them here.
 const MEANT: &[(&str, &[&str])] = &[

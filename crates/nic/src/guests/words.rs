@@ -3,6 +3,7 @@
 use super::Guests;
 use crate::adapter::{MAX_INTERFACES, NicError, PARAMETERS, ViSettings};
 use linerate_port::switch::Vlans;
+use linerate_text::short;
 
 /// Words of an interface that are a parameter's by a shorter name.
 const SHORT: [(&str, &str); 3] = [("cap", "tx.rate"), ("share", "tx.weight"), ("queues", "rx.rss_queues")];
@@ -92,7 +93,7 @@ impl Guests {
             "vlan" => {
                 let Some(vlans) = Vlans::parse(value) else {
                     let mend = "give all, or numbers from 1 to 4094 as 10+t20+t30-39";
-                    return refuse(format!("{} is no list of VLANs; {mend}", tidy(word)));
+                    return refuse(format!("{} is no list of VLANs; {mend}", short(word, 40)));
                 };
                 policy.vlans = vlans;
             }
@@ -100,7 +101,7 @@ impl Guests {
                 policy.spoof_check = match value {
                     "0" => false,
                     "1" => true,
-                    _ => return refuse(format!("{} will not do; give 1 or 0", tidy(word))),
+                    _ => return refuse(format!("{} will not do; give 1 or 0", short(word, 40))),
                 };
             }
             WHOLE => {
@@ -111,18 +112,18 @@ impl Guests {
                 return match self.control.set_parameter(vi, long, value) {
                     Err(NicError::Parameter(_)) if !known => {
                         let words = ["mac", "vlan", "spoofchk", "cap", "share", "queues", "mtu", "up"];
-                        let mend = match linerate_port::nearest(name, words) {
+                        let mend = match linerate_text::nearest(name, words) {
                             Some(meant) => format!("did you mean {meant}?"),
                             None => format!(
                                 "there are {}, and flags and parameters as `linerate nic show` has them",
                                 words.join(", ")
                             ),
                         };
-                        refuse(format!("{}: no such setting; {mend}", tidy(name)))
+                        refuse(format!("{}: no such setting; {mend}", short(name, 40)))
                     }
                     Err(NicError::Parameter(_)) if name != long => {
                         let about = PARAMETERS.iter().find(|row| row.name == long).map_or("", |row| row.about);
-                        refuse(format!("{} will not do; it is: {about}", tidy(word)))
+                        refuse(format!("{} will not do; it is: {about}", short(word, 40)))
                     }
                     done => done,
                 };
@@ -135,11 +136,6 @@ impl Guests {
 
 fn refuse<T>(why: String) -> Result<T, NicError> {
     Err(NicError::Parameter(why))
-}
-
-/// A user's text fit for one line of a terminal.
-fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 use super::memory::Ends;
 use super::wire::Wire;
 use crate::info::Link;
-use crate::saturating_ns;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
+use linerate_text::saturating_ns;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

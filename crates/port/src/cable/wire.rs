@@ -4,7 +4,7 @@
 //! 12 of gap (IEEE 802.3 clauses 3.1.1 and 4.4.2), and never for less than 60 + 24. Time is kept as nanoseconds times
 //! rate, so nothing is rounded and a long run is exact.
 
-use crate::saturating_u64;
+use linerate_text::saturating_u64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

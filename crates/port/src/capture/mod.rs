@@ -29,8 +29,8 @@ mod source;
 mod window;
 mod writer;
 
-use crate::saturating_ns;
 pub use error::CaptureError;
+use linerate_text::saturating_ns;
 pub(crate) use ng_writer::{Direction, NgWriter};
 pub(crate) use out::Out;
 pub(crate) use reader::Stage;

@@ -10,7 +10,7 @@
 //! ```
 
 use super::classic::Order;
-use crate::saturating_u64;
+use linerate_text::saturating_u64;
 
 pub(super) const SHB: u32 = 0x0a0d_0d0a;
 const IDB: u32 = 1;

@@ -1,10 +1,8 @@
 //! A kind of port: its row in the table, the context of its `open`, and its demand for memory. Every kind uses this
 //! module; the table of kinds, `kinds`, is above all of them.
 
-mod number;
 mod spec;
 
-pub(crate) use number::decimal;
 pub use spec::Spec;
 
 use crate::error::OpenError;

@@ -1,10 +1,9 @@
 //! A parsed port name, and the values of its options.
 
 use super::Kind;
-use super::number::scaled;
-use crate::error::{OpenError, tidy};
-use crate::path::shown;
+use crate::error::OpenError;
 use linerate_ring::{HEADROOM, layout::MAX_FRAGS};
+use linerate_text::{path::shown, power, short, whole};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -102,10 +101,10 @@ impl Spec {
 
     fn scaled(&self, key: &str, kilo: u64, least: u64, most: u64) -> Result<Option<u64>, OpenError> {
         let Some(text) = self.option(key) else { return Ok(None) };
-        let n = scaled(text, kilo).filter(|n| (least..=most).contains(n));
+        let n = whole(text, |letter| power(letter, kilo)).filter(|n| (least..=most).contains(n));
         n.map(Some).ok_or_else(|| {
             self.oops(
-                format!("{key}={} will not do", tidy(text)),
+                format!("{key}={} will not do", short(text, 40)),
                 format!("give a number from {least} to {most} (K, M, G may follow)"),
             )
         })

@@ -13,8 +13,8 @@ use super::member::SourceState;
 use super::table::{Key, PortId};
 use super::vlan::Leave;
 use crate::counters::DropReason;
-use crate::saturating_ns;
 use linerate_ring::flags;
+use linerate_text::saturating_ns;
 use std::time::Instant;
 
 /// Most frames of a run, their bytes, and copies made of them.

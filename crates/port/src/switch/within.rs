@@ -13,9 +13,9 @@ use crate::info::Link;
 use crate::kind::{Context, Spec};
 use crate::port::Parts;
 use crate::queue::{TxEngine, TxQueue};
-use crate::saturating_ns;
 use crate::sleep::{Sleep, Sleeper};
 use linerate_ring::{OwnTx, Pipe, RingPair, RingSpot, TxRing};
+use linerate_text::saturating_ns;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

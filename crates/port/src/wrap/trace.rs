@@ -12,11 +12,11 @@ use crate::counters::{RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
 use crate::kind::{Demand, OptionRow, Spec};
-use crate::path::from_text;
 use crate::port::Parts;
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::sleep::Sleeper;
 use linerate_ring::{Gathered, Region, RxRing, TxRing};
+use linerate_text::path::from_text;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) const WRAPPER: Wrapper = Wrapper {

@@ -178,7 +178,7 @@ impl Behind {
             while !ended.load(Relaxed) {
                 door.admit(&mut switch);
                 count.store(u32::try_from(switch.ports().len()).unwrap(), Relaxed);
-                if !switch.poll(linerate_port::saturating_ns(origin.elapsed())) {
+                if !switch.poll(linerate_text::saturating_ns(origin.elapsed())) {
                     std::thread::yield_now();
                 }
             }

@@ -1,5 +1,6 @@
 //! Errors of block devices: one line with the device, the fault, and the remedy.
 
+use linerate_text::one_line;
 use std::fmt;
 use thiserror::Error;
 
@@ -30,9 +31,7 @@ impl DeviceError {
     /// Makes an error about a device.
     pub fn new(device: impl fmt::Display, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         // Parts may quote text that a user typed or a server sent, with line breaks.
-        let line = |part: &dyn fmt::Display| -> String {
-            part.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect()
-        };
+        let line = |part: &dyn fmt::Display| -> String { one_line(&part.to_string()).chars().take(400).collect() };
         Self { device: line(&device), what: line(&what), mend: line(&mend), want: None }
     }
 

@@ -14,7 +14,10 @@ use super::{Device, DeviceError};
 use crate::identity::hash;
 use linerate_block::Backend;
 use linerate_fcoe::{Naa, UnitName};
-use linerate_port::path::{from_text, to_text};
+use linerate_text::{
+    bytes,
+    path::{from_text, to_text},
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -227,7 +230,7 @@ impl DeviceSpec {
 
     /// Parses the name as a size in bytes.
     pub(super) fn size(&self) -> Result<u64, DeviceError> {
-        size(&self.name).filter(|bytes| *bytes > 0).ok_or_else(|| {
+        bytes(&self.name).filter(|bytes| *bytes > 0).ok_or_else(|| {
             let what = format!("'{}' is no size", self.name);
             self.oops(what, format!("write it as {}: a number, with K, M, G or T behind it", self.kind.example))
         })
@@ -254,22 +257,6 @@ impl DeviceSpec {
             }
         }
     }
-}
-
-/// Parses a number of bytes with an optional K, M, G or T (powers of 1024): `512`, `64k`, `2G`.
-#[must_use]
-pub fn size(text: &str) -> Option<u64> {
-    let (digits, power) = match text.as_bytes().last()?.to_ascii_uppercase() {
-        b'K' => (&text[..text.len() - 1], 1),
-        b'M' => (&text[..text.len() - 1], 2),
-        b'G' => (&text[..text.len() - 1], 3),
-        b'T' => (&text[..text.len() - 1], 4),
-        _ => (text, 0),
-    };
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
 }
 
 fn wrong_serial(text: &str) -> String {

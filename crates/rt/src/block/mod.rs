@@ -17,7 +17,7 @@ mod shared;
 pub use access::{Access, Cache};
 pub use error::{DeviceError, Want};
 pub use file::{FileBackend, FileOptions};
-pub use grammar::{DeviceSpec, LunOptions, Opened, size};
+pub use grammar::{DeviceSpec, LunOptions, Opened};
 pub use kinds::{KINDS, Kind, Naming};
 pub use protected::{Protected, ProtectedOptions};
 pub use shared::Waits;

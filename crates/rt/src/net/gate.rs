@@ -2,8 +2,8 @@
 
 use super::queue::Queue;
 use crate::clock::monotonic_ns;
-use linerate_port::saturating_ns;
 use linerate_ring::Bell;
+use linerate_text::saturating_ns;
 use std::io::Result;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering::AcqRel};

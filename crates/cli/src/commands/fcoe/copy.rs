@@ -7,8 +7,8 @@ use crate::print::{self, print, remark};
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_load::fcoe::{Copied, CopyDirection, Order, copy};
-use linerate_rt::block::size;
 use linerate_rt::fc::Integrity;
+use linerate_text::bytes;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
-    size(text).ok_or_else(|| "give bytes, or K, M, G or T of them, as 4096 or 64M".to_owned())
+    bytes(text).ok_or_else(|| "give bytes, or K, M, G or T of them, as 4096 or 64M".to_owned())
 }
 
 pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, Trouble> {

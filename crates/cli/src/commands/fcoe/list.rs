@@ -67,7 +67,7 @@ fn paragraph(unit: &RemoteUnit) -> String {
 
 fn figures(unit: &RemoteUnit) -> Vec<(String, Value)> {
     let lun = &unit.lun;
-    let designator: String = lun.designator.iter().map(|byte| format!("{byte:02x}")).collect();
+    let designator = linerate_text::hex(&lun.designator);
     [
         ("target", json!(unit.wwpn.to_string())),
         ("lun", json!(unit.number())),

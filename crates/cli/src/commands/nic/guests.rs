@@ -1,8 +1,8 @@
 //! Counters of an adapter's virtual interfaces as a table and as a document.
 
-use super::show::colons;
 use linerate_nic::{Control, GuestLedger, GuestPolicy, Guests, InterfaceReport, RxLedger, UplinkReport};
 use linerate_port::switch::DoorCounters;
+use linerate_text::colons;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -69,7 +69,7 @@ pub(super) fn row(control: &Control, policy: &GuestPolicy, report: &InterfaceRep
     let parameters = parameters.into_iter().map(|(row, actual)| (row.name.to_owned(), Value::from(actual)));
     json!({
         "interface": vi, "exists": report.exists, "up": settings.up, "present": report.present,
-        "mac": colons(settings.mac), "vlan": policy.vlans.to_string(), "spoofchk": policy.spoof_check,
+        "mac": colons(&settings.mac), "vlan": policy.vlans.to_string(), "spoofchk": policy.spoof_check,
         "options": settings.flags.enabled().to_string(), "mtu": settings.mtu,
         "queues": settings.rss.as_ref().map_or(1, |rss| rss.queues()),
         "cap": settings.rate, "share": settings.weight,
@@ -101,7 +101,7 @@ pub(super) fn list(control: &Control, rows: &[(&InterfaceReport, &GuestPolicy)])
             text,
             "{:6} {}  {:12} {:>6} {:>6} {:>8} {:>6} {:>12} {:>12}  {state}{}; {}",
             format!("vi{}", report.interface),
-            colons(settings.mac),
+            colons(&settings.mac),
             policy.vlans.to_string(),
             settings.mtu,
             settings.rss.as_ref().map_or(1, |rss| rss.queues()),

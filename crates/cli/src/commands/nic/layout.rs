@@ -1,5 +1,7 @@
 //! Lines of 80 columns: groups of rows with a label and a text that is wrapped behind it.
 
+use linerate_text::wrapped;
+
 /// Columns of a line.
 const WIDTH: usize = 80;
 /// Columns of a tab and the label.
@@ -83,29 +85,6 @@ impl Layout {
 /// A text without control characters: names and notes of interfaces may have them.
 fn plain(text: &str) -> String {
     text.replace(char::is_control, "?")
-}
-
-/// Lines of a text, broken at spaces; a longer word is broken where the line ends.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is one");
-        if word.chars().count() > width {
-            let letters: Vec<char> = word.chars().collect();
-            if last.is_empty() {
-                lines.pop();
-            }
-            lines.extend(letters.chunks(width).map(|part| part.iter().collect::<String>()));
-        } else if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 /// A text that is cut to its column, with a mark where it was.

@@ -1,11 +1,11 @@
 //! Output of `nic show` and `nic list`.
 
-use super::layout::wrapped;
-#[cfg(target_os = "linux")]
 use super::machine::host;
 use crate::trouble::Trouble;
 use linerate_nic::{Nic, Saved, ViSettings};
 use linerate_port::{KINDS, Link};
+#[cfg(target_os = "linux")]
+use linerate_text::{colons, wrapped};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -33,10 +33,6 @@ fn interface_flags(settings: &ViSettings, link: Link) -> String {
     format!("{bits:x}<{}>", rows.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(","))
 }
 
-pub(super) fn colons(mac: [u8; 6]) -> String {
-    mac.map(|byte| format!("{byte:02x}")).join(":")
-}
-
 /// Text of an adapter as ifconfig -m and sysctl would print it; `words` are those saved for its port.
 pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
     let control = nic.control();
@@ -58,7 +54,7 @@ pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
             "flags": interface_flags(&settings, link),
             "options": settings.flags.enabled().to_string(),
             "capabilities": settings.flags.capabilities().to_string(),
-            "mac": colons(settings.mac),
+            "mac": colons(&settings.mac),
             "mtu": settings.mtu,
             "tx_queues": info.tx_queues,
             "rx_queues": info.rx_queues,
@@ -72,7 +68,7 @@ pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
     }
     let mut text = format!("{}: flags={} mtu {}\n", info.name, interface_flags(&settings, link), settings.mtu);
     text += &settings.flags.to_string().lines().map(|line| format!("\t{line}\n")).collect::<String>();
-    text += &format!("\tether {}\n\tstatus: {status}\n\tpath: {}\n", colons(settings.mac), info.path);
+    text += &format!("\tether {}\n\tstatus: {status}\n\tpath: {}\n", colons(&settings.mac), info.path);
     text += &format!("\tqueues: {} transmit, {} receive, {} slots each\n", info.tx_queues, info.rx_queues, info.slots);
     text += &control.notes().iter().map(|note| format!("\tnote: {note}\n")).collect::<String>();
     if !words.is_empty() {

@@ -3,10 +3,10 @@
 use super::super::alone::{Stretches, each_ns, on_core};
 use super::super::udp_flood::{BODY, hosts};
 use super::super::{Missing, Setting, failed};
-use linerate_port::saturating_ns;
 use linerate_rt::Clock;
 use linerate_rt::net::{Node, Options};
 use linerate_stack::{Cidr, Path, Route, UdpId};
+use linerate_text::saturating_ns;
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

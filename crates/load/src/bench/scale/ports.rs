@@ -4,8 +4,9 @@ use super::super::alone::{Stretches, on_core};
 use super::super::traffic::{Traffic, station};
 use super::super::{Missing, Setting, failed};
 use linerate_port::switch::{Ledger, Policy, Switch};
-use linerate_port::{Port, RxQueue, Sleeper, TxQueue, open_all, saturating_ns};
+use linerate_port::{Port, RxQueue, Sleeper, TxQueue, open_all};
 use linerate_rt::Clock;
+use linerate_text::saturating_ns;
 
 /// Slots of each ring.
 const SLOTS: u32 = 512;

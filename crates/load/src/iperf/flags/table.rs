@@ -7,7 +7,7 @@ use crate::flags::{Flag, number, own, print, refused, set, value};
 use crate::iperf::protocol::Ask;
 use crate::iperf::settings::{LONGEST, MSS, Rate, STREAMS, Transport, WINDOW};
 use crate::iperf::units::{packets, rate, size};
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::time::Duration;
 
 /// Reason for which flags of bounce-back tests are refused.

@@ -3,8 +3,8 @@
 
 use crate::iperf::settings::Rate;
 use crate::socket::sys::fine_sleep;
-use linerate_port::saturating_u64;
 use linerate_rt::{Stop, monotonic_ns};
+use linerate_text::saturating_u64;
 use std::time::Duration;
 
 /// Longest sleep in one piece, ns: an end that is requested waits so long at most.

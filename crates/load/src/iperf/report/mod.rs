@@ -14,7 +14,7 @@ use super::config::Form;
 use super::flow::{Figures, Flow};
 use super::protocol::Report;
 use crate::Output;
-use linerate_port::saturating_ns;
+use linerate_text::saturating_ns;
 use lines::{Heading, Kind, Span};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

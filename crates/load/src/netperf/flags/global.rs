@@ -8,7 +8,7 @@ use crate::netperf::settings::Length;
 use crate::netperf::table::{TESTS, Test};
 use crate::netperf::units::{both, first, is_unit, size};
 use crate::socket::Family;
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::time::Duration;
 
 pub(super) static FLAGS: &[Flag<State, ()>] = &[
@@ -146,7 +146,7 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
         first_size(v, BLOCK, |is_first, n| if is_first { s.local.send.width = n } else { s.local.receive.width = n })
     }),
     value("-B TEXT", (), "a text behind the line of figures, if there are no headers (-P 0)", |s, v| {
-        s.brand = Some(crate::flags::tidy(v));
+        s.brand = Some(linerate_text::short(v, 80));
         Ok(())
     }),
     own::via(()),

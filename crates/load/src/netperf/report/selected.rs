@@ -3,8 +3,8 @@
 use super::View;
 use super::rows::{ROWS, Row};
 use crate::netperf::table::Test;
-use linerate_port::nearest;
-use linerate_port::path::from_text;
+use linerate_text::nearest;
+use linerate_text::path::from_text;
 use std::fmt::Write as _;
 use std::io::Read;
 
@@ -131,7 +131,7 @@ fn columns(block: &[&Row], view: &View<'_>) -> String {
 fn unknown(name: &str) -> String {
     let upper = name.to_ascii_uppercase();
     let meant = nearest(&upper, ROWS.iter().map(|row| row.name));
-    let name = crate::flags::tidy(name);
+    let name = linerate_text::short(name, 80);
     match meant {
         Some(meant) => format!("{name}: no such value; did you mean {meant}?"),
         None => format!("{name}: no such value; -k ? lists them"),

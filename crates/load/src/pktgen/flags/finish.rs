@@ -4,11 +4,11 @@ use super::Command;
 use super::Scope::{Makes, Marks, Threads};
 use super::state::State;
 use super::value::{ACCESS, INDIRECT};
-use crate::flags::tidy;
 use crate::pktgen::address;
 use crate::pktgen::captured::ReplayConfig;
 use crate::pktgen::config::{Config, options};
 use crate::pktgen::sizes::Sizes;
+use linerate_text::short;
 
 impl State {
     /// Makes the command of the flags; flags without effect are left out with a remark.
@@ -39,9 +39,9 @@ impl State {
         config.src_text = self.src.unwrap_or_else(|| src.into());
         config.dst_text = self.dst.unwrap_or_else(|| dst.into());
         config.src = address::range(&config.src_text, config.v6)
-            .map_err(|why| format!("-s {}: {why}", tidy(&config.src_text)))?;
+            .map_err(|why| format!("-s {}: {why}", short(&config.src_text, 80)))?;
         config.dst = address::range(&config.dst_text, config.v6)
-            .map_err(|why| format!("-d {}: {why}", tidy(&config.dst_text)))?;
+            .map_err(|why| format!("-d {}: {why}", short(&config.dst_text, 80)))?;
         Ok(Command::Run(Box::new(self.config)))
     }
 

@@ -9,8 +9,8 @@ use crate::pktgen::config::{Style, options};
 use crate::pktgen::modes::MODES;
 use crate::pktgen::sizes::{LIMITS, Sizes};
 use crate::resolve;
-use linerate_port::path::from_text;
 use linerate_rt::WaitMode;
+use linerate_text::path::from_text;
 use std::time::Duration;
 
 /// All flags.

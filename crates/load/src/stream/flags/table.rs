@@ -8,7 +8,7 @@ use crate::flags::{Flag, based, number, own, print, refused, set, value};
 use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
 use crate::stream::units::{rate, size};
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 

@@ -2,8 +2,9 @@
 
 use super::{Blocks, Engine, Opened, Request};
 use crate::xdd::config::Target;
-use linerate_port::path::from_text;
-use linerate_rt::block::{Access, Cache, DeviceError, DeviceSpec, KINDS, Kind, Naming, Want, size};
+use linerate_rt::block::{Access, Cache, DeviceError, DeviceSpec, KINDS, Kind, Naming, Want};
+use linerate_text::bytes;
+use linerate_text::path::from_text;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ fn device(name: &str) -> (&'static Kind, &str) {
 
 /// Checks that a size is valid, and not too large.
 fn checked(name: &str) -> Result<(), String> {
-    let good = size(name).is_some_and(|size| (1..=LARGEST).contains(&size));
+    let good = bytes(name).is_some_and(|size| (1..=LARGEST).contains(&size));
     if good { Ok(()) } else { Err("no size; give one up to 1024T, as null:1G".into()) }
 }
 

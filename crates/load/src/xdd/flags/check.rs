@@ -1,9 +1,9 @@
 //! Checks of flags that do not go together.
 
-use crate::flags::tidy;
 use crate::xdd::config::{AccessOrder, Amount, Config, Verify};
 use crate::xdd::engine::{is_file, kind_of};
 use crate::xdd::pattern::Base;
+use linerate_text::short;
 
 /// Largest request, bytes: the size of one buffer.
 pub(super) const REQUEST: u64 = 16 << 20;
@@ -22,7 +22,7 @@ impl Config {
         }
         let mut buffers = 0u64;
         for (number, target) in self.targets.iter().enumerate() {
-            let trouble = |why: &str| Err(format!("target {number} ({}): {why}", tidy(&target.name)));
+            let trouble = |why: &str| Err(format!("target {number} ({}): {why}", short(&target.name, 80)));
             let Some(bytes) = target.block_size.checked_mul(target.request_blocks).filter(|n| *n <= REQUEST) else {
                 return trouble("its requests are larger than 16 MiB; give smaller -reqsize or -blocksize");
             };

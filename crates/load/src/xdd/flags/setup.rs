@@ -1,7 +1,7 @@
 //! `-setup`: words from a file.
 
 use super::state::State;
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::fs::File;
 use std::io::Read;
 

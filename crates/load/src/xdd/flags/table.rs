@@ -10,7 +10,7 @@ use super::{PROGRAM, help};
 use crate::flags::Does::{Refused, Set};
 use crate::flags::{Flag, number, one_of, print, refused, set, value, values};
 use crate::xdd::config::{Amount, Document, Verify, WHOLE};
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::path::PathBuf;
 use std::time::Duration;
 

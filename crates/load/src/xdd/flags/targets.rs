@@ -1,10 +1,13 @@
 //! Targets that follow from the flags.
 
 use super::state::{Scope, State};
-use crate::flags::{Given, tidy};
+use crate::flags::Given;
 use crate::xdd::config::Target;
 use crate::xdd::engine::{is_file, kind_of};
-use linerate_port::path::{from_text, to_text};
+use linerate_text::{
+    path::{from_text, to_text},
+    short,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -86,7 +89,7 @@ impl Group {
 
     fn trouble(&self, why: &str) -> String {
         let typed = self.typed.as_deref().unwrap_or_default();
-        format!("{}: {why}", tidy(&format!("-targets {typed} {}", self.names.join(" "))).trim_end())
+        format!("{}: {why}", short(&format!("-targets {typed} {}", self.names.join(" ")), 80).trim_end())
     }
 }
 
@@ -114,7 +117,7 @@ impl Named {
         } else {
             String::new()
         };
-        Some(format!("{}: no flag, and -targets {typed} has all of its names; {more}leave it out", tidy(word)))
+        Some(format!("{}: no flag, and -targets {typed} has all of its names; {more}leave it out", short(word, 80)))
     }
 
     /// Makes the targets after all flags, in order.

@@ -7,6 +7,7 @@ use crate::flags::{Choices, Words, number};
 use crate::xdd::columns;
 use crate::xdd::config::{AccessOrder, Amount, Target, Throttle, WHOLE};
 use crate::xdd::pattern::{Base, Prefix};
+use linerate_text::unhex;
 use std::time::Duration;
 
 /// Words of `-seek`.
@@ -61,10 +62,7 @@ pub(super) fn byte(state: &mut State, word: &str) -> Result<(), String> {
 }
 
 fn hex(text: &str) -> Result<Vec<u8>, String> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let good = !digits.is_empty() && digits.len().is_multiple_of(2) && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    let data: Option<Vec<u8>> = good.then(|| (0..digits.len()).step_by(2).map(byte).collect()).flatten();
+    let data = unhex(text.strip_prefix("0x").unwrap_or(text)).filter(|data| !data.is_empty());
     data.ok_or_else(|| "hex: give pairs of hexadecimal digits, as 00ff".into())
 }
 

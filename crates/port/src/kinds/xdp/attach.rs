@@ -9,6 +9,7 @@ use crate::sys::umem::Umem;
 use crate::sys::xsk::{Binding, Rings, Xsk};
 use linerate_host::bpf::{At, Attached, Insn, Map};
 use linerate_host::shell::word;
+use linerate_text::short;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub(super) fn wanted_mode(spec: &Spec) -> Result<Option<Mode>, OpenError> {
         Some("copy") => Ok(Some(Mode::Copy)),
         Some("generic") => Ok(Some(Mode::Generic)),
         Some(other) => Err(spec.oops(
-            format!("mode={} is none", other.chars().take(40).filter(|c| !c.is_control()).collect::<String>()),
+            format!("mode={} is none", short(other, 40)),
             "give mode=zerocopy, mode=copy or mode=generic, or leave it out",
         )),
     }

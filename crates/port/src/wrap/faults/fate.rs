@@ -2,7 +2,8 @@
 
 use super::super::dice::Dice;
 use crate::error::OpenError;
-use crate::kind::{Spec, decimal};
+use crate::kind::Spec;
+use linerate_text::decimal;
 use std::time::Duration;
 
 /// Probabilities are in billionths.

@@ -51,16 +51,6 @@ fn names_and_options_are_told_apart() {
 }
 
 #[test]
-fn sizes_are_binary() {
-    for (text, bytes) in [("512", 512), ("64k", 65536), ("64M", 64 << 20), ("2G", 2 << 30), ("1T", 1 << 40)] {
-        assert_eq!(size(text), Some(bytes));
-    }
-    for text in ["", "M", "-1", "1.5G", "64MiB", "1 G", "99999999999T", "0x10"] {
-        assert_eq!(size(text), None, "{text}");
-    }
-}
-
-#[test]
 fn memory_is_as_large_as_it_says_and_waits_for_nothing() {
     let open = |text: &str| {
         DeviceSpec::parse(text)

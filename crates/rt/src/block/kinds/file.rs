@@ -7,7 +7,7 @@ use crate::block::grammar::DeviceSpec;
 use crate::block::{Device, DeviceError, FileBackend, FileOptions, Protected, ProtectedOptions};
 use linerate_block::Backend;
 use linerate_port::OptionRow;
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 

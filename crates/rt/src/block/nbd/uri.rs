@@ -9,7 +9,7 @@
 
 use super::super::DeviceError;
 use linerate_nbd::wire::LONGEST_NAME;
-use linerate_port::path::from_text;
+use linerate_text::path::from_text;
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

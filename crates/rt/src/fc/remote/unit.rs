@@ -3,6 +3,7 @@
 use super::integrity::{Edge, Integrity, Mismatches};
 use super::written::Written;
 use linerate_fcoe::{FoundLun, Guard, PeerId};
+use linerate_text::hex;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::lun_number;
 
@@ -41,7 +42,7 @@ impl RemoteUnit {
     /// Its LUN: a number if it is one, and 16 hexadecimal digits otherwise.
     #[must_use]
     pub fn number(&self) -> String {
-        let digits = || self.lun.lun.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = || hex(&self.lun.lun.0);
         lun_number(self.lun.lun.0).map_or_else(digits, |number| number.to_string())
     }
 
@@ -129,6 +130,6 @@ fn identity(lun: &FoundLun) -> String {
     match (&lun.designator[..], &lun.serial) {
         ([], Some(serial)) => format!("serial number {serial}"),
         ([], None) => "without a name".to_owned(),
-        (name, _) => name.iter().map(|byte| format!("{byte:02x}")).collect(),
+        (name, _) => hex(name),
     }
 }

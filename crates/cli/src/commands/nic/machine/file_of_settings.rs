@@ -4,6 +4,7 @@
 use linerate_host::Driver;
 use linerate_host::tunables::{Tunable, Value, Wish};
 use linerate_result::Timestamp;
+use linerate_text::one_line;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub(super) fn write(interface: &str, driver: &Driver, settings: &[&Tunable]) -> 
         Timestamp::now().readable(),
         env!("CARGO_PKG_VERSION"),
     );
-    let mut text = format!("# {}\n", comment.replace(char::is_control, " "));
+    let mut text = format!("# {}\n", one_line(&comment));
     text += &format!("schema = \"{SCHEMA}\"\nversion = {VERSION}\n\n[settings]\n");
     for one in settings {
         let value = match &one.kept() {
@@ -45,7 +46,7 @@ fn key(name: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace(char::is_control, " "))
+    format!("\"{}\"", one_line(text).replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Settings of a file; one line if it is wrong.
@@ -70,7 +71,7 @@ fn lines(before: &[u8]) -> usize {
 fn parse(text: &str) -> Result<Vec<Wish>, String> {
     let wrong = |at: usize, what: &str| {
         let line = lines(&text.as_bytes()[..at.min(text.len())]);
-        format!("line {line}: {}", what.replace(char::is_control, " "))
+        format!("line {line}: {}", one_line(what))
     };
     let table = DeTable::parse(text).map_err(|e| wrong(e.span().map_or(0, |span| span.start), e.message()))?;
     let table = table.into_inner();

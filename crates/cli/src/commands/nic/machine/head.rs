@@ -1,6 +1,7 @@
 //! First lines about an interface, as `ifconfig -m` prints them, whatever system it is of.
 
-use super::super::layout::{Layout, wrapped};
+use super::super::layout::Layout;
+use linerate_text::wrapped;
 
 /// Content of the first lines.
 pub(super) struct Head {

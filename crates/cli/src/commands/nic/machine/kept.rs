@@ -10,7 +10,7 @@ use linerate_host::adapter::{Machine, Question};
 use linerate_host::shell::word;
 use linerate_host::tunables::{self, Aim, Group, State, Wish};
 use linerate_lab::store::{StoreError, write_file};
-use linerate_port::path::shown;
+use linerate_text::path::shown;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ mod tune;
 use crate::trouble::Trouble;
 use linerate_host::Absent;
 use linerate_host::adapter::{Interface, Machine, Recorded, Source, find};
-use linerate_port::path::shown;
+use linerate_text::path::shown;
 use std::path::Path;
 
 pub(super) use kept::{Diff, Restore, Save, diff, restore, save};

@@ -6,7 +6,7 @@ use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::adapter::{Machine, Recorder, counters, read};
 use linerate_host::shell::{operand, word};
-use linerate_port::path::shown;
+use linerate_text::path::shown;
 use std::path::PathBuf;
 
 #[derive(Args)]

@@ -6,7 +6,7 @@ use crate::trouble::Trouble;
 use linerate_host::adapter::{Machine, Source, Subject};
 use linerate_host::shell::operand;
 use linerate_host::tunables::{self, Aim, Group, Outcome, State, Unknown, Value, Wish};
-use linerate_port::nearest;
+use linerate_text::nearest;
 use std::process::ExitCode;
 
 /// Sets what the words say.
