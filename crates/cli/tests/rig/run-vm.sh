@@ -92,10 +92,12 @@ ser=(-chardev "file,id=con,path=$tmp/console" -serial chardev:con)
 ex=(); [ -n "$netns" ] && ex=(ip netns exec "$netns")
 : > "$tmp/console"
 start=$(date +%s.%N)
+# The guest measures its TSC, of which emulated time is made, while the host may do other things: one was eleven times too fast.
+# The PM timer has a rate that is known.
 "${ex[@]}" qemu-system-x86_64 -accel ${accel/:/ -accel } -cpu "$cpu" -smp "$smp" -m "$mem" -nodefaults -no-user-config \
   -no-reboot -display none -monitor none -machine q35,hpet=off "${ser[@]}" -netdev "$net" -device "$nic,netdev=n0,mac=$mac,romfile=$hm" \
   -kernel "$rig/out/vmlinux" -initrd "$tmp/initrd" \
-  -append "console=ttyS0 panic=-1 quiet loglevel=4 tsc=reliable no_timer_check mitigations=off nokaslr random.trust_cpu=on ipv6.disable=$ipv6" \
+  -append "console=ttyS0 panic=-1 quiet loglevel=4 clocksource=acpi_pm tsc=reliable no_timer_check mitigations=off nokaslr random.trust_cpu=on ipv6.disable=$ipv6" \
   "${extra[@]}" </dev/null 2>"$tmp/qerr" & qpid=$!
 tail -n +1 -f --pid=$qpid "$tmp/console" & tpid=$!
 deadline=$((SECONDS+tmo)); rc=
