@@ -4,7 +4,6 @@ use crate::process::{BINARY, alone, until};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
-use std::time::Duration;
 
 /// A program at one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +75,11 @@ pub(crate) fn until_open(port: u16, udp: bool) {
         let of = words.get(1).and_then(|address| address.rsplit_once(':')).map(|(_, port)| port);
         words.get(3) == Some(&state) && of == Some(&port_in_table)
     };
-    for _ in 0..3000 {
+    until(&format!("something is open at port {port}"), || {
         let all =
             files.map(|file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default());
-        if all.iter().any(|text| text.lines().any(is_open)) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("nothing is open at port {port}");
+        all.iter().any(|text| text.lines().any(is_open))
+    });
 }
 
 /// A line without its numbers: each run of digits and the blanks around it become one mark.

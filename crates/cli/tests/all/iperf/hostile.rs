@@ -2,8 +2,8 @@
 
 use super::{End, client, ended, moved, port, server};
 use crate::ends::accepted;
-use crate::process::Process;
-use std::io::{Read, Write};
+use crate::process::{LIMIT, Process, until};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ const REVERSE: u32 = 0x0400;
 
 fn connect(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream
 }
 
@@ -32,7 +32,7 @@ fn closes(mut stream: &TcpStream) -> bool {
         match stream.read(&mut bytes) {
             Ok(0) => return true,
             Ok(_) => {}
-            Err(e) => return e.kind() == std::io::ErrorKind::ConnectionReset,
+            Err(e) => return e.kind() == ErrorKind::ConnectionReset,
         }
     }
 }
@@ -73,23 +73,27 @@ fn headers_that_lie_are_refused_in_a_line() {
 fn those_who_stall_or_vanish_cost_their_own_session() {
     let port = port();
     let mut server = server(End::Ours, port, &[]);
-    // Says nothing; says a part of its header; wants data and reads none; asks for huge blocks; goes within its data.
+    // Says nothing; says a part of its header; wants data and reads none; goes within its data; asks for huge blocks.
     let silent = connect(port);
     let mut half = connect(port);
     half.write_all(&header(PLAIN, 0, 0, 1000, 0)[..30]).unwrap();
     let mut deaf = connect(port);
     deaf.write_all(&header(VERSION2, 0, 0, (-100i32).cast_unsigned(), REVERSE)).unwrap();
-    let mut huge = connect(port);
-    huge.write_all(&header(VERSION2, 0, u32::MAX, 5_000_000, REVERSE)).unwrap();
     let mut gone = connect(port);
     gone.write_all(&header(PLAIN, 0, 0, 1000, 0)).unwrap();
     gone.write_all(&[0; 5000]).unwrap();
     drop(gone);
     drop(connect(port));
-    let begin = Instant::now();
-    let run = client(End::Ours, port, &["-n", "10M", "-P", "8"]);
-    assert_eq!((run.code, moved(&run.out)), (Some(0), 8), "{}", run.said());
-    assert!(begin.elapsed() < Duration::from_secs(4), "nobody waits for those who stall");
+    // On a busy machine it may take several clients until one of them is faster than the limit of who says nothing.
+    until("nobody waits for those who stall", || {
+        let stalls = connect(port);
+        let run = client(End::Ours, port, &["-n", "10M", "-P", "8"]);
+        assert_eq!((run.code, moved(&run.out)), (Some(0), 8), "{}", run.said());
+        stalls.set_nonblocking(true).unwrap();
+        stalls.peek(&mut [0]).is_err_and(|e| e.kind() == ErrorKind::WouldBlock)
+    });
+    let mut huge = connect(port);
+    huge.write_all(&header(VERSION2, 0, u32::MAX, 5_000_000, REVERSE)).unwrap();
     let mut got = 0;
     let mut bytes = vec![0; 1 << 20];
     while let Ok(n) = huge.read(&mut bytes)
@@ -161,7 +165,7 @@ fn a_datagram_outside_the_sequence_is_no_loss() {
     let mut server = server(End::Ours, port, &["-u", "-y", "C"]);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(("127.0.0.1", port)).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
     let says = |number: i32| {
         let mut datagram = [0; 1000];
         datagram[..4].copy_from_slice(&number.to_be_bytes());
@@ -266,7 +270,7 @@ fn another_test_of_the_same_port_is_not_the_one_before() {
     let server = server(End::Ours, port, &["-u", "-y", "C"]);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(("127.0.0.1", port)).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
     let says = |seconds: u32, number: i32| {
         let mut datagram = [0; 1000];
         datagram[..4].copy_from_slice(&number.to_be_bytes());
