@@ -82,6 +82,16 @@ pub(crate) fn until_open(port: u16, udp: bool) {
     });
 }
 
+/// Counter of the kernel in the namespace of this thread, by file, group and name: `snmp`, `Udp`, `RcvbufErrors`.
+pub(crate) fn kernels(file: &str, group: &str, name: &str) -> u64 {
+    let all = std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap();
+    let of = |line: &&str| line.split_once(':').is_some_and(|(of, _)| of == group);
+    let mut lines = all.lines().filter(of).map(str::split_whitespace);
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let found = names.zip(values).find(|(named, _)| *named == name);
+    found.unwrap_or_else(|| panic!("no {group} {name}: {all}")).1.parse().unwrap()
+}
+
 /// A line without its numbers: each run of digits and the blanks around it become one mark.
 pub(crate) fn shape(line: &str) -> String {
     let mut shape = String::new();

@@ -11,7 +11,7 @@ mod login;
 mod own;
 mod riperf3;
 
-use crate::ends::{End, PAIRINGS, port, shape, until_open};
+use crate::ends::{End, PAIRINGS, kernels, port, shape, until_open};
 use crate::process::{Ended, Process};
 use linerate_skip::{is_installed, skip};
 
@@ -102,7 +102,11 @@ fn datagrams_flow_in_all_pairings_and_directions() {
             &["-u", "-k", "20", "-b", "20M/2", "-l", "65507"],
             &["-u", "-t", "1"],
         ] {
+            // Whoever is kept from reading for a while loses what has no room in its socket: the kernel says how many.
+            let no_room = || kernels("snmp", "Udp", "RcvbufErrors");
+            let before = no_room();
             let (client, _) = pair(pairing, words, &[]);
+            let dropped = no_room() - before;
             // Lost/total behind the jitter.
             let receivers = lines(&client.out, "receiver");
             assert!(!receivers.is_empty(), "{words:?}: {}", client.out);
@@ -112,7 +116,8 @@ fn datagrams_flow_in_all_pairings_and_directions() {
                     Some((lost.parse().ok()?, total.parse().ok()?))
                 };
                 let (lost, total) = line.split_whitespace().find_map(share).unwrap();
-                assert!(total > 0 && lost * 2 < total, "{pairing:?} {words:?}: {}", client.out);
+                let few = lost * 2 < total || lost <= dropped;
+                assert!(total > 0 && few, "{pairing:?} {words:?}: {dropped} dropped by the kernel: {}", client.out);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Flags: those that have an effect show it, and the others are refused by name.
 
-use super::{End, PAIRINGS, alike, client, has_netperf, numbers, pair, server};
-use crate::process::BINARY;
+use super::{End, PAIRINGS, alike, has_netperf, numbers, pair, server};
+use crate::process::{BINARY, Process};
 use std::process::Command;
 
 #[test]
@@ -51,12 +51,19 @@ fn a_mean_that_is_not_known_is_warned_of() {
 fn figures_come_while_a_test_goes_on() {
     let (_server, port) = server(End::Ours, &[]);
     for (test, unit) in [("TCP_STREAM", "10^6bits/s"), ("TCP_MAERTS", "10^6bits/s"), ("UDP_RR", "Trans/s")] {
-        let ended = client(End::Ours, &port, &format!("-t {test} -l 1 -D 0.2"));
-        let lines: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("Interim result: ")).collect();
-        assert!((2..=6).contains(&lines.len()), "{}", ended.said());
+        let words = ["-H", "127.0.0.1", "-p", &port, "-t", test, "-l", "0", "-D", "0.2"];
+        let mut client = Process::start(End::Ours.command("netperf", "netperf", &words));
         // Where others compute, an interval may pass without anything.
-        let idle = lines.iter().filter(|line| numbers(line)[0] == 0.0).count();
-        assert!(idle <= 1 && lines.iter().all(|line| line.contains(&format!(" {unit} over 0."))), "{}", ended.said());
+        for _ in 0..2 {
+            while numbers(&client.until("Interim result: "))[0] == 0.0 {}
+        }
+        client.signal("INT");
+        let ended = client.end();
+        let lines: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("Interim result: ")).collect();
+        assert!(lines.iter().all(|line| line.contains(&format!(" {unit} over "))), "{}", ended.said());
+        // The last one has the rest.
+        let [whole @ .., _] = &lines[..] else { panic!("{}", ended.said()) };
+        assert!(ended.code == Some(130) && whole.iter().all(|line| numbers(line)[1] >= 0.2), "{}", ended.said());
     }
 }
 

@@ -103,7 +103,8 @@ fn a_client_that_ends_first_with_a_response_unread_is_no_fault() {
 fn datagrams_of_others_count_for_nothing() {
     let (_server, port) = server(End::Ours, &[]);
     let mut control = connect(&port);
-    let datagrams = Request { socket_type: kind::DATAGRAM, protocol: kind::UDP, length: 5, ..Request::stream() };
+    // A time that does not end the test either.
+    let datagrams = Request { socket_type: kind::DATAGRAM, protocol: kind::UDP, length: 50, ..Request::stream() };
     control.write_all(datagrams.message().bytes()).unwrap();
     let at = ("127.0.0.1", Response::read(&hear(&mut control)).unwrap().data_port);
     let [client, other] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());

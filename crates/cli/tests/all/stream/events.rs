@@ -43,14 +43,17 @@ fn events_have_iperf3s_form() {
         let (client, _) = pair((End::Ours, End::Ours), &words, of_server);
         let (ours, rest) = events(&client.out);
         let output = if of_server.is_empty() { "server_output_text" } else { "server_output_json" };
-        assert_eq!((names(&ours), rest), (vec!["start", "interval", "interval", output, "end"], ""), "{}", client.out);
+        // How many intervals there are in a second is for the clocks to say.
+        let mut kinds = names(&ours);
+        kinds.dedup();
+        assert_eq!((kinds, rest), (vec!["start", "interval", output, "end"], ""), "{}", client.out);
         for name in ["start", "interval", "end"] {
             let (ours, theirs) = (fields(&ours, name), fields(&form, name));
             assert!(ours.is_subset(&theirs), "{name}: {:?}", ours.difference(&theirs).collect::<Vec<_>>());
             assert!(ours.len() > 10, "{name}: {ours:?}");
         }
         assert_eq!(form.iter().find(|(name, _)| name == output).unwrap().1.is_string(), of_server.is_empty());
-        let told = &ours[3].1;
+        let told = &ours[ours.len() - 2].1;
         let words = if of_server.is_empty() { told.as_str().map(str::to_owned) } else { Some(told.to_string()) };
         assert!(words.unwrap().contains(if of_server.is_empty() { "receiver" } else { "\"intervals\":[{" }), "{told}");
     }

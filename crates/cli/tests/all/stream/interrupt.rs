@@ -6,11 +6,18 @@ use crate::process::{Process, until};
 use linerate_skip::{is_installed, skip};
 use serde_json::Value;
 
-/// Starts a client that goes on until it is ended, and waits for its first figures.
+/// Starts a client that goes on until it is ended, and waits for figures of what was moved each way.
 fn going(end: End, port: u16, more: &[&str]) -> Process {
     let port = port.to_string();
     let words = [&["-c", "127.0.0.1", "-p", &port, "-t", "0", "-b", "10M", "-i", "0.2"][..], more].concat();
-    Process::ready(end.command("stream", "iperf3", &words), "sec  ")
+    let mut client = Process::start(end.command("stream", "iperf3", &words));
+    for way in if more.contains(&"--bidir") { &["[TX-C]", "[RX-C]"][..] } else { &["sec"] } {
+        while {
+            let figures = client.until("sec  ");
+            !figures.contains(way) || figures.contains(" 0.00 Bytes")
+        } {}
+    }
+    client
 }
 
 #[test]
