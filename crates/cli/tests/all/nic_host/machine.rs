@@ -4,12 +4,11 @@
 use super::beside::every_interface_has_the_values_of_the_other_programs;
 use super::printed;
 use super::settings::{done, ip, nic, value};
-use crate::process::BINARY;
+use crate::process::{BINARY, until};
 use crate::rig;
 use linerate_skip::{is_installed, skip};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// Programs for the machine, besides those of its own.
 const PROGRAMS: [&str; 5] = ["ethtool", "ip", "lspci", "devlink", "timeout"];
@@ -85,25 +84,15 @@ fn all_of(name: &str) -> String {
     pages.concat() + &ip(name)
 }
 
-/// True once the other programs say so much again: a link that was set up anew takes a few seconds to come back.
-fn comes_back(name: &str, before: &str) -> bool {
-    let until = Instant::now() + Duration::from_secs(20);
-    while all_of(name) != before {
-        if Instant::now() > until {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    true
+/// Waits until the other programs say so much again: a link that was set up anew takes a few seconds to come back.
+fn comes_back(name: &str, before: &str) {
+    until(&format!("{name} is again as it was:\n{before}"), || all_of(name) == before);
 }
 
 /// Waits for a link that the last change has set up anew: some drivers change their pause frames when it comes back.
 fn has_link(name: &str) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while std::fs::read_to_string(format!("/sys/class/net/{name}/carrier")).is_ok_and(|text| text.trim() != "1") {
-        assert!(Instant::now() < until, "{name}: no link");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    let carrier = format!("/sys/class/net/{name}/carrier");
+    until(&format!("{name} has a link"), || std::fs::read_to_string(&carrier).map_or(true, |text| text.trim() == "1"));
 }
 
 /// Sets, reads by the other programs, and puts back.
@@ -125,7 +114,7 @@ fn settings_are_those_of_the_other_programs() {
         assert_eq!(nic(&format!("diff {name} {path}")).0, 3, "{name}");
         done(&format!("restore {name} {path}"));
         assert_eq!(done(&format!("diff {name} {path}")), "", "{name}");
-        assert!(comes_back(name, &before), "{before}\nis now\n{}", all_of(name));
+        comes_back(name, &before);
         for (_, words, line) in CHANGES.iter().filter(|(one, ..)| *one == name) {
             printed("ethtool", &words.split(' ').collect::<Vec<_>>());
             let (code, out, _) = nic(&format!("diff {name} {path}"));
@@ -133,7 +122,7 @@ fn settings_are_those_of_the_other_programs() {
             println!("seen {words}");
         }
         done(&format!("restore {name} {path}"));
-        assert!(comes_back(name, &before), "{before}\nis now\n{}", all_of(name));
+        comes_back(name, &before);
     }
     // More than the driver has: refused in the kernel's own words, and nothing changes.
     let (code, out, errors) = nic("set eth1 ring-rx=100000");

@@ -1,6 +1,7 @@
 //! Many interfaces, and some that come and go.
 
 use super::{apart, document, fits, nic, run};
+use crate::process::until;
 use linerate_host::adapter::{Fate, Machine, find, read};
 use linerate_skip::{is_installed, skip};
 use std::fmt::Write;
@@ -25,16 +26,15 @@ fn a_thousand_interfaces_are_listed_in_less_than_a_second() {
             text
         });
         batch(&pairs);
-        let best = (0..5).map(|_| {
+        // Beside other tests it takes several attempts.
+        until("they are listed in less than a second", || {
             let began = Instant::now();
             let text = nic(&["list"]);
             let took = began.elapsed();
             fits(&text);
             assert_eq!(text.lines().filter(|line| line.contains(" veth ")).count(), 1000);
-            took
+            took < Duration::from_secs(1)
         });
-        let best = best.min().unwrap();
-        assert!(best < Duration::from_secs(1), "{best:?}");
         // Each row has its own values, not a neighbour's.
         assert!(run("ethtool", &["-L", "la77", "rx", "1"]).status.success() || !is_installed("ethtool"));
         let all = document(&["list"]);
