@@ -11,9 +11,17 @@ use linerate_host::{Cause, Namespace};
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// Two ends of a virtual pair, up, with two queues each. The kernel tells their carriers and states some time later.
-const PAIR: &str = "state() { for at in $(seq 1000); do grep -q $2 /sys/class/net/$1/operstate && break; sleep 0.01; done; }; \
-                    carrier() { for at in $(seq 1000); do grep -q 1 /sys/class/net/left/carrier && break; sleep 0.01; done; }; \
+/// Functions, and two ends of a virtual pair, up, with two queues each. The kernel tells carriers and states some time later:
+/// `settled` waits until they agree. `space P` makes a namespace, of the process `$P`; `leave P` ends all in it.
+const PAIR: &str = "awaits() { for at in $(seq 6000); do eval \"$1\" && return; sleep 0.01; done; }; \
+                    state() { awaits \"grep -q $2 /sys/class/net/$1/operstate\"; }; \
+                    carrier() { awaits 'grep -q 1 /sys/class/net/left/carrier'; }; \
+                    agree() { for at in /sys/class/net/*/; do case \"$(cat $at/carrier 2>/dev/null) $(cat $at/operstate)\" in \
+                        '1 down' | '1 lowerlayerdown' | '0 up' | '0 unknown') return 1 ;; esac; done; }; \
+                    settled() { awaits agree; }; \
+                    space() { unshare -n sleep 900 >/dev/null 2>&1 & eval \"$1=$!\"; awaits \"! [ /proc/$!/ns/net -ef /proc/self/ns/net ]\"; }; \
+                    leave() { [ -e /proc/$1/ns/net ] || return 0; exec 9</proc/$1/ns/net; \
+                        for at in /proc/[0-9]*; do [ $at/ns/net -ef /proc/self/fd/9 ] && kill ${at#/proc/}; done 2>/dev/null; true; }; \
                     ip link add left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2; \
                     ip addr add 10.0.0.1/24 dev left; ip link set left up; ip link set right up; ip link set lo up; carrier";
 
@@ -23,7 +31,7 @@ macro_rules! bridged {
         concat!(
             "ip addr flush dev left; ip link add bridge type bridge; ip link set bridge up; ",
             "ip link add other type veth peer name far; ip link set other up; ip link set far up; ",
-            "ip link set left master bridge; ip link set other master bridge; sleep 0.1; ",
+            "state left up; state other up; ip link set left master bridge; ip link set other master bridge; ",
             $then
         )
     };
@@ -70,7 +78,7 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
         "address-state",
         "left",
         true,
-        "ip addr add fd00::7/64 dev right nodad; ip addr add fd00::7/64 dev left; sleep 2.5",
+        "ip addr add fd00::7/64 dev right nodad; ip addr add fd00::7/64 dev left; awaits 'ip addr show dev left | grep -q dadfailed'",
     ),
     (
         "address-state",
@@ -103,7 +111,7 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ("ip-settings", "left", true, "sysctl -qw net.ipv4.neigh.left.unres_qlen_bytes=0"),
     ("arp", "left", true, "sysctl -qw net.ipv4.conf.left.arp_ignore=8"),
     ("neighbour-fixed", "left", false, "ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev left"),
-    ("bridge-port", "left", true, bridged!("sleep 1; bridge link set dev left state 0")),
+    ("bridge-port", "left", true, bridged!("bridge link set dev left state 0")),
     ("bridge-port", "left", true, bridged!("bridge link set dev left flood off")),
     ("bridge-port", "left", false, bridged!("bridge link set dev left learning off")),
     (
@@ -136,7 +144,7 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
         "link-down",
         "upper",
         true,
-        "ip link add link left name upper type macvlan mode bridge; ip link set upper up; ip link set upper protodown on; sleep 0.1",
+        "ip link add link left name upper type macvlan mode bridge; ip link set upper up; ip link set upper protodown on",
     ),
     (
         "link-down",
@@ -221,7 +229,7 @@ const HEALTHY: &[&str] = &[
     "ip route add 10.7.0.0/16 via 10.0.0.2 mtu 1400 initcwnd 20 initrwnd 20 advmss 1360",
     "ip link set left gso_max_size 65536 gro_max_size 65536; tc qdisc add dev left root pfifo_fast",
     "ip link add bridge type bridge stp_state 0; ip link set bridge up; ip addr flush dev left; ip link set left master bridge; \
-     bridge link set dev left isolated on; sleep 0.1",
+     bridge link set dev left isolated on",
     "ip addr add 10.5.0.1 peer 10.5.0.2/32 dev left; ip addr add 10.6.0.1/32 dev lo",
     "ip addr add fd00::7/64 dev left nodad preferred_lft 0; ip addr add fd00::8/64 dev left nodad",
 ];
@@ -238,7 +246,7 @@ fn shell(line: &str) -> Option<Output> {
 }
 
 fn examined(setup: &str, words: &str) -> Option<Value> {
-    let out = shell(&format!("{{ {setup}; }} >/dev/null; sleep 0.2; {BINARY} doctor --json {words} || [ $? = 3 ]"))?;
+    let out = shell(&format!("{{ {setup}; }} >/dev/null; settled; {BINARY} doctor --json {words} || [ $? = 3 ]"))?;
     assert!(out.status.success(), "{setup}: {out:?}");
     Some(serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{setup}: {e}: {out:?}")))
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 fn warned(faults: &str) -> Option<Vec<String>> {
     let line = format!(
         "trap 'kill $P $B 2>/dev/null' EXIT; \
-         unshare -n sleep 100 >/dev/null 2>&1 & P=$!; sleep 0.3; \
+         space P; \
          ip link add back numtxqueues 2 numrxqueues 2 type veth peer name far address 02:00:00:00:00:02; \
          ip link set far netns $P; ip link set back up; \
          nsenter -t $P -n sh -c \"ip addr add 10.0.0.2/24 dev far; ip link set far up; \
              ip neigh add 10.0.0.1 lladdr $(cat /sys/class/net/left/address) dev far\"; \
          ip neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev left; \
          {BINARY} bridge -i packet:right,faults={faults} -i packet:back >/dev/null 2>$PWD/said & B=$!; \
-         for at in $(seq 500); do grep -q 'packet:back -> ' $PWD/said && break; sleep 0.02; done; \
+         awaits \"grep -q 'packet:back -> ' $PWD/said\"; \
          {BINARY} doctor left --json --peer 10.0.0.2 || [ $? = 3 ]"
     );
     let folder = tempfile::tempdir().unwrap();
