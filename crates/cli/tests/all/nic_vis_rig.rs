@@ -159,17 +159,22 @@ impl Endpoint {
     pub(crate) fn next(&mut self) -> Vec<u8> {
         let until = Instant::now() + LIMIT;
         loop {
-            self.rx.sync();
-            let mut batch = self.rx.ring.batch(1);
-            let n = batch.len();
-            let frame = if n > 0 { batch.frame(0).map(|(frame, _)| frame.to_vec()) } else { None };
-            batch.release(n);
-            match frame {
-                Some(frame) if is_test(&frame) => return frame,
-                _ => assert!(Instant::now() < until, "nothing comes"),
+            if let Some(frame) = self.came() {
+                return frame;
             }
+            assert!(Instant::now() < until, "nothing comes");
             std::thread::yield_now();
         }
+    }
+
+    /// The next frame, if one has come and is of the tests.
+    pub(crate) fn came(&mut self) -> Option<Vec<u8>> {
+        self.rx.sync();
+        let mut batch = self.rx.ring.batch(1);
+        let n = batch.len();
+        let frame = if n > 0 { batch.frame(0).map(|(frame, _)| frame.to_vec()) } else { None };
+        batch.release(n);
+        frame.filter(|frame| is_test(frame))
     }
 }
 
