@@ -1,6 +1,6 @@
 //! Tests of `linerate switch` and two pkt-gens on it, as processes.
 
-use crate::process::{BINARY, Ended, Process};
+use crate::process::{BINARY, Ended, Process, until};
 use std::process::Command;
 
 fn linerate(arguments: &str) -> Command {
@@ -55,7 +55,11 @@ fn an_address_is_held_where_guests_are_named_and_moves_where_they_are_not() {
         let runs = |port: &str, more: &str| {
             linerate(&format!("pkt-gen -i vale:{name}:{port} -f tx -S 02:00:00:00:00:07 -D ff:ff:ff:ff:ff:ff {more}"))
         };
-        let first = Process::ready(runs("a", "-R 1000"), "pps");
+        let first = Process::start(runs("a", "-R 1000"));
+        until("the address is learned", || {
+            let shown = linerate(&format!("switch show {name} --json")).output().unwrap();
+            json(&String::from_utf8(shown.stdout).unwrap())["addresses"][0]["port"] == "a"
+        });
         let Ended { code, log, .. } = Process::start(runs("b", "-n 10")).end();
         assert_eq!(code, Some(0), "{log}");
         first.signal("INT");
