@@ -582,10 +582,17 @@ fn the_kernel_does_not_take_an_address_of_ours() {
     let Some(link) = link("packet", false) else { return };
     // The end of our own check, in which none of two that want an address gets it, is an announcement.
     let mut command = Command::new("tshark");
-    command.args(["-l", "-n", "-i", KERNEL, "-f", "icmp6", "-T", "fields", "-e", "icmpv6.nd.na.target_address"]);
-    let mut seen = link.ns.run_in(|| Process::ready(command, "Capturing on")).unwrap();
+    command.args(["-l", "-n", "-i", KERNEL, "-f", "icmp6", "-T", "fields"]);
+    command.args(["na", "ns"].iter().flat_map(|kind| ["-e".to_owned(), format!("icmpv6.nd.{kind}.target_address")]));
+    let mut seen = link.start(command, None);
+    // It says that it captures before it does: somebody is asked for until it has seen that.
+    let mut asks = Command::new("ping");
+    asks.args(["-i", "0.2", "fd09::99"]);
+    let asks = link.start(asks, None);
+    seen.until("\tfd09::99");
+    drop(asks);
     let host = Host::start(&link, "");
-    seen.until(V6);
+    seen.until(&format!("{V6}\t"));
     ip(&link.ns, &format!("-6 addr add {V6}/64 dev {KERNEL}")).unwrap();
     let deadline = Instant::now() + LIMIT;
     while !ip(&link.ns, &format!("-6 addr show dev {KERNEL}")).unwrap().contains("dadfailed") {

@@ -113,9 +113,13 @@ fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same(
     let (file, folder) = (dir.path().join("plan.toml"), dir.path().join("sweep"));
     std::fs::write(&file, PLAN).unwrap();
     let (file, at) = (file.to_str().unwrap(), folder.to_str().unwrap());
-    killed(&["sweep", file], &folder, 1);
-    let kept = points(&folder);
-    assert!((1..4).contains(&kept), "{kept} measurements");
+    // On a busy machine it may be killed too late.
+    let is_cut_short = (0..20).any(|_| {
+        let _ = std::fs::remove_dir_all(&folder);
+        killed(&["sweep", file], &folder, 1);
+        (1..4).contains(&points(&folder))
+    });
+    assert!(is_cut_short, "{} measurements", points(&folder));
     let run = sweep(&[file, "--out", at, "--resume", "--json"]);
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     assert_eq!(points(&folder), 4, "none was made twice");

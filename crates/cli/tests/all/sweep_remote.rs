@@ -45,6 +45,21 @@ impl Rig {
         until("the MTUs are as wanted", || wanted(self.mtus()));
     }
 
+    /// Stops a sweep amid a point of an MTU of 9000, once this is so: a moment later it may be over.
+    fn stops(&self, sweep: &Process, is_so: impl Fn() -> bool) {
+        let amid = || self.mtus() == [9000; 2] && is_so();
+        until("a point of 9000 is measured", || {
+            amid() && {
+                sweep.signal("STOP");
+                let stays = amid();
+                if !stays {
+                    sweep.signal("CONT");
+                }
+                stays
+            }
+        });
+    }
+
     /// Number of times that the near end of the data link was seen without its carrier.
     fn losses(&self) -> u32 {
         let look = || {
@@ -99,7 +114,7 @@ fn after_sigkill_both_ends_are_as_before_and_the_sweep_goes_on() {
     let out = ["--json", "--out", folder.to_str().unwrap()];
     let mut command = rig.sweep(&out);
     let process = rig.spaces[0].run_in(|| Process::start(command_of(&mut command))).unwrap();
-    rig.until_mtus(|mtus| mtus == [9000; 2] && points(&folder) >= 1);
+    rig.stops(&process, || (1..4).contains(&points(&folder)));
     process.kill();
     // The far end by itself, the near end by the next start.
     rig.until_mtus(|mtus| mtus[1] == 1500);
@@ -124,8 +139,9 @@ fn ctrl_c_puts_both_ends_back() {
     let folder = rig.path("interrupted");
     let mut command = rig.sweep(&["--json", "--out", folder.to_str().unwrap()]);
     let process = rig.spaces[0].run_in(|| Process::start(command_of(&mut command))).unwrap();
-    rig.until_mtus(|mtus| mtus == [9000; 2]);
+    rig.stops(&process, || true);
     process.signal("INT");
+    process.signal("CONT");
     let ended = process.end();
     assert_eq!(ended.code, Some(130), "{ended:?}");
     rig.until_mtus(|mtus| mtus == [1500; 2]);
@@ -158,12 +174,7 @@ fn what_would_be_lost_is_said_before_anything_is_touched() {
     refused(&rig, &[], 1, "data0: it would lose address fd00:99::1/64 when it is taken down");
     refused(&rig, &["--no-bounce"], 1, "data0: it would lose address fd00:99::1/64 with an MTU of 576; remove it");
     ip(0, "address del fd00:99::1/64 dev data0");
-    refused(
-        &rig,
-        &["--remote-program", "/nonexistent/linerate"],
-        1,
-        "see that this runs there: /nonexistent/linerate agent",
-    );
+    refused(&rig, &["--remote-program", "/dev/null/linerate"], 1, "see that this runs there: /dev/null/linerate agent");
     refused(&rig, &["--to", "10.99.2.1"], 1, "--remote: 10.99.2.1 is this machine's own");
     refused(&rig, &["--to", "198.51.100.9"], 1, "--remote: 198.51.100.9: there is no route to it");
     refused(&rig, &["--via", "stack"], 2, "--remote");

@@ -350,8 +350,8 @@ fn a_sweep_whose_disk_fills_ends_with_a_table_and_a_result() {
 fn a_result_that_cannot_be_kept_is_printed() {
     let dir = tempfile::tempdir().unwrap();
     let cable = format!("cable:unkept-{}", std::process::id());
-    for json in [false, true] {
-        let out: PathBuf = dir.path().join(format!("out{json}"));
+    let measured = |json: bool, n: u32| {
+        let out: PathBuf = dir.path().join(format!("out{json}{n}"));
         let mut command = linerate(&["qualify", "--time", "10", "--repeats", "1"], dir.path());
         command.args([format!("{cable}{{1"), format!("{cable}}}1")]).arg("--out").arg(&out);
         if json {
@@ -367,6 +367,12 @@ fn a_result_that_cannot_be_kept_is_printed() {
         });
         let ended = run(piped(command), None);
         gone.join().unwrap();
+        ended
+    };
+    for json in [false, true] {
+        // On a busy machine the result may have been kept by then.
+        let all = (0..20).map(|n| measured(json, n));
+        let ended = all.into_iter().find(|ended| ended.status.code() != Some(0)).expect("its loss is a failure");
         assert_eq!(ended.status.code(), Some(1), "{}", log(&ended));
         assert!(log(&ended).contains("result.json"), "{}", log(&ended));
         let text = printed(&ended);

@@ -16,7 +16,8 @@ const RATE: u32 = 10_000;
 /// Starts a capture by tshark of `frames` frames that arrive at an interface. The capture has begun when this returns.
 fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Option<Process> {
     let mut command = Command::new("tshark");
-    command.args(["-i", interface, "-Q", "-c", &frames.to_string(), "-w"]).arg(file);
+    // A large buffer: the capture must not lose frames.
+    command.args(["-i", interface, "-Q", "-B", "64", "-c", &frames.to_string(), "-w"]).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if Command::new("tshark").arg("-v").output().is_err() {
         linerate_skip::skip!("tshark is not installed");
