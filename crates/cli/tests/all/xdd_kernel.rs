@@ -2,10 +2,10 @@
 //! outside, found by the kernel's FCoE initiator. Through /dev/sg and through their block devices.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, counter};
+use crate::process::{BINARY, counter, until};
 use crate::rig;
 use std::path::Path;
-use std::time::Duration;
+use std::process::Command;
 
 /// Shell functions of the machine: names of a LUN, and a run of xdd between two lines.
 const HEAD: &str = r#"ln -s linerate /rig/xdd
@@ -178,21 +178,29 @@ fn a_disk_that_shrinks_and_one_that_goes_are_told() {
         ours
     };
     let command = HEAD.to_owned()
-        + r#"again="-seek none -reqsize 8 -queuedepth 4 -numreqs 1000000 -throttle ops 1 -runtime 100 -stoponerror"
+        + r#"again="-seek none -reqsize 8 -queuedepth 4 -numreqs 1000000 -throttle ops 0.1 -runtime 200 -stoponerror"
         x small -sgio -op read -targets 1 $(sg 0) $b $again -startoffset 16384
         x left -sgio -op read -targets 1 $(sg 0) $b -reqsize 8 -queuedepth 4 -mbytes 4
         x behind -sgio -op read -targets 1 $(sg 0) $b -reqsize 8 -numreqs 1 -startoffset 8192
-        for rport in /sys/class/fc_remote_ports/rport-*; do echo 1 > $rport/dev_loss_tmo; done
+        for rport in /sys/class/fc_remote_ports/rport-*; do echo 20 > $rport/dev_loss_tmo; done
         x gone -sgio -op read -targets 1 $(sg 0) $b $again
         echo ALL-DONE"#;
     let ours = start();
     let link = format!("{}:{}", path("vm"), path("us"));
     let mut machine = rig::initiator(&link, &["--bring", BINARY, "--cmd", &command]);
-    // One read a second: the target stops between two. Linux fails one that it sends into the stop (DID_ERROR).
+    let commands = || {
+        let show = ["fcoe", "show", &format!("unix:{}:{}", path("us"), path("vm")), "--json"];
+        let shown = Command::new(BINARY).args(show).output().unwrap();
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        shown["counters"]["commands"].as_u64().unwrap()
+    };
+    // One read in ten seconds: the target stops between two, and is back before the next, or that waits for it until Linux gives
+    // it up. Linux fails one that it sends into the stop (DID_ERROR), and one that waits is the first to hear of a start.
     let mut until_read = |name: &str| {
         machine.until(&format!("BEGIN {name}"));
         machine.until("opened by SG_IO");
-        std::thread::sleep(Duration::from_millis(500));
+        let before = commands();
+        until("a block is read", || commands() > before);
     };
     until_read("small");
     ours.stop();
