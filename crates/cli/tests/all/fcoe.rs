@@ -87,8 +87,8 @@ fn a_disk_over_ethernet_between_two_shells() {
     server.stop();
     // The existing file is kept when the LUN does not exist.
     let kept = path(dir.path(), "in");
-    for (port, what) in [(&ours, "no LUN 3"), (&format!("{ours}0"), "The link is down")] {
-        let read = fcoe(&["read", "-i", port, "--timeout", "3", "--lun", "3", &kept]);
+    for (port, seconds, what) in [(&ours, "30", "no LUN 3"), (&format!("{ours}0"), "3", "The link is down")] {
+        let read = fcoe(&["read", "-i", port, "--timeout", seconds, "--lun", "3", &kept]);
         assert!(read.status.code() == Some(1) && said(&read).contains(what), "{}", said(&read));
         assert!(std::fs::read(&kept).unwrap() == bytes);
     }
@@ -244,7 +244,7 @@ fn what_is_wrong_is_one_line() {
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--mtu", "100"], "100"),
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--vlan", "4095"], "4094"),
         (&["target", "--config", &config], "rom"),
-        (&["target", "--config", "/none.toml", "--check"], "/none.toml"),
+        (&["target", "--config", "/dev/null/none.toml", "--check"], "/dev/null/none.toml"),
         (&["discover"], "port"),
         (&["ls", "-i", "nosuch:1"], "nosuch"),
         (&["initiator", "-i", "null:", "--nbd", "carrier:pigeon"], "carrier"),

@@ -89,7 +89,7 @@ fn two_initiators_share_a_target_behind_a_switch() {
     let mut ours = rig::ours(&arguments);
     ours.until("LUN 11");
     let count =
-        |n| format!("i=0; until [ $(luns | wc -l) = {n} ] || [ $i = 100 ]; do usleep 200000; i=$((i+1)); done; luns; ");
+        |n| format!("i=0; until [ $(luns | wc -l) = {n} ] || [ $i = 600 ]; do usleep 200000; i=$((i+1)); done; luns; ");
     let begin = |ends: [&str; 2], mac, n, rest: &str| {
         let link = format!("{}:{}", path(ends[0]), path(ends[1]));
         initiator(&link, &["--mac", mac, "--cmd", &(count(n) + rest)])

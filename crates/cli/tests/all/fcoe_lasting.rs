@@ -49,7 +49,7 @@ fn what_an_initiator_sets_is_in_force_until_it_says_otherwise() {
          sg_opcodes $DISK | grep -c -e 'Sanitize' -e 'Format unit' -e 'Mode select' -e 'Log sense' -e 'ORWRITE'; \
          sg_raw -s 8 -i /dev/zero $DISK 48 81 00 00 00 00 00 00 08 00 || echo REFUSED; \
          sg_raw $DISK 48 82 00 00 00 00 00 00 00 00; sg_requests $DISK; sg_turs $DISK || echo BUSY; \
-         i=0; until sg_turs $DISK || [ $i = 50 ]; do usleep 100000; i=$((i+1)); done; \
+         i=0; until sg_turs $DISK || [ $i = 600 ]; do usleep 100000; i=$((i+1)); done; \
          dd if=$DISK bs=1M count=16 iflag=direct 2>/dev/null | tr -d '\\0' | wc -c; \
          sg_persist --out --register --param-sark=7 --param-aptpl $DISK >/dev/null; \
          sg_persist --out --reserve --param-rk=7 --prout-type=3 $DISK >/dev/null; sg_persist -i -c $DISK; echo ALL-DONE",

@@ -19,7 +19,7 @@ fn xdd(line: &str) -> (Option<i32>, String, String) {
 fn the_published_line_of_xdd_runs_as_printed() {
     let (code, out, log) =
         xdd("-op read -targets 2 -rwratio 100 ram:1M null:1G -queuedepth 16 -reqsize 8 -blocksize 512 \
-                                -numreqs 500 -runtime 0.2 -datapattern sequenced -maxall");
+                                -numreqs 500 -runtime 2 -datapattern sequenced -maxall");
     assert_eq!(code, Some(0), "{log}");
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
     let [head, units, row] = &lines[lines.len() - 3..] else { panic!("{out}") };

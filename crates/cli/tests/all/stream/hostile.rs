@@ -191,7 +191,7 @@ fn told(json: &str) -> Vec<u8> {
 #[test]
 fn clients_that_stall_or_vanish_at_any_state_cost_only_their_own_session() {
     let port = port();
-    let server = server(End::Ours, port, &["--rcv-timeout", "1000"]);
+    let server = server(End::Ours, port, &["--rcv-timeout", "5000"]);
     // More silent connections than have a place, and a stalled session of each kind.
     let silent: Vec<TcpStream> = (0..300).map(|_| connect(port)).collect();
     let udp = PARAMETERS.replace("tcp", "udp");
