@@ -174,7 +174,10 @@ impl PollSet {
 
     /// Sleeps until a descriptor is ready, the time has passed, or a signal is received. [`PollSet::watch`] comes before.
     pub(crate) fn sleep(&mut self, timeout: Option<Duration>) {
-        let Some(epoll) = &self.epoll else { return wait(&[], timeout) };
+        let Some(epoll) = &self.epoll else {
+            wait(&[], timeout);
+            return;
+        };
         let at_most = timeout.map(time);
         let at_most = at_most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let mut reports = [libc::epoll_event { events: 0, u64: 0 }; REPORTS];
@@ -189,7 +192,7 @@ impl PollSet {
             // A kernel, or a filter of system calls, that does not know it. The set is a descriptor as well.
             if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                 let set = libc::pollfd { fd: epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-                return wait(&[set], timeout);
+                wait(&[set], timeout);
             }
             return;
         };
@@ -221,18 +224,19 @@ impl PollSet {
     }
 }
 
-/// Sleeps until one of these is readable, the time has passed, or a signal is received.
-pub(crate) fn readable(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) {
+/// Sleeps until one of these is readable, the time has passed, or a signal is received; true if one is readable.
+pub(crate) fn readable(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> bool {
     let poll = |fd: &BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    wait(&fds.iter().map(poll).collect::<Vec<_>>(), timeout);
+    wait(&fds.iter().map(poll).collect::<Vec<_>>(), timeout)
 }
 
-fn wait(fds: &[libc::pollfd], timeout: Option<Duration>) {
+/// True if one of these is ready.
+fn wait(fds: &[libc::pollfd], timeout: Option<Duration>) -> bool {
     let (mut fds, at_most) = (fds.to_vec(), timeout.map(time));
     let at_most = at_most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: all entries are valid, the time is null or outlives the call, no signal mask is given. Any result is fine:
     // the caller looks again in each case.
-    unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, at_most, std::ptr::null()) };
+    unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, at_most, std::ptr::null()) > 0 }
 }
 
 fn time(of: Duration) -> libc::timespec {
