@@ -2,12 +2,18 @@ use super::*;
 use crate::event::run;
 use crate::machine::{Progress, Sleeper};
 use linerate_port::{Port, RxQueue, open_all};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Receives until it has `left` more frames.
 struct Receive {
     queue: RxQueue,
     left: u32,
     stopped: bool,
+    /// Odd while it sleeps, or is about to.
+    asleep: Arc<AtomicU32>,
 }
 
 impl Machine for Receive {
@@ -28,6 +34,7 @@ impl Machine for Receive {
     }
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(&mut self.queue);
+        self.asleep.fetch_add(1, Relaxed);
     }
     fn stop(&mut self, _: u64) {
         self.stopped = true;
@@ -43,11 +50,15 @@ fn frames_wake_a_receiver_in_every_mode() {
     for (name, mode) in WaitMode::ALL {
         let mut ports = cable();
         let (mut tx, queue) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
-        let stop = Stop::new().unwrap();
-        let receiver = std::thread::spawn(move || {
-            run(&mut Receive { queue, left: 100, stopped: false }, &mut Waiter::new(mode), &stop)
-        });
+        let (stop, asleep) = (Stop::new().unwrap(), Arc::new(AtomicU32::new(0)));
+        let mut receive = Receive { queue, left: 100, stopped: false, asleep: asleep.clone() };
+        let receiver = std::thread::spawn(move || run(&mut receive, &mut Waiter::new(mode), &stop));
+        let until = Instant::now() + LIMIT;
         for _ in 0..100 {
+            while mode != WaitMode::Busy && asleep.load(Relaxed).is_multiple_of(2) {
+                assert!(Instant::now() < until, "{name}: it does not fall asleep");
+                std::thread::yield_now();
+            }
             let mut batch = tx.ring.reserve(1);
             assert!(batch.put(0, &[1; 60]));
             batch.commit(1);
@@ -71,16 +82,17 @@ fn a_stop_ends_an_endless_sleep() {
     let asked = stop.clone();
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        run(&mut Receive { queue, left: 1, stopped: false }, &mut Waiter::new(WaitMode::Sleep), &asked);
+        let mut receive = Receive { queue, left: 1, stopped: false, asleep: Arc::default() };
+        run(&mut receive, &mut Waiter::new(WaitMode::Sleep), &asked);
         done.send(()).unwrap();
     });
     // By then it is asleep, unless the machine is very busy.
     assert!(ended.recv_timeout(Duration::from_millis(20)).is_err(), "it goes on");
     stop.ask(0);
-    assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(()));
+    assert_eq!(ended.recv_timeout(LIMIT), Ok(()));
 }
 
-/// Counts its own calls; requests one every millisecond.
+/// Counts its own calls; requests each a millisecond after the one before.
 struct Tick {
     next: u64,
     calls: u32,
@@ -93,7 +105,7 @@ impl Machine for Tick {
             self.early += 1;
             return Progress::Idle;
         }
-        self.next += 1_000_000;
+        self.next = now + 1_000_000;
         self.calls += 1;
         if self.calls == 20 { Progress::Done } else { Progress::Worked }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// A moment that is long beside a look of a blind waiter, and the time within which a thread wakes on a busy machine.
 const MOMENT: Duration = Duration::from_millis(30);
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Prepares and makes one sleep of at most `limit`; true if it ended before.
 fn sleeps(set: &mut PollSet, on: &[Sleep<'_>], limit: Duration) -> bool {
@@ -28,6 +28,8 @@ struct Ears {
     said: Arc<AtomicU64>,
     heard: u64,
     until: u64,
+    /// Counts when it falls asleep, and when it wakes.
+    sleeps: Arc<AtomicU64>,
 }
 
 impl Machine for Ears {
@@ -46,6 +48,7 @@ impl Machine for Ears {
         for bell in &self.bells {
             visit(&mut Ear(bell, &self.said, self.heard));
         }
+        self.sleeps.fetch_add(1, SeqCst);
     }
     fn stop(&mut self, _: u64) {}
 }
@@ -60,16 +63,23 @@ impl Sleeper for Ear<'_> {
 }
 
 fn ears(n: usize, until: u64) -> Ears {
-    Ears { bells: (0..n).map(|_| Bell::new().unwrap()).collect(), said: Arc::default(), heard: 0, until }
+    let bells = (0..n).map(|_| Bell::new().unwrap()).collect();
+    Ears { bells, said: Arc::default(), heard: 0, until, sleeps: Arc::default() }
 }
 
 /// Regression: of more than 256 the rest was not watched, and looked at each 100 us.
 #[test]
 fn a_thousand_sleepers_are_watched_and_cost_nothing() {
     let mut ears = ears(1000, 1);
-    let (last, said) = (ears.bells[999].clone(), ears.said.clone());
+    let (last, said, sleeps) = (ears.bells[999].clone(), ears.said.clone(), ears.sleeps.clone());
     let stop = Stop::new().unwrap();
     let thread = std::thread::spawn(move || run(&mut ears, &mut Waiter::new(WaitMode::Sleep), &stop));
+    let until = Instant::now() + LIMIT;
+    while sleeps.load(SeqCst) == 0 {
+        assert!(Instant::now() < until, "it does not fall asleep");
+        std::thread::yield_now();
+    }
+    // Time in which one that is not watched would be looked at often.
     std::thread::sleep(10 * MOMENT);
     said.store(1, SeqCst);
     last.ring();
@@ -199,10 +209,10 @@ fn no_ring_is_lost_between_two_threads() {
             ears.until = WORDS;
             run(&mut Echo(ears, echo), &mut Waiter::new(mode), &stop)
         });
-        let until = Instant::now() + 2 * LIMIT;
         for word in 1..=WORDS {
             said.store(word, SeqCst);
             bells[usize::try_from(word * 7 % 40).unwrap()].ring();
+            let until = Instant::now() + LIMIT;
             while heard.load(SeqCst) < word {
                 assert!(Instant::now() < until, "{mode}: word {word} was not heard");
                 std::thread::yield_now();
