@@ -35,7 +35,7 @@ fn only_small_writes_of_nagle_s_wait() {
 #[test]
 fn what_was_held_back_is_sent_soon() {
     let (_nets, [near, mut far]) = connection("soon");
-    far.set_read_timeout(Some(Duration::from_secs(10)));
+    far.set_read_timeout(Some(Duration::from_secs(60)));
     let (mut writer, mut bytes) = (near, vec![0; 3000]);
     for round in 0..200_u8 {
         // The first of them have the thread look now and then; then they come closely.

@@ -1,5 +1,6 @@
 //! TCP sockets at the two ends of a cable.
 
+use super::wake::sleeps;
 use super::*;
 use crate::sys::poll::PollSet;
 use linerate_port::{Interest, Sleep};
@@ -93,9 +94,10 @@ fn what_was_written_before_all_is_dropped_arrives() {
     drop((client, left));
     let (got, server) = reader.join().unwrap();
     assert!(got == data, "{} bytes", got.len());
-    let began = Instant::now();
+    let before = sleeps();
     drop((server, right));
-    assert!(began.elapsed() < Duration::from_secs(2), "nobody is waited for who is gone");
+    // Whoever lingers looks each millisecond.
+    assert!(sleeps() - before < 300, "nobody is waited for who is gone");
 }
 
 #[test]
@@ -227,6 +229,7 @@ fn nobody_comes_and_nobody_answers_for_longer_than_is_waited() {
     });
     assert!(made.unwrap().is_none() && asked == 3);
     // Whoever listens is reached at once.
+    listener.set_timeout(Some(LIMIT));
     let made = net.tcp_connect_while(at("10.0.0.1:7000"), LIMIT, || panic!("it stands")).unwrap();
     assert_eq!(
         (made.unwrap().peer_addr(), listener.accept().unwrap().0.local_addr()),
@@ -287,7 +290,11 @@ fn errors_are_the_standard_library_s() {
     let (server, _) = listener.accept().unwrap();
     // What nobody has read is lost, and its writer is told.
     (&client).write_all(b"unread").unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    let end = Instant::now() + LIMIT;
+    while server.look(Connection::readable) != Some(6) {
+        assert!(Instant::now() < end, "it has arrived");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     drop(server);
     client.set_read_timeout(Some(LIMIT));
     assert_eq!((&client).read(&mut [0; 10]).err().map(kind), Some(ErrorKind::ConnectionReset));
@@ -323,9 +330,9 @@ fn a_peer_that_is_gone_is_noticed() {
             client.set_user_timeout(Duration::from_millis(300));
             (&client).write_all(b"hello").unwrap();
         }
-        let (began, why) = (Instant::now(), (&client).read(&mut [0; 10]).unwrap_err());
+        // The read ends otherwise after half a minute, and the connection after a quarter of an hour.
+        let why = (&client).read(&mut [0; 10]).unwrap_err();
         assert_eq!(why.kind(), ErrorKind::TimedOut, "{name}: {why}");
-        assert!(began.elapsed() < Duration::from_secs(5), "{name}: {:?}", began.elapsed());
     }
 }
 

@@ -60,7 +60,7 @@ fn meet(left: &Net, right: &Net) {
 }
 
 /// How often the calling thread went to sleep, as the kernel counts it.
-fn sleeps() -> u64 {
+pub(super) fn sleeps() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
     line.trim().parse().unwrap()
