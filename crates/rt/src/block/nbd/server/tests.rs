@@ -9,6 +9,9 @@ use std::net::TcpStream;
 use tempfile::TempDir;
 
 const MIB: u32 = 1 << 20;
+/// Time within which whoever is to be heard is heard, and for which whoever is silent is listened to.
+const LIMIT: Duration = Duration::from_secs(60);
+const WHILE: Duration = Duration::from_millis(200);
 /// Turns within which a server finishes its work.
 const TURNS: usize = 10_000;
 
@@ -114,40 +117,43 @@ impl Rig {
         }
     }
 
-    /// Receives the next `n` bytes; None if the server has hung up, or sends nothing.
+    /// Receives the next `n` bytes; None if the server has hung up.
     fn hear(&mut self, client: &mut Client, n: usize) -> Option<Vec<u8>> {
-        let (mut bytes, mut come) = (vec![0; n], 0);
-        let mut silent = 0;
+        match self.hear_within(client, n, LIMIT) {
+            Err(ErrorKind::WouldBlock) => panic!("it neither speaks nor hangs up"),
+            heard => heard.ok(),
+        }
+    }
+
+    /// The same; `WouldBlock` if the server sends nothing for this time.
+    fn hear_within(&mut self, client: &mut Client, n: usize, time: Duration) -> Result<Vec<u8>, ErrorKind> {
+        let (mut bytes, mut come, mut last) = (vec![0; n], 0, Instant::now());
         while come < n {
             self.turn();
             match client.read(&mut bytes[come..]) {
-                Ok(0) => return None,
-                Ok(n) => (come, silent) = (come + n, 0),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    silent += 1;
-                    // Over TCP, bytes take a moment.
+                Ok(0) => return Err(ErrorKind::UnexpectedEof),
+                Ok(n) => (come, last) = (come + n, Instant::now()),
+                // Over TCP, bytes take a moment.
+                Err(e) if e.kind() == ErrorKind::WouldBlock && last.elapsed() < time => {
                     std::thread::sleep(Duration::from_millis(1));
-                    if silent > 200 {
-                        return None;
-                    }
                 }
-                Err(_) => return None,
+                Err(e) => return Err(e.kind()),
             }
         }
-        Some(bytes)
+        Ok(bytes)
     }
 
     /// Negotiates up to the first request.
     fn begin(&mut self, client: &mut Client) {
-        self.is_let_in(client).expect("an answer");
+        self.is_let_in(client, LIMIT).expect("an answer");
     }
 
-    /// Like [`Rig::begin`]; None if the server does not greet.
-    fn is_let_in(&mut self, client: &mut Client) -> Option<()> {
+    /// Like [`Rig::begin`]; None if the server does not greet within this time.
+    fn is_let_in(&mut self, client: &mut Client, time: Duration) -> Option<()> {
         let go = Go { name: "x".into(), wanted: vec![] }.emit();
         let head = OptionHeader { option: option::GO, len: u32::try_from(go.len()).unwrap() }.emit();
         self.say(client, &[&3u32.to_be_bytes()[..], &head, &go].concat());
-        self.hear(client, Greeting::LEN)?;
+        self.hear_within(client, Greeting::LEN, time).ok()?;
         loop {
             let bytes = self.hear(client, OptionReply::LEN)?;
             let answer = OptionReply::parse(bytes[..].try_into().unwrap()).unwrap();
@@ -264,7 +270,7 @@ fn where_all_have_something_under_way_one_process_cannot_keep_all_places() {
         .collect();
     // A client of the same process waits until there is room.
     let mut same = rig.unix();
-    assert!(rig.hear(&mut same, 1).is_none());
+    assert_eq!(rig.hear_within(&mut same, 1, WHILE), Err(ErrorKind::WouldBlock));
     drop(same);
     rig.after(Duration::ZERO);
     drop(busy);
@@ -335,7 +341,7 @@ fn what_clients_leave_under_way_is_no_way_to_have_more() {
     let mut came = 0;
     while rig.service.kept.len() < 1000 {
         let mut client = rig.unix();
-        if rig.is_let_in(&mut client).is_none() {
+        if rig.is_let_in(&mut client, WHILE).is_none() {
             break;
         }
         rig.ask(&mut client, command::READ, 4 * MIB);
