@@ -1,7 +1,6 @@
 //! LUNs that come, go, grow, and become other disks while operations are under way.
 
 use super::world::{Damage, World};
-use std::time::Duration;
 
 /// Nothing is read or written of the disk that has taken the LUN's number, and a line tells of it.
 #[test]
@@ -185,11 +184,11 @@ fn disks_say_their_names_under_load_too() {
                 world.wait(600);
                 world.wire(None);
             }
-            // The next round would be later. The medium takes its own time.
+            // The next round would be later.
             let most = if wanted == 1 { 6_000 } else { 4_000 };
             let mut says = || {
                 world.wait(1);
-                std::thread::sleep(Duration::from_micros(500));
+                world.settle();
                 world.verified(1) == wanted
             };
             (0..most).find(|_| says()).expect("it says its name");

@@ -257,10 +257,18 @@ impl World {
                 return Some(done.trouble.map_or(Ok(()), Err));
             }
             self.turn(10_000_000);
-            // For the medium.
-            std::thread::sleep(Duration::from_micros(50));
+            self.settle();
         }
         None
+    }
+
+    /// Lets the medium end what it has, in its own time, in which little passes.
+    pub(super) fn settle(&mut self) {
+        let until = Instant::now() + Duration::from_secs(60);
+        while self.disks().status().any(|disk| disk.in_flight > 0) {
+            assert!(Instant::now() < until, "the medium does not end");
+            self.turn(1000);
+        }
     }
 
     /// Lets this many milliseconds pass.
