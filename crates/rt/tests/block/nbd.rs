@@ -292,19 +292,23 @@ fn a_socket_is_never_open_to_others() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s");
     let address = Address::Unix(path.clone());
-    let stop = Stop::new().unwrap();
+    let (stop, sees) = (Stop::new().unwrap(), Stop::new().unwrap());
     let watcher = std::thread::spawn({
-        let (stop, path) = (stop.clone(), path.clone());
+        let (stop, sees, path) = (stop.clone(), sees.clone(), path.clone());
         move || {
             let mut seen = std::collections::BTreeSet::new();
             while !stop.asked() {
                 seen.extend(path.metadata().ok().map(|file| file.permissions().mode() & 0o777));
+                if !seen.is_empty() {
+                    sees.ask(0);
+                }
             }
             seen
         }
     });
-    let until = Instant::now() + BOUND;
-    for _ in 0..5000 {
+    let (mut times, until) = (0, Instant::now() + BOUND);
+    while times < 5000 || !sees.asked() {
+        times += 1;
         drop(NbdServer::listen(std::slice::from_ref(&address), false).unwrap());
         assert!(Instant::now() < until);
     }
