@@ -120,19 +120,28 @@ fn a_stop_ends_a_test_with_what_was_measured() {
         let mut settings = served.settings(test);
         // A server that sends ends by the clock.
         settings.length = Length::Time(if test == "TCP_MAERTS" { 2 } else { 0 });
-        let stop = Stop::new().unwrap();
-        let asks = stop.clone();
-        let asker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(300));
-            asks.ask(2);
-        });
         if test == "TCP_CRR" {
             // Its server hears nothing of the end but that the client is gone.
             settings.length = Length::Time(1);
         }
-        let outcome = measure(&settings, &stop).unwrap();
-        assert!(outcome.last.seconds < 30.0 && outcome.means.result > 0.0, "{test}: {outcome:?}");
-        asker.join().unwrap();
+        let stopped_after = |ms| {
+            let stop = Stop::new().unwrap();
+            let asks = stop.clone();
+            let asker = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(ms));
+                asks.ask(2);
+            });
+            let measured = measure(&settings, &stop);
+            asker.join().unwrap();
+            match measured {
+                // On a busy machine nothing may move within a short time.
+                Err(Fault::Stopped | Fault::Nothing) => None,
+                measured => Some(measured.unwrap()),
+            }
+        };
+        let outcome = [300, 3000, 30_000].into_iter().find_map(stopped_after).expect("nothing is moved");
+        // By the clock it would be never, or after seconds.
+        assert!(outcome.last.seconds < 60.0 && outcome.means.result > 0.0, "{test}: {outcome:?}");
     }
 }
 
@@ -299,7 +308,7 @@ fn a_client_that_is_told_to_end_waits_no_longer_for_a_server_that_says_nothing()
     });
     assert!(measure(&settings, &stop).is_err());
     // It was eight seconds.
-    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(7), "{:?}", begin.elapsed());
     asker.join().unwrap();
     server.join().unwrap();
 }
