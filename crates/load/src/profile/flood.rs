@@ -213,6 +213,8 @@ fn snmp() -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linerate_host::Rtnetlink;
+    use std::time::Instant;
 
     fn order(to: &str) -> Flood {
         Flood {
@@ -231,7 +233,8 @@ mod tests {
         (ledger.offered.unwrap(), ledger.sent.unwrap(), ledger.refused.values().sum())
     }
 
-    /// Datagrams counted as sent arrive at a reader with room for them.
+    /// Datagrams counted as sent arrive at a reader with room for them, unless the kernel drops them: its backlog is shared with
+    /// others.
     #[test]
     fn what_is_sent_arrives() {
         let reader = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -239,18 +242,27 @@ mod tests {
         udp::set_buffer(&reader, true, 64 << 20);
         let stop = Stop::new().unwrap();
         for (connected, batch) in [(false, 1), (true, 1), (false, 8), (true, 8)] {
-            let to = reader.local_addr().unwrap();
+            let dropped = || Rtnetlink::open().unwrap().link("lo").unwrap().stats.rx_dropped;
+            let (to, before) = (reader.local_addr().unwrap(), dropped());
             let one = Flood { to, connected, batch, rate: 20_000, ..order("127.0.0.1:9") };
             let (offered, sent, refused) = counted(&flood(&one, &stop).unwrap());
             assert!(sent > 0 && offered == sent && refused == 0, "{offered} {sent} {refused}");
-            let mut room = [0; 64];
-            let mut arrived = 0;
-            while let Ok(n) = reader.recv(&mut room) {
-                assert_eq!(n, 22);
+            let (mut room, mut arrived, end) = ([0; 64], 0, Instant::now() + Duration::from_secs(60));
+            // 20000 per second for 20 ms are 400, or somewhat more if this thread noticed the end late.
+            while arrived < sent {
+                match reader.recv(&mut room) {
+                    Ok(n) => assert_eq!(n, 22),
+                    Err(_) if arrived + dropped() - before >= sent => break,
+                    Err(e) => {
+                        let late = Instant::now() >= end;
+                        assert!(!late, "{arrived} of {sent}, connected {connected}, {batch} a call: {e}");
+                        std::thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
+                }
                 arrived += 1;
             }
-            // 20000 per second for 20 ms are 400, or somewhat more if this thread noticed the end late.
-            assert_eq!(arrived, sent, "connected {connected}, {batch} a call");
+            assert!(reader.recv(&mut room).is_err(), "no more than {sent}");
         }
     }
 
