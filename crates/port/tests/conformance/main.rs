@@ -273,9 +273,10 @@ fn a_sleeping_sender_is_woken() {
         if !way.blocks {
             return;
         }
-        let (mut tx, name, until) = (way.tx, way.name, Instant::now() + LIMIT);
+        let (mut tx, name) = (way.tx, way.name);
         let (mut next, mut inbox) = (0, Inbox::new());
         for _ in 0..20 {
+            let until = Instant::now() + LIMIT;
             // Full: the sender may sleep, and has no slot to fill.
             let mut stuck = 0;
             while stuck < 3 {
