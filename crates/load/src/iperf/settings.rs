@@ -1,6 +1,7 @@
 //! Settings of a test, and their limits.
 
 use super::protocol::{Ask, Burst, Request};
+use crate::socket::Pace;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +36,22 @@ pub enum Rate {
     Bits(u64),
     /// Datagrams per second.
     Packets(u64),
+}
+
+impl Rate {
+    /// A pace of this rate, which begins now.
+    pub(super) fn pace(self) -> Pace {
+        let (Self::Bits(rate) | Self::Packets(rate)) = self else { return Pace::new(0, 1) };
+        Pace::new(rate.max(1), 1)
+    }
+
+    /// What was sent, in units of the rate.
+    pub(super) fn of(self, bytes: u64, packets: u64) -> u128 {
+        match self {
+            Self::Unlimited | Self::Bits(_) => u128::from(bytes) * 8,
+            Self::Packets(_) => packets.into(),
+        }
+    }
 }
 
 /// Settings of a client's test.

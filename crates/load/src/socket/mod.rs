@@ -3,6 +3,7 @@
 //!
 //! A load asks its [`Site`] for sockets and does not know whose they are, but for options that only the kernel has.
 
+mod pace;
 mod page;
 mod pair;
 mod place;
@@ -12,6 +13,7 @@ mod tcp;
 mod udp;
 mod uplink;
 
+pub(crate) use pace::Pace;
 pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};
 pub use place::{Family, Place};

@@ -3,7 +3,6 @@
 //! A lane allocates before its first byte and not after. It looks at one flag between two calls; calls that move nothing end
 //! after [`LOOK`], so that a peer which stalls does not hold up the end.
 
-mod pace;
 mod tcp;
 mod udp;
 

@@ -1,10 +1,10 @@
 //! Lanes of byte streams.
 
-use super::pace::Pace;
 use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Burst, Request};
-use crate::socket::{PageAligned, TcpStream};
+use crate::iperf::settings::Rate;
+use crate::socket::{Pace, PageAligned, TcpStream};
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -34,15 +34,15 @@ fn blocks(stream: &TcpStream, flow: &Flow, mut work: Sending, over: &Stop) -> Re
     let mut tally = Tally::new(flow);
     stream.set_write_timeout(Some(LOOK)).map_err(failed)?;
     all(stream, &work.first, &mut tally, over)?;
-    let pace = Pace::new(work.rate);
+    let mut pace = work.rate.pace();
     if let Some(file) = work.file.take() {
-        return from_file(stream, file, &mut work.block, &mut tally, &pace, over);
+        return from_file(stream, file, &mut work.block, &mut tally, (work.rate, pace), over);
     }
     if let Some(begun) = work.begun {
         let (calendar, mut number) = (Calendar::new(), 0u32);
         while let Some(size) = next(&tally, &work)
             && !over.asked()
-            && pace.wait(tally.bytes, 0, over)
+            && pace.wait(work.rate.of(tally.bytes, 0), || over.asked())
         {
             number = number.wrapping_add(1);
             let block = work.block.get_mut(..size.max(Burst::LEN)).unwrap_or_default();
@@ -56,7 +56,7 @@ fn blocks(stream: &TcpStream, flow: &Flow, mut work: Sending, over: &Stop) -> Re
     let mut stream = stream;
     while let Some(size) = next(&tally, &work)
         && !over.asked()
-        && pace.wait(tally.bytes, 0, over)
+        && pace.wait(work.rate.of(tally.bytes, 0), || over.asked())
     {
         match stream.write(&work.block[..size]) {
             Ok(n) => tally.moved(n),
@@ -105,10 +105,10 @@ fn from_file(
     mut file: File,
     block: &mut [u8],
     tally: &mut Tally<'_>,
-    pace: &Pace,
+    (rate, mut pace): (Rate, Pace),
     over: &Stop,
 ) -> Result<(), String> {
-    while !over.asked() && pace.wait(tally.bytes, 0, over) {
+    while !over.asked() && pace.wait(rate.of(tally.bytes, 0), || over.asked()) {
         match file.read(block) {
             Ok(0) => break,
             Ok(n) => all(stream, &block[..n], tally, over)?,

@@ -1,6 +1,5 @@
 //! Lanes of datagrams.
 
-use super::pace::Pace;
 use super::{Another, Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
@@ -86,7 +85,7 @@ fn datagrams(
     calendar: Calendar,
     over: &Stop,
 ) -> (u64, Result<(), String>) {
-    let (pace, mut number, mut first) = (Pace::new(work.rate), 0, work.first.clone());
+    let (mut pace, mut number, mut first) = (work.rate.pace(), 0, work.first.clone());
     let mut file = work.file.as_ref();
     while !over.asked() {
         let size = match work.limit.map(|limit| limit.saturating_sub(tally.bytes)) {
@@ -94,7 +93,7 @@ fn datagrams(
             Some(left) => usize::try_from(left.min(block.len() as u64)).unwrap_or(0).max(Datagram::LEN),
             None => block.len(),
         };
-        if !pace.wait(tally.bytes, number, over) {
+        if !pace.wait(work.rate.of(tally.bytes, number), || over.asked()) {
             break;
         }
         let mut size = size;

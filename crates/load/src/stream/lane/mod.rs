@@ -4,7 +4,6 @@
 //! between two calls; whoever tells it wakes it out of a call by shutting its socket down.
 
 mod counters;
-mod pace;
 mod payload;
 mod shared;
 mod tcp;

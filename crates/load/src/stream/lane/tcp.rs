@@ -1,8 +1,7 @@
 //! Lanes of byte streams.
 
 use super::Job;
-use super::pace::Pace;
-use crate::socket::{PageAligned, TcpStream};
+use crate::socket::{Pace, PageAligned, TcpStream};
 use crate::stream::fault::Fault;
 use linerate_rt::monotonic_ns;
 use std::fs::File;
@@ -26,7 +25,10 @@ impl Job {
     fn send_block(&self, stream: &TcpStream) -> Result<(), Fault> {
         let (block, mut bytes) = (&self.payload.block[..], 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.may_send(block.len() as u64) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true)
+            && self.shared.may_send(block.len() as u64)
+            && pace.wait(u128::from(bytes) * 8, || self.shared.is_done(true))
+        {
             if let Err(e) = self.write(stream, block, &mut bytes) {
                 return self.is_over(Fault::Write(e));
             }
@@ -38,7 +40,10 @@ impl Job {
     fn send_whole(&self, stream: &TcpStream, file: &File, once: bool) -> Result<(), Fault> {
         let (block, mut bytes, mut at) = (self.payload.block.len(), 0, 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.may_send(block as u64) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true)
+            && self.shared.may_send(block as u64)
+            && pace.wait(u128::from(bytes) * 8, || self.shared.is_done(true))
+        {
             let mut left = block;
             while left > 0 {
                 match stream.send_file(file, at, left) {
@@ -64,7 +69,10 @@ impl Job {
     fn send_read(&self, stream: &TcpStream, mut file: File) -> Result<(), Fault> {
         let (mut block, mut bytes) = (PageAligned::new(self.payload.block.len()), 0);
         let mut pace = Pace::new(self.settings.rate, self.settings.burst);
-        while !self.shared.is_done(true) && self.shared.may_send(block.len() as u64) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true)
+            && self.shared.may_send(block.len() as u64)
+            && pace.wait(u128::from(bytes) * 8, || self.shared.is_done(true))
+        {
             let got = fill(&mut file, &mut block).map_err(Fault::File)?;
             if let Err(e) = self.write(stream, &block[..got], &mut bytes) {
                 return self.is_over(Fault::Write(e));

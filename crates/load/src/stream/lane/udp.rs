@@ -1,9 +1,8 @@
 //! Lanes of datagrams.
 
 use super::Job;
-use super::pace::Pace;
 use crate::sequence::Sequence;
-use crate::socket::UdpSocket;
+use crate::socket::{Pace, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{Header, Receipt};
 use crate::stream::socket::Socket;
@@ -25,7 +24,7 @@ impl Job {
         let most = if self.settings.rate == 0 { socket.batch() } else { 1 };
         let mut batch = vec![self.payload.block.to_vec(); most];
         let (mut number, mut bytes) = (0, 0);
-        while !self.shared.is_done(true) && pace.wait(bytes, &self.shared) {
+        while !self.shared.is_done(true) && pace.wait(u128::from(bytes) * 8, || self.shared.is_done(true)) {
             let filled = (0..most).take_while(|_| self.shared.claim(len as u64)).count();
             let sent_us = monotonic_ns() / 1000;
             for datagram in &mut batch[..filled] {
