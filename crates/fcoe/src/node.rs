@@ -14,6 +14,7 @@ use linerate_wire::{FcId, FcoeFrame, MacAddr, VlanTag, Wwn};
 use std::collections::VecDeque;
 
 pub use dispatch::NodeDrop;
+use dispatch::NodeDrops;
 
 /// Configuration of a node.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +103,7 @@ pub struct Node<S> {
     heard: Vec<FcId>,
     /// Peers that are logged in, with their addresses.
     sessions: Vec<Peer>,
-    drops: [u64; NodeDrop::ALL.len()],
+    drops: NodeDrops,
     /// Logs out at this time, or earlier when the target has answered all commands.
     leaving: Option<u64>,
 }
@@ -150,7 +151,7 @@ impl<S: DeviceServer> Node<S> {
             events: VecDeque::new(),
             heard: Vec::new(),
             sessions: Vec::new(),
-            drops: [0; NodeDrop::ALL.len()],
+            drops: NodeDrops::default(),
             leaving: None,
         }
     }
@@ -165,7 +166,7 @@ impl<S: DeviceServer> Node<S> {
     #[inline]
     pub fn handle(&mut self, now: u64, frame: &[u8], out: &mut impl Transmit) {
         if let Err(reason) = self.dispatch(now, frame, out) {
-            self.drops[reason as usize] += 1;
+            self.drops.add(reason, 1);
         }
     }
 
@@ -306,7 +307,7 @@ impl<S: DeviceServer> Node<S> {
 
     /// Dropped frames that belong to none of the parts, by reason.
     pub fn drops(&self) -> impl Iterator<Item = (NodeDrop, u64)> + '_ {
-        NodeDrop::ALL.into_iter().zip(self.drops)
+        NodeDrop::ALL.into_iter().map(|reason| (reason, self.drops.of(reason)))
     }
 
     /// Passes events between the parts until there are none.

@@ -215,7 +215,7 @@ impl ForwardPath {
         let mut count = self.count;
         count.refused = self.rx.counters().dropped;
         count.dropped = self.tx.counters().dropped;
-        count.dropped.merge(&self.dropped);
+        count.dropped += self.dropped;
         count.finished = self.finisher.done();
         count
     }
@@ -351,9 +351,9 @@ pub fn bridge(
         sum.frames += count.frames;
         sum.bytes += count.bytes;
         sum.by_swap |= count.by_swap;
-        sum.refused.merge(&count.refused);
-        sum.dropped.merge(&count.dropped);
-        sum.finished.merge(&count.finished);
+        sum.refused += count.refused;
+        sum.dropped += count.dropped;
+        sum.finished += count.finished;
     }
     Ok(sums)
 }

@@ -9,19 +9,21 @@ use linerate_offload::{
     tag_inserted,
 };
 use linerate_ring::{Meta, TxRing};
+use linerate_text::counters;
 use linerate_wire::{EtherType, VlanTag};
 
-/// Requests carried out, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Finished {
-    /// Frames whose open checksum was completed.
-    pub checksums: u64,
-    /// Super-frames of TCP that were segmented.
-    pub tso: u64,
-    /// Super-frames of UDP that were segmented.
-    pub uso: u64,
-    /// Segments made of both.
-    pub segments: u64,
+counters! {
+    /// Requests carried out, by kind.
+    pub struct Finished {
+        /// Frames whose open checksum was completed.
+        pub checksums: u64,
+        /// Super-frames of TCP that were segmented.
+        pub tso: u64,
+        /// Super-frames of UDP that were segmented.
+        pub uso: u64,
+        /// Segments made of both.
+        pub segments: u64,
+    }
 }
 
 impl Finished {
@@ -29,14 +31,6 @@ impl Finished {
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [("checksums", self.checksums), ("tso", self.tso), ("uso", self.uso), ("segments", self.segments)];
         all.into_iter().filter(|(_, n)| *n > 0)
-    }
-
-    /// Adds other counts.
-    pub fn merge(&mut self, other: &Self) {
-        self.checksums += other.checksums;
-        self.tso += other.tso;
-        self.uso += other.uso;
-        self.segments += other.segments;
     }
 }
 

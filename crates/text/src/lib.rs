@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod counters;
 mod hex;
 mod line;
 mod nearest;
@@ -12,6 +13,7 @@ pub mod path;
 mod saturating;
 mod size;
 
+pub use counters::Sum;
 pub use hex::{colons, hex, unhex};
 pub use line::{drives, one_line, plain, short, wrapped};
 pub use nearest::nearest;

@@ -20,7 +20,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-offload", &["wire", "sum", "ring"]),
     ("linerate-port", &["text", "host", "wire", "sum", "ring", "offload"]),
     ("linerate-nic", &["text", "wire", "sum", "ring", "offload", "port"]),
-    ("linerate-stack", &["wire", "sum", "ring"]),
+    ("linerate-stack", &["text", "wire", "sum", "ring"]),
     ("linerate-fcoe", &["text", "wire", "sum", "block"]),
     ("linerate-nbd", &["block"]),
     ("linerate-rt", &["text", "wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "nbd"]),

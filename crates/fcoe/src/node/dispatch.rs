@@ -5,64 +5,37 @@ use super::backlog::Patient;
 use crate::{
     DeviceServer, ExchangeStatus, Initiator, Logins, NeighbourInfo, Peer, Sequence, Target, Transmit, Vn2vn, Ways,
 };
+use linerate_text::reasons;
 use linerate_wire::{
     ElsCommand, EtherType, EthernetFrame, FcHeader, FcId, FcType, FcoeFrame, FipElsKind, OxId, RxId, VlanHeader,
     VlanTag, r_ctl,
 };
 
-/// Reason that a frame was given to no part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(usize)]
-pub enum NodeDrop {
-    /// Too short for Ethernet or its tag.
-    NotEthernet,
-    /// Another protocol.
-    OtherProtocol,
-    /// Another VLAN.
-    Vlan,
-    /// Destination address of another station.
-    OtherStation,
-    /// Not an FC frame (version, length, fill).
-    Malformed,
-    /// The node has no address yet.
-    NoAddress,
-    /// The source MAC address does not belong to the S_ID (FC-BB-6, clause 7.8.5).
-    WrongSource,
-    /// The sender is not logged in.
-    NotLoggedIn,
-    /// A kind of frame that no part takes.
-    Unexpected,
-}
-
-impl NodeDrop {
-    /// All reasons, in order.
-    pub const ALL: [Self; 9] = [
-        Self::NotEthernet,
-        Self::OtherProtocol,
-        Self::Vlan,
-        Self::OtherStation,
-        Self::Malformed,
-        Self::NoAddress,
-        Self::WrongSource,
-        Self::NotLoggedIn,
-        Self::Unexpected,
-    ];
-
-    /// Name of the reason where counters are shown.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotEthernet => "not_ethernet",
-            Self::OtherProtocol => "other_protocol",
-            Self::Vlan => "vlan",
-            Self::OtherStation => "other_station",
-            Self::Malformed => "malformed",
-            Self::NoAddress => "no_address",
-            Self::WrongSource => "wrong_source",
-            Self::NotLoggedIn => "not_logged_in",
-            Self::Unexpected => "unexpected",
-        }
+reasons! {
+    /// Reason that a frame was given to no part.
+    pub enum NodeDrop {
+        /// Too short for Ethernet or its tag.
+        NotEthernet = "not_ethernet",
+        /// Another protocol.
+        OtherProtocol = "other_protocol",
+        /// Another VLAN.
+        Vlan = "vlan",
+        /// Destination address of another station.
+        OtherStation = "other_station",
+        /// Not an FC frame (version, length, fill).
+        Malformed = "malformed",
+        /// The node has no address yet.
+        NoAddress = "no_address",
+        /// The source MAC address does not belong to the S_ID (FC-BB-6, clause 7.8.5).
+        WrongSource = "wrong_source",
+        /// The sender is not logged in.
+        NotLoggedIn = "not_logged_in",
+        /// A kind of frame that no part takes.
+        Unexpected = "unexpected",
     }
+
+    /// Frames given to no part, by reason.
+    pub struct NodeDrops;
 }
 
 impl<S: DeviceServer> Node<S> {

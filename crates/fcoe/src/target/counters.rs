@@ -1,90 +1,49 @@
 //! Counters of a target: work done, and frames dropped.
 
-/// Reason that a frame, or an exchange, was dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TargetDrop {
-    /// The peer is not logged in, or was logged in earlier.
-    NotLoggedIn,
-    /// The frame's addresses are not those of the peer and of this port.
-    Foreign,
-    /// EOFni, EOFa, or another delimiter that invalidates a frame.
-    Void,
-    /// A kind of frame not meant for a target: R_CTL, TYPE or F_CTL are not a command's, its data's or a link
-    /// service's.
-    Unexpected,
-    /// FCP_CMND of a peer that is no initiator.
-    NotInitiator,
-    /// Duplicate FCP_CMND, or data that has come before.
-    Duplicate,
-    /// FCP_CMND with the OX_ID of an exchange that is open, or was aborted: one of them is late.
-    Late,
-    /// No such exchange of the peer.
-    UnknownExchange,
-    /// Data for which no FCP_XFER_RDY is out.
-    UnaskedData,
-    /// Data without relative offset, or none.
-    NoOffset,
-    /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
-    OutOfSequence,
-    /// Data that begins before the next expected byte, and ends after it.
-    Overlap,
-    /// Data that begins after the next expected byte, and is not certain to belong there, or too far ahead.
-    Gap,
-    /// Data beyond the requested range.
-    Beyond,
-    /// The sequence ends before or after the burst does.
-    WrongEnd,
-    /// No room to queue a reply.
-    NoRoom,
-    /// Malformed FCP_CMND or SRR, answered as such.
-    Malformed,
-}
+use linerate_text::reasons;
 
-impl TargetDrop {
-    /// All reasons.
-    pub const ALL: [Self; 17] = [
-        Self::NotLoggedIn,
-        Self::Foreign,
-        Self::Void,
-        Self::Unexpected,
-        Self::NotInitiator,
-        Self::Duplicate,
-        Self::Late,
-        Self::UnknownExchange,
-        Self::UnaskedData,
-        Self::NoOffset,
-        Self::OutOfSequence,
-        Self::Overlap,
-        Self::Gap,
-        Self::Beyond,
-        Self::WrongEnd,
-        Self::NoRoom,
-        Self::Malformed,
-    ];
-
-    /// Name of the reason in a table of counters.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotLoggedIn => "not_logged_in",
-            Self::Foreign => "foreign",
-            Self::Void => "void",
-            Self::Unexpected => "unexpected",
-            Self::NotInitiator => "not_initiator",
-            Self::Duplicate => "duplicate",
-            Self::Late => "late",
-            Self::UnknownExchange => "unknown_exchange",
-            Self::UnaskedData => "unasked_data",
-            Self::NoOffset => "no_offset",
-            Self::OutOfSequence => "out_of_sequence",
-            Self::Overlap => "overlap",
-            Self::Gap => "gap",
-            Self::Beyond => "beyond",
-            Self::WrongEnd => "wrong_end",
-            Self::NoRoom => "no_room",
-            Self::Malformed => "malformed",
-        }
+reasons! {
+    /// Reason that a frame, or an exchange, was dropped.
+    pub enum TargetDrop {
+        /// The peer is not logged in, or was logged in earlier.
+        NotLoggedIn = "not_logged_in",
+        /// The frame's addresses are not those of the peer and of this port.
+        Foreign = "foreign",
+        /// EOFni, EOFa, or another delimiter that invalidates a frame.
+        Void = "void",
+        /// A kind of frame not meant for a target: R_CTL, TYPE or F_CTL are not a command's, its data's or a link
+        /// service's.
+        Unexpected = "unexpected",
+        /// FCP_CMND of a peer that is no initiator.
+        NotInitiator = "not_initiator",
+        /// Duplicate FCP_CMND, or data that has come before.
+        Duplicate = "duplicate",
+        /// FCP_CMND with the OX_ID of an exchange that is open, or was aborted: one of them is late.
+        Late = "late",
+        /// No such exchange of the peer.
+        UnknownExchange = "unknown_exchange",
+        /// Data for which no FCP_XFER_RDY is out.
+        UnaskedData = "unasked_data",
+        /// Data without relative offset, or none.
+        NoOffset = "no_offset",
+        /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
+        OutOfSequence = "out_of_sequence",
+        /// Data that begins before the next expected byte, and ends after it.
+        Overlap = "overlap",
+        /// Data that begins after the next expected byte, and is not certain to belong there, or too far ahead.
+        Gap = "gap",
+        /// Data beyond the requested range.
+        Beyond = "beyond",
+        /// The sequence ends before or after the burst does.
+        WrongEnd = "wrong_end",
+        /// No room to queue a reply.
+        NoRoom = "no_room",
+        /// Malformed FCP_CMND or SRR, answered as such.
+        Malformed = "malformed",
     }
+
+    /// Frames and exchanges dropped, by reason.
+    pub struct TargetDrops;
 }
 
 /// Counters of a target since it was made.
@@ -124,38 +83,23 @@ pub struct TargetCounters {
     pub retransmissions: u64,
     /// Steps of the device server that failed: its memory was missing, or it asked for more than FCP_DL.
     pub failed_steps: u64,
-    drops: [u64; TargetDrop::ALL.len()],
+    drops: TargetDrops,
 }
 
 impl TargetCounters {
     /// Number of frames dropped for this reason.
     #[must_use]
     pub const fn dropped(&self, reason: TargetDrop) -> u64 {
-        self.drops[reason as usize]
+        self.drops.of(reason)
     }
 
     /// Frames dropped, for all reasons.
     #[must_use]
     pub fn drops(&self) -> u64 {
-        self.drops.iter().sum()
+        self.drops.total()
     }
 
     pub(super) fn drop(&mut self, reason: TargetDrop) {
-        self.drops[reason as usize] += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_has_a_counter_and_a_name_of_its_own() {
-        let mut counters = TargetCounters::default();
-        for reason in TargetDrop::ALL {
-            counters.drop(reason);
-            assert_eq!(counters.dropped(reason), 1, "{}", reason.name());
-        }
-        assert_eq!(counters.drops(), 17);
+        self.drops.add(reason, 1);
     }
 }

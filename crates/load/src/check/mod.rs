@@ -20,6 +20,7 @@ use crate::frame::{Flow, Heads, Layout, Mark, SEQUENCE_MASK, Template, pattern};
 use face::Face;
 use linerate_port::FaultPlan;
 use linerate_ring::Frame;
+use linerate_text::counters;
 use planned::{Came, Seen, Verdict};
 use std::sync::Arc;
 use view::View;
@@ -27,49 +28,35 @@ use view::View;
 /// Greatest number of streams that are told apart; frames of further streams count as foreign.
 const STREAMS: usize = 256;
 
-/// Counts of received frames; `bytes` counts bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Received {
-    /// All frames that arrived.
-    pub frames: u64,
-    /// Bytes in these frames.
-    pub bytes: u64,
-    /// Frames of this run, each counted once, including damaged ones.
-    pub ours: u64,
-    /// Frames of this run that differ from those sent.
-    pub corrupt: u64,
-    /// Frames of this run that had arrived before.
-    pub duplicates: u64,
-    /// Frames of this run that arrived after a later one.
-    pub reordered: u64,
-    /// Frames missing before the last one that arrived, and not arrived since.
-    pub lost: u64,
-    /// Frames of other runs.
-    pub foreign: u64,
-    /// Arrivals of this run that were never sent: repeated though not doubled on purpose, or dropped on purpose.
-    pub unsent: u64,
-    /// Frames of this run that are whole, although damaged on purpose.
-    pub mended: u64,
-    /// Faults injected on purpose, matched by number; zeros if the sender's plan is not known.
-    pub injected: Injected,
+counters! {
+    /// Counts of received frames; `bytes` counts bytes.
+    pub struct Received {
+        /// All frames that arrived.
+        pub frames: u64,
+        /// Bytes in these frames.
+        pub bytes: u64,
+        /// Frames of this run, each counted once, including damaged ones.
+        pub ours: u64,
+        /// Frames of this run that differ from those sent.
+        pub corrupt: u64,
+        /// Frames of this run that had arrived before.
+        pub duplicates: u64,
+        /// Frames of this run that arrived after a later one.
+        pub reordered: u64,
+        /// Frames missing before the last one that arrived, and not arrived since.
+        pub lost: u64,
+        /// Frames of other runs.
+        pub foreign: u64,
+        /// Arrivals of this run that were never sent: repeated though not doubled on purpose, or dropped on purpose.
+        pub unsent: u64,
+        /// Frames of this run that are whole, although damaged on purpose.
+        pub mended: u64,
+        /// Faults injected on purpose, matched by number; zeros if the sender's plan is not known.
+        pub injected: Injected,
+    }
 }
 
 impl Received {
-    /// Adds the counts of another queue.
-    pub fn add(&mut self, other: &Self) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-        self.ours += other.ours;
-        self.corrupt += other.corrupt;
-        self.duplicates += other.duplicates;
-        self.reordered += other.reordered;
-        self.lost += other.lost;
-        self.foreign += other.foreign;
-        self.unsent += other.unsent;
-        self.mended += other.mended;
-        self.injected.add(&other.injected);
-    }
-
     /// Frames that were damaged, but not on purpose.
     #[must_use]
     pub fn spoiled(&self) -> u64 {

@@ -3,43 +3,32 @@
 //! The result is exact: a damaged frame is matched only if turning the planned bit back makes it whole.
 
 use linerate_port::FaultPlan;
+use linerate_text::counters;
 use std::collections::BTreeSet;
 
 /// Number of doubled frames per stream whose second arrival is remembered.
 const REMEMBERED: usize = 65_536;
 
-/// Faults of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Matched {
-    /// Faults planned among the frames that could be checked: for lost frames those before the last that arrived, for
-    /// the others those that arrived.
-    pub put_in: u64,
-    /// Number of these faults that were observed.
-    pub found: u64,
+counters! {
+    /// Faults of one kind.
+    pub struct Matched {
+        /// Faults planned among the frames that could be checked: for lost frames those before the last that arrived, for
+        /// the others those that arrived.
+        pub put_in: u64,
+        /// Number of these faults that were observed.
+        pub found: u64,
+    }
 }
 
-/// Injected faults that were found, matched by number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Injected {
-    /// Frames that were not sent.
-    pub dropped: Matched,
-    /// Frames that were sent twice.
-    pub doubled: Matched,
-    /// Frames with one bit flipped.
-    pub corrupted: Matched,
-}
-
-impl Injected {
-    pub(super) fn add(&mut self, other: &Self) {
-        let pairs = [
-            (&mut self.dropped, &other.dropped),
-            (&mut self.doubled, &other.doubled),
-            (&mut self.corrupted, &other.corrupted),
-        ];
-        for (mine, theirs) in pairs {
-            mine.put_in += theirs.put_in;
-            mine.found += theirs.found;
-        }
+counters! {
+    /// Injected faults that were found, matched by number.
+    pub struct Injected {
+        /// Frames that were not sent.
+        pub dropped: Matched,
+        /// Frames that were sent twice.
+        pub doubled: Matched,
+        /// Frames with one bit flipped.
+        pub corrupted: Matched,
     }
 }
 

@@ -90,7 +90,7 @@ fn sums_have_every_term() {
         injected: Injected { dropped: of(11), doubled: of(13), corrupted: of(15) },
     };
     let mut sum = one;
-    sum.add(&one);
+    sum += one;
     let of = |n: u64| Matched { put_in: 2 * n, found: 2 * n + 2 };
     let twice = Received {
         frames: 2,

@@ -299,7 +299,7 @@ pub(super) fn account(done: &mut Done, check: &impl Verify) {
     *ledger.received.get_or_insert(0) += received.ours;
     ledger.duplicated += received.duplicates;
     ledger.foreign += received.foreign;
-    done.received.get_or_insert_default().add(&received);
+    *done.received.get_or_insert_default() += received;
 }
 
 /// Adds a receive queue's counters, and the frames left in it, to the receiver's side of the ledger.

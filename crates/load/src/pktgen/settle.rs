@@ -54,7 +54,7 @@ fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Histogr
             last = last.max(end);
         }
         if let Some(more) = &done.received {
-            received.get_or_insert_with(Received::default).add(more);
+            *received.get_or_insert_default() += *more;
         }
         if let Some(more) = &done.latency {
             let all = latency.get_or_insert_with(super::job::histogram);

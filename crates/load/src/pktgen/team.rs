@@ -140,7 +140,7 @@ impl Team {
             let received = joint.received();
             *done.ledger.received.get_or_insert(0) += received.ours;
             done.ledger.duplicated += received.duplicates;
-            done.received.get_or_insert_default().add(&received);
+            *done.received.get_or_insert_default() += received;
         }
         all
     }

@@ -285,7 +285,7 @@ impl Control {
     #[must_use]
     pub fn ledger(&self) -> RxLedger {
         let mut sum = RxLedger::default();
-        self.shared.cells.iter().for_each(|queue| sum.add(&queue.ledger.read()));
+        self.shared.cells.iter().for_each(|queue| sum += queue.ledger.read());
         sum
     }
 

@@ -1,5 +1,6 @@
 //! Counters, kept where things happen: each interface's frames on each port queue, and why frames were not carried.
 
+use linerate_text::counters;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// One counter of an interface.
@@ -125,32 +126,22 @@ impl ViCounters {
     }
 }
 
-/// Counters of what a port queue received. `frames + copies` is what arrived for all interfaces ([`ViCounters::arrived`]) and the
-/// other four.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RxLedger {
-    /// Frames that the port's ring delivered.
-    pub frames: u64,
-    /// Further receivers of frames that went to several interfaces.
-    pub copies: u64,
-    /// Frames for an address that no interface has.
-    pub no_interface: u64,
-    /// Frames shorter than an Ethernet header and two bytes.
-    pub too_short: u64,
-    /// Frames whose slots another process spoiled, or that were longer than can be kept.
-    pub spoiled: u64,
-    /// Frames that a filter of the adapter dropped.
-    pub filtered: u64,
-}
-
-impl RxLedger {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.frames += other.frames;
-        self.copies += other.copies;
-        self.no_interface += other.no_interface;
-        self.too_short += other.too_short;
-        self.spoiled += other.spoiled;
-        self.filtered += other.filtered;
+counters! {
+    /// Counters of what a port queue received. `frames + copies` is what arrived for all interfaces ([`ViCounters::arrived`]) and the
+    /// other four.
+    pub struct RxLedger {
+        /// Frames that the port's ring delivered.
+        pub frames: u64,
+        /// Further receivers of frames that went to several interfaces.
+        pub copies: u64,
+        /// Frames for an address that no interface has.
+        pub no_interface: u64,
+        /// Frames shorter than an Ethernet header and two bytes.
+        pub too_short: u64,
+        /// Frames whose slots another process spoiled, or that were longer than can be kept.
+        pub spoiled: u64,
+        /// Frames that a filter of the adapter dropped.
+        pub filtered: u64,
     }
 }
 

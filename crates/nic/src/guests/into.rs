@@ -45,7 +45,7 @@ impl Place {
     pub(super) fn fate(&self) -> Fate {
         let mut fate = self.gone;
         if let Some(seat) = &self.seat {
-            fate.add(&Fate::of(&seat.guest));
+            fate += Fate::of(&seat.guest);
         }
         fate
     }
@@ -92,7 +92,7 @@ impl Desk {
         let mut fate = Fate::of(&seat.guest);
         fate.bad += seat.guest.rx.iter().map(|rx| rx.counters().dropped.total()).sum::<u64>();
         fate.part();
-        place.gone.add(&fate);
+        place.gone += fate;
     }
 
     /// Form in which a frame of a VLAN that another program sent with this tag goes to a place's program.

@@ -8,6 +8,7 @@
 use crate::adapter::{Count, RxLedger, ViCounters};
 use linerate_port::switch::Guest;
 use linerate_port::{DropReason, Drops, TxCounters};
+use linerate_text::counters;
 
 /// Counters of an interface, from the adapter's side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,19 +84,20 @@ impl GuestCounters {
     }
 }
 
-/// Fate of frames that were put into a program's rings, from the counts of their engines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fate {
-    /// Frames that the program was given.
-    pub carried: u64,
-    /// Frames whose program went before it took them.
-    pub lost: u64,
-    /// Frames that the engine refused.
-    pub refused: u64,
-    /// Slots not given back yet.
-    pub in_ring: u64,
-    /// Bad slots that programs have sent.
-    pub bad: u64,
+counters! {
+    /// Fate of frames that were put into a program's rings, from the counts of their engines.
+    pub struct Fate {
+        /// Frames that the program was given.
+        pub carried: u64,
+        /// Frames whose program went before it took them.
+        pub lost: u64,
+        /// Frames that the engine refused.
+        pub refused: u64,
+        /// Slots not given back yet.
+        pub in_ring: u64,
+        /// Bad slots that programs have sent.
+        pub bad: u64,
+    }
 }
 
 impl Fate {
@@ -116,14 +118,6 @@ impl Fate {
     /// The program has gone: what is in its rings is lost.
     pub(super) fn part(&mut self) {
         self.lost += std::mem::take(&mut self.in_ring);
-    }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        self.carried += other.carried;
-        self.lost += other.lost;
-        self.refused += other.refused;
-        self.in_ring += other.in_ring;
-        self.bad += other.bad;
     }
 
     /// Frames of `put` that are missing here, or too many.

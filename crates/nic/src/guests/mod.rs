@@ -266,7 +266,7 @@ impl Guests {
         for rx in &mut self.rx {
             let rx = rx.port();
             rx.refresh();
-            missed.merge(&rx.counters().dropped);
+            missed += rx.counters().dropped;
         }
         let sent: TxCounters = self.tx.port_counters();
         let in_ring = self.tx.port().ring.outstanding().into();

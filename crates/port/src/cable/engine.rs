@@ -209,7 +209,7 @@ impl CableRx {
             if self.pipe.reset(ring).is_none() {
                 return false;
             }
-            self.told.merge(&told);
+            self.told += told;
             self.told.add(DropReason::PeerDied, self.pipe.take_lost());
             entry.let_go = true;
             // From here on the last pairing is left, whether or not the rest succeeds.
@@ -230,7 +230,7 @@ impl CableRx {
             if self.pipe.reset(ring).is_none() {
                 return false;
             }
-            self.told.merge(&told);
+            self.told += told;
             self.told.add(DropReason::PeerDied, self.pipe.take_lost());
             entry.let_go = true;
         }
@@ -309,7 +309,7 @@ impl RxEngine for CableRx {
     fn refresh(&mut self, count: &mut RxCounters) {
         count.dropped = self.told;
         if self.seen & 1 == 1 {
-            count.dropped.merge(&Drops::from_numbers(self.pipe.told()));
+            count.dropped += Drops::from_numbers(self.pipe.told());
         }
     }
 

@@ -68,11 +68,11 @@ impl Ledger {
         let mut sum = Self::default();
         for PortReport { count, fate, .. } in ports {
             sum.received += count.received;
-            sum.refused.merge(&count.refused);
+            sum.refused += count.refused;
             sum.copies += count.copies;
             sum.own += count.own;
             sum.sent += count.sent;
-            sum.dropped.merge(&count.dropped);
+            sum.dropped += count.dropped;
             sum.lost += fate.lost.of(DropReason::PeerDied);
             sum.unexplained += fate.unexplained(count.sent);
             let by_priority: u64 = count.priorities.iter().map(|priority| priority.sent + priority.dropped).sum();
@@ -106,8 +106,8 @@ impl Retired {
         }
         match self.ports.iter_mut().find(|port| port.name == report.name) {
             Some(port) => {
-                port.count.merge(&report.count);
-                port.fate.merge(&report.fate);
+                port.count += report.count;
+                port.fate += report.fate;
             }
             None => self.ports.push(report),
         }
@@ -191,9 +191,9 @@ mod tests {
         };
         let (long, died) = (DropReason::TooLong, DropReason::PeerDied);
         let mut sum = fate(100, 50, &[(long, 3), (died, 4)]);
-        sum.merge(&fate(20, 7, &[(died, 5), (DropReason::NoRoom, 6)]));
+        sum += fate(20, 7, &[(died, 5), (DropReason::NoRoom, 6)]);
         assert_eq!(sum, fate(120, 57, &[(long, 3), (died, 9), (DropReason::NoRoom, 6)]));
-        sum.merge(&Fate::default());
+        sum += Fate::default();
         assert_eq!((sum.carried, sum.in_ring, sum.lost.total()), (120, 57, 18));
     }
 }

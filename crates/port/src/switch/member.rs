@@ -9,6 +9,7 @@ use crate::finish::{Finished, Finisher};
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
+use linerate_text::counters;
 use linerate_wire::Priority;
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -35,67 +36,49 @@ impl Policy {
     }
 }
 
-/// Counters of one priority of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PriorityCounters {
-    /// Copies that reached the port's ring.
-    pub sent: u64,
-    /// Copies that did not.
-    pub dropped: u64,
-    /// Times that a sender had to wait.
-    pub waits: u64,
+counters! {
+    /// Counters of one priority of a port.
+    pub struct PriorityCounters {
+        /// Copies that reached the port's ring.
+        pub sent: u64,
+        /// Copies that did not.
+        pub dropped: u64,
+        /// Times that a sender had to wait.
+        pub waits: u64,
+    }
 }
 
-/// Counters of a port, from the switch's side: it receives what the port's user sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Frames from the port that were forwarded.
-    pub received: u64,
-    /// Bytes of these frames.
-    pub received_bytes: u64,
-    /// Frames among them that were flooded to all ports of their VLAN.
-    pub flooded: u64,
-    /// Frames whose source address is held at another port.
-    pub held: u64,
-    /// Copies to be made of them: one per destination, and one per monitor.
-    pub copies: u64,
-    /// Frames that the switch itself made for the port: probes and queries.
-    pub own: u64,
-    /// Frames from the port that were refused.
-    pub refused: Drops,
-    /// Copies put into the port's ring.
-    pub sent: u64,
-    /// Bytes of these copies.
-    pub sent_bytes: u64,
-    /// Copies meant for the port that did not get into its ring.
-    pub dropped: Drops,
-    /// Requests in the metadata of these copies that were carried out, because the port does not.
-    pub finished: Finished,
-    /// Counters by priority.
-    pub priorities: [PriorityCounters; Priority::COUNT],
+counters! {
+    /// Counters of a port, from the switch's side: it receives what the port's user sends.
+    pub struct PortCounters {
+        /// Frames from the port that were forwarded.
+        pub received: u64,
+        /// Bytes of these frames.
+        pub received_bytes: u64,
+        /// Frames among them that were flooded to all ports of their VLAN.
+        pub flooded: u64,
+        /// Frames whose source address is held at another port.
+        pub held: u64,
+        /// Copies to be made of them: one per destination, and one per monitor.
+        pub copies: u64,
+        /// Frames that the switch itself made for the port: probes and queries.
+        pub own: u64,
+        /// Frames from the port that were refused.
+        pub refused: Drops,
+        /// Copies put into the port's ring.
+        pub sent: u64,
+        /// Bytes of these copies.
+        pub sent_bytes: u64,
+        /// Copies meant for the port that did not get into its ring.
+        pub dropped: Drops,
+        /// Requests in the metadata of these copies that were carried out, because the port does not.
+        pub finished: Finished,
+        /// Counters by priority.
+        pub priorities: [PriorityCounters; Priority::COUNT],
+    }
 }
 
 impl PortCounters {
-    /// Adds the counts of another port.
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.received += other.received;
-        self.received_bytes += other.received_bytes;
-        self.flooded += other.flooded;
-        self.held += other.held;
-        self.copies += other.copies;
-        self.own += other.own;
-        self.sent += other.sent;
-        self.sent_bytes += other.sent_bytes;
-        self.refused.merge(&other.refused);
-        self.dropped.merge(&other.dropped);
-        self.finished.merge(&other.finished);
-        for (mine, theirs) in self.priorities.iter_mut().zip(&other.priorities) {
-            mine.sent += theirs.sent;
-            mine.dropped += theirs.dropped;
-            mine.waits += theirs.waits;
-        }
-    }
-
     #[inline]
     pub(super) fn drop_copies(&mut self, reason: DropReason, priority: Priority, n: u64) {
         self.dropped.add(reason, n);
@@ -254,7 +237,7 @@ impl Member {
     pub(super) fn counters(&self) -> PortCounters {
         let mut count = self.count;
         count.finished = self.finisher.done();
-        self.sources.iter().for_each(|source| count.refused.merge(&source.rx.counters().dropped));
+        self.sources.iter().for_each(|source| count.refused += source.rx.counters().dropped);
         count
     }
 
@@ -264,23 +247,24 @@ impl Member {
         for Outlet { tx, .. } in &self.outlets {
             let count = tx.counters();
             fate.carried += count.frames;
-            fate.lost.merge(&count.dropped);
+            fate.lost += count.dropped;
             fate.in_ring += u64::from(tx.ring.outstanding());
         }
         fate
     }
 }
 
-/// Fate of the copies that were put into a port's rings, from the counts of its engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fate {
-    /// Frames that the engine sent on.
-    pub carried: u64,
-    /// Frames that the engine could not send on, or whose receiver went before it took them (`peer_died`, counted as
-    /// carried before).
-    pub lost: Drops,
-    /// Slots not yet given back.
-    pub in_ring: u64,
+counters! {
+    /// Fate of the copies that were put into a port's rings, from the counts of its engine.
+    pub struct Fate {
+        /// Frames that the engine sent on.
+        pub carried: u64,
+        /// Frames that the engine could not send on, or whose receiver went before it took them (`peer_died`, counted as
+        /// carried before).
+        pub lost: Drops,
+        /// Slots not yet given back.
+        pub in_ring: u64,
+    }
 }
 
 impl Fate {
@@ -289,12 +273,6 @@ impl Fate {
         let refused = self.lost.total() - self.lost.of(DropReason::PeerDied);
         let known = self.carried + refused;
         if known > put { known - put } else { (put - known).saturating_sub(self.in_ring) }
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.carried += other.carried;
-        self.lost.merge(&other.lost);
-        self.in_ring += other.in_ring;
     }
 }
 

@@ -121,7 +121,7 @@ impl TxEngine for ValeTx {
         count.frames += frames;
         count.bytes += bytes;
         count.batches += u64::from(slots > 0);
-        count.dropped.merge(&refused);
+        count.dropped += refused;
     }
 
     fn link(&self) -> Link {

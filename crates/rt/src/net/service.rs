@@ -8,8 +8,8 @@ use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use linerate_stack::{BindError, Event, Host, SendError, UdpId};
+use linerate_text::counters;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::ops::AddAssign;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -100,25 +100,17 @@ const SYSTEM_PORTS: u16 = 1024;
 /// Longest time for which clients are told that the host ends, ns.
 const FAREWELL: u64 = 100_000_000;
 
-/// Counters of a service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Served {
-    /// Datagrams taken.
-    pub received: u64,
-    /// Datagrams refused: sent to a broadcast or a group, from the port of a service, or from the host itself.
-    pub refused: u64,
-    /// Answers sent.
-    pub sent: u64,
-    /// Answers that could not be sent.
-    pub unsent: u64,
-}
-
-impl AddAssign for Served {
-    fn add_assign(&mut self, other: Self) {
-        self.received += other.received;
-        self.refused += other.refused;
-        self.sent += other.sent;
-        self.unsent += other.unsent;
+counters! {
+    /// Counters of a service.
+    pub struct Served {
+        /// Datagrams taken.
+        pub received: u64,
+        /// Datagrams refused: sent to a broadcast or a group, from the port of a service, or from the host itself.
+        pub refused: u64,
+        /// Answers sent.
+        pub sent: u64,
+        /// Answers that could not be sent.
+        pub unsent: u64,
     }
 }
 

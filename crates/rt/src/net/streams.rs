@@ -5,9 +5,9 @@ use super::service::{Offer, Service};
 use bytes::Bytes;
 use linerate_stack::tcp::{KeepAlive, State, TcpId, TcpListenerId};
 use linerate_stack::{BindError, Host};
+use linerate_text::counters;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::ops::AddAssign;
 
 /// Connections that wait to be accepted, of a service.
 const BACKLOG: usize = 1024;
@@ -17,22 +17,15 @@ const FAST_OPEN: usize = 256;
 /// Questions to silent clients.
 const KEEP_ALIVE: KeepAlive = KeepAlive { idle: 60_000_000_000, interval: 10_000_000_000, probes: 6 };
 
-/// Counters of a service over TCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Streamed {
-    /// Connections taken.
-    pub connections: u64,
-    /// Bytes received.
-    pub received: u64,
-    /// Bytes sent.
-    pub sent: u64,
-}
-
-impl AddAssign for Streamed {
-    fn add_assign(&mut self, other: Self) {
-        self.connections += other.connections;
-        self.received += other.received;
-        self.sent += other.sent;
+counters! {
+    /// Counters of a service over TCP.
+    pub struct Streamed {
+        /// Connections taken.
+        pub connections: u64,
+        /// Bytes received.
+        pub received: u64,
+        /// Bytes sent.
+        pub sent: u64,
     }
 }
 

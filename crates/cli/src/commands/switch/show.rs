@@ -55,7 +55,7 @@ fn rate(n: u64, seconds: f64) -> String {
 
 fn not_carried(port: &PortReport) -> String {
     let (refused, mut dropped) = (port.count.refused, port.count.dropped);
-    dropped.merge(&port.fate.lost);
+    dropped += port.fate.lost;
     let finished = port.count.finished;
     let finished = if finished == Default::default() {
         String::new()
