@@ -92,6 +92,19 @@ pub(crate) fn kernels(file: &str, group: &str, name: &str) -> u64 {
     found.unwrap_or_else(|| panic!("no {group} {name}: {all}")).1.parse().unwrap()
 }
 
+/// Compares what our program prints with what the other one does. What there is of intervals is for the clocks to say: who is kept
+/// from running for one has no line for it. So they are compared up to five times.
+#[track_caller]
+pub(crate) fn are_alike<T: PartialEq + std::fmt::Debug>(what: &[&str], mut both: impl FnMut() -> [T; 2]) {
+    for attempt in 1.. {
+        let [ours, theirs] = both();
+        if ours == theirs {
+            return;
+        }
+        assert!(attempt < 5, "{what:?}: ours: {ours:#?}\ntheirs: {theirs:#?}");
+    }
+}
+
 /// A line without its numbers: each run of digits and the blanks around it become one mark.
 pub(crate) fn shape(line: &str) -> String {
     let mut shape = String::new();

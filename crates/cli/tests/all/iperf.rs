@@ -67,15 +67,16 @@ fn cut_short(server: Process) -> Ended {
 
 /// Runs a test between two ends; the client must succeed. `LPORT` in the words is replaced by a free port.
 fn pair(pairing: (End, End), words: &[&str], of_server: &[&str]) -> (Ended, Ended) {
-    // iperf's own client frees something twice now and then when it ends, and is killed for it.
-    for _ in 0..3 {
-        let (client, server) = once(pairing, words, of_server);
-        if client.code.is_some() || pairing.0 == End::Ours {
-            assert_eq!(client.code, Some(0), "{pairing:?} {words:?}: {}", client.said());
-            return (client, server);
-        }
-    }
-    panic!("{pairing:?} {words:?}: iperf was killed three times");
+    let (client, server) = whole(pairing.0, || once(pairing, words, of_server));
+    assert_eq!(client.code, Some(0), "{pairing:?} {words:?}: {}", client.said());
+    (client, server)
+}
+
+/// Runs a client and its server, until the client ends by itself: iperf's own frees something twice now and then when it ends, and
+/// is killed for it.
+fn whole(client: End, once: impl Fn() -> (Ended, Ended)) -> (Ended, Ended) {
+    let is_whole = |ended: &(Ended, Ended)| ended.0.code.is_some() || client == End::Ours;
+    (0..3).map(|_| once()).find(is_whole).expect("iperf was killed three times")
 }
 
 fn once(pairing: (End, End), words: &[&str], of_server: &[&str]) -> (Ended, Ended) {
@@ -215,7 +216,8 @@ fn several_clients_are_served_at_once() {
         ] {
             scope.spawn(move || {
                 let client = client(end, port, words);
-                assert_eq!(client.code, Some(0), "{words:?}: {}", client.said());
+                // iperf may be killed at its end: see above.
+                assert!(client.code.map_or(end == End::Theirs, |code| code == 0), "{words:?}: {}", client.said());
             });
         }
     });

@@ -1,6 +1,7 @@
 //! Tests of lines: those of both programs are the same, but for the numbers in them.
 
 use super::{End, PAIRINGS, field, has_iperf, pair};
+use crate::ends::are_alike;
 use std::collections::BTreeSet;
 
 /// A line without its numbers: each run of digits and the blanks around it become one mark.
@@ -73,18 +74,16 @@ const LINES: [(&[&str], &[&str]); 21] = [
 
 /// Lines of both programs with the same words, at both ends.
 fn compare(words: &[&str], of_server: &[&str]) {
-    let said = |end| {
-        let (client, server) = pair((end, end), words, of_server);
-        (shapes(&client.out), shapes(&server.out))
-    };
-    let (theirs, ours) = (said(End::Theirs), said(End::Ours));
     // Which address a client listens at for -r is told in iperf's words above.
     let told = |mut shapes: BTreeSet<String>| {
         shapes.retain(|shape| !shape.starts_with("Server#listening") || !words.contains(&"-r"));
         shapes
     };
-    assert_eq!(told(ours.0), told(theirs.0), "the client of {words:?}");
-    assert_eq!(told(ours.1), told(theirs.1), "the server of {words:?}");
+    let said = |end| {
+        let (client, server) = pair((end, end), words, of_server);
+        [client, server].map(|of| told(shapes(&of.out)))
+    };
+    are_alike(words, || [End::Ours, End::Theirs].map(said));
 }
 
 /// Sizes mean the same to both.

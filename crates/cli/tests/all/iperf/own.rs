@@ -1,7 +1,7 @@
 //! Tests of iperf by a host of linerate's own stack: with itself over a cable, and with Debian's iperf and the kernel's sockets
 //! over TAP, AF_PACKET and AF_XDP.
 
-use super::{End, TESTS, cut_short, ended, field, has_iperf, moved};
+use super::{End, TESTS, cut_short, ended, field, has_iperf, moved, whole};
 use crate::ends::{cable, hosted, until_open};
 use crate::process::{BINARY, Ended, Process};
 use crate::stack::{Link, link};
@@ -118,17 +118,19 @@ fn over_link(link: &Link, kernel: End, is_server: bool, (words, of_client, of_se
     let ours = |words: &[&str]| hosted("iperf", &link.port, "10.9.0.2/24", words);
     let (to, serving) = (if is_server { "10.9.0.2" } else { "10.9.0.1" }, serving(words, &[]));
     let words = [&["-c", to][..], &with_port(words)].concat();
-    let (server, client) = if is_server {
-        (link.start(ours(&serving), Some(READY)), kernel.command("iperf", "iperf", &words))
-    } else {
-        let server = link.start(kernel.command("iperf", "iperf", &serving), None);
-        // What iperf prints is behind its buffer.
-        link.ns.run_in(|| until_open(PORT, serving.contains(&"-u"))).unwrap();
-        (server, ours(&words))
+    let once = || {
+        let (server, client) = if is_server {
+            (link.start(ours(&serving), Some(READY)), kernel.command("iperf", "iperf", &words))
+        } else {
+            let server = link.start(kernel.command("iperf", "iperf", &serving), None);
+            // What iperf prints is behind its buffer.
+            link.ns.run_in(|| until_open(PORT, serving.contains(&"-u"))).unwrap();
+            (server, ours(&words))
+        };
+        let client = link.start(client, None).end();
+        (client, ended(if is_server { End::Ours } else { kernel }, server))
     };
-    let client = link.start(client, None).end();
-    let of = if is_server { End::Ours } else { kernel };
-    let server = ended(of, server);
+    let (client, server) = whole(if is_server { kernel } else { End::Ours }, once);
     let what =
         format!("{} {kernel:?} {is_server} {words:?}:\n{}\nserver:\n{}", link.port, client.said(), server.said());
     assert_eq!(client.code, Some(0), "{what}");
