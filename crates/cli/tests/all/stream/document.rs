@@ -2,8 +2,10 @@
 
 use super::{End, PAIRINGS, client, has_iperf3, pair, port, server};
 use crate::ends::are_alike;
+use crate::process::Process;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 pub(super) fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
@@ -127,6 +129,24 @@ fn sums_add_up_and_no_byte_is_received_that_was_not_sent() {
             }
         }
     }
+}
+
+/// Regression: a client that was kept from running until its time was over counted what was omitted, in no interval.
+#[test]
+fn a_time_that_is_omitted_is_omitted_however_late_its_end_is_seen() {
+    let port = port();
+    let mut server = server(End::Ours, port, &["-1", "-i", "0.2"]);
+    let words = ["-c", "127.0.0.1", "-p", &port.to_string(), "-t", "1", "-O", "1", "-b", "20M", "-J"];
+    let client = Process::start(End::Ours.command("stream", "iperf3", &words));
+    server.until("(omitted)");
+    client.signal("STOP");
+    std::thread::sleep(Duration::from_millis(2500));
+    client.signal("CONT");
+    let ended = client.end();
+    let document = document(&ended.out);
+    adds_up(&document, true, "sum", "sum_sent");
+    assert!(document["end"]["sum_sent"]["seconds"].as_f64() >= Some(0.9), "{document:#}");
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
 }
 
 /// A server that sends keeps to -n and -k as iperf3's does; it sent on until its client had heard of the end.

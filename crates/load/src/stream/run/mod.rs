@@ -269,8 +269,9 @@ impl Run {
     /// The next thing that is due by now.
     pub(super) fn due(&mut self) -> Option<Due> {
         let now = monotonic_ns();
+        let counts_late = self.count_at.and_then(|at| now.checked_sub(at));
         // At the end the last figures are taken by `finish`.
-        if now >= self.end_at {
+        if now >= self.end_at && counts_late.is_none() {
             return Some(Due::End);
         }
         if now >= self.next {
@@ -280,8 +281,10 @@ impl Run {
             }
             return Some(Due::Figures(self.figures(now)));
         }
-        if self.count_at.is_some_and(|at| now >= at) {
+        if let Some(late) = counts_late {
             self.count(now);
+            // Whoever was kept from running for longer than the test takes counts all of it nevertheless.
+            self.end_at = self.end_at.saturating_add(late);
             return Some(Due::Count);
         }
         if now >= self.idle_at() {
