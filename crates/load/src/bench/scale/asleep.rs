@@ -15,10 +15,14 @@ use std::time::{Duration, Instant};
 const DESCRIPTORS: u64 = 28;
 /// Interval between two frames that each wake the switch.
 const EACH: Duration = Duration::from_micros(400);
+/// Interval between two looks at an idle switch.
+const RESTS: Duration = Duration::from_millis(50);
 /// Time for which frames that do not arrive are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Readings are a second apart, and two are needed.
 const LEAST: Duration = Duration::from_millis(2300);
+/// Time for two where others have the cores for seconds.
+const LATEST: Duration = Duration::from_secs(60);
 
 /// State of the switch's thread at one time.
 #[derive(Clone, Copy)]
@@ -51,7 +55,7 @@ fn readings(setting: &Setting, n: usize, wait: WaitMode, sends: bool) -> Result<
         return Err(Missing::Skipped(format!("a process may have {descriptors} descriptors only (ulimit -Hn)")));
     }
     let (door, stop) = (Door::open(&name, None).map_err(failed)?, Stop::new().map_err(failed)?);
-    let (theirs, asked) = (Arc::new((AtomicBool::new(false), AtomicU64::new(0))), stop.clone());
+    let (theirs, asked) = (Arc::new((AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0))), stop.clone());
     let mine = theirs.clone();
     let calls = callee().map_err(failed)?;
     let switching = spawn("switch", &[setting.cores[1]], move || {
@@ -61,6 +65,7 @@ fn readings(setting: &Setting, n: usize, wait: WaitMode, sends: bool) -> Result<
                 let time = ThreadTime::of_this_thread();
                 let frames = theirs.1.load(Relaxed);
                 readings.push(Reading { at: monotonic_ns(), spent: time.user + time.system, frames });
+                theirs.2.fetch_add(1, Relaxed);
             }
         });
         (readings, Ledger::of(&job.switch.ports()))
@@ -68,8 +73,9 @@ fn readings(setting: &Setting, n: usize, wait: WaitMode, sends: bool) -> Result<
     .map_err(failed)?;
     let ran = attach(&name, n).and_then(|mut ports| {
         mine.0.store(true, Release);
-        let until = Instant::now() + setting.time.max(LEAST);
-        if sends { trickle(&mut ports, &mine.1, until) } else { rest(until) }
+        let (begin, least) = (Instant::now(), setting.time.max(LEAST));
+        let goes_on = || begin.elapsed() < least || mine.2.load(Relaxed) < 2 && begin.elapsed() < LATEST;
+        if sends { trickle(&mut ports, &mine.1, goes_on) } else { rest(goes_on) }
     });
     stop.ask(0);
     let (readings, ledger) = switching.join().map_err(|_| failed("the switch panicked"))?;
@@ -86,12 +92,14 @@ fn readings(setting: &Setting, n: usize, wait: WaitMode, sends: bool) -> Result<
     }
     match *readings.as_slice() {
         [first, .., last] => Ok((first, last)),
-        _ => Err(failed("the switch did not run for two seconds")),
+        _ => Err(failed(format!("the switch did not run for two seconds in {} s", LATEST.as_secs()))),
     }
 }
 
-fn rest(until: Instant) -> Result<u64, Missing> {
-    std::thread::sleep(until.saturating_duration_since(Instant::now()));
+fn rest(goes_on: impl Fn() -> bool) -> Result<u64, Missing> {
+    while goes_on() {
+        std::thread::sleep(RESTS);
+    }
     Ok(0)
 }
 
@@ -101,7 +109,7 @@ fn attach(name: &str, n: usize) -> Result<Vec<Port>, Missing> {
 
 /// Sends frames to and fro between the first two ports, so far apart that the switch sleeps between them; returns the number
 /// of those that did not arrive.
-fn trickle(ports: &mut [Port], arrived: &AtomicU64, until: Instant) -> Result<u64, Missing> {
+fn trickle(ports: &mut [Port], arrived: &AtomicU64, goes_on: impl Fn() -> bool) -> Result<u64, Missing> {
     let no_queue = || failed("no queue");
     let mut ends = Vec::new();
     for port in &mut ports[..2] {
@@ -116,7 +124,7 @@ fn trickle(ports: &mut [Port], arrived: &AtomicU64, until: Instant) -> Result<u6
     };
     let frames = [frame(1, 0), frame(0, 1)];
     let (mut from, mut sent, mut came) = (0, 0u64, 0u64);
-    while Instant::now() < until {
+    while goes_on() {
         let (tx, _) = &mut ends[from];
         tx.sync();
         let mut batch = tx.ring.reserve(1);
