@@ -11,6 +11,7 @@ use crate::ends::{End, PAIRINGS, port, until_open};
 use crate::process::{BINARY, Ended, Process, until};
 use linerate_skip::{is_installed, skip};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// True if iperf 2 is installed; reported otherwise.
 #[track_caller]
@@ -38,7 +39,12 @@ fn client(end: End, port: u16, more: &[&str]) -> Ended {
 
 /// Ends a server once all sessions have ended, each by a thread. iperf's own needs more than one signal.
 fn ended(end: End, server: Process) -> Ended {
+    // iperf's waits for more than a minute where datagrams that say the end have been lost, unless it is told to end.
+    let mut told_at = (end == End::Theirs).then(|| Instant::now() + Duration::from_secs(5));
     until("all sessions have ended", || {
+        if told_at.take_if(|at| Instant::now() > *at).is_some() {
+            server.signal("INT");
+        }
         let threads = threads(&server);
         // iperf's others are its main thread, the one that listens, and the one that prints before a session's ends.
         if end == End::Theirs { threads.len() <= 3 } else { threads.iter().all(|name| name != "iperf-session") }
