@@ -2,7 +2,7 @@
 //! processes.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, LIMIT, Process, counter};
+use crate::process::{BINARY, LIMIT, Process, SEARCH, counter};
 use linerate_host::{Cause, Namespace, VethPair};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,7 +14,9 @@ fn run(program: &str, arguments: &[&str]) -> Output {
 }
 
 fn fcoe(arguments: &[&str]) -> Output {
-    run(BINARY, &[&["fcoe"], arguments].concat())
+    let searches = ["ls", "inq", "read", "write"].contains(&arguments[0]) && !arguments.contains(&SEARCH[0]);
+    let search: &[&str] = if searches { &SEARCH } else { &[] };
+    run(BINARY, &[&["fcoe"], arguments, search].concat())
 }
 
 fn said(output: &Output) -> String {
@@ -156,9 +158,9 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     let (mut target, listed) = if target_first {
         let target = target();
         first_listens();
-        (target, ours("ls", &[]))
+        (target, ours("ls", &SEARCH))
     } else {
-        let listed = ours("ls", &[]);
+        let listed = ours("ls", &SEARCH);
         first_listens();
         (target(), listed)
     };
@@ -168,8 +170,11 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     let (image, back) = (path(place, "disk.img"), path(place, "back.bin"));
     let bytes: Vec<u8> = (0..2 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     std::fs::write(&image, &bytes).unwrap();
-    assert!(ours("write", &["--lun", "0", &image]).done().starts_with("2097152 bytes to 20:00:"));
-    assert!(ours("read", &["--lun", "0", "--bytes", "1M", &back]).done().starts_with("1048576 bytes from 20:00:"));
+    assert!(
+        ours("write", &[&SEARCH[..], &["--lun", "0", &image]].concat()).done().starts_with("2097152 bytes to 20:00:")
+    );
+    let read = ours("read", &[&SEARCH[..], &["--lun", "0", "--bytes", "1M", &back]].concat());
+    assert!(read.done().starts_with("1048576 bytes from 20:00:"));
     assert!(std::fs::read(&back).unwrap() == bytes[..1 << 20]);
     let mut initiator = ours("initiator", &["--nbd", &format!("unix:{}", path(place, "lun"))]);
     initiator.until("serves NBD at nbd+unix:///?socket=/");

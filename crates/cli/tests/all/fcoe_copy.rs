@@ -2,7 +2,7 @@
 //! outputs that are full.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, LIMIT, Process, killed_by};
+use crate::process::{BINARY, LIMIT, Process, SEARCH, killed_by};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Output, Stdio};
@@ -32,7 +32,7 @@ impl Rig {
     fn start(&self, what: &[&str], out: Stdio) -> Child {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", &LIMIT.as_secs().to_string(), BINARY, "fcoe", what[0], "-i", &self.port]);
-        command.args(&what[1..]).stdin(Stdio::piped()).stdout(out).stderr(Stdio::piped()).spawn().unwrap()
+        command.args(SEARCH).args(&what[1..]).stdin(Stdio::piped()).stdout(out).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Writes the input from a pipe to the LUN.

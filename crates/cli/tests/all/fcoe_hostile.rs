@@ -3,7 +3,7 @@
 //! `LINERATE_CHANGES=n` goes on until n frames were changed, `LINERATE_SEED=n` changes others.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, LIMIT, Process};
+use crate::process::{BINARY, LIMIT, Process, SEARCH};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -125,7 +125,8 @@ fn honest(dir: &Path, port: &str, changed: &AtomicU64) {
     let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     let (data, back) = (path("data"), path("back"));
     let copy = |what: &str, file: &str| {
-        let done = fcoe(LIMIT.as_secs(), &[what, "-i", port, "--mac", "02:00:00:00:00:0a", "--lun", "0", file]);
+        let words = [what, "-i", port, "--mac", "02:00:00:00:00:0a", "--lun", "0", file];
+        let done = fcoe(LIMIT.as_secs(), &[&words[..], &SEARCH].concat());
         let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success() && said.starts_with("1048576 bytes"), "{what}: {said}");
     };

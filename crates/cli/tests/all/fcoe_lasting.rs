@@ -1,7 +1,7 @@
 //! What a LUN keeps, as the Linux kernel's initiator and sg3_utils set it, in virtual machines (tests/rig).
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, Process};
+use crate::process::{BINARY, Process, SEARCH};
 use crate::rig::{self, initiator};
 use std::path::Path;
 use std::process::Command;
@@ -83,9 +83,9 @@ fn a_reservation_in_a_file_is_in_force_and_a_damaged_one_is_told() {
         let name = format!("kept-{}-{damaged}", std::process::id());
         let target = target(dir.path(), &format!("cable:{name}{{1"), "ram:64M");
         let port = format!("cable:{name}}}1");
-        let read =
-            Command::new(BINARY).args(["fcoe", "read", "-i", &port, "--lun", "0", "--bytes", "4k", "-"]).output();
-        let read = read.unwrap();
+        let mut read = Command::new(BINARY);
+        read.args(["fcoe", "read", "-i", &port, "--lun", "0", "--bytes", "4k", "-"]).args(SEARCH);
+        let read = read.output().unwrap();
         assert_eq!(read.status.success(), damaged, "{read:?}");
         let why = String::from_utf8_lossy(&read.stderr).into_owned();
         assert_eq!(why.contains("SCSI status 18h"), !damaged, "{why}");

@@ -1,7 +1,7 @@
 //! Tests of `linerate fcoe lun` and of SIGHUP: the LUNs of a target change while initiators use it.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, LIMIT, Process};
+use crate::process::{BINARY, LIMIT, Process, SEARCH};
 use crate::rig;
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,7 @@ pub(crate) fn disk(dir: &Path, name: &str, mib: u64) {
 
 /// LUNs and their bytes, as an initiator lists them.
 pub(crate) fn listed(dir: &Path, port: &str) -> Vec<String> {
-    let (code, said) = fcoe(dir, &["ls", "-i", port]);
+    let (code, said) = fcoe(dir, &[&["ls", "-i", port][..], &SEARCH].concat());
     assert_eq!(code, 0, "{said}");
     said.lines()
         .map(|line| line.split_whitespace().filter(|word| word.parse::<u64>().is_ok()).collect::<Vec<_>>().join(" "))
@@ -78,7 +78,7 @@ fn luns_come_grow_and_go_while_the_target_runs() {
     };
     nothing(&["ls", "-i", &ours]);
     let named = [&["ls", "-i", &ours, "--mac", "02:00:00:00:00:01"][..]].concat();
-    assert_eq!(fcoe(dir, &named).1.lines().count(), 2);
+    assert_eq!(fcoe(dir, &[&named[..], &SEARCH].concat()).1.lines().count(), 2);
     assert!(lun(&["add", "6=ram:1M"]).1.contains("note: nobody may see it: linerate fcoe lun allow WWPN=6"));
     assert_eq!(lun(&["deny", known]), (0, format!("{known} sees LUN none\n")));
     nothing(&named);
@@ -149,7 +149,8 @@ fn a_target_reads_its_file_again_at_sighup() {
     target.signal("HUP");
     target.until("20:00:02:00:00:00:00:01 sees LUN 2");
     assert!(fcoe(dir, &["ls", "-i", &ours, "--timeout", "3"]).1.contains("no LUN was found"));
-    assert_eq!(fcoe(dir, &["ls", "-i", &ours, "--mac", "02:00:00:00:00:01"]).1.lines().count(), 1);
+    let named = ["ls", "-i", &ours, "--mac", "02:00:00:00:00:01", SEARCH[0], SEARCH[1]];
+    assert_eq!(fcoe(dir, &named).1.lines().count(), 1);
     target.stop();
 }
 

@@ -2,7 +2,7 @@
 //! `write` and `initiator`, and `linerate xdd`.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, LIMIT, Process};
+use crate::process::{BINARY, LIMIT, Process, SEARCH};
 use crate::rig;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Rig {
     }
 
     fn fcoe(&self, what: &str, more: &[&str]) -> Output {
-        run(&[&["fcoe", what, "-i", &self.port], more].concat())
+        run(&[&["fcoe", what, "-i", &self.port], &SEARCH[..], more].concat())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the status of `linerate fcoe target` while it works: as lines, and as JSON.
 #![cfg(target_os = "linux")]
 
-use crate::process::{BINARY, Process, counter};
+use crate::process::{BINARY, Process, SEARCH, counter};
 use serde_json::Value;
 
 const INITIATOR: &str = "20:00:02:00:00:00:00:01";
@@ -20,7 +20,7 @@ fn under_load(name: &str, more: &[&str]) -> [Process; 2] {
         command
     });
     let mut command = std::process::Command::new(BINARY);
-    command.args(["fcoe", "read", "-i", &ours, "--mac", "02:00:00:00:00:01", "/dev/null"]);
+    command.args(["fcoe", "read", "-i", &ours, "--mac", "02:00:00:00:00:01", "/dev/null"]).args(SEARCH);
     [target, Process::start(command)]
 }
 
