@@ -139,6 +139,7 @@ fn cpu(of: &EndFigures) -> f64 {
 mod tests {
     use super::*;
     use linerate_result::parameters;
+    use std::time::Instant;
 
     #[test]
     fn each_test_counts_and_times_transactions_over_each_path() {
@@ -158,6 +159,7 @@ mod tests {
                     ("response_bytes", response.into()),
                 ]);
                 let what = format!("{} {via} {mtu} {request} {response}", workload.name);
+                let began = Instant::now();
                 let test = match workload.measure(&asked, &stop) {
                     Err(why) if why.contains("network namespace") => {
                         linerate_skip::skip!("{why}");
@@ -168,15 +170,20 @@ mod tests {
                 assert_eq!(test.failures, [""; 0], "{what}");
                 assert!(test.ports.len() == 2 && test.ports.iter().all(|port| port.mtu == Some(mtu)), "{what}");
                 let seconds = test.repeats[0].seconds.known().unwrap();
-                assert!((0.9..5.0).contains(&seconds), "{what}: {seconds}");
+                let took = began.elapsed().as_secs_f64();
+                assert!(seconds >= 0.9 && seconds <= took && took < 60.0, "{what}: {seconds}");
                 let rate = test.value.as_ref().unwrap().median.known().unwrap();
                 let [p50, p90, p99, p999] =
                     ["p50", "p90", "p99", "p99.9"].map(|name| test.further[name].median.known().unwrap());
-                assert!(p50 > 1000.0 && p50 <= p90 && p90 <= p99 && p99 <= p999 && p999 <= 2e9, "{what}: {test:?}");
+                assert!(
+                    p50 > 1000.0 && p50 <= p90 && p90 <= p99 && p99 <= p999 && p999 <= 1e9 * took,
+                    "{what}: {test:?}"
+                );
                 // One at a time: the mean of all times is the time over their number, but for a last one that the end cuts off.
                 let mean = test.latency.as_ref().unwrap().mean.known().unwrap();
                 assert!(mean * rate / 1e9 < 1.2, "{what}: {mean} {rate}");
-                if mean * rate / 1e9 < 0.8 {
+                // Nor does one say anything that was held up.
+                if mean * rate / 1e9 < 0.8 && seconds < 1.5 {
                     cut.push(format!("{what}: {mean} {rate}"));
                 }
                 for name in ["cpu", "cpu_remote"] {

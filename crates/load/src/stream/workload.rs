@@ -174,6 +174,7 @@ fn samples(all: &[(f64, u64)]) -> Vec<Sample> {
 mod tests {
     use super::*;
     use linerate_result::parameters;
+    use std::time::Instant;
 
     #[test]
     fn each_test_moves_bytes_over_each_path_at_each_mtu() {
@@ -186,6 +187,7 @@ mod tests {
                     ("mtu", mtu.into()),
                     ("parallel", 2_u32.into()),
                 ]);
+                let began = Instant::now();
                 let test = match workload.measure(&asked, &stop) {
                     Err(why) if why.contains("network namespace") => {
                         linerate_skip::skip!("{why}");
@@ -196,7 +198,8 @@ mod tests {
                 assert_eq!(test.failures, [""; 0], "{}", workload.name);
                 assert!(test.ports.iter().all(|port| port.mtu == Some(mtu)));
                 let seconds = test.repeats[0].seconds.known().unwrap();
-                assert!((0.8..3.0).contains(&seconds), "{} {via} {mtu}: {seconds}", workload.name);
+                let took = began.elapsed().as_secs_f64();
+                assert!(seconds >= 0.8 && seconds <= took && took < 60.0, "{} {via} {mtu}: {seconds}", workload.name);
                 let cpu = test.further["cpu"].median.known().unwrap();
                 assert!(cpu > 0.0 && cpu < 400.0, "{} {via} {mtu}: {cpu}", workload.name);
             }
