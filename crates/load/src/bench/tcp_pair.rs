@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 pub(super) const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 pub(super) const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
 /// Longest time for a handshake, and without a byte, in ns.
-pub(super) const PATIENCE: u64 = 2_000_000_000;
+pub(super) const PATIENCE: u64 = 10_000_000_000;
 
 /// Opens a cable of this name and a host at each end of it.
 pub(super) fn hosts(name: &str, slots: u32) -> Result<[Node; 2], Missing> {

@@ -165,6 +165,8 @@ mod tests {
     fn a_switch_that_sleeps_carries_what_wakes_it() {
         let cores = [linerate_rt::cpus()[0]; 2];
         let setting = Setting { cores, time: Duration::from_millis(10), rounds: 1, peers: None };
-        assert!(wake(&setting, 3).unwrap() > 0.0);
+        // What others disturb is measured again.
+        let woken = (0..100).map(|_| wake(&setting, 3)).find(|woken| !matches!(woken, Err(Missing::Discarded(_))));
+        assert!(woken.expect("others have the core each time").unwrap() > 0.0);
     }
 }
