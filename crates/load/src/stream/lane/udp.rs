@@ -31,15 +31,11 @@ impl Job {
                 number += 1;
                 Header { sent_us, number }.write(wide, datagram);
             }
-            self.counters.sent(number);
             let all: [&[u8]; MOST] = std::array::from_fn(|at| batch.get(at).map_or(&[][..], Vec::as_slice));
             let mut left = &all[..filled];
             while !left.is_empty() {
                 match socket.send_batch(left) {
-                    Ok(0) if self.shared.is_done(true) => {
-                        self.counters.sent(number - left.len() as u64);
-                        return Ok(());
-                    }
+                    Ok(0) if self.shared.is_done(true) => return Ok(()),
                     Ok(0) => socket.wait_for_room(),
                     Ok(n) => {
                         left = &left[n..];
@@ -50,11 +46,10 @@ impl Job {
                     // The interface's queue is full: the datagram is lost here, as it could be anywhere.
                     Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => left = &left[1..],
                     // The end may come within a call; what it was to send was not sent.
-                    Err(e) => {
-                        self.counters.sent(number - left.len() as u64);
-                        return self.is_over(Fault::Write(e));
-                    }
+                    Err(e) => return self.is_over(Fault::Write(e)),
                 }
+                // Never less than before: a figure in between is a difference.
+                self.counters.sent(number - left.len() as u64);
             }
             if filled < most && !self.shared.lacks() {
                 break;
