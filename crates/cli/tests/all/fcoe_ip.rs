@@ -72,7 +72,7 @@ fn a_target_answers_ping_and_echo_while_a_kernel_verifies_its_disk() {
     target.until("LUN 0");
     let command = "echo BEGINS; verify 32";
     let machine = || {
-        let limits = ["--timeout", "270", "--lun-timeout", "120", "--cmd", command];
+        let limits = ["--timeout", "540", "--lun-timeout", "120", "--cmd", command];
         let all = [&["--role", "initiator", "--quiet", "--tap", "vm"], &limits[..]].concat();
         rig::start(&rig::file("run-vm.sh"), &all)
     };

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Time limit of each process, seconds: machines are emulated, on cores with other load.
-const LIMIT: u64 = 280;
+const LIMIT: u64 = 550;
 
 /// True if the machines are built; otherwise reports a skip.
 pub(crate) fn is_there() -> bool {
@@ -37,7 +37,7 @@ pub(crate) fn ours(arguments: &[&str]) -> Process {
 
 /// Starts a machine on one end of a UNIX datagram link.
 pub(crate) fn machine(role: &str, link: &str, arguments: &[&str]) -> Process {
-    let limits = ["--timeout", "270", "--lun-timeout", "120"];
+    let limits = ["--timeout", "540", "--lun-timeout", "120"];
     let all = [&["--role", role, "--quiet", "--unix", link], &limits[..], arguments].concat();
     start(&file("run-vm.sh"), &all)
 }
