@@ -65,13 +65,13 @@ pub(crate) fn headline(run: &RunResult) -> String {
             let ports = Some(route(&test.ports)).filter(|text| !text.is_empty()).map(|text| format!(", {text}"));
             format!("{rate}{}{}", standing.unwrap_or_default(), ports.unwrap_or_default())
         }
-        None if let Some(glance) = fcoe::glance(run).filter(|glance| glance.done > 0) => {
-            glance.range().into_iter().chain([glance.about()]).collect::<Vec<_>>().join(" ")
+        None if let Some(summary) = fcoe::summary(run).filter(|summary| summary.done > 0) => {
+            summary.range().into_iter().chain([summary.about()]).collect::<Vec<_>>().join(" ")
         }
-        None if let Some(glance) = streams::glance(run).filter(|glance| glance.done > 0) => {
-            format!("{} {}", glance.headline(), glance.about())
+        None if let Some(summary) = streams::summary(run).filter(|summary| summary.done > 0) => {
+            format!("{} {}", summary.headline(), summary.about())
         }
-        None if let Some(glance) = proofs::glance(run) => glance.headline,
+        None if let Some(summary) = proofs::summary(run) => summary.headline,
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
         None if let Some(figure) = first_figure(run) => figure,
         None => "Nothing was measured".to_owned(),

@@ -11,7 +11,7 @@ pub(crate) const VERDICT: &str = "verdict";
 pub(crate) const HELPS: &str = "it helps";
 
 /// Proofs of a run at a glance.
-pub(crate) struct Glance {
+pub(crate) struct ProofSummary {
     /// Number of changes that help, in words.
     pub(crate) headline: String,
     /// That number, and that of changes that were tried.
@@ -22,7 +22,7 @@ pub(crate) struct Glance {
 }
 
 /// Summary of a run's proofs; none if the run has none.
-pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
+pub(crate) fn summary(run: &RunResult) -> Option<ProofSummary> {
     let of_proofs = || run.tests.iter().filter(|test| test.workload == WORKLOAD);
     let verdict = |test: &Test| test.parameters.get(VERDICT).map(ToString::to_string);
     let helps = of_proofs().filter(|test| verdict(test).as_deref() == Some(HELPS)).count();
@@ -42,5 +42,5 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
             format!("{}: {}{times}", test.title, verdict.unwrap_or_default())
         }
     };
-    of_proofs().next().map(|_| Glance { headline, helps, tried, lines: of_proofs().map(line).collect() })
+    of_proofs().next().map(|_| ProofSummary { headline, helps, tried, lines: of_proofs().map(line).collect() })
 }

@@ -2,7 +2,7 @@
 //! is nothing to do.
 
 use linerate_port::Sleeper;
-use linerate_port::switch::{Door, Switch};
+use linerate_port::switch::{Listener, Switch};
 use linerate_rt::control::Callee;
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 
@@ -10,12 +10,12 @@ use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 const FLUSH_NS: u64 = 200_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A switch and its door.
+/// A switch and its listener.
 pub struct SwitchJob {
     /// The switch, with its attached ports.
     pub switch: Switch,
-    /// Door through which other processes attach.
-    pub door: Door,
+    /// Listener through which other processes attach.
+    pub listener: Listener,
 }
 
 struct Running<'a> {
@@ -46,7 +46,7 @@ pub fn serve(
 
 impl Machine for Running<'_> {
     fn handle(&mut self, now: u64) -> Progress {
-        let came = self.job.door.admit(&mut self.job.switch);
+        let came = self.job.listener.admit(&mut self.job.switch);
         let worked = self.job.switch.poll(now) | came | self.calls.serve(self.job);
         if now >= self.next {
             self.next = now + SECOND_NS;
@@ -68,7 +68,7 @@ impl Machine for Running<'_> {
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(&mut &self.job.door);
+        visit(&mut &self.job.listener);
         visit(&mut self.calls.sleep());
         self.job.switch.waits_for(visit);
     }

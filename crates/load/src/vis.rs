@@ -3,7 +3,7 @@
 
 use linerate_nic::Guests;
 use linerate_port::Sleeper;
-use linerate_port::switch::Door;
+use linerate_port::switch::Listener;
 use linerate_rt::control::Callee;
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 
@@ -11,19 +11,19 @@ use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 const FLUSH_NS: u64 = 200_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// An adapter with programs at its interfaces, and their door, which lets them in from the first [`AdapterJob::change`] on.
+/// An adapter with programs at its interfaces, and their listener, which lets them in from the first [`AdapterJob::change`] on.
 pub struct AdapterJob {
     /// The programs.
     pub guests: Guests,
-    /// Door through which they come.
-    pub door: Door,
+    /// Listener through which they come.
+    pub listener: Listener,
 }
 
 impl AdapterJob {
-    /// Changes interfaces, and then what is granted at the door.
+    /// Changes interfaces, and then what is granted at the listener.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Guests) -> T) -> T {
         let done = change(&mut self.guests);
-        self.door.grant(self.guests.grants());
+        self.listener.grant(self.guests.grants());
         done
     }
 }
@@ -57,8 +57,8 @@ pub fn serve(
 impl Machine for Running<'_> {
     fn handle(&mut self, now: u64) -> Progress {
         let called = self.callee.is_some_and(|callee| callee.serve(self.job));
-        let AdapterJob { guests, door } = self.job;
-        let came = guests.admit(door) | called;
+        let AdapterJob { guests, listener } = self.job;
+        let came = guests.admit(listener) | called;
         let worked = guests.poll(now) | came;
         let pressed = guests.is_pressed();
         if now >= self.next {
@@ -81,7 +81,7 @@ impl Machine for Running<'_> {
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(&mut &self.job.door);
+        visit(&mut &self.job.listener);
         if let Some(callee) = self.callee {
             visit(&mut callee.sleep());
         }

@@ -4,7 +4,7 @@
 //! switch lets their senders wait, so between those that live nothing may be lost. `LINERATE_SWITCH_FRAMES` says how many
 //! frames each station sends (100000).
 
-use linerate_port::switch::{Door, Ledger, Policy, PortReport, Switch};
+use linerate_port::switch::{Ledger, Listener, Policy, PortReport, Switch};
 use linerate_port::{DropReason, Port, RxQueue, TxQueue, open};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -200,7 +200,8 @@ fn find(ports: &[PortReport], station: usize) -> Option<&PortReport> {
 fn five_processes_one_killed_and_every_frame_accounted_for() {
     let name = format!("five-{}", std::process::id());
     let guest = |station| (format!("s{station}"), Policy { pause: 0xff, ..Policy::default() });
-    let (door, mut switch) = (Door::open(&name, Some((0..STATIONS).map(guest).collect())).unwrap(), Switch::new());
+    let (listener, mut switch) =
+        (Listener::open(&name, Some((0..STATIONS).map(guest).collect())).unwrap(), Switch::new());
     let start = Instant::now();
     let stations: Vec<Process> = (0..STATIONS).map(|station| Process::new(&name, station)).collect();
     // Each on a thread of its own, as its pipe may fill.
@@ -240,7 +241,7 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
         || switch.has_waiting()
         || !is_gone(&switch)
     {
-        door.admit(&mut switch);
+        listener.admit(&mut switch);
         now += turned.elapsed().min(Duration::from_millis(1));
         turned = Instant::now();
         if switch.poll(u64::try_from(now.as_nanos()).unwrap()) {
@@ -304,12 +305,12 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
 #[test]
 fn a_receiver_that_pauses_loses_nothing_and_other_classes_pass() {
     let name = format!("pause-{}", std::process::id());
-    let (door, mut switch) = (Door::open(&name, None).unwrap(), Switch::new());
+    let (listener, mut switch) = (Listener::open(&name, None).unwrap(), Switch::new());
     let [mut a, mut b] = ["a", "b"].map(|port| open(&format!("vale:{name}:{port},queues=2")).unwrap());
     let end = Instant::now() + PATIENCE;
     while switch.ports().len() < 2 {
         assert!(Instant::now() < end, "both are let in");
-        door.admit(&mut switch);
+        listener.admit(&mut switch);
     }
     let mut tx = a.take_tx(0).unwrap();
     let mut queues = [0, 1].map(|q| b.take_rx(q).unwrap());

@@ -68,7 +68,7 @@ pub struct Places {
     most: usize,
     /// Most places of one origin.
     share: usize,
-    held: Arc<House>,
+    held: Arc<Registry>,
 }
 
 /// Three quarters, which one origin may have.
@@ -78,7 +78,7 @@ fn share(most: usize) -> usize {
 
 /// All that have a place, and the call that one of them has left.
 #[derive(Debug, Default)]
-struct House {
+struct Registry {
     held: Mutex<Vec<Held>>,
     left: Condvar,
     /// Most that all sessions may weigh.
@@ -123,7 +123,7 @@ impl Held {
 /// The place of a session, given back when this is dropped.
 #[derive(Debug)]
 pub struct Place {
-    held: Arc<House>,
+    held: Arc<Registry>,
     stop: Stop,
     moves: Moves,
     leaves: Arc<AtomicBool>,
@@ -145,8 +145,8 @@ fn first(held: &[Held], now: Instant, origin: Option<IpAddr>, has: fn(&Held) -> 
     idle().rev().max_by_key(|one| (one.moved.is_none(), as_silent(one), has(one), last(one)))
 }
 
-fn lock(house: &House) -> MutexGuard<'_, Vec<Held>> {
-    house.held.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(registry: &Registry) -> MutexGuard<'_, Vec<Held>> {
+    registry.held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Places {
@@ -159,7 +159,7 @@ impl Places {
     /// So many places for sessions that weigh so much at most.
     #[must_use]
     pub fn with_weight(most: usize, weight: usize) -> Self {
-        Self { held: Arc::new(House { weight, ..House::default() }), ..Self::new(most) }
+        Self { held: Arc::new(Registry { weight, ..Registry::default() }), ..Self::new(most) }
     }
 
     /// So many places for clients of one origin only.
@@ -231,9 +231,9 @@ impl Place {
     /// at most, if as much is about to end as there may be.
     #[must_use]
     pub fn weigh(&self, weight: usize) -> bool {
-        let house = &*self.held;
-        let leaving = |held: &mut Vec<Held>| held.iter().map(|one| one.weight).sum::<usize>() >= 2 * house.weight;
-        drop(house.left.wait_timeout_while(lock(house), LEAVING, leaving));
+        let registry = &*self.held;
+        let leaving = |held: &mut Vec<Held>| held.iter().map(|one| one.weight).sum::<usize>() >= 2 * registry.weight;
+        drop(registry.left.wait_timeout_while(lock(registry), LEAVING, leaving));
         self.weigh_at(Instant::now(), weight)
     }
 

@@ -15,7 +15,7 @@ use linerate_load::ports::{self, Links, Loops, forwarded};
 use linerate_load::resolve;
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
-use linerate_port::switch::{Direction, Door, Policy, Switch};
+use linerate_port::switch::{Direction, Listener, Policy, Switch};
 use linerate_rt::control::callee;
 use linerate_rt::{WaitMode, raise_descriptors};
 use std::io::IsTerminal;
@@ -135,7 +135,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let output = print::output(arguments.json, &stop);
     // If that fails, the limit is what it was, and guests beyond it are told.
     let _ = raise_descriptors();
-    let door = Door::open(name, guests)?;
+    let listener = Listener::open(name, guests)?;
     let mut switch = Switch::new();
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
@@ -149,7 +149,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
         for ((port, spec), policy) in open_specs(&specs)?.into_iter().zip(&specs).zip(policies) {
             ports::lines(&port).iter().for_each(|line| output.remark("main", 90, line));
             switch.attach(&spec.name, port, policy)?;
-            door.reserve(&spec.name);
+            listener.reserve(&spec.name);
         }
     }
     let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
@@ -160,7 +160,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     confine(&[]);
     mirrors.iter().for_each(|(of, to, direction)| switch.mirror(of, to, *direction));
     output.remark("main", 100, &format!("switch {name} runs; attach to it as vale:{name}:PORT"));
-    let mut job = SwitchJob { switch, door };
+    let mut job = SwitchJob { switch, listener };
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut before = show::Before::default();
     let (mut links, mut loops) = (Links::default(), Loops::default());

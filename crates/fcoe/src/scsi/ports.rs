@@ -12,19 +12,19 @@ use std::rc::Rc;
 
 /// Disks as they are accessed through one port.
 pub struct DiskPort {
-    house: Rc<RefCell<House>>,
+    shared: Rc<RefCell<SharedDisks>>,
     number: u16,
     count: u16,
 }
 
 /// State that the ports have in common.
-struct House {
+struct SharedDisks {
     disks: Disks,
     /// Steps that were taken while another port was served, by port.
     steps: Vec<VecDeque<(Tag, Step)>>,
 }
 
-impl House {
+impl SharedDisks {
     /// Takes the step of a task that its port has not taken yet.
     fn take_step(&mut self, port: u16, tag: Tag) -> Option<Step> {
         let steps = self.steps.get_mut(usize::from(port))?;
@@ -40,8 +40,8 @@ impl DiskPort {
         disks.name_ports(names);
         let count = disks.port_count;
         let steps = names.iter().map(|_| VecDeque::new()).collect();
-        let house = Rc::new(RefCell::new(House { disks, steps }));
-        (0..count).map(|number| Self { house: house.clone(), number, count }).collect()
+        let shared = Rc::new(RefCell::new(SharedDisks { disks, steps }));
+        (0..count).map(|number| Self { shared: shared.clone(), number, count }).collect()
     }
 
     /// The disks, to look at them or to change them.
@@ -51,13 +51,13 @@ impl DiskPort {
     /// Panics if they are looked at already.
     #[must_use]
     pub fn disks(&self) -> RefMut<'_, Disks> {
-        RefMut::map(self.house.borrow_mut(), |house| &mut house.disks)
+        RefMut::map(self.shared.borrow_mut(), |shared| &mut shared.disks)
     }
 
     /// True if another port has made a step for this one that was not taken yet: it is to be polled.
     #[must_use]
     pub fn has_steps(&self) -> bool {
-        self.count > 1 && !self.house.borrow().steps[usize::from(self.number)].is_empty()
+        self.count > 1 && !self.shared.borrow().steps[usize::from(self.number)].is_empty()
     }
 
     /// The disks' name for a nexus: those of different ports differ.
@@ -87,13 +87,13 @@ impl DeviceServer for DiskPort {
     }
 
     fn received(&mut self, now: u64, tag: Tag, buffer: Option<Buffer>) -> Step {
-        let mut house = self.house.borrow_mut();
+        let mut shared = self.shared.borrow_mut();
         // Another nexus may have ended it, and the step that says so waits here.
-        if let Some(step) = house.take_step(self.number, tag) {
-            buffer.into_iter().for_each(|buffer| house.disks.give_back(buffer));
+        if let Some(step) = shared.take_step(self.number, tag) {
+            buffer.into_iter().for_each(|buffer| shared.disks.give_back(buffer));
             return step;
         }
-        house.disks.received(now, self.tag_of(tag), buffer)
+        shared.disks.received(now, self.tag_of(tag), buffer)
     }
 
     fn give_back(&mut self, buffer: Buffer) {
@@ -106,11 +106,11 @@ impl DeviceServer for DiskPort {
     }
 
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>) {
-        let mut house = self.house.borrow_mut();
-        if let Some(Step::Send { buffer, .. } | Step::Receive { buffer }) = house.take_step(self.number, tag) {
-            house.disks.give_back(buffer);
+        let mut shared = self.shared.borrow_mut();
+        if let Some(Step::Send { buffer, .. } | Step::Receive { buffer }) = shared.take_step(self.number, tag) {
+            shared.disks.give_back(buffer);
         }
-        house.disks.abort(self.tag_of(tag), buffer);
+        shared.disks.abort(self.tag_of(tag), buffer);
     }
 
     fn manage(
@@ -126,7 +126,7 @@ impl DeviceServer for DiskPort {
     }
 
     fn poll(&mut self, now: u64) -> Option<(Tag, Step)> {
-        let House { disks, steps } = &mut *self.house.borrow_mut();
+        let SharedDisks { disks, steps } = &mut *self.shared.borrow_mut();
         if let Some(step) = steps[usize::from(self.number)].pop_front() {
             return Some(step);
         }
@@ -142,7 +142,7 @@ impl DeviceServer for DiskPort {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        if self.has_steps() { Some(0) } else { self.house.borrow().disks.poll_timeout() }
+        if self.has_steps() { Some(0) } else { self.shared.borrow().disks.poll_timeout() }
     }
 
     #[inline]

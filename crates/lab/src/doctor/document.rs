@@ -70,7 +70,7 @@ fn difference(change: f64, spread: f64) -> String {
 mod tests {
     use super::super::prove::{ProofServer, Verdict};
     use super::*;
-    use crate::proofs::glance;
+    use crate::proofs::summary;
     use linerate_result::{Timestamp, Unit};
 
     fn run(measured: Vec<Result<Measured, String>>) -> RunResult {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_run_of_proofs_says_at_a_glance_what_helps() {
-        let said = |all| glance(&run(all)).map(|glance| (glance.headline, glance.lines));
+        let said = |all| summary(&run(all)).map(|summary| (summary.headline, summary.lines));
         let helps = said(vec![measured(Verdict::Helps)]);
         assert_eq!(helps, Some(("The change helps".into(), vec!["eth0: tso is off: it helps, ×3.00".into()])));
         let two = said(vec![measured(Verdict::Harms), Err("refused".to_owned()), measured(Verdict::Helps)]).unwrap();

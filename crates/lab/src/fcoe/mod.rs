@@ -1,10 +1,10 @@
 //! The FCoE sweep's points as displayed: as a summary, and as a table beside the published figures.
 
 mod beside;
-mod glance;
+mod summary;
 
 pub(crate) use beside::{beside, points};
-pub(crate) use glance::glance;
+pub(crate) use summary::summary;
 
 /// Name of the points' workload in the result document.
 pub(crate) const WORKLOAD: &str = linerate_load::fcoe::WORKLOAD.name;

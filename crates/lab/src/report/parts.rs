@@ -17,7 +17,7 @@ pub(super) fn header(run: &RunResult) -> Markup {
     };
     html! {
         p class="eyebrow" { "linerate" span { (run.start.readable()) } span { (duration(run.elapsed_s)) } span { "run " (run.run_id) } }
-        @match (facts::first_rate(run), fcoe::glance(run)) {
+        @match (facts::first_rate(run), fcoe::summary(run)) {
             (Some((test, summary)), _) => {
                 @let doubtful = test.counted().few();
                 h1 class=[doubtful.then_some("doubtful")] { (value(summary.median, &Unit::Pps)) }
@@ -29,12 +29,12 @@ pub(super) fn header(run: &RunResult) -> Markup {
                 p class="lead" { (sweep.about()) }
                 p class="under" { @for span in &sweep.spans { (span.line()) br; } }
             },
-            _ if let Some(sweep) = streams::glance(run) => {
+            _ if let Some(sweep) = streams::summary(run) => {
                     h1 { (sweep.headline()) }
                     p class="lead" { (sweep.about()) }
                     p class="under" { @for line in &sweep.lines { (line) br; } }
                 },
-                _ if let Some(proofs) = proofs::glance(run) => {
+                _ if let Some(proofs) = proofs::summary(run) => {
                     h1 { (proofs.headline) }
                     p class="lead" { "each measured in rounds with the change and without it, in turns" }
                     p class="under" { @for line in &proofs.lines { (line) br; } }
@@ -74,8 +74,8 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
     let first = facts::first_rate(run);
     let of = |(test, _): (&Test, &Summary)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
     let compared = first.map_or(run.comparisons.first(), of);
-    let sweep = fcoe::glance(run).filter(|_| first.is_none());
-    let proofs = proofs::glance(run);
+    let sweep = fcoe::summary(run).filter(|_| first.is_none());
+    let proofs = proofs::summary(run);
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
     let ran = run.tests.iter().filter(|test| test.skipped.is_none()).count();

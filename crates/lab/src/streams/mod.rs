@@ -1,10 +1,10 @@
 //! Points of a sweep over streams as displayed: as a summary, and as a table.
 
 mod beside;
-mod glance;
+mod summary;
 
 pub(crate) use beside::beside;
-pub(crate) use glance::glance;
+pub(crate) use summary::summary;
 
 use crate::published::nic::T5Nic;
 use crate::varied::varied;

@@ -4,7 +4,7 @@ use super::alone::{Stretches, on_core};
 use super::traffic::{Traffic, station};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use crate::check::{Check, Received};
-use linerate_port::switch::{Door, Ledger, Policy, Switch};
+use linerate_port::switch::{Ledger, Listener, Policy, Switch};
 use linerate_port::{RxQueue, TxQueue, open_all};
 use linerate_result::Unit;
 use linerate_rt::{Clock, spawn};
@@ -121,9 +121,10 @@ const PATIENCE: u64 = 200_000_000;
 /// Measures with another process as the sender; here one thread runs the switch and receives.
 fn between(setting: &Setting) -> Result<f64, Missing> {
     let name = format!("bench-{}", std::process::id());
-    let (door, ended) = (Door::open(&name, None).map_err(failed)?, Arc::new(AtomicBool::new(false)));
+    let (listener, ended) = (Listener::open(&name, None).map_err(failed)?, Arc::new(AtomicBool::new(false)));
     let theirs = ended.clone();
-    let switching = spawn("switch", &[setting.cores[1]], move || forward_and_check(&door, &theirs)).map_err(failed)?;
+    let switching =
+        spawn("switch", &[setting.cores[1]], move || forward_and_check(&listener, &theirs)).map_err(failed)?;
     let sent = send_from_outside(setting, &name);
     ended.store(true, Release);
     let seen = switching.join().map_err(|_| failed("the switch panicked"))??;
@@ -167,7 +168,7 @@ struct Seen {
 }
 
 /// Runs a switch, and receives at one of its ports, until the sender has ended and nothing arrives any more.
-fn forward_and_check(door: &Door, ended: &AtomicBool) -> Result<Seen, Missing> {
+fn forward_and_check(listener: &Listener, ended: &AtomicBool) -> Result<Seen, Missing> {
     let mut ports = open_all(&["cable:bench-switch{1", "cable:bench-switch}1"]).map_err(failed)?.into_iter();
     let (Some(near), Some(mut far)) = (ports.next(), ports.next()) else { return Err(failed("no cable")) };
     let (Some(mut rx), Some(mut tx)) = (far.take_rx(0), far.take_tx(0)) else { return Err(failed("no queue")) };
@@ -182,7 +183,7 @@ fn forward_and_check(door: &Door, ended: &AtomicBool) -> Result<Seen, Missing> {
     let (mut first, mut last) = (None, clock.now());
     loop {
         let now = clock.now();
-        let came = door.admit(&mut switch);
+        let came = listener.admit(&mut switch);
         let worked = switch.poll(now);
         rx.sync();
         let mut batch = rx.ring.batch(u32::MAX);

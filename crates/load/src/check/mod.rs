@@ -6,7 +6,7 @@
 //! given template is learned from its first consistent frame; only its MAC addresses are then taken on trust, and later
 //! frames must have the same.
 
-mod face;
+mod expected;
 mod joint;
 mod planned;
 mod sequence;
@@ -17,7 +17,7 @@ pub use planned::{Injected, Matched};
 pub use sequence::{Order, Sequence};
 
 use crate::frame::{Flow, Heads, Layout, Mark, SEQUENCE_MASK, Template, pattern};
-use face::Face;
+use expected::ExpectedFrame;
 use linerate_port::FaultPlan;
 use linerate_ring::Frame;
 use linerate_text::counters;
@@ -69,7 +69,7 @@ struct Stream {
     run: u16,
     heads: Heads,
     /// Expected form of the next frame, from the last one.
-    last: Face,
+    last: ExpectedFrame,
     /// The only flow, or `None` for any flow whose checksums are right.
     flow: Option<Flow>,
     sequence: Sequence,
@@ -133,8 +133,8 @@ impl Check {
     pub fn expect(&mut self, template: &Template, run: u16, flow: Option<Flow>, len: usize) {
         let mut heads = Heads::new(template.clone());
         let last = match &flow {
-            Some(flow) => Face::new(template, &heads.of(len).with(flow)),
-            None => Face::new(template, heads.of(len)),
+            Some(flow) => ExpectedFrame::new(template, &heads.of(len).with(flow)),
+            None => ExpectedFrame::new(template, heads.of(len)),
         };
         self.judge.streams.push(Stream {
             run,
@@ -309,7 +309,7 @@ impl Judge {
         };
         let mut heads = Heads::new(template);
         let head = heads.of(frame.len()).with(&flow);
-        let last = Face::new(heads.template(), &head);
+        let last = ExpectedFrame::new(heads.template(), &head);
         let sequence = match &self.joint {
             Some(joint) => Sequence::shared(joint.share((mark.run, mark.stream, layout.v6))),
             None => Sequence::from(mark.sequence),
@@ -381,7 +381,7 @@ impl Stream {
         }
         let right = frame.get(..head.bytes().len()) == Some(head.bytes());
         if right {
-            self.last = Face::new(self.heads.template(), &head);
+            self.last = ExpectedFrame::new(self.heads.template(), &head);
         }
         right
     }

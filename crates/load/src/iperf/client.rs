@@ -3,10 +3,10 @@
 
 use super::config::Asked;
 use super::flow::{Counters, Flow, Times};
-use super::lane::{Crew, Outcome, Receiving, Sending, Work};
+use super::lane::{Lanes, Outcome, Receiving, Sending, Work};
 use super::link::{Dialled, Options, Socket};
 use super::protocol::{Amount, Ask, Request, Stamp};
-use super::report::{Board, ClientSettings, Connected, EndSettings};
+use super::report::{ClientSettings, Connected, EndSettings, Reporter};
 use super::server::Back;
 use super::settings::{IDLE, Limit, Rate, SLOP, Settings, Transport};
 use crate::socket::{Site, addresses};
@@ -28,7 +28,7 @@ struct Stream {
 }
 
 /// Runs a client's test to its end.
-pub(super) fn run(site: &Site, asked: &Asked, board: &Arc<Board>, stop: &Stop) -> Result<Vec<Outcome>, String> {
+pub(super) fn run(site: &Site, asked: &Asked, reporter: &Arc<Reporter>, stop: &Stop) -> Result<Vec<Outcome>, String> {
     let settings = &asked.settings;
     settings.check()?;
     let place = site.place();
@@ -38,10 +38,10 @@ pub(super) fn run(site: &Site, asked: &Asked, board: &Arc<Board>, stop: &Stop) -
         return Err(format!("{}: there are no tests of groups here; give the address of one host", asked.host));
     }
     let back = match settings.way {
-        Ask::Dual | Ask::TradeOff => Some(Back::open(site, asked, server.ip(), board)?),
+        Ask::Dual | Ask::TradeOff => Some(Back::open(site, asked, server.ip(), reporter)?),
         _ => None,
     };
-    let streams = connect(site, asked, server, board)?;
+    let streams = connect(site, asked, server, reporter)?;
     if stop.asked() {
         return Ok(Vec::new());
     }
@@ -52,7 +52,7 @@ pub(super) fn run(site: &Site, asked: &Asked, board: &Arc<Board>, stop: &Stop) -
         Some(back) if dual => coming = Some(back.begin(time(settings.limit))?),
         back => later = back,
     }
-    let outcomes = moved(asked, &streams, board, stop);
+    let outcomes = moved(asked, &streams, reporter, stop);
     drop(streams);
     if let (Some(back), true) = (later, outcomes.as_ref().is_ok_and(|outcomes| !stop.asked() && whole(outcomes))) {
         coming = Some(back.begin(time(settings.limit))?);
@@ -75,8 +75,8 @@ fn time(limit: Limit) -> Option<Duration> {
 }
 
 /// Connects all streams.
-fn connect(site: &Site, asked: &Asked, server: SocketAddr, board: &Board) -> Result<Vec<Stream>, String> {
-    let (settings, form, place) = (&asked.settings, &board.form, site.place());
+fn connect(site: &Site, asked: &Asked, server: SocketAddr, reporter: &Reporter) -> Result<Vec<Stream>, String> {
+    let (settings, form, place) = (&asked.settings, &reporter.form, site.place());
     let options = Options {
         send: settings.window,
         receive: 0,
@@ -108,15 +108,15 @@ fn connect(site: &Site, asked: &Asked, server: SocketAddr, board: &Board) -> Res
                     congestion: settings.congestion.as_deref(),
                 },
             };
-            board.settings(&text.text(form));
+            reporter.settings(&text.text(form));
         }
         let (socket, took) = dialled.connect().map_err(|e| match settings.transport {
             Transport::Tcp => format!("tcp connect failed: {e}"),
             Transport::Udp => format!("udp connect failed: {e}"),
         })?;
         let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
-        let id = board.number();
-        board.connected(&Connected {
+        let id = reporter.number();
+        reporter.connected(&Connected {
             id,
             reversed: false,
             local,
@@ -134,7 +134,7 @@ fn connect(site: &Site, asked: &Asked, server: SocketAddr, board: &Board) -> Res
         streams.push(Stream { id, socket: Arc::new(socket), local, remote });
     }
     if form.enhanced && settings.transport == Transport::Tcp && times.len() > 1 {
-        board.connects(&took(&times));
+        reporter.connects(&took(&times));
     }
     Ok(streams)
 }
@@ -199,11 +199,11 @@ fn request(asked: &Asked, begun: Stamp) -> Request {
 }
 
 /// Moves the data of all streams.
-fn moved(asked: &Asked, streams: &[Stream], board: &Arc<Board>, stop: &Stop) -> Result<Vec<Outcome>, String> {
+fn moved(asked: &Asked, streams: &[Stream], reporter: &Arc<Reporter>, stop: &Stop) -> Result<Vec<Outcome>, String> {
     let settings = &asked.settings;
     let begun = Stamp::of(wall());
     let request = request(asked, begun);
-    let mut crew = Crew::new()?;
+    let mut lanes = Lanes::new()?;
     let begin = monotonic_ns();
     for stream in streams {
         for sends in [true, false] {
@@ -211,23 +211,23 @@ fn moved(asked: &Asked, streams: &[Stream], board: &Arc<Board>, stop: &Stop) -> 
             if sends && settings.way == Ask::Reverse || !sends && !receives {
                 continue;
             }
-            let flow = Arc::new(flow(settings, stream, sends, begin, board));
-            board.begin(None, &flow);
+            let flow = Arc::new(flow(settings, stream, sends, begin, reporter));
+            reporter.begin(None, &flow);
             let work = if sends {
                 Work::Send(sending(settings, &request, begun)?)
             } else {
                 Work::Receive(receiving(settings, &request))
             };
-            crew.start(flow, board, work)?;
+            lanes.start(flow, reporter, work)?;
         }
     }
     let time = time(settings.limit);
-    Ok(crew.watch(&[stop], time, time.map(|time| time + SLOP), |now| board.tick(now)))
+    Ok(lanes.watch(&[stop], time, time.map(|time| time + SLOP), |now| reporter.tick(now)))
 }
 
-fn flow(settings: &Settings, stream: &Stream, sends: bool, begin: u64, board: &Board) -> Flow {
+fn flow(settings: &Settings, stream: &Stream, sends: bool, begin: u64, reporter: &Reporter) -> Flow {
     let udp = settings.transport == Transport::Udp;
-    let enhanced = board.form.enhanced || settings.times && settings.way != Ask::Forward;
+    let enhanced = reporter.form.enhanced || settings.times && settings.way != Ask::Forward;
     let times = !sends && (settings.times || udp && enhanced);
     Flow {
         id: stream.id,

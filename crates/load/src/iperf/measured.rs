@@ -3,7 +3,7 @@
 use super::config::{Asked, Form, Serving};
 use super::lane::Outcome;
 use super::protocol::Report;
-use super::report::Board;
+use super::report::Reporter;
 use super::{client, server};
 use crate::socket::{Place, Site};
 use linerate_rt::{Stop, ThreadTime};
@@ -65,8 +65,8 @@ impl Measured {
 /// # Errors
 /// One line: the first fault of the test, which has no figures then.
 pub fn measure(place: &Place, asked: &Asked, stop: &Stop) -> Result<Measured, String> {
-    let board = Arc::new(Board::new(Form::default(), None));
-    let outcomes = client::run(&Site::open(place, None)?, asked, &board, stop)?;
+    let reporter = Arc::new(Reporter::new(Form::default(), None));
+    let outcomes = client::run(&Site::open(place, None)?, asked, &reporter, stop)?;
     match outcomes.iter().find_map(|outcome| outcome.fault.clone()) {
         Some(fault) => Err(fault),
         None => Ok(Measured::of(&outcomes)),
@@ -75,7 +75,7 @@ pub fn measure(place: &Place, asked: &Asked, stop: &Stop) -> Result<Measured, St
 
 /// A server that prints nothing.
 pub struct Server {
-    door: server::Door,
+    listener: server::Listener,
     site: Site,
     serving: Serving,
 }
@@ -87,9 +87,9 @@ impl Server {
     /// One line about the port or an option.
     pub fn listen(place: &Place, serving: &Serving) -> Result<Self, String> {
         let site = Site::open(place, None)?;
-        let door = server::Door::open(&site, serving)?;
-        let port = door.address().map_or(place.port, |address| address.port());
-        Ok(Self { door, site: site.placed(Place { port, ..place.clone() }), serving: serving.clone() })
+        let listener = server::Listener::open(&site, serving)?;
+        let port = listener.address().map_or(place.port, |address| address.port());
+        Ok(Self { listener, site: site.placed(Place { port, ..place.clone() }), serving: serving.clone() })
     }
 
     /// Port of the server.
@@ -103,7 +103,7 @@ impl Server {
     /// # Errors
     /// One line about a socket that failed. Faults of clients are none.
     pub fn serve(self, stop: &Stop) -> Result<(), String> {
-        let board = Arc::new(Board::new(Form::default(), None));
-        server::House::new(&self.site, &self.serving, &board, None).serve(&self.door, stop)
+        let reporter = Arc::new(Reporter::new(Form::default(), None));
+        server::ServerState::new(&self.site, &self.serving, &reporter, None).serve(&self.listener, stop)
     }
 }

@@ -30,7 +30,7 @@ pub use settings::{Limit, Rate, Settings, Transport};
 use crate::socket::Site;
 use crate::{Output, Speaker};
 use linerate_rt::{Capability, Stop};
-use report::Board;
+use report::Reporter;
 use std::sync::Arc;
 
 /// iperf, as its output names it.
@@ -47,28 +47,28 @@ pub fn run(
     output: &Arc<Output>,
     opened: impl FnOnce(&[Capability]),
 ) -> Result<(), String> {
-    let board = Arc::new(Board::new(config.form.clone(), Some(output.clone())));
+    let reporter = Arc::new(Reporter::new(config.form.clone(), Some(output.clone())));
     let site = Site::open(&config.place, config.own.as_ref())?;
     if let Some(path) = site.path().filter(|_| config.form.enhanced) {
-        board.settings(&format!("{path}\n"));
+        reporter.settings(&format!("{path}\n"));
     }
     match &config.part {
         Part::Client(asked) => {
-            let outcomes = client::run(&site, asked, &board, stop)?;
+            let outcomes = client::run(&site, asked, &reporter, stop)?;
             let faults: Vec<String> = outcomes.into_iter().filter_map(|outcome| outcome.fault).collect();
             // A line for one is enough: the others have the same cause, or follow from it.
             faults.into_iter().next().map_or(Ok(()), Err)
         }
         Part::Server(serving) => {
-            let door = server::Door::open(&site, serving)?;
+            let listener = server::Listener::open(&site, serving)?;
             if serving.daemon {
                 crate::socket::sys::daemon().map_err(|e| format!("unable to become a daemon: {e}"))?;
             }
             // Each session of datagrams has a socket of its own.
             let keeps = if serving.transport == Transport::Udp { config.place.keeps() } else { Vec::new() };
             opened(&keeps);
-            board.settings(&door.settings(&site, serving, &board));
-            server::House::new(&site, serving, &board, None).serve(&door, stop)
+            reporter.settings(&listener.settings(&site, serving, &reporter));
+            server::ServerState::new(&site, serving, &reporter, None).serve(&listener, stop)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 /// A stream, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Face {
+pub(super) struct StreamInfo {
     /// Number of its socket, which is its name in reports.
     pub(super) socket: i32,
     /// True if this end sends.

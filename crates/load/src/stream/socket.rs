@@ -1,7 +1,7 @@
 //! Sockets of a test, with their options in the order in which the kernel wants them.
 
 use super::fault::Fault;
-use super::figures::{Buffers, Face};
+use super::figures::{Buffers, StreamInfo};
 use super::settings::{Settings, Transport};
 use crate::socket::{Site, TcpStream, UdpSocket, open, plain, sys};
 use linerate_stack::tcp::Connection;
@@ -20,12 +20,12 @@ pub(super) enum Socket {
 
 impl Socket {
     /// The stream, for reports. Addresses of IPv4 that IPv6 stands for are shown as such.
-    pub(super) fn face(&self, sends: bool) -> Io<Face> {
+    pub(super) fn info(&self, sends: bool) -> Io<StreamInfo> {
         let (number, local, remote) = match self {
             Self::Tcp(stream) => (stream.number(), stream.local_addr()?, stream.peer_addr()?),
             Self::Udp(socket) => (socket.number(), socket.local_addr()?, socket.peer_addr()?),
         };
-        Ok(Face { socket: number, sends, local: plain(local), remote: plain(remote) })
+        Ok(StreamInfo { socket: number, sends, local: plain(local), remote: plain(remote) })
     }
 
     /// The kernel's descriptor, if it is the kernel's.
@@ -230,7 +230,7 @@ fn settle_kernel(
     settings: &Settings,
     is_server: bool,
 ) -> Result<Option<String>, Fault> {
-    let (v4, set) = (plain(of.face(true).map_err(Fault::Create)?.remote).is_ipv4(), sys::set_option);
+    let (v4, set) = (plain(of.info(true).map_err(Fault::Create)?.remote).is_ipv4(), sys::set_option);
     if settings.tos > 0 {
         // A socket of IPv6 that carries IPv4 has both.
         let tos = u64::from(settings.tos);

@@ -6,8 +6,6 @@
 
 mod columns;
 mod config;
-mod crew;
-mod crews;
 mod document;
 pub mod engine;
 mod fio;
@@ -23,6 +21,8 @@ mod table;
 mod tally;
 mod timer;
 mod watch;
+mod worker;
+mod workers;
 mod workload;
 
 pub use config::{AccessOrder, Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE};

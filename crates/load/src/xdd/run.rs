@@ -1,13 +1,13 @@
 //! A run: opens the targets, does the passes, adds up.
 
 use super::config::{Config, WHOLE};
-use super::crew::{Device, Pass};
-use super::crews::Crews;
 use super::engine::{Open, path_of};
 use super::streams::Streams;
 use super::table::{self, Row, percentiles};
 use super::tally::{Account, float};
 use super::watch::Watch;
+use super::worker::{Device, Pass};
+use super::workers::Workers;
 use super::{document, fio, sys, timer};
 use linerate_result::{RunResult, Sample, Timestamp};
 use linerate_rt::{Stop, monotonic_ns, pause};
@@ -86,13 +86,13 @@ pub fn run(
 ) -> Result<Finished, Refusal> {
     introduce(config, streams);
     let (start, began) = (Timestamp::now(), monotonic_ns());
-    let crews = Crews::start(config, open, stop)?;
-    let (devices, mut notes) = match crews.ready(stop) {
+    let workers = Workers::start(config, open, stop)?;
+    let (devices, mut notes) = match workers.ready(stop) {
         Ok(ready) => ready,
         // Threads that still wait for a server are left to the end of the process.
         Err(Refusal::Stopped) => return Err(Refusal::Stopped),
         Err(refusal) => {
-            crews.end();
+            workers.end();
             return Err(refusal);
         }
     };
@@ -125,9 +125,9 @@ pub fn run(
         notes,
     };
     if !config.dry {
-        passes(&mut facts, &crews, stop, streams);
+        passes(&mut facts, &workers, stop, streams);
     }
-    crews.end();
+    workers.end();
     for target in config.targets.iter().filter(|target| target.delete && !config.dry) {
         if let Some(Err(e)) = path_of(&target.name).map(std::fs::remove_file) {
             streams.error(&format!("{}: {e}; it was not deleted", target.name));
@@ -162,7 +162,7 @@ fn introduce(config: &Config, streams: &mut Streams) {
 }
 
 /// Runs all passes.
-fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Streams) {
+fn passes(facts: &mut Facts<'_>, workers: &Workers, stop: &Stop, streams: &mut Streams) {
     let config = facts.config;
     table::head(config, streams);
     let began = monotonic_ns();
@@ -171,11 +171,12 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
     for pass in 0.. {
         let from = monotonic_ns();
         let enough = config.runtime.map_or(pass >= config.passes, |_| from >= end);
-        if enough || stop.asked() || crews.shared.over.load(Relaxed) {
+        if enough || stop.asked() || workers.shared.over.load(Relaxed) {
             break;
         }
         let before = sys::process_time();
-        let done = crews.pass(Pass { number: pass, from, until: end }, || watch.look(config, &crews.shared, streams));
+        let done =
+            workers.pass(Pass { number: pass, from, until: end }, || watch.look(config, &workers.shared, streams));
         let after = sys::process_time();
         let spent = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
         facts.cpu = (facts.cpu.0 + spent.0, facts.cpu.1 + spent.1);

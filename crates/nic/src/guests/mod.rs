@@ -1,4 +1,4 @@
-//! The programs behind an adapter's virtual interfaces: each takes one at a door ([`linerate_port::switch::Door`]) and
+//! The programs behind an adapter's virtual interfaces: each takes one at a listener ([`linerate_port::switch::Listener`]) and
 //! has memory of its own with the adapter. Frames are copied between that memory and the port, in one thread.
 //!
 //! What a program sends goes to the port by [`NicTx`], which divides the link and knows the caps, and to other interfaces
@@ -21,7 +21,7 @@ pub use words::setting_of;
 use crate::adapter::{Control, MAX_INTERFACES, Nic, NicConfig, NicError, NicRx, NicTx, ViSettings};
 use crate::flags::{Flags, PUBLISHED};
 use into::Desk;
-use linerate_port::switch::{Door, Grant, Guest};
+use linerate_port::switch::{Grant, Guest, Listener};
 use linerate_port::{Drops, Link, Port, Sleeper, TxCounters};
 
 /// Rounds in which programs are served in one turn, at most.
@@ -115,7 +115,7 @@ impl Guests {
         }
     }
 
-    /// Names that may be taken at the door, one for each interface that is up, with its address and MTU.
+    /// Names that may be taken at the listener, one for each interface that is up, with its address and MTU.
     #[must_use]
     pub fn grants(&self) -> Vec<(String, Grant)> {
         let settings = (0..MAX_INTERFACES).filter_map(|vi| Some((vi, self.control.settings(vi).ok()?)));
@@ -127,9 +127,9 @@ impl Guests {
         .collect()
     }
 
-    /// Lets in the programs that have arrived at the door; true if there was one.
-    pub fn admit(&mut self, door: &Door) -> bool {
-        let arrived = door.guests();
+    /// Lets in the programs that have arrived at the listener; true if there was one.
+    pub fn admit(&mut self, listener: &Listener) -> bool {
+        let arrived = listener.guests();
         let any = !arrived.is_empty();
         for guest in arrived {
             let interface = guest.name.strip_prefix("vi").and_then(|number| number.parse::<usize>().ok());

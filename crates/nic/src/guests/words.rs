@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn nobody_is_let_in_who_has_not_come() {
         let spec = linerate_port::Spec::parse("cable:nobody-at-the-door").unwrap();
-        let door = linerate_port::switch::Door::of_adapter(&spec).unwrap();
-        assert!(!guests().admit(&door), "who runs the adapter would never sleep");
+        let listener = linerate_port::switch::Listener::of_adapter(&spec).unwrap();
+        assert!(!guests().admit(&listener), "who runs the adapter would never sleep");
     }
 
     fn words(text: &str) -> Vec<String> {

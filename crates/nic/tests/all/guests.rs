@@ -2,7 +2,7 @@
 
 use crate::common::Kind;
 use linerate_nic::{Guests, InterfaceReport, adapter_for_guests};
-use linerate_port::switch::Door;
+use linerate_port::switch::Listener;
 use linerate_port::{Link, Port, Spec, open};
 use linerate_ring::Meta;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -15,7 +15,7 @@ struct Rig {
     far: Side,
     now: u64,
     /// Whoever has it open lets the programs stay.
-    _door: Door,
+    _door: Listener,
 }
 
 /// Queues of a port.
@@ -62,7 +62,7 @@ impl Rig {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("cable:guests-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
         let spec = Spec::parse(&format!("{name}{{1")).unwrap();
-        let door = Door::of_adapter(&spec).unwrap();
+        let listener = Listener::of_adapter(&spec).unwrap();
         let mut nic = adapter_for_guests(spec.open().unwrap()).unwrap();
         let far = Side::new(open(&format!("{name}}}1")).unwrap());
         let mut guests = Guests::new(&mut nic).unwrap();
@@ -72,14 +72,14 @@ impl Rig {
                 own.iter().map(|word| (*word).to_owned()).chain([format!("mac={address}")]).collect();
             guests.add(vi, &words).unwrap();
         }
-        door.grant(guests.grants());
+        listener.grant(guests.grants());
         let programs = [0, 1].map(|vi| Side::new(open(&format!("{name}{{1/vi{vi},slots=256")).unwrap()));
         let until = Instant::now() + Duration::from_secs(30);
         while guests.present().count() < 2 || guests.link() == Link::Down {
             assert!(Instant::now() < until, "not all ends are there");
-            guests.admit(&door);
+            guests.admit(&listener);
         }
-        let mut rig = Self { guests, programs, far, now: 0, _door: door };
+        let mut rig = Self { guests, programs, far, now: 0, _door: listener };
         rig.turns();
         rig
     }

@@ -7,7 +7,7 @@
 //! two switches that are joined twice may each block a port, on different links, and the one that opens first keeps the
 //! other's closed by carrying its probes.
 //!
-//! Programs behind the switch's door get no probes: they count what they receive, and one that joins two ports of its
+//! Programs behind the switch's listener get no probes: they count what they receive, and one that joins two ports of its
 //! own does to others what it could do by sending. A probe that comes from a program closes the program's port, whatever
 //! its number: it has joined its port to a network where the switch has one, and only what arrives at a program's own
 //! port can close it. A probe that comes back by the port that it left by closes nothing: no frame goes round through

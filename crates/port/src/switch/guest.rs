@@ -1,4 +1,4 @@
-//! A program that has taken a port at a [`Door`](super::Door), as whoever serves it without a [`Switch`](super::Switch)
+//! A program that has taken a port at a [`Listener`](super::Listener), as whoever serves it without a [`Switch`](super::Switch)
 //! gets it.
 
 use super::Plug;

@@ -6,7 +6,7 @@
 //! in a table of fixed size (`table`), knows VLANs (`vlan`), and drops frames without room, as VALE does, or lets their
 //! sender wait, priority by priority ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this
 //! process: then each sender forwards its own frames within its sync (`within`). Otherwise they are ports of a switch
-//! in another process, which admits them at its [`Door`]. An adapter's virtual interfaces are taken at such a door too
+//! in another process, which admits them at its [`Listener`]. An adapter's virtual interfaces are taken at such a listener too
 //! (`vi`): whoever runs the adapter gets each program as a [`Guest`].
 //!
 //! Each frame is accounted for: see [`Ledger`].
@@ -17,7 +17,6 @@
 //! Out of scope: spanning tree and clocks. A buffer is never lent from one port to another: a port that gets one gives
 //! another for it at once.
 
-mod door;
 mod flood;
 mod forward;
 mod grant;
@@ -27,6 +26,7 @@ mod guest;
 mod hello;
 mod inlet;
 mod ledger;
+mod listener;
 mod member;
 mod own;
 mod parked;
@@ -43,10 +43,10 @@ mod vi;
 mod vlan;
 mod within;
 
-pub use door::{Door, DoorCounters, Grant};
 pub use groups::GroupCounters;
 pub use guest::Guest;
 pub use ledger::{Ledger, PortReport};
+pub use listener::{Grant, Listener, ListenerCounters};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
 pub use rewrite::retag;
 pub use show::{AddressRow, BlockedRow, GroupRow, QuerierRow, RouterRow};

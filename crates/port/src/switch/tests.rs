@@ -353,21 +353,21 @@ fn a_port_that_goes_takes_no_other_off_the_list_of_those_written_to() {
     assert_eq!(b.switch.touched, [ids[0], ids[2]]);
 }
 
-/// A switch without visitors sleeps, and one at whose door a program has arrived does not.
+/// A switch without visitors sleeps, and one at whose listener a program has arrived does not.
 #[test]
 fn a_door_ends_a_sleep_when_a_program_has_arrived() {
     let name = format!("doorsleep{}", std::process::id());
-    let door = Door::open(&name, None).unwrap();
-    assert!((&door).fall_asleep().is_some_and(|sleep| sleep.on.is_some()));
+    let listener = Listener::open(&name, None).unwrap();
+    assert!((&listener).fall_asleep().is_some_and(|sleep| sleep.on.is_some()));
     let visitor = std::thread::spawn({
         let name = name.clone();
         move || crate::open(&format!("vale:{name}:a")).map(drop).map_err(|e| e.to_string())
     });
     let mut switch = Switch::new();
-    until("a visitor ends the sleep", || (&door).fall_asleep().is_none());
-    assert!(door.admit(&mut switch));
+    until("a visitor ends the sleep", || (&listener).fall_asleep().is_none());
+    assert!(listener.admit(&mut switch));
     assert_eq!(visitor.join().unwrap(), Ok(()));
-    assert_eq!(door.counters().admitted, 1);
+    assert_eq!(listener.counters().admitted, 1);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! `PORT/viN`: a virtual interface of the adapter that another process runs on a port (`linerate nic up`). It is joined as a
-//! port of a switch is, at a door of the adapter's, which tells the interface's address and largest frame.
+//! port of a switch is, at a listener of the adapter's, which tells the interface's address and largest frame.
 
 use super::hello::Hello;
 use super::vale::shape;
@@ -29,7 +29,7 @@ pub(super) fn socket_name(port: &str) -> Option<String> {
     (port.len() <= LONGEST && !port.contains('/')).then(|| format!("nic-{port}"))
 }
 
-/// Number of an interface as the name of a port at the adapter's door.
+/// Number of an interface as the name of a port at the adapter's listener.
 fn port_name(interface: usize) -> String {
     format!("vi{interface}")
 }

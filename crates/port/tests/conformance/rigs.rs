@@ -1,6 +1,6 @@
 //! Setup of each kind of port for the suite. A new kind is one function and one row of [`RIGS`].
 
-use linerate_port::switch::{Door, Grant, Policy, Switch};
+use linerate_port::switch::{Grant, Listener, Policy, Switch};
 use linerate_port::{Cause, OpenError, Port, RxQueue, Spec, TxQueue, open_all};
 use std::any::Any;
 use std::sync::Arc;
@@ -139,14 +139,14 @@ fn vale(shape: &Shape) -> Result<Rig, Skipped> {
     Ok(Rig { ways, again, keep: vec![Box::new((a, b))], ..Rig::default() })
 }
 
-/// Two interfaces at an adapter's door, with a switch behind it that makes senders wait.
+/// Two interfaces at an adapter's listener, with a switch behind it that makes senders wait.
 fn vi(shape: &Shape) -> Result<Rig, Skipped> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let port = format!("cable:conf{}-{}{{1", std::process::id(), NEXT.fetch_add(1, Relaxed));
-    let door = Door::of_adapter(&Spec::parse(&port).unwrap()).map_err(skip_or_panic)?;
+    let listener = Listener::of_adapter(&Spec::parse(&port).unwrap()).map_err(skip_or_panic)?;
     let grant = || Grant { policy: Policy { pause: 0xff, ..Policy::default() }, ..Grant::default() };
-    door.grant(vec![("vi1".into(), grant()), ("vi2".into(), grant())]);
-    let behind = Behind::start(door);
+    listener.grant(vec![("vi1".into(), grant()), ("vi2".into(), grant())]);
+    let behind = Behind::start(listener);
     let names = ["1", "2"].map(|vi| format!("{port}/vi{vi}{}", shape.options()));
     let [mut a, mut b] = both(names.clone())?;
     let until = Instant::now() + Duration::from_secs(60);
@@ -162,7 +162,7 @@ fn vi(shape: &Shape) -> Result<Rig, Skipped> {
     Ok(Rig { ways, again, keep: vec![Box::new((a, b)), Box::new(behind)], ..Rig::default() })
 }
 
-/// A switch behind a door, in a thread of its own.
+/// A switch behind a listener, in a thread of its own.
 struct Behind {
     stop: Arc<AtomicBool>,
     admitted: Arc<AtomicU32>,
@@ -170,7 +170,7 @@ struct Behind {
 }
 
 impl Behind {
-    fn start(door: Door) -> Self {
+    fn start(listener: Listener) -> Self {
         let (stop, admitted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
         let (ended, count) = (stop.clone(), admitted.clone());
         let thread = std::thread::spawn(move || {
@@ -178,7 +178,7 @@ impl Behind {
             // stands still.
             let (mut switch, mut now, mut turned) = (Switch::new(), Duration::ZERO, Instant::now());
             while !ended.load(Relaxed) {
-                door.admit(&mut switch);
+                listener.admit(&mut switch);
                 count.store(u32::try_from(switch.ports().len()).unwrap(), Relaxed);
                 now += turned.elapsed().min(Duration::from_millis(1));
                 turned = Instant::now();

@@ -3,7 +3,7 @@
 
 use super::stranger::*;
 use super::{Honest, in_time, joins, until};
-use linerate_port::switch::Door;
+use linerate_port::switch::Listener;
 use linerate_port::{Link, Sleeper, open_all};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
@@ -97,7 +97,7 @@ fn a_descriptor_that_is_slow_to_close_does_not_shut_a_switchs_door() {
 
 fn leave_slow_descriptors_at_a_door() {
     let name = format!("slow-door-{}", std::process::id());
-    let _door = Door::open(&name, None).unwrap();
+    let _door = Listener::open(&name, None).unwrap();
     let path = switch_path(&name);
     let mut alive = Vec::new();
     let words = [b"garbage".to_vec(), switch_hello("evil", 64, 2048)];

@@ -67,7 +67,7 @@ fn a_switch_ports_lines_are_written_anew_before_it_is_paired() {
     host.talks("beside one who wrote early");
     let evil = host.port("evil").unwrap();
     assert!(!evil.gone && evil.count.received == 0, "{evil:?}");
-    assert_eq!(host.door.counters().violations, 0);
+    assert_eq!(host.listener.counters().violations, 0);
     drop(joiner);
     host.gone("it left");
 }

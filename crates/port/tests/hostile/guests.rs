@@ -401,5 +401,5 @@ fn honest_guests_go_on_beside_a_hostile_one_of_each_kind() {
         let all = honest.round * u64::from(BURST + 1);
         assert_eq!((count(name).received, count(name).refused.total()), (all, 0), "what {name} sent");
     }
-    println!("{} rounds; {:?}", honest.round, honest.host.door.counters());
+    println!("{} rounds; {:?}", honest.round, honest.host.listener.counters());
 }

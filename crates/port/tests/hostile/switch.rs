@@ -1,8 +1,8 @@
-//! A switch against strangers: at its door, and as its ports. What they do costs themselves only.
+//! A switch against strangers: at its listener, and as its ports. What they do costs themselves only.
 
 use super::stranger::*;
 use super::until;
-use linerate_port::switch::{Door, Ledger, Policy, PortReport, Switch};
+use linerate_port::switch::{Ledger, Listener, Policy, PortReport, Switch};
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// A switch that runs, and two honest ports that talk over it.
 pub(super) struct Host {
     pub(super) switch: Arc<Mutex<Switch>>,
-    pub(super) door: Arc<Door>,
+    pub(super) listener: Arc<Listener>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     pub(super) path: PathBuf,
@@ -29,15 +29,15 @@ impl Host {
         let granted = (!guests.is_empty()).then(|| guests.iter().map(granted).collect());
         let mut switch = Switch::new();
         switch.hold_addresses(if guests.is_empty() { 0 } else { 30 });
-        let (switch, door) = (Arc::new(Mutex::new(switch)), Arc::new(Door::open(&name, granted).unwrap()));
+        let (switch, listener) = (Arc::new(Mutex::new(switch)), Arc::new(Listener::open(&name, granted).unwrap()));
         let stop = Arc::new(AtomicBool::new(false));
         let thread = std::thread::spawn({
-            let (switch, door, stop) = (switch.clone(), door.clone(), stop.clone());
+            let (switch, listener, stop) = (switch.clone(), listener.clone(), stop.clone());
             move || {
                 let start = Instant::now();
                 while !stop.load(Relaxed) {
                     let mut switch = switch.lock().unwrap();
-                    door.admit(&mut switch);
+                    listener.admit(&mut switch);
                     let worked = switch.poll(u64::try_from(start.elapsed().as_nanos()).unwrap());
                     drop(switch);
                     if !worked {
@@ -47,7 +47,7 @@ impl Host {
             }
         });
         let path = switch_path(&name);
-        let mut host = Self { switch, door, stop, thread: Some(thread), path, name, ends: Vec::new() };
+        let mut host = Self { switch, listener, stop, thread: Some(thread), path, name, ends: Vec::new() };
         for port in ["a", "b"] {
             let mut port = open(&format!("vale:{}:{port},slots=64", host.name)).unwrap();
             let (tx, rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
@@ -160,12 +160,12 @@ fn invalid_messages_at_the_door_are_refused_and_counted() {
         ("a name that is taken", switch_hello("a", 64, 2048)),
         ("a long message", vec![0xff; 5000]),
     ] {
-        let before = host.door.counters().refused;
+        let before = host.listener.counters().refused;
         let socket = connect(&host.path).unwrap();
         send(&socket, &message, &[]);
         let (answer, fds) = receive(&socket);
         assert!(answer.len() <= 24 && fds.is_empty(), "{what}");
-        until(what, || (host.door.counters().refused > before).then_some(()));
+        until(what, || (host.listener.counters().refused > before).then_some(()));
     }
     // Silent ones, one that goes when it has the offer, and one that has it and says something else.
     let silent: Vec<_> = (0..40).filter_map(|_| connect(&host.path).ok()).collect();
@@ -183,14 +183,14 @@ fn invalid_messages_at_the_door_are_refused_and_counted() {
 #[test]
 fn only_guests_are_let_in() {
     let host = Host::new("guests", &["a", "b", "kept"]);
-    host.door.reserve("kept");
+    host.listener.reserve("kept");
     let line = open(&format!("vale:{}:kept", host.name)).err().unwrap().to_string();
     assert!(line.contains("has a port of that name"), "{line}");
     let line = open(&format!("vale:{}:c", host.name)).err().unwrap().to_string();
     assert!(line.contains("no port of that name") && line.contains("--ports"), "{line}");
     let line = open(&format!("vale:{}:a", host.name)).err().unwrap().to_string();
     assert!(line.contains("has a port of that name"), "{line}");
-    let line = Door::open(&host.name, None).err().unwrap().to_string();
+    let line = Listener::open(&host.name, None).err().unwrap().to_string();
     assert!(line.contains("it runs already"), "{line}");
 }
 
@@ -370,7 +370,7 @@ fn a_process_that_writes_invalid_values_is_disconnected() {
         });
         host.talks("after a violator");
     }
-    assert!(host.door.counters().violations >= 4, "{:?}", host.door.counters());
+    assert!(host.listener.counters().violations >= 4, "{:?}", host.listener.counters());
 }
 
 #[test]
@@ -392,10 +392,10 @@ fn a_switch_that_comes_again_is_joined_again() {
     });
     let line = open(&format!("vale:{name}:d")).err().unwrap().to_string();
     assert!(line.contains("start: linerate switch"), "{line}");
-    let (door, mut switch) = (Door::open(&name, None).unwrap(), Switch::new());
+    let (listener, mut switch) = (Listener::open(&name, None).unwrap(), Switch::new());
     until("it is back", || {
         sync();
-        door.admit(&mut switch);
+        listener.admit(&mut switch);
         switch.poll(1);
         (port.link() == Link::Up && switch.ports().len() == 1).then_some(())
     });

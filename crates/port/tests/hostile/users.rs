@@ -38,7 +38,7 @@ fn are_not_let_in_by_a_switch() {
     let mut host = Host::new("user", &[]);
     let Some(said) = says_hello(&host.path, &switch_hello("evil", 64, 2048)) else { return };
     assert_eq!(said, (vec![], 0), "hung up");
-    assert_eq!(host.door.counters().refused, 1);
+    assert_eq!(host.listener.counters().refused, 1);
     host.talks("after one of another user");
 }
 

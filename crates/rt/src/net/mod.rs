@@ -32,10 +32,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cork;
+mod autocork;
 mod file;
 mod gate;
-mod hail;
 mod headers;
 mod http;
 mod ip;
@@ -44,6 +43,7 @@ mod node;
 mod queue;
 mod running;
 mod service;
+mod stray_answer;
 mod streams;
 mod tcp;
 mod turns;

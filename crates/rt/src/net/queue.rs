@@ -5,9 +5,9 @@
 //! arrivals, shard, output; and nobody who holds one waits for anything but the other.
 
 use super::gate::Gate;
-use super::hail::Hail;
 use super::ip::{Ip, IpTx};
 use super::mailbox::Mailbox;
+use super::stray_answer::StrayAnswer;
 use super::turns::Turns;
 use crate::clock::monotonic_ns;
 use crate::line::{Arrivals, Line};
@@ -42,7 +42,7 @@ pub(super) struct Shard {
     /// By [`TcpListenerId::index`].
     listeners: Vec<Option<Arc<Gate>>>,
     /// Of connections that other shards make, by their ends.
-    hails: HashMap<(SocketAddr, SocketAddr), Arc<Hail>>,
+    hails: HashMap<(SocketAddr, SocketAddr), Arc<StrayAnswer>>,
     /// Its own number among the shards.
     at: usize,
     /// Latest time that it was given.
@@ -157,11 +157,11 @@ impl Shard {
         put(&mut self.listeners, id.index(), gate);
     }
 
-    /// Has a hail answered by what comes for a connection with these ends; false if this shard has one.
-    pub(super) fn expect(&mut self, ends: (SocketAddr, SocketAddr), hail: &Arc<Hail>) -> bool {
+    /// Has a stray answer answered by what comes for a connection with these ends; false if this shard has one.
+    pub(super) fn expect(&mut self, ends: (SocketAddr, SocketAddr), stray_answer: &Arc<StrayAnswer>) -> bool {
         let free = self.ip.host.tcp_expect(ends.0, ends.1);
         if free {
-            self.hails.insert(ends, hail.clone());
+            self.hails.insert(ends, stray_answer.clone());
         }
         free
     }
@@ -197,8 +197,8 @@ impl Shard {
             }
         }
         while let Some(stray) = self.ip.host.tcp_stray() {
-            if let Some(hail) = self.hails.get(&stray.ends()) {
-                calls.push(Call::Gate(hail.heard(self.at, stray)));
+            if let Some(stray_answer) = self.hails.get(&stray.ends()) {
+                calls.push(Call::Gate(stray_answer.heard(self.at, stray)));
             }
         }
         while let Some(id) = self.ip.host.tcp_arrival() {

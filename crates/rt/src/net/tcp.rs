@@ -1,11 +1,11 @@
 //! TCP sockets of a host that runs in threads of its own, used as the standard library's are.
 
-use super::cork::{Cork, Hold};
+use super::autocork::{Autocork, Hold};
 use super::file::Chunks;
 use super::gate::Gate;
-use super::hail::Hailing;
 use super::queue::{Queue, Shard, Then};
 use super::running::Net;
+use super::stray_answer::Hailing;
 use crate::monotonic_ns;
 use bytes::Bytes;
 use linerate_stack::tcp::{Algorithm, Connection, End, KeepAlive, State, TcpId, TcpListenerId};
@@ -217,7 +217,7 @@ struct Stream {
     gate: Arc<Gate>,
     /// Times for which readers and writers wait, in ns; 0 is none at all, and the greatest is for ever.
     waits: [AtomicU64; 2],
-    cork: Cork,
+    autocork: Autocork,
     /// Nothing is read any more.
     deaf: AtomicBool,
 }
@@ -247,7 +247,17 @@ impl Stream {
     ) -> Result<Self> {
         let (local, remote) = ends.ok_or(ErrorKind::NotConnected)?;
         let waits = [FOR_EVER.into(), FOR_EVER.into()];
-        Ok(Self { net: net.clone(), queue, id, local, remote, gate, waits, cork: Cork::default(), deaf: false.into() })
+        Ok(Self {
+            net: net.clone(),
+            queue,
+            id,
+            local,
+            remote,
+            gate,
+            waits,
+            autocork: Autocork::default(),
+            deaf: false.into(),
+        })
     }
 
     fn queue(&self) -> &Queue {
@@ -311,7 +321,7 @@ impl Stream {
             return Ok(0);
         }
         let waits = self.waits[WRITE].load(Relaxed) > 0;
-        let hold = if waits { self.cork.holds(bytes) } else { Hold::Not(bytes) };
+        let hold = if waits { self.autocork.holds(bytes) } else { Hold::Not(bytes) };
         let sends = hold != Hold::May;
         let done = self.wait(WRITE, || {
             let write = |shard: &mut Shard| self.write_to(&mut shard.ip.host, pieces, bytes, hold);
@@ -321,7 +331,7 @@ impl Stream {
             }
         });
         if waits && sends {
-            self.cork.ended(monotonic_ns());
+            self.autocork.ended(monotonic_ns());
         }
         done
     }

@@ -1,7 +1,7 @@
 //! Counters of an adapter's virtual interfaces as a table and as a document.
 
 use linerate_nic::{Control, GuestLedger, GuestPolicy, Guests, InterfaceReport, RxLedger, UplinkReport};
-use linerate_port::switch::DoorCounters;
+use linerate_port::switch::ListenerCounters;
 use linerate_text::colons;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -31,7 +31,7 @@ pub(super) fn table(reports: &[InterfaceReport]) -> String {
 }
 
 /// Ledger of all frames, in a few lines.
-pub(super) fn ledger_line(ledger: &GuestLedger, uplink: &UplinkReport, door: DoorCounters) -> String {
+pub(super) fn ledger_line(ledger: &GuestLedger, uplink: &UplinkReport, listener: ListenerCounters) -> String {
     format!(
         "Ledger: out {} = refused {} + to the port {} + stayed inside {}; from the port {} (for nobody {}), \
          copies inside {}; in {} dropped {}, of those in, lost with their program {}; unexplained {}.\n\
@@ -51,9 +51,9 @@ pub(super) fn ledger_line(ledger: &GuestLedger, uplink: &UplinkReport, door: Doo
         uplink.sent.dropped.total(),
         reasons(uplink.sent.dropped.iter()),
         reasons(uplink.missed.iter()),
-        door.admitted,
-        door.refused,
-        door.violations,
+        listener.admitted,
+        listener.refused,
+        listener.violations,
     )
 }
 
@@ -129,7 +129,7 @@ pub(super) fn document(
     guests: &Guests,
     reports: &[InterfaceReport],
     uplink: &UplinkReport,
-    door: DoorCounters,
+    listener: ListenerCounters,
 ) -> Value {
     let ledger = GuestLedger::of(reports, uplink);
     let RxLedger { frames, copies, no_interface, too_short, spoiled, filtered } = uplink.given_out;
@@ -147,6 +147,6 @@ pub(super) fn document(
             "copies": ledger.copies, "from_port": ledger.received, "nobody": ledger.nobody, "in": ledger.put,
             "dropped": ledger.dropped, "lost": ledger.lost, "unexplained": ledger.unexplained,
         },
-        "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
+        "door": {"admitted": listener.admitted, "refused": listener.refused, "violations": listener.violations},
     })
 }

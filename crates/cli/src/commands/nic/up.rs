@@ -9,7 +9,7 @@ use linerate_load::ports::{Links, forwarded, lines};
 use linerate_load::resolve;
 use linerate_load::vis::{AdapterJob, serve};
 use linerate_nic::{ClassWeights, GuestLedger, MAX_INTERFACES, Saved, adapter_for_guests};
-use linerate_port::switch::Door;
+use linerate_port::switch::Listener;
 use linerate_rt::control::{Server, callee};
 use linerate_rt::{WaitMode, raise_descriptors};
 use std::io::IsTerminal;
@@ -46,8 +46,8 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     let output = print::output(arguments.json, &stop);
     // If that fails, the limit is what it was, and programs beyond it are told.
     let _ = raise_descriptors();
-    // The door first: who runs an adapter here already is told before the port is opened a second time.
-    let door = Door::of_adapter(spec)?;
+    // The listener first: who runs an adapter here already is told before the port is opened a second time.
+    let listener = Listener::of_adapter(spec)?;
     let port = spec.open()?;
     remark.iter().for_each(|line| output.remark("main", 90, line));
     lines(&port).iter().for_each(|line| output.remark("main", 90, line));
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
         output.remark("main", 90, &format!("linerate nic vi and filter cannot reach this adapter: {e}"));
     }
     confine(&[]);
-    let mut job = AdapterJob { guests, door };
+    let mut job = AdapterJob { guests, listener };
     job.change(|_| ());
     output.remark("main", 100, &format!("adapter runs on {key}; open its interfaces as {key}/viN"));
     let live = std::io::stdout().is_terminal() && !arguments.json;
@@ -85,9 +85,9 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     let (reports, uplink) = (job.guests.reports(), job.guests.uplink());
     let ledger = GuestLedger::of(&reports, &uplink);
     output.line(&guests::table(&reports));
-    output.line(&guests::ledger_line(&ledger, &uplink, job.door.counters()));
+    output.line(&guests::ledger_line(&ledger, &uplink, job.listener.counters()));
     if arguments.json {
-        output.document(&guests::document(&key, &job.guests, &reports, &uplink, job.door.counters()).to_string());
+        output.document(&guests::document(&key, &job.guests, &reports, &uplink, job.listener.counters()).to_string());
     }
     if ledger.unexplained > 0 {
         return Err(Trouble::failed(format!(

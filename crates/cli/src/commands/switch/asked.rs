@@ -45,7 +45,7 @@ fn text(document: &Value) -> String {
         vec![word(&row["address"]), word(&row["vlan"]), port]
     };
     let router = |row: &Value| vec![word(&row["port"]), format!("IPv{}", word(&row["ip"]))];
-    let (known, door) = (&document["table"], &document["door"]);
+    let (known, listener) = (&document["table"], &document["door"]);
     let parts = [
         format!("switch {}, process {}\n", word(&document["switch"]), word(&document["pid"])),
         table(
@@ -60,8 +60,8 @@ fn text(document: &Value) -> String {
             word(&known["moved"]),
             word(&known["evicted"]),
             word(&known["refused"]),
-            word(&door["admitted"]),
-            word(&door["refused"]),
+            word(&listener["admitted"]),
+            word(&listener["refused"]),
             word(&document["ledger"]["unexplained"]),
         ),
         table(&["address", "VLAN", "port", "age"], &rows(document, "addresses", address)),

@@ -1,7 +1,9 @@
 //! A switch's counters, and what it knows, as a document.
 
 use linerate_load::switch::SwitchJob;
-use linerate_port::switch::{DoorCounters, GroupCounters, Ledger, PortReport, PriorityCounters, Switch, TableCounters};
+use linerate_port::switch::{
+    GroupCounters, Ledger, ListenerCounters, PortReport, PriorityCounters, Switch, TableCounters,
+};
 use linerate_wire::MacAddr;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -14,7 +16,7 @@ type Listeners = Vec<(String, u64)>;
 pub(super) struct Snapshot {
     ports: Vec<PortReport>,
     table: TableCounters,
-    door: DoorCounters,
+    listener: ListenerCounters,
     group_table: Option<GroupCounters>,
     /// There may be thousands, so they have the number of their port, and each name is copied once.
     addresses: Vec<(u16, MacAddr, u16, u64)>,
@@ -42,7 +44,7 @@ impl Snapshot {
         Self {
             ports: switch.ports(),
             table: switch.table(),
-            door: job.door.counters(),
+            listener: job.listener.counters(),
             group_table: switch.group_counters(),
             addresses,
             names,
@@ -56,7 +58,7 @@ impl Snapshot {
     /// All counters, and what the switch knows, with rows in order.
     pub(super) fn document(mut self, name: &str) -> Value {
         let ledger = Ledger::of(&self.ports);
-        let Self { table, door, .. } = self;
+        let Self { table, listener, .. } = self;
         self.addresses.sort_by_key(|(vlan, mac, ..)| (*vlan, mac.0));
         self.groups.sort_by_key(|(vlan, group, _)| (*vlan, *group));
         self.queriers.sort_by_key(|(vlan, address, _)| (*vlan, *address));
@@ -80,7 +82,7 @@ impl Snapshot {
                 "known": table.known, "learned": table.learned, "moved": table.moved, "evicted": table.evicted,
                 "refused": table.refused,
             },
-            "door": {"admitted": door.admitted, "refused": door.refused, "violations": door.violations},
+            "door": {"admitted": listener.admitted, "refused": listener.refused, "violations": listener.violations},
             "addresses": addresses
                 .map(|(vlan, mac, port, age)| {
                     json!({"mac": mac.to_string(), "vlan": vlan, "port": self.names.get(port), "age_s": age})

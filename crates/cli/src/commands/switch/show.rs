@@ -68,7 +68,7 @@ fn not_carried(port: &PortReport) -> String {
 
 /// Ledger of all frames and address table, in a few lines.
 pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
-    let (table, door) = (job.switch.table(), job.door.counters());
+    let (table, listener) = (job.switch.table(), job.listener.counters());
     format!(
         "Ledger: in {} refused {} ({}); copies {} + own {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
          unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} held, {} evicted, {} not learned. \
@@ -89,9 +89,9 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
         job.switch.ports().iter().map(|port| port.count.held).sum::<u64>(),
         table.evicted,
         table.refused,
-        door.admitted,
-        door.refused,
-        door.violations,
+        listener.admitted,
+        listener.refused,
+        listener.violations,
     )
 }
 

@@ -22,20 +22,20 @@ const SERVER_ERROR: u8 = 0xfe;
 const ACCESS_DENIED: u8 = 0xff;
 
 /// A client without a mind of its own.
-struct Puppet {
+struct ScriptedClient {
     port: u16,
     control: TcpStream,
     streams: Vec<TcpStream>,
 }
 
-impl Puppet {
+impl ScriptedClient {
     /// Connects, says its cookie, and is asked for parameters.
     fn new(port: u16, cookie: &[u8]) -> Self {
         let mut control = connect(port);
         control.write_all(cookie).unwrap();
-        let mut puppet = Self { port, control, streams: Vec::new() };
-        assert_eq!(puppet.hears(), PARAM_EXCHANGE);
-        puppet
+        let mut client = Self { port, control, streams: Vec::new() };
+        assert_eq!(client.hears(), PARAM_EXCHANGE);
+        client
     }
 
     /// Next byte of the server; panics if it takes too long.
@@ -56,18 +56,18 @@ impl Puppet {
 
     /// Goes on until the server waits for streams.
     fn asked(port: u16, cookie: &[u8], json: &str) -> Self {
-        let mut puppet = Self::new(port, cookie);
-        puppet.tells(json);
-        assert_eq!(puppet.hears(), CREATE_STREAMS);
-        puppet
+        let mut client = Self::new(port, cookie);
+        client.tells(json);
+        assert_eq!(client.hears(), CREATE_STREAMS);
+        client
     }
 
     /// Goes on until data may flow.
     fn running(port: u16, cookie: &[u8]) -> Self {
-        let mut puppet = Self::asked(port, cookie, PARAMETERS);
-        puppet.stream(cookie);
-        assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
-        puppet
+        let mut client = Self::asked(port, cookie, PARAMETERS);
+        client.stream(cookie);
+        assert_eq!((client.hears(), client.hears()), (TEST_START, TEST_RUNNING));
+        client
     }
 
     fn stream(&mut self, cookie: &[u8]) {
@@ -131,16 +131,16 @@ fn clients_that_lie_are_left_and_others_are_served() {
         &told(r#"{"udp":true,"len":70000}"#),
         &told(r#"{"tcp":true,"server_affinity":1023}"#),
     ] {
-        let mut puppet = Puppet::new(port, &[0xee; 37]);
-        puppet.says(wrong);
-        assert_eq!(puppet.hears(), SERVER_ERROR, "{}", String::from_utf8_lossy(&wrong[..wrong.len().min(60)]));
+        let mut client = ScriptedClient::new(port, &[0xee; 37]);
+        client.says(wrong);
+        assert_eq!(client.hears(), SERVER_ERROR, "{}", String::from_utf8_lossy(&wrong[..wrong.len().min(60)]));
     }
     server.line_with("unable to receive parameters");
     // States that are none, or not yet.
     for state in [3, 99, TEST_START, DONE, ACCESS_DENIED] {
-        let mut puppet = Puppet::running(port, &COOKIE);
-        puppet.says(&[state]);
-        assert!(puppet.was_left(), "{state}");
+        let mut client = ScriptedClient::running(port, &COOKIE);
+        client.says(&[state]);
+        assert!(client.was_left(), "{state}");
     }
     // Results that are none, or of streams that there are not.
     for results in [
@@ -152,30 +152,30 @@ fn clients_that_lie_are_left_and_others_are_served() {
                "streams":[{"id":2,"bytes":1,"retransmits":0,"jitter":0,"errors":0,"packets":0}]}"#,
         ),
     ] {
-        let mut puppet = Puppet::running(port, &COOKIE);
-        puppet.says(&[TEST_END]);
-        assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-        puppet.says(results);
-        assert!(puppet.was_left(), "{}", String::from_utf8_lossy(results));
+        let mut client = ScriptedClient::running(port, &COOKIE);
+        client.says(&[TEST_END]);
+        assert_eq!(client.hears(), EXCHANGE_RESULTS);
+        client.says(results);
+        assert!(client.was_left(), "{}", String::from_utf8_lossy(results));
     }
     // More streams than were agreed on are closed, and the test goes on.
-    let mut puppet = Puppet::asked(port, &COOKIE, PARAMETERS);
-    (0..20).for_each(|_| puppet.stream(&COOKIE));
-    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
-    puppet.says(&[TEST_END]);
-    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-    drop(puppet);
+    let mut client = ScriptedClient::asked(port, &COOKIE, PARAMETERS);
+    (0..20).for_each(|_| client.stream(&COOKIE));
+    assert_eq!((client.hears(), client.hears()), (TEST_START, TEST_RUNNING));
+    client.says(&[TEST_END]);
+    assert_eq!(client.hears(), EXCHANGE_RESULTS);
+    drop(client);
     // Figures of a stream that nobody can have sent.
-    let mut puppet = Puppet::running(port, &COOKIE);
-    puppet.says(&[TEST_END]);
-    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-    puppet.tells(
+    let mut client = ScriptedClient::running(port, &COOKIE);
+    client.says(&[TEST_END]);
+    assert_eq!(client.hears(), EXCHANGE_RESULTS);
+    client.tells(
         r#"{"cpu_util_total":1e308,"cpu_util_user":-1,"cpu_util_system":1,"sender_has_retransmits":1e300,"streams":
            [{"id":1,"bytes":1e300,"retransmits":9e18,"jitter":1e308,"errors":1e19,"packets":1e19,"end_time":-1e308}]}"#,
     );
-    message(&mut puppet.control);
-    assert_eq!(puppet.hears(), DISPLAY_RESULTS);
-    drop(puppet);
+    message(&mut client.control);
+    assert_eq!(client.hears(), DISPLAY_RESULTS);
+    drop(client);
 
     serves(port);
     let long = long.end();
@@ -196,32 +196,33 @@ fn clients_that_stall_or_vanish_at_any_state_cost_only_their_own_session() {
     let silent: Vec<TcpStream> = (0..300).map(|_| connect(port)).collect();
     let udp = PARAMETERS.replace("tcp", "udp");
     let cookie = |n: u8| [n; 37];
-    let at_parameters = Puppet::new(port, &cookie(1));
+    let at_parameters = ScriptedClient::new(port, &cookie(1));
     let in_parameters = {
-        let mut puppet = Puppet::new(port, &cookie(2));
-        puppet.says(&[0, 0, 1, 0, b'{']);
-        puppet
+        let mut client = ScriptedClient::new(port, &cookie(2));
+        client.says(&[0, 0, 1, 0, b'{']);
+        client
     };
-    let at_streams = Puppet::asked(port, &cookie(3), PARAMETERS);
-    let before_data = Puppet::running(port, &cookie(4));
+    let at_streams = ScriptedClient::asked(port, &cookie(3), PARAMETERS);
+    let before_data = ScriptedClient::running(port, &cookie(4));
     let at_results = {
-        let mut puppet = Puppet::running(port, &cookie(5));
-        puppet.says(&[TEST_END]);
-        assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-        puppet
+        let mut client = ScriptedClient::running(port, &cookie(5));
+        client.says(&[TEST_END]);
+        assert_eq!(client.hears(), EXCHANGE_RESULTS);
+        client
     };
     let unread = {
         // It is sent to, and reads nothing.
-        let mut puppet = Puppet::asked(port, &cookie(6), &PARAMETERS.replace("\"len\"", "\"reverse\":true,\"len\""));
-        puppet.stream(&cookie(6));
-        assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
-        puppet
+        let mut client =
+            ScriptedClient::asked(port, &cookie(6), &PARAMETERS.replace("\"len\"", "\"reverse\":true,\"len\""));
+        client.stream(&cookie(6));
+        assert_eq!((client.hears(), client.hears()), (TEST_START, TEST_RUNNING));
+        client
     };
     serves(port);
-    let at_datagrams = Puppet::asked(port, &cookie(7), &udp);
+    let at_datagrams = ScriptedClient::asked(port, &cookie(7), &udp);
     serves(port);
     // All of them are left within their times.
-    for (name, puppet) in [
+    for (name, client) in [
         ("parameters", at_parameters),
         ("in the parameters", in_parameters),
         ("streams", at_streams),
@@ -230,20 +231,20 @@ fn clients_that_stall_or_vanish_at_any_state_cost_only_their_own_session() {
         ("results", at_results),
         ("unread", unread),
     ] {
-        assert!(puppet.was_left(), "{name}");
+        assert!(client.was_left(), "{name}");
     }
     drop(silent);
     // The same states, and gone.
-    drop(Puppet::new(port, &cookie(1)));
-    drop(Puppet::asked(port, &cookie(2), PARAMETERS));
-    drop(Puppet::asked(port, &cookie(3), &udp));
-    drop(Puppet::running(port, &cookie(4)));
-    let mut puppet = Puppet::running(port, &cookie(5));
-    puppet.streams[0].write_all(&[7; 5000]).unwrap();
-    drop(puppet);
-    let mut puppet = Puppet::running(port, &cookie(6));
-    puppet.says(&[TEST_END]);
-    drop(puppet);
+    drop(ScriptedClient::new(port, &cookie(1)));
+    drop(ScriptedClient::asked(port, &cookie(2), PARAMETERS));
+    drop(ScriptedClient::asked(port, &cookie(3), &udp));
+    drop(ScriptedClient::running(port, &cookie(4)));
+    let mut client = ScriptedClient::running(port, &cookie(5));
+    client.streams[0].write_all(&[7; 5000]).unwrap();
+    drop(client);
+    let mut client = ScriptedClient::running(port, &cookie(6));
+    client.says(&[TEST_END]);
+    drop(client);
     serves(port);
     let said = server.end_by_signal();
     for line in ["control socket has closed unexpectedly", "idle timeout for receiving data", "unable to accept stream"]
@@ -259,19 +260,19 @@ fn tests_that_open_no_streams_of_datagrams_do_not_shut_out_others_of_their_addre
     let port = port();
     let _server = server(End::Ours, port, &[]);
     let udp = PARAMETERS.replace("tcp", "udp");
-    let held: Vec<Puppet> = (0..12)
+    let held: Vec<ScriptedClient> = (0..12)
         .map(|n| {
-            let mut puppet = Puppet::new(port, &[n; 37]);
-            puppet.tells(&udp);
-            puppet
+            let mut client = ScriptedClient::new(port, &[n; 37]);
+            client.tells(&udp);
+            client
         })
         .collect();
     let client = client(End::Ours, port, &["-u", "-P", "2", "-n", "20K", "-b", "10M", "-l", "1000"]);
     assert_eq!(client.code, Some(0), "{}", client.said());
     // The first had its turn, and lost it.
-    for (n, mut puppet) in held.into_iter().enumerate() {
-        assert_eq!(puppet.hears(), CREATE_STREAMS, "{n}");
-        assert_eq!(puppet.hears(), SERVER_ERROR, "{n}");
+    for (n, mut client) in held.into_iter().enumerate() {
+        assert_eq!(client.hears(), CREATE_STREAMS, "{n}");
+        assert_eq!(client.hears(), SERVER_ERROR, "{n}");
     }
 }
 
@@ -282,7 +283,7 @@ fn a_stream_that_somebody_else_opens_takes_no_place() {
     let port = port();
     let mut server = server(End::Ours, port, &[]);
     let two = PARAMETERS.replace("tcp", "udp").replace("\"parallel\":1", "\"parallel\":2");
-    let mut puppet = Puppet::asked(port, &COOKIE, &two);
+    let mut client = ScriptedClient::asked(port, &COOKIE, &two);
     let open = || {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(LIMIT)).unwrap();
@@ -292,7 +293,7 @@ fn a_stream_that_somebody_else_opens_takes_no_place() {
         socket
     };
     let (_stray, first) = (open(), open());
-    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    assert_eq!((client.hears(), client.hears()), (TEST_START, TEST_RUNNING));
     let second = open();
     for (socket, count) in [(&first, 3_u32), (&second, 5)] {
         for number in 1..=count {
@@ -302,18 +303,18 @@ fn a_stream_that_somebody_else_opens_takes_no_place() {
         }
     }
     server.line_with(&format!("connected to 127.0.0.1 port {}", second.local_addr().unwrap().port()));
-    puppet.says(&[TEST_END]);
-    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-    puppet.tells(
+    client.says(&[TEST_END]);
+    assert_eq!(client.hears(), EXCHANGE_RESULTS);
+    client.tells(
         r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":-1,"streams":[
            {"id":1,"bytes":3000,"retransmits":0,"jitter":0,"errors":0,"packets":3},
            {"id":3,"bytes":5000,"retransmits":0,"jitter":0,"errors":0,"packets":5}]}"#,
     );
-    let json: serde_json::Value = serde_json::from_slice(&message(&mut puppet.control)).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&message(&mut client.control)).unwrap();
     let bytes: Vec<&serde_json::Value> =
         json["streams"].as_array().unwrap().iter().map(|stream| &stream["bytes"]).collect();
     assert_eq!(bytes, [3000, 5000]);
-    assert_eq!(puppet.hears(), DISPLAY_RESULTS);
+    assert_eq!(client.hears(), DISPLAY_RESULTS);
 }
 
 /// Datagrams that are none of a test, at the port where streams of datagrams are opened, while a session waits for some and
@@ -322,7 +323,7 @@ fn a_stream_that_somebody_else_opens_takes_no_place() {
 fn stray_datagrams_open_nothing() {
     let port = port();
     let mut server = server(End::Ours, port, &[]);
-    let mut puppet = Puppet::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
+    let mut client = ScriptedClient::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     let connect = 0x3637_3839_u32.to_ne_bytes();
@@ -340,10 +341,10 @@ fn stray_datagrams_open_nothing() {
     let mut answer = [0; 8];
     assert_eq!(stream.recv(&mut answer).unwrap(), 4);
     assert_eq!(answer[..4], 0x3938_3736_u32.to_ne_bytes());
-    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    assert_eq!((client.hears(), client.hears()), (TEST_START, TEST_RUNNING));
     strays();
     // A stream that nobody waits for any more.
-    drop(puppet);
+    drop(client);
     server.line_with("control socket has closed unexpectedly");
     let _ = socket.send_to(&connect, ("127.0.0.1", port));
     assert!(socket.recv(&mut answer).is_err(), "no session wants it");
@@ -365,15 +366,15 @@ fn data_that_come_behind_the_end_of_the_test_are_taken() {
     let (port, dir) = (port(), tempfile::tempdir().unwrap());
     let file = dir.path().join("file");
     let _server = server(End::Ours, port, &["-F", file.to_str().unwrap()]);
-    let mut puppet = Puppet::running(port, &COOKIE);
-    let mut stream = puppet.streams.remove(0);
+    let mut client = ScriptedClient::running(port, &COOKIE);
+    let mut stream = client.streams.remove(0);
     stream.write_all(b"before, ").unwrap();
-    puppet.says(&[TEST_END]);
+    client.says(&[TEST_END]);
     // Nothing is written to the control connection before the results.
-    until("it has heard that", || unread(&puppet.control) == 0);
+    until("it has heard that", || unread(&client.control) == 0);
     stream.write_all(b"behind").unwrap();
     drop(stream);
-    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
+    assert_eq!(client.hears(), EXCHANGE_RESULTS);
     assert_eq!(std::fs::read(&file).unwrap(), b"before, behind");
 }
 
@@ -399,25 +400,25 @@ fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, 
 fn a_datagram_outside_the_sequence_is_no_loss() {
     let port = port();
     let mut server = server(End::Ours, port, &[]);
-    let mut puppet = Puppet::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
+    let mut client = ScriptedClient::asked(port, &COOKIE, &PARAMETERS.replace("tcp", "udp"));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(LIMIT)).unwrap();
     socket.connect(("127.0.0.1", port)).unwrap();
     socket.send(&0x3637_3839_u32.to_ne_bytes()).unwrap();
     socket.recv(&mut [0; 8]).unwrap();
-    assert_eq!((puppet.hears(), puppet.hears()), (TEST_START, TEST_RUNNING));
+    assert_eq!((client.hears(), client.hears()), (TEST_START, TEST_RUNNING));
     for number in [1, 2, u32::MAX - 7, 3, u32::MAX / 2, 4] {
         let mut datagram = [0; 1000];
         datagram[8..12].copy_from_slice(&number.to_be_bytes());
         socket.send(&datagram).unwrap();
     }
-    puppet.says(&[TEST_END]);
-    assert_eq!(puppet.hears(), EXCHANGE_RESULTS);
-    puppet.tells(
+    client.says(&[TEST_END]);
+    assert_eq!(client.hears(), EXCHANGE_RESULTS);
+    client.tells(
         r#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":-1,"streams":[
            {"id":1,"bytes":4000,"retransmits":0,"jitter":0,"errors":0,"packets":4}]}"#,
     );
-    let json: serde_json::Value = serde_json::from_slice(&message(&mut puppet.control)).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&message(&mut client.control)).unwrap();
     let stream = &json["streams"][0];
     assert_eq!([&stream["bytes"], &stream["errors"], &stream["packets"]], [4000, 0, 4], "{stream}");
     server.line_with("2 datagrams outside the sequence are not counted");

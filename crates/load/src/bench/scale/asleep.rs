@@ -3,7 +3,7 @@
 
 use super::super::{Missing, Setting, failed};
 use crate::switch::{SwitchJob, serve};
-use linerate_port::switch::{Door, Ledger, Switch};
+use linerate_port::switch::{Ledger, Listener, Switch};
 use linerate_port::{Port, RxQueue, open};
 use linerate_rt::control::callee;
 use linerate_rt::{Stop, ThreadTime, WaitMode, monotonic_ns, raise_descriptors, spawn};
@@ -54,12 +54,12 @@ fn readings(setting: &Setting, n: usize, wait: WaitMode, sends: bool) -> Result<
     if descriptors < DESCRIPTORS * n as u64 {
         return Err(Missing::Skipped(format!("a process may have {descriptors} descriptors only (ulimit -Hn)")));
     }
-    let (door, stop) = (Door::open(&name, None).map_err(failed)?, Stop::new().map_err(failed)?);
+    let (listener, stop) = (Listener::open(&name, None).map_err(failed)?, Stop::new().map_err(failed)?);
     let (theirs, asked) = (Arc::new((AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0))), stop.clone());
     let mine = theirs.clone();
     let calls = callee().map_err(failed)?;
     let switching = spawn("switch", &[setting.cores[1]], move || {
-        let (mut job, mut readings) = (SwitchJob { switch: Switch::new(), door }, Vec::new());
+        let (mut job, mut readings) = (SwitchJob { switch: Switch::new(), listener }, Vec::new());
         serve(&mut job, &calls, None, wait, &asked, &mut |_| {
             if theirs.0.load(Acquire) {
                 let time = ThreadTime::of_this_thread();

@@ -11,7 +11,7 @@ pub(super) use udp::{Early, Reply};
 use super::flow::{Figures, Flow};
 use super::link::Socket;
 use super::protocol::{Report, Stamp};
-use super::report::Board;
+use super::report::Reporter;
 use super::settings::Rate;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
 use linerate_text::saturating_ns;
@@ -97,7 +97,7 @@ impl Receiving {
 /// A lane.
 pub(super) struct Lane {
     pub(super) flow: Arc<Flow>,
-    pub(super) board: Arc<Board>,
+    pub(super) reporter: Arc<Reporter>,
     /// Requested when it is to end.
     pub(super) over: Stop,
     /// Requested when somebody wants it to end before its time: the other end is not waited for any longer.
@@ -123,16 +123,16 @@ impl Lane {
     /// Moves the data, and reports the end.
     pub(super) fn run(self) -> Outcome {
         let before = ThreadTime::of_this_thread();
-        let (flow, board, over) = (&self.flow, &self.board, &self.over);
+        let (flow, reporter, over) = (&self.flow, &self.reporter, &self.over);
         let ended = match (self.work, &*flow.socket) {
             (Work::Send(work), Socket::Tcp(stream)) => tcp::send(stream, flow, work, over, &self.told),
             (Work::Receive(work), Socket::Tcp(stream)) => tcp::receive(stream, flow, &work, over),
-            (Work::Send(work), Socket::Udp(socket)) => udp::send(socket, flow, &work, over, board),
-            (Work::Receive(work), Socket::Udp(socket)) => udp::receive(socket, flow, &work, over, board),
+            (Work::Send(work), Socket::Udp(socket)) => udp::send(socket, flow, &work, over, reporter),
+            (Work::Receive(work), Socket::Udp(socket)) => udp::receive(socket, flow, &work, over, reporter),
         };
         let (figures, report) = match ended.reported {
             Some((figures, report)) => (figures, report),
-            None => (board.end(flow, ended.at), None),
+            None => (reporter.end(flow, ended.at), None),
         };
         let cpu = ThreadTime::of_this_thread().since(before);
         Outcome { flow: self.flow, figures, end: ended.at, cpu, report, fault: ended.fault }
@@ -196,7 +196,7 @@ fn not_yet(error: &io::Error) -> bool {
 }
 
 /// Lanes that begin and end together.
-pub(super) struct Crew {
+pub(super) struct Lanes {
     pub(super) sends: Stop,
     pub(super) receives: Stop,
     told: Stop,
@@ -206,8 +206,8 @@ pub(super) struct Crew {
     lanes: Vec<JoinHandle<Outcome>>,
 }
 
-impl Crew {
-    /// A crew without lanes.
+impl Lanes {
+    /// No lanes yet.
     pub(super) fn new() -> Result<Self, String> {
         let stop = || Stop::new().map_err(|e| format!("no descriptors are left: {e}"));
         Ok(Self {
@@ -221,10 +221,10 @@ impl Crew {
     }
 
     /// Starts a lane.
-    pub(super) fn start(&mut self, flow: Arc<Flow>, board: &Arc<Board>, work: Work) -> Result<(), String> {
+    pub(super) fn start(&mut self, flow: Arc<Flow>, reporter: &Arc<Reporter>, work: Work) -> Result<(), String> {
         let over = if flow.sends { self.sends.clone() } else { self.receives.clone() };
         let name = if flow.sends { "iperf-send" } else { "iperf-receive" };
-        let lane = Lane { flow, board: board.clone(), over, told: self.told.clone(), work };
+        let lane = Lane { flow, reporter: reporter.clone(), over, told: self.told.clone(), work };
         let (left, done) = (self.left.clone(), self.done.clone());
         left.fetch_add(1, SeqCst);
         let started = spawn(name, &[], move || {

@@ -3,7 +3,7 @@
 use super::{Another, Calendar, Ended, LOOK, Receiving, Sending, not_yet};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
-use crate::iperf::report::Board;
+use crate::iperf::report::Reporter;
 use crate::iperf::settings::DATAGRAMS;
 use crate::sequence::{Sequence, told};
 use crate::socket::UdpSocket;
@@ -45,7 +45,7 @@ pub(in crate::iperf) enum Reply {
 }
 
 /// Sends datagrams until the end or a limit, and says the end.
-pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &Stop, board: &Board) -> Ended {
+pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &Stop, reporter: &Reporter) -> Ended {
     let mut tally = Tally::new(flow);
     let calendar = Calendar::new();
     let mut block = work.block.clone();
@@ -59,13 +59,13 @@ pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &
         tally.fins(1);
     }
     let at = monotonic_ns();
-    let figures = board.end(flow, at);
+    let figures = reporter.end(flow, at);
     let mut fault = result.err();
     let mut report = None;
     if let Some(within) = work.answer.filter(|_| fault.is_none()) {
         report = answer(socket, &mut block, &mut last, within);
         match &report {
-            Some(report) => board.report(flow, report),
+            Some(report) => reporter.report(flow, report),
             None => fault = Some(format!("[{:3}] did not receive ack of last datagram", flow.id)),
         }
     }
@@ -158,7 +158,13 @@ fn answer(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, within: Dur
 }
 
 /// Receives until the other end says its end, or this one is told to end.
-pub(super) fn receive(socket: &UdpSocket, flow: &Arc<Flow>, work: &Receiving, over: &Stop, board: &Board) -> Ended {
+pub(super) fn receive(
+    socket: &UdpSocket,
+    flow: &Arc<Flow>,
+    work: &Receiving,
+    over: &Stop,
+    reporter: &Reporter,
+) -> Ended {
     let (mut tally, mut receipt, calendar) = (Tally::new(flow), Receipt::default(), Calendar::new());
     let sequence = Sequence::default();
     let mut taking = Taking {
@@ -175,11 +181,11 @@ pub(super) fn receive(socket: &UdpSocket, flow: &Arc<Flow>, work: &Receiving, ov
     let result = taking.all(socket, work, over);
     taking.end(None);
     if let Some(told) = told(taking.sequence.outside()) {
-        board.error(&format!("{}: {told}", flow.remote));
+        reporter.error(&format!("{}: {told}", flow.remote));
     }
     let (newest, mut another) = (taking.newest, taking.another.take());
     let at = if result.is_ok() { taking.last } else { monotonic_ns() };
-    let figures = board.end(flow, at);
+    let figures = reporter.end(flow, at);
     if result.is_ok() && work.reply != Reply::None && another.is_none() {
         let seconds = at.saturating_sub(flow.begin) as f64 / 1e9;
         let latency = (work.reply == Reply::Timed).then_some(figures.times);

@@ -1,7 +1,7 @@
 //! Reports: lines of flows, and sums of groups of them, in the order in which they come about.
 //!
-//! A [`Board`] knows all flows that go on. Whoever has the time tells it so (`tick`), and it prints what is due. Flows of
-//! one group are summed: all of a client, or those of one address at a server. A board without an output prints nothing.
+//! A [`Reporter`] knows all flows that go on. Whoever has the time tells it so (`tick`), and it prints what is due. Flows of
+//! one group are summed: all of a client, or those of one address at a server. A reporter without an output prints nothing.
 
 mod lines;
 mod settings;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SHARE: f64 = 0.25;
 
 /// Reports of an end.
-pub(super) struct Board {
+pub(super) struct Reporter {
     pub(super) form: Form,
     output: Option<Arc<Output>>,
     inner: Mutex<Inner>,
@@ -63,8 +63,8 @@ struct Entry {
     ended: Option<(u64, Figures)>,
 }
 
-impl Board {
-    /// Board of an end.
+impl Reporter {
+    /// Reporter of an end.
     pub(super) fn new(form: Form, output: Option<Arc<Output>>) -> Self {
         Self { form, output, inner: Mutex::default(), numbers: AtomicU32::new(0) }
     }

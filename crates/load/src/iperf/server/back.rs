@@ -1,9 +1,9 @@
 //! A client's own server, for connections back (`-d`, `-r`).
 
-use super::{Door, House};
+use super::{Listener, ServerState};
 use crate::iperf::config::{Asked, Serving};
 use crate::iperf::lane::Outcome;
-use crate::iperf::report::Board;
+use crate::iperf::report::Reporter;
 use crate::iperf::settings::SLOP;
 use crate::socket::{Place, Site};
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
@@ -18,13 +18,13 @@ const COMES: Duration = Duration::from_secs(3);
 
 /// A server that is open, and serves nobody yet.
 pub(in crate::iperf) struct Back {
-    door: Door,
-    house: Arc<House>,
+    listener: Listener,
+    state: Arc<ServerState>,
 }
 
 /// A server that awaits its connections.
 pub(in crate::iperf) struct Coming {
-    house: Arc<House>,
+    state: Arc<ServerState>,
     stop: Stop,
     /// Requested at its end.
     done: Stop,
@@ -39,7 +39,7 @@ impl Back {
         site: &Site,
         asked: &Asked,
         server: IpAddr,
-        board: &Arc<Board>,
+        reporter: &Arc<Reporter>,
     ) -> Result<Self, String> {
         let settings = &asked.settings;
         let serving = Serving {
@@ -50,26 +50,26 @@ impl Back {
             ..Serving::default()
         };
         let site = site.placed(Place { port: asked.listen_port, ..site.place().clone() });
-        let door = Door::open(&site, &serving)?;
-        board.settings(&door.settings(&site, &serving, board));
-        Ok(Self { door, house: House::new(&site, &serving, board, Some(server)) })
+        let listener = Listener::open(&site, &serving)?;
+        reporter.settings(&listener.settings(&site, &serving, reporter));
+        Ok(Self { listener, state: ServerState::new(&site, &serving, reporter, Some(server)) })
     }
 
     /// Awaits the connections of a test that takes so long.
     pub(in crate::iperf) fn begin(self, time: Option<Duration>) -> Result<Coming, String> {
         let stop = || Stop::new().map_err(|e| format!("no descriptors are left: {e}"));
         let (stop, done) = (stop()?, stop()?);
-        let Self { door, house } = self;
-        let (served, told, tell) = (house.clone(), stop.clone(), done.clone());
+        let Self { listener, state } = self;
+        let (served, told, tell) = (state.clone(), stop.clone(), done.clone());
         let thread = spawn("iperf-back", &[], move || {
-            let result = served.serve(&door, &told);
+            let result = served.serve(&listener, &told);
             tell.ask(0);
             result
         });
         let thread = thread.map_err(|e| format!("no thread is left: {e}"))?;
         let time = time.map(|time| saturating_ns(time + COMES + SLOP));
         let until = time.map(|time| monotonic_ns().saturating_add(time));
-        Ok(Coming { house, stop, done, thread, until })
+        Ok(Coming { state, stop, done, thread, until })
     }
 }
 
@@ -79,7 +79,7 @@ impl Coming {
         let comes = monotonic_ns() + saturating_ns(COMES);
         while !self.done.asked() && well && !stop.asked() {
             let now = monotonic_ns();
-            let missing = !self.house.is_full();
+            let missing = !self.state.is_full();
             if self.until.is_some_and(|until| now >= until) || missing && now >= comes {
                 break;
             }
@@ -87,8 +87,8 @@ impl Coming {
         }
         self.stop.ask(0);
         self.thread.join().unwrap_or_else(|_| Err("the listener failed".to_owned()))?;
-        let missing = !self.house.is_full();
-        let kept = self.house.kept.as_ref();
+        let missing = !self.state.is_full();
+        let kept = self.state.kept.as_ref();
         let outcomes = kept.map(|kept| std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)));
         if missing && well && !stop.asked() {
             return Err("expected reverse connect did not occur".to_owned());

@@ -15,7 +15,7 @@ pub(super) use back::Back;
 use super::config::Serving;
 use super::lane::Outcome;
 use super::link::{self, Options, Sizes};
-use super::report::{Board, EndSettings, ServerSettings};
+use super::report::{EndSettings, Reporter, ServerSettings};
 use super::settings::Transport;
 use crate::socket::{Site, TcpListener, UdpSocket};
 use linerate_rt::{Place, Places, Stop, monotonic_ns, pause, spawn};
@@ -33,13 +33,13 @@ const LEAVES: Duration = Duration::from_secs(3);
 const LOOKS: Duration = Duration::from_millis(50);
 
 /// Socket at which clients come.
-pub(super) enum Door {
+pub(super) enum Listener {
     Tcp(TcpListener),
     Udp(UdpSocket),
 }
 
-impl Door {
-    /// Opens the door, with the options that its connections inherit.
+impl Listener {
+    /// Opens the listener, with the options that its connections inherit.
     pub(super) fn open(site: &Site, serving: &Serving) -> Result<Self, String> {
         let options = options(serving);
         let failed = |e| format!("listener bind failed: {e}");
@@ -66,7 +66,7 @@ impl Door {
     }
 
     /// Lines about the settings.
-    pub(super) fn settings(&self, site: &Site, serving: &Serving, board: &Board) -> String {
+    pub(super) fn settings(&self, site: &Site, serving: &Serving, reporter: &Reporter) -> String {
         let place = site.place();
         let fd = match self {
             Self::Tcp(listener) => listener.kernel(),
@@ -87,7 +87,7 @@ impl Door {
                 congestion: serving.congestion.as_deref(),
             },
         };
-        text.text(&board.form)
+        text.text(&reporter.form)
     }
 }
 
@@ -105,10 +105,10 @@ fn options(serving: &Serving) -> Options {
 }
 
 /// State that all sessions share.
-pub(super) struct House {
+pub(super) struct ServerState {
     pub(super) site: Site,
     pub(super) serving: Serving,
-    pub(super) board: Arc<Board>,
+    pub(super) reporter: Arc<Reporter>,
     /// The only address of clients, which say nothing of the test.
     pub(super) only: Option<IpAddr>,
     /// Sessions that go on, and those that ever began.
@@ -118,13 +118,13 @@ pub(super) struct House {
     kept: Option<Mutex<Vec<Outcome>>>,
 }
 
-impl House {
-    pub(super) fn new(site: &Site, serving: &Serving, board: &Arc<Board>, only: Option<IpAddr>) -> Arc<Self> {
+impl ServerState {
+    pub(super) fn new(site: &Site, serving: &Serving, reporter: &Arc<Reporter>, only: Option<IpAddr>) -> Arc<Self> {
         let most = SESSIONS.min(MEMORY / serving.block.max(1)).max(1);
         Arc::new(Self {
             site: site.clone(),
             serving: serving.clone(),
-            board: board.clone(),
+            reporter: reporter.clone(),
             only,
             sessions: if only.is_some() { Places::of_one_origin(most) } else { Places::new(most) },
             began: AtomicU32::new(0),
@@ -133,7 +133,7 @@ impl House {
     }
 
     /// Serves clients until a stop is requested, the time is over, or as many have come as were wanted.
-    pub(super) fn serve(self: &Arc<Self>, door: &Door, stop: &Stop) -> Result<(), String> {
+    pub(super) fn serve(self: &Arc<Self>, listener: &Listener, stop: &Stop) -> Result<(), String> {
         let until = self.serving.time.map(|time| Instant::now() + time);
         let mut udp = udp::Knocks::default();
         while !stop.asked() && !self.is_full() {
@@ -141,15 +141,15 @@ impl House {
             if left == Some(Duration::ZERO) {
                 break;
             }
-            let next = self.board.tick(monotonic_ns());
+            let next = self.reporter.tick(monotonic_ns());
             let due = next.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns())));
             // A flow that begins now has lines sooner than is known.
-            let looks = self.board.form.interval.map(|interval| interval.min(LOOKS));
+            let looks = self.reporter.form.interval.map(|interval| interval.min(LOOKS));
             let looks = looks.filter(|_| self.sessions.count() > 0);
             let wait = [left, due, looks].into_iter().flatten().min();
-            match door {
-                Door::Tcp(listener) => tcp::accept(self, listener, stop, wait)?,
-                Door::Udp(socket) => udp.accept(self, socket, stop, wait)?,
+            match listener {
+                Listener::Tcp(listener) => tcp::accept(self, listener, stop, wait)?,
+                Listener::Udp(socket) => udp.accept(self, socket, stop, wait)?,
             }
         }
         self.empty(stop, until);
@@ -169,19 +169,19 @@ impl House {
     ) {
         let place = match self.sessions.admit(who.ip()) {
             Ok(place) => place,
-            Err(why) => return self.board.error(&format!("{who}: refused: {why}")),
+            Err(why) => return self.reporter.error(&format!("{who}: refused: {why}")),
         };
         self.began.fetch_add(1, SeqCst);
-        let house = self.clone();
-        let started = spawn("iperf-session", &[], move || match body(&house, &place) {
+        let state = self.clone();
+        let started = spawn("iperf-session", &[], move || match body(&state, &place) {
             _ if place.gives_way() => {
-                house.board.error(&format!("{who}: it moves no data, and another client needs its place"));
+                state.reporter.error(&format!("{who}: it moves no data, and another client needs its place"));
             }
-            Err(fault) => house.board.error(&format!("{who}: {fault}")),
+            Err(fault) => state.reporter.error(&format!("{who}: {fault}")),
             Ok(()) => {}
         });
         if let Err(e) = started {
-            self.board.error(&format!("{who}: no thread is left: {e}"));
+            self.reporter.error(&format!("{who}: no thread is left: {e}"));
         }
     }
 
@@ -189,7 +189,7 @@ impl House {
     fn empty(&self, stop: &Stop, until: Option<Instant>) {
         let over = |until: Option<Instant>| until.is_some_and(|until| Instant::now() >= until);
         while self.sessions.count() > 0 && !stop.asked() && !over(until) && self.is_full() {
-            self.board.tick(monotonic_ns());
+            self.reporter.tick(monotonic_ns());
             pause(&[stop], Some(monotonic_ns() + 10_000_000));
         }
         self.sessions.end();

@@ -4,7 +4,7 @@ use super::options;
 use super::session::Session;
 use crate::iperf::client::digits;
 use crate::iperf::flow::{Counters, Flow};
-use crate::iperf::lane::{Crew, Receiving, Sending, Work};
+use crate::iperf::lane::{Lanes, Receiving, Sending, Work};
 use crate::iperf::link::{Dialled, Options};
 use crate::iperf::protocol::{Amount, Ask, Request, Stamp};
 use crate::iperf::report::{ClientSettings, Connected, EndSettings};
@@ -79,41 +79,41 @@ impl Session<'_> {
 
 /// Sends over the client's connection, and receives over it too, if there is work for that.
 pub(super) fn over_it(session: &Session<'_>, work: Option<Receiving>) -> Result<(), String> {
-    let (house, mut crew) = (session.house, Crew::new()?);
+    let (state, mut lanes) = (session.state, Lanes::new()?);
     let sending = session.sending(true)?;
     let flow = session.flow(true);
     // The sender's beginning is not the client's.
-    house.board.begin(session.of(), &flow);
+    state.reporter.begin(session.of(), &flow);
     if let Some(work) = work {
         let flow = session.flow(false);
-        house.board.begin(session.of(), &flow);
-        crew.start(flow, &house.board, Work::Receive(work))?;
+        state.reporter.begin(session.of(), &flow);
+        lanes.start(flow, &state.reporter, Work::Receive(work))?;
     }
-    crew.start(flow, &house.board, Work::Send(sending))?;
-    house.keep(crew.watch(&[session.place.stop()], session.time(), None, |now| house.board.tick(now)))
+    lanes.start(flow, &state.reporter, Work::Send(sending))?;
+    state.keep(lanes.watch(&[session.place.stop()], session.time(), None, |now| state.reporter.tick(now)))
 }
 
 /// Sends over a connection to the client, and receives over the client's, if there is work for that.
 pub(super) fn back(session: &Session<'_>, work: Option<Receiving>) -> Result<(), String> {
-    let (house, mut crew) = (session.house, Crew::new()?);
+    let (state, mut lanes) = (session.state, Lanes::new()?);
     let flow = connected(session)?;
     let sending = session.sending(false)?;
     // What is sent afterwards has a sum of its own.
     let of = session.of().map(|(ip, _)| (ip, work.is_none()));
     if let Some(work) = work {
         let flow = session.flow(false);
-        house.board.begin(session.of(), &flow);
-        crew.start(flow, &house.board, Work::Receive(work))?;
+        state.reporter.begin(session.of(), &flow);
+        lanes.start(flow, &state.reporter, Work::Receive(work))?;
     }
-    house.board.begin(of, &flow);
-    crew.start(flow, &house.board, Work::Send(sending))?;
-    house.keep(crew.watch(&[session.place.stop()], session.time(), None, |now| house.board.tick(now)))
+    state.reporter.begin(of, &flow);
+    lanes.start(flow, &state.reporter, Work::Send(sending))?;
+    state.keep(lanes.watch(&[session.place.stop()], session.time(), None, |now| state.reporter.tick(now)))
 }
 
 /// Flow of a new connection to the client.
 fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
-    let (house, port) = (session.house, session.request.port);
-    let (serving, board) = (&house.serving, &house.board);
+    let (state, port) = (session.state, session.request.port);
+    let (serving, reporter) = (&state.serving, &state.reporter);
     if port == 0 {
         return Err("refused: it awaits a connection back, and says no port".to_owned());
     }
@@ -121,7 +121,7 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
     let to = SocketAddr::new(session.remote.ip(), port);
     let tos = if serving.tos > 0 { serving.tos } else { session.request.tos };
     let options = Options { send: serving.window, receive: 0, tos, ..options(serving) };
-    let site = house.site.placed(Place { bind: None, family: None, ..house.site.place().clone() });
+    let site = state.site.placed(Place { bind: None, family: None, ..state.site.place().clone() });
     let dialled = Dialled::new(&site, to, 0, transport, &options)?;
     let text = ClientSettings {
         host: &to.ip().to_string(),
@@ -139,11 +139,11 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
             congestion: serving.congestion.as_deref(),
         },
     };
-    board.settings(&text.text(&board.form));
+    reporter.settings(&text.text(&reporter.form));
     let (socket, took) = dialled.connect_back().map_err(|e| format!("connection back to port {port} failed: {e}"))?;
     let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
-    let id = board.number();
-    board.connected(&Connected {
+    let id = reporter.number();
+    reporter.connected(&Connected {
         id,
         reversed: true,
         local,

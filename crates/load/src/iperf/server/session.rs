@@ -1,6 +1,6 @@
 //! A session of a server: its connection, its client's request, and its course.
 
-use super::{House, reverse};
+use super::{ServerState, reverse};
 use crate::iperf::config::Serving;
 use crate::iperf::flow::{Counters, Flow, Times};
 use crate::iperf::lane::{Lane, Receiving, Work};
@@ -46,7 +46,7 @@ pub(super) fn serve_as(socket: &Socket, v6: bool, serving: &Serving, request: &R
 
 /// A session: its connection, and what its client wants.
 pub(super) struct Session<'a> {
-    pub(super) house: &'a Arc<House>,
+    pub(super) state: &'a Arc<ServerState>,
     pub(super) place: &'a Place,
     pub(super) socket: Arc<Socket>,
     pub(super) id: u32,
@@ -71,7 +71,7 @@ impl Session<'_> {
     /// Flow of the session's connection.
     pub(super) fn flow(&self, sends: bool) -> Arc<Flow> {
         let duplex = self.request.ask == Ask::FullDuplex;
-        let (timed, block) = (self.request.begun.is_some(), self.house.serving.block);
+        let (timed, block) = (self.request.begun.is_some(), self.state.serving.block);
         let times = !sends && (timed || self.udp() && self.enhanced);
         Arc::new(Flow {
             id: self.id,
@@ -92,16 +92,16 @@ impl Session<'_> {
 
     /// Opens a session, and has its line printed. `no_fin` is true for datagrams without one that says their end.
     pub(super) fn open<'a>(
-        (house, place): (&'a Arc<House>, &'a Place),
+        (state, place): (&'a Arc<ServerState>, &'a Place),
         arrived: Arrived,
         begin: u64,
         request: Request,
         no_fin: bool,
     ) -> Session<'a> {
-        let board = &house.board;
+        let reporter = &state.reporter;
         let Arrived { socket, local, remote, tcp } = arrived;
         let timed = request.begun.is_some();
-        let enhanced = board.form.enhanced || timed;
+        let enhanced = reporter.form.enhanced || timed;
         let mut about = Vec::new();
         match request.ask {
             Ask::FullDuplex => about.push("full-duplex"),
@@ -114,8 +114,8 @@ impl Session<'_> {
         if timed {
             about.push("trip-times");
         }
-        let id = board.number();
-        board.connected(&Connected {
+        let id = reporter.number();
+        reporter.connected(&Connected {
             id,
             reversed: false,
             local,
@@ -125,11 +125,11 @@ impl Session<'_> {
             socket: socket.number(),
             version: request.version,
             tos: request.tos,
-            tcp: tcp.filter(|_| house.only.is_none()),
+            tcp: tcp.filter(|_| state.only.is_none()),
             took: None,
             dated: !matches!(request.ask, Ask::FullDuplex | Ask::Reverse),
         });
-        Session { house, place, socket, id, local, remote, begin, request, enhanced }
+        Session { state, place, socket, id, local, remote, begin, request, enhanced }
     }
 
     /// Does what the client asks for: receives, sends, or both.
@@ -137,10 +137,10 @@ impl Session<'_> {
         match self.request.ask {
             Ask::Forward | Ask::TradeOff => {
                 let flow = self.flow(false);
-                self.house.board.begin(self.of(), &flow);
-                let (board, over) = (self.house.board.clone(), self.place.stop().clone());
-                self.house
-                    .keep(vec![Lane { flow, board, told: over.clone(), over, work: Work::Receive(work) }.run()])?;
+                self.state.reporter.begin(self.of(), &flow);
+                let (reporter, over) = (self.state.reporter.clone(), self.place.stop().clone());
+                self.state
+                    .keep(vec![Lane { flow, reporter, told: over.clone(), over, work: Work::Receive(work) }.run()])?;
                 if self.request.ask == Ask::TradeOff { reverse::back(self, None) } else { Ok(()) }
             }
             Ask::Dual => reverse::back(self, Some(work)),

@@ -1,7 +1,7 @@
 //! Sessions of byte streams.
 
 use super::session::{Arrived, Session, serve_as};
-use super::{House, options};
+use super::{ServerState, options};
 use crate::iperf::lane::Receiving;
 use crate::iperf::link::{Socket, settle};
 use crate::iperf::protocol::{Ack, Request, Stamp};
@@ -20,7 +20,7 @@ const RESTS: Duration = Duration::from_millis(50);
 
 /// Waits for a connection, or until there is something else to do, and starts its session.
 pub(super) fn accept(
-    house: &Arc<House>,
+    state: &Arc<ServerState>,
     listener: &TcpListener,
     stop: &Stop,
     wait: Option<Duration>,
@@ -35,8 +35,8 @@ pub(super) fn accept(
         Ok((stream, from)) => {
             let (begin, from) = (monotonic_ns(), plain(from));
             // Who comes uninvited to a client that awaits its server is sent away.
-            if house.only.is_none_or(|only| only.to_canonical() == from.ip()) {
-                house.session(from, move |house, place| serve(house, place, stream, begin));
+            if state.only.is_none_or(|only| only.to_canonical() == from.ip()) {
+                state.session(from, move |state, place| serve(state, place, stream, begin));
             }
         }
         Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
@@ -91,24 +91,24 @@ fn head(mut stream: &TcpStream, stop: &Stop) -> Result<(Option<Request>, usize),
 }
 
 /// Serves a connection to its end.
-fn serve(house: &Arc<House>, place: &Place, stream: TcpStream, begin: u64) -> Result<(), String> {
+fn serve(state: &Arc<ServerState>, place: &Place, stream: TcpStream, begin: u64) -> Result<(), String> {
     let system = |e: std::io::Error| format!("socket: {e}");
     stream.set_nonblocking(false).map_err(system)?;
     let v6 = stream.local_addr().map_err(system)?.is_ipv6();
     let socket = Arc::new(Socket::Tcp(stream));
     let arrived = Arrived::new(socket.clone())?;
     let Socket::Tcp(stream) = &*socket else { return Ok(()) };
-    let (request, before) = if house.only.is_some() { (None, 0) } else { head(stream, place.stop())? };
+    let (request, before) = if state.only.is_some() { (None, 0) } else { head(stream, place.stop())? };
     let given = request.is_some();
     let request = request.unwrap_or_default();
-    let serving = &house.serving;
+    let serving = &state.serving;
     settle(stream, &options(serving))?;
     serve_as(&socket, v6, serving, &request)?;
     if given && request.wants_ack {
         answer(stream, &request)?;
     }
     let timed = request.begun.is_some();
-    let session = Session::open((house, place), arrived, begin, request, false);
+    let session = Session::open((state, place), arrived, begin, request, false);
     session.go(Receiving { timed, before, ..Receiving::new(serving.idle) })
 }
 

@@ -2,7 +2,7 @@
 //! to that address, to which what follows is delivered.
 
 use super::session::{Arrived, Session, serve_as};
-use super::{House, options};
+use super::{ServerState, options};
 use crate::iperf::config::Serving;
 use crate::iperf::lane::{Another, Early, Receiving, Reply};
 use crate::iperf::link::{self, Socket};
@@ -51,7 +51,7 @@ fn socket_of(site: &Site, serving: &Serving, from: SocketAddr) -> io::Result<Udp
     Ok(socket)
 }
 
-/// Datagram at the door.
+/// Datagram at the listener.
 struct Knock {
     from: SocketAddr,
     early: Early,
@@ -59,7 +59,7 @@ struct Knock {
     request: Result<Request, &'static str>,
 }
 
-/// Datagrams at the door.
+/// Datagrams at the listener.
 #[derive(Default)]
 pub(super) struct Knocks {
     waiting: VecDeque<Knock>,
@@ -72,29 +72,29 @@ impl Knocks {
     /// Waits for a datagram, or until there is something else to do, and starts its session.
     pub(super) fn accept(
         &mut self,
-        house: &Arc<House>,
-        door: &UdpSocket,
+        state: &Arc<ServerState>,
+        listener: &UdpSocket,
         stop: &Stop,
         wait: Option<Duration>,
     ) -> Result<(), String> {
         self.buffer.resize(DATAGRAMS[1], 0);
         let wait = if self.waiting.is_empty() { wait } else { Some(Duration::ZERO) };
         let failed = |e| format!("recvfrom failed: {e}");
-        if let Some(fd) = door.kernel() {
+        if let Some(fd) = listener.kernel() {
             let ready = poll(&[(stop.as_fd(), Ready::Read), (fd, Ready::Read)], wait).map_err(failed)?;
             if ready[0] {
                 return Ok(());
             }
             if ready[1] {
-                self.drain(house, door, WAITING);
+                self.drain(state, listener, WAITING);
             }
         } else {
             // Those of our own have no descriptor, and are not woken for a stop.
-            door.set_read_timeout(Some(wait.unwrap_or(LOOKS).min(LOOKS))).map_err(failed)?;
-            let comes = self.take(house, door);
-            door.set_read_timeout(Some(Duration::ZERO)).map_err(failed)?;
+            listener.set_read_timeout(Some(wait.unwrap_or(LOOKS).min(LOOKS))).map_err(failed)?;
+            let comes = self.take(state, listener);
+            listener.set_read_timeout(Some(Duration::ZERO)).map_err(failed)?;
             if comes {
-                self.drain(house, door, WAITING);
+                self.drain(state, listener, WAITING);
             }
         }
         self.lately.retain(|(_, at)| at.elapsed() < LATE);
@@ -103,26 +103,26 @@ impl Knocks {
             let (number, began) =
                 (knock.early.datagram.number, self.lately.iter().any(|(from, _)| *from == knock.from));
             if number == 1 || number > 1 && !began {
-                self.begin(house, door, knock);
+                self.begin(state, listener, knock);
             }
         }
         Ok(())
     }
 
     /// Takes in what has arrived at a socket, so many datagrams at most.
-    fn drain(&mut self, house: &House, socket: &UdpSocket, most: usize) {
+    fn drain(&mut self, state: &ServerState, socket: &UdpSocket, most: usize) {
         for _ in 0..most {
-            if self.waiting.len() >= WAITING || !self.take(house, socket) {
+            if self.waiting.len() >= WAITING || !self.take(state, socket) {
                 return;
             }
         }
     }
 
     /// Takes in the next datagram of a socket; false if there is none.
-    fn take(&mut self, house: &House, socket: &UdpSocket) -> bool {
+    fn take(&mut self, state: &ServerState, socket: &UdpSocket) -> bool {
         let Ok((bytes, from)) = socket.recv_from(&mut self.buffer) else { return false };
         let datagram = &self.buffer[..bytes];
-        let request = match house.only {
+        let request = match state.only {
             Some(only) if plain(from).ip() != only.to_canonical() => return true,
             // The server's data have no header, and numbers of 64 bits.
             Some(_) => Ok(Request { wide_numbers: true, ..Request::default() }),
@@ -136,17 +136,17 @@ impl Knocks {
         true
     }
 
-    fn begin(&mut self, house: &Arc<House>, door: &UdpSocket, first: Knock) {
+    fn begin(&mut self, state: &Arc<ServerState>, listener: &UdpSocket, first: Knock) {
         let from = first.from;
-        let socket = match socket_of(&house.site, &house.serving, from) {
+        let socket = match socket_of(&state.site, &state.serving, from) {
             Ok(socket) => socket,
-            Err(e) => return house.board.error(&format!("{}: socket: {e}", plain(from))),
+            Err(e) => return state.reporter.error(&format!("{}: socket: {e}", plain(from))),
         };
-        // From now on what comes is delivered to the new socket. What came before is at the door; what came to one of the
+        // From now on what comes is delivered to the new socket. What came before is at the listener; what came to one of the
         // kernel's before it was connected may be of others.
-        self.drain(house, door, WAITING);
+        self.drain(state, listener, WAITING);
         if socket.kernel().is_some() {
-            self.drain(house, &socket, STRAYS);
+            self.drain(state, &socket, STRAYS);
         }
         let (mut early, mut others) = (vec![first.early], VecDeque::new());
         for knock in self.waiting.drain(..) {
@@ -156,16 +156,16 @@ impl Knocks {
         self.lately.push((from, Instant::now()));
         let request = match first.request {
             Ok(request) => request,
-            Err(why) => return house.board.error(&format!("{}: refused: {why}", plain(from))),
+            Err(why) => return state.reporter.error(&format!("{}: refused: {why}", plain(from))),
         };
-        house.session(plain(from), move |house, place| serve(house, place, socket, request, early));
+        state.session(plain(from), move |state, place| serve(state, place, socket, request, early));
     }
 }
 
 /// Serves the datagrams of an address: a test, and others that its client begins at the same port while the server still waits
 /// for it to have its report, or after it was ended in the middle.
 fn serve(
-    house: &Arc<House>,
+    state: &Arc<ServerState>,
     place: &Place,
     socket: UdpSocket,
     mut request: Request,
@@ -176,13 +176,13 @@ fn serve(
         socket.set_nonblocking(false).map_err(system)?;
     }
     let v6 = socket.local_addr().map_err(system)?.is_ipv6();
-    let (serving, socket) = (&house.serving, Arc::new(Socket::Udp(socket)));
+    let (serving, socket) = (&state.serving, Arc::new(Socket::Udp(socket)));
     loop {
         serve_as(&socket, v6, serving, &request)?;
         let begin = early.first().map_or_else(monotonic_ns, |early| early.at);
         let no_fin = request.no_fin || request.ask == Ask::Reverse;
         let arrived = Arrived::new(socket.clone())?;
-        let session = Session::open((house, place), arrived, begin, request, no_fin);
+        let session = Session::open((state, place), arrived, begin, request, no_fin);
         let wanted = !request.no_fin && request.ask != Ask::FullDuplex;
         let reply = match (wanted, session.enhanced) {
             (false, _) => Reply::None,
@@ -191,13 +191,13 @@ fn serve(
         };
         let another = Arc::new(Mutex::new(None));
         let work = Receiving { early, wide: request.wide_numbers, reply, ..Receiving::new(serving.idle) };
-        let gone = session.go(Receiving { another: house.only.is_none().then(|| Arc::clone(&another)), ..work });
+        let gone = session.go(Receiving { another: state.only.is_none().then(|| Arc::clone(&another)), ..work });
         let next = another.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Another { early: next, first }) = next else { return gone };
-        if house.is_full() {
+        if state.is_full() {
             return gone;
         }
-        house.began.fetch_add(1, SeqCst);
+        state.began.fetch_add(1, SeqCst);
         request = Request::read_datagram(&first).map_err(|refusal| format!("refused: {}", refusal.words()))?;
         early = next;
     }

@@ -37,7 +37,7 @@ pub struct Server {
 }
 
 /// State that all sessions share.
-struct House {
+struct ServerState {
     site: Site,
     /// True if the processor time of a test is that of its threads.
     threads: bool,
@@ -90,7 +90,7 @@ impl Server {
     /// Errors of the system, if it cannot wait for clients any more.
     pub fn run(&self, stop: &Stop, log: impl Fn(&str) + Send + Sync + 'static) -> Result<(), Fault> {
         let (memory, sessions) = (AtomicUsize::new(0), Places::new(SESSIONS));
-        let house = House {
+        let state = ServerState {
             site: self.site.clone(),
             threads: self.threads,
             stop: stop.clone(),
@@ -98,7 +98,7 @@ impl Server {
             sessions,
             log: Box::new(log),
         };
-        let house = Arc::new(house);
+        let state = Arc::new(state);
         while !stop.asked() {
             let listener = self.listener.readiness().map_err(Fault::System)?;
             let on = [(stop.as_fd(), Ready::Read), (listener, Ready::Read)];
@@ -106,23 +106,23 @@ impl Server {
                 break;
             }
             match self.listener.accept() {
-                Ok((stream, from)) => house.take(stream, from, self.serially),
+                Ok((stream, from)) => state.take(stream, from, self.serially),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
                 // Out of descriptors: a session may end.
                 Err(_) => std::thread::sleep(RESTS),
             }
         }
-        house.sessions.end();
+        state.sessions.end();
         let until = Instant::now() + LEAVES;
-        while house.sessions.count() > 0 && Instant::now() < until {
+        while state.sessions.count() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
         Ok(())
     }
 }
 
-impl House {
+impl ServerState {
     /// Takes a client in. One that has no place hears the end of its connection at once.
     fn take(self: &Arc<Self>, stream: TcpStream, from: SocketAddr, serially: bool) {
         let from = plain(from).ip();
@@ -130,19 +130,19 @@ impl House {
             Ok(place) => place,
             Err(why) => return (self.log)(&format!("{from}: refused: {why}")),
         };
-        let house = self.clone();
+        let state = self.clone();
         let serve = move || {
             // Who is served alone is ended by nobody else.
-            let stop = if serially { &house.stop } else { place.stop() };
+            let stop = if serially { &state.stop } else { place.stop() };
             let control = Control::new(stream, stop).map(Arc::new);
-            let served = control.and_then(|control| session::serve(&house, place.moves(), &control));
+            let served = control.and_then(|control| session::serve(&state, place.moves(), &control));
             match served {
                 Err(Fault::Stopped) if place.gives_way() => {
-                    (house.log)(&format!("{from}: it moves no data, and another client needs its place"));
+                    (state.log)(&format!("{from}: it moves no data, and another client needs its place"));
                 }
                 // A client that has what it wants goes.
                 Ok(()) | Err(Fault::Closed | Fault::Stopped) => {}
-                Err(fault) => (house.log)(&format!("{from}: {fault}")),
+                Err(fault) => (state.log)(&format!("{from}: {fault}")),
             }
         };
         if serially {
@@ -155,7 +155,7 @@ impl House {
     /// Reserves memory.
     fn reserve(&self, bytes: usize) -> Result<Reserved<'_>, Fault> {
         let taken = self.memory.fetch_add(bytes, SeqCst);
-        let reserved = Reserved { house: self, bytes };
+        let reserved = Reserved { state: self, bytes };
         if taken + bytes <= MEMORY {
             Ok(reserved)
         } else {
@@ -166,12 +166,12 @@ impl House {
 
 /// Memory, given back when dropped.
 struct Reserved<'a> {
-    house: &'a House,
+    state: &'a ServerState,
     bytes: usize,
 }
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.house.memory.fetch_sub(self.bytes, SeqCst);
+        self.state.memory.fetch_sub(self.bytes, SeqCst);
     }
 }

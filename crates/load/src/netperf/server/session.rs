@@ -1,6 +1,6 @@
 //! A session: the requests of one client, one after the other.
 
-use super::{House, test};
+use super::{ServerState, test};
 use crate::netperf::control::Control;
 use crate::netperf::cpu::{Meter, Reading};
 use crate::netperf::fault::Fault;
@@ -17,7 +17,7 @@ const ASKS: Duration = Duration::from_secs(120);
 const UNKNOWN: i32 = 998;
 
 /// Serves a client until it goes.
-pub(super) fn serve(house: &House, moves: &Moves, control: &Arc<Control>) -> Result<(), Fault> {
+pub(super) fn serve(state: &ServerState, moves: &Moves, control: &Arc<Control>) -> Result<(), Fault> {
     let mut within = BEGINS;
     while let Some(message) = control.receive(within)? {
         within = ASKS;
@@ -33,11 +33,11 @@ pub(super) fn serve(house: &House, moves: &Moves, control: &Arc<Control>) -> Res
             Code::PASSPHRASE => {}
             Code::OMNI => {
                 let request = omni::Request::read(&message).map_err(Fault::Malformed);
-                run(house, moves, control, Code::OMNI_RESPONSE, request, false)?;
+                run(state, moves, control, Code::OMNI_RESPONSE, request, false)?;
             }
             Code::STREAM => {
                 let request = stream::Request::read(&message).map_err(Fault::Malformed).map(|r| test::newer(&r));
-                run(house, moves, control, Code::STREAM_RESPONSE, request, true)?;
+                run(state, moves, control, Code::STREAM_RESPONSE, request, true)?;
             }
             code => control.send(&Message::new(code, UNKNOWN))?,
         }
@@ -47,14 +47,14 @@ pub(super) fn serve(house: &House, moves: &Moves, control: &Arc<Control>) -> Res
 
 /// Runs a test. A client whose test fails is told the system's number of the fault, and the session is over.
 fn run(
-    house: &House,
+    state: &ServerState,
     moves: &Moves,
     control: &Arc<Control>,
     answer: Code,
     request: Result<omni::Request, Fault>,
     is_older: bool,
 ) -> Result<(), Fault> {
-    let done = request.and_then(|request| test::run(house, moves, control, &request, is_older));
+    let done = request.and_then(|request| test::run(state, moves, control, &request, is_older));
     done.inspect_err(|fault| {
         if !matches!(fault, Fault::Closed | Fault::Stopped | Fault::Control(_)) {
             let _ = control.send(&Message::new(answer, fault.errno()));

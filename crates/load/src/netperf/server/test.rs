@@ -1,6 +1,6 @@
 //! One test at the server: sockets and memory, the response, the data, the results.
 
-use super::House;
+use super::ServerState;
 use super::accepted::{Accepted, Blocks, Task};
 use crate::netperf::control::Control;
 use crate::netperf::cpu::{Meter, Reading};
@@ -56,7 +56,7 @@ struct Last {
 
 /// Runs a test.
 pub(super) fn run(
-    house: &House,
+    state: &ServerState,
     moves: &Moves,
     control: &Arc<Control>,
     r: &omni::Request,
@@ -69,16 +69,16 @@ pub(super) fn run(
     }
     let own = own(control, r)?;
     if accepted.task.sends() {
-        may_reach(&house.site, &accepted.wanted, plain(control.addresses()?.1))?;
+        may_reach(&state.site, &accepted.wanted, plain(control.addresses()?.1))?;
     }
     let (socket, sizes) = if accepted.task.is_udp() {
-        datagrams(&house.site, own, &accepted.wanted).map(|(socket, sizes)| (Socket::Udp(socket), sizes))?
+        datagrams(&state.site, own, &accepted.wanted).map(|(socket, sizes)| (Socket::Udp(socket), sizes))?
     } else {
-        listener(&house.site, own, &accepted.wanted).map(|(socket, sizes)| (Socket::Tcp(socket), sizes))?
+        listener(&state.site, own, &accepted.wanted).map(|(socket, sizes)| (Socket::Tcp(socket), sizes))?
     };
     let (send, receive) = accepted.blocks(r, sizes);
     let bytes = |layout: Layout, blocks: Option<Blocks>| blocks.map_or(0, |b| Ring::bytes(layout, b.width, b.size));
-    let _reserved = house.reserve(bytes(accepted.send, send) + bytes(accepted.receive, receive))?;
+    let _reserved = state.reserve(bytes(accepted.send, send) + bytes(accepted.receive, receive))?;
     let ring = |layout: Layout, blocks: Option<Blocks>| {
         let blocks = blocks.unwrap_or(Blocks { size: 0, width: 1 });
         Ring::new(layout, blocks.width, blocks.size)
@@ -86,7 +86,7 @@ pub(super) fn run(
     let mut rings = Rings { send: ring(accepted.send, send), receive: ring(accepted.receive, receive) };
     control.send(&ready(r, &socket, sizes, (send, receive), &rings, is_older)?)?;
 
-    let meter = Meter::of(r.flags & flag::MEASURE_CPU != 0, house.threads, &house.site);
+    let meter = Meter::of(r.flags & flag::MEASURE_CPU != 0, state.threads, &state.site);
     let due = u64::try_from(r.length).ok().filter(|n| *n > 0).map(Duration::from_secs);
     let grace = match accepted.task {
         Task::Send => Duration::ZERO,

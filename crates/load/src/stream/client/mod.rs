@@ -176,7 +176,7 @@ impl<'a> Test<'a> {
                     if self.settings.server_output {
                         summary.output = other.take().map_or(ServerOutput::None, output_of);
                     }
-                    report.summary(&run.faces(), summary);
+                    report.summary(&run.infos(), summary);
                     // The server has all it wants; it may be gone.
                     let _ = self.control.say(State::Done);
                     return Ok(());
@@ -204,7 +204,7 @@ impl<'a> Test<'a> {
     fn measure(&mut self, report: &mut Report) -> Result<(), Fault> {
         let Some(run) = &mut self.run else { return Err(Fault::Unknown) };
         run.start()?;
-        let faces = run.faces();
+        let infos = run.infos();
         loop {
             match run.wait(&self.control, self.stop, Duration::MAX)? {
                 Woken::Stopped => return Err(Fault::Stopped),
@@ -219,7 +219,7 @@ impl<'a> Test<'a> {
                 Woken::Time => {}
             }
             match run.due() {
-                Some(Due::Figures(figures)) => report.interval(&faces, &figures),
+                Some(Due::Figures(figures)) => report.interval(&infos, &figures),
                 Some(Due::Count) => report.counting(),
                 Some(Due::End) => break,
                 Some(Due::Idle) => return Err(Fault::Idle),
@@ -227,7 +227,7 @@ impl<'a> Test<'a> {
             }
         }
         let figures = run.finish(Role::Client);
-        report.interval(&faces, &figures);
+        report.interval(&infos, &figures);
         self.finished = true;
         self.control.say(State::TestEnd)
     }
@@ -241,19 +241,19 @@ impl<'a> Test<'a> {
         let Some(run) = self.run.as_mut().filter(|run| wanted && run.has_begun()) else { return };
         if !self.finished {
             let figures = run.finish(Role::Client);
-            report.interval(&run.faces(), &figures);
+            report.interval(&run.infos(), &figures);
         }
         let cpu = run.close();
         if let Ok(summary) = run.summary(cpu, None) {
-            report.summary(&run.faces(), summary);
+            report.summary(&run.infos(), summary);
         }
     }
 
     /// Opens the streams, those that send first; the congestion control that they have.
     fn open(&self, port: u16, report: &mut Report) -> Result<(Vec<Stream>, Option<String>), Fault> {
-        streams::open(self.site, self.remote, port, &self.settings, &self.cookie, |face, sizes| {
+        streams::open(self.site, self.remote, port, &self.settings, &self.cookie, |info, sizes| {
             report.buffers(sizes);
-            report.stream(face);
+            report.stream(info);
         })
         .inspect_err(|_| {
             let _ = self.control.say(State::ClientTerminate);

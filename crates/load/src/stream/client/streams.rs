@@ -2,7 +2,7 @@
 
 use crate::socket::{Site, UdpSocket};
 use crate::stream::fault::Fault;
-use crate::stream::figures::{Buffers, Face};
+use crate::stream::figures::{Buffers, StreamInfo};
 use crate::stream::protocol::{CONNECT, Cookie, is_accepted};
 use crate::stream::run::Stream;
 use crate::stream::settings::{Role, Settings, Transport};
@@ -23,7 +23,7 @@ pub(super) fn open(
     port: u16,
     settings: &Settings,
     cookie: &Cookie,
-    mut told: impl FnMut(&Face, Buffers),
+    mut told: impl FnMut(&StreamInfo, Buffers),
 ) -> Result<(Vec<Stream>, Option<String>), Fault> {
     let (receive, send) = settings.direction.split(Role::Client, settings.streams);
     let (mut streams, mut congestion) = (Vec::with_capacity(send + receive), None);
@@ -43,9 +43,9 @@ pub(super) fn open(
             }
         };
         congestion = settle(&socket, settings, false)?;
-        let face = socket.face(at < send).map_err(Fault::StreamConnect)?;
-        told(&face, sizes);
-        streams.push(Stream { socket, face });
+        let info = socket.info(at < send).map_err(Fault::StreamConnect)?;
+        told(&info, sizes);
+        streams.push(Stream { socket, info });
     }
     Ok((streams, congestion))
 }

@@ -11,7 +11,7 @@ use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;
-use crate::stream::figures::{Buffers, Cpu, Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
+use crate::stream::figures::{Buffers, Cpu, Figure, ServerOutput, StreamInfo, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
 use linerate_rt::wall;
 use std::sync::Arc;
@@ -63,8 +63,8 @@ fn moved(start: f64, end: f64, seconds: f64, bytes: u64) -> Fields {
     times.with("bytes", bytes).with("bits_per_second", speed)
 }
 
-fn socket(face: &Face) -> Fields {
-    Fields::default().with("socket", whole_number(face.socket))
+fn socket(info: &StreamInfo) -> Fields {
+    Fields::default().with("socket", whole_number(info.socket))
 }
 
 fn whole_number(n: i32) -> u64 {
@@ -121,12 +121,12 @@ impl Document {
         }
     }
 
-    pub(super) fn stream(&mut self, face: &Face) {
-        let fields = socket(face)
-            .with("local_host", face.local.ip().to_string())
-            .with("local_port", face.local.port())
-            .with("remote_host", face.remote.ip().to_string())
-            .with("remote_port", face.remote.port());
+    pub(super) fn stream(&mut self, info: &StreamInfo) {
+        let fields = socket(info)
+            .with("local_host", info.local.ip().to_string())
+            .with("local_port", info.local.port())
+            .with("remote_host", info.remote.ip().to_string())
+            .with("remote_port", info.remote.port());
         self.connected.push(fields.into());
     }
 
@@ -161,19 +161,20 @@ impl Document {
         self.whole || self.subject.as_ref().is_some_and(of_server)
     }
 
-    pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
+    pub(super) fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
         let keeps = self.keeps() && self.kept + figures.len() <= KEPT;
         if !is_worth(figures, self.interval) || !(keeps || self.events) {
             return;
         }
         let (mut streams, mut sums) = (Vec::new(), Fields::default());
-        let sends = faces.iter().any(|face| face.sends);
+        let sends = infos.iter().any(|info| info.sends);
         for sends in order(*role, settings.direction, sends) {
-            let of: Vec<(&Face, &Figure)> = faces.iter().zip(figures).filter(|(face, _)| face.sends == sends).collect();
-            streams.extend(of.iter().map(|(face, figure)| {
+            let of: Vec<(&StreamInfo, &Figure)> =
+                infos.iter().zip(figures).filter(|(info, _)| info.sends == sends).collect();
+            streams.extend(of.iter().map(|(info, figure)| {
                 let kernel = settings.transport == Transport::Tcp && sends;
-                Tree::from(socket(face).and(interval(settings, figure, sends, kernel)))
+                Tree::from(socket(info).and(interval(settings, figure, sends, kernel)))
             }));
             let sum = sum(of.iter().map(|(_, figure)| **figure), settings.streams);
             sums.add(
@@ -189,15 +190,15 @@ impl Document {
         }
     }
 
-    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
         let (mut streams, mut sums, mut last) = (Vec::new(), Fields::default(), true);
-        let sends = faces.iter().any(|face| face.sends);
+        let sends = infos.iter().any(|info| info.sends);
         for sends in order(*role, settings.direction, sends) {
             let knows = Knows::new(*role, sends, &summary);
-            let of: Vec<(&Face, &Total)> =
-                faces.iter().zip(&summary.totals).filter(|(face, _)| face.sends == sends).collect();
-            streams.extend(of.iter().map(|(face, total)| Tree::from(stream(settings, face, total, &summary, knows))));
+            let of: Vec<(&StreamInfo, &Total)> =
+                infos.iter().zip(&summary.totals).filter(|(info, _)| info.sends == sends).collect();
+            streams.extend(of.iter().map(|(info, total)| Tree::from(stream(settings, info, total, &summary, knows))));
             let all: Vec<Total> = of.iter().map(|(_, total)| **total).collect();
             let names = [
                 name_of(settings, *role, sends, "sum", "sum_bidir_reverse"),
@@ -319,9 +320,9 @@ fn retransmits(sends: bool, summary: &Summary) -> bool {
 }
 
 /// Figures of a stream over the test.
-fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary, knows: Knows) -> Fields {
-    let (sent_in, got_in, sends) = (summary.sender_seconds, summary.receiver_seconds, face.sends);
-    let sent = socket(face).and(moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED));
+fn stream(settings: &Settings, info: &StreamInfo, total: &Total, summary: &Summary, knows: Knows) -> Fields {
+    let (sent_in, got_in, sends) = (summary.sender_seconds, summary.receiver_seconds, info.sends);
+    let sent = socket(info).and(moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED));
     if settings.transport == Transport::Udp {
         let packets = if total.packets_sent > 0 { total.packets_sent } else { total.packets_received };
         let udp = sent
@@ -343,7 +344,7 @@ fn stream(settings: &Settings, face: &Face, total: &Total, summary: &Summary, kn
         sender.add("min_rtt", total.min_rtt);
         sender.add("mean_rtt", total.mean_rtt);
     }
-    let receiver = socket(face).and(moved(0.0, got_in, got_in, total.received).known(knows.received, MOVED));
+    let receiver = socket(info).and(moved(0.0, got_in, got_in, total.received).known(knows.received, MOVED));
     Fields::default().with("sender", sender.with("sender", sends)).with("receiver", receiver.with("sender", sends))
 }
 

@@ -1,6 +1,6 @@
 //! Report that keeps the figures of a test.
 
-use crate::stream::figures::{Face, Figure, Summary};
+use crate::stream::figures::{Figure, StreamInfo, Summary};
 
 /// Figures of a test.
 #[derive(Debug, Default)]
@@ -8,7 +8,7 @@ pub(in crate::stream) struct Kept {
     /// Bytes that all streams moved in each interval, and its end, seconds.
     pub(in crate::stream) intervals: Vec<(f64, u64)>,
     /// Streams and their figures over the whole test.
-    pub(in crate::stream) summary: Option<(Vec<Face>, Summary)>,
+    pub(in crate::stream) summary: Option<(Vec<StreamInfo>, Summary)>,
 }
 
 impl Kept {
@@ -19,7 +19,7 @@ impl Kept {
     }
 
     /// Figures of the whole test.
-    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
-        self.summary = Some((faces.to_vec(), summary));
+    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
+        self.summary = Some((infos.to_vec(), summary));
     }
 }

@@ -6,7 +6,7 @@ use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;
-use crate::stream::figures::{Cpu, Face, Figure, ServerOutput, Subject, Summary, Total, percent, speed};
+use crate::stream::figures::{Cpu, Figure, ServerOutput, StreamInfo, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
 use crate::stream::units::{amount, speed as rate, two_digits};
 use std::sync::Arc;
@@ -133,8 +133,8 @@ impl Lines {
         }
     }
 
-    pub(super) fn stream(&mut self, face: &Face) {
-        let Face { socket, local, remote, .. } = face;
+    pub(super) fn stream(&mut self, info: &StreamInfo) {
+        let StreamInfo { socket, local, remote, .. } = info;
         self.print(&format!(
             "[{socket:3}] local {} port {} connected to {} port {}\n",
             local.ip(),
@@ -165,12 +165,12 @@ impl Lines {
         }
     }
 
-    pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
+    pub(super) fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
         let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
         if !is_worth(figures, self.interval) {
             return;
         }
-        let (sends, receives) = (faces.iter().any(|face| face.sends), faces.iter().any(|face| !face.sends));
+        let (sends, receives) = (infos.iter().any(|info| info.sends), infos.iter().any(|info| !info.sends));
         let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
         if !self.headed {
             self.headed = true;
@@ -187,9 +187,10 @@ impl Lines {
         }
         for sends in order(role, settings.direction, sends) {
             let group = Group { settings: &settings, role, sends };
-            let of: Vec<(&Face, &Figure)> = faces.iter().zip(figures).filter(|(face, _)| face.sends == sends).collect();
-            for (face, figure) in &of {
-                let line = self.interval_line(&group, &format!("{:3}", face.socket), figure, true);
+            let of: Vec<(&StreamInfo, &Figure)> =
+                infos.iter().zip(figures).filter(|(info, _)| info.sends == sends).collect();
+            for (info, figure) in &of {
+                let line = self.interval_line(&group, &format!("{:3}", info.socket), figure, true);
                 self.print(&line);
             }
             if settings.streams > 1 {
@@ -225,7 +226,7 @@ impl Lines {
         format!("[{name}]{} {start:6.2}-{end:<6.2} sec  {}s  {speed}s/sec", group.tag(), amount(bytes))
     }
 
-    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
         let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
         self.print(RULE);
         self.detail("Test Complete. Summary Results:");
@@ -236,13 +237,13 @@ impl Lines {
             Transport::Udp => "        Jitter    Lost/Total Datagrams",
         };
         self.print(&head(both, columns));
-        let sends = faces.iter().any(|face| face.sends);
+        let sends = infos.iter().any(|info| info.sends);
         for sends in order(role, settings.direction, sends) {
             let group = Group { settings: &settings, role, sends };
-            let of = faces.iter().zip(&summary.totals).filter(|(face, _)| face.sends == sends);
+            let of = infos.iter().zip(&summary.totals).filter(|(info, _)| info.sends == sends);
             let mut all = Vec::new();
-            for (face, total) in of {
-                self.total(&group, &format!("{:3}", face.socket), total, &summary);
+            for (info, total) in of {
+                self.total(&group, &format!("{:3}", info.socket), total, &summary);
                 all.push(*total);
             }
             if settings.streams > 1 && !all.is_empty() {
@@ -431,9 +432,9 @@ mod tests {
         let (cookie, host) = (String::new(), "h".to_owned());
         lines.agreed(Subject { role, settings, cookie, host, port: 1, mss: 0 });
         let address = "127.0.0.1:5201".parse().unwrap();
-        let face = |socket, sends| Face { socket, sends, local: address, remote: address };
-        let faces = [face(5, sends[0]), face(12, sends[1])];
-        lines.interval(&faces, &[figure; 2]);
+        let info = |socket, sends| StreamInfo { socket, sends, local: address, remote: address };
+        let infos = [info(5, sends[0]), info(12, sends[1])];
+        lines.interval(&infos, &[figure; 2]);
         let summary = Summary {
             totals: vec![total; 2],
             seconds: 10.0,
@@ -444,7 +445,7 @@ mod tests {
             other_known: role == Role::Client,
             ..Summary::default()
         };
-        lines.summary(&faces, summary);
+        lines.summary(&infos, summary);
         let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
         text.lines().skip(1).map(str::to_owned).collect()
     }

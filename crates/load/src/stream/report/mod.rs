@@ -6,7 +6,7 @@ mod lines;
 mod tree;
 
 use super::config::Form;
-use super::figures::{Buffers, Face, Figure, ServerOutput, Subject, Summary};
+use super::figures::{Buffers, Figure, ServerOutput, StreamInfo, Subject, Summary};
 use crate::Output;
 use document::Document;
 pub(super) use kept::Kept;
@@ -64,10 +64,10 @@ impl Report {
     }
 
     /// A stream is open.
-    pub(super) fn stream(&mut self, face: &Face) {
+    pub(super) fn stream(&mut self, info: &StreamInfo) {
         match self {
-            Self::Lines(lines) => lines.stream(face),
-            Self::Document(document) => document.stream(face),
+            Self::Lines(lines) => lines.stream(info),
+            Self::Document(document) => document.stream(info),
             Self::Kept(_) => {}
         }
     }
@@ -82,10 +82,10 @@ impl Report {
     }
 
     /// Figures of an interval.
-    pub(super) fn interval(&mut self, faces: &[Face], figures: &[Figure]) {
+    pub(super) fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
         match self {
-            Self::Lines(lines) => lines.interval(faces, figures),
-            Self::Document(document) => document.interval(faces, figures),
+            Self::Lines(lines) => lines.interval(infos, figures),
+            Self::Document(document) => document.interval(infos, figures),
             Self::Kept(kept) => kept.interval(figures),
         }
     }
@@ -99,11 +99,11 @@ impl Report {
     }
 
     /// Figures of the whole test.
-    pub(super) fn summary(&mut self, faces: &[Face], summary: Summary) {
+    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
         match self {
-            Self::Lines(lines) => lines.summary(faces, summary),
-            Self::Document(document) => document.summary(faces, summary),
-            Self::Kept(kept) => kept.summary(faces, summary),
+            Self::Lines(lines) => lines.summary(infos, summary),
+            Self::Document(document) => document.summary(infos, summary),
+            Self::Kept(kept) => kept.summary(infos, summary),
         }
     }
 

@@ -4,7 +4,7 @@ mod meter;
 
 use super::control::Control;
 use super::fault::Fault;
-use super::figures::{Cpu, Face, Figure, Summary, Total};
+use super::figures::{Cpu, Figure, StreamInfo, Summary, Total};
 use super::lane::{self, Job, Limit, Next, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
@@ -36,7 +36,7 @@ const GRACE_NS: u64 = 40 * SECOND_NS;
 /// A stream that is open.
 pub(super) struct Stream {
     pub(super) socket: Socket,
-    pub(super) face: Face,
+    pub(super) info: StreamInfo,
 }
 
 /// Parts of a test.
@@ -59,7 +59,7 @@ pub(super) struct Setup {
 
 /// A stream in the test.
 struct Track {
-    face: Face,
+    info: StreamInfo,
     socket: Arc<Socket>,
     next: Next,
     /// Number of the stream, in the order in which they were opened.
@@ -71,7 +71,7 @@ struct Track {
 impl Track {
     /// True if it receives, has had no data, and is one of the first streams that were opened, as many as were agreed on.
     fn is_silent(&self, agreed: usize) -> bool {
-        !self.face.sends && self.number < agreed && self.meter.bytes() == 0
+        !self.info.sends && self.number < agreed && self.meter.bytes() == 0
     }
 }
 
@@ -132,7 +132,7 @@ impl Run {
     /// Prepares a test.
     pub(super) fn new(setup: Setup) -> Result<Self, Fault> {
         let (settings, now) = (setup.settings, monotonic_ns());
-        let senders = setup.streams.iter().filter(|stream| stream.face.sends).count();
+        let senders = setup.streams.iter().filter(|stream| stream.info.sends).count();
         // A server's senders keep the limit too; what a server receives is its client's to end.
         let limit = match (setup.role == Role::Client || senders > 0, settings.bytes, settings.blocks) {
             (true, bytes, _) if bytes > 0 => Limit::Bytes(bytes),
@@ -149,13 +149,13 @@ impl Run {
             Payload::new(settings.block, settings.repeating, settings.zero_copy, random).map_err(Fault::Create)?;
         let (omit, time) = (settings.omit * SECOND_NS, settings.time * SECOND_NS);
         let interval_ns = setup.interval.map(saturating_ns);
-        let tracks = setup.streams.into_iter().enumerate().map(|(number, Stream { socket, face })| Track {
-            face,
+        let tracks = setup.streams.into_iter().enumerate().map(|(number, Stream { socket, info })| Track {
+            info,
             number,
             next: Next::default(),
             socket: Arc::new(socket),
             lane: None,
-            meter: Meter::new(face.sends, settings.transport),
+            meter: Meter::new(info.sends, settings.transport),
         });
         Ok(Self {
             tracks: tracks.collect(),
@@ -205,7 +205,7 @@ impl Run {
             let job = Job {
                 socket: track.socket.clone(),
                 next: track.next.clone(),
-                sends: track.face.sends,
+                sends: track.info.sends,
                 counters: track.meter.counters(),
                 shared: self.shared.clone(),
                 settings: self.settings.clone(),
@@ -224,11 +224,11 @@ impl Run {
 
     /// Has a stream, whose data have come, take the place of one that has had none, if there is one. `number` is that of the
     /// stream, in the order in which all were opened.
-    pub(super) fn replace(&mut self, Stream { socket, face }: Stream, number: usize) {
+    pub(super) fn replace(&mut self, Stream { socket, info }: Stream, number: usize) {
         let agreed = self.tracks.len();
         let Some(track) = self.tracks.iter_mut().find(|track| track.is_silent(agreed)) else { return };
         let before = std::mem::replace(&mut track.socket, Arc::new(socket));
-        (track.face, track.number) = (face, number);
+        (track.info, track.number) = (info, number);
         *track.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(track.socket.clone());
         before.receive_no_more();
         // The client numbers its streams in the order in which it opened them.
@@ -236,8 +236,8 @@ impl Run {
     }
 
     /// The streams, for reports.
-    pub(super) fn faces(&self) -> Vec<Face> {
-        self.tracks.iter().map(|track| track.face).collect()
+    pub(super) fn infos(&self) -> Vec<StreamInfo> {
+        self.tracks.iter().map(|track| track.info).collect()
     }
 
     /// Waits until something happens, and so long at most.
@@ -324,10 +324,10 @@ impl Run {
     /// Ends the senders, or the receivers; these take what has arrived.
     fn halt(&mut self, senders: bool) {
         self.shared.end(senders);
-        for track in self.tracks.iter().filter(|track| track.face.sends == senders) {
+        for track in self.tracks.iter().filter(|track| track.info.sends == senders) {
             if senders { track.socket.shut_down() } else { track.socket.receive_no_more() }
         }
-        for track in self.tracks.iter_mut().filter(|track| track.face.sends == senders) {
+        for track in self.tracks.iter_mut().filter(|track| track.info.sends == senders) {
             if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()) {
                 self.cpu.1 =
                     ThreadTime { user: self.cpu.1.user + spent.user, system: self.cpu.1.system + spent.system };
@@ -343,7 +343,7 @@ impl Run {
             return;
         }
         let (silence, limit) = if self.file.is_some() { FILE_DRAINS } else { DRAINS };
-        let receivers = || self.tracks.iter().filter(|track| !track.face.sends);
+        let receivers = || self.tracks.iter().filter(|track| !track.info.sends);
         let (begin, mut seen) = (Instant::now(), (0, Instant::now()));
         while receivers().any(|track| track.lane.as_ref().is_some_and(|lane| !lane.is_finished())) {
             let bytes = receivers().map(|track| track.meter.bytes()).sum();
@@ -388,7 +388,7 @@ impl Run {
     /// Results for the other end.
     pub(super) fn results(&self, cpu: Cpu) -> Results {
         let (tcp, sends) =
-            (self.settings.transport == Transport::Tcp, self.tracks.iter().any(|track| track.face.sends));
+            (self.settings.transport == Transport::Tcp, self.tracks.iter().any(|track| track.info.sends));
         Results {
             cpu_util_total: cpu.total,
             cpu_util_user: cpu.user,
@@ -419,14 +419,14 @@ impl Run {
         let seconds = self.tracks.first().map_or(0.0, |track| track.meter.seconds(self.begin));
         let theirs = results.first().copied().flatten().map_or(0.0, |result| result.end_time - result.start_time);
         let theirs = if theirs.is_finite() && theirs > 0.0 { theirs } else { seconds };
-        let first_sends = self.tracks.first().is_some_and(|track| track.face.sends);
+        let first_sends = self.tracks.first().is_some_and(|track| track.info.sends);
         let tcp = self.settings.transport == Transport::Tcp;
         Ok(Summary {
             totals,
             seconds,
             sender_seconds: if first_sends { seconds } else { theirs },
             receiver_seconds: if first_sends { theirs } else { seconds },
-            own_retransmits: tcp && self.tracks.iter().any(|track| track.face.sends),
+            own_retransmits: tcp && self.tracks.iter().any(|track| track.info.sends),
             other_retransmits: other.is_some_and(|other| other.sender_has_retransmits == Some(1)),
             own_cpu: cpu,
             other_cpu: other.map_or(Cpu::default(), |other| Cpu {

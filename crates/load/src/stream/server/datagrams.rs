@@ -1,4 +1,4 @@
-//! Door for datagrams: those that open a stream say nothing but their address, so a session waits for those of its
+//! Listener for datagrams: those that open a stream say nothing but their address, so a session waits for those of its
 //! client's address, and one session of an address at a time.
 //!
 //! Sessions of an address take turns in the order in which they came. One whose next stream does not come has time while
@@ -37,7 +37,7 @@ const SPARES: usize = 32;
 /// A stream that is asked for: its socket, and the answer that its client waits for.
 pub(super) type Knock = (Socket, [u8; 4]);
 
-/// The door.
+/// The listener.
 pub(super) struct Datagrams {
     site: Site,
     stop: Stop,
@@ -78,7 +78,7 @@ struct Holder {
     opened: Vec<SocketAddr>,
 }
 
-/// A session's place at the door, which it leaves when this is dropped.
+/// A session's place at the listener, which it leaves when this is dropped.
 pub(super) struct Turn {
     shared: Arc<Shared>,
     ip: IpAddr,
@@ -130,7 +130,7 @@ impl Shared {
 }
 
 impl Datagrams {
-    /// Makes a door, which opens when the first session wants it.
+    /// Makes a listener, which opens when the first session wants it.
     pub(super) fn new(site: &Site, stop: &Stop) -> Self {
         Self { site: site.clone(), stop: stop.clone(), shared: Arc::default() }
     }

@@ -5,7 +5,7 @@
 //! it ([`Places`]). So a client that lies, stalls or vanishes costs its own session only.
 
 mod datagrams;
-mod door;
+mod listener;
 mod session;
 mod table;
 
@@ -18,8 +18,8 @@ use crate::Output;
 use crate::socket::sys::system;
 use crate::socket::{Site, TcpListener, TcpStream, plain};
 use datagrams::Datagrams;
-use door::{Arrival, Door};
 use linerate_rt::{Places, Stop, spawn};
+use listener::{Arrival, Listener};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ const STREAMS: usize = 1024;
 const LEAVES: Duration = Duration::from_secs(5);
 
 /// State that all sessions share.
-struct House {
+struct ServerState {
     config: Config,
     output: Arc<Output>,
     stop: Stop,
@@ -67,7 +67,7 @@ pub(super) fn run(
     let system = |e| format!("error - {}", Fault::Listen(e));
     // A file that is written to has one writer.
     let most = if once || config.file.is_some() { 1 } else { SESSIONS };
-    let house = Arc::new(House {
+    let state = Arc::new(ServerState {
         config: config.clone(),
         output: output.clone(),
         stop: stop.clone(),
@@ -82,21 +82,21 @@ pub(super) fn run(
         done: Stop::new().map_err(system)?,
         fault: Mutex::new(None),
     });
-    house.announce();
-    let mut door = Door::new(listener).map_err(system)?;
-    while let Some(arrival) = door.next(&[stop, &house.done]).map_err(system)? {
-        house.take(arrival);
+    state.announce();
+    let mut listener = Listener::new(listener).map_err(system)?;
+    while let Some(arrival) = listener.next(&[stop, &state.done]).map_err(system)? {
+        state.take(arrival);
     }
-    house.sessions.end();
-    house.empty();
+    state.sessions.end();
+    state.empty();
     if stop.asked() {
         return Err(format!("interrupt - {}", Fault::ServerTerminated));
     }
-    let fault = house.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let fault = state.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
     fault.map_or(Ok(()), Err)
 }
 
-impl House {
+impl ServerState {
     /// Says that clients are taken in.
     fn announce(&self) {
         if self.config.form.json {
@@ -122,10 +122,10 @@ impl House {
         };
         self.began.fetch_add(1, SeqCst);
         self.spent.store(self.once, SeqCst);
-        let house = self.clone();
+        let state = self.clone();
         let started = spawn("stream-session", &[], move || {
-            let (fault, refused) = session::serve(&house, &place, arrival);
-            house.leave(fault, refused);
+            let (fault, refused) = session::serve(&state, &place, arrival);
+            state.leave(fault, refused);
         });
         if let Err(e) = started {
             self.leave(Some(format!("error - {}", Fault::Create(e))), false);

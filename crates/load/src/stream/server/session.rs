@@ -1,8 +1,8 @@
 //! A session: one client's test, from its parameters to its results.
 
 use super::datagrams::{Knock, Turn};
-use super::door::Arrival;
-use super::{House, peer};
+use super::listener::Arrival;
+use super::{ServerState, peer};
 use crate::socket::plain;
 use crate::stream::control::Control;
 use crate::stream::fault::Fault;
@@ -33,7 +33,7 @@ const GAVE_WAY: &str = "error - a client that moves no data has made room for an
 
 /// A session.
 struct Session<'a> {
-    house: &'a House,
+    state: &'a ServerState,
     place: &'a Place,
     control: Control,
     cookie: Cookie,
@@ -45,7 +45,7 @@ struct Session<'a> {
 /// Streams of datagrams beyond those that were agreed on: somebody may have opened one in the client's name.
 #[derive(Default)]
 struct Spares {
-    /// Place at the door, until all streams have had data.
+    /// Place at the listener, until all streams have had data.
     turn: Option<Turn>,
     /// Number of streams that were opened, and those that have no place in the test.
     opened: usize,
@@ -53,15 +53,15 @@ struct Spares {
 }
 
 /// Serves a client; the line about its fault, if it had one, and true if that is its login.
-pub(super) fn serve(house: &House, place: &Place, arrival: Arrival) -> (Option<String>, bool) {
+pub(super) fn serve(state: &ServerState, place: &Place, arrival: Arrival) -> (Option<String>, bool) {
     let Some(peer) = peer(&arrival.stream) else { return (None, false) };
-    let report = Report::new(&house.config.form, None, &house.output);
+    let report = Report::new(&state.config.form, None, &state.output);
     let control = match Control::new(arrival.stream, place.stop()) {
         Ok(control) => control,
         Err(fault) => return (Some(format!("error - {fault}")), false),
     };
     let mut session =
-        Session { house, place, control, cookie: arrival.cookie, peer, report, spares: Spares::default() };
+        Session { state, place, control, cookie: arrival.cookie, peer, report, spares: Spares::default() };
     let served = session.serve();
     let told = match &served {
         Ok(()) => None,
@@ -84,8 +84,8 @@ impl Session<'_> {
         let read = json.and_then(|json| Parameters::read(&json).map_err(Fault::Parameters));
         let (settings, token) = self.or_refuse(read)?;
         let (receive, send) = settings.direction.split(Role::Server, settings.streams);
-        let house = self.house;
-        if let Some(guard) = &house.guard {
+        let state = self.state;
+        if let Some(guard) = &state.guard {
             let admitted = guard.admits(token.as_deref()).map_err(Fault::Unauthorized);
             self.or_refuse(admitted)?;
         }
@@ -103,10 +103,10 @@ impl Session<'_> {
         let setup = Setup {
             role: Role::Server,
             streams,
-            interval: house.config.form.interval,
-            file: house.config.file.clone(),
-            idle: house.config.idle,
-            site: house.site.clone(),
+            interval: state.config.form.interval,
+            file: state.config.file.clone(),
+            idle: state.config.idle,
+            site: state.site.clone(),
             congestion,
             settings: settings.clone(),
             moves: self.place.moves().clone(),
@@ -125,11 +125,11 @@ impl Session<'_> {
         if wanted {
             let figures = run.finish(Role::Server);
             if let Some(told) = run.outside() {
-                house.output.error(&format!("{}: {told}", plain(self.peer)));
+                state.output.error(&format!("{}: {told}", plain(self.peer)));
             }
-            self.report.interval(&run.faces(), &figures);
+            self.report.interval(&run.infos(), &figures);
             cpu = run.close();
-            self.report.summary(&run.faces(), run.summary(cpu, None)?);
+            self.report.summary(&run.infos(), run.summary(cpu, None)?);
         }
         if let Err(fault @ (Fault::Idle | Fault::Late | Fault::Write(_) | Fault::Read(_) | Fault::File(_))) = &measured
         {
@@ -157,11 +157,11 @@ impl Session<'_> {
         count: usize,
         receive: usize,
     ) -> Result<(Vec<Stream>, Option<String>), Fault> {
-        let house = self.house;
+        let state = self.state;
         let sockets = match settings.transport {
             Transport::Tcp => {
                 let taken = std::io::ErrorKind::AddrInUse;
-                let seat = house.table.seat(&self.cookie, count).ok_or_else(|| Fault::StreamListen(taken.into()))?;
+                let seat = state.table.seat(&self.cookie, count).ok_or_else(|| Fault::StreamListen(taken.into()))?;
                 self.invite(settings)?;
                 let mut arrivals = self.collect(&seat.streams, count, |_| Ok(()))?;
                 // As the client opened them, even if their cookies came in another order.
@@ -170,7 +170,7 @@ impl Session<'_> {
             }
             Transport::Udp => {
                 let goes_on = || self.is_silent();
-                let turn = house.datagrams.turn(self.peer.ip(), count, self.control.round_trip(), goes_on)?;
+                let turn = state.datagrams.turn(self.peer.ip(), count, self.control.round_trip(), goes_on)?;
                 self.invite(settings)?;
                 let knocks = self.collect(&turn.streams, count, |knock| answer(knock, settings))?;
                 // What the server sends tells nothing about who has opened a stream.
@@ -184,10 +184,10 @@ impl Session<'_> {
             let window = if settings.transport == Transport::Tcp { settings.window } else { 0 };
             let sizes = socket.buffers(window)?;
             congestion = settle(&socket, settings, true)?;
-            let face = socket.face(at >= receive).map_err(Fault::StreamAccept)?;
+            let info = socket.info(at >= receive).map_err(Fault::StreamAccept)?;
             self.report.buffers(sizes);
-            self.report.stream(&face);
-            streams.push(Stream { socket, face });
+            self.report.stream(&info);
+            streams.push(Stream { socket, info });
         }
         Ok((streams, congestion))
     }
@@ -221,7 +221,7 @@ impl Session<'_> {
                     until = Instant::now() + OPENS;
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() <= until => self.is_silent()?,
-                // Its time is over, or its turn at the door for datagrams is.
+                // Its time is over, or its turn at the listener for datagrams is.
                 Err(_) => return Err(Fault::StreamAccept(std::io::ErrorKind::TimedOut.into())),
             }
         }
@@ -239,7 +239,7 @@ impl Session<'_> {
 
     /// Lets the data flow until the client ends the test.
     fn measure(&mut self, run: &mut Run, settings: &Settings) -> Result<(), Fault> {
-        let mut faces = run.faces();
+        let mut infos = run.infos();
         loop {
             let within = match &self.spares {
                 Spares { turn: None, .. } => Duration::MAX,
@@ -249,7 +249,7 @@ impl Session<'_> {
             let woken = run.wait(&self.control, self.place.stop(), within)?;
             if self.spares.turn.is_some() {
                 self.sort_out(run, settings)?;
-                faces = run.faces();
+                infos = run.infos();
             }
             match woken {
                 Woken::Stopped => return Err(Fault::Stopped),
@@ -270,7 +270,7 @@ impl Session<'_> {
                 Woken::Time => {}
             }
             match run.due() {
-                Some(Due::Figures(figures)) => self.report.interval(&faces, &figures),
+                Some(Due::Figures(figures)) => self.report.interval(&infos, &figures),
                 Some(Due::Count) => self.report.counting(),
                 Some(Due::End) => return Err(Fault::Late),
                 Some(Due::Idle) => return Err(Fault::Idle),
@@ -295,9 +295,9 @@ impl Session<'_> {
         if spares.all.iter().filter(|spare| has_data(spare)).count() >= run.silent().max(1) {
             for (number, socket) in spares.all.extract_if(.., |spare| has_data(spare)) {
                 settle(&socket, settings, true)?;
-                let face = socket.face(false).map_err(Fault::StreamAccept)?;
-                self.report.stream(&face);
-                run.replace(Stream { socket, face }, number);
+                let info = socket.info(false).map_err(Fault::StreamAccept)?;
+                self.report.stream(&info);
+                run.replace(Stream { socket, info }, number);
             }
         }
         if run.silent() == 0 {

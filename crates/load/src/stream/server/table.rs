@@ -1,6 +1,6 @@
 //! Table of the sessions that wait for streams, by their cookies.
 
-use super::door::Arrival;
+use super::listener::Arrival;
 use crate::stream::protocol::Cookie;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

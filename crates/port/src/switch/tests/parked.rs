@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sleep::Sleeper;
-use crate::switch::Door;
+use crate::switch::Listener;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -159,12 +159,12 @@ fn no_wake_up_is_lost_however_often_ports_are_parked() {
     assert!(done.load(Relaxed) && most_awake > 0);
 }
 
-/// Runs a switch and its door until `over`, in a clock that runs ten times too fast.
-fn turns(switch: &mut Switch, door: &Door, mut over: impl FnMut(&Switch) -> bool) {
+/// Runs a switch and its listener until `over`, in a clock that runs ten times too fast.
+fn turns(switch: &mut Switch, listener: &Listener, mut over: impl FnMut(&Switch) -> bool) {
     let begin = Instant::now();
     while !over(switch) {
         assert!(begin.elapsed() < LIMIT);
-        door.admit(switch);
+        listener.admit(switch);
         switch.poll(u64::try_from(begin.elapsed().as_nanos()).unwrap() * 10);
     }
 }
@@ -172,20 +172,20 @@ fn turns(switch: &mut Switch, door: &Door, mut over: impl FnMut(&Switch) -> bool
 #[test]
 fn a_program_that_goes_while_its_port_is_parked_is_noticed() {
     let name = format!("parked-{}", std::process::id());
-    let door = Door::open(&name, None).unwrap();
+    let listener = Listener::open(&name, None).unwrap();
     let mut switch = Switch::new();
     let guest = |port: &str| crate::open(&format!("vale:{name}:{port},slots=64,queues=2"));
     std::thread::scope(|scope| {
         let opening = scope.spawn(|| (guest("a").unwrap(), guest("b").unwrap()));
-        turns(&mut switch, &door, |switch| switch.members.iter().flatten().count() == 2);
+        turns(&mut switch, &listener, |switch| switch.members.iter().flatten().count() == 2);
         let (a, b) = opening.join().unwrap();
         switch.parked.never_looks_anyway();
-        turns(&mut switch, &door, |switch| switch.awake.is_empty());
+        turns(&mut switch, &listener, |switch| switch.awake.is_empty());
         drop(a);
-        turns(&mut switch, &door, |switch| switch.members.iter().flatten().count() == 1);
-        turns(&mut switch, &door, |switch| switch.awake.is_empty());
+        turns(&mut switch, &listener, |switch| switch.members.iter().flatten().count() == 1);
+        turns(&mut switch, &listener, |switch| switch.awake.is_empty());
         drop(b);
-        turns(&mut switch, &door, |switch| switch.members.iter().flatten().count() == 0);
+        turns(&mut switch, &listener, |switch| switch.members.iter().flatten().count() == 0);
     });
     assert_eq!(switch.ports().iter().filter(|port| port.gone).count(), 2);
 }

@@ -17,13 +17,13 @@ const ATTEMPTS: usize = 64;
 
 /// Answer that has come to a shard which does not have the connection.
 #[derive(Default)]
-pub(super) struct Hail {
+pub(super) struct StrayAnswer {
     gate: Arc<Gate>,
     /// The queue by which each segment came, and the segment.
     answer: Mutex<Vec<(usize, TcpStray)>>,
 }
 
-impl Hail {
+impl StrayAnswer {
     /// Notes the answer; gives the gate that is to be opened.
     pub(super) fn heard(&self, queue: usize, stray: TcpStray) -> Arc<Gate> {
         let mut answer = self.lock();
@@ -41,7 +41,7 @@ impl Hail {
 /// A connection that is being made, and the shards that expect its answer until this is dropped.
 pub(super) struct Hailing<'a> {
     net: &'a Net,
-    hail: Arc<Hail>,
+    stray_answer: Arc<StrayAnswer>,
     ends: (SocketAddr, SocketAddr),
     /// The queue whose shard has it, and its identifier there.
     pub(super) place: (usize, TcpId),
@@ -58,13 +58,13 @@ impl<'a> Hailing<'a> {
         bytes: Option<&[u8]>,
         gate: &Arc<Gate>,
     ) -> Result<Self> {
-        let hail = Arc::new(Hail { gate: gate.clone(), answer: Mutex::default() });
+        let stray_answer = Arc::new(StrayAnswer { gate: gate.clone(), answer: Mutex::default() });
         for _ in 0..ATTEMPTS {
             let local = net.queue(queue).shard().ip.host.tcp_local(monotonic_ns(), remote).map_err(as_io)?;
             let ends = (local, remote);
             // In all shards, this one too, and in the same order by all who connect at the same moment: one of them is first.
             // Where it is taken, another connection that is being made may have it: that one's shards go on expecting.
-            let taken = (0..net.queues()).find(|at| !net.queue(*at).shard().expect(ends, &hail));
+            let taken = (0..net.queues()).find(|at| !net.queue(*at).shard().expect(ends, &stray_answer));
             if let Some(taken) = taken {
                 (0..taken).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                 continue;
@@ -80,7 +80,7 @@ impl<'a> Hailing<'a> {
                 Ok((id, taken))
             });
             return match made {
-                Ok((id, taken)) => Ok(Self { net, hail, ends, place: (queue, id), taken }),
+                Ok((id, taken)) => Ok(Self { net, stray_answer, ends, place: (queue, id), taken }),
                 Err(error) => {
                     (0..net.queues()).for_each(|at| net.queue(at).shard().expect_no_more(ends));
                     Err(as_io(error))
@@ -92,7 +92,7 @@ impl<'a> Hailing<'a> {
 
     /// Moves the connection to the shard that has got the answer, if that is another one.
     pub(super) fn follow(&mut self) {
-        let Some(to) = self.hail.lock().first().map(|(queue, _)| *queue) else { return };
+        let Some(to) = self.stray_answer.lock().first().map(|(queue, _)| *queue) else { return };
         let (from, id) = self.place;
         let mut shard = self.net.queue(from).shard();
         shard.unwatch(id);
@@ -101,10 +101,10 @@ impl<'a> Hailing<'a> {
         let moved = self.net.queue(to).talk(|shard| {
             let now = shard.now();
             // Whoever has this shard brings no more of them, and from now on they go to the connection.
-            let answers = std::mem::take(&mut *self.hail.lock());
+            let answers = std::mem::take(&mut *self.stray_answer.lock());
             let strays: Vec<_> = answers.into_iter().filter(|(by, _)| *by == to).map(|(_, stray)| stray).collect();
             let id = shard.ip.host.tcp_put_in(now, moving?, &strays)?;
-            shard.watch(id, self.hail.gate.clone());
+            shard.watch(id, self.stray_answer.gate.clone());
             Some(id)
         });
         if let Some(id) = moved {

@@ -1,4 +1,4 @@
-//! Door of a server: connections that have not said their cookie yet. They share this one thread, so that any number of
+//! Listener of a server: connections that have not said their cookie yet. They share this one thread, so that any number of
 //! them costs a descriptor each and nothing else.
 
 use crate::socket::sys::{Ready, poll};
@@ -33,15 +33,15 @@ struct Silent {
     number: u64,
 }
 
-/// The door.
-pub(super) struct Door {
+/// The listener.
+pub(super) struct Listener {
     listener: TcpListener,
     silent: Vec<Silent>,
     number: u64,
 }
 
-impl Door {
-    /// Opens the door.
+impl Listener {
+    /// Opens the listener.
     pub(super) fn new(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self { listener, silent: Vec::new(), number: 0 })

@@ -62,21 +62,21 @@ pub(super) fn work(orders: Orders, member: &mut Member, passes: &Receiver<Pass>,
     {
         notes.push(format!("priority stays as it is: {e}"));
     }
-    let mut crew = match Crew::open(&orders) {
-        Ok(crew) => crew,
+    let mut worker = match Worker::open(&orders) {
+        Ok(worker) => worker,
         Err(line) => {
             let _ = reports.send(Report::Refused(line));
             return;
         }
     };
     let mut waiter = Waiter::new(WaitMode::Adaptive);
-    if reports.send(Report::Ready(crew.devices.clone(), notes)).is_err() {
+    if reports.send(Report::Ready(worker.devices.clone(), notes)).is_err() {
         return;
     }
     while let Ok(pass) = passes.recv() {
-        crew.lanes.iter_mut().for_each(|lane| lane.begin(pass.number, pass.from, pass.until));
-        member.run(&mut crew, &mut waiter, &orders.stop);
-        let accounts = crew.lanes.iter().map(|lane| (lane.number, lane.account.clone())).collect();
+        worker.lanes.iter_mut().for_each(|lane| lane.begin(pass.number, pass.from, pass.until));
+        member.run(&mut worker, &mut waiter, &orders.stop);
+        let accounts = worker.lanes.iter().map(|lane| (lane.number, lane.account.clone())).collect();
         if reports.send(Report::Done(accounts)).is_err() {
             return;
         }
@@ -84,13 +84,13 @@ pub(super) fn work(orders: Orders, member: &mut Member, passes: &Receiver<Pass>,
 }
 
 /// Lanes that are polled in turn.
-struct Crew {
+struct Worker {
     lanes: Vec<Lane>,
     devices: Vec<Device>,
     clock: Clock,
 }
 
-impl Crew {
+impl Worker {
     fn open(orders: &Orders) -> Result<Self, String> {
         let (mut lanes, mut devices) = (Vec::new(), Vec::new());
         let mut engines: Vec<Option<Box<dyn Engine>>> = Vec::new();
@@ -119,7 +119,7 @@ impl Crew {
     }
 }
 
-impl Machine for Crew {
+impl Machine for Worker {
     fn handle(&mut self, now: u64) -> Progress {
         let (mut done, mut worked) = (true, false);
         for lane in &mut self.lanes {

@@ -7,7 +7,7 @@ use linerate_result::{RunResult, Unit};
 use linerate_text::size;
 
 /// Summary of a sweep.
-pub(crate) struct Glance {
+pub(crate) struct SweepSummary {
     /// Numbers of points that were measured, and that were planned.
     pub(crate) done: usize,
     pub(crate) planned: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Glance {
 }
 
 /// Summary of the run's sweep; `None` if the run has no such points.
-pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
+pub(crate) fn summary(run: &RunResult) -> Option<SweepSummary> {
     let of_sweep = || run.tests.iter().filter(|test| is_point(test));
     let planned = of_sweep().filter_map(|test| usize::try_from(test.parameters.get(PLANNED)?.count()?).ok()).max();
     let points = points(run);
@@ -41,7 +41,7 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
     let ratios = ratios.fold(None, |span: Option<(f64, f64)>, n| {
         Some(span.map_or((n, n), |(least, most)| (least.min(n), most.max(n))))
     });
-    of_sweep().next().map(|_| Glance {
+    of_sweep().next().map(|_| SweepSummary {
         done: points.len(),
         planned: planned.unwrap_or(0).max(of_sweep().count()),
         lines,
@@ -58,7 +58,7 @@ fn rate(point: &Shown<'_>) -> String {
     format!("{} ({})", value(point.bits_per_s.into(), &Unit::BitsPerSecond), size(point.io_bytes))
 }
 
-impl Glance {
+impl SweepSummary {
     /// The sweep in a few words: its ratios to the published figures, or the span of its first test.
     pub(crate) fn headline(&self) -> String {
         match self.ratios {

@@ -4,19 +4,19 @@ use super::view::View;
 use crate::frame::{Head, Template, pattern};
 
 /// Number of bytes that are compared by masks: all headers, mark and stamp are within.
-const FACE: usize = 128;
+const COMPARED: usize = 128;
 const HALF: usize = 32;
 
 /// Frames of one length and flow. They differ only in mark and stamp.
-pub(super) struct Face {
+pub(super) struct ExpectedFrame {
     /// Length of a frame, bytes.
     len: usize,
     /// True if the frames carry a mark; a frame without a mark matches nothing.
     marked: bool,
     vnet: usize,
-    /// Beginning of the frame, in pieces of [`HALF`]; the last piece ends with the frame or the face, and may overlap
+    /// Beginning of the frame, in pieces of [`HALF`]; the last piece ends with the frame or the expected, and may overlap
     /// the one before.
-    pieces: [Piece; FACE / HALF],
+    pieces: [Piece; COMPARED / HALF],
     n: usize,
 }
 
@@ -27,12 +27,12 @@ struct Piece {
     mask: [u8; HALF],
 }
 
-impl Face {
-    /// Makes the face of the frames that have this head.
+impl ExpectedFrame {
+    /// Makes the expected of the frames that have this head.
     pub(super) fn new(template: &Template, head: &Head) -> Self {
         let (len, vnet) = (head.frame_len(), template.layout.vnet);
-        let (mut expected, mut mask) = ([0; FACE], [0; FACE]);
-        let covered = len.min(FACE);
+        let (mut expected, mut mask) = ([0; COMPARED], [0; COMPARED]);
+        let covered = len.min(COMPARED);
         let (n, begin) = (head.bytes().len(), template.body(len));
         expected[..n].copy_from_slice(head.bytes());
         mask[..n].fill(0xff);
@@ -42,7 +42,7 @@ impl Face {
         }
         let piece = |i: usize| {
             let at = (HALF * i).min(covered.saturating_sub(HALF));
-            let part = |of: &[u8; FACE]| of[at..at + HALF].try_into().unwrap_or([0; HALF]);
+            let part = |of: &[u8; COMPARED]| of[at..at + HALF].try_into().unwrap_or([0; HALF]);
             Piece { at, expected: part(&expected), mask: part(&mask) }
         };
         Self { len, marked: template.marks(len), vnet, pieces: std::array::from_fn(piece), n: covered.div_ceil(HALF) }
@@ -54,6 +54,6 @@ impl Face {
         frame.size() == self.len
             && self.marked
             && self.pieces[..self.n].iter().all(|p| frame.matches(p.at, &p.expected, &p.mask))
-            && (self.len <= FACE || frame.holds(FACE, &pattern()[FACE - self.vnet..self.len - self.vnet]))
+            && (self.len <= COMPARED || frame.holds(COMPARED, &pattern()[COMPARED - self.vnet..self.len - self.vnet]))
     }
 }

@@ -1,11 +1,11 @@
 //! Threads of a run, and which targets each of them drives.
 
 use super::config::{Config, Target};
-use super::crew::{Device, Orders, Pass, Report, work};
 use super::engine::Open;
 use super::lane::{Live, Shared};
 use super::run::Refusal;
 use super::tally::Account;
+use super::worker::{Device, Orders, Pass, Report, work};
 use crate::team::{Member, Team};
 use linerate_rt::{Stop, cpus};
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Threads of a run, each with its channel of passes and its channel of reports.
-pub(super) struct Crews {
+pub(super) struct Workers {
     team: Team<()>,
     ends: Vec<(Sender<Pass>, Receiver<Report>)>,
     pub(super) shared: Arc<Shared>,
 }
 
-impl Crews {
+impl Workers {
     pub(super) fn start(config: &Config, open: Open, stop: &Stop) -> Result<Self, Refusal> {
         let enough = if config.stop_on_error { 1 } else { config.max_errors.unwrap_or(u64::MAX) };
         let live = config.targets.iter().map(|_| Live::default()).collect();
@@ -37,7 +37,7 @@ impl Crews {
         });
         let system = |source| Refusal::System { what: "a thread", source };
         let (mut team, mut ends) = (Team::new().map_err(system)?, Vec::new());
-        for (n, (cpu, targets)) in crews(&config.targets).into_iter().enumerate() {
+        for (n, (cpu, targets)) in workers(&config.targets).into_iter().enumerate() {
             let orders = Orders {
                 targets,
                 cpu,
@@ -123,7 +123,7 @@ type Numbered = Vec<(usize, Target)>;
 
 /// Distribution of targets to threads: the units of one device have one thread; otherwise targets are spread over as
 /// many threads as there are processors, unless they are assigned one.
-fn crews(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
+fn workers(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
     let mut devices: Vec<Numbered> = Vec::new();
     for (number, target) in targets.iter().enumerate() {
         let further = |device: &&mut Numbered| target.unit > 0 && device[0].1.name == target.name;
@@ -134,12 +134,12 @@ fn crews(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
     }
     let free = devices.iter().filter(|device| device[0].1.cpu.is_none()).count();
     let threads = free.min(cpus().len()).max(1);
-    let mut crews: BTreeMap<(Option<usize>, usize), Numbered> = BTreeMap::new();
+    let mut workers: BTreeMap<(Option<usize>, usize), Numbered> = BTreeMap::new();
     let mut turn = 0..;
     for device in devices {
         let cpu = device[0].1.cpu;
         let place = if cpu.is_some() { 0 } else { turn.next().unwrap_or(0) % threads };
-        crews.entry((cpu, place)).or_default().extend(device);
+        workers.entry((cpu, place)).or_default().extend(device);
     }
-    crews.into_iter().map(|((cpu, _), targets)| (cpu, targets)).collect()
+    workers.into_iter().map(|((cpu, _), targets)| (cpu, targets)).collect()
 }

@@ -1,4 +1,4 @@
-//! The door of a switch for ports of other processes: a socket in the user's runtime directory, and its thread, which
+//! The listener of a switch for ports of other processes: a socket in the user's runtime directory, and its thread, which
 //! sleeps until a process connects, leaves or violates the protocol.
 //!
 //! Each process gets a region of its own, made here, and is then at the right end of a cable whose left end is the
@@ -34,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Most waits, of 1 ms each, of a newcomer for an earlier port of its name to go.
 const GOING: u32 = 100;
 
-/// The door; when it is dropped, the switch is closed to other processes, and their links go down.
-pub struct Door {
+/// The listener; when it is dropped, the switch is closed to other processes, and their links go down.
+pub struct Listener {
     shared: Arc<Shared>,
     path: PathBuf,
 }
@@ -69,7 +69,7 @@ enum Grants {
 
 /// Counters of connection attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DoorCounters {
+pub struct ListenerCounters {
     /// Ports let in.
     pub admitted: u64,
     /// Attempts rejected: of another user or version, a name that is taken, no place, or no answer in time.
@@ -111,8 +111,8 @@ impl Shared {
     }
 }
 
-impl Door {
-    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, with the policy
+impl Listener {
+    /// Opens the listener of a switch by this name. `guests`: the only names of ports that others may take, with the policy
     /// granted to each; without a list, any name may be taken, with all VLANs and no pause granted.
     ///
     /// # Errors
@@ -139,8 +139,8 @@ impl Door {
         Self::at(&format!("switch '{name}'"), &socket_name(name), grants)
     }
 
-    /// Opens the door of an adapter over a port, through which its virtual interfaces can be taken once they
-    /// are granted ([`Door::grant`]).
+    /// Opens the listener of an adapter over a port, through which its virtual interfaces can be taken once they
+    /// are granted ([`Listener::grant`]).
     ///
     /// # Errors
     /// When a port of this kind or name has no interfaces that can be named, or another process of this user runs an
@@ -155,7 +155,7 @@ impl Door {
         Self::at(&name, &socket, Grants::Later)
     }
 
-    /// Opens a door at a socket; errors name it as `what`.
+    /// Opens a listener at a socket; errors name it as `what`.
     fn at(name: &str, socket: &str, grants: Grants) -> Result<Self, OpenError> {
         let new = |cause, what: &dyn std::fmt::Display, mend: &str| OpenError::new(name, cause, what, mend);
         let system = |e: io::Error| new(Cause::System, &e, "check $XDG_RUNTIME_DIR and free descriptors");
@@ -241,9 +241,9 @@ impl Door {
 
     /// Counters of connection attempts.
     #[must_use]
-    pub fn counters(&self) -> DoorCounters {
+    pub fn counters(&self) -> ListenerCounters {
         let Counts { admitted, refused, violations } = &self.shared.counts;
-        DoorCounters {
+        ListenerCounters {
             admitted: admitted.load(Relaxed),
             refused: refused.load(Relaxed),
             violations: violations.load(Relaxed),
@@ -252,7 +252,7 @@ impl Door {
 }
 
 /// Ends a sleep when a port has arrived.
-impl Sleeper for &Door {
+impl Sleeper for &Listener {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         // Cleared before the look: a ring that came late for a port already taken over would end every further sleep.
         // The acquire pairs with the release in `pair`, which rings after it: the port is seen, or its ring ends the sleep.
@@ -261,7 +261,7 @@ impl Sleeper for &Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Listener {
     fn drop(&mut self) {
         // The file may be removed already; that is no error.
         let _ = std::fs::remove_file(&self.path);
@@ -289,7 +289,7 @@ struct Resident {
     bell: Bell,
 }
 
-/// The thread of the door.
+/// The thread of the listener.
 struct Porter {
     shared: Arc<Shared>,
     listener: OwnedFd,

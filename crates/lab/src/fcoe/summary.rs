@@ -9,7 +9,7 @@ use linerate_load::fcoe::Wire;
 use linerate_result::{RunResult, Test};
 
 /// Summary of a sweep.
-pub(crate) struct Glance {
+pub(crate) struct SweepSummary {
     /// Number of points that were measured.
     pub(crate) done: usize,
     /// Number of points in the plan.
@@ -28,7 +28,7 @@ pub(crate) struct Span {
 }
 
 /// Summary of the run's sweep; `None` if the run has no points of a sweep.
-pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
+pub(crate) fn summary(run: &RunResult) -> Option<SweepSummary> {
     let of_sweep = || run.tests.iter().filter(|test| test.workload == WORKLOAD);
     let planned = of_sweep().filter_map(|test| usize::try_from(test.parameters.get(PLANNED)?.count()?).ok()).max();
     let (points, rows) = (points(run), t5_fcoe().unwrap_or_default());
@@ -43,7 +43,7 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
         let best = here().max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(Span { wire, worst, best })
     };
-    of_sweep().next().map(|_| Glance {
+    of_sweep().next().map(|_| SweepSummary {
         done: points.len(),
         planned: planned.unwrap_or(0).max(of_sweep().count()),
         repeats: repeats(of_sweep()),
@@ -57,7 +57,7 @@ fn repeats<'a>(tests: impl Iterator<Item = &'a Test>) -> (usize, usize) {
     counted.fold((0, 0), |(least, most), n| (if least == 0 { n } else { n.min(least) }, n.max(most)))
 }
 
-impl Glance {
+impl SweepSummary {
     /// Range of the ratios over the first wire, `×0.380 to ×1.02`; `None` if nothing was compared.
     pub(crate) fn range(&self) -> Option<String> {
         self.spans.first().map(Span::range)

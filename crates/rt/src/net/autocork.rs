@@ -15,7 +15,7 @@ const MOST: usize = 16 << 10;
 
 /// Estimates of how a connection's writes come; several writers may disturb one another's.
 #[derive(Default)]
-pub(super) struct Cork {
+pub(super) struct Autocork {
     /// Bytes and number of the writes since something was last sent.
     held: AtomicUsize,
     writes: AtomicU64,
@@ -34,7 +34,7 @@ pub(super) enum Hold {
     Not(usize),
 }
 
-impl Cork {
+impl Autocork {
     /// Says of a write of so many bytes if it may be held back.
     #[inline]
     pub(super) fn holds(&self, bytes: usize) -> Hold {
@@ -63,23 +63,23 @@ mod tests {
 
     #[test]
     fn writes_that_come_closely_go_out_together() {
-        let cork = Cork::default();
-        assert_eq!(cork.holds(100), Hold::Not(100), "nothing came before");
-        cork.ended(1_000_000);
-        assert_eq!(cork.holds(100), Hold::Not(100), "the first one came from nowhere");
-        cork.ended(1_000_000 + CLOSE - 1);
+        let autocork = Autocork::default();
+        assert_eq!(autocork.holds(100), Hold::Not(100), "nothing came before");
+        autocork.ended(1_000_000);
+        assert_eq!(autocork.holds(100), Hold::Not(100), "the first one came from nowhere");
+        autocork.ended(1_000_000 + CLOSE - 1);
         for n in 1..=3 {
-            assert_eq!((cork.holds(4096), n), (Hold::May, n));
+            assert_eq!((autocork.holds(4096), n), (Hold::May, n));
         }
-        assert_eq!(cork.holds(4096), Hold::Not(MOST), "with those before it");
+        assert_eq!(autocork.holds(4096), Hold::Not(MOST), "with those before it");
         // Four writes in the time for four.
-        cork.ended(1_000_000 + CLOSE - 1 + 4 * CLOSE - 1);
-        assert_eq!(cork.holds(MOST - 1), Hold::May);
-        assert_eq!(cork.holds(usize::MAX), Hold::Not(usize::MAX));
+        autocork.ended(1_000_000 + CLOSE - 1 + 4 * CLOSE - 1);
+        assert_eq!(autocork.holds(MOST - 1), Hold::May);
+        assert_eq!(autocork.holds(usize::MAX), Hold::Not(usize::MAX));
         // Two in more than that for two.
-        cork.ended(1_000_000 + 7 * CLOSE);
-        assert_eq!(cork.holds(1), Hold::Not(1));
-        cork.ended(0);
-        assert_eq!(cork.holds(MOST), Hold::Not(MOST), "a large one never waits");
+        autocork.ended(1_000_000 + 7 * CLOSE);
+        assert_eq!(autocork.holds(1), Hold::Not(1));
+        autocork.ended(0);
+        assert_eq!(autocork.holds(MOST), Hold::Not(MOST), "a large one never waits");
     }
 }
