@@ -1,4 +1,4 @@
-//! Tests of `linerate fcoe` as in the README: a target, and one initiator after the other, over a cable between
+//! Tests of `linerate fcoe` as in docs/disks.md: a target, and one initiator after the other, over a cable between
 //! processes.
 #![cfg(target_os = "linux")]
 
@@ -140,8 +140,8 @@ fn is_listening(socket: &Path) -> bool {
     })
 }
 
-/// Runs the README's five lines with these options of the target's port.
-fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
+/// Runs the guide's first lines with these options of the target's port.
+fn guides_lines(options: &str, mtu: u16, target_first: bool) {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path();
     let theirs = format!("cable:san{{1{options}");
@@ -188,10 +188,10 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     assert_eq!(names(" logged in: initiator"), names(": the session is over: "), "{said}");
 }
 
-/// Regression: a process that opened the README's cable without an MTU before the target gave it 1500, and the target,
+/// Regression: a process that opened the guide's cable without an MTU before the target gave it 1500, and the target,
 /// which wanted 2180, did not start. FCoE's MTU need not be given, and the second process takes the MTU of the first.
 #[test]
-fn the_readmes_lines_work_whoever_opens_the_cable_first() {
+fn the_guides_lines_work_whoever_opens_the_cable_first() {
     std::thread::scope(|scope| {
         let cases = [
             ("", 2180, false),
@@ -200,7 +200,7 @@ fn the_readmes_lines_work_whoever_opens_the_cable_first() {
             (",mtu=2180", 2180, true),
             (",mtu=1500", 1500, true),
         ];
-        let runs = cases.map(|(options, mtu, first)| scope.spawn(move || readmes_lines(options, mtu, first)));
+        let runs = cases.map(|(options, mtu, first)| scope.spawn(move || guides_lines(options, mtu, first)));
         runs.into_iter().for_each(|run| run.join().unwrap());
     });
 }

@@ -23,6 +23,7 @@ mod fcoe_reread;
 mod fcoe_rig;
 mod fcoe_status;
 mod forwarders;
+mod guides;
 mod help;
 mod interrupted;
 mod iperf;
