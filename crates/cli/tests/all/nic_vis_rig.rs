@@ -5,7 +5,7 @@ use linerate_host::{Cause, Namespace, VethPair};
 use linerate_port::{Link, Port, RxQueue, TxQueue, open};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// EtherType of the tests' frames: IEEE's for local experiments.
@@ -88,8 +88,20 @@ impl Rig {
             Some(ns) => ns.run_in(|| Process::start(command)).unwrap(),
             None => Process::start(command),
         };
-        process.until("adapter runs on");
-        process
+        let (far, is_cable) = (&mut self.far, self.ns.is_none());
+        std::thread::scope(|scope| {
+            let runs = scope.spawn(move || {
+                process.until("adapter runs on");
+                process
+            });
+            // A handshake that took too long is begun anew once the far end's queues have let go of what it left.
+            while is_cable && !runs.is_finished() {
+                far.rx.sync();
+                far.tx.sync();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            runs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Starts a pkt-gen at an interface.
