@@ -248,8 +248,10 @@ fn blocks_that_are_marked_run_end_well() {
     let pages = pages();
     let run = |block: &Block| {
         let home = Home::new();
+        // A block that fails does not leave its servers behind, for which the test would wait.
+        let script = format!("trap 'kill $(jobs -p) || true' ERR\n{}", block.text);
         let mut command = home.command("bash");
-        command.args(["-euo", "pipefail", "-c", &block.text]).process_group(0);
+        command.args(["-euo", "pipefail", "-c", &script]).process_group(0);
         let process = Process::start(command).within(PATIENCE);
         let _group = Group(process.id());
         // Also a process that a block leaves behind is waited for.
