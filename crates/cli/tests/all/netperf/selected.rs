@@ -37,16 +37,20 @@ fn times_of_transactions_are_in_order() {
         return;
     }
     let names = "MIN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY,MEAN_LATENCY,STDDEV_LATENCY,RT_LATENCY";
+    let mut shares = Vec::new();
     for pairing in PAIRINGS.into_iter().filter(|(client, _)| *client == End::Ours) {
-        for test in ["TCP_RR", "UDP_RR", "TCP_CRR"] {
+        for (test, number) in [("TCP_RR", 20_000), ("UDP_RR", 20_000), ("TCP_CRR", 2000)] {
             // A number of them: the end of a time may come in the midst of one that takes long.
-            let text = pair(pairing, &format!("-t {test} -l -2000 -P 0 -- -o {names}"));
+            let text = pair(pairing, &format!("-t {test} -l -{number} -P 0 -- -o {names}"));
             let [min, p50, p90, p99, max, mean, _, trip] = numbers(&text.trim().replace(',', " "))[..] else {
                 panic!("{text}")
             };
             assert!(min > 0.0 && min <= p50 && p50 <= p90 && p90 <= p99 && p99 <= max && mean >= min, "{test}: {text}");
-            // Two ways to the same figure: the mean of all times, and the time over their number.
-            assert!((mean / trip - 1.0).abs() < 0.2, "{test}: {text}");
+            // Two ways to the same figure: the mean of all times, and the time over their number. Between two transactions a busy
+            // machine may do other things, but not in each of these tests.
+            assert!(mean / trip < 1.05, "{test}: {text}");
+            shares.push(mean / trip);
         }
     }
+    assert!(shares.iter().any(|share| *share > 0.8), "{shares:?}");
 }
