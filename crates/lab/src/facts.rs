@@ -184,6 +184,7 @@ pub(crate) fn machine(run: &RunResult) -> Vec<(&'static str, String)> {
         ("System", environment.os.clone()),
         ("Host", environment.host.clone()),
         ("linerate", environment.linerate.clone()),
+        ("Build", environment.build.clone()),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))

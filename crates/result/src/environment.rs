@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Environment {
     /// Version of linerate that made the run.
     pub linerate: Option<String>,
+    /// Cargo profile by which that linerate was built: `release`, `dist`, `debug`.
+    pub build: Option<String>,
     /// Name of the host; `null` in documents that do not record it.
     pub host: Option<String>,
     /// Kernel name and release, as `Linux 6.12.0`.

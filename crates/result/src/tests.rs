@@ -22,6 +22,7 @@ fn full() -> RunResult {
     run.reasons = vec!["a gate".to_owned()];
     run.environment = Environment {
         linerate: Some("0.0.0".to_owned()),
+        build: Some("dist".to_owned()),
         host: Some("testhost".to_owned()),
         kernel: Some("Linux 1.2.3".to_owned()),
         os: Some("An OS".to_owned()),

@@ -32,6 +32,7 @@ fn read_under(root: &Path, interfaces: &[&str]) -> Environment {
     let meminfo = text(root, "proc/meminfo").unwrap_or_default();
     Environment {
         linerate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        build: Some(env!("LINERATE_BUILD").to_owned()),
         host: text(root, "proc/sys/kernel/hostname").filter(|name| name != "(none)"),
         kernel: kernel(root),
         os: text(root, "etc/os-release").and_then(|text| os_name(&text)),
@@ -167,7 +168,11 @@ mod tests {
     #[test]
     fn an_empty_host_has_no_facts_but_our_version() {
         let dir = tempfile::tempdir().unwrap();
-        let expected = Environment { linerate: Some(env!("CARGO_PKG_VERSION").to_owned()), ..Environment::default() };
+        let expected = Environment {
+            linerate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            build: Some(env!("LINERATE_BUILD").to_owned()),
+            ..Environment::default()
+        };
         assert_eq!(read_under(dir.path(), &["eth0"]), expected);
     }
 

@@ -185,6 +185,7 @@ pub(crate) fn passed() -> RunResult {
     run.outcome = Outcome::Pass;
     run.environment = Environment {
         linerate: Some("0.0.0-test".to_owned()),
+        build: Some("release".to_owned()),
         host: Some("testhost".to_owned()),
         kernel: Some("Linux 6.0.0-test".to_owned()),
         os: Some("Test OS 1 (sample)".to_owned()),
