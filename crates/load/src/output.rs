@@ -4,6 +4,7 @@ use linerate_rt::Stop;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Signal that a broken pipe ends a program with.
@@ -18,11 +19,28 @@ pub struct Speaker {
     pub(crate) flag: &'static str,
 }
 
+/// Record of a test, or of a direction of it: what the program writes of it for other programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Name of the format, by which such logs are read.
+    pub format: &'static str,
+    /// The log.
+    pub text: String,
+    /// True for data from server to client, where the log does not tell.
+    pub reverse: bool,
+}
+
+/// Takes the records of a test.
+pub type Keeper = Box<dyn Fn(&[Record]) -> Result<(), String> + Send + Sync>;
+
 /// Output of an end; all tests of a server share it.
 pub struct Output {
     speaker: Speaker,
     places: Mutex<Places>,
     stop: Stop,
+    keeper: Option<Keeper>,
+    /// True once a record was not kept.
+    unkept: AtomicBool,
 }
 
 struct Places {
@@ -36,7 +54,7 @@ impl Output {
     /// Output to these two.
     #[must_use]
     pub fn new(speaker: Speaker, out: Box<dyn Write + Send>, log: Box<dyn Write + Send>, stop: &Stop) -> Self {
-        Self { speaker, places: Mutex::new(Places { out, log: Some(log), trouble: None }), stop: stop.clone() }
+        Self::to(speaker, Places { out, log: Some(log), trouble: None }, stop)
     }
 
     /// Output to the end of a file.
@@ -47,8 +65,31 @@ impl Output {
         let file = OpenOptions::new().append(true).create(true).open(path);
         let file =
             file.map_err(|e| format!("{} {}: {e}; give a file that can be written", speaker.flag, path.display()))?;
-        let places = Places { out: Box::new(file), log: None, trouble: None };
-        Ok(Self { speaker, places: Mutex::new(places), stop: stop.clone() })
+        Ok(Self::to(speaker, Places { out: Box::new(file), log: None, trouble: None }, stop))
+    }
+
+    fn to(speaker: Speaker, places: Places, stop: &Stop) -> Self {
+        let places = Mutex::new(places);
+        Self { speaker, places, stop: stop.clone(), keeper: None, unkept: AtomicBool::new(false) }
+    }
+
+    /// Has the record of each test taken.
+    #[must_use]
+    pub fn keeping(self, keeper: Keeper) -> Self {
+        Self { keeper: Some(keeper), ..self }
+    }
+
+    /// True if somebody takes records.
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeper.is_some()
+    }
+
+    /// Hands over the records of a test. What cannot be kept is said.
+    pub(crate) fn keep(&self, records: &[Record]) {
+        if let Some(Err(why)) = self.keeper.as_ref().map(|keeper| keeper(records)) {
+            self.error(&format!("--keep: {why}"));
+            self.unkept.store(true, Relaxed);
+        }
     }
 
     /// Prints a text, whole. Without a reader the end is stopped.
@@ -69,6 +110,12 @@ impl Output {
         let places = &mut *places;
         let to = places.log.as_mut().unwrap_or(&mut places.out);
         let _ = writeln!(to, "{}: {line}", self.speaker.program);
+    }
+
+    /// True if each record was kept.
+    #[must_use]
+    pub fn kept_all(&self) -> bool {
+        !self.unkept.load(Relaxed)
     }
 
     /// First error of a file that could not be written, if output goes to one.

@@ -1,5 +1,6 @@
 //! `linerate iperf`, and `iperf`.
 
+use super::kept::{keeping, written};
 use super::shared::{arguments, confine, ended, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
@@ -34,10 +35,7 @@ fn iperf(words: &[String]) -> Result<ExitCode, Trouble> {
         Some(path) => Output::to_file(iperf::SPEAKER, path, &stop).map_err(Trouble::usage)?,
         None => Output::new(iperf::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
-    let output = Arc::new(output);
+    let output = Arc::new(keeping(output, config.form.keep, "iperf", words, config.own.as_ref()));
     iperf::run(&config, &stop, &output, confine).map_err(Trouble::failed)?;
-    match output.trouble() {
-        Some(trouble) => Err(Trouble::failed(trouble)),
-        None => Ok(ended(&stop)),
-    }
+    written(&output, ended(&stop))
 }

@@ -8,9 +8,12 @@ use crate::print::remark;
 use crate::trouble::Trouble;
 use linerate_lab::index::{self, Index, IndexError, Listed, Wanted};
 use linerate_lab::store::{self, StoreError};
+use linerate_load::Output;
+use linerate_load::stream::Own;
 use linerate_result::RunResult;
 use linerate_text::plain;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Place of the index.
 #[derive(clap::Args, Default)]
@@ -104,6 +107,30 @@ impl Db {
                 Err(missing(&format!("{} runs begin so; give one of {}{more}", several.len(), names.join(", "))))
             }
         }
+    }
+}
+
+/// Output whose tests are kept as runs, if that is wanted. `program` is the command that linerate was called by, `own` the host
+/// whose sockets it uses instead of the kernel's.
+pub(super) fn keeping(output: Output, wanted: bool, program: &str, words: &[String], own: Option<&Own>) -> Output {
+    if !wanted {
+        return output;
+    }
+    let command: Vec<String> =
+        ["linerate", program].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect();
+    let path = own.map_or_else(|| "the kernel's sockets".to_owned(), |own| own.port.clone());
+    output.keeping(Box::new(move |records| {
+        let run = linerate_lab::import::own(records, &command, &path).map_err(|e| plain(&e.to_string()))?;
+        Db::default().keep(&run).map_err(|e| plain(&e.to_string())).map(|_| ())
+    }))
+}
+
+/// The end of a command with such an output: `code`, if all was written and kept.
+pub(super) fn written(output: &Output, code: ExitCode) -> Result<ExitCode, Trouble> {
+    match output.trouble() {
+        Some(trouble) => Err(Trouble::failed(trouble)),
+        None if output.kept_all() => Ok(code),
+        None => Ok(ExitCode::FAILURE),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `linerate stream`, and `iperf3`.
 
+use super::kept::{keeping, written};
 use super::shared::{arguments, confine, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
@@ -34,10 +35,7 @@ fn stream(words: &[String]) -> Result<ExitCode, Trouble> {
         Some(path) => Output::to_file(stream::SPEAKER, path, &stop).map_err(Trouble::usage)?,
         None => Output::new(stream::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
-    let output = Arc::new(output);
+    let output = Arc::new(keeping(output, config.form.keep, "stream", words, config.own.as_ref()));
     stream::run(&config, &stop, &output, confine).map_err(Trouble::failed)?;
-    match output.trouble() {
-        Some(trouble) => Err(Trouble::failed(trouble)),
-        None => Ok(ExitCode::SUCCESS),
-    }
+    written(&output, ExitCode::SUCCESS)
 }

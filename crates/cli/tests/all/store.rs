@@ -3,6 +3,7 @@
 
 mod attacks;
 mod forms;
+mod streams;
 
 use crate::process::BINARY;
 use linerate_result::{Outcome, Repeat, RunResult, Test, Timestamp, Unit};

@@ -243,8 +243,7 @@ impl Found {
             run.tests.push(test);
         }
         if self.start.is_none() {
-            let told = "the log does not tell when it was made: the start is the time of the file";
-            run.tests[0].warnings.push(told.to_owned());
+            run.tests[0].warnings.push(UNDATED.to_owned());
         }
         run.elapsed_s = if elapsed > 0.0 { elapsed.into() } else { Number::UNKNOWN };
         run.reasons = run.failures().collect();
@@ -252,6 +251,9 @@ impl Found {
         Some(run)
     }
 }
+
+/// Warning of a run whose log has no time.
+pub(super) const UNDATED: &str = "the log does not tell when it was made: the start is the time of the file";
 
 /// FNV-1a in 32 bits: tells files apart, and proves nothing.
 fn checksum(bytes: &[u8]) -> u32 {

@@ -13,6 +13,7 @@ mod iperf3;
 mod json;
 mod linerate;
 mod netperf;
+mod own;
 mod pkt_gen;
 mod told;
 mod units;
@@ -23,6 +24,7 @@ use thiserror::Error;
 
 use found::{Found, Line};
 use linerate_text::plain;
+pub use own::own;
 
 /// The largest file that is read, bytes.
 pub const LARGEST: u64 = 64 << 20;

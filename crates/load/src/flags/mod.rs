@@ -27,5 +27,8 @@ pub(crate) use service::{based, named};
 pub(crate) use text::number;
 pub(crate) use words::Words;
 
+/// Description of `--keep`, which more than one program has.
+pub(crate) const KEEP: &str = "keep the result document too, in a folder of its own, for linerate runs";
+
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,8 @@ pub struct Form {
     pub hidden: bool,
     /// Lines that are left out (`-x`).
     pub without: Without,
+    /// True to have each test kept as a run.
+    pub keep: bool,
     /// File that takes the output.
     pub file: Option<PathBuf>,
 }
@@ -62,6 +64,7 @@ impl Default for Form {
             segment: false,
             hidden: false,
             without: Without::default(),
+            keep: false,
             file: None,
         }
     }

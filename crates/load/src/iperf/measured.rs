@@ -65,7 +65,7 @@ impl Measured {
 /// # Errors
 /// One line: the first fault of the test, which has no figures then.
 pub fn measure(place: &Place, asked: &Asked, stop: &Stop) -> Result<Measured, String> {
-    let reporter = Arc::new(Reporter::new(Form::default(), None));
+    let reporter = Arc::new(Reporter::new(Form::default(), None, false));
     let outcomes = client::run(&Site::open(place, None)?, asked, &reporter, stop)?;
     match outcomes.iter().find_map(|outcome| outcome.fault.clone()) {
         Some(fault) => Err(fault),
@@ -103,7 +103,7 @@ impl Server {
     /// # Errors
     /// One line about a socket that failed. Faults of clients are none.
     pub fn serve(self, stop: &Stop) -> Result<(), String> {
-        let reporter = Arc::new(Reporter::new(Form::default(), None));
+        let reporter = Arc::new(Reporter::new(Form::default(), None, true));
         server::ServerState::new(&self.site, &self.serving, &reporter, None).serve(&self.listener, stop)
     }
 }

@@ -47,14 +47,17 @@ pub fn run(
     output: &Arc<Output>,
     opened: impl FnOnce(&[Capability]),
 ) -> Result<(), String> {
-    let reporter = Arc::new(Reporter::new(config.form.clone(), Some(output.clone())));
+    let serves = matches!(config.part, Part::Server(_));
+    let reporter = Arc::new(Reporter::new(config.form.clone(), Some(output.clone()), serves));
     let site = Site::open(&config.place, config.own.as_ref())?;
     if let Some(path) = site.path().filter(|_| config.form.enhanced) {
         reporter.settings(&format!("{path}\n"));
     }
     match &config.part {
         Part::Client(asked) => {
-            let outcomes = client::run(&site, asked, &reporter, stop)?;
+            let outcomes = client::run(&site, asked, &reporter, stop);
+            reporter.over();
+            let outcomes = outcomes?;
             let faults: Vec<String> = outcomes.into_iter().filter_map(|outcome| outcome.fault).collect();
             // A line for one is enough: the others have the same cause, or follow from it.
             faults.into_iter().next().map_or(Ok(()), Err)

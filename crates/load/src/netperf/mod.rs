@@ -43,7 +43,11 @@ pub use workload::{TCP_CRR, TCP_RR, UDP_RR};
 #[cfg(test)]
 mod tests;
 
+use crate::Speaker;
 use linerate_rt::Stop;
+
+/// netperf, as its output names it.
+pub const SPEAKER: Speaker = Speaker { program: "netperf", flag: "" };
 
 /// Version of netperf whose flags, protocol and output these are, and the version of this program.
 const VERSION: &str = concat!("Netperf version 2.7.0 (linerate ", env!("CARGO_PKG_VERSION"), ")");

@@ -73,6 +73,8 @@ pub struct Form {
     pub events: bool,
     /// True for the whole document in the end, where there are those of events.
     pub whole: bool,
+    /// True to have each test kept as a run.
+    pub keep: bool,
     /// File that output is appended to instead of printed.
     pub log: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use super::config::{Asked, Config, Form, Part};
 use super::fault::Fault;
 use super::figures::{Cpu, Total};
-use super::report::{Kept, Report};
+use super::report::Kept;
 use super::settings::Settings;
 use super::{SPEAKER, client, server};
 use crate::Output;
@@ -51,11 +51,10 @@ pub(super) fn config(place: &Place, part: Part) -> Config {
 pub(super) fn ask(site: &Site, server: IpAddr, settings: &Settings, stop: &Stop) -> Result<Measured, String> {
     let settings = settings.clone();
     let asked = Asked { host: server.to_string(), port: 0, patience: Some(PATIENCE), login: None, settings };
-    let mut report = Report::Kept(Box::default());
+    let mut report = Kept::default();
     let asks = config(site.place(), Part::Client(Box::new(asked.clone())));
     client::test(&asks, &asked, None, site, stop, &silent(stop), &mut report).map_err(|fault| fault.to_string())?;
-    let Report::Kept(kept) = report else { return Err("no figures".to_owned()) };
-    figures(*kept)
+    figures(report)
 }
 
 /// Runs a test between the hosts of a pair: the first one asks.
@@ -82,7 +81,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
         });
         // It listens, or has failed.
         let _ = listening.recv_timeout(PATIENCE);
-        let mut report = Report::Kept(Box::default());
+        let mut report = Kept::default();
         let tested = client.run(|| {
             let output = silent(stop);
             client::test(&asks, &asked, None, &client.site, stop, &output, &mut report)
@@ -97,8 +96,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
             (Fault::Closed | Fault::Connect(_), Ok(Err(why)) | Err(why)) => why,
             (fault, _) => fault.to_string(),
         })?;
-        let Report::Kept(kept) = report else { return Err("no figures".to_owned()) };
-        figures(*kept)
+        figures(report)
     })
 }
 

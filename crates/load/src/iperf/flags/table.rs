@@ -3,7 +3,7 @@
 use super::state::State;
 use super::{help, tos, version};
 use crate::flags::Scope::{self, Both, Client, Server};
-use crate::flags::{Flag, number, own, print, refused, set, value};
+use crate::flags::{Flag, KEEP, number, own, print, refused, set, value};
 use crate::iperf::protocol::Ask;
 use crate::iperf::settings::{LONGEST, MSS, Rate, STREAMS, Transport, WINDOW};
 use crate::iperf::units::{packets, rate, size};
@@ -117,6 +117,7 @@ pub(super) static FLAGS: &[Flag<State, Scope>] = &[
             if v.is_empty() { Err("give letters of C, D, S, V".to_owned()) } else { Ok(()) }
         },
     ),
+    set("--keep", Both, KEEP, |s| s.form.keep = true),
     value("-o --output FILE", Both, "append what would be printed to a file", |s, v| {
         s.form.file = Some(from_text(v));
         Ok(())

@@ -173,7 +173,7 @@ fn loss(lost: u64, of: u64) -> String {
 /// Line of a flow, with its heading.
 pub(super) fn flow(flow: &Flow, span: Span, figures: &Figures, form: &Form, shown: &mut Vec<Heading>) -> String {
     if form.csv {
-        return table::row(flow, span, figures, form);
+        return table::row(flow, span, figures, form, table::DIGITS);
     }
     let (kind, rest) = match (flow.is_udp(), flow.sends, flow.enhanced) {
         (false, true, true) => (Heading::TcpWrite, written(span, figures)),
@@ -300,13 +300,11 @@ pub(super) fn pair(flow: &Flow, span: Span, figures: &Figures, form: &Form, show
     format!("{}{line}\n", Heading::Plain.once(shown))
 }
 
-/// Lines of the server's report.
-pub(super) fn report(flow: &Flow, report: &Report, form: &Form, shown: &mut Vec<Heading>) -> String {
-    let span = Span { from: 0.0, to: report.seconds };
-    let received_of = report.datagrams.saturating_sub(report.lost);
+/// Figures of the server's report.
+pub(super) fn reported(report: &Report) -> (Span, Figures) {
     let figures = Figures {
         bytes: report.bytes,
-        calls: received_of,
+        calls: report.datagrams.saturating_sub(report.lost),
         datagrams: report.datagrams,
         lost: report.lost,
         out_of_order: report.out_of_order,
@@ -314,6 +312,12 @@ pub(super) fn report(flow: &Flow, report: &Report, form: &Form, shown: &mut Vec<
         times: report.latency.map(|(spread, _)| spread).unwrap_or_default(),
         ..Figures::default()
     };
+    (Span { from: 0.0, to: report.seconds }, figures)
+}
+
+/// Lines of the server's report.
+pub(super) fn report(flow: &Flow, report: &Report, form: &Form, shown: &mut Vec<Heading>) -> String {
+    let (span, figures) = reported(report);
     let label = label(flow.id, flow.reversed);
     let line = match report.latency {
         Some((_, rate)) => Heading::UdpRead.once(shown).to_owned() + &received(flow, span, &figures, rate.into(), form),

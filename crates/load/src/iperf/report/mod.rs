@@ -4,6 +4,7 @@
 //! one group are summed: all of a client, or those of one address at a server. A reporter without an output prints nothing.
 
 mod lines;
+mod record;
 mod settings;
 mod table;
 
@@ -16,6 +17,7 @@ use super::protocol::Report;
 use crate::Output;
 use linerate_text::saturating_ns;
 use lines::{Heading, Kind, Span};
+use record::Rows;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +31,7 @@ pub(super) struct Reporter {
     output: Option<Arc<Output>>,
     inner: Mutex<Inner>,
     numbers: AtomicU32,
+    serves: bool,
 }
 
 #[derive(Default)]
@@ -36,6 +39,8 @@ struct Inner {
     /// Headings printed since there were no flows.
     shown: Vec<Heading>,
     groups: Vec<Group>,
+    /// What flows have moved, if it is kept: of each group that goes on at a server, of all flows at a client.
+    rows: Vec<(Of, Rows)>,
 }
 
 /// Flows that are summed: those of one address, and of one of the ways that data flow one after the other (`-r`); `None` for
@@ -65,8 +70,8 @@ struct Entry {
 
 impl Reporter {
     /// Reporter of an end.
-    pub(super) fn new(form: Form, output: Option<Arc<Output>>) -> Self {
-        Self { form, output, inner: Mutex::default(), numbers: AtomicU32::new(0) }
+    pub(super) fn new(form: Form, output: Option<Arc<Output>>, serves: bool) -> Self {
+        Self { form, output, inner: Mutex::default(), numbers: AtomicU32::new(0), serves }
     }
 
     /// Next number of a connection.
@@ -128,11 +133,18 @@ impl Reporter {
     pub(super) fn tick(&self, now: u64) -> Option<u64> {
         let interval = saturating_ns(self.form.interval?);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Inner { shown, groups } = &mut *inner;
+        let Inner { shown, groups, rows } = &mut *inner;
         let mut text = String::new();
         for group in groups.iter_mut() {
             if now >= group.due(interval) {
                 group.ticks = now.saturating_sub(group.begin) / interval;
+                if self.keeps() {
+                    let rows = of(rows, group.of.filter(|_| self.serves));
+                    for entry in group.entries.iter().filter(|entry| entry.ended.is_none()) {
+                        let span = Span::new(entry.flow.begin, entry.at, now);
+                        rows.add(&entry.flow, span, &entry.flow.figures(false).since(&entry.before), false);
+                    }
+                }
                 text += &group.interval(now, &self.form, shown);
             }
         }
@@ -145,24 +157,54 @@ impl Reporter {
     pub(super) fn end(&self, flow: &Arc<Flow>, now: u64) -> Figures {
         let figures = flow.figures(false);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Inner { shown, groups } = &mut *inner;
+        let Inner { shown, groups, rows } = &mut *inner;
         let mut text = String::new();
         for group in groups.iter_mut() {
             if group.entries.iter().any(|entry| Arc::ptr_eq(&entry.flow, flow)) {
                 text += &group.end(flow, now, &figures, &self.form, shown);
+                if self.keeps() {
+                    let rows = of(rows, group.of.filter(|_| self.serves));
+                    rows.add(flow, Span::new(flow.begin, flow.begin, now), &figures, true);
+                }
             }
         }
         groups.retain(|group| group.entries.iter().any(|entry| entry.ended.is_none()));
         self.figures(&text);
+        if self.serves {
+            let goes_on = |of: Of| groups.iter().any(|group| group.of == of);
+            let over: Vec<Rows> = rows.extract_if(.., |(of, _)| !goes_on(*of)).map(|(_, rows)| rows).collect();
+            drop(inner);
+            over.iter().for_each(|rows| self.keep(rows));
+        }
         figures
+    }
+
+    /// True if somebody takes the records of tests.
+    fn keeps(&self) -> bool {
+        self.output.as_ref().is_some_and(|output| output.keeps())
+    }
+
+    fn keep(&self, rows: &Rows) {
+        let records = rows.records(!self.serves);
+        if let Some(output) = self.output.as_ref().filter(|_| !records.is_empty()) {
+            output.keep(&records);
+        }
+    }
+
+    /// A client's test is over.
+    pub(super) fn over(&self) {
+        let rows = std::mem::take(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).rows);
+        rows.iter().for_each(|(_, rows)| self.keep(rows));
     }
 
     /// Shows the server's report of a flow.
     pub(super) fn report(&self, flow: &Flow, report: &Report) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let (span, figures) = lines::reported(report);
+        inner.rows.iter_mut().for_each(|(_, rows)| rows.arrived(flow, span, &figures));
         if self.form.without.report || self.form.csv {
             return;
         }
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let text = lines::report(flow, report, &self.form, &mut inner.shown);
         self.figures(&text);
     }
@@ -172,6 +214,15 @@ impl Reporter {
             self.print(text);
         }
     }
+}
+
+/// Rows of a group.
+fn of(rows: &mut Vec<(Of, Rows)>, of: Of) -> &mut Rows {
+    let at = rows.iter().position(|(known, _)| *known == of).unwrap_or_else(|| {
+        rows.push((of, Rows::default()));
+        rows.len() - 1
+    });
+    &mut rows[at].1
 }
 
 impl Group {

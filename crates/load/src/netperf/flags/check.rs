@@ -97,6 +97,7 @@ impl State {
             form: self.form,
             selection,
             interim: self.interim,
+            keep: self.keep,
             typed,
         })
     }

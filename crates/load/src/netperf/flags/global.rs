@@ -2,7 +2,7 @@
 
 use super::state::{State, first_size, place, sizes};
 use super::{help, version};
-use crate::flags::{Flag, number, own, print, refused, set, value};
+use crate::flags::{Flag, KEEP, number, own, print, refused, set, value};
 use crate::netperf::ring::{ALIGN, BLOCK};
 use crate::netperf::settings::Length;
 use crate::netperf::table::{TESTS, Test};
@@ -149,6 +149,7 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
         s.brand = Some(linerate_text::short(v, 80));
         Ok(())
     }),
+    set("--keep", (), KEEP, |s| s.keep = true),
     own::via(()),
     own::addr(()),
     own::route(()),

@@ -39,6 +39,8 @@ pub struct Config {
     pub(super) selection: Selection,
     /// Time between figures while the test goes on.
     pub(super) interim: Option<Duration>,
+    /// True to have the test kept as a run.
+    pub keep: bool,
     /// The whole command line.
     pub(super) typed: String,
 }

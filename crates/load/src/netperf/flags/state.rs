@@ -38,6 +38,7 @@ pub(in crate::netperf) struct State {
     pub(super) form: Form,
     pub(super) selection: Option<String>,
     pub(super) interim: Option<Duration>,
+    pub(super) keep: bool,
     /// True if the selectors are asked for, and no test.
     pub(super) lists: bool,
 }
@@ -71,6 +72,7 @@ impl Default for State {
             form: Form::Classic,
             selection: None,
             interim: None,
+            keep: false,
             lists: false,
         }
     }

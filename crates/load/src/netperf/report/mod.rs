@@ -14,6 +14,7 @@ use super::table::family;
 use super::timer::Interim;
 use super::units;
 use crate::socket::{Family, sys};
+use crate::{Output, Record};
 use linerate_rt::{Stop, wall};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,8 +34,9 @@ pub(super) struct View<'a> {
 ///
 /// # Errors
 /// One line, without the program's name.
-pub fn run(config: &Config, stop: &Stop, say: impl Fn(&str) + Send + Sync + 'static) -> Result<(), String> {
-    let say: Say = Arc::new(say);
+pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), String> {
+    let printed = output.clone();
+    let say: Say = Arc::new(move |text| printed.print(text));
     let site = client::site(&config.settings).map_err(|fault| fault.to_string())?;
     let client = Client::connect(&config.settings, &site, stop).map_err(|fault| fault.to_string())?;
     let addresses = client.addresses();
@@ -48,6 +50,10 @@ pub fn run(config: &Config, stop: &Stop, say: impl Fn(&str) + Send + Sync + 'sta
         form => config.selection.print(form, &view),
     };
     say(&text);
+    if output.keeps() {
+        let text = title(config, addresses, site.path()) + &Selection::all().print(Form::Keys, &view);
+        output.keep(&[Record { format: "netperf", text, reverse: false }]);
+    }
     Ok(())
 }
 

@@ -61,7 +61,7 @@ impl Selection {
                 };
                 Self::parse(&format!("{of_test}{RESULT}{}", if cpu { CPU } else { "" }))
             }
-            Some(all) if all.eq_ignore_ascii_case("all") => Ok(Self(vec![ROWS.iter().collect()])),
+            Some(all) if all.eq_ignore_ascii_case("all") => Ok(Self::all()),
             Some(names) if names.contains([',', ';']) || row(names).is_some() => Self::parse(names),
             Some(file) => match std::fs::File::open(from_text(file)) {
                 Ok(opened) => {
@@ -73,6 +73,11 @@ impl Selection {
                 Err(_) => Self::parse(file),
             },
         }
+    }
+
+    /// All values that there are.
+    pub(super) fn all() -> Self {
+        Self(vec![ROWS.iter().collect()])
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -4,7 +4,7 @@ use super::Scope::{self, All, Lengths, Makes, Marks, Receives, Sends, Streams, T
 use super::state::State;
 use super::value::{bits, mac, mix, rings, seconds, speed};
 use super::{PROGRAM, help};
-use crate::flags::{Flag, maybe, number, print, refused, set, value};
+use crate::flags::{Flag, KEEP, maybe, number, print, refused, set, value};
 use crate::pktgen::config::{Style, options};
 use crate::pktgen::modes::MODES;
 use crate::pktgen::sizes::{LIMITS, Sizes};
@@ -178,8 +178,6 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     ),
     set("--classic", All, "periodic lines as older pkt-gens print them", |p| p.config.style = Style::Classic),
     set("--json", All, "the result document on standard output, lines on standard error", |p| p.config.json = true),
-    set("--keep", All, "keep the result document too, in a folder of its own, for linerate runs", |p| {
-        p.config.keep = true
-    }),
+    set("--keep", All, KEEP, |p| p.config.keep = true),
     set("--ndjson", All, "events as they happen on standard output, a JSON line each", |p| p.config.ndjson = true),
 ];

@@ -41,11 +41,11 @@ pub(super) fn admitted(
     site: &Site,
     stop: &Stop,
     output: &Output,
-    report: &mut Report,
+    report: &mut dyn Report,
 ) -> Result<(), Fault> {
     let Some(login) = &asked.login else { return test(config, asked, None, site, stop, output, report) };
     let ticket = login.ticket(stop)?;
-    let tries = |padding, report: &mut Report| {
+    let tries = |padding, report: &mut dyn Report| {
         let pass = Pass { ticket: &ticket, padding, shown: Cell::new(false) };
         let tested = test(config, asked, Some(&pass), site, stop, output, report);
         (tested, pass.shown.get())

@@ -8,7 +8,7 @@ use super::control::Control;
 use super::fault::Fault;
 use super::figures::{Cpu, ServerOutput, Subject};
 use super::protocol::{Cookie, Parameters, Results, State};
-use super::report::Report;
+use super::report::{Report, Reports};
 use super::run::{Due, Run, Setup, Stream, Woken};
 use super::settings::{Role, Settings, Transport};
 use crate::Output;
@@ -54,7 +54,7 @@ pub(super) fn run(
     stop: &Stop,
     output: &Arc<Output>,
 ) -> Result<(), String> {
-    let mut report = Report::new(&config.form, asked.settings.title.as_deref(), output);
+    let mut report = Reports::new(&config.form, asked.settings.title.as_deref(), output);
     report.hello();
     if let Some(path) = site.path() {
         report.detail(path);
@@ -84,7 +84,7 @@ pub(super) fn test(
     site: &Site,
     stop: &Stop,
     output: &Output,
-    report: &mut Report,
+    report: &mut dyn Report,
 ) -> Result<(), Fault> {
     let mut test = Test::connect(config, asked, site, stop, output, report)?;
     let tested = test.lead(asked.port, pass, report);
@@ -105,7 +105,7 @@ impl<'a> Test<'a> {
         site: &'a Site,
         stop: &'a Stop,
         output: &'a Output,
-        report: &mut Report,
+        report: &mut dyn Report,
     ) -> Result<Self, Fault> {
         let stream = site.dial(&asked.host, asked.patience).map_err(Fault::Connect)?;
         let remote = stream.peer_addr().map_err(Fault::Connect)?;
@@ -130,7 +130,7 @@ impl<'a> Test<'a> {
     }
 
     /// Goes from state to state as the server says, to the end.
-    fn lead(&mut self, port: u16, pass: Option<&Pass>, report: &mut Report) -> Result<(), Fault> {
+    fn lead(&mut self, port: u16, pass: Option<&Pass>, report: &mut dyn Report) -> Result<(), Fault> {
         let mut cpu = Cpu::default();
         let (mut other, mut logs_in) = (None, false);
         loop {
@@ -144,7 +144,7 @@ impl<'a> Test<'a> {
                 (State::ParamExchange, None) => {
                     let token = pass.map(Pass::token).transpose()?;
                     self.control.tell(&Parameters::of(&self.settings).with(token))?;
-                    report.agreed(self.subject());
+                    report.agreed(&self.subject());
                 }
                 (State::CreateStreams, None) => {
                     let (streams, congestion) = self.open(port, report)?;
@@ -176,7 +176,7 @@ impl<'a> Test<'a> {
                     if self.settings.server_output {
                         summary.output = other.take().map_or(ServerOutput::None, output_of);
                     }
-                    report.summary(&run.infos(), summary);
+                    report.summary(&run.infos(), &summary);
                     // The server has all it wants; it may be gone.
                     let _ = self.control.say(State::Done);
                     return Ok(());
@@ -201,7 +201,7 @@ impl<'a> Test<'a> {
     }
 
     /// Lets the data flow until the end of the test.
-    fn measure(&mut self, report: &mut Report) -> Result<(), Fault> {
+    fn measure(&mut self, report: &mut dyn Report) -> Result<(), Fault> {
         let Some(run) = &mut self.run else { return Err(Fault::Unknown) };
         run.start()?;
         let infos = run.infos();
@@ -233,7 +233,7 @@ impl<'a> Test<'a> {
     }
 
     /// Ends early: the figures so far, and a word to the server if it is not its own end.
-    fn leave(&mut self, fault: &Fault, report: &mut Report) {
+    fn leave(&mut self, fault: &Fault, report: &mut dyn Report) {
         if matches!(fault, Fault::Stopped | Fault::Idle) {
             let _ = self.control.say(State::ClientTerminate);
         }
@@ -245,12 +245,12 @@ impl<'a> Test<'a> {
         }
         let cpu = run.close();
         if let Ok(summary) = run.summary(cpu, None) {
-            report.summary(&run.infos(), summary);
+            report.summary(&run.infos(), &summary);
         }
     }
 
     /// Opens the streams, those that send first; the congestion control that they have.
-    fn open(&self, port: u16, report: &mut Report) -> Result<(Vec<Stream>, Option<String>), Fault> {
+    fn open(&self, port: u16, report: &mut dyn Report) -> Result<(Vec<Stream>, Option<String>), Fault> {
         streams::open(self.site, self.remote, port, &self.settings, &self.cookie, |info, sizes| {
             report.buffers(sizes);
             report.stream(info);

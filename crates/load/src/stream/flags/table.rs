@@ -4,7 +4,7 @@ use super::dscp;
 use super::state::State;
 use super::{help, version};
 use crate::flags::Scope::{self, Both, Client, Server};
-use crate::flags::{Flag, based, number, own, print, refused, set, value};
+use crate::flags::{Flag, KEEP, based, number, own, print, refused, set, value};
 use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
 use crate::stream::units::{rate, size};
@@ -91,6 +91,7 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         s.form.log = Some(from_text(v));
         Ok(())
     }),
+    set("--keep", Both, KEEP, |s| s.form.keep = true),
     set("--forceflush", Both, "write each line at once; it always is", |_| {}),
     value("--rcv-timeout MS", Both, "time without data after which a receiver gives up (120000)", |s, v| {
         number(v, 100..=TIME * 1000).map(|ms| s.idle = Some(Duration::from_millis(ms)))

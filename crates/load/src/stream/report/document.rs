@@ -4,15 +4,15 @@
 //! What the other end has not told is null at a client; iperf3 writes 0. A server's document has 0 as iperf3's: its client tells
 //! its figures later.
 
-use super::is_worth;
 use super::lines::{congestion, order, sum, whole};
 use super::tree::{Fields, Tree, line, text};
-use crate::Output;
+use super::{Report, is_worth};
 use crate::socket::sys::system;
 use crate::stream::VERSION;
 use crate::stream::config::Form;
 use crate::stream::figures::{Buffers, Cpu, Figure, ServerOutput, StreamInfo, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
+use crate::{Output, Record};
 use linerate_rt::wall;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,6 +27,8 @@ pub(in crate::stream) struct Document {
     /// True for a line for each event, and for the whole document.
     events: bool,
     whole: bool,
+    /// True for a record of the test, for who keeps it, instead of a document to print.
+    is_record: bool,
     interval: f64,
     subject: Option<Subject>,
     start: Fields,
@@ -75,6 +77,7 @@ impl Document {
     pub(super) fn new(form: &Form, output: Arc<Output>) -> Self {
         Self {
             output,
+            is_record: false,
             events: form.events,
             whole: form.whole || !form.events,
             interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
@@ -88,63 +91,9 @@ impl Document {
         }
     }
 
-    pub(super) fn agreed(&mut self, subject: Subject) {
-        if self.subject.is_some() {
-            // A second login, by another connection.
-            self.start.renew("cookie", subject.cookie.as_str());
-            self.subject = Some(subject);
-            return;
-        }
-        let s = &subject.settings;
-        let time = Fields::default()
-            .with("time", httpdate::fmt_http_date(SystemTime::now()))
-            .with("timesecs", wall().as_secs());
-        self.start.add("timestamp", time);
-        let other = Fields::default().with("host", subject.host.as_str()).with("port", subject.port);
-        self.start.add(if subject.role == Role::Client { "connecting_to" } else { "accepted_connection" }, other);
-        self.start.add("cookie", subject.cookie.as_str());
-        match (s.transport, s.mss) {
-            (Transport::Tcp, 0) => self.start.add("tcp_mss_default", subject.mss),
-            (Transport::Tcp, mss) => self.start.add("tcp_mss", mss),
-            (Transport::Udp, _) => {}
-        }
-        self.start.add("target_bitrate", s.rate);
-        self.subject = Some(subject);
-    }
-
-    pub(super) fn buffers(&mut self, sizes: Buffers) {
-        // All streams have the same; iperf3 writes them once more for each.
-        if !self.start.has("sock_bufsize") {
-            self.start.add("sock_bufsize", sizes.asked);
-            self.start.add("sndbuf_actual", sizes.send);
-            self.start.add("rcvbuf_actual", sizes.receive);
-        }
-    }
-
-    pub(super) fn stream(&mut self, info: &StreamInfo) {
-        let fields = socket(info)
-            .with("local_host", info.local.ip().to_string())
-            .with("local_port", info.local.port())
-            .with("remote_host", info.remote.ip().to_string())
-            .with("remote_port", info.remote.port());
-        self.connected.push(fields.into());
-    }
-
-    pub(super) fn started(&mut self) {
-        let Some(Subject { settings: s, .. }) = &self.subject else { return };
-        let fields = Fields::default()
-            .with("protocol", if s.transport == Transport::Tcp { "TCP" } else { "UDP" })
-            .with("num_streams", s.streams as u64)
-            .with("blksize", s.block as u64)
-            .with("omit", s.omit)
-            .with("duration", s.time)
-            .with("bytes", s.bytes)
-            .with("blocks", s.blocks)
-            .with("reverse", u64::from(s.direction == Direction::Reverse))
-            .with("tos", u64::from(s.tos))
-            .with("target_bitrate", s.rate);
-        self.start.add("test_start", fields);
-        self.event("start", &self.start().into());
+    /// The record of a test, whatever is printed of it.
+    pub(super) fn record(form: &Form, output: Arc<Output>) -> Self {
+        Self { events: false, whole: true, is_record: true, ..Self::new(form, output) }
     }
 
     /// Prints the line of an event.
@@ -161,7 +110,107 @@ impl Document {
         self.whole || self.subject.as_ref().is_some_and(of_server)
     }
 
-    pub(super) fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
+    fn start(&self) -> Fields {
+        Fields::default().with("connected", self.connected.clone()).and(self.start.clone())
+    }
+
+    fn tree(&self) -> Fields {
+        let mut top = Fields::default().with("start", self.start());
+        top.add("intervals", self.intervals.clone());
+        top.add("end", self.end.clone());
+        top
+    }
+
+    /// Prints the whole document.
+    fn print(&self, fault: Option<&str>, further: Fields) {
+        let mut top = self.tree();
+        if let Some(fault) = fault {
+            top.add("error", fault);
+        }
+        let settings = self.subject.as_ref().map(|subject| &subject.settings);
+        for (name, value) in [
+            ("title", settings.and_then(|settings| settings.title.as_deref())),
+            ("extra_data", settings.and_then(|settings| settings.extra_data.as_deref())),
+        ] {
+            if let Some(value) = value {
+                top.add(name, value);
+            }
+        }
+        let top = top.and(further);
+        let text = format!("{}\n", text(&Tree::from(top)));
+        if self.is_record {
+            self.output.keep(&[Record { format: "iperf3", text, reverse: false }]);
+        } else {
+            self.output.print(&text);
+        }
+    }
+}
+
+impl Report for Document {
+    fn for_client(&self) -> ServerOutput {
+        ServerOutput::Json(serde_json::to_value(Tree::from(self.tree())).unwrap_or_default())
+    }
+
+    fn agreed(&mut self, subject: &Subject) {
+        if self.subject.is_some() {
+            // A second login, by another connection.
+            self.start.renew("cookie", subject.cookie.as_str());
+            self.subject = Some(subject.clone());
+            return;
+        }
+        let s = &subject.settings;
+        let time = Fields::default()
+            .with("time", httpdate::fmt_http_date(SystemTime::now()))
+            .with("timesecs", wall().as_secs());
+        self.start.add("timestamp", time);
+        let other = Fields::default().with("host", subject.host.as_str()).with("port", subject.port);
+        self.start.add(if subject.role == Role::Client { "connecting_to" } else { "accepted_connection" }, other);
+        self.start.add("cookie", subject.cookie.as_str());
+        match (s.transport, s.mss) {
+            (Transport::Tcp, 0) => self.start.add("tcp_mss_default", subject.mss),
+            (Transport::Tcp, mss) => self.start.add("tcp_mss", mss),
+            (Transport::Udp, _) => {}
+        }
+        self.start.add("target_bitrate", s.rate);
+        self.subject = Some(subject.clone());
+    }
+
+    fn buffers(&mut self, sizes: Buffers) {
+        // All streams have the same; iperf3 writes them once more for each.
+        if !self.start.has("sock_bufsize") {
+            self.start.add("sock_bufsize", sizes.asked);
+            self.start.add("sndbuf_actual", sizes.send);
+            self.start.add("rcvbuf_actual", sizes.receive);
+        }
+    }
+
+    fn stream(&mut self, info: &StreamInfo) {
+        let fields = socket(info)
+            .with("local_host", info.local.ip().to_string())
+            .with("local_port", info.local.port())
+            .with("remote_host", info.remote.ip().to_string())
+            .with("remote_port", info.remote.port());
+        self.connected.push(fields.into());
+    }
+
+    fn started(&mut self) {
+        let Some(Subject { settings: s, .. }) = &self.subject else { return };
+        let fields = Fields::default()
+            .with("protocol", if s.transport == Transport::Tcp { "TCP" } else { "UDP" })
+            .with("num_streams", s.streams as u64)
+            .with("blksize", s.block as u64)
+            .with("omit", s.omit)
+            .with("duration", s.time)
+            .with("bytes", s.bytes)
+            .with("blocks", s.blocks)
+            .with("reverse", u64::from(s.direction == Direction::Reverse))
+            .with("tos", u64::from(s.tos))
+            .with("target_bitrate", s.rate);
+        self.start.add("test_start", fields);
+        self.event("start", &self.start().into());
+    }
+
+    fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
         let keeps = self.keeps() && self.kept + figures.len() <= KEPT;
         if !is_worth(figures, self.interval) || !(keeps || self.events) {
@@ -190,22 +239,22 @@ impl Document {
         }
     }
 
-    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
+    fn summary(&mut self, infos: &[StreamInfo], summary: &Summary) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
         let (mut streams, mut sums, mut last) = (Vec::new(), Fields::default(), true);
         let sends = infos.iter().any(|info| info.sends);
         for sends in order(*role, settings.direction, sends) {
-            let knows = Knows::new(*role, sends, &summary);
+            let knows = Knows::new(*role, sends, summary);
             let of: Vec<(&StreamInfo, &Total)> =
                 infos.iter().zip(&summary.totals).filter(|(info, _)| info.sends == sends).collect();
-            streams.extend(of.iter().map(|(info, total)| Tree::from(stream(settings, info, total, &summary, knows))));
+            streams.extend(of.iter().map(|(info, total)| Tree::from(stream(settings, info, total, summary, knows))));
             let all: Vec<Total> = of.iter().map(|(_, total)| **total).collect();
             let names = [
                 name_of(settings, *role, sends, "sum", "sum_bidir_reverse"),
                 name_of(settings, *role, sends, "sum_sent", "sum_sent_bidir_reverse"),
                 name_of(settings, *role, sends, "sum_received", "sum_received_bidir_reverse"),
             ];
-            sums = sums.and(totals(settings, sends, &whole(&all), &summary, knows, names));
+            sums = sums.and(totals(settings, sends, &whole(&all), summary, knows, names));
             last = sends;
         }
         let (own, other): (Cpu, Cpu) = (summary.own_cpu, summary.other_cpu);
@@ -219,38 +268,21 @@ impl Document {
             .known(summary.other_known || *role == Role::Server, &["remote_total", "remote_user", "remote_system"]);
         self.end = Fields::default().with("streams", streams).and(sums).with("cpu_utilization_percent", cpu);
         if settings.transport == Transport::Tcp {
-            let (sender, receiver) = congestion(last, &summary);
+            let (sender, receiver) = congestion(last, summary);
             for (end, name) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
                 if let Some(name) = name {
                     self.end.add(end, name);
                 }
             }
         }
-        match summary.output {
+        match &summary.output {
             ServerOutput::None => {}
-            ServerOutput::Text(text) => self.further.add("server_output_text", text),
-            ServerOutput::Json(value) => self.further.add("server_output_json", value),
+            ServerOutput::Text(text) => self.further.add("server_output_text", text.as_str()),
+            ServerOutput::Json(value) => self.further.add("server_output_json", value.clone()),
         }
     }
 
-    fn start(&self) -> Fields {
-        Fields::default().with("connected", self.connected.clone()).and(self.start.clone())
-    }
-
-    fn tree(&self) -> Fields {
-        let mut top = Fields::default().with("start", self.start());
-        top.add("intervals", self.intervals.clone());
-        top.add("end", self.end.clone());
-        top
-    }
-
-    /// The document so far.
-    pub(super) fn value(&self) -> serde_json::Value {
-        serde_json::to_value(Tree::from(self.tree())).unwrap_or_default()
-    }
-
-    /// The end. Events come in iperf3's order.
-    pub(super) fn end(&mut self, fault: Option<&str>) {
+    fn end(&mut self, fault: Option<&str>) {
         let further = std::mem::take(&mut self.further);
         if let Some(fault) = fault {
             self.event("error", &fault.into());
@@ -260,25 +292,6 @@ impl Document {
         if self.whole {
             self.print(fault, further);
         }
-    }
-
-    /// Prints the whole document.
-    fn print(&self, fault: Option<&str>, further: Fields) {
-        let mut top = self.tree();
-        if let Some(fault) = fault {
-            top.add("error", fault);
-        }
-        let settings = self.subject.as_ref().map(|subject| &subject.settings);
-        for (name, value) in [
-            ("title", settings.and_then(|settings| settings.title.as_deref())),
-            ("extra_data", settings.and_then(|settings| settings.extra_data.as_deref())),
-        ] {
-            if let Some(value) = value {
-                top.add(name, value);
-            }
-        }
-        let top = top.and(further);
-        self.output.print(&format!("{}\n", text(&Tree::from(top))));
     }
 }
 

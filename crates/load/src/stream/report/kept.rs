@@ -1,5 +1,6 @@
 //! Report that keeps the figures of a test.
 
+use super::Report;
 use crate::stream::figures::{Figure, StreamInfo, Summary};
 
 /// Figures of a test.
@@ -11,15 +12,13 @@ pub(in crate::stream) struct Kept {
     pub(in crate::stream) summary: Option<(Vec<StreamInfo>, Summary)>,
 }
 
-impl Kept {
-    /// Figures of an interval.
-    pub(super) fn interval(&mut self, figures: &[Figure]) {
+impl Report for Kept {
+    fn interval(&mut self, _: &[StreamInfo], figures: &[Figure]) {
         let Some(first) = figures.first().filter(|first| !first.omitted && first.seconds() > 0.0) else { return };
         self.intervals.push((first.end, figures.iter().map(|figure| figure.bytes).sum()));
     }
 
-    /// Figures of the whole test.
-    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
-        self.summary = Some((infos.to_vec(), summary));
+    fn summary(&mut self, infos: &[StreamInfo], summary: &Summary) {
+        self.summary = Some((infos.to_vec(), summary.clone()));
     }
 }

@@ -1,7 +1,7 @@
 //! Lines of a test, column for column as iperf3 prints them.
 
-use super::is_worth;
 use super::tree::text;
+use super::{Report, is_worth};
 use crate::Output;
 use crate::socket::sys::system;
 use crate::stream::VERSION;
@@ -87,117 +87,9 @@ impl Lines {
         }
     }
 
-    pub(super) fn hello(&mut self) {
-        self.detail(VERSION);
-        self.detail(&system());
-    }
-
-    pub(super) fn detail(&mut self, line: &str) {
-        if self.verbose {
-            self.print(&format!("{line}\n"));
-        }
-    }
-
     fn detail_if(&mut self, wanted: bool, line: &str) {
         if wanted {
             self.detail(line);
-        }
-    }
-
-    pub(super) fn agreed(&mut self, subject: Subject) {
-        let s = subject.settings.clone();
-        let (host, port) = (subject.host.clone(), subject.port);
-        let (role, cookie, mss) = (subject.role, subject.cookie.clone(), subject.mss);
-        let again = self.subject.replace(subject).is_some();
-        if again {
-            // A second login, by another connection.
-            return self.detail(&format!("      Cookie: {cookie}"));
-        }
-        self.detail(&format!("Time: {}", httpdate::fmt_http_date(SystemTime::now())));
-        if role == Role::Client {
-            self.print(&format!("Connecting to host {host}, port {port}\n"));
-            if s.direction == Direction::Reverse {
-                self.print(&format!("Reverse mode, remote host {host} is sending\n"));
-            }
-        } else {
-            self.print(&format!("Accepted connection from {host}, port {port}\n"));
-        }
-        self.detail(&format!("      Cookie: {cookie}"));
-        match (s.transport, s.mss) {
-            (Transport::Tcp, 0) => self.detail(&format!("      TCP MSS: {mss} (default)")),
-            (Transport::Tcp, mss) => self.detail(&format!("      TCP MSS: {mss}")),
-            (Transport::Udp, _) => {}
-        }
-        if s.rate > 0 {
-            self.detail(&format!("      Target Bitrate: {}", s.rate));
-        }
-    }
-
-    pub(super) fn stream(&mut self, info: &StreamInfo) {
-        let StreamInfo { socket, local, remote, .. } = info;
-        self.print(&format!(
-            "[{socket:3}] local {} port {} connected to {} port {}\n",
-            local.ip(),
-            local.port(),
-            remote.ip(),
-            remote.port()
-        ));
-    }
-
-    pub(super) fn started(&mut self) {
-        let Some(Subject { settings: s, .. }) = &self.subject else { return };
-        let end = match (s.bytes, s.blocks) {
-            (0, 0) => format!("{} second test", s.time),
-            (0, blocks) => format!("{blocks} blocks to send"),
-            (bytes, _) => format!("{bytes} bytes to send"),
-        };
-        let protocol = if s.transport == Transport::Tcp { "TCP" } else { "UDP" };
-        let line = format!(
-            "Starting Test: protocol: {protocol}, {} streams, {} byte blocks, omitting {} seconds, {end}, tos {}",
-            s.streams, s.block, s.omit, s.tos
-        );
-        self.detail(&line);
-    }
-
-    pub(super) fn counting(&mut self) {
-        if self.interval == 0.0 {
-            self.detail("Finished omit period, starting real test");
-        }
-    }
-
-    pub(super) fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
-        let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
-        if !is_worth(figures, self.interval) {
-            return;
-        }
-        let (sends, receives) = (infos.iter().any(|info| info.sends), infos.iter().any(|info| !info.sends));
-        let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
-        if !self.headed {
-            self.headed = true;
-            let columns = match (settings.transport, sends, receives) {
-                // At a client that receives, too, although its lines have no such columns.
-                (Transport::Tcp, ..) if sends || role == Role::Client => "        Retr  Cwnd",
-                (Transport::Tcp, ..) => "",
-                (Transport::Udp, true, false) => "        Total Datagrams",
-                (Transport::Udp, ..) => "        Jitter    Lost/Total Datagrams",
-            };
-            self.print(&head(both, columns));
-        } else if settings.streams > 1 {
-            self.print(RULE);
-        }
-        for sends in order(role, settings.direction, sends) {
-            let group = Group { settings: &settings, role, sends };
-            let of: Vec<(&StreamInfo, &Figure)> =
-                infos.iter().zip(figures).filter(|(info, _)| info.sends == sends).collect();
-            for (info, figure) in &of {
-                let line = self.interval_line(&group, &format!("{:3}", info.socket), figure, true);
-                self.print(&line);
-            }
-            if settings.streams > 1 {
-                let sum = sum(of.iter().map(|(_, figure)| **figure), settings.streams);
-                let line = self.interval_line(&group, "SUM", &sum, false);
-                self.print(&line);
-            }
         }
     }
 
@@ -224,39 +116,6 @@ impl Lines {
     fn front(&self, group: &Group<'_>, name: &str, (start, end): (f64, f64), bytes: u64) -> String {
         let speed = rate(speed(bytes, end - start), self.unit);
         format!("[{name}]{} {start:6.2}-{end:<6.2} sec  {}s  {speed}s/sec", group.tag(), amount(bytes))
-    }
-
-    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
-        let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
-        self.print(RULE);
-        self.detail("Test Complete. Summary Results:");
-        let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
-        let columns = match settings.transport {
-            Transport::Tcp if summary.own_retransmits || summary.other_retransmits => "        Retr",
-            Transport::Tcp => "",
-            Transport::Udp => "        Jitter    Lost/Total Datagrams",
-        };
-        self.print(&head(both, columns));
-        let sends = infos.iter().any(|info| info.sends);
-        for sends in order(role, settings.direction, sends) {
-            let group = Group { settings: &settings, role, sends };
-            let of = infos.iter().zip(&summary.totals).filter(|(info, _)| info.sends == sends);
-            let mut all = Vec::new();
-            for (info, total) in of {
-                self.total(&group, &format!("{:3}", info.socket), total, &summary);
-                all.push(*total);
-            }
-            if settings.streams > 1 && !all.is_empty() {
-                let sum = whole(&all);
-                self.total(&group, "SUM", &sum, &summary);
-            }
-            self.ends(&group, &summary);
-        }
-        match summary.output {
-            ServerOutput::None => {}
-            ServerOutput::Text(text) => self.print(&format!("\nServer output:\n{text}\n")),
-            ServerOutput::Json(value) => self.print(&format!("\nServer JSON output:\n{}\n", text(&value))),
-        }
     }
 
     /// Lines of a stream, or of all: of its sender and of its receiver. What the other end has not told has none: a server does
@@ -330,12 +189,155 @@ impl Lines {
             }
         }
     }
+}
 
-    pub(super) fn for_client(&self) -> ServerOutput {
+impl Report for Lines {
+    fn hello(&mut self) {
+        self.detail(VERSION);
+        self.detail(&system());
+    }
+
+    fn detail(&mut self, line: &str) {
+        if self.verbose {
+            self.print(&format!("{line}\n"));
+        }
+    }
+
+    fn agreed(&mut self, subject: &Subject) {
+        let s = subject.settings.clone();
+        let (host, port) = (subject.host.clone(), subject.port);
+        let (role, cookie, mss) = (subject.role, subject.cookie.clone(), subject.mss);
+        let again = self.subject.replace(subject.clone()).is_some();
+        if again {
+            // A second login, by another connection.
+            return self.detail(&format!("      Cookie: {cookie}"));
+        }
+        self.detail(&format!("Time: {}", httpdate::fmt_http_date(SystemTime::now())));
+        if role == Role::Client {
+            self.print(&format!("Connecting to host {host}, port {port}\n"));
+            if s.direction == Direction::Reverse {
+                self.print(&format!("Reverse mode, remote host {host} is sending\n"));
+            }
+        } else {
+            self.print(&format!("Accepted connection from {host}, port {port}\n"));
+        }
+        self.detail(&format!("      Cookie: {cookie}"));
+        match (s.transport, s.mss) {
+            (Transport::Tcp, 0) => self.detail(&format!("      TCP MSS: {mss} (default)")),
+            (Transport::Tcp, mss) => self.detail(&format!("      TCP MSS: {mss}")),
+            (Transport::Udp, _) => {}
+        }
+        if s.rate > 0 {
+            self.detail(&format!("      Target Bitrate: {}", s.rate));
+        }
+    }
+
+    fn stream(&mut self, info: &StreamInfo) {
+        let StreamInfo { socket, local, remote, .. } = info;
+        self.print(&format!(
+            "[{socket:3}] local {} port {} connected to {} port {}\n",
+            local.ip(),
+            local.port(),
+            remote.ip(),
+            remote.port()
+        ));
+    }
+
+    fn started(&mut self) {
+        let Some(Subject { settings: s, .. }) = &self.subject else { return };
+        let end = match (s.bytes, s.blocks) {
+            (0, 0) => format!("{} second test", s.time),
+            (0, blocks) => format!("{blocks} blocks to send"),
+            (bytes, _) => format!("{bytes} bytes to send"),
+        };
+        let protocol = if s.transport == Transport::Tcp { "TCP" } else { "UDP" };
+        let line = format!(
+            "Starting Test: protocol: {protocol}, {} streams, {} byte blocks, omitting {} seconds, {end}, tos {}",
+            s.streams, s.block, s.omit, s.tos
+        );
+        self.detail(&line);
+    }
+
+    fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
+        let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
+        if !is_worth(figures, self.interval) {
+            return;
+        }
+        let (sends, receives) = (infos.iter().any(|info| info.sends), infos.iter().any(|info| !info.sends));
+        let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
+        if !self.headed {
+            self.headed = true;
+            let columns = match (settings.transport, sends, receives) {
+                // At a client that receives, too, although its lines have no such columns.
+                (Transport::Tcp, ..) if sends || role == Role::Client => "        Retr  Cwnd",
+                (Transport::Tcp, ..) => "",
+                (Transport::Udp, true, false) => "        Total Datagrams",
+                (Transport::Udp, ..) => "        Jitter    Lost/Total Datagrams",
+            };
+            self.print(&head(both, columns));
+        } else if settings.streams > 1 {
+            self.print(RULE);
+        }
+        for sends in order(role, settings.direction, sends) {
+            let group = Group { settings: &settings, role, sends };
+            let of: Vec<(&StreamInfo, &Figure)> =
+                infos.iter().zip(figures).filter(|(info, _)| info.sends == sends).collect();
+            for (info, figure) in &of {
+                let line = self.interval_line(&group, &format!("{:3}", info.socket), figure, true);
+                self.print(&line);
+            }
+            if settings.streams > 1 {
+                let sum = sum(of.iter().map(|(_, figure)| **figure), settings.streams);
+                let line = self.interval_line(&group, "SUM", &sum, false);
+                self.print(&line);
+            }
+        }
+    }
+
+    fn counting(&mut self) {
+        if self.interval == 0.0 {
+            self.detail("Finished omit period, starting real test");
+        }
+    }
+
+    fn summary(&mut self, infos: &[StreamInfo], summary: &Summary) {
+        let Some(Subject { role, settings, .. }) = self.subject.clone() else { return };
+        self.print(RULE);
+        self.detail("Test Complete. Summary Results:");
+        let both = if settings.direction == Direction::Both { "[Role]" } else { "" };
+        let columns = match settings.transport {
+            Transport::Tcp if summary.own_retransmits || summary.other_retransmits => "        Retr",
+            Transport::Tcp => "",
+            Transport::Udp => "        Jitter    Lost/Total Datagrams",
+        };
+        self.print(&head(both, columns));
+        let sends = infos.iter().any(|info| info.sends);
+        for sends in order(role, settings.direction, sends) {
+            let group = Group { settings: &settings, role, sends };
+            let of = infos.iter().zip(&summary.totals).filter(|(info, _)| info.sends == sends);
+            let mut all = Vec::new();
+            for (info, total) in of {
+                self.total(&group, &format!("{:3}", info.socket), total, summary);
+                all.push(*total);
+            }
+            if settings.streams > 1 && !all.is_empty() {
+                let sum = whole(&all);
+                self.total(&group, "SUM", &sum, summary);
+            }
+            self.ends(&group, summary);
+        }
+        match &summary.output {
+            ServerOutput::None => {}
+            ServerOutput::Text(text) => self.print(&format!("\nServer output:\n{text}\n")),
+            ServerOutput::Json(value) => self.print(&format!("\nServer JSON output:\n{}\n", text(value))),
+        }
+    }
+
+    fn for_client(&self) -> ServerOutput {
         ServerOutput::Text(self.kept.clone())
     }
 
-    pub(super) fn end(&mut self, fault: Option<&str>) {
+    fn end(&mut self, fault: Option<&str>) {
         let is_client = self.subject.as_ref().is_some_and(|subject| subject.role == Role::Client);
         if fault.is_none() && is_client {
             self.print("\n");
@@ -430,7 +432,7 @@ mod tests {
         let mut lines = Lines::new(&form, None, output);
         let (settings, tcp) = (settings.clone(), settings.transport == Transport::Tcp);
         let (cookie, host) = (String::new(), "h".to_owned());
-        lines.agreed(Subject { role, settings, cookie, host, port: 1, mss: 0 });
+        lines.agreed(&Subject { role, settings, cookie, host, port: 1, mss: 0 });
         let address = "127.0.0.1:5201".parse().unwrap();
         let info = |socket, sends| StreamInfo { socket, sends, local: address, remote: address };
         let infos = [info(5, sends[0]), info(12, sends[1])];
@@ -445,7 +447,7 @@ mod tests {
             other_known: role == Role::Client,
             ..Summary::default()
         };
-        lines.summary(&infos, summary);
+        lines.summary(&infos, &summary);
         let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
         text.lines().skip(1).map(str::to_owned).collect()
     }

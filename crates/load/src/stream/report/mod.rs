@@ -13,116 +13,95 @@ pub(super) use kept::Kept;
 use lines::Lines;
 use std::sync::Arc;
 
-/// Report of a test.
-pub(super) enum Report {
-    Lines(Box<Lines>),
-    Document(Box<Document>),
-    Kept(Box<Kept>),
+/// What is told of a test, in this order. A report takes what it shows.
+pub(super) trait Report {
+    /// Version and system.
+    fn hello(&mut self) {}
+    /// A line for those who want more of them.
+    fn detail(&mut self, _line: &str) {}
+    /// The two ends know what to do; once more after a second login, by another connection.
+    fn agreed(&mut self, _subject: &Subject) {}
+    /// Sizes of the buffers of a stream.
+    fn buffers(&mut self, _sizes: Buffers) {}
+    /// A stream is open.
+    fn stream(&mut self, _info: &StreamInfo) {}
+    /// The test begins.
+    fn started(&mut self) {}
+    fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]);
+    /// The time that is omitted is over.
+    fn counting(&mut self) {}
+    fn summary(&mut self, infos: &[StreamInfo], summary: &Summary);
+    /// Output for the client, if it asked for it.
+    fn for_client(&self) -> ServerOutput {
+        ServerOutput::None
+    }
+    /// The end, for a reason if there is one.
+    fn end(&mut self, _fault: Option<&str>) {}
 }
 
-impl Report {
-    /// Begins a report, with a title in front of each line if one is given.
+/// Reports of one test at once: the first one is what is printed.
+pub(super) struct Reports(Vec<Box<dyn Report>>);
+
+impl Reports {
+    /// Begins a report, with a title in front of each line if one is given, and a record of the test if it is kept.
     pub(super) fn new(form: &Form, title: Option<&str>, output: &Arc<Output>) -> Self {
-        if form.json {
-            Self::Document(Box::new(Document::new(form, output.clone())))
+        let printed: Box<dyn Report> = if form.json {
+            Box::new(Document::new(form, output.clone()))
         } else {
-            Self::Lines(Box::new(Lines::new(form, title, output.clone())))
-        }
+            Box::new(Lines::new(form, title, output.clone()))
+        };
+        let record = output.keeps().then(|| Box::new(Document::record(form, output.clone())) as Box<dyn Report>);
+        Self(std::iter::once(printed).chain(record).collect())
     }
 
-    /// Version and system.
-    pub(super) fn hello(&mut self) {
-        match self {
-            Self::Lines(lines) => lines.hello(),
-            Self::Document(_) | Self::Kept(_) => {}
-        }
+    fn each(&mut self, tell: impl FnMut(&mut Box<dyn Report>)) {
+        self.0.iter_mut().for_each(tell);
+    }
+}
+
+impl Report for Reports {
+    fn hello(&mut self) {
+        self.each(|report| report.hello());
     }
 
-    /// A line for those who want more of them.
-    pub(super) fn detail(&mut self, line: &str) {
-        match self {
-            Self::Lines(lines) => lines.detail(line),
-            Self::Document(_) | Self::Kept(_) => {}
-        }
+    fn detail(&mut self, line: &str) {
+        self.each(|report| report.detail(line));
     }
 
-    /// The two ends know what to do.
-    pub(super) fn agreed(&mut self, subject: Subject) {
-        match self {
-            Self::Lines(lines) => lines.agreed(subject),
-            Self::Document(document) => document.agreed(subject),
-            Self::Kept(_) => {}
-        }
+    fn agreed(&mut self, subject: &Subject) {
+        self.each(|report| report.agreed(subject));
     }
 
-    /// Sizes of the buffers of a stream.
-    pub(super) fn buffers(&mut self, sizes: Buffers) {
-        match self {
-            Self::Lines(_) | Self::Kept(_) => {}
-            Self::Document(document) => document.buffers(sizes),
-        }
+    fn buffers(&mut self, sizes: Buffers) {
+        self.each(|report| report.buffers(sizes));
     }
 
-    /// A stream is open.
-    pub(super) fn stream(&mut self, info: &StreamInfo) {
-        match self {
-            Self::Lines(lines) => lines.stream(info),
-            Self::Document(document) => document.stream(info),
-            Self::Kept(_) => {}
-        }
+    fn stream(&mut self, info: &StreamInfo) {
+        self.each(|report| report.stream(info));
     }
 
-    /// The test begins.
-    pub(super) fn started(&mut self) {
-        match self {
-            Self::Lines(lines) => lines.started(),
-            Self::Document(document) => document.started(),
-            Self::Kept(_) => {}
-        }
+    fn started(&mut self) {
+        self.each(|report| report.started());
     }
 
-    /// Figures of an interval.
-    pub(super) fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
-        match self {
-            Self::Lines(lines) => lines.interval(infos, figures),
-            Self::Document(document) => document.interval(infos, figures),
-            Self::Kept(kept) => kept.interval(figures),
-        }
+    fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]) {
+        self.each(|report| report.interval(infos, figures));
     }
 
-    /// The count begins.
-    pub(super) fn counting(&mut self) {
-        match self {
-            Self::Lines(lines) => lines.counting(),
-            Self::Document(_) | Self::Kept(_) => {}
-        }
+    fn counting(&mut self) {
+        self.each(|report| report.counting());
     }
 
-    /// Figures of the whole test.
-    pub(super) fn summary(&mut self, infos: &[StreamInfo], summary: Summary) {
-        match self {
-            Self::Lines(lines) => lines.summary(infos, summary),
-            Self::Document(document) => document.summary(infos, summary),
-            Self::Kept(kept) => kept.summary(infos, summary),
-        }
+    fn summary(&mut self, infos: &[StreamInfo], summary: &Summary) {
+        self.each(|report| report.summary(infos, summary));
     }
 
-    /// Output for the client, if it asked for it.
-    pub(super) fn for_client(&self) -> ServerOutput {
-        match self {
-            Self::Lines(lines) => lines.for_client(),
-            Self::Document(document) => ServerOutput::Json(document.value()),
-            Self::Kept(_) => ServerOutput::None,
-        }
+    fn for_client(&self) -> ServerOutput {
+        self.0.first().map_or(ServerOutput::None, |printed| printed.for_client())
     }
 
-    /// The end, for a reason if there is one.
-    pub(super) fn end(&mut self, fault: Option<&str>) {
-        match self {
-            Self::Lines(lines) => lines.end(fault),
-            Self::Document(document) => document.end(fault),
-            Self::Kept(_) => {}
-        }
+    fn end(&mut self, fault: Option<&str>) {
+        self.each(|report| report.end(fault));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::stream::control::Control;
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Cpu, ServerOutput, Subject};
 use crate::stream::protocol::{Cookie, Parameters, Results, State};
-use crate::stream::report::Report;
+use crate::stream::report::{Report, Reports};
 use crate::stream::run::{Due, Run, Setup, Stream, Woken};
 use crate::stream::settings::{Role, Settings, Transport};
 use crate::stream::socket::{Socket, settle};
@@ -38,7 +38,7 @@ struct Session<'a> {
     control: Control,
     cookie: Cookie,
     peer: SocketAddr,
-    report: Report,
+    report: Reports,
     spares: Spares,
 }
 
@@ -55,7 +55,7 @@ struct Spares {
 /// Serves a client; the line about its fault, if it had one, and true if that is its login.
 pub(super) fn serve(state: &ServerState, place: &Place, arrival: Arrival) -> (Option<String>, bool) {
     let Some(peer) = peer(&arrival.stream) else { return (None, false) };
-    let report = Report::new(&state.config.form, None, &state.output);
+    let report = Reports::new(&state.config.form, None, &state.output);
     let control = match Control::new(arrival.stream, place.stop()) {
         Ok(control) => control,
         Err(fault) => return (Some(format!("error - {fault}")), false),
@@ -129,7 +129,7 @@ impl Session<'_> {
             }
             self.report.interval(&run.infos(), &figures);
             cpu = run.close();
-            self.report.summary(&run.infos(), run.summary(cpu, None)?);
+            self.report.summary(&run.infos(), &run.summary(cpu, None)?);
         }
         if let Err(fault @ (Fault::Idle | Fault::Late | Fault::Write(_) | Fault::Read(_) | Fault::File(_))) = &measured
         {
@@ -194,7 +194,7 @@ impl Session<'_> {
 
     fn invite(&mut self, settings: &Settings) -> Result<(), Fault> {
         let peer = plain(self.peer);
-        self.report.agreed(Subject {
+        self.report.agreed(&Subject {
             role: Role::Server,
             settings: settings.clone(),
             cookie: self.cookie.to_string(),

@@ -8,7 +8,7 @@ use super::targets::{Group, TARGETS};
 use super::value::{PATTERNS, SEEKS, byte, bytes, decimal, format, percent, seconds, targets, throttle};
 use super::{PROGRAM, help};
 use crate::flags::Does::{Refused, Set};
-use crate::flags::{Flag, number, one_of, print, refused, set, value, values};
+use crate::flags::{Flag, KEEP, number, one_of, print, refused, set, value, values};
 use crate::xdd::config::{Amount, Document, Verify, WHOLE};
 use linerate_text::path::from_text;
 use std::path::PathBuf;
@@ -238,9 +238,7 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
         file(&mut s.config.combined, v)
     }),
     set("--json", Run, "print the result document instead of the table", |s| s.config.document = Document::Result),
-    set("--keep", Run, "keep the result document too, in a folder of its own, for linerate runs", |s| {
-        s.config.keep = true
-    }),
+    set("--keep", Run, KEEP, |s| s.config.keep = true),
     set("--fio-json", Run, "print a document as fio's --output-format=json does", |s| {
         s.config.document = Document::Fio
     }),

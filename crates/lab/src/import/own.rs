@@ -1,0 +1,46 @@
+//! Runs of linerate's own programs that write other programs' logs: what these write, read as any other log.
+
+use super::found::UNDATED;
+use super::{IMPORTS, ImportError, read};
+use crate::environment;
+use crate::run::run_id;
+use linerate_load::Record;
+use linerate_result::{Outcome, RunResult, Timestamp};
+use std::time::{Duration, SystemTime};
+
+/// The run of a test that has just ended. `path` is where its data went: a port, or the kernel's sockets.
+///
+/// # Errors
+/// [`ImportError`] of the record that has no figures.
+pub fn own(records: &[Record], command: &[String], path: &str) -> Result<RunResult, ImportError> {
+    let mut whole: Option<RunResult> = None;
+    for record in records {
+        let format = IMPORTS.iter().find(|row| row.name == record.format);
+        for mut part in read("the record of the test", &record.text, format, Timestamp::now(), command)? {
+            for test in &mut part.tests {
+                test.warnings.retain(|told| told != UNDATED);
+                test.ports.iter_mut().for_each(|port| path.clone_into(&mut port.path));
+                if record.reverse {
+                    test.id += "-reverse";
+                    test.title += ", server to client";
+                    test.parameters.insert("reverse".to_owned(), true.into());
+                }
+            }
+            match &mut whole {
+                Some(whole) => {
+                    whole.tests.extend(part.tests);
+                    whole.reasons.extend(part.reasons);
+                    whole.outcome = if whole.reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
+                }
+                None => whole = Some(part),
+            }
+        }
+    }
+    let nothing = ImportError::Nothing { name: "the record of the test".to_owned(), format: "a test" };
+    let mut whole = whole.ok_or(nothing)?;
+    let took = Duration::try_from_secs_f64(whole.elapsed_s.known().unwrap_or(0.0)).unwrap_or_default();
+    whole.start = SystemTime::now().checked_sub(took).map_or_else(Timestamp::now, Into::into);
+    whole.run_id = run_id();
+    whole.environment = environment::read(&[]);
+    Ok(whole)
+}

@@ -1,0 +1,72 @@
+//! Record of a test, for who keeps it: rows as `-y C` prints them, and behind those of several flows one of their sum.
+
+use super::lines::Span;
+use super::table;
+use crate::Record;
+use crate::iperf::config::Form;
+use crate::iperf::flow::{Figures, Flow};
+use std::sync::Arc;
+
+/// Format of the record.
+const FORMAT: &str = "iperf-csv";
+
+/// Digits of seconds behind the point.
+const DIGITS: usize = 6;
+
+/// Greatest number of rows of one test.
+const MOST: usize = 200_000;
+
+/// Figures of a flow, in an interval or from its begin to its end.
+struct Row {
+    flow: Arc<Flow>,
+    span: Span,
+    figures: Figures,
+    is_last: bool,
+}
+
+/// What flows have moved so far.
+#[derive(Default)]
+pub(super) struct Rows(Vec<Row>);
+
+impl Rows {
+    pub(super) fn add(&mut self, flow: &Arc<Flow>, span: Span, figures: &Figures, is_last: bool) {
+        let mut figures = *figures;
+        if is_last && flow.sends && flow.is_udp() {
+            // What arrives of datagrams, their sender does not know.
+            figures.datagrams = 0;
+        }
+        if !is_last && self.0.len() >= MOST {
+            return;
+        }
+        self.0.push(Row { flow: flow.clone(), span, figures, is_last });
+    }
+
+    /// The other end has told what it received of a flow.
+    pub(super) fn arrived(&mut self, flow: &Flow, span: Span, figures: &Figures) {
+        for row in self.0.iter_mut().filter(|row| row.is_last && std::ptr::eq(&*row.flow, flow)) {
+            (row.span, row.figures) = (span, *figures);
+        }
+    }
+
+    /// The record of each direction of a client's test, or of a server's.
+    pub(super) fn records(&self, is_client: bool) -> Vec<Record> {
+        let of = |sends: bool| {
+            let all: Vec<&Row> = self.0.iter().filter(|row| row.flow.sends == sends).collect();
+            let last: Vec<&Row> = all.iter().copied().filter(|row| row.is_last).collect();
+            let form = Form { enhanced: true, ..Form::default() };
+            let row = |row: &&Row| table::row(&row.flow, row.span, &row.figures, &form, DIGITS);
+            let text = match &last[..] {
+                [] => return None,
+                [_] => all.iter().map(row).collect(),
+                [first, ..] => {
+                    let to = last.iter().map(|row| row.span.to).fold(0.0, f64::max);
+                    let sum = last.iter().fold(Figures::default(), |sum, row| sum.and(&row.figures));
+                    last.iter().map(row).collect::<String>()
+                        + &table::sum(&first.flow, Span { from: 0.0, to }, &sum, &form, DIGITS)
+                }
+            };
+            Some(Record { format: FORMAT, text, reverse: is_client != sends })
+        };
+        [is_client, !is_client].into_iter().filter_map(of).collect()
+    }
+}
