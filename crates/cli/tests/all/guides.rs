@@ -1,5 +1,5 @@
 //! README.md, CONTRIBUTING.md and the guides in docs/: the binary understands each command, blocks marked `sh run` succeed as they
-//! stand, links lead somewhere, and the README names each guide.
+//! stand, links lead somewhere, and the README names each guide. ARCHITECTURE.md and each crate's DESIGN.md name files that exist.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, Process};
@@ -17,6 +17,9 @@ const PROGRAMS: [&str; 7] = ["linerate", "pkt-gen", "iperf3", "iperf", "netperf"
 const FREE: [&str; 4] = ["nic set ", "nic vi add ", "nic vi set ", "nic filter add "];
 /// The most that the README may have.
 const BUDGET: usize = 10 << 10;
+/// The most bytes of ARCHITECTURE.md, and of a crate's DESIGN.md.
+const ARCHITECTURE: usize = 12_000;
+const DESIGN: usize = 8 << 10;
 /// Time limit of a block; the longest takes a few seconds.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -111,7 +114,15 @@ fn guides() -> Vec<String> {
 fn pages() -> Vec<Page> {
     let names = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "examples/README.md"].map(str::to_owned);
     let read = |name: String| page(&name, &fs::read_to_string(root().join(&name)).unwrap());
-    names.into_iter().chain(guides()).map(read).collect()
+    names.into_iter().chain(guides()).chain(designs().into_keys()).map(read).collect()
+}
+
+/// Each crate's DESIGN.md, and the crate's folder.
+fn designs() -> BTreeMap<String, String> {
+    let crates = fs::read_dir(root().join("crates")).unwrap();
+    let names = crates.map(|entry| format!("crates/{}", entry.unwrap().file_name().to_str().unwrap()));
+    let designs = names.map(|folder| (format!("{folder}/DESIGN.md"), folder));
+    designs.filter(|(file, _)| root().join(file).exists()).collect()
 }
 
 fn page(name: &str, text: &str) -> Page {
@@ -172,6 +183,30 @@ fn commands(home: &Home, place: &str, text: &str) -> Vec<Vec<String>> {
         .map(|words| words.split_terminator('\u{1f}').map(str::to_owned).collect())
         .collect();
     assert!(found.len() >= lines.len(), "{place}: {found:?}");
+    found
+}
+
+/// Spans between grave accents that are paths of the repository, and whether there is such a file. They begin in one of `bases`,
+/// or in the folder of a path before them in the same paragraph or row of a table.
+fn paths(bases: &[PathBuf], text: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    let parts = text.split("\n\n").flat_map(|part| match part.starts_with('|') {
+        true => part.lines().map(str::to_owned).collect(),
+        false => vec![part.replace('\n', " ")],
+    });
+    for part in parts {
+        let mut bases = bases.to_vec();
+        for span in part.split('`').skip(1).step_by(2).filter(|span| !span.starts_with('/') && !span.contains(' ')) {
+            let first = span.split_once('/').map(|(first, _)| first);
+            let begins = first.is_some_and(|first| bases.iter().any(|base| base.join(first).is_dir()));
+            if !begins && ![".rs", ".md", ".toml"].iter().any(|end| span.ends_with(end)) {
+                continue;
+            }
+            let file = bases.iter().map(|base| base.join(span)).find(|file| file.exists());
+            found.push((span.to_owned(), file.is_some()));
+            bases.extend(file.and_then(|file| Some(file.parent()?.to_owned())));
+        }
+    }
     found
 }
 
@@ -288,4 +323,24 @@ fn links_lead_to_files_and_headings_and_the_readme_names_each_guide() {
         let names = |line: &str| line.starts_with("| [") && line.contains(&format!("]({guide}) | "));
         assert!(readme.lines().any(names), "README.md has no row for {guide}");
     }
+}
+
+#[test]
+fn files_that_the_architecture_and_designs_name_exist() {
+    let folders = |names: &[&str]| names.iter().map(|name| root().join(name)).collect::<Vec<_>>();
+    let of_crate = |(file, folder): (String, String)| (file, DESIGN, folders(&["", &folder, &format!("{folder}/src")]));
+    let pages = std::iter::once(("ARCHITECTURE.md".to_owned(), ARCHITECTURE, folders(&["", "crates"])));
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (name, most, bases) in pages.chain(designs().into_iter().map(of_crate)) {
+        let text = fs::read_to_string(root().join(&name)).unwrap();
+        assert!(text.len() <= most, "{name} has {} bytes of {most}", text.len());
+        let named = paths(&bases, &text);
+        count += named.len();
+        wrong.extend(named.iter().filter(|(_, exists)| !exists).map(|(path, _)| format!("{name}: no {path}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 200, "{count}");
+    let text = "`ring/src/rx.rs`, `tx.rs` of `/proc/stat` and `PORT/vi1`\n\n`tx.rs`, `ring/src/no`\n\n| `no.rs` |\n| `bench/size` |";
+    let right: Vec<bool> = paths(&folders(&["", "crates"]), text).into_iter().map(|(_, exists)| exists).collect();
+    assert_eq!(right, [true, true, false, false, false, true]);
 }
