@@ -5,6 +5,7 @@
 //! Out of scope: it makes no system call, reads no clock, starts no thread, and knows no protocol by which
 //! a device is reached.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod backend;

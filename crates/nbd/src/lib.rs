@@ -7,6 +7,7 @@
 //! Out of scope: system calls, clocks, threads and sockets; TLS, oldstyle negotiation, extended headers and block
 //! status.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod client;

@@ -25,6 +25,7 @@
 //!
 //! Out of scope: this crate knows no sessions and no host adapters.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod adapter;

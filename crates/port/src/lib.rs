@@ -22,6 +22,8 @@
 //! Out of scope: protocols above Ethernet, threads (except the one that watches a cable between processes), and
 //! sleeping inside a sync.
 
+#![deny(missing_docs)]
+
 mod cable;
 pub mod capture;
 mod chain;

@@ -13,6 +13,8 @@
 //! trusted: cursors, buffer indices and lengths are read once and checked where they are consumed, and no Rust
 //! reference ever points into buffer memory of a shared region; frames are copied in and out ([`Frame`]).
 
+#![deny(missing_docs)]
+
 mod bell;
 mod cell;
 mod claim;

@@ -4,6 +4,7 @@
 //!
 //! Out of scope: it makes no system call, reads no clock, starts no thread, and knows no port.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod address;

@@ -12,6 +12,8 @@
 //! assert_eq!(linerate_sum::checksum(&data), !0xddf2);
 //! ```
 
+#![deny(missing_docs)]
+
 mod crc;
 mod crc16;
 mod crc32;
