@@ -10,12 +10,10 @@ use linerate_text::saturating_ns;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Settings of a bridge.
 #[derive(Clone, Copy, Debug)]
 pub struct BridgeConfig {
     /// Number of slots moved at a time.
     pub burst: u32,
-    /// Wait mode of its thread.
     pub wait: WaitMode,
     /// Time between two lines of output; `None` for no output.
     pub report: Option<Duration>,
@@ -24,9 +22,7 @@ pub struct BridgeConfig {
 /// Counts of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// Number of frames.
     pub frames: u64,
-    /// Number of bytes in the frames.
     pub bytes: u64,
     /// Frames that did not arrive at the first port's ring, or were spoiled in it.
     pub refused: Drops,
@@ -66,7 +62,6 @@ struct ForwardPath {
     /// Number of free slots that was too small for the parts of the next frame.
     refused: u32,
     finisher: Finisher,
-    /// Frames dropped on the way.
     dropped: Drops,
     whole: Vec<u8>,
 }
@@ -209,7 +204,6 @@ impl ForwardPath {
         }
     }
 
-    /// Counts so far.
     fn counted(&mut self) -> Forwarded {
         self.rx.refresh();
         let mut count = self.count;

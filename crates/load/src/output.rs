@@ -51,16 +51,12 @@ struct Places {
 }
 
 impl Output {
-    /// Output to these two.
     #[must_use]
     pub fn new(speaker: Speaker, out: Box<dyn Write + Send>, log: Box<dyn Write + Send>, stop: &Stop) -> Self {
         Self::to(speaker, Places { out, log: Some(log), trouble: None }, stop)
     }
 
     /// Output to the end of a file.
-    ///
-    /// # Errors
-    /// The flag, the file, and the error of the system.
     pub fn to_file(speaker: Speaker, path: &Path, stop: &Stop) -> Result<Self, String> {
         let file = OpenOptions::new().append(true).create(true).open(path);
         let file =
@@ -104,7 +100,6 @@ impl Output {
         }
     }
 
-    /// Prints a line about an error.
     pub(crate) fn error(&self, line: &str) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let places = &mut *places;

@@ -12,9 +12,6 @@ const WINDOW: &str = "4096";
 const SUPER: [(&str, &str); 2] = [("slots", "128"), ("buf", "16384")];
 
 /// Ports to forward between, from their names: with rings that suit this where the name says nothing of them.
-///
-/// # Errors
-/// As [`Spec::parse`] has them.
 pub fn forwarded<S: AsRef<str>>(names: &[S]) -> Result<Vec<Spec>, OpenError> {
     let mut specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
     // Ports that share a region have buffers of one length, and AF_XDP has none so long.

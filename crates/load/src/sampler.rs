@@ -38,7 +38,6 @@ impl Sampler {
         sample
     }
 
-    /// All samples taken.
     pub(crate) fn into_samples(self) -> Vec<Sample> {
         self.samples
     }

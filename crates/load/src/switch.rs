@@ -10,9 +10,7 @@ use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 const FLUSH_NS: u64 = 200_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A switch and its listener.
 pub struct SwitchJob {
-    /// The switch, with its attached ports.
     pub switch: Switch,
     /// Listener through which other processes attach.
     pub listener: Listener,

@@ -19,7 +19,6 @@ pub(crate) struct Team<T> {
     pub(crate) ended: Stop,
 }
 
-/// Result of a thread.
 pub(crate) struct Worked<T> {
     pub(crate) name: String,
     /// Processor that the thread was pinned to, if any.
@@ -53,7 +52,6 @@ impl Drop for Ended {
 }
 
 impl<T: Send + 'static> Team<T> {
-    /// Makes a team without threads.
     pub(crate) fn new() -> io::Result<Self> {
         let (stop, ended) = (Stop::new()?, Stop::new()?);
         let (preparing, begun) = channel();

@@ -21,13 +21,10 @@ impl Job {
     }
 }
 
-/// One workload.
 pub struct Workload {
     /// Name in plans and results.
     pub name: &'static str,
-    /// Description of the workload.
     pub about: &'static str,
-    /// All parameters.
     pub parameters: fn() -> Vec<ParameterRow>,
     /// Checks the requirements on this machine; the error names the missing one.
     pub needs: fn() -> Result<(), String>,
@@ -37,19 +34,16 @@ pub struct Workload {
     prepare: fn(&Parameters) -> Result<Job, String>,
 }
 
-/// One parameter of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterRow {
     /// Name as typed.
     pub name: String,
     /// Syntax of its value; empty for a flag.
     pub value: String,
-    /// Description of the parameter.
     pub about: String,
 }
 
 impl Workload {
-    /// Makes a row of the table.
     pub(crate) const fn new(
         (name, about): (&'static str, &'static str),
         parameters: fn() -> Vec<ParameterRow>,

@@ -6,7 +6,6 @@
 use crate::workload::Workload;
 use crate::{fcoe, netperf, pktgen, stream, xdd};
 
-/// All workloads.
 pub const WORKLOADS: &[Workload] = &[
     pktgen::WORKLOAD,
     pktgen::PAIR,

@@ -49,7 +49,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Settings of a run of benches.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The two cores to measure on.
@@ -74,7 +73,6 @@ impl Setting {
     }
 }
 
-/// Reason why a figure is missing.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Missing {
     /// A requirement is not met here; this is no failure.
@@ -88,13 +86,9 @@ pub enum Missing {
     Failed(String),
 }
 
-/// One bench.
 pub struct Bench {
-    /// Name of the bench.
     pub name: &'static str,
-    /// Description of the measurement.
     pub about: &'static str,
-    /// Unit of the figure.
     pub unit: Unit,
     /// True if two cores work together, so that their state matters.
     pub two_cores: bool,
@@ -102,11 +96,9 @@ pub struct Bench {
     pub bound: Option<f64>,
     /// Measures linerate once.
     pub run: fn(&Setting) -> Result<f64, Missing>,
-    /// Peers to compare with.
     pub peers: &'static [Peer],
 }
 
-/// All benches.
 pub const BENCHES: &[Bench] = &[
     cable::TWO_THREADS,
     cable::TWO_PROCESSES,
@@ -174,7 +166,6 @@ impl Bench {
     }
 }
 
-/// Makes a [`Missing::Failed`].
 fn failed(why: impl std::fmt::Display) -> Missing {
     Missing::Failed(why.to_string())
 }

@@ -5,11 +5,8 @@ use super::{Missing, Setting};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A peer of a bench.
 pub struct Peer {
-    /// Name as shown.
     pub name: &'static str,
-    /// Method of measurement.
     pub how: How,
     /// Target for the ratio linerate : peer, if there is one.
     pub wanted: Option<f64>,
@@ -27,14 +24,12 @@ pub enum How {
 
 /// One of the ways to measure a roof.
 pub struct Variant {
-    /// Name as shown beside the figure.
     pub name: String,
     measure: Box<Measure>,
 }
 
 type Measure = dyn Fn(&Setting) -> Result<f64, Missing>;
 
-/// Result of measuring a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     pub(super) value: f64,
@@ -62,7 +57,6 @@ impl Variant {
         Self { name: name.into(), measure: Box::new(measure) }
     }
 
-    /// Measures the variant's figure.
     pub(super) fn measure(&self, setting: &Setting) -> Result<f64, Missing> {
         (self.measure)(setting)
     }

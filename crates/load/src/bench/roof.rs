@@ -31,7 +31,6 @@ pub struct Roof {
 /// Threads that prefetch the lines of frames to come, and the number of frames ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefetch {
-    /// No thread.
     None,
     /// The consumer.
     Reader(usize),

@@ -291,7 +291,6 @@ mod tests {
 
     #[test]
     fn what_was_measured_when_the_stop_is_asked_for_is_kept_and_nothing_is_waited_for() {
-        /// Never ends.
         fn endless(_: &Setting) -> Result<f64, Missing> {
             loop {
                 std::thread::sleep(Duration::from_secs(1));

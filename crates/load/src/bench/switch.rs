@@ -39,7 +39,6 @@ pub(super) const BETWEEN: Bench = Bench {
 
 /// Durations per batch.
 struct Times {
-    /// Time in the switch.
     switch: Stretches,
     /// Time including writing and checking.
     all: Stretches,
@@ -104,7 +103,6 @@ fn announce(tx: &mut TxQueue) -> Result<(), Missing> {
     Ok(())
 }
 
-/// Discards all frames that have arrived.
 fn drain(rx: &mut RxQueue) {
     rx.sync();
     let batch = rx.ring.batch(u32::MAX);

@@ -31,7 +31,6 @@ struct Taker {
     piece: Option<(Piece, usize)>,
 }
 
-/// Both ends.
 pub(super) fn pair() -> Result<Pair, Missing> {
     let (back, free) = sync_channel(PIECES);
     let (forth, full) = sync_channel(PIECES);

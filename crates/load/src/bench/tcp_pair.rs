@@ -8,7 +8,6 @@ use linerate_stack::tcp::{State, TcpId, TcpListenerId};
 use linerate_wire::MacAddr;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Addresses of both ends.
 pub(super) const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 pub(super) const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
 /// Longest time for a handshake, and without a byte, in ns.

@@ -87,7 +87,6 @@ const STRETCH: usize = 128 << 10;
 /// Bytes that are read at once.
 const READ: usize = 64 << 10;
 
-/// Sending end of a stream.
 pub(super) trait Sends: Send {
     /// Does what is due; true while more can be written.
     fn turn(&mut self, now: u64) -> Result<(), Missing>;
@@ -95,14 +94,12 @@ pub(super) trait Sends: Send {
     fn write(&mut self, bytes: &[u8]) -> usize;
 }
 
-/// Receiving end.
 pub(super) trait Receives: Send {
     fn turn(&mut self, now: u64);
     /// Reads bytes that have arrived.
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Missing>;
 }
 
-/// Both ends.
 pub(super) type Pair = (Box<dyn Sends>, Box<dyn Receives>);
 
 /// The bytes, of which each word says where it is.

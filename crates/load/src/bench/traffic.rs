@@ -16,7 +16,6 @@ pub(super) fn station(number: u8) -> [u8; 6] {
     [2, 0, 0, 0, 0, number]
 }
 
-/// One stream of frames.
 pub(super) struct Traffic {
     bytes: Vec<u8>,
     words: usize,

@@ -106,7 +106,6 @@ fn send_for(node: &mut Node, socket: UdpId, clock: &mut Clock, time: u64, rate: 
     Ok((sent, Idle { polls, ns: now - began }))
 }
 
-/// Datagrams that are due.
 fn due(began: u64, now: u64, rate: u64, sent: u64) -> u64 {
     // Microseconds, so that hours at a 32-bit rate do not overflow.
     (((now - began) / 1000).saturating_mul(rate) / 1_000_000).saturating_sub(sent)

@@ -106,7 +106,6 @@ fn mac(vi: u8) -> [u8; 6] {
     [2, 0, 0, 0, 1, vi]
 }
 
-/// Sender of the frames.
 struct Sender {
     /// A frame for each interface, into which numbers are filled in.
     frames: Vec<[u8; SIZE]>,
@@ -155,13 +154,11 @@ impl Sender {
     }
 }
 
-/// Readers of the interfaces.
 struct Readers {
     each: Vec<Reader>,
     offloads: Offloads,
 }
 
-/// A reader of one interface.
 #[derive(Clone, Default)]
 struct Reader {
     /// Wrapping sum of a frame's words: the same for each number.
@@ -202,7 +199,6 @@ impl Readers {
         Self { each, offloads }
     }
 
-    /// Takes and reads all frames that have arrived.
     #[inline]
     fn receive(&mut self, rx: &mut NicRx, now: u64) {
         if self.offloads == Offloads::Off && self.each.len() > 1 {

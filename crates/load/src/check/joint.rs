@@ -24,7 +24,6 @@ pub(super) type Key = (u16, u16, bool);
 pub(crate) struct Joint(Mutex<BTreeMap<Key, Pages>>);
 
 impl Joint {
-    /// Makes a thread's share of a stream.
     pub(super) fn share(self: &Arc<Self>, key: Key) -> Share {
         Share { joint: self.clone(), key, page: None, next: 0, reordered: 0, duplicates: 0 }
     }
@@ -96,7 +95,7 @@ impl Share {
     }
 }
 
-/// Numbers of one stream.
+/// Sequence numbers that arrived of one stream, as bits in pages.
 #[derive(Debug, Default)]
 struct Pages {
     /// Smallest number that arrived; earlier ones are not counted as lost.
@@ -108,7 +107,6 @@ struct Pages {
     reordered: u64,
     /// Pages with missing numbers.
     open: BTreeMap<u64, Box<Bits>>,
-    /// Complete pages.
     full: BTreeSet<u64>,
     /// First page not closed: earlier pages are neither in `open` nor in `full`; they were complete, or given up.
     closed: u64,

@@ -29,11 +29,9 @@ use view::View;
 const STREAMS: usize = 256;
 
 counters! {
-    /// Counts of received frames; `bytes` counts bytes.
     pub struct Received {
         /// All frames that arrived.
         pub frames: u64,
-        /// Bytes in these frames.
         pub bytes: u64,
         /// Frames of this run, each counted once, including damaged ones.
         pub ours: u64,
@@ -64,7 +62,6 @@ impl Received {
     }
 }
 
-/// One stream.
 struct Stream {
     run: u16,
     heads: Heads,
@@ -76,7 +73,6 @@ struct Stream {
     seen: Seen,
 }
 
-/// Checks frames.
 pub struct Check {
     judge: Judge,
     scratch: Box<[u8; 65536]>,
@@ -146,7 +142,6 @@ impl Check {
         });
     }
 
-    /// Counts so far.
     #[must_use]
     pub fn received(&self) -> Received {
         let mut counted = self.judge.counted;

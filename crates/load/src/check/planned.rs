@@ -23,9 +23,7 @@ counters! {
 counters! {
     /// Injected faults that were found, matched by number.
     pub struct Injected {
-        /// Frames that were not sent.
         pub dropped: Matched,
-        /// Frames that were sent twice.
         pub doubled: Matched,
         /// Frames with one bit flipped.
         pub corrupted: Matched,
@@ -46,7 +44,6 @@ pub(super) struct Seen {
 /// Comparison of an arrival with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// As planned.
     Planned,
     /// Never sent: it arrived more often than it was sent.
     Unsent,

@@ -159,7 +159,6 @@ impl Sequence {
         self.received
     }
 
-    /// Number of repeated arrivals.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
         self.duplicates

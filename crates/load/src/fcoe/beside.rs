@@ -37,7 +37,6 @@ pub(super) fn received<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) -> u
     node.ip().map_or(0, |(ip, services)| services.served(&ip.host).map(|(_, served)| served.received).sum())
 }
 
-/// Sender of the datagrams.
 pub(super) struct Sender {
     /// Datagrams per second.
     rate: u64,

@@ -10,7 +10,6 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Port from which disks are looked for, and their target.
 pub struct Visit<'a> {
-    /// The port.
     pub port: FcPort,
     /// Port name of the target; `None` for all targets.
     pub target: Option<Wwn>,
@@ -18,28 +17,22 @@ pub struct Visit<'a> {
     pub timeout: u64,
     /// Protection information that is checked, of disks that have it.
     pub integrity: Integrity,
-    /// Wait mode of the thread.
     pub wait: WaitMode,
-    /// Ends the visit early.
     pub stop: &'a Stop,
     /// Called once everything that needs privileges is open.
     pub opened: fn(),
 }
 
-/// The disks that were found, and the failures.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The disks.
     pub units: Vec<RemoteUnit>,
     /// One line for each target that gave no disks, with the reason.
     pub failures: Vec<String>,
 }
 
-/// Result of a turn.
 pub(super) enum Turn {
     /// Nothing to do until an event, or until this time.
     Wait(Option<u64>),
-    /// Some work was done.
     Worked,
     /// All work is done.
     Done,

@@ -15,9 +15,7 @@ use std::path::PathBuf;
 /// Source, destination and extent of a copy.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Direction.
     pub way: CopyDirection,
-    /// The LUN.
     pub lun: u16,
     /// Offset on the LUN at which the copy begins, bytes: a multiple of its block size.
     pub offset: u64,
@@ -28,10 +26,8 @@ pub struct Order {
     pub file: Option<PathBuf>,
 }
 
-/// Result of a copy.
 #[derive(Debug)]
 pub struct Copied {
-    /// Number of bytes that have been copied.
     pub bytes: u64,
     /// Name of the LUN, WWPN/LUN; None if none was found.
     pub name: Option<String>,
@@ -47,7 +43,6 @@ pub struct Copied {
 const PIECE: u64 = 512 << 10;
 const DEPTH: usize = 16;
 
-/// Direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyDirection {
     /// From the LUN.
@@ -56,7 +51,6 @@ pub enum CopyDirection {
     Write,
 }
 
-/// A copy in progress.
 struct Copy<'a> {
     order: &'a Order,
     /// The file until the copy begins; then it passes to `source` or `sink`.
@@ -98,10 +92,6 @@ pub struct Opened {
 }
 
 impl Order {
-    /// Opens the file.
-    ///
-    /// # Errors
-    /// One line that names the file and the mend.
     pub fn open(&self) -> Result<Opened, String> {
         let opened = match (self.way, &self.file) {
             (CopyDirection::Read, None) => {

@@ -34,18 +34,15 @@ pub(super) fn positions(setup: &Setup) -> u64 {
     (size / u64::from(setup.io_bytes).max(1)).saturating_sub(1) | 1
 }
 
-/// Phase of an initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The target has not logged in yet.
     Waiting,
-    /// Requests are sent.
     Running,
     /// Requests in flight come to an end.
     Draining,
     /// All data written is read again.
     Verifying,
-    /// All done.
     Done,
 }
 
@@ -156,7 +153,6 @@ impl Load {
         }
     }
 
-    /// Ends the work.
     fn end(&mut self, why: Option<&'static str>) {
         self.stuck = why;
         self.phase = Phase::Done;
@@ -232,7 +228,6 @@ impl Load {
         }
     }
 
-    /// Handles a request that has ended.
     #[inline]
     fn ended(&mut self, now: u64, done: Completed, to: (&mut Initiator, &linerate_fcoe::Peer)) {
         let Tag(tag) = done.tag;

@@ -1,6 +1,5 @@
 //! Mix of READs and WRITEs.
 
-/// Mix of READs and WRITEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
     /// READs only.
@@ -45,7 +44,6 @@ impl Mix {
         }
     }
 
-    /// Mix of that name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mix| mix.word() == word)

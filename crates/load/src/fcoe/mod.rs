@@ -34,7 +34,6 @@ use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Medium of the target's disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// Disks that read as zeros, which is checked, and discard writes: the published "null-rw".
@@ -44,12 +43,9 @@ pub enum Medium {
     Ram(u64),
 }
 
-/// Set-up of a measurement.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The disks.
     pub medium: Medium,
-    /// Number of initiators.
     pub initiators: u16,
     /// Number of disks of each initiator.
     pub luns: u16,
@@ -61,20 +57,17 @@ pub struct Setup {
     pub reads: u32,
     /// Largest layer 3 packet, bytes.
     pub mtu: u32,
-    /// Slots of each ring.
     pub slots: u32,
     /// Bits per second of the target's wire in each direction; `None` for no limit.
     pub rate: Option<u64>,
     /// UDP datagrams per second from the IP host on the first initiator's port to the one on the target's port; `None`
     /// for no IP hosts.
     pub datagrams: Option<u32>,
-    /// Wait mode of both threads.
     pub wait: WaitMode,
     /// Processors of the target and of the initiators.
     pub cores: [usize; 2],
     /// Duration of the load before anything counts.
     pub warm: Duration,
-    /// Duration of the measurement.
     pub time: Duration,
 }
 
@@ -112,12 +105,10 @@ pub struct Thread {
     pub frames: u64,
 }
 
-/// Result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Requests completed in the time that counts.
     pub requests: u64,
-    /// Bytes of these requests.
     pub bytes: u64,
     /// Duration of that time, seconds.
     pub seconds: f64,
@@ -125,40 +116,32 @@ pub struct Measured {
     pub errors: u64,
     /// UDP datagrams sent per second, over the whole run.
     pub datagrams: f64,
-    /// Datagrams that were sent and did not arrive.
     pub datagrams_lost: u64,
     /// Latency of a sample of the requests, nanoseconds.
     pub latency: Histogram<u64>,
-    /// The target's thread.
     pub target: Thread,
-    /// The initiators' thread.
     pub initiators: Thread,
 }
 
 impl Measured {
-    /// Requests per second.
     #[must_use]
     pub fn iops(&self) -> f64 {
         self.requests as f64 / self.seconds
     }
 
-    /// Bytes per second.
     #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes as f64 / self.seconds
     }
 
-    /// Latency of the requests that were timed.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         Latency::of(&self.latency)
     }
 }
 
-/// Reason why nothing was measured.
 #[derive(Debug, Error)]
 pub enum FcoeError {
-    /// A port could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A node could not be made on a port.
@@ -169,24 +152,17 @@ pub enum FcoeError {
         "requests of {0} bytes are not to be had: give a multiple of 512, at most 8 MiB, and disks of more than twice the queue"
     )]
     Size(u32),
-    /// A number is zero or too large.
     #[error("{0} initiators, {1} LUNs each and queue depth {2}: give 1 to 16, 1 to 64 and 1 to 256")]
     Count(u16, u16, u16),
-    /// Error of the system.
     #[error("{0}: end other programs")]
     System(#[from] std::io::Error),
-    /// The initiators made no progress.
     #[error("{0}")]
     Stuck(&'static str),
-    /// A stop was requested.
     #[error("stopped")]
     Stopped,
 }
 
 /// Runs a measurement. A requested `stop` ends it early, with [`FcoeError::Stopped`].
-///
-/// # Errors
-/// [`FcoeError`].
 pub fn measure(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     let Setup { initiators, luns, queue_depth, io_bytes, .. } = *setup;
     if !(1..=16).contains(&initiators) || !(1..=64).contains(&luns) || !(1..=256).contains(&queue_depth) {

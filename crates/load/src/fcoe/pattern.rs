@@ -26,7 +26,6 @@ impl Pattern {
         Self { text, zeros: false }
     }
 
-    /// Pattern of disks that read as zeros.
     pub(super) fn zeros() -> Self {
         Self { text: [0; SECTOR], zeros: true }
     }

@@ -53,7 +53,6 @@ pub(super) enum Taken {
     Nothing,
     /// Next bytes; fewer than a piece at the end of the input.
     Piece(Buffer),
-    /// End of the input.
     End,
 }
 
@@ -111,7 +110,6 @@ fn fill(from: &mut dyn Read, piece: usize) -> io::Result<Buffer> {
     Ok(buffer)
 }
 
-/// An output.
 pub(super) struct Sink {
     to: SyncSender<Buffer>,
     written: Receiver<io::Result<usize>>,

@@ -5,14 +5,12 @@
 pub enum Wire {
     /// As fast as memory.
     Unlimited,
-    /// 10 Gb/s.
     TenGigabit,
     /// 40 Gb/s, as the published port has.
     FortyGigabit,
 }
 
 impl Wire {
-    /// All speeds.
     pub const ALL: [Self; 3] = [Self::Unlimited, Self::TenGigabit, Self::FortyGigabit];
 
     /// Name used by ports: the value of `rate=`, or `unlimited`.
@@ -25,7 +23,6 @@ impl Wire {
         }
     }
 
-    /// Title for people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -45,7 +42,6 @@ impl Wire {
         }
     }
 
-    /// Speed of that name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wire| wire.word() == word)

@@ -6,7 +6,6 @@ use linerate_result::{Parameters, PortUsed, Repeat, Summary, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::time::Duration;
 
-/// The FCoE load, controlled by parameters.
 pub const WORKLOAD: Workload = Workload::new(
     ("fcoe", "an FCoE target and initiators in this process, between them a cable and, for several, a pausing switch"),
     parameters,

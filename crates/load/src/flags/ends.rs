@@ -5,11 +5,8 @@ use super::{Does, Flag, Program, Words};
 /// End that a flag is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Client and server.
     Both,
-    /// The client alone.
     Client,
-    /// The server alone.
     Server,
 }
 
@@ -21,7 +18,6 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// A flag was given.
     fn given<S>(&mut self, flag: &'static Flag<S, Scope>) {
         match flag.scope {
             Scope::Client => self.client.get_or_insert(flag.name()),
@@ -34,9 +30,6 @@ impl Ends {
 impl<S> Program<S, Scope> {
     /// Reads a command line (without the program's name) into a state, which tells where its ends are kept; or gives a text to be
     /// printed instead.
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub(crate) fn read(
         &'static self,
         arguments: &[String],

@@ -3,25 +3,20 @@
 use super::{Does, Flag, Program};
 use crate::workload::ParameterRow;
 
-/// A flag in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// All names of the flag as they are typed, dashes included.
     pub names: Vec<&'static str>,
-    /// Number of values that it takes.
     pub takes: Takes,
     /// Names of its values; empty for none.
     pub form: &'static str,
-    /// Description of the flag.
     pub about: &'static str,
 }
 
 /// Number of values that a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// None.
     Nothing,
-    /// One.
     Value,
     /// One or none.
     Maybe,
@@ -30,7 +25,6 @@ pub enum Takes {
 }
 
 impl<S> Does<S> {
-    /// Number of values that it takes.
     fn takes(&self) -> Takes {
         match self {
             Self::Set(_) | Self::Print(_) | Self::Refused(_) => Takes::Nothing,
@@ -47,7 +41,6 @@ impl<S, A> Program<S, A> {
         self.flags.iter().filter(|flag| !flag.about.is_empty())
     }
 
-    /// List of the program's flags.
     pub(crate) fn listed(&self) -> Vec<Listed> {
         let row = |flag: &Flag<S, A>| Listed {
             names: flag.names().collect(),

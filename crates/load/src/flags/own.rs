@@ -7,11 +7,9 @@ use linerate_stack::{CidrError, RouteError};
 
 /// State with a host of our own, which has no port yet if there is none.
 pub(crate) trait Hosted {
-    /// The host.
     fn host(&mut self) -> &mut Own;
 }
 
-/// Whose sockets.
 pub(crate) const fn via<S: Hosted, A>(scope: A) -> Flag<S, A> {
     value(
         "--via kernel|PORT",
@@ -24,7 +22,6 @@ pub(crate) const fn via<S: Hosted, A>(scope: A) -> Flag<S, A> {
     )
 }
 
-/// Addresses.
 pub(crate) const fn addr<S: Hosted, A>(scope: A) -> Flag<S, A> {
     let about = "address of that host, such as 10.0.0.2/24; may be given more than once";
     value("--addr CIDR", scope, about, |s: &mut S, v| {
@@ -32,14 +29,12 @@ pub(crate) const fn addr<S: Hosted, A>(scope: A) -> Flag<S, A> {
     })
 }
 
-/// Routes.
 pub(crate) const fn route<S: Hosted, A>(scope: A) -> Flag<S, A> {
     value("--route CIDR=ROUTER", scope, "route of that host, such as 0.0.0.0/0=10.0.0.1", |s: &mut S, v| {
         v.parse().map(|route| s.host().routes.push(route)).map_err(|e: RouteError| e.to_string())
     })
 }
 
-/// The longest IP packet.
 pub(crate) const fn mtu<S: Hosted, A>(scope: A) -> Flag<S, A> {
     value("--mtu BYTES", scope, "longest IP packet of that host (the port's)", |s: &mut S, v| {
         number(v, 576..=65_535_u32).map(|n| s.host().mtu = usize::try_from(n).ok())
@@ -48,9 +43,6 @@ pub(crate) const fn mtu<S: Hosted, A>(scope: A) -> Flag<S, A> {
 
 /// The host of our own, if one is asked for. `only_kernel` has the flags that have an effect on the kernel's sockets only, each
 /// behind whether it was given.
-///
-/// # Errors
-/// One line that names the flag and the mend.
 pub(crate) fn host(own: Own, only_kernel: &[(bool, &str)]) -> Result<Option<Own>, String> {
     if own.port.is_empty() {
         let rows =

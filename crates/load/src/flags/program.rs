@@ -4,11 +4,9 @@ use super::{Dialect, Flag, Words};
 
 /// A program with state `S` and flags of scopes `A`.
 pub(crate) struct Program<S: 'static, A: 'static> {
-    /// Name of the program.
     pub(crate) name: &'static str,
     /// Text behind its name in the first line of help.
     pub(crate) usage: &'static str,
-    /// Syntax of its flags.
     pub(crate) dialect: Dialect,
     /// Flags in the order of help.
     pub(crate) flags: &'static [Flag<S, A>],
@@ -19,7 +17,6 @@ pub(crate) struct Program<S: 'static, A: 'static> {
 /// Request of a command line.
 #[derive(Debug)]
 pub enum Command<C> {
-    /// Run with this configuration.
     Run(Box<C>),
     /// Print help, or the version.
     Print(String),
@@ -27,7 +24,6 @@ pub enum Command<C> {
 
 /// A flag that was given, with its values.
 pub(crate) struct Given<S: 'static, A: 'static> {
-    /// Row of the flag.
     pub(crate) flag: &'static Flag<S, A>,
     /// The flag with its values, as it is typed.
     typed: String,
@@ -52,9 +48,6 @@ impl<S, A> Program<S, A> {
 
 impl Words {
     /// Takes the values of a flag that was found, and applies it to the state.
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub(crate) fn give<S, A>(&mut self, flag: &'static Flag<S, A>, state: &mut S) -> Result<Given<S, A>, String> {
         let begin = self.taken.len();
         flag.does.set(state, self).map_err(|why| self.trouble(&why))?;
@@ -67,9 +60,6 @@ impl Words {
 
 impl<S, A> Given<S, A> {
     /// Applies the flag again, to another state.
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub(crate) fn set(&self, state: &mut S) -> Result<(), String> {
         self.flag.does.set(state, &mut Words::again(&self.values)).map_err(|why| format!("{}: {why}", self.typed))
     }

@@ -3,9 +3,7 @@
 use super::Words;
 
 type Text = &'static str;
-/// Function that takes a value.
 type Take<S> = fn(&mut S, &str) -> Result<(), String>;
-/// Function that takes several values.
 type TakeAll<S> = fn(&mut S, &mut Words) -> Result<(), String>;
 /// Words that a flag takes, each with its names, which are separated by spaces.
 pub(crate) type Choices<S> = &'static [(Text, Does<S>)];
@@ -18,7 +16,6 @@ pub(crate) struct Flag<S: 'static, A: 'static> {
     pub(crate) scope: A,
     /// Description for help; empty if no list shows the flag.
     pub(crate) about: Text,
-    /// Values and action of the flag.
     pub(crate) does: Does<S>,
 }
 
@@ -45,7 +42,6 @@ pub(crate) const fn set<S, A>(typed: Text, scope: A, about: Text, set: fn(&mut S
     Flag { typed, scope, about, does: Does::Set(set) }
 }
 
-/// Makes a flag that takes a value.
 pub(crate) const fn value<S, A>(typed: Text, scope: A, about: Text, set: Take<S>) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Value(set) }
 }
@@ -55,7 +51,6 @@ pub(crate) const fn maybe<S, A>(typed: Text, scope: A, about: Text, set: Take<S>
     Flag { typed, scope, about, does: Does::Maybe(set) }
 }
 
-/// Makes a flag that takes several values.
 pub(crate) const fn values<S, A>(typed: Text, scope: A, about: Text, set: TakeAll<S>) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Values(set) }
 }
@@ -70,13 +65,11 @@ pub(crate) const fn print<S, A>(typed: Text, scope: A, about: Text, text: fn() -
     Flag { typed, scope, about, does: Does::Print(text) }
 }
 
-/// Makes a flag that is refused.
 pub(crate) const fn refused<S, A>(typed: Text, scope: A, about: Text, why: Text) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Refused(why) }
 }
 
 impl<S, A> Flag<S, A> {
-    /// All names of the flag.
     pub(crate) fn names(&self) -> impl Iterator<Item = Text> + use<S, A> {
         self.typed.split(' ').take_while(|word| word.starts_with('-'))
     }

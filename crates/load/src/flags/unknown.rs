@@ -30,7 +30,6 @@ impl Words {
         if values.is_empty() { self.name.clone() } else { format!("{} {values}", self.name) }
     }
 
-    /// Error line for that flag.
     pub(crate) fn trouble(&self, why: &str) -> String {
         format!("{}: {why}", self.typed())
     }

@@ -30,7 +30,6 @@ impl Words {
         Self { own: words.next(), words: words.collect(), ..Self::default() }
     }
 
-    /// Takes the next word.
     pub(super) fn next(&mut self) -> Option<String> {
         let word = self.words.get(self.at).cloned();
         self.at += usize::from(word.is_some());

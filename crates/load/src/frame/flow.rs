@@ -6,13 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Addresses and ports of a UDP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Source address.
     pub src: IpAddr,
     /// Destination address, of the same family.
     pub dst: IpAddr,
-    /// Source port.
     pub src_port: u16,
-    /// Destination port.
     pub dst_port: u16,
 }
 
@@ -40,7 +37,6 @@ impl Flow {
     }
 }
 
-/// A range of addresses, and one of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRange {
     /// First and last address, of one family.
@@ -92,7 +88,6 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Flows from the first one on.
     #[must_use]
     pub fn new(src: FlowRange, dst: FlowRange, random_src: bool, random_dst: bool, seed: u64) -> Self {
         let now = Flow { src: src.addrs.0, dst: dst.addrs.0, src_port: src.ports.0, dst_port: dst.ports.0 };
@@ -106,7 +101,6 @@ impl Flows {
         one.then_some(self.now)
     }
 
-    /// Flow of the next frame.
     #[inline]
     pub fn pick(&mut self) -> Flow {
         let flow = self.now;

@@ -52,7 +52,6 @@ impl Mark {
         Some(Self { run: Self::run_of(word), stream, sequence: word & SEQUENCE_MASK })
     }
 
-    /// Run in a word.
     #[must_use]
     pub fn run_of(word: u64) -> u16 {
         u16::try_from(word >> (64 - RUN_BITS)).unwrap_or(0)

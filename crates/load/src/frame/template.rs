@@ -34,18 +34,15 @@ pub fn pattern() -> &'static [u8] {
 pub struct Layout {
     /// Bytes of virtio-net header before the Ethernet header.
     pub vnet: usize,
-    /// True for IPv6, false for IPv4.
     pub v6: bool,
 }
 
 impl Layout {
-    /// Offset of the IP header.
     #[must_use]
     pub const fn ip(self) -> usize {
         self.vnet + 14
     }
 
-    /// Offset of the UDP header.
     #[must_use]
     pub const fn udp(self) -> usize {
         self.ip() + if self.v6 { 40 } else { 20 }
@@ -95,13 +92,9 @@ pub enum Payload {
 /// Common part of all frames of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Offsets of the parts.
     pub layout: Layout,
-    /// Source MAC address.
     pub src_mac: [u8; 6],
-    /// Destination MAC address.
     pub dst_mac: [u8; 6],
-    /// Number of the stream.
     pub stream: u16,
     /// Contents behind the UDP header, as far as there is room.
     pub payload: Payload,
@@ -309,13 +302,11 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// Makes an empty collection.
     #[must_use]
     pub fn new(template: Template) -> Self {
         Self { template, kept: vec![None; KEPT] }
     }
 
-    /// Template of the heads.
     #[must_use]
     pub fn template(&self) -> &Template {
         &self.template

@@ -19,7 +19,6 @@ use std::time::Duration;
 /// Least time in which the server must take what is on its way, or send its report.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Stream of a client.
 struct Stream {
     id: u32,
     socket: Arc<Socket>,
@@ -166,7 +165,6 @@ fn about(settings: &Settings) -> Vec<&'static str> {
     words
 }
 
-/// The client's request.
 fn request(asked: &Asked, begun: Stamp) -> Request {
     let settings = &asked.settings;
     let block = settings.block as u64;
@@ -246,7 +244,6 @@ fn flow(settings: &Settings, stream: &Stream, sends: bool, begin: u64, reporter:
     }
 }
 
-/// A block of digits.
 pub(super) fn digits(bytes: usize) -> Vec<u8> {
     (b'0'..=b'9').cycle().take(bytes).collect()
 }

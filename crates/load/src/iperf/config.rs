@@ -5,20 +5,15 @@ use crate::socket::{Own, Place};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Configuration of an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Addresses of the end.
     pub place: Place,
     /// Host of our own stack, whose sockets are used instead of the kernel's.
     pub own: Option<Own>,
-    /// Form of the output.
     pub form: Form,
-    /// Part in the test.
     pub part: Part,
 }
 
-/// Form of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// True for more figures (`-e`).
@@ -44,11 +39,9 @@ pub struct Form {
 /// Lines that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Without {
-    /// Those about connections.
     pub connections: bool,
     /// Those with figures.
     pub data: bool,
-    /// Those about settings.
     pub settings: bool,
     /// The server's report at a client.
     pub report: bool,
@@ -70,12 +63,9 @@ impl Default for Form {
     }
 }
 
-/// Part in the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Client.
     Client(Box<Asked>),
-    /// Server.
     Server(Box<Serving>),
 }
 
@@ -88,14 +78,11 @@ pub struct Asked {
     pub own_port: u16,
     /// Port at which the server's connections are awaited (`-d`, `-r`).
     pub listen_port: u16,
-    /// Settings.
     pub settings: Settings,
 }
 
-/// A server's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serving {
-    /// Protocol of the data.
     pub transport: Transport,
     /// Bytes of a read, and largest datagram.
     pub block: usize,
@@ -103,7 +90,6 @@ pub struct Serving {
     pub window: u64,
     /// Largest segment, bytes; 0 for what follows from the path.
     pub mss: u64,
-    /// True if small segments are sent at once.
     pub no_delay: bool,
     /// Type of service of what is sent; 0 for the client's.
     pub tos: u8,
@@ -113,7 +99,6 @@ pub struct Serving {
     pub clients: u32,
     /// Time after which the server ends.
     pub time: Option<Duration>,
-    /// True if it leaves the terminal.
     pub daemon: bool,
     /// Time without data after which a session ends.
     pub idle: Duration,

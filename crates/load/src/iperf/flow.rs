@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Number of bins of sizes that reads returned.
 pub(super) const BINS: usize = 8;
 
-/// A flow.
 pub(super) struct Flow {
     /// Number in lines.
     pub(super) id: u32,
@@ -30,7 +29,7 @@ pub(super) struct Flow {
     pub(super) enhanced: bool,
     /// Times on the way, if they are measured.
     pub(super) times: Option<Mutex<Times>>,
-    /// Mark of a server's session.
+    /// Marked when data come or go: a session that does not move may lose its place.
     pub(super) moves: Moves,
     pub(super) counters: Counters,
 }
@@ -58,7 +57,6 @@ pub(super) struct Counters {
     jitter: AtomicU64,
 }
 
-/// Figures of a flow, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Figures {
     pub(super) bytes: u64,
@@ -80,7 +78,6 @@ pub(super) struct Figures {
 }
 
 impl Flow {
-    /// True for datagrams.
     pub(super) fn is_udp(&self) -> bool {
         matches!(*self.socket, Socket::Udp(_))
     }
@@ -132,14 +129,12 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// Counts of a flow.
     pub(super) fn new(flow: &'a Flow) -> Self {
         let bin = flow.block.div_ceil(BINS).max(1);
         let moves = (!flow.sends || !flow.is_udp()).then_some(&flow.moves);
         Self { to: &flow.counters, moves, bin, bytes: 0, calls: 0, errors: 0, bins: [0; BINS] }
     }
 
-    /// A call has moved so many bytes.
     #[inline]
     pub(super) fn moved(&mut self, bytes: usize) {
         // The first is what begins a session, and costs who sends it no more than that.
@@ -152,7 +147,6 @@ impl<'a> Tally<'a> {
         self.to.calls.store(self.calls, Relaxed);
     }
 
-    /// A read has returned so many bytes.
     #[inline]
     pub(super) fn read(&mut self, bytes: usize) {
         self.moved(bytes);
@@ -178,7 +172,6 @@ impl<'a> Tally<'a> {
         self.to.fins.store(fins, Relaxed);
     }
 
-    /// Account of the datagrams received.
     #[inline]
     pub(super) fn received(&self, receipt: &Receipt) {
         self.to.datagrams.store(receipt.highest, Relaxed);

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 const SENDS: u64 = 16 << 20;
 const RECEIVES: u64 = 2048;
 
-/// Socket of a stream.
 pub(super) enum Socket {
     Tcp(TcpStream),
     Udp(UdpSocket),
@@ -75,7 +74,6 @@ impl Socket {
     }
 }
 
-/// Options of a socket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     /// Size of the buffer for sending, and for receiving; 0 for the system's.
@@ -220,7 +218,6 @@ impl<'a> Dialled<'a> {
         Ok(Self { by: By::Kernel(fd), transport, to, sizes })
     }
 
-    /// Sizes that it has.
     pub(super) fn sizes(&self) -> Sizes {
         self.sizes
     }

@@ -10,7 +10,6 @@ use linerate_rt::{Stop, ThreadTime};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Figures of a client's test.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Bytes that this end sent, in all streams.
@@ -19,9 +18,7 @@ pub struct Measured {
     pub received: u64,
     /// Seconds from the beginning to the end of the last stream: a byte stream ends when the other end has all.
     pub seconds: f64,
-    /// Processor time of the threads that sent.
     pub send_cpu: ThreadTime,
-    /// Processor time of the threads that received.
     pub receive_cpu: ThreadTime,
     /// Segments that this end sent again; `None` for datagrams, and if it sent nothing.
     pub retransmits: Option<u64>,
@@ -82,9 +79,6 @@ pub struct Server {
 
 impl Server {
     /// Opens the server's port; with port 0 one that the system chooses.
-    ///
-    /// # Errors
-    /// One line about the port or an option.
     pub fn listen(place: &Place, serving: &Serving) -> Result<Self, String> {
         let site = Site::open(place, None)?;
         let listener = server::Listener::open(&site, serving)?;
@@ -92,7 +86,6 @@ impl Server {
         Ok(Self { listener, site: site.placed(Place { port, ..place.clone() }), serving: serving.clone() })
     }
 
-    /// Port of the server.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.site.place().port

@@ -33,7 +33,6 @@ use linerate_rt::{Capability, Stop};
 use report::Reporter;
 use std::sync::Arc;
 
-/// iperf, as its output names it.
 pub const SPEAKER: Speaker = Speaker { program: "iperf", flag: "-o" };
 
 /// Runs an end to its end. The process must have this thread alone, if a server is to leave the terminal. `opened` is called

@@ -5,20 +5,16 @@ use crate::socket::Pace;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Protocol of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// Byte streams.
     #[default]
     Tcp,
-    /// Datagrams.
     Udp,
 }
 
 /// End of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After a time.
     Time(Duration),
     /// After so many bytes of each stream.
     Bytes(u64),
@@ -26,10 +22,8 @@ pub enum Limit {
     None,
 }
 
-/// Rate of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rate {
-    /// As fast as it can.
     #[default]
     Unlimited,
     /// Bits per second.
@@ -54,14 +48,11 @@ impl Rate {
     }
 }
 
-/// Settings of a client's test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Protocol of the data.
     pub transport: Transport,
     /// Way of the data.
     pub way: Ask,
-    /// Number of streams.
     pub streams: u32,
     /// Bytes of a read, write or datagram.
     pub block: usize,
@@ -75,13 +66,11 @@ pub struct Settings {
     pub window: u64,
     /// Largest segment, bytes; 0 for what follows from the path.
     pub mss: u64,
-    /// True if small segments are sent at once.
     pub no_delay: bool,
     /// Type of service, or traffic class.
     pub tos: u8,
     /// Hops that packets may take; 0 for the system's number.
     pub ttl: u8,
-    /// Congestion control.
     pub congestion: Option<String>,
     /// True if blocks say when they were sent.
     pub times: bool,

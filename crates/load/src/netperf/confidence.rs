@@ -39,17 +39,14 @@ const STUDENT: [(f64, f64); 30] = [
     (2.042, 2.750),
 ];
 
-/// Runs so far.
 #[derive(Debug, Default)]
 pub(super) struct Runs(Vec<Means>);
 
 impl Runs {
-    /// Adds a run.
     pub(super) fn add(&mut self, run: Means) {
         self.0.push(run);
     }
 
-    /// Number of runs.
     pub(super) fn count(&self) -> u32 {
         cut(self.0.len(), u32::MAX)
     }
@@ -58,7 +55,6 @@ impl Runs {
         self.0.iter().map(of).sum::<f64>() / self.0.len().max(1) as f64
     }
 
-    /// Means of all runs.
     pub(super) fn means(&self) -> Means {
         Means {
             seconds: self.mean(|run| run.seconds),
@@ -82,7 +78,6 @@ impl Runs {
         if error == 0.0 { 0.0 } else { (2.0 * student * error / mean).abs() }
     }
 
-    /// Widths of all intervals.
     pub(super) fn widths(&self, level: u32) -> Widths {
         Widths {
             result: self.width(|run| run.result, level),
@@ -102,7 +97,6 @@ impl Runs {
         self.0.len() > 1 && all.iter().all(|width| *width <= repeats.width)
     }
 
-    /// True if there is to be another run.
     pub(super) fn go_on(&self, repeats: &Repeats) -> bool {
         self.count() < repeats.least || self.count() < repeats.most && !self.are_enough(repeats)
     }

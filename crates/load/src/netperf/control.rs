@@ -17,7 +17,6 @@ const TAKES: Duration = Duration::from_secs(10);
 /// Silence after which the other end is asked whether it is there.
 const ALIVE: Duration = Duration::from_secs(30);
 
-/// Control connection.
 pub(super) struct Control {
     stream: TcpStream,
     stop: Stop,
@@ -43,7 +42,6 @@ impl Control {
         own.and_then(|own| Ok((own, other?))).map_err(Fault::Control)
     }
 
-    /// Sends a message.
     pub(super) fn send(&self, message: &Message) -> Result<(), Fault> {
         (&self.stream).write_all(message.bytes()).map_err(Fault::Control)
     }

@@ -20,7 +20,6 @@ pub(super) fn letter(method: u32) -> char {
 /// Processor time that an end's figures are of.
 #[derive(Clone)]
 pub(super) enum Meter {
-    /// None.
     Off,
     /// That of all the system's processors.
     System,
@@ -58,23 +57,18 @@ struct Core {
 pub struct Cpu {
     /// All that is not idle.
     pub all: f64,
-    /// User programs.
     pub user: f64,
-    /// The kernel.
     pub system: f64,
     /// Waiting for disks.
     pub waiting: f64,
-    /// Interrupts.
     pub interrupts: f64,
     /// Soft interrupts, as the kernel's receive path.
     pub soft: f64,
     /// Use of the busiest processor.
     pub peak: f64,
-    /// Number of the busiest processor.
     pub peak_id: i32,
     /// Number of processors.
     pub count: u32,
-    /// Way of measuring.
     pub method: u32,
 }
 
@@ -113,7 +107,6 @@ impl Reading {
         }
     }
 
-    /// Seconds since an earlier reading.
     pub(super) fn seconds_since(&self, earlier: &Self) -> f64 {
         self.at.saturating_sub(earlier.at) as f64 / 1e9
     }

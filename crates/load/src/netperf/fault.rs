@@ -5,41 +5,28 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Reason why a test failed.
 #[derive(Debug, Error)]
 pub enum Fault {
-    /// There is no server.
     #[error("are you sure there is a netserver listening on {host} at port {port}? {error}")]
-    Connect {
-        /// The server's name.
-        host: String,
-        /// Its port.
-        port: u16,
-        /// Error of the system.
-        error: io::Error,
-    },
+    Connect { host: String, port: u16, error: io::Error },
     /// The port of a host of our own cannot be opened, or the host on it not be set up.
     #[error("{0}")]
     Port(String),
     /// Nothing can be taken in at the server's address.
     #[error("cannot listen at port {0}: {1}; give another port behind -p")]
     Listen(u16, io::Error),
-    /// The control connection failed.
     #[error("control connection: {0}")]
     Control(io::Error),
     /// The other end closed the control connection before the test was over.
     #[error("the other end closed the control connection before the test was over")]
     Closed,
-    /// The other end said nothing in time.
     #[error("the other end does not answer")]
     Silent,
     /// The other end sent a message that is not valid at this point.
     #[error("wrong message: {0}")]
     Malformed(#[from] Malformed),
-    /// The server refuses.
     #[error("remote error {0} {reason}", reason = reason(*.0))]
     Remote(i32),
-    /// A data connection could not be made.
     #[error("data connection: {0}")]
     DataConnect(io::Error),
     /// A data socket could not be made, or an option of it or of the thread could not be set.
@@ -47,30 +34,19 @@ pub enum Fault {
     Option {
         /// Name of the option.
         what: &'static str,
-        /// Error of the system.
         error: io::Error,
     },
-    /// Data could not be sent.
     #[error("data send error: {0}")]
     Send(io::Error),
-    /// Data could not be received.
     #[error("data receive error: {0}")]
     Receive(io::Error),
     /// The file whose bytes are sent.
     #[error("-F {path}: {error}; give a file that can be read", path = .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Error of the system.
-        error: io::Error,
-    },
-    /// There is no memory, thread or descriptor left.
+    File { path: PathBuf, error: io::Error },
     #[error("system: {0}")]
     System(io::Error),
-    /// The server has measured no processors.
     #[error("the server did not measure its processors; leave -C out")]
     NoCpu,
-    /// The processors of this system cannot be measured.
     #[error("/proc/stat cannot be read; leave -c out")]
     NoStat,
     /// A request for something that is not built here.

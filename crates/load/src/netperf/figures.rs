@@ -4,7 +4,6 @@ use super::cpu::{Cpu, service_demand};
 use super::table::Test;
 use hdrhistogram::Histogram;
 
-/// Figures of an end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndFigures {
     /// Bytes sent.
@@ -19,7 +18,6 @@ pub struct EndFigures {
     pub receives: u64,
     /// Buffers of the data socket, bytes: to send and to receive, before the test and after it.
     pub send_buffer: (u32, u32),
-    /// Buffer to receive.
     pub receive_buffer: (u32, u32),
     /// Bytes of one call that sends; -1 if the end does not say.
     pub send_size: i64,
@@ -40,21 +38,13 @@ pub struct EndFigures {
 /// Times of calls or transactions, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// Number of calls or transactions.
     pub count: u64,
-    /// The shortest.
     pub min: f64,
-    /// Half of all are not longer.
     pub p50: f64,
-    /// 90 of 100 are not longer.
     pub p90: f64,
-    /// 99 of 100 are not longer.
     pub p99: f64,
-    /// The longest.
     pub max: f64,
-    /// Mean.
     pub mean: f64,
-    /// Standard deviation.
     pub stddev: f64,
 }
 
@@ -76,16 +66,12 @@ impl Latency {
     }
 }
 
-/// Figures of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Time of the run at this end, seconds.
     pub seconds: f64,
-    /// Transactions that this end has completed.
     pub transactions: u64,
-    /// This end.
     pub local: EndFigures,
-    /// The server.
     pub remote: EndFigures,
     /// Largest segment of the data connection, bytes.
     pub mss: Option<u32>,
@@ -103,13 +89,11 @@ impl Figures {
         self.per_second(bytes)
     }
 
-    /// Transactions of a second.
     #[must_use]
     pub fn transactions_per_second(&self) -> f64 {
         self.per_second(self.transactions)
     }
 
-    /// So much in a second.
     #[must_use]
     pub fn per_second(&self, amount: u64) -> f64 {
         if self.seconds > 0.0 { amount as f64 / self.seconds } else { 0.0 }
@@ -132,11 +116,9 @@ pub struct Means {
     pub result: f64,
     /// Use of this end's processors, per cent.
     pub local_cpu: f64,
-    /// Use of the server's processors.
     pub remote_cpu: f64,
     /// Service demand of this end, microseconds.
     pub local_demand: f64,
-    /// Service demand of the server.
     pub remote_demand: f64,
 }
 
@@ -144,22 +126,16 @@ pub struct Means {
 /// single run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Widths {
-    /// Of the result.
     pub result: f64,
-    /// Of the use of this end's processors.
     pub local_cpu: f64,
-    /// Of the use of the server's.
     pub remote_cpu: f64,
 }
 
-/// Outcome of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The last run.
     pub last: Figures,
-    /// Means of all runs.
     pub means: Means,
-    /// Number of runs.
     pub runs: u32,
     /// Widths of the means' intervals.
     pub widths: Widths,

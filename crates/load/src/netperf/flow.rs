@@ -42,7 +42,6 @@ pub(super) enum End {
 /// Longest time of a call that a histogram tells apart, ns.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// A flow.
 pub(super) struct Flow<'a> {
     pub(super) time: &'a Shared,
     pub(super) tally: Tally,
@@ -56,14 +55,13 @@ pub(super) struct Flow<'a> {
     /// Ticks without data after which a flow ends that is due.
     pub(super) patience: u32,
     quiet: u32,
-    /// Mark of a server's session.
+    /// Marked when data come or go: a session that does not move may lose its place.
     pub(super) moves: Moves,
     /// Address that a server takes data from; `None` for any.
     pub(super) peer: Option<IpAddr>,
 }
 
 impl<'a> Flow<'a> {
-    /// A flow of so many bytes or transactions.
     pub(super) fn new(time: &'a Shared, left: u64, look: &'a dyn Fn() -> Result<(), Fault>) -> Self {
         let (tally, moves) = (Tally::default(), Moves::default());
         Self { time, tally, left, latency: None, since: 0, look, patience: 0, quiet: 0, moves, peer: None }
@@ -116,7 +114,6 @@ impl<'a> Flow<'a> {
         self.left == 0
     }
 
-    /// Publishes the units so far.
     #[inline]
     fn publish(&self, units: u64) {
         self.time.units.store(units, Relaxed);

@@ -10,9 +10,6 @@ use linerate_rt::Stop;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs a test with a server of another machine.
-///
-/// # Errors
-/// One line: the client's reason.
 pub(super) fn ask(uplink: &Uplink, settings: &Settings, stop: &Stop) -> Result<Figures, String> {
     let tested = Client::connect(settings, &uplink.site, stop).and_then(|client| client.run(|| None));
     tested.map(|outcome| outcome.last).map_err(|fault| fault.to_string())

@@ -53,9 +53,6 @@ pub const SPEAKER: Speaker = Speaker { program: "netperf", flag: "" };
 const VERSION: &str = concat!("Netperf version 2.7.0 (linerate ", env!("CARGO_PKG_VERSION"), ")");
 
 /// Runs a test, and prints nothing. A stop ends it early, with what was measured until then.
-///
-/// # Errors
-/// The reason why there is nothing to tell.
 pub fn measure(settings: &Settings, stop: &Stop) -> Result<Outcome, Fault> {
     let site = client::site(settings)?;
     client::Client::connect(settings, &site, stop)?.run(|| None)

@@ -90,7 +90,6 @@ impl Ring {
         }
     }
 
-    /// The next block.
     #[inline]
     pub(super) fn next(&mut self) -> &mut [u8] {
         let begin = self.first + self.at * self.stride;

@@ -6,12 +6,10 @@ use crate::socket::{Own, Place};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Port of netserver.
 pub const PORT: u16 = 12_865;
-/// Largest datagram.
+/// Payload of the largest datagram over IPv4, bytes.
 pub(super) const DATAGRAM: u32 = 65_507;
 
-/// Length of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// Seconds; 0: until the program is told to end.
@@ -23,13 +21,10 @@ pub enum Length {
 /// Buffers of an end's data socket, bytes; `None` for the system's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
-    /// Buffer that sends.
     pub send: Option<u32>,
-    /// Buffer that receives.
     pub receive: Option<u32>,
 }
 
-/// Settings of an end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndSettings {
     /// Bytes of one call that sends; `None` for the socket's buffer.
@@ -55,9 +50,7 @@ pub struct EndSettings {
 /// Repetition until the mean is known well enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
-    /// Least and greatest number of runs.
     pub least: u32,
-    /// Greatest number of runs.
     pub most: u32,
     /// Confidence, per cent: 95 or 99.
     pub level: u32,
@@ -73,10 +66,8 @@ impl Default for Repeats {
     }
 }
 
-/// Settings of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The test.
     pub test: &'static Test,
     /// The server.
     pub host: String,
@@ -84,19 +75,15 @@ pub struct Settings {
     pub place: Place,
     /// Host of our own stack, whose sockets are used instead of the kernel's.
     pub own: Option<Own>,
-    /// Length of the test.
     pub length: Length,
     /// Size of a request, bytes.
     pub request: u32,
     /// Size of a response, bytes.
     pub response: u32,
-    /// This end.
     pub local: EndSettings,
-    /// The server.
     pub remote: EndSettings,
     /// No delay for small segments, at both ends.
     pub no_delay: bool,
-    /// The data connection is kept alive.
     pub keep_alive: bool,
     /// True if the data may go by a gateway; by default all but datagrams in one direction.
     pub routing: bool,
@@ -112,7 +99,6 @@ pub struct Settings {
     pub latency: bool,
     /// Letter of the unit of results; `None` for transactions, or 10^6 bits.
     pub unit: Option<char>,
-    /// Repetition.
     pub repeats: Repeats,
 }
 

@@ -9,26 +9,19 @@ pub struct Test {
     pub name: &'static str,
     /// Name in the first line of a report.
     pub title: &'static str,
-    /// Transport of the data.
     pub transport: Transport,
-    /// True if the client sends.
     pub sends: bool,
-    /// True if the client receives.
     pub receives: bool,
     /// True if each transaction has a connection of its own.
     pub connects: bool,
     /// True if the data are a file's, sent without a copy.
     pub file: bool,
-    /// Description, for help.
     pub about: &'static str,
 }
 
-/// Transport of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// TCP.
     Tcp,
-    /// UDP.
     Udp,
 }
 
@@ -113,7 +106,6 @@ impl Test {
         TESTS.iter().find(|test| test.name.eq_ignore_ascii_case(name))
     }
 
-    /// True for requests and responses.
     #[must_use]
     pub fn is_transactions(&self) -> bool {
         self.sends && self.receives

@@ -65,7 +65,6 @@ impl Shared {
     }
 }
 
-/// Times of a test.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     /// Time until it is due; `None`: only a stop ends it.
@@ -90,7 +89,6 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// Starts the time.
     pub(super) fn start(
         times: Times,
         stop: &Stop,

@@ -49,7 +49,6 @@ pub(super) fn is_unit(letter: char) -> bool {
     FORMATS.iter().any(|(known, ..)| *known == letter)
 }
 
-/// Name of a unit.
 pub(super) fn name(letter: char) -> &'static str {
     FORMATS.iter().find(|(known, ..)| *known == letter).map_or("", |(_, _, name)| *name)
 }

@@ -34,12 +34,9 @@ macro_rules! row {
     };
 }
 
-/// Requests and responses by one connection.
 pub const TCP_RR: Workload = row!("TCP_RR", "requests and responses over TCP, one at a time, and how long each takes");
-/// Requests and responses by a connection each.
 pub const TCP_CRR: Workload =
     row!("TCP_CRR", "a connection for each request and its response, from its opening to its end");
-/// Requests and responses in datagrams.
 pub const UDP_RR: Workload =
     row!("UDP_RR", "requests and responses in datagrams, one at a time, and how long each takes");
 

@@ -13,7 +13,6 @@ fn refuse(flag: &'static str) -> impl Fn(CaptureError) -> Refusal {
     move |error| Refusal::Usage(format!("{flag}: {error}"))
 }
 
-/// First frame of a capture.
 pub(super) fn first_frame(path: &Path) -> Result<Vec<u8>, Refusal> {
     let mut reader = Reader::open(path).map_err(refuse("-P"))?;
     match reader.read().map_err(refuse("-P"))? {
@@ -22,10 +21,8 @@ pub(super) fn first_frame(path: &Path) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// Settings of the replay of a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayConfig {
-    /// The file.
     pub path: std::path::PathBuf,
     /// The only interface whose frames are sent, counted from 0; `None` for all Ethernet interfaces.
     pub interface: Option<u32>,
@@ -95,7 +92,6 @@ impl Replay {
         self.ready.then_some(self.due)
     }
 
-    /// True if no more frames follow.
     pub(super) fn ended(&self) -> bool {
         self.ended && !self.ready
     }
@@ -134,7 +130,6 @@ impl Replay {
         }
     }
 
-    /// Counts of the capture read so far.
     pub(super) fn counts(&self) -> Counts {
         self.reader.counts()
     }

@@ -47,14 +47,12 @@ pub mod options {
         ("update_csum", UPDATE_CSUM),
     ];
 
-    /// Names of the bits that are set.
     #[must_use]
     pub fn names(bits: u32) -> Vec<&'static str> {
         ALL.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name).collect()
     }
 }
 
-/// Style of the reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Lines of the present netmap pkt-gen.
@@ -83,19 +81,14 @@ pub struct Config {
     pub sizes: Sizes,
     /// Frames per sync; the mode's own number if not given.
     pub burst: Option<u32>,
-    /// True for IPv6.
     pub v6: bool,
-    /// Source addresses and ports.
     pub src: FlowRange,
     /// Source range as typed.
     pub src_text: String,
-    /// Destination addresses and ports.
     pub dst: FlowRange,
-    /// Destination range as typed.
     pub dst_text: String,
     /// Source MAC address; the port's own if not given.
     pub src_mac: Option<[u8; 6]>,
-    /// Destination MAC address.
     pub dst_mac: [u8; 6],
     /// Number of threads; with more than one, each has a queue of its own.
     pub threads: usize,
@@ -117,7 +110,6 @@ pub struct Config {
     pub vnet: usize,
     /// Capture whose first frame is sent repeatedly.
     pub packet_file: Option<PathBuf>,
-    /// Replay of a capture.
     pub replay: Option<ReplayConfig>,
     /// Number of slots per frame.
     pub frags: usize,
@@ -127,7 +119,6 @@ pub struct Config {
     pub framing: bool,
     /// True to report Mpps rather than pps.
     pub normalize: bool,
-    /// Verbosity.
     pub verbose: u8,
     /// Slots and rings (`-C`).
     pub rings: Option<[u32; 4]>,
@@ -139,16 +130,13 @@ pub struct Config {
     pub ndjson: bool,
     /// Keeping of the result document among the user's runs.
     pub keep: bool,
-    /// Style of the lines.
     pub style: Style,
-    /// Wait mode of the threads.
     pub wait: WaitMode,
     /// Run number in the frames' marks; drawn at random if not given.
     pub run: Option<u16>,
 }
 
 impl Default for Config {
-    /// A configuration without a port.
     fn default() -> Self {
         Self::new("")
     }
@@ -202,7 +190,6 @@ impl Config {
         }
     }
 
-    /// True if a bit of [`options`] is set.
     #[must_use]
     pub fn has(&self, option: u32) -> bool {
         self.options & option != 0

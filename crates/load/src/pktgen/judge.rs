@@ -14,11 +14,9 @@ const FRAMING: u64 = 24;
 /// Verdict on a run, in lines.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
-    /// Failures.
     pub(super) failed: Vec<String>,
     /// Parts that did not take place; the rest is good.
     pub(super) partial: Vec<String>,
-    /// Remarks.
     pub(super) notes: Vec<String>,
     /// Reason why nothing was measured, if no frame was sent or none arrived; it is among the failures.
     pub(super) idle: Option<String>,

@@ -7,9 +7,7 @@ use linerate_port::Info;
 /// Role of a mode's threads at a port, which selects the words of the reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The threads send.
     Sender,
-    /// The threads receive.
     Receiver,
     /// The threads do both.
     Other,
@@ -20,9 +18,7 @@ pub enum Role {
 pub struct Mode {
     /// Name after `-f`.
     pub name: &'static str,
-    /// Description of the mode.
     pub about: &'static str,
-    /// Role of its threads.
     pub role: Role,
     /// Frames per sync, unless `-b` gives another number.
     pub burst: u32,

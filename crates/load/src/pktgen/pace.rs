@@ -23,7 +23,7 @@ impl Pace {
         Self { rate, burst: Self::burst(rate, burst), start: None, passed: 0 }
     }
 
-    /// Burst at a rate.
+    /// Frames of a burst, 1 to `burst`: at a rate, so few that there are 300 bursts a second.
     #[must_use]
     pub fn burst(rate: u64, burst: u32) -> u32 {
         if rate == 0 { burst.max(1) } else { up_to(burst, rate / 300).max(1) }

@@ -11,7 +11,6 @@ const WINDOW: usize = 15;
 /// Counts between two reports, or of the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progressed {
-    /// Frames.
     pub frames: u64,
     /// Bytes without FCS.
     pub bytes: u64,
@@ -30,9 +29,6 @@ const LEAST_US: u64 = 100;
 
 impl Progressed {
     /// Frames and bytes per second; an error if no time was measured in which frames moved.
-    ///
-    /// # Errors
-    /// One line with the reason.
     pub fn rates(&self) -> Result<(f64, f64), String> {
         let (frames, bytes) = (self.frames.saturating_sub(self.before.0), self.bytes.saturating_sub(self.before.1));
         if self.usec < LEAST_US || frames == 0 {

@@ -27,15 +27,12 @@ pub enum Refusal {
     /// A flag is wrong, or flags that do not go together.
     #[error("{0}")]
     Usage(String),
-    /// A port could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Error of the system.
     #[error("{what}: {source}; free some memory, threads or descriptors")]
     System {
         /// Resource that was requested.
         what: &'static str,
-        /// Error of the request.
         source: std::io::Error,
     },
 }
@@ -370,7 +367,6 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Formatter for this configuration's figures.
 pub(super) fn teller(config: &Config) -> Teller {
     Teller::new(config.style, config.normalize, config.framing, config.has(options::PPS_STATS))
 }

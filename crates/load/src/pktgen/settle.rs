@@ -27,7 +27,6 @@ pub(super) struct Facts<'a> {
     pub(super) signal: Option<u8>,
 }
 
-/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The result document as it is stored.

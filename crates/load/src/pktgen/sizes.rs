@@ -6,10 +6,8 @@ use std::fmt;
 /// Shortest and longest frame that can be requested, as in netmap's pkt-gen.
 pub const LIMITS: std::ops::RangeInclusive<usize> = 16..=65536;
 
-/// Lengths of the frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All of the same length.
     Fixed(usize),
     /// Random, from the first to the second.
     Range(usize, usize),
@@ -38,7 +36,6 @@ impl Sizes {
         Self::Mix(list.collect())
     }
 
-    /// Longest length.
     #[must_use]
     pub fn longest(&self) -> usize {
         match self {
@@ -48,7 +45,6 @@ impl Sizes {
         }
     }
 
-    /// Shortest length.
     #[must_use]
     pub fn shortest(&self) -> usize {
         match self {

@@ -36,9 +36,7 @@ impl Cut {
 pub(super) enum Content {
     /// linerate's frames, made from a template.
     Made {
-        /// Common part of the frames.
         template: Template,
-        /// Addresses and ports of the frames.
         flows: Flows,
         /// Run number in the mark.
         run: u16,
@@ -54,9 +52,7 @@ pub(super) enum Content {
 /// Amount put into a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filled {
-    /// Frames.
     pub(super) frames: u32,
-    /// Slots.
     pub(super) slots: u32,
 }
 
@@ -142,7 +138,6 @@ impl Source {
         self.libc_copy = on;
     }
 
-    /// Number of slots of the longest frame.
     #[must_use]
     pub(super) fn slots_of_longest(&self) -> usize {
         self.cut.of(self.sizes.longest() + self.vnet).1
@@ -153,7 +148,6 @@ impl Source {
         if let FrameWriter::Replayed(replay) = &self.way { replay.due() } else { None }
     }
 
-    /// True if no more frames follow.
     pub(super) fn ended(&self) -> bool {
         if let FrameWriter::Replayed(replay) = &self.way { replay.ended() } else { false }
     }
@@ -163,7 +157,6 @@ impl Source {
         self.too_long
     }
 
-    /// The capture that is replayed.
     pub(super) fn replay(&self) -> Option<&Replay> {
         if let FrameWriter::Replayed(replay) = &self.way { Some(replay) } else { None }
     }

@@ -47,7 +47,6 @@ pub(super) struct Team {
     joint: Option<Arc<Joint>>,
 }
 
-/// Result of a thread.
 pub(super) type Worked = team::Worked<Done>;
 
 impl Team {

@@ -67,7 +67,6 @@ impl TxLane {
     }
 }
 
-/// Source of the frames of one queue.
 pub(super) fn source(setup: &Setup, index: u16) -> Source {
     let config = &setup.config;
     let seed = u64::from(setup.run) << 32 | u64::from(index) << 1;
@@ -88,7 +87,6 @@ pub(super) fn source(setup: &Setup, index: u16) -> Source {
     source
 }
 
-/// Flows of one queue.
 pub(super) fn flows(setup: &Setup, seed: u64) -> Flows {
     let config = &setup.config;
     let (src, dst) = (config.has(options::RANDOM_SRC), config.has(options::RANDOM_DST));

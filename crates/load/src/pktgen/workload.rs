@@ -7,7 +7,6 @@ use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::sync::Arc;
 
-/// pkt-gen, controlled by its flags.
 pub const WORKLOAD: Workload = Workload::new(
     ("pkt-gen", "frames sent, received or echoed on a port, each accounted for"),
     parameters,
@@ -20,7 +19,6 @@ pub(super) fn parameters() -> Vec<ParameterRow> {
     PROGRAM.parameters()
 }
 
-/// A pkt-gen that is ready to run.
 pub(super) struct Ready {
     words: Vec<String>,
     config: Box<Config>,

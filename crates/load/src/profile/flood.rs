@@ -10,16 +10,13 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// Destination, size, rate and duration of a flood.
 #[derive(Clone, Debug)]
 pub struct Flood {
-    /// Destination.
     pub to: SocketAddr,
     /// Payload of a datagram, bytes; at most [`Flood::LARGEST`].
     pub payload: u32,
     /// Datagrams per second, kept exactly; 0 for as fast as possible.
     pub rate: u64,
-    /// Duration.
     pub time: Duration,
     /// True to connect the socket, so that the route is looked up once.
     pub connected: bool,

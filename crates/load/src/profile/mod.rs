@@ -27,9 +27,7 @@ use std::time::Duration;
 /// Settings of a measurement of columns.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Protocol of the packets.
     pub protocol: Protocol,
-    /// Direction of the packets.
     pub way: Direction,
     /// Frame length in memory, bytes, Ethernet header included and FCS not: [`Protocol::sizes`].
     pub size: u32,
@@ -37,7 +35,6 @@ pub struct Order {
     pub time: Duration,
     /// Number of rounds; in each, everything is measured once.
     pub rounds: usize,
-    /// Processor on which the measurements run.
     pub core: usize,
 }
 
@@ -66,7 +63,6 @@ impl Span<'_> {
     }
 }
 
-/// Protocol of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// UDP over IPv4.
@@ -76,7 +72,6 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Name in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -100,12 +95,9 @@ impl Protocol {
     }
 }
 
-/// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Transmit.
     Tx,
-    /// Receive.
     Rx,
 }
 
@@ -122,7 +114,6 @@ impl Direction {
 
 /// A source of columns.
 pub struct Source {
-    /// Name of the source.
     pub name: &'static str,
     /// True for the system's network stack, false for linerate's.
     pub kernel: bool,
@@ -133,7 +124,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// True if it measures this.
     #[must_use]
     pub fn measures(&self, protocol: Protocol, way: Direction) -> bool {
         self.ways.contains(&(protocol, way))

@@ -16,7 +16,6 @@ pub(super) fn syn_options(mss: u16) -> [u8; 12] {
     [2, 4, high, low, 1, 3, 3, 14, 1, 1, 4, 2]
 }
 
-/// Peer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     /// Its own station and end, and those of the host under test.

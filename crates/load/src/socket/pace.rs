@@ -9,7 +9,6 @@ use std::time::Duration;
 /// Longest sleep in one piece, ns: an end that is requested waits so long at most.
 const NAP_NS: u64 = 20_000_000;
 
-/// Pace of a sender.
 pub(crate) struct Pace {
     /// Units per second, of those in which the caller counts; 0 for no limit.
     rate: u64,

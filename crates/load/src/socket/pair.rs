@@ -53,7 +53,6 @@ impl Side {
     }
 }
 
-/// Two hosts.
 pub(crate) struct Pair {
     pub(crate) sides: [Side; 2],
     pub(crate) ports: Vec<PortUsed>,

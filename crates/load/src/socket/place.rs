@@ -20,12 +20,9 @@ pub struct Place {
     pub family: Option<Family>,
 }
 
-/// Family of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// IPv4.
     V4,
-    /// IPv6.
     V6,
 }
 
@@ -127,14 +124,12 @@ fn bound(fd: OwnedFd, place: &Place, to: SocketAddr) -> Io<OwnedFd> {
     Ok(fd)
 }
 
-/// Listens at the server's port.
 pub(crate) fn listen(place: &Place) -> Io<TcpListener> {
     let fd = at(place, libc::SOCK_STREAM)?;
     sys::listen(fd.as_fd())?;
     Ok(TcpListener::from(fd))
 }
 
-/// Takes in datagrams at the server's port.
 pub(crate) fn receive_at(place: &Place) -> Io<UdpSocket> {
     at(place, libc::SOCK_DGRAM).map(UdpSocket::from)
 }

@@ -14,9 +14,7 @@ use std::time::Duration;
 pub struct Own {
     /// The port that it is on (KIND:NAME).
     pub port: String,
-    /// Its addresses.
     pub addresses: Vec<Cidr>,
-    /// Its routes.
     pub routes: Vec<Route>,
     /// Longest IP packet; otherwise the port's.
     pub mtu: Option<usize>,
@@ -81,7 +79,6 @@ impl Site {
         ThreadTime { user: own.user + host.user, system: own.system + host.system }
     }
 
-    /// Its place.
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }
@@ -110,7 +107,6 @@ impl Site {
         Err(failed)
     }
 
-    /// Listens at the place's port.
     pub(crate) fn listen(&self) -> Io<TcpListener> {
         match &self.net {
             None => place::listen(&self.place).map(TcpListener::Kernel),
@@ -118,7 +114,6 @@ impl Site {
         }
     }
 
-    /// Takes in datagrams at the place's port.
     pub(crate) fn receive_at(&self) -> Io<UdpSocket> {
         match &self.net {
             None => place::receive_at(&self.place).map(UdpSocket::Kernel),

@@ -9,19 +9,14 @@ use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// A connection.
 pub(crate) enum TcpStream {
-    /// The kernel's.
     Kernel(std::net::TcpStream),
     /// Our own, with a number for reports.
     Own(net::TcpStream, i32),
 }
 
-/// A listener.
 pub(crate) enum TcpListener {
-    /// The kernel's.
     Kernel(std::net::TcpListener),
-    /// Our own.
     Own(net::TcpListener),
 }
 
@@ -35,7 +30,6 @@ pub(crate) fn algorithm(name: &str) -> io::Result<Algorithm> {
 }
 
 impl TcpStream {
-    /// A connection of our own.
     pub(super) fn own(stream: net::TcpStream) -> Self {
         Self::Own(stream, super::number())
     }
@@ -56,7 +50,6 @@ impl TcpStream {
         }
     }
 
-    /// Own address.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Kernel(stream) => stream.local_addr(),
@@ -64,7 +57,6 @@ impl TcpStream {
         }
     }
 
-    /// Address of the other end.
     pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Kernel(stream) => stream.peer_addr(),
@@ -191,7 +183,6 @@ impl TcpStream {
         }
     }
 
-    /// Has small segments sent at once.
     pub(crate) fn set_nodelay(&self, on: bool) -> io::Result<()> {
         match self {
             Self::Kernel(stream) => stream.set_nodelay(on),
@@ -202,7 +193,6 @@ impl TcpStream {
         }
     }
 
-    /// Sets the congestion control by its name.
     pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
         match self {
             Self::Kernel(stream) => sys::set_congestion(stream.as_fd(), name),
@@ -213,7 +203,6 @@ impl TcpStream {
         }
     }
 
-    /// Name of the congestion control.
     pub(crate) fn congestion(&self) -> Option<String> {
         match self {
             Self::Kernel(stream) => sys::congestion(stream.as_fd()).ok(),
@@ -236,7 +225,6 @@ impl TcpStream {
         known.unwrap_or(0)
     }
 
-    /// State of the connection.
     pub(crate) fn info(&self) -> Option<TcpInfo> {
         match self {
             Self::Kernel(stream) => sys::tcp_info(stream.as_fd()),
@@ -252,7 +240,6 @@ impl TcpStream {
         }
     }
 
-    /// Closes a side, or both.
     pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         match self {
             Self::Kernel(stream) => stream.shutdown(how),
@@ -328,7 +315,6 @@ impl Write for &TcpStream {
 }
 
 impl TcpListener {
-    /// Takes a connection.
     pub(crate) fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         match self {
             Self::Kernel(listener) => listener.accept().map(|(stream, from)| (TcpStream::Kernel(stream), from)),
@@ -336,7 +322,6 @@ impl TcpListener {
         }
     }
 
-    /// Own address.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Kernel(listener) => listener.local_addr(),
@@ -378,7 +363,6 @@ mod tests {
     use crate::socket::{Pair, Via};
     use std::time::Instant;
 
-    /// Waits until something is so.
     fn until(what: &str, is: impl Fn() -> bool) {
         let begin = Instant::now();
         while !is() {

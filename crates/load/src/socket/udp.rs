@@ -15,16 +15,13 @@ const BATCH: usize = 32;
 /// Time in which a full ring is likely to have room again.
 const ROOM: Duration = Duration::from_micros(20);
 
-/// A socket for datagrams.
 pub(crate) enum UdpSocket {
-    /// The kernel's.
     Kernel(std::net::UdpSocket),
     /// Our own, with a number for reports.
     Own(net::UdpSocket, i32),
 }
 
 impl UdpSocket {
-    /// A socket of our own.
     pub(super) fn own(socket: net::UdpSocket) -> Self {
         socket.set_read_timeout(Some(LOOKS));
         Self::Own(socket, super::number())
@@ -46,7 +43,6 @@ impl UdpSocket {
         }
     }
 
-    /// Own address.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Kernel(socket) => socket.local_addr(),
@@ -54,7 +50,6 @@ impl UdpSocket {
         }
     }
 
-    /// Address of the other end.
     pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Kernel(socket) => socket.peer_addr(),
@@ -62,7 +57,6 @@ impl UdpSocket {
         }
     }
 
-    /// Sends a datagram to the other end.
     #[inline]
     pub(crate) fn send(&self, datagram: &[u8]) -> io::Result<usize> {
         match self {
@@ -101,7 +95,6 @@ impl UdpSocket {
         std::thread::sleep(ROOM);
     }
 
-    /// Sends a datagram to this address.
     #[inline]
     pub(crate) fn send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
         match self {

@@ -9,13 +9,10 @@ use std::time::Duration;
 /// Configuration of an end. Made by [`Config::parse`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Own end, and the other one.
     pub place: Place,
     /// Host of our own stack, whose sockets are used instead of the kernel's.
     pub own: Option<Own>,
-    /// Form of what is printed.
     pub form: Form,
-    /// Part in the test.
     pub part: Part,
     /// File that is sent, or that takes what is received.
     pub file: Option<PathBuf>,
@@ -27,14 +24,10 @@ pub struct Config {
     pub idle: Duration,
 }
 
-/// Part in a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It asks for a test.
     Client(Box<Asked>),
-    /// It takes clients in.
     Server {
-        /// True to leave the terminal.
         daemon: bool,
         /// True to end after the first client.
         once: bool,
@@ -54,18 +47,15 @@ pub struct Asked {
     pub patience: Option<Duration>,
     /// Login, if the server wants one.
     pub login: Option<Login>,
-    /// The test.
     pub settings: Settings,
 }
 
-/// Form of what is printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// Unit of speeds: a letter of iperf3's `-f`.
     pub unit: Option<char>,
     /// Time between two lines; none for only a summary.
     pub interval: Option<Duration>,
-    /// True for more lines.
     pub verbose: bool,
     /// True for documents instead of lines.
     pub json: bool,

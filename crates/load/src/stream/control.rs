@@ -15,7 +15,6 @@ const TAKES: Duration = Duration::from_secs(10);
 /// Bytes of a message that are read at once.
 const PIECE: usize = 16 << 10;
 
-/// Control connection of a test.
 pub(super) struct Control {
     stream: TcpStream,
     stop: Stop,
@@ -28,7 +27,6 @@ impl Control {
         Ok(Self { stream, stop: stop.clone() })
     }
 
-    /// Sends bytes.
     pub(super) fn send(&self, bytes: &[u8]) -> Result<(), Fault> {
         (&self.stream).write_all(bytes).map_err(Fault::Send)
     }

@@ -5,19 +5,15 @@ use super::protocol::Malformed;
 use std::io;
 use thiserror::Error;
 
-/// Reason why a test failed.
 #[derive(Debug, Error)]
 pub enum Fault {
-    /// The server takes no connection.
     #[error("unable to connect to server: {0}")]
     Connect(io::Error),
-    /// Nothing can be taken in at this address.
     #[error("unable to start listener for connections: {0}")]
     Listen(io::Error),
     /// Words on the control connection could not be sent.
     #[error("unable to send control message: {0}")]
     Send(io::Error),
-    /// The control connection failed.
     #[error("unable to receive control message: {0}")]
     Receive(io::Error),
     /// The other end closed the control connection before the test was over.
@@ -29,31 +25,24 @@ pub enum Fault {
     /// The other end said something that has no place there.
     #[error("received an unknown control message")]
     Unknown,
-    /// The parameters are none.
     #[error("unable to receive parameters from client: {0}")]
     Parameters(Malformed),
-    /// The results are none.
     #[error("unable to receive results: {0}")]
     Results(Malformed),
     /// A stream has a number that no stream has.
     #[error("stream has an invalid id")]
     StreamId,
-    /// A stream could not be opened.
     #[error("unable to connect stream: {0}")]
     StreamConnect(io::Error),
-    /// The server cannot take in streams.
     #[error("unable to start stream listener: {0}")]
     StreamListen(io::Error),
-    /// The streams did not come.
     #[error("unable to accept stream connection: {0}")]
     StreamAccept(io::Error),
     /// There is no thread or memory for a stream.
     #[error("unable to create a new stream: {0}")]
     Create(io::Error),
-    /// A stream broke while it was written to.
     #[error("unable to write to stream socket: {0}")]
     Write(io::Error),
-    /// A stream broke while it was read.
     #[error("unable to read from stream socket: {0}")]
     Read(io::Error),
     /// The file that is sent, or that takes what is received.
@@ -62,35 +51,21 @@ pub enum Fault {
     /// A socket option: its flag, and the reason.
     #[error("unable to set {what}: {error}")]
     Option {
-        /// Name of the option.
         what: &'static str,
         /// iperf3's number of this fault.
         code: u32,
-        /// Error of the system.
         error: io::Error,
     },
-    /// The system gives smaller buffers than asked for.
     #[error(
         "socket buffer size not set correctly: {given} bytes of {asked}; raise net.core.wmem_max and net.core.rmem_max"
     )]
-    Buffers {
-        /// Bytes asked for.
-        asked: u64,
-        /// Bytes given.
-        given: u64,
-    },
+    Buffers { asked: u64, given: u64 },
     /// A connection of our own has smaller buffers than asked for.
     #[error("socket buffer size not set correctly: {given} bytes of {asked}; give a smaller -w")]
-    OwnBuffers {
-        /// Bytes asked for.
-        asked: u64,
-        /// Bytes given.
-        given: u64,
-    },
+    OwnBuffers { asked: u64, given: u64 },
     /// No data came for the time of `--rcv-timeout`.
     #[error("idle timeout for receiving data")]
     Idle,
-    /// The test lasted longer than it may.
     #[error("the test did not end in time")]
     Late,
     /// A client that no user may be, for a reason that the server alone says.
@@ -99,13 +74,10 @@ pub enum Fault {
     /// This client's login cannot be made: the flag, the reason and the mend.
     #[error("{0}")]
     Login(String),
-    /// The server has no place.
     #[error("the server is busy running a test. try again later")]
     Denied,
-    /// The client was told to end.
     #[error("the client has terminated")]
     ClientTerminated,
-    /// The server was told to end.
     #[error("the server has terminated")]
     ServerTerminated,
     /// The server refused, with these numbers.
@@ -113,7 +85,6 @@ pub enum Fault {
     Refused {
         /// iperf3's number.
         code: u32,
-        /// The system's number.
         errno: i32,
     },
     /// This end was told to end.

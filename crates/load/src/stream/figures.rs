@@ -3,16 +3,13 @@
 use super::settings::{Role, Settings};
 use std::net::SocketAddr;
 
-/// A stream, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamInfo {
     /// Number of its socket, which is its name in reports.
     pub(super) socket: i32,
     /// True if this end sends.
     pub(super) sends: bool,
-    /// Own address.
     pub(super) local: SocketAddr,
-    /// Address of the other end.
     pub(super) remote: SocketAddr,
 }
 
@@ -74,7 +71,6 @@ pub(super) struct Cpu {
     pub(super) system: f64,
 }
 
-/// Figures of a test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Summary {
     /// Totals of the streams, in their order.
@@ -96,7 +92,6 @@ pub(super) struct Summary {
     pub(super) output: ServerOutput,
 }
 
-/// Output of a server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum ServerOutput {
     #[default]
@@ -131,7 +126,6 @@ pub(super) fn speed(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 }
 }
 
-/// Share in per cent.
 pub(super) fn percent(part: f64, of: u64) -> f64 {
     if of > 0 { 100.0 * part / of as f64 } else { 0.0 }
 }

@@ -38,7 +38,6 @@ pub(super) struct Measured {
     pub(super) samples: Vec<(f64, u64)>,
 }
 
-/// An end's configuration.
 pub(super) fn config(place: &Place, part: Part) -> Config {
     let form = Form { interval: Some(SAMPLES), ..Form::default() };
     Config { place: place.clone(), own: None, form, part, file: None, cpu: None, pid_file: None, idle: PATIENCE }

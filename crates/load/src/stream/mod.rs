@@ -40,7 +40,6 @@ use linerate_rt::{Capability, Stop, pin};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// iperf3, as its output names it.
 pub const SPEAKER: Speaker = Speaker { program: "iperf3", flag: "--logfile" };
 
 /// Version of iperf3 whose flags, protocol and output these are, and the version of this program.
@@ -86,7 +85,6 @@ pub fn run(
     }
 }
 
-/// Source of the sockets.
 fn site(config: &Config) -> Result<Site, String> {
     Site::open(&config.place, config.own.as_ref()).map_err(|e| format!("error - {e}"))
 }

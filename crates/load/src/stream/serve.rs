@@ -17,9 +17,6 @@ pub struct Server {
 
 impl Server {
     /// Listens at an address of this machine, at a port that is free.
-    ///
-    /// # Errors
-    /// One line: the system's.
     pub fn at(address: IpAddr) -> Result<Self, String> {
         let place = Place { port: 0, bind: Some(address.to_string()), device: None, family: None };
         let site = Site::open(&place, None)?;
@@ -38,7 +35,6 @@ impl Server {
         Ok(Self { port, stop, thread: Some(thread) })
     }
 
-    /// Port at which it listens.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port

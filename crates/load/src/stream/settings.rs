@@ -1,16 +1,13 @@
 //! Settings of a test, which both ends have to know.
 
-/// Protocol of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// A byte stream.
     #[default]
     Tcp,
     /// Datagrams with a header.
     Udp,
 }
 
-/// Flow of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the client to the server.
@@ -43,7 +40,7 @@ impl Direction {
     }
 }
 
-/// Largest block, largest and smallest datagram, bytes.
+/// Largest block, bytes.
 pub(super) const BLOCK: usize = 1 << 20;
 /// Payload of the largest datagram over IPv4.
 pub(super) const DATAGRAM: usize = 65_507;
@@ -68,12 +65,9 @@ pub(super) const UDP_RATE: u64 = 1 << 20;
 /// Block of a byte stream if none is given, bytes.
 pub(super) const TCP_BLOCK: usize = 128 << 10;
 
-/// Settings of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Protocol of the data.
     pub transport: Transport,
-    /// Flow of the data.
     pub direction: Direction,
     /// Number of streams in one direction.
     pub streams: usize,
@@ -95,7 +89,6 @@ pub struct Settings {
     pub pacing: u64,
     /// Largest segment, bytes; 0 for what follows from the path.
     pub mss: u64,
-    /// True if small segments are sent at once.
     pub no_delay: bool,
     /// Size of both socket buffers, bytes; 0 for the system's.
     pub window: u64,
@@ -119,6 +112,5 @@ pub struct Settings {
     pub zero_copy: bool,
     /// True for datagrams that are not fragmented (IPv4).
     pub dont_fragment: bool,
-    /// Processor of the server.
     pub server_cpu: Option<usize>,
 }

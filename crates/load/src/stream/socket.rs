@@ -12,7 +12,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Room that a socket buffer must have beyond one datagram, bytes.
 const EXTRA: u64 = 1024;
 
-/// Socket of a stream.
 pub(super) enum Socket {
     Tcp(TcpStream),
     Udp(UdpSocket),
@@ -132,7 +131,6 @@ pub(super) fn connect_tcp(
     Ok((TcpStream::Kernel(fd.into()), buffers))
 }
 
-/// A socket for datagrams to the server.
 pub(super) fn connect_udp(
     site: &Site,
     remote: SocketAddr,

@@ -7,7 +7,6 @@ use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
 
-/// Port of the server.
 const PORT: u16 = 5201;
 
 /// A test.
@@ -47,16 +46,11 @@ macro_rules! row {
     };
 }
 
-/// TCP from here to there.
 pub const TCP_STREAM: Workload = row!(STREAM, "TCP from here to there: bits that the other end received", TCP_REPORTS);
-/// TCP from there to here.
 pub const TCP_MAERTS: Workload = row!(MAERTS, "TCP from there to here: bits that this end received", TCP_REPORTS);
-/// TCP both ways.
 pub const TCP_BIDIR: Workload =
     row!(BIDIRECTIONAL, "TCP both ways at once, by streams of their own: the sum of both", TCP_REPORTS);
-/// TCP without a copy.
 pub const TCP_SENDFILE: Workload = row!(SENDFILE, "TCP from here to there by sendfile(2), without a copy", TCP_REPORTS);
-/// Datagrams.
 pub const UDP_STREAM: Workload =
     row!(UDP, "datagrams from here to there, as fast as they can be sent: bits that arrived", UDP_REPORTS);
 

@@ -11,7 +11,6 @@ use linerate_text::nearest;
 const DEFAULT: &str = "+WHAT+PASS+TARGET+QUEUE+BYTESXFERED+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY+PERCENTCPUTIME+OPTYPE\
                        +XFERSIZEBYTES";
 
-/// A column.
 struct Column {
     /// Its names, separated by spaces.
     names: &'static str,
@@ -21,7 +20,6 @@ struct Column {
     value: Value,
 }
 
-/// Value of a column in a row.
 enum Value {
     Text(fn(&Row<'_>) -> String),
     /// A number; -1 if the targets of the row differ in it.

@@ -16,9 +16,7 @@ pub struct Config {
     pub targets: Vec<Target>,
     /// Number of times that each target's requests are repeated; with a run time, as often as it permits.
     pub passes: u64,
-    /// Time between two passes.
     pub pass_delay: Duration,
-    /// Duration of the run.
     pub runtime: Option<Duration>,
     /// True to schedule threads before all others.
     pub priority: bool,
@@ -65,7 +63,6 @@ pub struct Config {
 /// Contents of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Document {
-    /// The table.
     #[default]
     Table,
     /// The result document, as of every load.
@@ -103,7 +100,6 @@ pub struct Target {
     pub pass_offset: u64,
     /// Data that is written, and expected when contents are verified.
     pub pattern: Pattern,
-    /// Verification of the data read.
     pub verify: Verify,
     /// True for O_DIRECT.
     pub direct: bool,
@@ -115,7 +111,6 @@ pub struct Target {
     pub sync_write: bool,
     /// Number of writes after which the cache is flushed.
     pub flush_every: Option<u64>,
-    /// Limit of the speed.
     pub throttle: Option<Throttle>,
     /// Time between a request and the next.
     pub delay: Duration,
@@ -135,29 +130,24 @@ pub struct Target {
     pub delete: bool,
 }
 
-/// Amount of data in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// The whole target, which needs a run time.
     Whole,
-    /// Number of requests.
     Requests(u64),
     /// Number of bytes; the last request is shorter when they are not a whole number of requests.
     Bytes(u64),
 }
 
-/// Positions of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seek {
     /// Order of the requests.
     pub way: AccessOrder,
     /// Number of blocks, from the start offset, in which they stay; all blocks if not given.
     pub range: Option<u64>,
-    /// Seed of random positions.
     pub seed: u64,
 }
 
-/// Order of requests on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessOrder {
     /// One after the other; at the end from the start again.
@@ -168,10 +158,8 @@ pub enum AccessOrder {
     Still,
 }
 
-/// Verification of the data read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// No verification.
     #[default]
     Nothing,
     /// The first word, which in the sequenced pattern is the request's position.
@@ -222,7 +210,6 @@ impl Default for Config {
 }
 
 impl Default for Target {
-    /// A target without a name.
     fn default() -> Self {
         Self::new("")
     }
@@ -264,13 +251,11 @@ impl Target {
         }
     }
 
-    /// Bytes per request.
     #[must_use]
     pub fn request_bytes(&self) -> u64 {
         self.block_size * self.request_blocks
     }
 
-    /// True if anything is written.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.reads < WHOLE

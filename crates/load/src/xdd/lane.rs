@@ -14,10 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// Time limit for requests in flight when a pass is to end: as long as Linux gives a SCSI command.
 const DRAIN_NS: u64 = 30_000_000_000;
 
-/// State shared by all threads of a run.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// Errors so far.
     pub(super) errors: AtomicU64,
     /// Number of errors that end the run.
     pub(super) enough: u64,
@@ -29,7 +27,6 @@ pub(super) struct Shared {
     pub(super) live: Vec<Live>,
 }
 
-/// Counters of a target so far.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     pub(super) ops: AtomicU64,
@@ -52,7 +49,6 @@ struct Slot {
 
 /// A target with its queue.
 pub(super) struct Lane {
-    /// Number of the target.
     pub(super) number: usize,
     /// Account of the pass.
     pub(super) account: Account,

@@ -3,14 +3,12 @@
 use super::config::{AccessOrder, Amount, Target, WHOLE};
 use super::pattern::scrambled;
 
-/// One request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     /// Offset from the target's start, bytes.
     pub(super) offset: u64,
     /// Length, bytes.
     pub(super) len: usize,
-    /// True for a write.
     pub(super) write: bool,
 }
 
@@ -39,9 +37,6 @@ pub(super) struct Order {
 
 impl Order {
     /// Makes the order for a target of `size` bytes in blocks of `block` bytes.
-    ///
-    /// # Errors
-    /// The setting that does not fit, and the mend.
     pub(super) fn new(target: &Target, number: usize, size: u64, block: u64) -> Result<Self, String> {
         let (name, len) = (&target.name, target.request_bytes());
         let trouble = |why: String| Err(format!("target {number} ({name}): {why}"));

@@ -12,7 +12,6 @@ const PASS: u32 = 44;
 /// Interval at which a target looks whether the others have caught up, ns.
 const LOOK_NS: u64 = 50_000;
 
-/// Pace of a target in a pass.
 #[derive(Debug)]
 pub(super) struct Pace {
     throttle: Option<Throttle>,
@@ -42,7 +41,6 @@ impl Pace {
         }
     }
 
-    /// Begins a pass at `from`.
     pub(super) fn begin(&mut self, pass: u64, from: u64) {
         (self.pass, self.from, self.begun, self.resume) = (pass, from, 0, 0);
     }

@@ -5,7 +5,6 @@ use linerate_sum::SplitMix64;
 /// A data pattern: xdd's `-datapattern`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
-    /// Base of the pattern.
     pub base: Base,
     /// Upper bits of each word of a sequenced pattern: the bits, and their mask.
     pub prefix: Option<Prefix>,
@@ -15,16 +14,13 @@ pub struct Pattern {
     pub replicate: bool,
 }
 
-/// Base of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// One byte repeated.
     Byte(u8),
     /// A pseudo-random word for each eight bytes, computed from their position on the target.
     Random,
     /// For each eight bytes their position on the target, least significant byte first.
     Sequenced,
-    /// These bytes.
     Text(Vec<u8>),
 }
 
@@ -39,7 +35,6 @@ impl Default for Base {
 pub struct Prefix {
     /// The bits in their position, zeros below.
     pub bits: u64,
-    /// Mask of these bits.
     pub mask: u64,
 }
 

@@ -22,12 +22,10 @@ pub enum Refusal {
     /// A flag or a target is wrong.
     #[error("{0}")]
     Usage(String),
-    /// Error of the system.
     #[error("{what}: {source}; free some memory, threads or descriptors")]
     System {
         /// Resource that was requested.
         what: &'static str,
-        /// Error of the request.
         source: std::io::Error,
     },
     /// A stop was requested while its targets were being opened.
@@ -35,7 +33,6 @@ pub enum Refusal {
     Stopped,
 }
 
-/// A run that has ended.
 #[derive(Debug)]
 pub struct Finished {
     /// The result document, without its environment.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 /// Signal that a broken pipe ends a program with.
 const SIGPIPE: u8 = 13;
 
-/// Output streams of a run.
 pub struct Streams {
     /// Documents, or lines when there is no document.
     out: Box<dyn Write + Send>,
@@ -50,9 +49,6 @@ impl Named {
 
 impl Streams {
     /// Opens the files that the configuration names, in addition to these two streams.
-    ///
-    /// # Errors
-    /// The flag, the file, and the error of the system.
     pub fn open(
         config: &Config,
         out: Box<dyn Write + Send>,
@@ -88,7 +84,6 @@ impl Streams {
         let _ = writeln!(self.log, "{text}");
     }
 
-    /// Writes an error of a request.
     pub(super) fn error(&mut self, text: &str) {
         match &mut self.errors {
             Some(file) => file.line(text),
@@ -118,7 +113,6 @@ impl Streams {
         (!lines.is_empty()).then(|| format!("{}; give files that can be written", lines.join(", ")))
     }
 
-    /// Prints a document.
     pub fn document(&mut self, text: &str) {
         self.print(text.trim_end());
     }

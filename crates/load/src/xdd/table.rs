@@ -18,7 +18,6 @@ pub(super) struct Row<'a> {
     pub(super) target: usize,
     /// Requests in flight on each target; none if they differ.
     pub(super) depth: Option<u64>,
-    /// What was counted.
     pub(super) account: &'a Account,
     /// Bytes of a request, and of a block; none if the targets differ.
     pub(super) size: Option<u64>,
@@ -81,7 +80,6 @@ impl<'a> Row<'a> {
         float(self.account.from_first_ns) / 1e6
     }
 
-    /// A number per second.
     pub(super) fn per_second(&self, n: u64) -> f64 {
         if self.account.elapsed_ns > 0 { float(n) / self.seconds() } else { -1.0 }
     }

@@ -14,7 +14,6 @@ pub struct Tally {
     pub bytes: u64,
     /// Total time of successful requests, ns.
     pub total_ns: u64,
-    /// Requests that failed.
     pub errors: u64,
     /// Time from submission to completion of successful requests, ns, to three digits.
     pub latency: Histogram<u64>,
@@ -37,7 +36,6 @@ impl Tally {
         self.latency.saturating_record(ns.max(1));
     }
 
-    /// Adds another tally.
     pub(super) fn add(&mut self, other: &Self) {
         self.ops += other.ops;
         self.bytes += other.bytes;
@@ -46,7 +44,6 @@ impl Tally {
         self.latency.add(&other.latency).expect("both have the same bounds");
     }
 
-    /// Resets all counts.
     pub(super) fn clear(&mut self) {
         (self.ops, self.bytes, self.total_ns, self.errors) = (0, 0, 0, 0);
         self.latency.reset();
@@ -56,9 +53,7 @@ impl Tally {
 /// Account of a target in a pass, or in the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// Reads.
     pub reads: Tally,
-    /// Writes.
     pub writes: Tally,
     /// Number of reads whose contents were not as expected.
     pub miscompares: u64,
@@ -85,7 +80,6 @@ impl Account {
         self.reads.ops + self.writes.ops
     }
 
-    /// Bytes transferred by successful requests.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.reads.bytes + self.writes.bytes

@@ -3,7 +3,6 @@
 use super::tally::float;
 use linerate_rt::Clock;
 
-/// Number of readings.
 const READINGS: u64 = 100_000;
 
 /// Line about the clock, measured now: the time of a reading, and the smallest step between two of them.

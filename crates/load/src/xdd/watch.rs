@@ -17,7 +17,6 @@ const SAMPLE: Duration = Duration::from_secs(1);
 /// Observes a pass while it lasts.
 pub(super) struct Watch {
     began: u64,
-    /// Sampler of requests.
     sampler: Sampler,
     beat: u64,
 }
@@ -27,7 +26,6 @@ impl Watch {
         Self { began, sampler: Sampler::new(began), beat: began }
     }
 
-    /// All samples so far.
     pub(super) fn into_samples(self) -> Vec<Sample> {
         self.sampler.into_samples()
     }

@@ -30,7 +30,6 @@ pub(super) struct Pass {
     pub(super) until: u64,
 }
 
-/// A target that is open.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
     pub(super) number: usize,
@@ -42,7 +41,6 @@ pub(super) struct Device {
 pub(super) enum Report {
     /// Its targets are open; with remarks on what it could not do.
     Ready(Vec<Device>, Vec<String>),
-    /// Reason why they are not open.
     Refused(String),
     /// A pass is over; with the account of each target.
     Done(Vec<(usize, Account)>),

@@ -20,7 +20,7 @@ const BEHIND: u32 = 0x2000_0000;
 const EACH: u32 = 12;
 const PORT: u16 = 9;
 
-/// Numbers of what a host has.
+/// How much a measured host holds.
 #[derive(Clone, Copy)]
 pub(super) struct Many {
     pub(super) sockets: u16,

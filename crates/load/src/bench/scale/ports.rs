@@ -8,7 +8,6 @@ use linerate_port::{Port, RxQueue, Sleeper, TxQueue, open_all};
 use linerate_rt::Clock;
 use linerate_text::saturating_ns;
 
-/// Slots of each ring.
 const SLOTS: u32 = 512;
 /// Frames of one batch of a flood.
 const FLOCK: u32 = 32;

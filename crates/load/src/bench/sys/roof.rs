@@ -20,7 +20,6 @@ struct Slot {
     pointer: u64,
 }
 
-/// State shared by both threads.
 pub(crate) struct Shared {
     /// Published by the producer.
     head: Counter,

@@ -11,7 +11,6 @@ use crate::socket::{Family, Own, algorithm};
 const BYTES_IN_HEADER: u64 = i32::MAX as u64;
 
 impl State {
-    /// The configuration.
     pub(super) fn config(mut self) -> Result<Config, String> {
         if self.v4 && self.v6 {
             return Err("-4 and -V: addresses are of one family; give one".to_owned());

@@ -13,18 +13,13 @@ use super::config::Config;
 use crate::flags::{self, Dialect, Listed, Program, Scope};
 use state::State;
 
-/// Request of a command line.
 pub type Command = flags::Command<Config>;
 
-/// Command line of iperf.
 static PROGRAM: Program<State, Scope> =
     Program { name: "iperf", usage: "-s|-c HOST [flags]", dialect: Dialect::Getopt, flags: table::FLAGS, width: 100 };
 
 impl Config {
     /// Parses a command line (without the program's name).
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let mut state = State::default();
         match PROGRAM.read(arguments, &mut state, |state| &mut state.ends)? {
@@ -34,7 +29,6 @@ impl Config {
     }
 }
 
-/// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
     PROGRAM.help(|_| "")
@@ -43,7 +37,6 @@ pub fn help() -> String {
            2)\n"
 }
 
-/// The text of `-v`.
 fn version() -> String {
     format!("iperf version 2.1.8 (linerate {})\n", env!("CARGO_PKG_VERSION"))
 }

@@ -64,7 +64,6 @@ impl Hosted for State {
 }
 
 impl State {
-    /// True for datagrams.
     pub(super) fn udp(&self) -> bool {
         self.settings.transport == Transport::Udp
     }
@@ -112,7 +111,6 @@ impl State {
         if address.is_empty() { Err("give an address".to_owned()) } else { Ok(()) }
     }
 
-    /// End of the test.
     pub(super) fn limit(&self) -> Result<Limit, String> {
         Ok(match (self.time, self.bytes) {
             (Some(_), Some(_)) => return Err("-t and -n: a test has one end; give one of them".to_owned()),

@@ -14,11 +14,9 @@ use std::time::Duration;
 const NO_BOUNCE: &str = "there are no tests of round trips here; leave it out, or give linerate profile";
 /// Reason for which flags of bursts and frames are refused.
 const NO_BURSTS: &str = "blocks are sent one after the other; give -b for a rate";
-/// Reason for which flags of keys are refused.
 const NO_KEYS: &str = "there are no keys here; leave it out";
 /// Reason for which flags of one address or port for each stream are refused.
 const NO_STEPS: &str = "all streams have the same addresses and the server's port; leave it out";
-/// Reason for which flags of histograms are refused.
 const NO_HISTOGRAMS: &str = "there are no histograms here; give --trip-times for least, mean, greatest and deviation";
 
 /// Parses seconds from `least` to `most`.
@@ -29,7 +27,6 @@ fn seconds(text: &str, least: f64, most: f64) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("give 0, or a number of seconds from {least} to {most}"))
 }
 
-/// All flags.
 pub(super) static FLAGS: &[Flag<State, Scope>] = &[
     print("-h --help", Both, "show this and exit", help),
     print("-v --version", Both, "show the version and exit", version),

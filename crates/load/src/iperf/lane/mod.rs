@@ -25,17 +25,14 @@ use std::time::Duration;
 /// Longest call that moves nothing.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Work of a lane.
 pub(super) enum Work {
     Send(Sending),
     Receive(Receiving),
 }
 
-/// Work of a sender.
 pub(super) struct Sending {
     /// Bytes sent before the first block: the client's header. For datagrams: the first one, if it differs from the others.
     pub(super) first: Vec<u8>,
-    /// The block.
     pub(super) block: Vec<u8>,
     /// Number of bytes after which it ends.
     pub(super) limit: Option<u64>,
@@ -53,7 +50,6 @@ pub(super) struct Another {
     pub(super) first: Vec<u8>,
 }
 
-/// Work of a receiver.
 pub(super) struct Receiving {
     /// Bytes sent before anything is received.
     pub(super) first: Vec<u8>,
@@ -94,7 +90,6 @@ impl Receiving {
     }
 }
 
-/// A lane.
 pub(super) struct Lane {
     pub(super) flow: Arc<Flow>,
     pub(super) reporter: Arc<Reporter>,
@@ -105,13 +100,11 @@ pub(super) struct Lane {
     pub(super) work: Work,
 }
 
-/// Outcome of a flow.
 pub(super) struct Outcome {
     pub(super) flow: Arc<Flow>,
     pub(super) figures: Figures,
     /// End, ns of the monotonic clock.
     pub(super) end: u64,
-    /// Processor time of its thread.
     pub(super) cpu: ThreadTime,
     /// The server's report.
     pub(super) report: Option<Report>,
@@ -139,7 +132,6 @@ impl Lane {
     }
 }
 
-/// End of a lane's data.
 struct Ended {
     /// Time, ns.
     at: u64,
@@ -149,7 +141,6 @@ struct Ended {
 }
 
 impl Ended {
-    /// The end is now.
     fn now(result: Result<(), String>) -> Self {
         Self { at: monotonic_ns(), fault: result.err(), reported: None }
     }
@@ -190,7 +181,6 @@ impl Calendar {
     }
 }
 
-/// True for an error that means: not yet.
 fn not_yet(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
@@ -207,7 +197,6 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// No lanes yet.
     pub(super) fn new() -> Result<Self, String> {
         let stop = || Stop::new().map_err(|e| format!("no descriptors are left: {e}"));
         Ok(Self {
@@ -220,7 +209,6 @@ impl Lanes {
         })
     }
 
-    /// Starts a lane.
     pub(super) fn start(&mut self, flow: Arc<Flow>, reporter: &Arc<Reporter>, work: Work) -> Result<(), String> {
         let over = if flow.sends { self.sends.clone() } else { self.receives.clone() };
         let name = if flow.sends { "iperf-send" } else { "iperf-receive" };

@@ -36,7 +36,6 @@ pub(in crate::iperf) struct Early {
 /// Report at the end of the datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::iperf) enum Reply {
-    /// None is wanted.
     None,
     /// Counters.
     Plain,

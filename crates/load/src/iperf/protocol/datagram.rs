@@ -5,14 +5,11 @@ use super::{Stamp, high, low, put, wide, word};
 /// Beginning of a datagram. Numbers count from 1; the datagram that ends a test has a negative one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Number.
     pub number: i64,
-    /// Time at which it was sent.
     pub sent: Stamp,
 }
 
 impl Datagram {
-    /// Bytes of it.
     pub const LEN: usize = 16;
     /// Bytes that are there if numbers have 32 bits.
     const SHORT: usize = 12;

@@ -32,18 +32,15 @@ fn put(bytes: &mut [u8], at: usize, value: u32) {
     }
 }
 
-/// The lower 32 bits of a number.
 #[expect(clippy::cast_possible_truncation, reason = "the upper ones have a place of their own")]
 const fn low(value: u64) -> u32 {
     value as u32
 }
 
-/// The upper 32 bits of a number.
 const fn high(value: u64) -> u32 {
     (value >> 32) as u32
 }
 
-/// A number of two words.
 fn wide(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }

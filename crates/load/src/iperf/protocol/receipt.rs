@@ -3,22 +3,16 @@
 /// Spread of times, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// Number of times.
     pub count: u64,
-    /// Their sum.
     pub sum: f64,
-    /// The least.
     pub least: f64,
-    /// The greatest.
     pub most: f64,
-    /// Their mean.
     pub mean: f64,
     /// Sum of the squares of their distances from the mean.
     pub squares: f64,
 }
 
 impl Spread {
-    /// Takes a time in.
     #[inline]
     pub fn add(&mut self, seconds: f64) {
         self.count += 1;
@@ -80,7 +74,6 @@ impl Receipt {
         }
     }
 
-    /// Number of datagrams that have not come.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.skipped.saturating_sub(self.out_of_order)

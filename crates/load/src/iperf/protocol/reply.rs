@@ -7,7 +7,6 @@ use super::{Datagram, Receipt, Spread, Stamp, VERSION, high, low, put, wide, wor
 pub struct Ack;
 
 impl Ack {
-    /// Type of the message.
     const TYPE: u32 = 2;
     /// Its length without times.
     const SHORT: usize = 28;
@@ -37,13 +36,10 @@ impl Ack {
 pub struct Report {
     /// Bytes received.
     pub bytes: u64,
-    /// Seconds.
     pub seconds: f64,
     /// Datagrams sent, as far as the server knows.
     pub datagrams: u64,
-    /// Those that did not come.
     pub lost: u64,
-    /// Those that came late.
     pub out_of_order: u64,
     /// Jitter, seconds.
     pub jitter: f64,
@@ -59,10 +55,8 @@ const WIDE: u32 = 0x0800_0000;
 const SQUARES: f64 = 1e12;
 
 impl Report {
-    /// Bytes of a report.
     pub const LEN: usize = Datagram::LEN + 112;
 
-    /// A report of what was received.
     #[must_use]
     pub fn of(receipt: &Receipt, bytes: u64, seconds: f64, latency: Option<Spread>) -> Self {
         let rate = if seconds > 0.0 { receipt.highest as f64 / seconds } else { 0.0 };
@@ -108,7 +102,6 @@ impl Report {
         })
     }
 
-    /// Bytes of the report.
     #[must_use]
     pub fn bytes(&self) -> [u8; Self::LEN] {
         let mut all = [0; Self::LEN];

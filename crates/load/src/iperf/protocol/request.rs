@@ -56,7 +56,6 @@ pub enum Ask {
 pub enum Amount {
     /// Hundredths of a second.
     Time(u32),
-    /// Bytes.
     Bytes(u32),
 }
 
@@ -74,7 +73,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The reason in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -86,10 +84,8 @@ impl Refusal {
     }
 }
 
-/// A client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Way of the data.
     pub ask: Ask,
     /// Number of streams.
     pub threads: u32,
@@ -103,7 +99,6 @@ pub struct Request {
     pub rate: u64,
     /// True if the rate counts datagrams.
     pub per_packet: bool,
-    /// Type of service.
     pub tos: u8,
     /// Time at which the client began, if it says times (`--trip-times`).
     pub begun: Option<Stamp>,

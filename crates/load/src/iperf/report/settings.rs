@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 const RULE: &str = "------------------------------------------------------------\n";
 
-/// Settings of a client.
 pub(in crate::iperf) struct ClientSettings<'a> {
     pub(in crate::iperf) host: &'a str,
     pub(in crate::iperf) port: u16,
@@ -21,7 +20,6 @@ pub(in crate::iperf) struct ClientSettings<'a> {
     pub(in crate::iperf) end: EndSettings<'a>,
 }
 
-/// Settings of a server.
 pub(in crate::iperf) struct ServerSettings<'a> {
     pub(in crate::iperf) port: u16,
     pub(in crate::iperf) bind: Option<&'a str>,

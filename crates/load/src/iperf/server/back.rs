@@ -34,7 +34,6 @@ pub(in crate::iperf) struct Coming {
 }
 
 impl Back {
-    /// Opens the port.
     pub(in crate::iperf) fn open(
         site: &Site,
         asked: &Asked,

@@ -32,7 +32,6 @@ const LEAVES: Duration = Duration::from_secs(3);
 /// Longest wait for a connection while lines may be due.
 const LOOKS: Duration = Duration::from_millis(50);
 
-/// Socket at which clients come.
 pub(super) enum Listener {
     Tcp(TcpListener),
     Udp(UdpSocket),
@@ -57,7 +56,6 @@ impl Listener {
         }
     }
 
-    /// Own address.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
@@ -65,7 +63,6 @@ impl Listener {
         }
     }
 
-    /// Lines about the settings.
     pub(super) fn settings(&self, site: &Site, serving: &Serving, reporter: &Reporter) -> String {
         let place = site.place();
         let fd = match self {
@@ -91,7 +88,6 @@ impl Listener {
     }
 }
 
-/// Options of a server's sockets.
 fn options(serving: &Serving) -> Options {
     Options {
         send: 0,

@@ -22,7 +22,6 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// Looks at a connection.
     pub(super) fn new(socket: Arc<Socket>) -> Result<Self, String> {
         let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
         let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
@@ -68,7 +67,6 @@ impl Session<'_> {
         Some((self.remote.ip(), false))
     }
 
-    /// Flow of the session's connection.
     pub(super) fn flow(&self, sends: bool) -> Arc<Flow> {
         let duplex = self.request.ask == Ask::FullDuplex;
         let (timed, block) = (self.request.begun.is_some(), self.state.serving.block);

@@ -90,7 +90,6 @@ fn head(mut stream: &TcpStream, stop: &Stop) -> Result<(Option<Request>, usize),
     }
 }
 
-/// Serves a connection to its end.
 fn serve(state: &Arc<ServerState>, place: &Place, stream: TcpStream, begin: u64) -> Result<(), String> {
     let system = |e: std::io::Error| format!("socket: {e}");
     stream.set_nonblocking(false).map_err(system)?;
@@ -112,7 +111,6 @@ fn serve(state: &Arc<ServerState>, place: &Place, stream: TcpStream, begin: u64)
     session.go(Receiving { timed, before, ..Receiving::new(serving.idle) })
 }
 
-/// Answers a header.
 fn answer(mut stream: &TcpStream, request: &Request) -> Result<(), String> {
     let now = Stamp::of(wall());
     let answer = Ack::bytes(request.begun.map(|begun| (begun, now)), now);

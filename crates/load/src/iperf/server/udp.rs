@@ -59,7 +59,6 @@ struct Knock {
     request: Result<Request, &'static str>,
 }
 
-/// Datagrams at the listener.
 #[derive(Default)]
 pub(super) struct Knocks {
     waiting: VecDeque<Knock>,

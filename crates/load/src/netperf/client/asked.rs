@@ -102,7 +102,6 @@ pub(super) fn ready(answer: &Message, is_older: bool) -> Result<(Ready, bool), F
     Ok((ready, measures(r.flags)))
 }
 
-/// The server's results.
 pub(super) fn results(message: &Message, is_older: bool) -> Result<omni::Results, Fault> {
     if !is_older {
         return Ok(omni::Results::read(message)?);

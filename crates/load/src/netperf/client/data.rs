@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 /// Time for the other end to take what is under way.
 const DRAINS: Duration = Duration::from_secs(120);
 
-/// Data of a run.
 pub(super) struct Data<'a> {
     s: &'a Settings,
     site: &'a Site,
@@ -37,11 +36,9 @@ pub(super) struct Data<'a> {
     receive_size: u32,
 }
 
-/// Data socket.
 enum Socket {
     /// A stream, before it is connected and while it is.
     Tcp(Option<Unconnected>, Option<TcpStream>),
-    /// Datagrams.
     Udp(UdpSocket),
 }
 

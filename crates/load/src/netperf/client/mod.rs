@@ -61,7 +61,6 @@ pub(super) fn site(settings: &Settings) -> Result<Site, Fault> {
 }
 
 impl<'a> Client<'a> {
-    /// Connects with the server.
     pub(super) fn connect(settings: &'a Settings, site: &'a Site, stop: &Stop) -> Result<Self, Fault> {
         let stream = site.dial(&settings.host, Some(CONNECTS)).map_err(|error| Fault::Connect {
             host: settings.host.clone(),
@@ -120,7 +119,6 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Runs the test once.
     fn once(&self, interim: Option<Interim<'static>>) -> Result<Figures, Fault> {
         let s = self.settings;
         let mut data = Data::new(s, self.site, self.own)?;
@@ -166,7 +164,6 @@ impl<'a> Client<'a> {
         self.figures(&data, &moved, &ready, &results, (&before, &after))
     }
 
-    /// Asks for the test.
     fn ask(&self, data: &Data) -> Result<Ready, Fault> {
         let request = asked::request(self.settings, data.widths(), data.own(), self.server.is_ipv6());
         self.control.send(&if self.settings.test.file {
@@ -279,7 +276,6 @@ fn cpu_of(results: &omni::Results) -> Option<Cpu> {
     })
 }
 
-/// True if the server measures its processors.
 fn measures(flags: u32) -> bool {
     flags & flag::MEASURE_CPU != 0
 }

@@ -25,7 +25,6 @@ impl State {
         Ok(own)
     }
 
-    /// The configuration.
     pub(super) fn config(mut self, typed: String) -> Result<Config, String> {
         let own = self.own_host()?;
         let test = self.test;

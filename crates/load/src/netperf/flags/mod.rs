@@ -19,13 +19,11 @@ use std::time::Duration;
 
 pub use serve::{ServerCommand, ServerConfig, server_help, server_listed};
 
-/// Request of netperf's command line.
 pub type Command = flags::Command<Config>;
 
 /// Configuration of a client that prints.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The test.
     pub settings: Settings,
     /// Prints the lines above figures.
     pub(super) headers: bool,
@@ -33,7 +31,6 @@ pub struct Config {
     pub(super) verbosity: u8,
     /// Text behind a line without headers.
     pub(super) brand: Option<String>,
-    /// Form of the report.
     pub(super) form: Form,
     /// Values of a report that is not in netperf's own form.
     pub(super) selection: Selection,
@@ -63,9 +60,6 @@ static OF_TEST: Program<State, ()> = Program {
 
 impl Config {
     /// Parses netperf's command line (without the program's name).
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let split = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
         let (global, of_test) = (&arguments[..split], arguments.get(split + 1..).unwrap_or_default());
@@ -88,7 +82,6 @@ impl Config {
     }
 }
 
-/// The text of netperf's `-h`.
 #[must_use]
 pub fn help() -> String {
     let mut text = GLOBAL.help(|()| "") + "\nFlags of the test, behind --:\n\n";
@@ -103,7 +96,6 @@ pub fn help() -> String {
            was measured so far, or the reader of the output is gone (n = 13)\n"
 }
 
-/// The text of netperf's `-V`.
 fn version() -> String {
     format!("{}\n", super::VERSION)
 }

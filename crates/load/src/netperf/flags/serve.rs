@@ -6,21 +6,17 @@ use crate::flags::{self, Dialect, Does, Flag, Listed, Program, Words, number, pr
 use crate::netperf::settings::PORT;
 use crate::socket::{Family, Own, Place};
 
-/// Request of netserver's command line.
 pub type ServerCommand = flags::Command<ServerConfig>;
 
-/// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
     /// Address at which it listens.
     pub place: Place,
     /// Host of our own stack, whose sockets are used instead of the kernel's.
     pub own: Option<Own>,
-    /// Leaves the terminal.
     pub daemon: bool,
     /// Serves one client after the other.
     pub serially: bool,
-    /// Says more.
     pub verbose: bool,
 }
 
@@ -62,9 +58,6 @@ static PROGRAM: Program<ServerConfig, ()> =
 
 impl ServerConfig {
     /// Parses netserver's command line (without the program's name).
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<ServerCommand, String> {
         let place = Place { port: PORT, bind: None, device: None, family: None };
         let mut config = Self { place, own: None, daemon: true, serially: false, verbose: false };
@@ -83,7 +76,6 @@ impl ServerConfig {
     }
 }
 
-/// The text of netserver's `-h`.
 #[must_use]
 pub fn server_help() -> String {
     PROGRAM.help(|()| "")

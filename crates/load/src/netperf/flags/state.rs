@@ -96,7 +96,6 @@ impl State {
         &mut self.repeats
     }
 
-    /// A report of selected values.
     pub(super) fn select(&mut self, form: Form, selection: Option<String>) {
         self.form = form;
         self.lists |= selection.as_deref() == Some("?");

@@ -9,7 +9,6 @@ pub struct Code(pub i32);
 impl Code {
     /// Asks the server to explain what it does.
     pub const DEBUG_ON: Self = Self(1);
-    /// Asks it to stop that.
     pub const DEBUG_OFF: Self = Self(2);
     /// Answer to both.
     pub const DEBUG_OK: Self = Self(3);
@@ -21,17 +20,13 @@ impl Code {
     pub const STREAM: Self = Self(10);
     /// The server is ready for it.
     pub const STREAM_RESPONSE: Self = Self(11);
-    /// Its result.
     pub const STREAM_RESULTS: Self = Self(12);
     /// Asks for a test in the newer dialect.
     pub const OMNI: Self = Self(97);
-    /// The server is ready for it.
     pub const OMNI_RESPONSE: Self = Self(98);
-    /// Its result.
     pub const OMNI_RESULTS: Self = Self(99);
     /// Asks for names of the system.
     pub const SYSINFO: Self = Self(600);
-    /// Answer to that.
     pub const SYSINFO_RESPONSE: Self = Self(601);
 
     /// True for results behind this response. netperf's server leaves the response's kind in the message, with the order
@@ -45,18 +40,14 @@ impl Code {
 /// Reasons why a message cannot be what its kind says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// A kind that has no place there.
     #[error("a message of kind {0} has no place here")]
     Code(i32),
-    /// A number out of its range.
     #[error("{0} is out of range")]
     Range(&'static str),
-    /// A floating-point number that is none.
     #[error("{0} is not a number")]
     Float(&'static str),
 }
 
-/// A message.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message(Box<[u8; Message::LEN]>);
 
@@ -75,7 +66,6 @@ impl Message {
         message
     }
 
-    /// A message that was received.
     #[must_use]
     pub fn received(bytes: [u8; Self::LEN]) -> Self {
         Self(Box::new(bytes))
@@ -97,13 +87,11 @@ impl Message {
         message
     }
 
-    /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8; Self::LEN] {
         &self.0
     }
 
-    /// Its kind.
     #[must_use]
     pub fn code(&self) -> Code {
         Code(self.word(0))
@@ -119,12 +107,10 @@ impl Message {
         i32::from_be_bytes(self.0.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default())
     }
 
-    /// Reads the content from its beginning.
     pub(super) fn reader(&self) -> Reader<'_> {
         Reader { message: self, at: Self::HEAD }
     }
 
-    /// Writes the content from its beginning.
     pub(super) fn writer(&mut self) -> Writer<'_> {
         Writer { message: self, at: Self::HEAD }
     }
@@ -136,7 +122,6 @@ impl std::fmt::Debug for Message {
     }
 }
 
-/// Reader of a content, field after field.
 pub(super) struct Reader<'a> {
     message: &'a Message,
     at: usize,
@@ -177,7 +162,6 @@ impl Reader<'_> {
     }
 }
 
-/// Writer of a content, field after field.
 pub(super) struct Writer<'a> {
     message: &'a mut Message,
     at: usize,

@@ -6,15 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Directions, from the server's side.
 pub mod direction {
-    /// The server sends.
     pub const SEND: u32 = 2;
-    /// The server receives.
     pub const RECEIVE: u32 = 4;
 }
 
 /// Flags of a request.
 pub mod flag {
-    /// No delay for small segments.
     pub const NO_DELAY: u32 = 1;
     /// Each transaction has a connection of its own.
     pub const CONNECT: u32 = 4;
@@ -28,19 +25,14 @@ pub mod flag {
     pub const PACKET_INFO: u32 = 0x2000;
     /// Connections are taken in with their first data.
     pub const DEFER_ACCEPT: u32 = 0x8000;
-    /// The data connection is kept alive.
     pub const KEEP_ALIVE: u32 = 0x8000_0000;
 }
 
 /// Numbers of socket types and protocols.
 pub mod kind {
-    /// A stream of bytes.
     pub const STREAM: u32 = 1;
-    /// Datagrams.
     pub const DATAGRAM: u32 = 2;
-    /// TCP.
     pub const TCP: u32 = 6;
-    /// UDP.
     pub const UDP: u32 = 17;
 }
 
@@ -65,7 +57,6 @@ pub struct Half {
     pub transaction: Option<u32>,
 }
 
-/// Request for a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Processor that the server shall run on.
@@ -80,7 +71,6 @@ pub struct Request {
     pub length: i32,
     /// Port of the data at the server; 0 for any.
     pub data_port: u16,
-    /// True for IPv6.
     pub v6: bool,
     /// Of [`kind`].
     pub socket_type: u32,
@@ -100,13 +90,11 @@ pub struct Request {
     pub priority: Option<u32>,
     /// Type of service of the server's packets.
     pub tos: Option<u32>,
-    /// Congestion control of the server.
     pub congestion: String,
     /// File of the server that is to fill its buffers.
     pub fill: String,
 }
 
-/// The server is ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// Sizes that the server has: of its socket's buffers, and of its calls.
@@ -117,24 +105,18 @@ pub struct Response {
     pub receive_width: u32,
     /// Buffer of the socket that sends.
     pub send_socket: u32,
-    /// Bytes of one call that sends.
     pub send_block: i32,
-    /// Blocks that take turns.
     pub send_width: u32,
     /// Of [`flag`].
     pub flags: u32,
-    /// Port of the data.
     pub data_port: u16,
-    /// Priority of the server's packets.
     pub priority: i32,
-    /// Type of service of the server's packets.
     pub tos: i32,
 }
 
-/// Results of the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// Bytes received, and the calls that received them.
+    /// Bytes received.
     pub received: u64,
     /// Calls that received them.
     pub receives: u32,
@@ -148,16 +130,13 @@ pub struct Results {
     pub send_socket: u32,
     /// Datagrams that could not be sent.
     pub failed: u32,
-    /// Transactions.
     pub transactions: u32,
     /// Time of the test, seconds.
     pub seconds: f32,
     /// Use of the processors in per cent: all, user, system, waiting for disks, interrupts, soft interrupts. A server
     /// that has measured nothing leaves anything there, perhaps no numbers.
     pub cpu: Option<[f32; 6]>,
-    /// Way of measuring that.
     pub method: u32,
-    /// Processors.
     pub cpus: u32,
     /// The busiest processor.
     pub peak_id: i32,
@@ -165,7 +144,6 @@ pub struct Results {
     pub peak: f32,
     /// Segments sent again; -1 if nobody knows.
     pub retransmits: i32,
-    /// Congestion control.
     pub congestion: String,
 }
 
@@ -239,10 +217,6 @@ impl Request {
         }
     }
 
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// The field that is out of range.
     pub fn read(message: &Message) -> Result<Self, Malformed> {
         if message.code() != Code::OMNI {
             return Err(Malformed::Code(message.code().0));
@@ -295,7 +269,6 @@ impl Request {
         })
     }
 
-    /// Writes a request.
     #[must_use]
     pub fn message(&self) -> Message {
         let mut message = Message::new(Code::OMNI, or_default(self.cpu));
@@ -317,9 +290,6 @@ impl Request {
 
 impl Response {
     /// Reads a response without an error.
-    ///
-    /// # Errors
-    /// The field that is out of range.
     pub fn read(message: &Message) -> Result<Self, Malformed> {
         if message.code() != Code::OMNI_RESPONSE {
             return Err(Malformed::Code(message.code().0));
@@ -344,7 +314,6 @@ impl Response {
         })
     }
 
-    /// Writes a response.
     #[must_use]
     pub fn message(&self) -> Message {
         let mut message = Message::new(Code::OMNI_RESPONSE, 0);
@@ -360,9 +329,6 @@ impl Response {
 
 impl Results {
     /// Reads results without an error.
-    ///
-    /// # Errors
-    /// The field that is out of range.
     pub fn read(message: &Message) -> Result<Self, Malformed> {
         if !message.code().is_result_of(Code::OMNI_RESPONSE) {
             return Err(Malformed::Code(message.code().0));
@@ -400,7 +366,6 @@ impl Results {
         })
     }
 
-    /// Writes results.
     #[must_use]
     pub fn message(&self) -> Message {
         let mut message = Message::new(Code::OMNI_RESULTS, 0);

@@ -18,7 +18,6 @@ pub struct Request {
     pub align: u32,
     /// Offset from it.
     pub offset: u32,
-    /// No delay for small segments.
     pub no_delay: bool,
     /// The server measures its processors.
     pub measure_cpu: bool,
@@ -26,28 +25,22 @@ pub struct Request {
     pub length: i32,
     /// Port of the data at the server; 0 for any.
     pub data_port: u16,
-    /// True for IPv6.
     pub v6: bool,
 }
 
-/// The server is ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// Buffer of the server's socket that receives, bytes.
     pub receive_socket: u32,
     /// Bytes of one call.
     pub block: u32,
-    /// No delay for small segments.
     pub no_delay: bool,
-    /// The server measures its processors.
     pub measure_cpu: bool,
     /// Buffer that sends.
     pub send_socket: u32,
-    /// Port of the data.
     pub data_port: u16,
 }
 
-/// Results of the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// Bytes received.
@@ -58,9 +51,7 @@ pub struct Results {
     pub seconds: f32,
     /// Use of the processors in per cent. A server that has measured nothing leaves anything there, perhaps no number.
     pub cpu: Option<f32>,
-    /// Way of measuring that.
     pub method: u32,
-    /// Processors.
     pub cpus: u32,
 }
 
@@ -77,10 +68,6 @@ fn port(n: u32) -> Result<u16, Malformed> {
 }
 
 impl Request {
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// The field that is out of range.
     pub fn read(message: &Message) -> Result<Self, Malformed> {
         if message.code() != Code::STREAM {
             return Err(Malformed::Code(message.code().0));
@@ -112,7 +99,6 @@ impl Request {
         })
     }
 
-    /// Writes a request.
     #[must_use]
     pub fn message(&self) -> Message {
         let mut message = Message::new(Code::STREAM, or_default(self.cpu));
@@ -127,9 +113,6 @@ impl Request {
 
 impl Response {
     /// Reads a response without an error.
-    ///
-    /// # Errors
-    /// The field that is out of range.
     pub fn read(message: &Message) -> Result<Self, Malformed> {
         if message.code() != Code::STREAM_RESPONSE {
             return Err(Malformed::Code(message.code().0));
@@ -140,7 +123,6 @@ impl Response {
         Ok(Self { receive_socket, block, no_delay, measure_cpu, send_socket: r.word(), data_port: port(r.word())? })
     }
 
-    /// Writes a response.
     #[must_use]
     pub fn message(&self) -> Message {
         let mut message = Message::new(Code::STREAM_RESPONSE, 0);
@@ -153,9 +135,6 @@ impl Response {
 
 impl Results {
     /// Reads results without an error.
-    ///
-    /// # Errors
-    /// The field that is out of range.
     pub fn read(message: &Message) -> Result<Self, Malformed> {
         if !message.code().is_result_of(Code::STREAM_RESPONSE) {
             return Err(Malformed::Code(message.code().0));
@@ -168,7 +147,6 @@ impl Results {
         Ok(Self { received, receives, seconds, cpu, method: r.word(), cpus: r.word() })
     }
 
-    /// Writes results.
     #[must_use]
     pub fn message(&self) -> Message {
         let mut message = Message::new(Code::STREAM_RESULTS, 0);

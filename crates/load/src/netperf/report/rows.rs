@@ -7,15 +7,12 @@ use crate::netperf::table::Transport;
 use crate::netperf::units::{name, scaled};
 use std::net::SocketAddr;
 
-/// A value.
 pub(in crate::netperf) struct Row {
-    /// Name.
     pub(super) name: &'static str,
     /// Words above it.
     pub(super) head: [&'static str; 4],
     /// True if the time of each call or transaction has to be kept for it.
     pub(super) latency: bool,
-    /// The value.
     pub(super) value: fn(&View<'_>) -> String,
 }
 

@@ -8,16 +8,13 @@ use linerate_text::path::from_text;
 use std::fmt::Write as _;
 use std::io::Read;
 
-/// Form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::netperf) enum Form {
     /// netperf's own lines.
     Classic,
     /// NAME=VALUE lines.
     Keys,
-    /// Values with commas between them.
     Commas,
-    /// Values in columns.
     Columns,
 }
 
@@ -95,7 +92,6 @@ impl Selection {
         self.0.iter().flatten().any(|row| row.latency)
     }
 
-    /// The report.
     pub(super) fn print(&self, form: Form, view: &View<'_>) -> String {
         match form {
             Form::Classic => String::new(),

@@ -18,13 +18,11 @@ pub(super) enum Task {
     Answer,
     /// The same with a connection for each.
     AnswerByConnections,
-    /// Datagrams come.
     ReceiveDatagrams,
     /// Requests and responses are datagrams.
     AnswerDatagrams,
 }
 
-/// Test that the server accepts.
 #[derive(Clone, Debug)]
 pub(super) struct Accepted {
     pub(super) task: Task,
@@ -77,7 +75,6 @@ fn layout(half: &Half) -> Result<Layout, Fault> {
 }
 
 impl Accepted {
-    /// Takes a request, or refuses it.
     pub(super) fn new(r: &Request) -> Result<Self, Fault> {
         let task = task(r)?;
         let refused = [

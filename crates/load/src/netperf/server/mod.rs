@@ -28,7 +28,6 @@ const RESTS: Duration = Duration::from_millis(50);
 /// Time for sessions to end when the server is told to.
 const LEAVES: Duration = Duration::from_secs(5);
 
-/// A server that listens.
 pub struct Server {
     site: Site,
     listener: TcpListener,
@@ -49,14 +48,10 @@ struct ServerState {
 
 impl Server {
     /// Listens at a place, of the kernel or of a host of our own; port 0 is any.
-    ///
-    /// # Errors
-    /// The port, and the error of the system.
     pub fn listen(place: &Place, own: Option<&Own>) -> Result<Self, Fault> {
         Self::at(Site::open(place, own).map_err(Fault::Port)?)
     }
 
-    /// Listens at the place of a site.
     pub(super) fn at(site: Site) -> Result<Self, Fault> {
         let listener = site.listen().and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
         let listener = listener.map_err(|e| Fault::Listen(site.place().port, e))?;
@@ -76,10 +71,6 @@ impl Server {
         self
     }
 
-    /// Address that it listens at.
-    ///
-    /// # Errors
-    /// Errors of the system.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -152,7 +143,6 @@ impl ServerState {
         }
     }
 
-    /// Reserves memory.
     fn reserve(&self, bytes: usize) -> Result<Reserved<'_>, Fault> {
         let taken = self.memory.fetch_add(bytes, SeqCst);
         let reserved = Reserved { state: self, bytes };

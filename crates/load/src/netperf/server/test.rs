@@ -41,7 +41,6 @@ pub(super) fn newer(r: &stream::Request) -> omni::Request {
     }
 }
 
-/// Data socket.
 enum Socket {
     Tcp(Listener),
     Udp(UdpSocket),
@@ -54,7 +53,6 @@ struct Last {
     congestion: String,
 }
 
-/// Runs a test.
 pub(super) fn run(
     state: &ServerState,
     moves: &Moves,
@@ -185,7 +183,6 @@ impl Last {
     }
 }
 
-/// The response.
 fn ready(
     r: &omni::Request,
     socket: &Socket,
@@ -236,7 +233,6 @@ fn low(n: u64) -> u32 {
     u32::try_from(n & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-/// The results.
 #[expect(clippy::cast_possible_truncation, reason = "the message has floating-point numbers of 32 bits")]
 fn results(tally: &Tally, last: &Last, before: &Reading, after: &Reading, is_older: bool) -> Message {
     let cpu = after.since(before);

@@ -10,7 +10,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// The buffers of a socket.
 pub(super) fn sizes(of: &impl AsFd) -> Sizes {
     let size =
         |name| sys::option(of.as_fd(), libc::SOL_SOCKET, name).ok().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
@@ -53,7 +52,6 @@ fn bound(own: SocketAddr, kind: libc::c_int, wanted: &Wanted) -> Result<(OwnedFd
     Ok((fd, sizes))
 }
 
-/// A socket for datagrams at this address.
 pub(super) fn datagrams(own: SocketAddr, wanted: &Wanted) -> Result<(UdpSocket, Sizes), Fault> {
     let (fd, sizes) = bound(own, libc::SOCK_DGRAM, wanted)?;
     let socket = std::net::UdpSocket::from(fd);

@@ -41,7 +41,6 @@ pub(super) struct Sizes {
     pub(super) receive: u32,
 }
 
-/// A socket for datagrams at this address.
 pub(super) fn datagrams(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(UdpSocket, Sizes), Fault> {
     own::datagrams(site, own, wanted).unwrap_or_else(|| kernel::datagrams(own, wanted))
 }
@@ -68,7 +67,6 @@ impl Listener {
         Ok((stream, from))
     }
 
-    /// Own address.
     pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -76,7 +74,6 @@ impl Listener {
 
 /// A data connection that is not made yet.
 pub(super) enum Unconnected {
-    /// A socket of the kernel's.
     Kernel(std::net::TcpStream),
     /// Place of one of our own, and its options.
     Own(Site, own::Options),
@@ -121,7 +118,6 @@ pub(super) fn is_tick(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// The buffers of a connection.
 pub(super) fn sizes(of: &TcpStream) -> Sizes {
     match of {
         TcpStream::Kernel(stream) => kernel::sizes(stream),
@@ -139,7 +135,6 @@ pub(super) fn retransmits(of: &TcpStream) -> i32 {
     of.info().map_or(-1, |info| cut(info.retransmits, i32::MAX))
 }
 
-/// Congestion control of a connection.
 pub(super) fn congestion(of: &TcpStream) -> String {
     of.congestion().unwrap_or_default()
 }

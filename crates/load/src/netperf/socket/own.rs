@@ -84,7 +84,6 @@ impl Options {
     }
 }
 
-/// The buffers of a connection.
 pub(super) fn sizes(of: &net::TcpStream) -> Sizes {
     let (send, receive) = of.look(Connection::buffers).unwrap_or_default();
     Sizes { send, receive }

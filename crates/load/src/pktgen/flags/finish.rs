@@ -45,7 +45,6 @@ impl State {
         Ok(Command::Run(Box::new(self.config)))
     }
 
-    /// Settings of the replay, if there is one.
     pub(super) fn replay(&self) -> Result<Option<ReplayConfig>, String> {
         let Self { config, capture, interface, loops, speed, .. } = self;
         let Some(path) = capture else {

@@ -21,7 +21,6 @@ pub(super) use table::FLAGS;
 /// Request of a command line; flags that were left out are among the remarks.
 pub type Command = flags::Command<Config>;
 
-/// Command line of pkt-gen.
 pub(super) static PROGRAM: Program<State, Scope> = Program {
     name: "pkt-gen",
     usage: "-i port [-f function] [flags]",
@@ -32,9 +31,6 @@ pub(super) static PROGRAM: Program<State, Scope> = Program {
 
 impl Config {
     /// Parses a command line (without the program's name).
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let (mut state, mut given, mut left_out) = (State::default(), Vec::new(), Vec::new());
         let mut words = Words::new(arguments);
@@ -59,13 +55,11 @@ impl Config {
     }
 }
 
-/// All flags, for lists.
 #[must_use]
 pub fn listed() -> Vec<Listed> {
     PROGRAM.listed()
 }
 
-/// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
     let mut text = PROGRAM.help(|_| "");

@@ -5,7 +5,6 @@ use crate::pktgen::config::{Config, options};
 /// Scope in which a flag has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pktgen) enum Scope {
-    /// All modes.
     All,
     /// Modes that make frames: tx, txseq, ping.
     Sends,
@@ -21,7 +20,6 @@ pub(in crate::pktgen) enum Scope {
     Threads,
     /// Modes that send or look for linerate's mark: tx, rx, ping.
     Marks,
-    /// Mode tx only.
     Tx,
 }
 

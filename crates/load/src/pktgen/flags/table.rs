@@ -13,7 +13,6 @@ use linerate_rt::WaitMode;
 use linerate_text::path::from_text;
 use std::time::Duration;
 
-/// All flags.
 pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     print("-h --help", All, "show this and exit", help),
     print("-V --version", All, "show the version and exit", || PROGRAM.version()),

@@ -21,19 +21,16 @@ pub(super) fn bits(text: &str) -> Result<u32, String> {
     Ok(bits)
 }
 
-/// Parses the value of `--speed`.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     let x = f64::from_str(text).ok().filter(|x| *x == 0.0 || (0.001..=1e6).contains(x));
     x.ok_or_else(|| "give 0, or a number from 0.001 to 1000000".into())
 }
 
-/// Parses the value of `--seconds`.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let s = f64::from_str(text).ok().filter(|s| (0.001..=1e7).contains(s));
     s.map(Duration::from_secs_f64).ok_or_else(|| "give seconds, as 10 or 0.5".into())
 }
 
-/// Parses a MAC address.
 pub(super) fn mac(text: &str) -> Result<[u8; 6], String> {
     text.parse::<MacAddr>().map(|mac| mac.0).map_err(|e| e.to_string())
 }

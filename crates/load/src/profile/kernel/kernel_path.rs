@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 pub(super) struct Point {
     /// Name of the stage that ends here; for a program or the base, name of its figure.
     pub(super) name: &'static str,
-    /// Description of the stage, one line.
     pub(super) about: &'static str,
     pub(super) kind: Kind,
 }
 
-/// Kind of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Packets end here; `less` names the program whose own cost is subtracted.
-    Cut { less: Option<&'static str> },
+    Cut {
+        less: Option<&'static str>,
+    },
     /// Like a cut, but the path before it does not belong to this column.
-    Base { less: Option<&'static str> },
-    /// The whole path.
+    Base {
+        less: Option<&'static str>,
+    },
     Whole,
     /// The whole path, with a program that lets everything pass.
     Program,
 }
 
-/// Result of one measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     /// Nanoseconds per packet.

@@ -70,7 +70,6 @@ impl Lan {
         Ok(Self { net, far: Some((far, pair)), stations: [near_mac, mac] })
     }
 
-    /// True if there is a far end.
     pub(super) fn has_far(&self) -> bool {
         self.far.is_some()
     }

@@ -119,7 +119,6 @@ impl In {
         Ok(Measured { ns, calls, counted, behind: 0 })
     }
 
-    /// Sends and reads, one after the other.
     fn send_and_read(&mut self, time: Span<'_>) -> Result<Measured, String> {
         let reader = self.receiver()?;
         let mut room = vec![0; self.data.len() + 1];

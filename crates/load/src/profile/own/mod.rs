@@ -25,14 +25,12 @@ pub(super) const SOURCE: Source = Source {
     measure,
 };
 
-/// A column of the table.
 struct Column {
     id: &'static str,
     title: &'static str,
     measure: fn(&Order, &Stop) -> Result<Measured, String>,
 }
 
-/// Measurements of a column.
 struct Measured {
     stages: Vec<Row>,
     wholes: Vec<Whole>,

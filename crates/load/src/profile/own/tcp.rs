@@ -153,7 +153,6 @@ pub(super) trait Bed {
     /// Number of the stages, from the first on, behind which there is a stamp.
     const STAMPED: usize;
 
-    /// Number of packets of a batch.
     fn packets(&self) -> u32;
     /// Number of readings of the counter in a batch that wait for the end of a packet.
     fn ends(&self) -> u32;
@@ -217,7 +216,6 @@ fn stamps<B: Bed>(bed: &mut B, time: Span<'_>) -> Result<Times, String> {
     Ok(Times { reached: reached.iter_mut().map(each).collect(), calls: each(&mut calls), whole: each(&mut wholes) })
 }
 
-/// Measures a column.
 pub(super) fn column<B: Bed>(bed: &mut B, order: &Order, stop: &Stop) -> Result<Measured, String> {
     let time = Span { time: order.time, stop };
     whole::<B, Looker>(bed, time, Look::Nowhere)?;

@@ -179,7 +179,6 @@ impl Bed for In {
 
 #[cfg(test)]
 impl In {
-    /// The connection, to be looked at.
     pub(super) fn talk(&self) -> &Talk {
         &self.talk
     }

@@ -186,12 +186,10 @@ impl Bed for Out {
 
 #[cfg(test)]
 impl Out {
-    /// The node, to be looked at.
     pub(super) fn node(&self) -> &Node {
         &self.node
     }
 
-    /// Writes once.
     pub(super) fn write(&mut self, probe: &mut impl linerate_stack::Probe) {
         let (host, mut tx) = self.node.parts();
         host.tcp_send_probed(self.talk.now, self.talk.id, &self.payload, &mut tx, probe);

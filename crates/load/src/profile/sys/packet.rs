@@ -27,7 +27,6 @@ impl Injector {
         if bound == 0 { Ok(Self(socket)) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Calls `send`.
     #[inline]
     pub(crate) fn send(&self, frame: &[u8]) -> Result<usize, Errno> {
         // SAFETY: the frame is readable for its length.

@@ -75,7 +75,6 @@ pub(crate) fn send(socket: &UdpSocket, data: &[u8]) -> Result<usize, Errno> {
     outcome(unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) })
 }
 
-/// Calls `sendto`.
 #[inline]
 pub(crate) fn send_to(socket: &UdpSocket, data: &[u8], to: &To) -> Result<usize, Errno> {
     let (at, len) = to.raw();
@@ -83,7 +82,6 @@ pub(crate) fn send_to(socket: &UdpSocket, data: &[u8], to: &To) -> Result<usize,
     outcome(unsafe { libc::sendto(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL, at, len) })
 }
 
-/// Calls `recv`.
 #[inline]
 pub(crate) fn receive(socket: &UdpSocket, data: &mut [u8]) -> Result<usize, Errno> {
     // SAFETY: `data` is writable for its length.

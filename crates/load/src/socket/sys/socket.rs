@@ -65,14 +65,12 @@ fn raw_v6(address: SocketAddrV6) -> libc::sockaddr_in6 {
     raw
 }
 
-/// Gives a socket its own address.
 pub(crate) fn bind(fd: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
     let (address, len) = Address::of(to);
     // SAFETY: an address of that length, which the kernel only reads.
     outcome(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }
 
-/// Lets a socket take connections in.
 pub(crate) fn listen(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: the call takes any numbers; the kernel cuts the length of the queue.
     outcome(unsafe { libc::listen(fd.as_raw_fd(), libc::c_int::MAX) }).map(drop)
@@ -180,17 +178,14 @@ fn set_text(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, text: &st
     outcome(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, text.as_ptr().cast(), size) }).map(drop)
 }
 
-/// Binds a socket to an interface.
 pub(crate) fn bind_device(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
     set_text(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, interface)
 }
 
-/// Sets the congestion control of a connection.
 pub(crate) fn set_congestion(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     set_text(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name)
 }
 
-/// Congestion control of a connection.
 pub(crate) fn congestion(fd: BorrowedFd<'_>) -> io::Result<String> {
     let mut name = [0u8; 16];
     let mut size = len(&name);
@@ -263,7 +258,6 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
-/// Readiness to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// Something to read, or the end.

@@ -98,7 +98,6 @@ pub(super) fn test(
 }
 
 impl<'a> Test<'a> {
-    /// Connects to the server.
     fn connect(
         config: &'a Config,
         asked: &'a Asked,

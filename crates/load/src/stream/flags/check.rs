@@ -13,7 +13,6 @@ const IDLE: Duration = Duration::from_secs(120);
 const TIME: u64 = 10;
 
 impl State {
-    /// The configuration.
     pub(super) fn config(mut self) -> Result<Config, String> {
         self.of_form()?;
         let own = self.own_host()?;

@@ -19,7 +19,6 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// The login of a client.
     pub(super) fn login(&self) -> Result<Option<Login>, String> {
         match (&self.user, &self.public) {
             (Some(user), Some(public)) => Login::new(user.clone(), public, self.old).map(Some),
@@ -29,7 +28,6 @@ impl Given {
         }
     }
 
-    /// The guard of a server.
     pub(super) fn guard(&self) -> Result<Option<Guard>, String> {
         match (&self.private, &self.users) {
             (Some(private), Some(users)) => {

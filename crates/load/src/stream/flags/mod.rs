@@ -15,18 +15,13 @@ use state::State;
 
 pub(super) use table::FLAGS;
 
-/// Request of a command line.
 pub type Command = flags::Command<Config>;
 
-/// Command line of iperf3.
 pub(super) static PROGRAM: Program<State, Scope> =
     Program { name: "iperf3", usage: "-s|-c HOST [flags]", dialect: Dialect::Getopt, flags: FLAGS, width: 100 };
 
 impl Config {
     /// Parses a command line (without the program's name).
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let mut state = State::default();
         match PROGRAM.read(arguments, &mut state, |state| &mut state.ends)? {
@@ -36,7 +31,6 @@ impl Config {
     }
 }
 
-/// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
     PROGRAM.help(|_| "")
@@ -45,7 +39,6 @@ pub fn help() -> String {
            the reader of the output is gone (n = 13)\n"
 }
 
-/// The text of `--version`.
 pub(super) fn version() -> String {
     format!("{}\n", super::VERSION)
 }

@@ -15,7 +15,6 @@ use std::time::Duration;
 /// Reason for which the flags of SCTP are refused.
 const NO_SCTP: &str = "there is no SCTP here; leave it out, or give -u";
 
-/// All flags.
 pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     print("-h --help", Both, "show this and exit", help),
     print("-v --version", Both, "show the version and exit", version),

@@ -49,7 +49,6 @@ impl Counters {
         self.jitter.store(receipt.jitter.to_bits(), Relaxed);
     }
 
-    /// Values at present.
     pub(in crate::stream) fn read(&self) -> Counts {
         Counts {
             bytes: self.bytes.load(Relaxed),

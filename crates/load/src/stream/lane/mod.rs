@@ -25,7 +25,6 @@ use std::thread::JoinHandle;
 /// Socket to come.
 pub(super) type Next = Arc<Mutex<Option<Arc<Socket>>>>;
 
-/// Work of a lane.
 pub(super) struct Job {
     pub(super) socket: Arc<Socket>,
     /// Socket that takes the place of the other, which is shut down then: datagrams only.

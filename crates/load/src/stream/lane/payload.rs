@@ -7,14 +7,12 @@ use std::io::{self, Write};
 
 /// Payload of one block, which all lanes of a test send.
 pub(in crate::stream) struct Payload {
-    /// The block.
     pub(super) block: PageAligned,
     /// The same in a file, for sendfile(2).
     pub(super) file: Option<File>,
 }
 
 impl Payload {
-    /// Makes a block of so many bytes.
     pub(in crate::stream) fn new(
         bytes: usize,
         repeating: bool,

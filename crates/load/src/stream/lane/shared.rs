@@ -12,15 +12,11 @@ const TRICKLE: Duration = Duration::from_millis(10);
 /// Amount after which a test ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::stream) enum Limit {
-    /// None.
     None,
-    /// So many bytes.
     Bytes(u64),
-    /// So many blocks.
     Blocks(u64),
 }
 
-/// State that all lanes share.
 pub(in crate::stream) struct Shared {
     /// True once receivers, and once senders, are to end.
     done: [AtomicBool; 2],
@@ -43,7 +39,7 @@ pub(in crate::stream) struct Shared {
     fault: Mutex<Option<Fault>>,
     /// Requested when a limit is reached, all senders have ended, or a stream broke.
     pub(in crate::stream) over: Stop,
-    /// Mark of a server's session.
+    /// Marked when data come or go: a session that does not move may lose its place.
     pub(in crate::stream) moves: Moves,
 }
 

@@ -14,7 +14,6 @@ const LONGEST: u64 = 1 << 20;
 /// Reason why a client is not taken in, for the server's own lines.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// No token.
     #[error("the client sent no login; give --username and --rsa-public-key-path there")]
     Absent,
     /// A token for another key, by another padding, or of no sense.
@@ -26,7 +25,6 @@ pub enum Refusal {
     /// Seconds between the clocks.
     #[error("the client's clock is {0} s {1} this one; set both right, or give a larger --time-skew-threshold")]
     Clock(u64, &'static str),
-    /// No user with this password.
     #[error("no user has this name and password; see --authorized-users-path")]
     Unknown,
     /// The users' file: its name, the reason and the mend.
@@ -34,7 +32,6 @@ pub enum Refusal {
     Users(String),
 }
 
-/// Guard of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
     key: PrivateKey,
@@ -49,9 +46,6 @@ pub struct Guard {
 
 impl Guard {
     /// Makes a guard; `old` for the padding of iperf3 before 3.17.
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub(in crate::stream) fn new(key: &Path, users: &Path, skew: u64, old: bool) -> Result<Self, String> {
         let padding = if old { Padding::Pkcs1 } else { Padding::Oaep };
         let files = [("--rsa-private-key-path", key), ("--authorized-users-path", users)];

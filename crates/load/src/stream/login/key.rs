@@ -20,7 +20,6 @@ pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the public key.
 pub(super) fn public(path: &Path) -> Result<PublicKey, String> {
     const MEND: &str = "give the public one, as made by openssl rsa -in PRIVATE -pubout -out PUBLIC";
     let named = |why: &str| format!("--rsa-public-key-path {}: {why}; {MEND}", path.display());
@@ -31,7 +30,6 @@ pub(super) fn public(path: &Path) -> Result<PublicKey, String> {
     Err(named(if text.contains("PRIVATE KEY-----") { "it holds a private key, which is the server's" } else { NONE }))
 }
 
-/// Reads the private key.
 pub(super) fn private(path: &Path) -> Result<PrivateKey, String> {
     const MEND: &str = "give a private one without a password, as made by openssl genrsa -out PRIVATE 2048";
     let named = |why: &str| format!("--rsa-private-key-path {}: {why}; {MEND}", path.display());

@@ -37,9 +37,6 @@ pub struct Login {
 
 impl Login {
     /// Makes the login of a user; `old` for the padding of iperf3 before 3.17 alone.
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub(super) fn new(user: Vec<u8>, key: &Path, old: bool) -> Result<Self, String> {
         if user.is_empty() || user.iter().any(|byte| is_blank(*byte)) {
             return Err(

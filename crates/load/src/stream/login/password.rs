@@ -13,7 +13,6 @@ const VARIABLE: &str = "IPERF3_PASSWORD";
 /// Longest password that is asked for, bytes.
 const LONGEST: usize = 1024;
 
-/// The password.
 pub(super) fn password(stop: &Stop) -> Result<Vec<u8>, Fault> {
     if let Some(password) = std::env::var_os(VARIABLE).map(OsString::into_vec) {
         return Ok(password);

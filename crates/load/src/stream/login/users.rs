@@ -8,11 +8,9 @@ use rsa::sha2::{Digest, Sha256};
 /// Bytes of a hash.
 const HASH: usize = 32;
 
-/// The users.
 pub(super) struct Users(Vec<(Vec<u8>, [u8; HASH])>);
 
 impl Users {
-    /// Reads a file's content.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let mut users = Vec::new();
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// Letters of a cookie.
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// 36 letters and a zero.
@@ -13,7 +12,6 @@ impl Cookie {
     /// Bytes on the wire.
     pub const LEN: usize = 37;
 
-    /// Makes a cookie of random bits.
     pub fn new(mut random: impl FnMut() -> u64) -> Self {
         let (mut bytes, mut bits, mut left) = ([0; Self::LEN], 0, 0);
         for byte in &mut bytes[..Self::LEN - 1] {
@@ -32,7 +30,6 @@ impl Cookie {
         Self(bytes)
     }
 
-    /// Bytes to send.
     #[must_use]
     pub fn bytes(&self) -> &[u8; Self::LEN] {
         &self.0

@@ -16,7 +16,6 @@ pub fn is_connect(datagram: &[u8]) -> bool {
     datagram == CONNECT || datagram == OLD.0
 }
 
-/// Answer to a datagram that opens a stream.
 #[must_use]
 pub fn reply(connect: &[u8]) -> [u8; 4] {
     if connect == OLD.0 { OLD.1 } else { REPLY }
@@ -36,7 +35,6 @@ pub const HEADER: usize = 16;
 pub struct Header {
     /// Time of sending on the sender's clock, microseconds.
     pub sent_us: u64,
-    /// Number of the datagram.
     pub number: u64,
 }
 

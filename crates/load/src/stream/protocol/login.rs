@@ -9,7 +9,6 @@ use rsa::{PrivateKey, PublicKey};
 use sha1::Sha1;
 use std::fmt;
 
-/// Padding of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     /// OAEP with SHA-1, of iperf3 from 3.17 on.
@@ -42,9 +41,7 @@ impl Padding {
 /// Login of a client.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Name of the user.
     pub user: Vec<u8>,
-    /// The user's password.
     pub password: Vec<u8>,
     /// Time of the client, seconds since 1970.
     pub time: i64,

@@ -3,10 +3,8 @@
 use serde::Serialize;
 use thiserror::Error;
 
-/// Reason why a message is refused.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Malformed {
-    /// It is longer than its reader allows.
     #[error("a message of {0} bytes is too long")]
     Long(u32),
     /// It is no JSON, or has not what it must have.

@@ -101,7 +101,6 @@ impl Parameters {
     /// Longest message with parameters, bytes of JSON.
     pub const LONGEST: u32 = 64 << 10;
 
-    /// Parameters of these settings.
     #[must_use]
     pub fn of(s: &Settings) -> Self {
         Self {
@@ -145,9 +144,6 @@ impl Parameters {
     }
 
     /// Settings of the parameters that a client sent, and its login if it sent one.
-    ///
-    /// # Errors
-    /// [`Malformed::Content`], with what is wrong.
     pub fn read(json: &[u8]) -> Result<(Settings, Option<String>), Malformed> {
         let mut parameters: Self = serde_json::from_slice(json)?;
         let token = parameters.authtoken.take();

@@ -4,19 +4,15 @@ use super::message::Malformed;
 use super::value::{known, whole};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Results of an end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Processor time, per cent of one processor: all, in user mode, in the kernel.
     pub cpu_util_total: f64,
-    /// In user mode.
     pub cpu_util_user: f64,
-    /// In the kernel.
     pub cpu_util_system: f64,
     /// 1 if this end sends and knows of segments sent again, 0 if it sends and does not, `None` if it only receives.
     #[serde(deserialize_with = "known", serialize_with = "or_minus_one")]
     pub sender_has_retransmits: Option<u64>,
-    /// Congestion control in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_used: Option<String>,
     /// Output of the server, if the client asked for it: lines.
@@ -25,11 +21,9 @@ pub struct Results {
     /// The same of a server that makes documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_output_json: Option<serde_json::Value>,
-    /// Results of each stream.
     pub streams: Vec<StreamResult>,
 }
 
-/// Results of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
     /// Number of the stream, as both ends count them: 1, 3, 4, 5 and so on.
@@ -71,9 +65,6 @@ impl Results {
     pub const LONGEST_OF_SERVER: u32 = 64 << 20;
 
     /// Results that a peer sent.
-    ///
-    /// # Errors
-    /// [`Malformed::Content`], with what is wrong.
     pub fn read(json: &[u8]) -> Result<Self, Malformed> {
         Ok(serde_json::from_slice(json)?)
     }

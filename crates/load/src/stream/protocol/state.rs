@@ -7,7 +7,6 @@ pub enum State {
     TestStart,
     /// Data may flow.
     TestRunning,
-    /// The client has ended the test.
     TestEnd,
     /// The server wants the parameters.
     ParamExchange,
@@ -29,7 +28,6 @@ pub enum State {
     ServerError,
 }
 
-/// States and their bytes.
 const BYTES: [(State, i8); 12] = [
     (State::TestStart, 1),
     (State::TestRunning, 2),
@@ -52,7 +50,6 @@ impl State {
         BYTES.iter().find(|(_, known)| known.to_be_bytes() == [byte]).map(|(state, _)| *state)
     }
 
-    /// Byte to send.
     #[must_use]
     pub fn byte(self) -> u8 {
         let [byte] = BYTES.iter().find(|(state, _)| *state == self).map_or(0, |(_, byte)| *byte).to_be_bytes();

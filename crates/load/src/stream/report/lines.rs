@@ -18,7 +18,6 @@ const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
 /// Width of the role, where one is printed.
 const ROLE_GAP: &str = "          ";
 
-/// Lines of a test.
 pub(in crate::stream) struct Lines {
     output: Arc<Output>,
     unit: Option<char>,
@@ -74,7 +73,6 @@ impl Lines {
         }
     }
 
-    /// Prints a line, or several.
     fn print(&mut self, line: &str) {
         match &self.title {
             Some(title) => self.output.print(&format!("{title}:  {line}")),

@@ -4,7 +4,6 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Tree {
     Flag(bool),
@@ -22,13 +21,11 @@ pub(super) enum Tree {
 pub(super) struct Fields(Vec<(&'static str, Tree)>);
 
 impl Fields {
-    /// Adds a field.
     pub(super) fn with(mut self, name: &'static str, value: impl Into<Tree>) -> Self {
         self.add(name, value);
         self
     }
 
-    /// Adds a field.
     pub(super) fn add(&mut self, name: &'static str, value: impl Into<Tree>) {
         self.0.push((name, value.into()));
     }
@@ -47,7 +44,6 @@ impl Fields {
         self
     }
 
-    /// Its fields.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Tree)> {
         self.0.iter().map(|(name, value)| (*name, value))
     }
@@ -59,7 +55,6 @@ impl Fields {
         }
     }
 
-    /// True if there is such a field.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)
     }
@@ -112,7 +107,6 @@ impl Serialize for Tree {
     }
 }
 
-/// The text of a value.
 pub(super) fn text(value: &impl Serialize) -> String {
     formatted(value, Tabs::default())
 }

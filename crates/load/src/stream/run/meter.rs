@@ -8,7 +8,6 @@ use crate::stream::settings::Transport;
 use crate::stream::socket::Socket;
 use std::sync::Arc;
 
-/// Meter of a stream.
 pub(super) struct Meter {
     counters: Arc<Counters>,
     sends: bool,
@@ -62,12 +61,10 @@ impl Meter {
         self.last_at = now;
     }
 
-    /// The counters.
     pub(super) fn counters(&self) -> Arc<Counters> {
         self.counters.clone()
     }
 
-    /// Bytes so far.
     pub(super) fn bytes(&self) -> u64 {
         self.counters.read().bytes
     }

@@ -33,7 +33,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Time that a server gives a client beyond the time of the test, as iperf3 does.
 const GRACE_NS: u64 = 40 * SECOND_NS;
 
-/// A stream that is open.
 pub(super) struct Stream {
     pub(super) socket: Socket,
     pub(super) info: StreamInfo,
@@ -51,9 +50,8 @@ pub(super) struct Setup {
     pub(super) idle: Duration,
     /// Source of the sockets: a host of our own has threads, whose processor time counts too.
     pub(super) site: Site,
-    /// Congestion control in use.
     pub(super) congestion: Option<String>,
-    /// Mark of a server's session.
+    /// Marked when data come or go: a session that does not move may lose its place.
     pub(super) moves: Moves,
 }
 
@@ -116,7 +114,6 @@ pub(super) enum Woken {
     Stopped,
 }
 
-/// Work that was due.
 pub(super) enum Due {
     /// Figures of the streams, in their order.
     Figures(Vec<Figure>),
@@ -129,7 +126,6 @@ pub(super) enum Due {
 }
 
 impl Run {
-    /// Prepares a test.
     pub(super) fn new(setup: Setup) -> Result<Self, Fault> {
         let (settings, now) = (setup.settings, monotonic_ns());
         let senders = setup.streams.iter().filter(|stream| stream.info.sends).count();
@@ -194,7 +190,6 @@ impl Run {
         self.tracks.iter_mut().for_each(|track| track.meter.begin(now));
     }
 
-    /// True if its time has begun.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }

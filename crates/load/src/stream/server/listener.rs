@@ -33,7 +33,6 @@ struct Silent {
     number: u64,
 }
 
-/// The listener.
 pub(super) struct Listener {
     listener: TcpListener,
     silent: Vec<Silent>,
@@ -41,7 +40,6 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Opens the listener.
     pub(super) fn new(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self { listener, silent: Vec::new(), number: 0 })

@@ -31,7 +31,6 @@ const EXPLAINS: Duration = Duration::from_millis(500);
 /// Said of a session that gave way.
 const GAVE_WAY: &str = "error - a client that moves no data has made room for another one";
 
-/// A session.
 struct Session<'a> {
     state: &'a ServerState,
     place: &'a Place,
@@ -205,7 +204,6 @@ impl Session<'_> {
         self.control.say(State::CreateStreams)
     }
 
-    /// Collects the client's streams.
     fn collect<T>(
         &self,
         from: &Receiver<T>,
@@ -306,7 +304,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Exchanges the results.
     fn exchange(&mut self, settings: &Settings, run: &Run, cpu: Cpu) -> Result<(), Fault> {
         self.control.say(State::ExchangeResults)?;
         let json = self.control.message(Results::LONGEST_OF_CLIENT, ANSWERS, Fault::Results)?;

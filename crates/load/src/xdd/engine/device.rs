@@ -32,7 +32,6 @@ pub fn path_of(name: &str) -> Option<PathBuf> {
     (kind.naming == Naming::Path).then(|| from_text(name))
 }
 
-/// Opens a device by its name.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
     let (kind, name) = device(&target.name);

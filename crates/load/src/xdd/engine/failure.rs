@@ -6,14 +6,11 @@ use std::fmt;
 use std::io;
 use thiserror::Error;
 
-/// An operation that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Tag of the operation.
     pub tag: Tag,
     /// The buffer that went with it, filled if it was a read that succeeded.
     pub buffer: Option<Buffer>,
-    /// Result of the operation.
     pub result: Result<(), Box<Failure>>,
 }
 
@@ -23,10 +20,8 @@ impl From<Completion> for Ended {
     }
 }
 
-/// Reason why an operation failed.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// Error of a back end.
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// Command of an operation on a remote disk, and the answer to it.

@@ -13,7 +13,6 @@ pub struct Request<'a> {
     pub units: usize,
 }
 
-/// Function that opens targets.
 pub type Open = fn(&Request<'_>) -> Opened;
 
 /// A kind of target of xdd's own.
@@ -22,7 +21,6 @@ pub struct Kind {
     pub prefix: &'static str,
     /// Example of a name, for help.
     pub example: &'static str,
-    /// Description of the kind.
     pub about: &'static str,
     /// True if a name opens as many units as are requested: `-targets 12 NAME` are twelve units of one device.
     pub several: bool,
@@ -86,9 +84,6 @@ pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Opens a target by its kind.
-///
-/// # Errors
-/// The fault, and the mend.
 pub fn open(request: &Request<'_>) -> Opened {
     (kind_of(&request.target.name, request.target.sg).open)(request)
 }

@@ -24,9 +24,7 @@ pub struct Shape {
     pub path: String,
     /// Bytes per block: requests are whole numbers of blocks.
     pub block_size: u32,
-    /// Number of blocks.
     pub blocks: u64,
-    /// True if it cannot be written.
     pub read_only: bool,
     /// True if protection information is made from each buffer that is written: it is filled just before.
     pub protected: bool,
@@ -46,7 +44,6 @@ pub type Opened = Result<Vec<Box<dyn Engine>>, String>;
 /// A device, driven by the thread that opened it. It never blocks: operations are submitted and complete later, in any
 /// order.
 pub trait Engine {
-    /// Properties of the device.
     fn shape(&self) -> &Shape;
 
     /// Begins an operation. Operations in flight have different tags; there are at most as many as it was opened for,

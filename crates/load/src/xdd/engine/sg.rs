@@ -30,7 +30,6 @@ const STACK: usize = 128 << 10;
 /// The data of a command.
 #[derive(Debug)]
 pub enum Transfer<'a> {
-    /// No data.
     Nothing,
     /// Data to the device.
     Out(&'a [u8]),
@@ -49,7 +48,6 @@ impl Transfer<'_> {
     }
 }
 
-/// Outcome of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// SCSI status (SAM-5, clause 5.3).
@@ -79,7 +77,6 @@ pub trait ScsiGeneric: Send {
     ) -> io::Result<Outcome>;
 }
 
-/// Opens the device of a target.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
     let path = &from_text(&target.name);
@@ -119,9 +116,6 @@ struct Queues {
 impl Sg {
     /// Drives a device with as many threads as operations may be in flight, and keeps `disk` open meanwhile. Each
     /// thread has a descriptor of its own: Linux's sg takes 16 commands at once per descriptor, and refuses more.
-    ///
-    /// # Errors
-    /// Reason why the device cannot be opened, its capacity cannot be read, or the threads cannot be started.
     pub(super) fn new<D: ScsiGeneric + 'static>(
         mut open: impl FnMut() -> Result<D, String>,
         disk: Option<Arc<File>>,

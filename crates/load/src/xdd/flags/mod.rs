@@ -19,18 +19,13 @@ use std::fmt::Write as _;
 
 pub(super) use table::FLAGS;
 
-/// Request of a command line.
 pub type Command = flags::Command<Config>;
 
-/// Command line of xdd.
 pub(super) static PROGRAM: Program<State, Scope> =
     Program { name: "xdd", usage: "-targets N NAME... [flags]", dialect: Dialect::Whole, flags: FLAGS, width: 100 };
 
 impl Config {
     /// Parses a command line (without the program's name).
-    ///
-    /// # Errors
-    /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
         let (mut state, mut said) = (State::default(), Vec::new());
         let mut words = Words::new(arguments);
@@ -73,7 +68,6 @@ fn next(words: &mut Words, state: &mut State) -> Result<Option<&'static Flag<Sta
     PROGRAM.find(words)
 }
 
-/// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
     let mut text = PROGRAM.help(|scope| if *scope == Scope::Target { " [target N]" } else { "" });

@@ -6,7 +6,6 @@ use crate::xdd::config::{Config, Target};
 /// Object that a flag applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::xdd) enum Scope {
-    /// The run.
     Run,
     /// A target that the flag may name, or all targets.
     Target,
@@ -15,11 +14,9 @@ pub(in crate::xdd) enum Scope {
 /// Values of the flags read so far.
 #[derive(Default)]
 pub(in crate::xdd) struct State {
-    /// Settings of the run.
     pub(super) config: Config,
     /// Names of the targets, and settings that concern several.
     pub(super) named: Named,
-    /// Settings of a target.
     pub(super) target: Target,
     /// Words to insert in place of the last flag.
     pub(super) inserted: Vec<String>,

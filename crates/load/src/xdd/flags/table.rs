@@ -18,7 +18,6 @@ use std::time::Duration;
 const DEPTH: u32 = 1024;
 const BLOCKS: u64 = 1 << 48;
 
-/// All flags.
 pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
     print("-help -h --help", Run, "show this and exit", help),
     print("-fullhelp -exthelp", Run, "the same", help),

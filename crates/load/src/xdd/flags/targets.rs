@@ -58,12 +58,10 @@ impl Group {
         if one { 1 } else { self.wanted }
     }
 
-    /// True if it has all of its names.
     pub(super) fn is_named(&self) -> bool {
         self.names.len() >= self.names()
     }
 
-    /// Takes one more name.
     pub(super) fn take(&mut self, name: String) {
         self.names.push(name);
     }

@@ -98,7 +98,6 @@ pub(super) fn decimal(text: &str, least: f64, most: f64) -> Result<f64, String> 
         .ok_or_else(|| format!("give a number from {least} to {most}, as 10 or 0.5"))
 }
 
-/// Parses seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     decimal(text, 0.0, 1e7).map(Duration::from_secs_f64)
 }

@@ -6,7 +6,6 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Number of the ioctl.
 const SG_IO: libc::c_ulong = 0x2285;
 /// Sets the number of bytes that are reserved for a descriptor.
 const SG_SET_RESERVED_SIZE: libc::c_ulong = 0x2275;

@@ -19,9 +19,6 @@ const RESERVED: u64 = 32 << 10;
 
 impl Generic {
     /// Opens a device for commands that transfer at most `len` bytes each.
-    ///
-    /// # Errors
-    /// The fault, and the mend.
     pub fn open(path: &Path, writes: bool, len: u64) -> Result<Self, String> {
         // sg permits only reads through a descriptor that may not write. A blocking open would wait for a program that
         // has the device exclusively.

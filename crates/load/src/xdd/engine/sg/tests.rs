@@ -11,7 +11,6 @@ struct Disk {
     commands: Mutex<Vec<Vec<u8>>>,
     /// Number of unit attentions still to be reported.
     attentions: AtomicU64,
-    /// Its name, if it has one.
     name: Mutex<Option<u8>>,
     /// What they report.
     news: (u8, u8),
