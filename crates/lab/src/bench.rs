@@ -5,7 +5,6 @@ use linerate_load::bench::Compared;
 use linerate_result::{Comparison, Counted, Number, Summary, Test, Unit};
 use std::fmt::Write as _;
 
-/// Figure of a bench in a few words.
 #[must_use]
 pub fn figure(test: &Test) -> String {
     let shown = test.value.as_ref().map(|all| value(all.median, &all.unit));

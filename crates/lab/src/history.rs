@@ -18,32 +18,16 @@ pub struct History {
     kernel: Value,
 }
 
-/// Error when a history cannot be kept.
 #[derive(Debug, Error)]
 pub enum HistoryError {
-    /// The file could not be opened or made.
     #[error("--history {}: {why}; give a file that can be written", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
-    /// A line could not be added.
+    Open { path: PathBuf, why: io::Error },
     #[error("--history {}: {why}; free some space", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
+    Write { path: PathBuf, why: io::Error },
 }
 
 impl History {
     /// Opens the file, or makes it; existing lines stay unchanged.
-    ///
-    /// # Errors
-    /// [`HistoryError::Open`].
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         let opened = OpenOptions::new().append(true).create(true).open(path);
         let file = opened.map_err(|why| HistoryError::Open { path: path.to_owned(), why })?;
@@ -53,9 +37,6 @@ impl History {
     }
 
     /// Adds a bench's line; no line if the bench gave no figure.
-    ///
-    /// # Errors
-    /// [`HistoryError::Write`].
     pub fn add(&mut self, compared: &Compared) -> Result<(), HistoryError> {
         let Some(line) = self.line(compared) else { return Ok(()) };
         // One write per line, so that two benches that append to one file do not mix their lines.

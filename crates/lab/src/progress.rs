@@ -5,14 +5,11 @@ use linerate_rt::monotonic_ns;
 use std::fmt;
 use std::time::Duration;
 
-/// A step in progress.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Number of the step, from 1.
     pub n: usize,
-    /// Total number of steps.
     pub of: usize,
-    /// Description of the work done in the step.
     pub what: String,
     /// Estimate of the time until all is done; `None` as long as it is unknown.
     pub left: Option<Duration>,

@@ -14,11 +14,9 @@ use crate::noise::{Time, noise};
 
 /// A table as it was published, as text.
 pub struct Published {
-    /// Identifier of the table.
     pub id: &'static str,
     /// Publisher and title.
     pub source: &'static str,
-    /// The CSV file.
     pub csv: &'static str,
 }
 
@@ -40,33 +38,26 @@ const ETHER_OUTPUT: Published = Published {
     csv: include_str!("../data/ether_output_2012.csv"),
 };
 
-/// Every published table.
 pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT, fcoe::TABLE, nic::TABLE, nic::PLAN];
 
-/// Published table with that identifier.
 #[must_use]
 pub fn table(id: &str) -> Option<&'static Published> {
     TABLES.iter().find(|table| table.id == id)
 }
 
-/// Error in a line of a table.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("published table {table}, line {line}: {why}")]
 pub struct TableError {
-    /// Identifier of the table.
     pub table: &'static str,
     /// Line of the CSV file, from 1.
     pub line: usize,
-    /// Reason why the line cannot be read.
     pub why: String,
 }
 
 /// Columns and rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// Description of measurement and set-up.
     pub setup: String,
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// Rows with their line numbers in the file, each as long as `columns`.
     pub rows: Vec<(usize, Vec<String>)>,
@@ -160,9 +151,6 @@ const SENT: [&str; 3] = ["tx", "pkt-gen", "pkt-gen-pair"];
 
 /// Comparison of `tests` with the published figures: transmit rates of 64-byte frames (with FCS), by number of sending
 /// ports.
-///
-/// # Errors
-/// See [`t5_netmap`].
 pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let figures = t5_netmap()?;
     let mut comparisons = Vec::new();
@@ -189,7 +177,6 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
 /// Time of a stage of FreeBSD's `ether_output()`, published in 2012.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EtherOutput {
-    /// Name of the stage as published.
     pub stage: String,
     /// Least value of the published range, ns per packet.
     pub least: f64,
@@ -227,9 +214,6 @@ const SAME_AS_2012: &[(usize, &[&str])] = &[
 ];
 
 /// Comparison of stages of ours with the figures of 2012 for the same work. A published range is left out.
-///
-/// # Errors
-/// See [`ether_output`].
 pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let published = ether_output()?;
     let mut comparisons = Vec::new();

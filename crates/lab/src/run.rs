@@ -3,13 +3,11 @@
 use linerate_rt::random;
 use std::time::Duration;
 
-/// Random identifier for a run.
 #[must_use]
 pub fn run_id() -> String {
     format!("{:08x}", random() & 0xffff_ffff)
 }
 
-/// Converts nanoseconds to seconds.
 #[must_use]
 pub fn seconds(ns: u64) -> f64 {
     Duration::from_nanos(ns).as_secs_f64()

@@ -23,12 +23,9 @@ pub const REPORT: &str = "report.html";
 /// The largest document that [`load`] reads, bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// Paths of a stored run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The document.
     pub result: PathBuf,
-    /// The page.
     pub report: PathBuf,
 }
 
@@ -38,46 +35,18 @@ pub enum StoreError {
     /// Neither `XDG_DATA_HOME` nor `HOME` names the user's data directory.
     #[error("no directory for results: neither XDG_DATA_HOME nor HOME is an absolute path; name one with --out DIR")]
     NoHome,
-    /// The directory could not be made.
     #[error("cannot make directory {path:?}: {why}; name another with --out DIR")]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
-    /// A file could not be written.
+    Directory { path: PathBuf, why: io::Error },
     #[error("cannot write {path:?}: {why}; name another directory with --out DIR")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
+    Write { path: PathBuf, why: io::Error },
     /// A file that is no run's could not be written.
     #[error("cannot write {path:?}: {why}; name another file with --out FILE")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
-    /// A file could not be read.
+    File { path: PathBuf, why: io::Error },
     #[error("cannot read {path:?}: {why}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
+    Read { path: PathBuf, why: io::Error },
     /// A file is not a result that this version can read.
     #[error("{path:?}: {why}")]
-    Load {
-        /// The file.
-        path: PathBuf,
-        /// Reason why it cannot be read.
-        why: LoadError,
-    },
+    Load { path: PathBuf, why: LoadError },
 }
 
 /// Space that a [`Place`] reserves for each file, bytes: more than they need as a rule. A larger file allocates the
@@ -93,9 +62,6 @@ pub struct Place {
 
 impl Place {
     /// Makes the directory, parents too, and a part file beside the path of each of the two files.
-    ///
-    /// # Errors
-    /// The system's answer with the path.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         make(directory)?;
         Ok(Self {
@@ -105,9 +71,6 @@ impl Place {
     }
 
     /// Writes `run` as [`RESULT`] and, after that, as [`REPORT`]. Existing files are replaced atomically.
-    ///
-    /// # Errors
-    /// The system's answer with the path.
     pub fn save(self, run: &RunResult) -> Result<Stored, StoreError> {
         let result = self.result.save(&run.to_json())?;
         let report = self.report.save(&report::render(run))?;
@@ -116,18 +79,12 @@ impl Place {
 }
 
 /// Writes `run` as [`RESULT`] in the directory, which is made, without a page. An existing file is replaced atomically.
-///
-/// # Errors
-/// The system's answer with the path.
 pub fn write_document(directory: &Path, run: &RunResult) -> Result<PathBuf, StoreError> {
     make(directory)?;
     Part::open(directory.join(RESULT), 0)?.save(&run.to_json())
 }
 
 /// Writes a text to a file that is not there before it is complete; an existing file is replaced atomically.
-///
-/// # Errors
-/// The system's answer with the path.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
     // A device or a pipe is written where it is.
     let plain = fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir());
@@ -219,17 +176,11 @@ pub fn load(path: &Path) -> Result<RunResult, StoreError> {
 }
 
 /// Directory `linerate/runs/<UTC time>-<run id>` in the user's data directory.
-///
-/// # Errors
-/// [`StoreError::NoHome`].
 pub fn default_directory(run: &RunResult) -> Result<PathBuf, StoreError> {
     Ok(runs_directory()?.join(directory_name(run)))
 }
 
 /// Directory of all runs that were given no other one.
-///
-/// # Errors
-/// [`StoreError::NoHome`].
 pub fn runs_directory() -> Result<PathBuf, StoreError> {
     Ok(data_directory()?.join("runs"))
 }

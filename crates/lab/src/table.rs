@@ -19,7 +19,6 @@ pub(crate) struct Column {
     pub(crate) numbers: bool,
 }
 
-/// One cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -54,7 +53,6 @@ impl Table {
         Self { columns: titles.iter().copied().map(column).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
         let cells = cells.into();
         debug_assert_eq!(cells.len(), self.columns.len());

@@ -17,7 +17,6 @@ pub use text::render;
 /// Repeats that a figure needs on each side.
 pub const LEAST: usize = 3;
 
-/// Outcome of one pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judged {
@@ -32,12 +31,9 @@ pub enum Judged {
     NotEnough,
 }
 
-/// A test of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// Id of the test in the first run.
     pub test: String,
-    /// Id of the test in the second run.
     pub other: String,
     /// Unit of both medians.
     pub unit: Unit,
@@ -55,13 +51,11 @@ pub struct Pair {
     pub low: Number,
     /// Upper end of the ratio's interval at 95 %.
     pub high: Number,
-    /// Outcome.
     pub judged: Judged,
     /// Reason for [`Judged::NotEnough`].
     pub why: Option<String>,
 }
 
-/// Two runs beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
     /// Id of the first run.
@@ -72,7 +66,6 @@ pub struct Compared {
     pub threshold_per_cent: f64,
     /// Method of the intervals.
     pub method: &'static str,
-    /// Tests of both runs.
     pub pairs: Vec<Pair>,
     /// Tests of the first run alone, each with the reason.
     pub only_a: Vec<String>,
@@ -167,7 +160,6 @@ fn difference(one: &Test, other: &Test) -> String {
     if one.wire_bytes == other.wire_bytes { "of two units".to_owned() } else { "of two frame sizes".to_owned() }
 }
 
-/// Values of the repeats that count.
 fn values(test: &Test) -> Vec<f64> {
     test.repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect()
 }

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 /// Time between the two readings of counters.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// Subjects of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Asked<'a> {
     /// Interfaces; none: all that are up, but the loopback.

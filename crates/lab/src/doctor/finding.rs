@@ -7,7 +7,6 @@ use linerate_host::tunables::Value;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -20,7 +19,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -31,7 +29,6 @@ impl Severity {
     }
 }
 
-/// Risk of a finding's changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
@@ -52,9 +49,7 @@ impl Risk {
 /// A load for which a host is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Streams and requests of TCP.
     Tcp,
-    /// Datagrams.
     Udp,
     /// Frames by AF_XDP or packet sockets.
     PktGen,
@@ -65,7 +60,6 @@ pub enum Load {
 }
 
 impl Load {
-    /// All of them, with their words.
     pub const ALL: [(&'static str, Self); 5] = [
         ("tcp", Self::Tcp),
         ("udp", Self::Udp),
@@ -74,20 +68,17 @@ impl Load {
         ("forward", Self::Forward),
     ];
 
-    /// Word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(_, load)| *load == self).map_or("", |(word, _)| word)
     }
 
-    /// Load with a word.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, load)| *load)
     }
 }
 
-/// A raw value and where it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The value, with its name.
@@ -99,29 +90,24 @@ pub struct Evidence {
 /// A finding. Those of another machine may be of another version of this program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Name of the rule.
     pub rule: Cow<'static, str>,
     /// The interface, the address of the peer, or `host`.
     pub subject: String,
-    /// Severity.
     pub severity: Severity,
     /// The fault, in a line.
     pub what: String,
     /// Values that were seen.
     pub evidence: Vec<Evidence>,
-    /// Meaning.
     pub means: Cow<'static, str>,
     /// Command to type; none if nothing on this machine helps.
     pub mend: Option<String>,
     /// Changes that do the same, and can be taken back; none if it is to be done by hand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<Mend>,
-    /// Risk of these.
     #[serde(default, skip_serializing_if = "Risk::is_usual")]
     pub risk: Risk,
     /// Effect that is to be expected from that.
     pub gain: Option<String>,
-    /// Publication.
     pub published: Cow<'static, str>,
 }
 
@@ -143,13 +129,11 @@ impl Finding {
         }
     }
 
-    /// Adds what was seen.
     pub(super) fn seen(mut self, value: impl Into<String>, read: impl Into<String>) -> Self {
         self.evidence.push(Evidence { value: value.into(), read: read.into() });
         self
     }
 
-    /// Adds the command to type.
     pub(super) fn mend(mut self, mend: impl Into<String>) -> Self {
         self.mend = Some(mend.into());
         self
@@ -178,7 +162,6 @@ impl Finding {
         self
     }
 
-    /// Adds its effect.
     pub(super) fn gain(mut self, gain: impl Into<String>) -> Self {
         self.gain = Some(gain.into());
         self

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A change that mends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mend {
     /// Place of the value.
@@ -24,31 +23,26 @@ pub struct Mend {
 /// Changes of one finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Rule of the finding.
     pub rule: &'static str,
     /// The interface, or `host`.
     pub subject: String,
     /// The fault, in a line.
     pub what: String,
-    /// Its severity.
     pub severity: Severity,
     /// Risk of the changes.
     pub risk: Risk,
-    /// Changes.
     pub mends: Vec<Mend>,
 }
 
 /// Result of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Did {
-    /// Rule of the finding.
     pub rule: &'static str,
     /// Place of the value.
     #[serde(flatten)]
     pub knob: Knob,
     /// Value before.
     pub before: Value,
-    /// Value wanted.
     pub to: Value,
     /// Reason for which it is not so.
     pub refused: Option<String>,

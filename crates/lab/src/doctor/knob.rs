@@ -45,9 +45,7 @@ const LONGEST: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Knob {
-    /// A setting of an interface.
     Setting {
-        /// Name of the interface.
         interface: String,
         /// Name of the setting, as `nic set` has it.
         name: String,
@@ -73,7 +71,6 @@ fn plain(value: &Value) -> String {
     value.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True if two values are one.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     tunables::same(one, other) || plain(one) == plain(other)
 }
@@ -93,7 +90,6 @@ fn allowed(path: &str) -> Result<&str, String> {
 }
 
 impl Knob {
-    /// Risk of a change of it.
     pub(super) fn risk(&self) -> Risk {
         let sysctl = match self {
             Self::File(path) => path.strip_prefix("proc/sys/"),
@@ -106,9 +102,6 @@ impl Knob {
     }
 
     /// Present value.
-    ///
-    /// # Errors
-    /// The reason for which there is none.
     pub fn read(&self, target: &mut dyn Target) -> Result<Value, String> {
         match self {
             Self::Setting { interface, name } => {

@@ -12,19 +12,15 @@ pub(super) const SHORT: usize = 64;
 /// Pauses before each of the slow ones, in which a limiter of 10 kbit/s has room for a packet of 1500 bytes again.
 const PAUSES: [Duration; 3] = [Duration::from_millis(250), Duration::from_millis(750), Duration::from_millis(1500)];
 
-/// A path, and the time on it.
 pub(super) trait Path {
     /// Sends a request in a packet of so many bytes; true if it is answered, with `slow` after a longer time, too.
     fn ask(&mut self, size: usize, slow: bool) -> Result<bool, String>;
     /// MTU of the path that a router has told of.
     fn told(&mut self) -> Option<usize>;
-    /// Waits.
     fn rest(&mut self, time: Duration);
-    /// True if the search is to end.
     fn is_stopped(&self) -> bool;
 }
 
-/// Result of the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sizes {
     /// Longer packets than the longest are never answered.

@@ -45,7 +45,6 @@ use std::borrow::Cow;
 /// All findings about an interface, or about the machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Examination {
-    /// The interfaces that were looked at.
     pub interfaces: Vec<String>,
     /// Answers of the peer that was named, in a line.
     pub peer: Option<String>,
@@ -55,7 +54,6 @@ pub struct Examination {
     pub healthy: usize,
     /// Rules that could not look, by the subject, with the reason.
     pub unable: Vec<(String, Cow<'static, str>, String)>,
-    /// The machine.
     pub environment: Environment,
     /// The other end, if it was read, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 type Part<T> = Result<T, Absent>;
 
-/// Set-up of the interfaces.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) addresses: Part<Vec<Address>>,
@@ -26,7 +25,6 @@ pub(super) struct Network {
     pub(super) filter_rules: Part<Vec<FilterRule>>,
 }
 
-/// Nothing at all.
 pub(super) static NOTHING: Network = Network {
     addresses: Ok(Vec::new()),
     neighbours: Ok(Vec::new()),
@@ -39,7 +37,6 @@ pub(super) static NOTHING: Network = Network {
 };
 
 impl Network {
-    /// Reads the set-up, filters of these interfaces alone.
     pub(super) fn read<'a>(source: &mut dyn Source, of: impl Iterator<Item = &'a Interface>) -> Self {
         let (mut by, mut ceilings) = (BTreeMap::new(), BTreeMap::new());
         for one in of {

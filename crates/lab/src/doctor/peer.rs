@@ -26,7 +26,6 @@ pub(super) const PORTS: &[u16] = &[5201, 22, 443, 80, 9];
 /// Answer of a peer to TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tcp {
-    /// It was not tried.
     #[default]
     Unknown,
     /// A connection, or a reset.
@@ -37,16 +36,13 @@ pub enum Tcp {
     Refused(String),
 }
 
-/// Answers of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// Its address.
     pub peer: IpAddr,
     /// The interface by which it is reached, and its MTU.
     pub way: String,
-    /// MTU of that.
     pub mtu: usize,
-    /// Requests, and responses.
+    /// Echo requests sent.
     pub asked: u32,
     /// Responses to them.
     pub answered: u32,
@@ -60,7 +56,6 @@ pub struct Probed {
     pub gateway: Option<IpAddr>,
     /// MTU of the path that routers have told.
     pub told: Option<u32>,
-    /// Answer to TCP.
     pub tcp: Tcp,
     /// Options of a connection to it, if one of the ports took one.
     pub handshake: Option<Handshake>,
@@ -99,7 +94,6 @@ impl Probed {
         }
     }
 
-    /// True if the address is this machine's own.
     pub(super) fn is_own(&self) -> bool {
         self.source == self.peer.to_canonical() && !self.peer.is_loopback() && self.refused.is_none()
     }
@@ -201,7 +195,6 @@ fn messages() -> u64 {
     v4.unwrap_or(0) + alone(&text(SNMP6), "Icmp6InDestUnreachs").unwrap_or(0)
 }
 
-/// Words of an error, without its number.
 fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

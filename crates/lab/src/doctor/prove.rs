@@ -43,7 +43,6 @@ impl ProofServer {
     }
 }
 
-/// Extent of a proof.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// The other end.
@@ -54,7 +53,6 @@ pub struct Rounds {
     pub seconds: u32,
 }
 
-/// Judgement about changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -67,7 +65,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Words for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -81,9 +78,7 @@ impl Verdict {
 /// Figures of both kinds of rounds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// Workload.
     pub workload: &'static str,
-    /// Unit of the figures.
     pub unit: Unit,
     /// As it was, and with the changes.
     pub rounds: [Vec<f64>; 2],
@@ -91,14 +86,12 @@ pub struct Measured {
     pub change: f64,
     /// Half the interval's width, as such a share.
     pub spread: f64,
-    /// Judgement.
     pub verdict: Verdict,
 }
 
 /// A finding whose changes were tried.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proven {
-    /// Rule of the finding.
     pub rule: &'static str,
     /// The interface, or `host`.
     pub subject: String,

@@ -6,9 +6,7 @@ use super::view::View;
 /// Kind of a rule's subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Each interface.
     Interface,
-    /// The machine.
     Host,
     /// The peer that was named.
     Peer,
@@ -30,7 +28,6 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// Words for it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -45,13 +42,10 @@ impl Proof {
 /// Function that looks; the error is the reason why it cannot.
 pub(super) type Look = fn(&View<'_>) -> Result<Vec<Finding>, String>;
 
-/// A rule.
 pub struct Rule {
     /// Name, as in findings.
     pub name: &'static str,
-    /// Kind of its subject.
     pub scope: Scope,
-    /// Description of the values that it looks at.
     pub about: &'static str,
     /// Meaning of a finding.
     pub means: &'static str,
@@ -62,7 +56,6 @@ pub struct Rule {
     pub(super) look: Look,
 }
 
-/// Nothing was found.
 pub(super) fn healthy() -> Result<Vec<Finding>, String> {
     Ok(Vec::new())
 }

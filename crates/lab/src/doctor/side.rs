@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What two ends of a path ought to have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkEnd {
-    /// Name of the interface.
     pub name: String,
-    /// Its MTU.
     pub mtu: Option<u32>,
     /// Mb/s of a device's link.
     pub speed: Option<u32>,
@@ -22,7 +20,6 @@ pub struct LinkEnd {
 }
 
 impl LinkEnd {
-    /// Those of an interface.
     pub(super) fn of(adapter: &Adapter) -> Self {
         let Adapter { interface, modes, pause, device, .. } = adapter;
         let pause = pause.as_ref().ok().and_then(|pause| Some([pause.rx?, pause.tx?]));
@@ -45,7 +42,6 @@ pub struct Side {
     pub at: String,
     /// Its interface.
     pub end: LinkEnd,
-    /// Findings there.
     pub examination: Examination,
 }
 

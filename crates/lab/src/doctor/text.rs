@@ -24,7 +24,6 @@ pub fn render(all: &Examination, colour: bool) -> String {
 /// The machine that found something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
-    /// This one.
     Own,
     /// The other end, whose word it is: nothing of it is to be typed here.
     Others,

@@ -21,16 +21,13 @@ const LONGEST: u64 = 1 << 20;
 pub struct Was {
     /// Rule whose finding it mends.
     pub rule: String,
-    /// Value before.
     pub before: Value,
-    /// Value after it.
     pub after: Value,
     /// Place of the value.
     #[serde(flatten)]
     pub knob: Knob,
 }
 
-/// The file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     schema: String,
@@ -42,7 +39,6 @@ struct Record {
     change: Vec<Was>,
 }
 
-/// Result of taking back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenBack {
     /// Values that are again as they were, one line each.
@@ -92,10 +88,6 @@ pub(super) fn write(path: &Path, changes: &[Was]) -> Result<(), String> {
     })
 }
 
-/// Reads an undo file.
-///
-/// # Errors
-/// One line.
 fn read(path: &Path) -> Result<Record, String> {
     let mut text = String::new();
     let mend = "give a file that 'linerate doctor --fix' wrote";
@@ -132,7 +124,6 @@ pub fn undo(target: &mut dyn Target, path: &Path) -> Result<TakenBack, String> {
     Ok(take_back(target, &record.change))
 }
 
-/// Takes back changes, the last one first.
 pub(super) fn take_back(target: &mut dyn Target, changes: &[Was]) -> TakenBack {
     let mut taken = TakenBack::default();
     let mut open: Vec<&Was> = Vec::new();

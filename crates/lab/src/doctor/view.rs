@@ -19,13 +19,11 @@ use std::str::FromStr;
 /// An interface and the machine, as they were read.
 pub struct View<'a> {
     files: &'a dyn Source,
-    /// The interface.
     pub adapter: Adapter,
     /// Its counters, and those some time later.
     pub counters: [Counters; 2],
     /// All interfaces.
     pub interfaces: &'a [Interface],
-    /// Loads that were named.
     pub loads: &'a [Load],
     /// The peer that was named.
     pub peer: Option<Probed>,
@@ -33,7 +31,6 @@ pub struct View<'a> {
     pub(super) way: String,
     /// The interface of the other end.
     pub remote: Option<LinkEnd>,
-    /// Set-up of the interfaces.
     pub(super) network: &'a Network,
     /// Files with counters of protocols, as they were at first.
     pub(super) earlier: BTreeMap<&'static str, String>,
@@ -77,7 +74,6 @@ fn sysctl_path(name: &str) -> String {
 }
 
 impl<'a> View<'a> {
-    /// Gathers what was read.
     #[must_use]
     pub fn new(
         files: &'a dyn Source,
@@ -101,7 +97,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Name of the subject of a rule.
     #[must_use]
     pub fn subject(&self, scope: Scope) -> String {
         match scope {
@@ -123,7 +118,6 @@ impl<'a> View<'a> {
         Ok([LinkEnd::of(&self.adapter), remote])
     }
 
-    /// Name of the interface.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.adapter.interface.name
@@ -147,12 +141,10 @@ impl<'a> View<'a> {
         &self.adapter.interface
     }
 
-    /// True if the interface is up.
     pub(super) fn is_up(&self) -> bool {
         self.has_flag("UP")
     }
 
-    /// True if it has this flag.
     pub(super) fn has_flag(&self, flag: &str) -> bool {
         self.interface().flags.contains(&flag)
     }
@@ -187,12 +179,10 @@ impl<'a> View<'a> {
         if self.loads.is_empty() || self.wants(loads) { Severity::Warning } else { Severity::Note }
     }
 
-    /// Addresses of the interface.
     pub(super) fn addresses(&self) -> Result<Vec<&Address>, String> {
         Ok(have(&self.network.addresses)?.iter().filter(|one| one.link == self.interface().index).collect())
     }
 
-    /// Neighbours at the interface.
     pub(super) fn neighbours(&self) -> Result<Vec<&Neighbour>, String> {
         Ok(have(&self.network.neighbours)?.iter().filter(|one| one.link == self.interface().index).collect())
     }
@@ -320,12 +310,10 @@ impl<'a> View<'a> {
         text.parse().map_err(|_| format!("/{path}: {text:?} is no number"))
     }
 
-    /// Text of a sysctl.
     pub(super) fn sysctl(&self, name: &str) -> Result<String, String> {
         self.file(&sysctl_path(name))
     }
 
-    /// Numbers of a sysctl.
     pub(super) fn sysctl_numbers(&self, name: &str) -> Result<Vec<u64>, String> {
         Ok(self.sysctl(name)?.split_whitespace().filter_map(|word| word.parse().ok()).collect())
     }

@@ -14,7 +14,6 @@ use super::{Export, ExportError, parameters};
 pub(super) const EXPORT: Export =
     Export { name: "csv", about: "a tidy table: a row for each figure, repeat and sample", packed: false, write };
 
-/// First row.
 const HEAD: &str = "run,test,parameters,metric,n,t_s,unit,value\r\n";
 
 fn write(runs: &[RunResult]) -> Result<String, ExportError> {
@@ -28,7 +27,6 @@ fn write(runs: &[RunResult]) -> Result<String, ExportError> {
     Ok(text)
 }
 
-/// Rows of one test.
 struct Rows<'a> {
     run: &'a RunResult,
     test: &'a Test,

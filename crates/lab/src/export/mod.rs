@@ -16,11 +16,8 @@ use flate2::write::GzEncoder;
 use linerate_result::{Parameters, RunResult};
 use thiserror::Error;
 
-/// A form.
 pub struct Export {
-    /// Name of the form on the command line.
     pub name: &'static str,
-    /// Description, one line.
     pub about: &'static str,
     /// True if readers expect it packed by gzip.
     pub packed: bool,
@@ -28,7 +25,6 @@ pub struct Export {
     write: fn(&[RunResult]) -> Result<String, ExportError>,
 }
 
-/// All forms.
 pub const EXPORTS: &[Export] = &[json::EXPORT, csv::EXPORT, flent::EXPORT, iperf3::EXPORT, prometheus::EXPORT];
 
 /// Error when a run has nothing that a form can hold.
@@ -47,18 +43,12 @@ impl ExportError {
 
 impl Export {
     /// Text of the runs.
-    ///
-    /// # Errors
-    /// [`ExportError`] names the run.
     pub fn text(&self, runs: &[RunResult]) -> Result<String, ExportError> {
         (self.write)(runs)
     }
 
     /// Bytes of the runs for a file of that name, or for standard output: packed by gzip for a name that ends in `.gz`,
     /// and without a name if readers of the form expect it.
-    ///
-    /// # Errors
-    /// [`ExportError`] names the run.
     pub fn bytes(&self, runs: &[RunResult], name: Option<&str>) -> Result<Vec<u8>, ExportError> {
         let text = self.text(runs)?.into_bytes();
         let packed = name.map_or(self.packed, |name| name.ends_with(".gz"));

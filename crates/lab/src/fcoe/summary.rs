@@ -8,9 +8,7 @@ use crate::sweep::PLANNED;
 use linerate_load::fcoe::Wire;
 use linerate_result::{RunResult, Test};
 
-/// Summary of a sweep.
 pub(crate) struct SweepSummary {
-    /// Number of points that were measured.
     pub(crate) done: usize,
     /// Number of points in the plan.
     pub(crate) planned: usize,

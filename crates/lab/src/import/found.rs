@@ -21,19 +21,15 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Error at this line.
     pub(super) fn wrong(self, why: &str) -> Wrong {
         Wrong { line: Some(self.number), why: format!("{why}: '{}'", shown(self.text, 60)) }
     }
 }
 
-/// A number with its unit.
 pub(super) type Figure = (f64, Unit);
 
-/// One finding.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
-    /// Number of the line.
     pub(super) line: usize,
     /// Id of the test, as long as no other test of the run has it.
     pub(super) id: String,
@@ -85,7 +81,6 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// True if nothing was found so far.
     pub(super) fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
@@ -116,7 +111,6 @@ impl Found {
         }
     }
 
-    /// Adds a finding.
     pub(super) fn add(&mut self, mut measured: Measured) -> Result<(), Wrong> {
         let line = measured.line;
         measured.failures.append(&mut self.failures);

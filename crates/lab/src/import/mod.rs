@@ -38,11 +38,8 @@ pub const MOST_SAMPLES: usize = 2_000_000;
 /// Beginning of a port's path in a run that was read from a log.
 const IMPORTED: &str = "imported from ";
 
-/// A format.
 pub struct Import {
-    /// Name of the format on the command line.
     pub name: &'static str,
-    /// Description, one line.
     pub about: &'static str,
     /// True for a text that looks like the format.
     looks: fn(&str) -> bool,
@@ -50,7 +47,6 @@ pub struct Import {
     read: Read,
 }
 
-/// Way to read a format.
 enum Read {
     /// A log of lines, whose findings become one run.
     Log(fn(&str, &mut Found) -> Result<(), Wrong>),
@@ -82,30 +78,17 @@ struct Wrong {
 /// Error when a file cannot be read as a run.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// No format fits.
     #[error("{name}: no format that is known; name it by --format, one of {}", names())]
-    Unknown {
-        /// Name of the file.
-        name: String,
-    },
-    /// A line cannot be read.
+    Unknown { name: String },
     #[error("{name}{}: {why}", .line.map_or_else(String::new, |line| format!(":{line}")))]
     Line {
-        /// Name of the file.
         name: String,
         /// Number of the line, from 1.
         line: Option<usize>,
-        /// The fault.
         why: String,
     },
-    /// The file has no result in this format.
     #[error("{name}: no result of {format} in it; give its whole output, or name another --format")]
-    Nothing {
-        /// Name of the file.
-        name: String,
-        /// Name of the format.
-        format: &'static str,
-    },
+    Nothing { name: String, format: &'static str },
 }
 
 fn names() -> String {

@@ -35,11 +35,9 @@ struct Test {
 
 /// The part of a block that has been read so far.
 enum State {
-    /// Its heading.
     Heading(Box<Table>),
     /// Names of an omni list, whose values follow.
     Names(Vec<String>),
-    /// Lines `NAME=VALUE`.
     Pairs(listed::Pairs),
 }
 

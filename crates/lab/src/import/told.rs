@@ -19,7 +19,6 @@ const DATES: &[&str] = &[
     "oct", "nov", "dec",
 ];
 
-/// Conditions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     /// The text in force.
@@ -58,7 +57,6 @@ impl Told {
         text.push('\n');
     }
 
-    /// Sets a condition.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         let name = shown(&name.to_ascii_lowercase(), 40);
         let known = self.settings.contains_key(&name);

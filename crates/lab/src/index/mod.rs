@@ -44,14 +44,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LARGEST: u64 = 256 << 20;
 
 /// Path of the user's index: [`NAME`] in linerate's data directory.
-///
-/// # Errors
-/// [`StoreError::NoHome`].
 pub fn default_path() -> Result<PathBuf, StoreError> {
     Ok(store::data_directory()?.join(NAME))
 }
 
-/// An open index.
 #[derive(Debug)]
 pub struct Index {
     path: PathBuf,
@@ -60,9 +56,6 @@ pub struct Index {
 
 impl Index {
     /// Opens the database to write, and makes it if it is not there. An older one is brought up to date.
-    ///
-    /// # Errors
-    /// [`IndexError`] names the file and the mend.
     pub fn open(path: &Path) -> Result<Self, IndexError> {
         let trouble = |why| IndexError::of(path, why);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -75,9 +68,6 @@ impl Index {
     }
 
     /// Opens the database to read; `None` if there is none. An older one is brought up to date if it can be written.
-    ///
-    /// # Errors
-    /// [`IndexError`] names the file and the mend.
     pub fn look(path: &Path) -> Result<Option<Self>, IndexError> {
         let trouble = |why| IndexError::of(path, why);
         match fs::metadata(path) {
@@ -91,7 +81,6 @@ impl Index {
         Ok(Some(Self { path: path.to_path_buf(), db }))
     }
 
-    /// Path of the database.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -10,7 +10,6 @@ use rusqlite::TransactionBehavior;
 use super::{Index, IndexError, absolute, put};
 use crate::store::{self, RESULT};
 
-/// Outcome of [`Index::rebuild`].
 #[derive(Debug, Default)]
 pub struct Rebuilt {
     /// Number of runs that were read from folders.

@@ -13,13 +13,11 @@ use super::{Index, IndexError};
 pub struct Listed {
     /// Row in the database.
     pub(super) row: i64,
-    /// The run's id.
     pub id: String,
     /// Time at which the run started, as in the document.
     pub start: String,
     /// The command line, one element an argument.
     pub command: Vec<String>,
-    /// Duration, seconds.
     pub elapsed_s: Option<f64>,
     /// Outcome by its word.
     pub outcome: String,
@@ -29,28 +27,22 @@ pub struct Listed {
     pub host: Option<String>,
     /// Kernel name and release.
     pub kernel: Option<String>,
-    /// Processor model.
     pub cpu: Option<String>,
     /// Folder that held the run's files when it was indexed.
     pub folder: Option<PathBuf>,
     /// File that the run was read from, if another program measured it.
     pub imported: Option<String>,
-    /// Number of tests.
     pub tests: i64,
     /// The first figure.
     pub first: Option<Figure>,
 }
 
-/// Figure of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Id of the test.
     pub test: String,
-    /// Workload of the test.
     pub workload: String,
     /// Median of the repeats that count.
     pub median: f64,
-    /// Unit by its name.
     pub unit: String,
     /// Number of repeats that count.
     pub counted: i64,
@@ -85,9 +77,6 @@ const LIST: &str = "
 
 impl Index {
     /// Runs, the one that was stored last first, whatever its clock said.
-    ///
-    /// # Errors
-    /// [`IndexError`].
     pub fn list(&self, wanted: &Wanted) -> Result<Vec<Listed>, IndexError> {
         let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
         let (mut query, mut values) = (LIST.to_owned(), vec![text(&wanted.workload)]);

@@ -13,66 +13,35 @@ use thiserror::Error;
 pub enum IndexError {
     /// The file is no database, or a page of it is damaged.
     #[error("index {path:?} is damaged ({why}); make it anew from the runs' folders by `linerate runs --reindex`")]
-    Damaged {
-        /// The database.
-        path: PathBuf,
-        /// The fault.
-        why: String,
-    },
+    Damaged { path: PathBuf, why: String },
     /// Another program writes for too long.
     #[error(
         "index {path:?} has been locked by another program for {} s; try again, or end that program",
         super::PATIENCE.as_secs()
     )]
-    Locked {
-        /// The database.
-        path: PathBuf,
-    },
-    /// The disk is full.
+    Locked { path: PathBuf },
     #[error("index {path:?}: no room left on its disk; free some space, then run `linerate runs --reindex`")]
-    Full {
-        /// The database.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// The file or its directory may not be written.
     #[error("index {path:?} cannot be written ({why}); name another one by --db FILE")]
-    ReadOnly {
-        /// The database.
-        path: PathBuf,
-        /// The fault.
-        why: String,
-    },
-    /// A newer linerate has written the database.
+    ReadOnly { path: PathBuf, why: String },
     #[error(
         "index {path:?} is of version {found}, this linerate knows versions 1 to {known}: use the linerate that wrote it, \
          or name another index by --db FILE"
     )]
-    Newer {
-        /// The database.
-        path: PathBuf,
-        /// Version of the database.
-        found: i64,
-        /// Newest version that is known.
-        known: usize,
-    },
-    /// The database belongs to another program.
+    Newer { path: PathBuf, found: i64, known: usize },
     #[error("{path:?} is a database of another program; name another file by --db FILE")]
-    Foreign {
-        /// The database.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// Any other error.
     #[error("index {path:?}: {why}; name another one by --db FILE")]
     Other {
         /// The database, or its folder.
         path: PathBuf,
-        /// The fault.
         why: String,
     },
 }
 
 impl IndexError {
-    /// Error of SQLite.
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(super) fn of(path: &Path, why: rusqlite::Error) -> Self {
         let (path, text) = (path.to_path_buf(), first_line(&why.to_string()));

@@ -10,16 +10,12 @@ pub(super) const TABLE: Published = Published {
     csv: include_str!("../../data/t5_fcoe.csv"),
 };
 
-/// A row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct T5Fcoe {
-    /// Bytes per request.
     pub io_bytes: u32,
-    /// Operation mix of the requests.
     pub mix: Mix,
     /// Millions of bytes per second.
     pub mb_per_s: f64,
-    /// Requests per second.
     pub iops: f64,
     /// The target's processor time, per cent of its 8 cores.
     pub cpu_percent: f64,
@@ -46,18 +42,12 @@ pub fn t5_fcoe() -> Result<Vec<T5Fcoe>, TableError> {
 }
 
 /// Measurement and set-up, in the table's words.
-///
-/// # Errors
-/// See [`t5_fcoe`].
 pub fn setup() -> Result<String, TableError> {
     TABLE.rows().map(|rows| rows.setup)
 }
 
 /// Comparison of a sweep's points with the published throughput and IOPS of the same request size and mix, whatever the
 /// wire: the published port had 40 Gb/s in each direction.
-///
-/// # Errors
-/// See [`t5_fcoe`].
 pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let (rows, setup) = (t5_fcoe()?, setup()?);
     let mut comparisons = Vec::new();

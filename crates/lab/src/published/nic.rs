@@ -47,9 +47,6 @@ pub fn one_way() -> Result<T5Nic, TableError> {
 }
 
 /// Published figure for a test: one direction, as many streams, an I/O at least as large.
-///
-/// # Errors
-/// See [`one_way`].
 pub fn of(test: &Test) -> Result<Option<T5Nic>, TableError> {
     let count = |name: &str| test.parameters.get(name).and_then(linerate_result::Parameter::count);
     let same =
@@ -59,9 +56,6 @@ pub fn of(test: &Test) -> Result<Option<T5Nic>, TableError> {
 }
 
 /// Comparison of the points that have a published counterpart.
-///
-/// # Errors
-/// See [`one_way`].
 pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let setup = TABLE.rows()?.setup;
     let mut comparisons = Vec::new();

@@ -7,18 +7,14 @@ use linerate_result::{Number, Repeat, Role, Test, Unit};
 use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;
 
-/// One test, or a family of tests.
 pub struct Row {
-    /// Name of the workload in the result.
     pub workload: &'static str,
-    /// Description of the test.
     pub title: &'static str,
     /// True if the test needs two pairs of ports.
     pub(super) second_pair: bool,
     pub(super) run: fn(&Stage, &Row, &Order, &Stop) -> Vec<Test>,
 }
 
-/// All tests.
 pub const BATTERY: &[Row] = &[
     Row {
         workload: "tx",

@@ -129,7 +129,6 @@ fn on_stage(stage: &Stage, order: &Order, stop: &Stop, steps: &mut Steps<'_>) ->
     tests
 }
 
-/// Figure of a test in a few words.
 fn figure(test: &Test) -> String {
     let value = test.value.as_ref().map(|value| quantity::value(value.median, &value.unit));
     format!("{}: {}", test.title, value.as_deref().unwrap_or(quantity::UNKNOWN))
@@ -177,7 +176,6 @@ fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> 
     }
 }
 
-/// True if any test was measured.
 fn measured(tests: &[Test]) -> bool {
     tests.iter().any(|test| test.skipped.is_none() && test.value.is_some())
 }

@@ -9,7 +9,6 @@ use linerate_result::Test;
 pub(super) struct Stage {
     /// Identifier, short and unique in the run.
     pub(super) key: &'static str,
-    /// The ports.
     pub(super) pair: [String; 2],
     /// Another pair, for tests on two ports at once.
     pub(super) second: Option<[String; 2]>,
@@ -20,11 +19,9 @@ pub(super) struct Stage {
     place: Option<(Namespace, VethPair)>,
 }
 
-/// One kind of stage.
 pub struct StageRow {
     /// Identifier, short and unique.
     pub key: &'static str,
-    /// Description of the stage.
     pub about: &'static str,
     make: fn(&'static str) -> Result<Stage, String>,
 }
@@ -93,7 +90,6 @@ impl Stage {
         }
     }
 
-    /// Runs `work`.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
         Ok(work())

@@ -15,7 +15,6 @@ use std::time::Duration;
 /// Interval between two looks whether the process is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// State of the far end.
 struct Agent<'a> {
     records: &'a Path,
     end: Option<End>,

@@ -112,7 +112,6 @@ impl Line {
         format!("--remote: {to}: {why}; see that this runs there: {runs}")
     }
 
-    /// The next line of the far end.
     fn next(&mut self, until: Instant, stop: &Stop) -> Result<String, String> {
         loop {
             match self.replies.recv_timeout(LOOK) {

@@ -31,7 +31,6 @@ pub struct Far {
 }
 
 impl Far {
-    /// Name of the data address.
     #[must_use]
     pub fn data(&self) -> &str {
         let host = || self.destination.rsplit_once('@').map_or(self.destination.as_str(), |(_, host)| host);
@@ -69,9 +68,6 @@ pub struct Remote {
 impl Remote {
     /// Starts the far end, and finds the interfaces of both. Nothing is changed yet; `mtus`: those that will be asked for.
     /// `records`: directory of what was changed, for a later process.
-    ///
-    /// # Errors
-    /// One line with the mend.
     pub fn connect(far: &Far, mtus: &[u32], records: &Path, stop: &Stop) -> Result<Self, String> {
         let mut near = End::to(far.address()?, records).map_err(|why| format!("--remote: {why}"))?;
         let mut line = Line::open(far, stop)?;
@@ -98,9 +94,6 @@ impl Remote {
     }
 
     /// Measures a point with the far end, after its MTU was given to both interfaces.
-    ///
-    /// # Errors
-    /// One line: why it cannot be measured.
     pub fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Test, String> {
         if let Some(mtu) = point.mtu() {
             self.set_mtu(mtu, stop)?;

@@ -12,15 +12,11 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Visit {
     line: Line,
     destination: String,
-    /// Data address.
     pub address: IpAddr,
 }
 
 impl Visit {
     /// Starts the far end.
-    ///
-    /// # Errors
-    /// One line with the mend.
     pub fn open(far: &Far, stop: &Stop) -> Result<Self, String> {
         let address = far.address()?;
         let wrong = |e: linerate_host::Error| format!("--remote: {e}");
@@ -31,9 +27,6 @@ impl Visit {
     }
 
     /// Has the far end examine its interface and its machine.
-    ///
-    /// # Errors
-    /// One line with the mend.
     pub fn examine(&mut self, loads: &[Load], stop: &Stop) -> Result<Side, String> {
         let said = self.line.ask(Request::Doctor(loads.to_vec()), stop)?;
         let there = &self.destination;
@@ -44,9 +37,6 @@ impl Visit {
     }
 
     /// Has the far end serve streams and requests, until this connection ends.
-    ///
-    /// # Errors
-    /// One line with the mend.
     pub fn serve(&mut self, stop: &Stop) -> Result<ProofServer, String> {
         let mut port = |request| {
             let said = self.line.ask(request, stop)?;

@@ -52,7 +52,6 @@ impl fmt::Display for Request {
 }
 
 impl Request {
-    /// Reads a request; `None` if it is none.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         Some(match words[..] {

@@ -2,9 +2,7 @@
 
 use maud::{Markup, html};
 
-/// A section.
 pub(super) struct Section {
-    /// Anchor of the section.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     /// Class: `screen` for a section left out on paper, `figure` for a drawing, or empty.
@@ -18,7 +16,6 @@ impl Section {
     }
 }
 
-/// Links to all sections.
 pub(super) fn list(sections: &[Section]) -> Markup {
     html! {
         nav aria-label="Contents" {

@@ -10,7 +10,6 @@ use crate::quantity::{count, value};
 use crate::table::anchor;
 use crate::tables;
 
-/// The tests, one below the other.
 pub(super) fn tests(run: &RunResult) -> Option<Markup> {
     (!run.tests.is_empty()).then(|| html! { @for (index, one) in run.tests.iter().enumerate() { (test(index, one)) } })
 }

@@ -5,11 +5,9 @@ use linerate_result::RunResult;
 use super::{CHARTS, STYLE, markdown};
 use crate::export::EXPORTS;
 
-/// A form of the report.
 pub struct Form {
     /// Name on the command line, and ending of the file's name.
     pub name: &'static str,
-    /// Description, one line.
     pub about: &'static str,
     /// Renders it; the error is the reason why the run has none.
     pub render: fn(&RunResult) -> Result<String, String>,

@@ -43,7 +43,6 @@ fn sections(run: &RunResult) -> Vec<Section> {
     all
 }
 
-/// The page.
 #[must_use]
 pub fn render(run: &RunResult) -> String {
     let title = format!("{} – linerate", facts::headline(run));

@@ -147,7 +147,6 @@ pub(super) fn warnings(run: &RunResult) -> Markup {
     }
 }
 
-/// The ports and the interfaces.
 pub(super) fn setup(run: &RunResult) -> Option<Markup> {
     let used = || run.tests.iter().flat_map(|test| &test.ports);
     (used().next().is_some() || !run.environment.interfaces.is_empty()).then(|| html! {
@@ -201,7 +200,6 @@ pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
     })
 }
 
-/// Table of a sweep's streams.
 pub(super) fn streams(run: &RunResult) -> Option<Markup> {
     let beside = streams::beside(run);
     (!beside.rows.is_empty()).then(|| html! {
@@ -237,7 +235,6 @@ pub(super) fn results(run: &RunResult) -> Option<Markup> {
     })
 }
 
-/// The conservation ledgers.
 pub(super) fn ledgers(run: &RunResult) -> Option<Markup> {
     let ledgers = tables::ledgers(run);
     (!ledgers.rows.is_empty()).then(|| html! {

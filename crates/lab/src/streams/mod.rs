@@ -20,7 +20,6 @@ pub(crate) fn is_point(test: &Test) -> bool {
     WORKLOADS.iter().any(|workload| workload.name == test.workload)
 }
 
-/// A measured point.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown<'a> {
     pub(crate) workload: &'a str,

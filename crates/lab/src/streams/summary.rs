@@ -6,7 +6,6 @@ use crate::sweep::PLANNED;
 use linerate_result::{RunResult, Unit};
 use linerate_text::size;
 
-/// Summary of a sweep.
 pub(crate) struct SweepSummary {
     /// Numbers of points that were measured, and that were planned.
     pub(crate) done: usize,
@@ -68,7 +67,6 @@ impl SweepSummary {
         }
     }
 
-    /// Explanation of the headline.
     pub(crate) fn about(&self) -> String {
         let times = if self.once { ", each measured once" } else { "" };
         match self.ratios {

@@ -32,9 +32,6 @@ pub(crate) const PLANNED: &str = "points";
 pub type Measure<'a> = dyn FnMut(&Point, &Stop) -> Result<Test, String> + 'a;
 
 /// Measures a point by its workload.
-///
-/// # Errors
-/// See [`linerate_load::Workload::measure`].
 pub fn measure(point: &Point, stop: &Stop) -> Result<Test, String> {
     point.workload.measure(&point.parameters, stop)
 }

@@ -3,7 +3,6 @@
 use super::repeats::Repeats;
 use std::fmt;
 
-/// Order of the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// All points once, then all of them again: what changes on the machine meanwhile changes all of them.
@@ -16,7 +15,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// All of them, by their words.
     pub const ALL: [(&str, Self); 3] =
         [("rounds", Self::Rounds), ("points", Self::Points), ("shuffled", Self::Shuffled)];
 

@@ -7,16 +7,13 @@ use linerate_result::{Parameter, Parameters};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// One measurement.
 #[derive(Clone)]
 pub struct Point {
     /// Identifier, short and unique in the plan: `fcoe-40G-read-512`.
     pub id: String,
-    /// Title for people, one line.
     pub title: String,
     /// The workload that measures it.
     pub workload: &'static Workload,
-    /// Parameters of the measurement.
     pub parameters: Parameters,
 }
 
@@ -58,7 +55,6 @@ pub enum Via {
 }
 
 impl Via {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Kernel, Self::Stack];
 
     /// Word on the command line.
@@ -80,7 +76,6 @@ pub struct Other {
     pub cycles: bool,
 }
 
-/// A plan.
 #[derive(Clone)]
 pub struct Plan {
     /// Its name: the preset's, or the one that its file gives.
@@ -95,9 +90,7 @@ pub struct Plan {
     pub text: Option<String>,
     /// Points to measure, in order.
     pub points: Vec<Point>,
-    /// Repeats of each point.
     pub repeats: Repeats,
-    /// Order of the measurements.
     pub order: Order,
     /// Time after which no measurement begins.
     pub limit: Option<Duration>,

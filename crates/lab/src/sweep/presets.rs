@@ -10,11 +10,9 @@ use linerate_result::parameters;
 use linerate_text::saturating_ns;
 use std::time::Duration;
 
-/// A plan by its name.
 pub struct Preset {
     /// Name as typed on the command line.
     pub name: &'static str,
-    /// Description of the measurements.
     pub about: &'static str,
     /// Function that makes all points.
     points: Points,
@@ -28,7 +26,6 @@ enum Points {
     Via(fn(Form, Via) -> Vec<Point>),
 }
 
-/// All presets, one row each.
 pub const PRESETS: &[Preset] = &[
     // Name, description, points.
     row("t5-fcoe", "the published FCoE measurements, three sizes of a request or seven", Points::Plain(t5_fcoe)),

@@ -13,10 +13,8 @@ pub struct Confidence {
     pub width: f64,
 }
 
-/// Number of repeats of each point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
-    /// At least so many.
     pub least: u32,
     /// At most so many, if the interval of `confidence` is not narrow enough before.
     pub most: u32,
@@ -35,9 +33,6 @@ impl Repeats {
     pub const MOST: u32 = 1000;
 
     /// Checks the numbers.
-    ///
-    /// # Errors
-    /// The number that is wrong, with the mend.
     pub fn new(least: u32, most: u32, confidence: Option<Confidence>) -> Result<Self, String> {
         if least == 0 || most < least || most > Self::MOST {
             return Err(format!("give a number from 1 to {}, or two of them, the smaller one first", Self::MOST));

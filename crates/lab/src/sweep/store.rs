@@ -73,31 +73,21 @@ impl Head {
 /// Error when a sweep cannot be stored or resumed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// The directory already has a sweep.
     #[error("{0:?} has a sweep already; go on with it by --resume, or name another directory by --out DIR")]
     Exists(PathBuf),
-    /// The directory has no sweep to resume.
     #[error("{0:?} has no sweep to go on with; name the directory of one by --out DIR, or begin one without --resume")]
     Nothing(PathBuf),
     /// The file belongs to another plan, or this version cannot read it.
     #[error("{path:?} is of another sweep ({found}); name another directory by --out DIR")]
     Other {
-        /// The file.
         path: PathBuf,
         /// Description of the contents found.
         found: String,
     },
-    /// Error of the system.
     #[error("{path:?}: {why}; name another directory by --out DIR")]
-    System {
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's answer.
-        why: io::Error,
-    },
+    System { path: PathBuf, why: io::Error },
 }
 
-/// The open file and its contents.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -120,9 +110,6 @@ impl Store {
     }
 
     /// Begins the file of a sweep in `directory`, which is made if missing; or, to resume, continues the existing file.
-    ///
-    /// # Errors
-    /// [`SweepError`].
     pub fn open(directory: &Path, head: &Head, resume: bool) -> Result<Self, SweepError> {
         let path = directory.join(POINTS);
         let trouble = |why| SweepError::System { path: path.clone(), why };
@@ -184,9 +171,6 @@ impl Store {
     }
 
     /// Stores a test. It is kept in memory even if it could not be written.
-    ///
-    /// # Errors
-    /// [`SweepError::System`].
     pub fn add(&mut self, test: Test) -> Result<(), SweepError> {
         let written = self.line(&test);
         self.tests.push(test);

@@ -19,7 +19,6 @@ const LONGEST: u64 = 64 << 10;
 const MOST: usize = 10_000;
 const NAME: usize = 40;
 
-/// A plan as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

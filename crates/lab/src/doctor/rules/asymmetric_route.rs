@@ -16,7 +16,6 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// A route without a gateway.
 #[derive(PartialEq, Eq)]
 struct Direct<'a> {
     name: &'a str,

@@ -15,7 +15,6 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// NF_INET_FORWARD
 const FORWARD: u32 = 2;
 /// Rules that cost most of the time of a small packet.
 const MANY: u64 = 500;

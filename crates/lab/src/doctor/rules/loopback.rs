@@ -17,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
 
 /// MTU below which much is segmented that need not be.
 const SMALL: u32 = 16_384;
-/// `ARPHRD_LOOPBACK`.
 const LOOPBACK: u16 = 772;
 
 fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {

@@ -18,7 +18,6 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// RT_TABLE_MAIN
 const MAIN: u32 = 254;
 /// Bytes of the headers of IPv4 and TCP.
 const HEADERS: u32 = 40;

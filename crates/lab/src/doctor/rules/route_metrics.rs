@@ -15,7 +15,6 @@ pub(super) const RULE: Rule = Rule {
     look,
 };
 
-/// RT_TABLE_MAIN
 const MAIN: u32 = 254;
 
 /// The loss that a metric means, if it means one.

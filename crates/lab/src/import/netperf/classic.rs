@@ -11,7 +11,6 @@ use super::Test;
 pub(super) struct Table {
     /// Unit of the throughput, from the heading.
     rate: Option<String>,
-    /// Unit of the service demand.
     demand: Option<String>,
     /// A finding that a second line may complete, and how many numbers that has if it must come.
     open: Option<(Measured, Option<usize>)>,
@@ -171,7 +170,6 @@ fn of_command(words: &str) -> Option<(String, bool)> {
     Some((shown(&name.unwrap_or("TCP_STREAM").to_ascii_uppercase(), 40), unit))
 }
 
-/// Form of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One line: sizes, time, throughput.

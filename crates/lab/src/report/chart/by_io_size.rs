@@ -59,19 +59,16 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     lines_of(&lines, page, &BYTES)
 }
 
-/// Axis of the figures.
 pub(super) struct Axis {
     pub(super) title: &'static str,
     /// Heading of its column in the table.
     pub(super) column: &'static str,
     /// True for a logarithmic one; otherwise it begins at zero.
     pub(super) logarithmic: bool,
-    /// Text beside a tick, and of a figure.
     pub(super) tick: fn(f64) -> String,
     pub(super) value: fn(f64) -> String,
 }
 
-/// Bytes per second.
 pub(super) const BYTES: Axis = Axis {
     title: "Throughput, MB/s",
     column: "#Throughput",

@@ -22,25 +22,20 @@ use maud::{Markup, html};
 use super::tables::table;
 use crate::table::Table;
 
-/// A chart of the report.
 pub struct Chart {
-    /// Identifier in the page.
     pub id: &'static str,
     /// Title, one line.
     pub title: &'static str,
     /// Explanation of how to read the chart, a sentence or two.
     pub reading: &'static str,
-    /// Placement on paper.
     paper: Paper,
     /// Draws the chart for a page of that width; `None` if too few points were measured.
     draw: fn(&RunResult, Page) -> Option<Drawing>,
 }
 
-/// Placement of a chart on paper.
 enum Paper {
     /// Half the width, two charts beside each other.
     Half,
-    /// Full width.
     Full,
     /// Left out, because it is too long.
     Never,
@@ -49,7 +44,6 @@ enum Paper {
 /// Points that the longest line of a chart must have: fewer are easier to read in a table.
 const LEAST_POINTS: usize = 4;
 
-/// Every chart, in the order of the report.
 pub const CHARTS: &[Chart] = &[
     by_size::CHART,
     latency::CHART,
@@ -79,7 +73,6 @@ enum Page {
 }
 
 impl Page {
-    /// Width of the drawing, px.
     fn width(self) -> f64 {
         match self {
             Self::Wide => 860.0,
@@ -103,17 +96,14 @@ impl Page {
     }
 }
 
-/// A drawn chart.
 struct Drawing {
     /// Height, px; the width is the page's.
     height: f64,
-    /// Content of the `svg` element.
     body: Markup,
     /// Description of the drawing for screen readers.
     description: String,
     /// Names of the series that are drawn, and their looks; a remark has no look.
     legend: Vec<(Option<plot::Look>, String)>,
-    /// The numbers as a table.
     table: Table,
 }
 

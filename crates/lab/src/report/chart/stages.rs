@@ -22,7 +22,6 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// One bar.
 struct Bar {
     title: String,
     /// Name and time of each stage; no time for a stage that was not measured.
