@@ -23,7 +23,6 @@ const CHANGE: Duration = Duration::from_secs(60);
 
 /// A kind of long-running command.
 pub(super) struct Kind {
-    /// Name of the kind.
     pub(super) name: &'static str,
     /// The same for many, as in "several … run".
     pub(super) many: &'static str,
@@ -120,7 +119,6 @@ pub(super) fn request(kind: &Kind, socket: &str, name: &str, words: &str) -> Res
     })
 }
 
-/// Shows a command that runs.
 pub(super) fn show(kind: &Kind, arguments: &Show) -> Result<ExitCode, Trouble> {
     let name = match &arguments.name {
         Some(typed) => named(kind, typed)?,

@@ -109,13 +109,11 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     Ok(judged(&examined))
 }
 
-/// The other end.
 struct OtherEnd {
     visit: Visit,
     side: Side,
 }
 
-/// Reads the other end, if there is one.
 fn other_end(parsed: &Arguments, stop: &Stop) -> Result<Option<OtherEnd>, Trouble> {
     let Some(far) = parsed.other.far(false) else { return Ok(None) };
     let mut visit = Visit::open(&far, stop).map_err(Trouble::failed)?;

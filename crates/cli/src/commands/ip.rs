@@ -75,7 +75,6 @@ fn with_folder(text: &str) -> Result<Offer, String> {
 pub(super) enum Address {
     /// Those that routers advertise.
     Auto,
-    /// This one.
     Given(Cidr),
 }
 
@@ -88,12 +87,10 @@ impl Address {
     }
 }
 
-/// Parses an address as it is typed.
 pub(super) fn address(text: &str) -> Result<Address, CidrError> {
     if text == "auto" { Ok(Address::Auto) } else { text.parse().map(Address::Given) }
 }
 
-/// Sets routes.
 pub(super) fn set_routes(ip: &mut Ip, routes: &[Route]) -> Result<(), Trouble> {
     routes.iter().try_for_each(|route| ip.host.set_route(*route)).map_err(|e| Trouble::usage(e.to_string()))
 }

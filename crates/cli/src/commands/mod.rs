@@ -38,14 +38,10 @@ use crate::trouble::Trouble;
 use clap::{Arg, ArgMatches, FromArgMatches};
 use std::process::ExitCode;
 
-/// Result of a command.
 pub(crate) type Outcome = Result<ExitCode, Trouble>;
 
-/// One command.
 pub(crate) struct Command {
-    /// Name of the command.
     pub(crate) name: &'static str,
-    /// Reader of its words.
     pub(crate) reader: Reader,
 }
 
@@ -61,11 +57,9 @@ pub(crate) enum Reader {
     /// The words are read by the command itself, in the manner of the program that it replaces: a link to the binary
     /// under that program's name, which may be the command's, behaves like it.
     Itself {
-        /// Description of the command, one line.
         about: &'static str,
         /// Programs whose names it goes by, if not by its own.
         programs: &'static [&'static str],
-        /// The whole help text.
         help: fn() -> String,
         /// Flags that clap can represent, so that shells complete them.
         flags: fn() -> Vec<Arg>,

@@ -158,7 +158,6 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
     conclude(&run, &profile::text(&run), place, asked.json, &asked.db)
 }
 
-/// Runs a flood.
 #[cfg(target_os = "linux")]
 fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
     let order = Flood {

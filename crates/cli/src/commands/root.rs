@@ -2,7 +2,6 @@
 
 use super::COMMANDS;
 
-/// Name of the program.
 pub(crate) const NAME: &str = "linerate";
 
 /// Exit codes of all commands, for `linerate help`; a command whose own codes need more words has them in its help.

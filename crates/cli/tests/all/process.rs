@@ -55,7 +55,6 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 }
 
 impl Process {
-    /// Starts a command.
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let spawned = {
@@ -111,12 +110,10 @@ impl Process {
         before.unwrap_or_else(|| self.until(words))
     }
 
-    /// Process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());

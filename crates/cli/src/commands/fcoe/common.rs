@@ -65,7 +65,6 @@ impl From<FcError> for Trouble {
 }
 
 impl NodeArguments {
-    /// Opens the port.
     pub(super) fn port(&self, example: &str) -> Result<FcPort, Trouble> {
         let mut ports = self.ports(example)?;
         match (ports.pop(), ports.len()) {
@@ -112,7 +111,6 @@ pub(super) fn with_ip(port: FcPort, arguments: &IpArguments) -> FcPort {
     port.with_ip(&arguments.addr, &Options::default(), &services)
 }
 
-/// Sets the IP host's routes.
 pub(super) fn route<S: DeviceServer, W: Watcher<S>>(
     node: &mut FcNode<S, W>,
     arguments: &IpArguments,

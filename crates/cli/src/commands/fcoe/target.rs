@@ -71,7 +71,6 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Shows targets that run.
 pub(super) fn show(arguments: &control::Show) -> Result<ExitCode, Trouble> {
     control::show(&asked::KIND, arguments)
 }

@@ -21,7 +21,6 @@ impl Layout {
         self.title = Some(title);
     }
 
-    /// Adds a row.
     pub(super) fn row(&mut self, label: &str, value: &str) {
         if let Some(title) = self.title.take() {
             self.text += &format!("{title}\n");

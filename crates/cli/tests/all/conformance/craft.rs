@@ -215,7 +215,6 @@ pub(crate) fn icmp(kind: u8, code: u8, rest: [u8; 4], body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// An ICMPv6 message.
 pub(crate) fn icmp6(from: Ipv6Addr, to: Ipv6Addr, kind: u8, code: u8, rest: [u8; 4], body: &[u8]) -> Vec<u8> {
     let mut message = [&[kind, code, 0, 0], &rest[..], body].concat();
     let sum = checksum(&[&pseudo(from.into(), to.into(), ICMPV6, message.len()), &message]);
@@ -223,7 +222,6 @@ pub(crate) fn icmp6(from: Ipv6Addr, to: Ipv6Addr, kind: u8, code: u8, rest: [u8;
     message
 }
 
-/// A UDP datagram.
 pub(crate) fn udp(from: (IpAddr, u16), to: (IpAddr, u16), body: &[u8]) -> Vec<u8> {
     let len = len16(8 + body.len());
     let mut datagram = [&from.1.to_be_bytes()[..], &to.1.to_be_bytes(), &len, &[0, 0], body].concat();

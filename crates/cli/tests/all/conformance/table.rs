@@ -33,7 +33,6 @@ pub(crate) enum Expected {
     Differs(&'static str, &'static str),
 }
 
-/// A row.
 pub(crate) const fn case(
     name: &'static str,
     clause: &'static str,

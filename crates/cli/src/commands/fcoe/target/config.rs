@@ -15,7 +15,6 @@ const LONGEST: u64 = 16 << 20;
 /// Greatest LUN that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
 const MOST: u16 = 16383;
 
-/// A LUN and its device.
 #[derive(Clone, Debug)]
 pub(in crate::commands::fcoe) struct LunSpec {
     pub(super) number: u16,
@@ -156,7 +155,6 @@ pub(super) fn read_again(path: &Path) -> Result<File, Trouble> {
     read(path)
 }
 
-/// The text of a configuration file.
 fn text_of(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)
@@ -169,7 +167,6 @@ fn text_of(path: &Path) -> Result<String, String> {
         .map_err(|e| format!("byte {}: it is no UTF-8: write it as text", e.utf8_error().valid_up_to()))
 }
 
-/// Reads a configuration file.
 pub(super) fn read(path: &Path) -> Result<File, Trouble> {
     let wrong = |what: String| Trouble::usage(format!("{}: {what}", path.display()));
     let text = text_of(path).map_err(wrong)?;

@@ -46,7 +46,6 @@ impl Lines {
     }
 }
 
-/// A LUN that is served.
 struct Served {
     spec: LunSpec,
     /// Its device and path, for people.

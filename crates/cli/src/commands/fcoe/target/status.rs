@@ -35,7 +35,6 @@ struct Initiator {
     write_bytes: f64,
 }
 
-/// Contents of one view.
 struct View {
     initiators: Vec<Initiator>,
     exchanges: usize,

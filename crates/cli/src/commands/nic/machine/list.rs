@@ -39,7 +39,6 @@ pub(in super::super) fn line(cells: [&str; 9]) -> String {
 }
 
 impl Host {
-    /// The table.
     pub(in super::super) fn table(&self) -> String {
         line(COLUMNS.map(|(name, _)| name))
             + &self.0.iter().map(|(cells, _)| line(cells.each_ref().map(String::as_str))).collect::<String>()
