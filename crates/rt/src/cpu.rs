@@ -13,14 +13,12 @@ pub struct ThreadTime {
 }
 
 impl ThreadTime {
-    /// Time of the calling thread, so far.
     #[must_use]
     pub fn of_this_thread() -> Self {
         let (user, system) = usage::of_this_thread();
         Self { user, system }
     }
 
-    /// Difference from an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { user: self.user.saturating_sub(earlier.user), system: self.system.saturating_sub(earlier.system) }
@@ -30,15 +28,12 @@ impl ThreadTime {
 /// Use of one core's time since the system's start (`/proc/stat`, see proc(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreTime {
-    /// Number of the core.
     pub core: u32,
     /// Time in user mode, nice included.
     pub user: Duration,
-    /// Time in the kernel.
     pub system: Duration,
     /// Idle time, waiting for I/O included.
     pub idle: Duration,
-    /// Time in interrupts.
     pub irq: Duration,
     /// Time in soft interrupts, such as the kernel's receive path.
     pub softirq: Duration,
@@ -47,7 +42,6 @@ pub struct CoreTime {
 }
 
 impl CoreTime {
-    /// Difference from an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

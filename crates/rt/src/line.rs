@@ -11,7 +11,6 @@ const QUIET: Flags =
 
 /// One queue of an adapter, in one thread.
 pub struct Line {
-    /// The transmit half.
     pub tx: NicTx,
     /// The receive half.
     pub arrivals: Arrivals,
@@ -19,7 +18,6 @@ pub struct Line {
 
 /// The receive half of a queue, and the state of its link.
 pub struct Arrivals {
-    /// The frames.
     pub rx: NicRx,
     control: Control,
     link: Link,
@@ -79,13 +77,11 @@ impl Line {
         )
     }
 
-    /// Reads and changes the adapter's settings.
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.arrivals.control
     }
 
-    /// Description of the port.
     #[must_use]
     pub fn info(&self) -> &Info {
         self.control().port()
@@ -97,13 +93,11 @@ impl Line {
         self.control().notes()
     }
 
-    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.arrivals.rx.link()
     }
 
-    /// Counters of the port's transmit queue.
     #[must_use]
     pub fn tx_counters(&self) -> TxCounters {
         self.tx.port_counters()

@@ -30,7 +30,6 @@ const LEAVING: Duration = Duration::from_secs(1);
 pub struct Moves(Arc<AtomicBool>);
 
 impl Moves {
-    /// Sets the mark.
     #[inline]
     pub fn mark(&self) {
         // Written once between two looks, so that the cache line stays where it is.
@@ -40,7 +39,6 @@ impl Moves {
     }
 }
 
-/// Reason why a client gets no place.
 #[derive(Debug, Error)]
 pub enum NoPlace {
     /// All places are those of sessions that move.
@@ -49,7 +47,6 @@ pub enum NoPlace {
     /// The same of the places of one origin.
     #[error("{0} sessions of its address go on")]
     Share(usize),
-    /// There are no descriptors left.
     #[error("no descriptors are left: {0}")]
     System(#[from] io::Error),
 }
@@ -62,7 +59,6 @@ fn origin(of: IpAddr) -> IpAddr {
     }
 }
 
-/// The places of a server.
 #[derive(Debug)]
 pub struct Places {
     most: usize,

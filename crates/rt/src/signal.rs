@@ -82,9 +82,6 @@ const GRACE_SECONDS: u32 = 10;
 /// Makes SIGINT and SIGTERM request this stop. The second signal ends the process immediately, unless it comes with the
 /// first one, and so does the first one if the process has not ended 10 seconds later. For the program's whole life:
 /// only the first call's stop is ever requested.
-///
-/// # Errors
-/// Errors of the kernel.
 pub fn forward_signals(stop: &Stop) -> io::Result<()> {
     ASKED_BY_SIGNAL.get_or_init(|| stop.clone());
     signal::catch(&[libc::SIGALRM], false, on_alarm)?;
@@ -95,9 +92,6 @@ static HANGUP: OnceLock<Bell> = OnceLock::new();
 
 /// Has `run` called after each SIGHUP, by a thread of its own; several that come close together are one. For the program's
 /// whole life: only the first call has an effect.
-///
-/// # Errors
-/// Errors of the kernel.
 pub fn at_hangup(mut run: impl FnMut() + Send + 'static) -> io::Result<()> {
     let bell = Bell::new()?;
     if HANGUP.set(bell).is_err() {

@@ -33,7 +33,6 @@ impl StateFiles {
         Some(files)
     }
 
-    /// Path of a document.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)

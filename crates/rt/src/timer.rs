@@ -8,13 +8,11 @@ use std::collections::BinaryHeap;
 pub struct Timers<T>(BinaryHeap<Reverse<(u64, T)>>);
 
 impl<T: Ord> Timers<T> {
-    /// Makes an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self(BinaryHeap::new())
     }
 
-    /// Adds an item.
     pub fn add(&mut self, at: u64, what: T) {
         self.0.push(Reverse((at, what)));
     }

@@ -16,7 +16,6 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Method of waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitMode {
     /// Never sleep.
@@ -29,7 +28,6 @@ pub enum WaitMode {
 }
 
 impl WaitMode {
-    /// All modes, with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("busy", Self::Busy), ("adaptive", Self::Adaptive), ("sleep", Self::Sleep)];
 }
@@ -48,7 +46,6 @@ pub struct WaitStats {
     pub polls: u64,
     /// Number of polls that found no work.
     pub empty_polls: u64,
-    /// Number of sleeps.
     pub sleeps: u64,
 }
 
@@ -77,7 +74,6 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Makes a waiter.
     #[must_use]
     pub fn new(mode: WaitMode) -> Self {
         if mode != WaitMode::Sleep {
@@ -87,7 +83,6 @@ impl Waiter {
         Self { mode, stats: WaitStats::default(), idle_since: 0, spins: 0, cores, set: PollSet::new() }
     }
 
-    /// Counts of the waiting so far.
     #[must_use]
     pub fn stats(&self) -> WaitStats {
         self.stats

@@ -5,7 +5,6 @@ use std::time::Duration;
 /// Requirements of the user of a device. By default: to read and write, bypassing the page cache if possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Nothing will be written.
     pub read_only: bool,
     /// Use of the page cache.
     pub cache: Cache,
@@ -23,7 +22,6 @@ pub struct Access {
 pub enum Cache {
     /// Bypassed if that is possible with blocks of the requested size.
     Avoided,
-    /// Used.
     Used,
     /// Bypassed, with blocks of 4096 bytes if smaller ones are not possible; otherwise the device is not opened.
     Bypassed,

@@ -10,9 +10,7 @@ use thiserror::Error;
 pub struct DeviceError {
     /// The device as the user gave it.
     pub device: String,
-    /// Fault.
     pub what: String,
-    /// Remedy.
     pub mend: String,
     /// Change of [`Access`](super::Access) that would help, if that is the remedy.
     pub want: Option<Want>,
@@ -28,7 +26,6 @@ pub enum Want {
 }
 
 impl DeviceError {
-    /// Makes an error about a device.
     pub fn new(device: impl fmt::Display, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         // Parts may quote text that a user typed or a server sent, with line breaks.
         let line = |part: &dyn fmt::Display| -> String { one_line(&part.to_string()).chars().take(400).collect() };

@@ -28,7 +28,6 @@ const LONGEST: usize = 8192;
 /// A block device's text, parsed: the kind is known, name and options are valid for it.
 #[derive(Clone)]
 pub struct DeviceSpec {
-    /// Kind of the device.
     pub kind: &'static Kind,
     /// Text after the colon, without options.
     pub name: String,
@@ -38,7 +37,6 @@ pub struct DeviceSpec {
 
 /// A block device that was opened to be a LUN.
 pub struct Opened {
-    /// Back end for the operations.
     pub backend: Box<dyn Backend + Send>,
     /// Sleepers to wait for while operations are under way; None if each completes as it is submitted.
     pub waits: Option<Waits>,
@@ -46,7 +44,6 @@ pub struct Opened {
     pub path: String,
     /// Type of protection information that was requested (SBC-3, clause 4.22.2): 1, 2 or 3; 0 for none.
     pub protection: u8,
-    /// Name of the unit.
     pub name: UnitName,
 }
 
@@ -202,7 +199,6 @@ impl DeviceSpec {
         Ok(Opened { backend: Box::new(backend), waits: Some(waits), path, protection, name })
     }
 
-    /// World-wide name: `naa=`.
     fn naa(&self) -> Result<Option<Naa>, DeviceError> {
         let Some(text) = self.options.get(NAA.key) else { return Ok(None) };
         let mend = "give 16 hexadecimal digits that begin with 2, 3 or 5, or 32 that begin with 6";

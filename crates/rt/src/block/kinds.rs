@@ -14,11 +14,9 @@ use linerate_port::OptionRow;
 /// Function that opens a device, with this serial number unless it has one of its own.
 type Open = fn(&DeviceSpec, &Access, u64) -> Result<Box<dyn Device>, DeviceError>;
 
-/// One kind of block device.
 pub struct Kind {
     /// Name of the kind: the text before the colon.
     pub name: &'static str,
-    /// Description of the kind.
     pub about: &'static str,
     /// Example of a device's text.
     pub example: &'static str,
@@ -30,7 +28,6 @@ pub struct Kind {
     pub forgets: bool,
     /// Checks the name and the values of the options.
     pub(super) check: fn(&DeviceSpec) -> Result<(), DeviceError>,
-    /// Opens a device.
     pub(super) open: Open,
 }
 
@@ -39,7 +36,6 @@ pub struct Kind {
 pub enum Naming {
     /// Size in bytes.
     Size,
-    /// A path in the file system.
     Path,
     /// The rest of a URI that begins with the kind and `://`. It has no options.
     Uri,
@@ -65,7 +61,6 @@ pub(super) const SERIAL: OptionRow = OptionRow {
 pub(super) const NAA: OptionRow =
     OptionRow { key: "naa", value: "HEX", about: "world-wide name of a LUN (goes with the device)" };
 
-/// All kinds.
 pub static KINDS: &[Kind] = &[ram::KIND, null::KIND, file::KIND, nbd::TCP, nbd::UNIX];
 
 /// Error for a size or a block size that no device can have.

@@ -124,7 +124,6 @@ impl<D: Device> Protected<D> {
     }
 }
 
-/// The operation, moved behind the header.
 fn behind_header(operation: Operation) -> Operation {
     const BEHIND: u64 = HEADER / TUPLE as u64;
     match operation {

@@ -18,7 +18,6 @@ pub(super) struct Shared {
 #[derive(Clone)]
 pub struct Waits(Arc<Mutex<Box<dyn Device>>>);
 
-/// Shares a device.
 pub(super) fn share(device: Box<dyn Device>) -> (Shared, Waits) {
     let geometry = device.geometry().clone();
     let device = Arc::new(Mutex::new(device));

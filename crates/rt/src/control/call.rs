@@ -23,10 +23,8 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Reason why a call had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CallError {
-    /// The machine's thread has other things to do.
     #[error("it is busy with something else: try again")]
     Busy,
-    /// The machine has come to its end.
     #[error("it is about to end")]
     Ended,
 }

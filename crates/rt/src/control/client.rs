@@ -18,48 +18,26 @@ pub(super) const QUICK: Duration = Duration::from_millis(500);
 /// Time between two attempts to connect to a process with which too many others want to speak.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// Reason why there is no answer.
 #[derive(Debug, Error)]
 pub enum ControlError {
-    /// No process of this user has a socket of that kind and name.
     #[error("no {kind} '{name}' runs as this user")]
-    Nobody {
-        /// The kind.
-        kind: String,
-        /// The name.
-        name: String,
-    },
-    /// The process refuses the request, for this reason.
+    Nobody { kind: String, name: String },
     #[error("{0}")]
     Refused(String),
-    /// The process does not answer, or went meanwhile.
     #[error("{kind} '{name}' does not answer: try again, or stop it")]
-    Silent {
-        /// The kind.
-        kind: String,
-        /// The name.
-        name: String,
-    },
-    /// The request is no line, or too long.
+    Silent { kind: String, name: String },
     #[error("a request is one line of up to {LONGEST_REQUEST} bytes")]
     Request,
-    /// Error of the system.
     #[error("{0}: check $XDG_RUNTIME_DIR")]
     System(#[from] io::Error),
 }
 
 /// Asks a process something: a line of words. Returns the text of its answer, which takes 5 s at most.
-///
-/// # Errors
-/// [`ControlError`].
 pub fn ask(kind: &str, name: &str, request: &str) -> Result<String, ControlError> {
     ask_within(kind, name, request, LIMIT)
 }
 
 /// The same for what takes longer.
-///
-/// # Errors
-/// [`ControlError`].
 pub fn ask_within(kind: &str, name: &str, request: &str, limit: Duration) -> Result<String, ControlError> {
     if request.contains('\n') || request.len() > LONGEST_REQUEST {
         return Err(ControlError::Request);

@@ -17,7 +17,6 @@ fn prefix(kind: &str) -> String {
     format!("control-{kind}-")
 }
 
-/// Path of the socket of a process.
 pub(super) fn path(dir: &Path, kind: &str, name: &str) -> PathBuf {
     let (prefix, mut file) = (prefix(kind), encoded(name));
     let room = MOST_PATH.saturating_sub(dir.as_os_str().as_bytes().len() + 1 + prefix.len() + END.len());

@@ -13,7 +13,6 @@ pub(super) const LONGEST_ANSWER: usize = 64 << 20;
 const ASKS: u64 = 2_000_000_000;
 const READS: u64 = 10_000_000_000;
 
-/// A client.
 pub(super) struct Session {
     stream: UnixStream,
     /// Time at which it is given up.
@@ -35,7 +34,6 @@ pub(super) enum Turn {
     Waits,
     /// The client asks this; [`Session::answer`] comes next.
     Asked(String),
-    /// It is over.
     Over,
 }
 
@@ -53,7 +51,6 @@ impl Session {
         }
     }
 
-    /// Answers its request.
     pub(super) fn answer(&mut self, now: u64, answer: Result<String, String>) {
         let (status, text) = match answer {
             Ok(text) => ("ok", text),

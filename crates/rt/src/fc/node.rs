@@ -33,7 +33,6 @@ pub const IP: usize = 1;
 /// Default for the longest IP packet on an FCoE port: its other stations need not carry longer ones.
 const IP_MTU: usize = 1500;
 
-/// Options for setting up a node.
 #[derive(Clone, Debug, Default)]
 pub struct FcOptions {
     /// MAC address of the ENode; by default the port's own, or one that goes with the port's name on this host.
@@ -53,16 +52,12 @@ pub struct FcOptions {
 /// Reason for which a node could not be set up.
 #[derive(Debug, Error)]
 pub enum FcError {
-    /// The port could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The MTU is larger than the port's, or too small for Fibre Channel.
     #[error("an MTU of {0} does not do on {1}: give {LEAST} to {2}{mend}", mend = larger(*.2))]
     Mtu(usize, String, usize),
-    /// The port can only send or only receive.
     #[error("{0}: it has no queue for each way, and a node needs both: choose another port")]
     OneWay(String),
-    /// The adapter could not be set up.
     #[error(transparent)]
     Nic(#[from] NicError),
     /// The IP host that shares the port could not be set up.
@@ -71,7 +66,6 @@ pub enum FcError {
     /// A service of the IP host could not be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// Another station had the port's name first.
     #[error(
         "WWPN {0} is in use on this network by MAC {1}: give another with --wwpn, or end that port and wait until it is \
          gone, 20 s at most"
@@ -82,7 +76,6 @@ pub enum FcError {
         "another station on this network has our MAC {1} and WWPN {0}: end it, or give others with --mac and --wwpn"
     )]
     Twin(Wwn, MacAddr),
-    /// The MAC address is a group's.
     #[error("{0} is a group's address: give a station's, whose first byte is even")]
     Group(MacAddr),
 }
@@ -94,7 +87,6 @@ fn larger(mtu: usize) -> String {
 
 /// Observer of a node's events and turns.
 pub trait Watcher<S> {
-    /// Called for each event.
     fn event(&mut self, now: u64, event: &NodeEvent, node: &mut Node<S>);
 
     /// A turn of the loop: true if there was something to do.
@@ -195,7 +187,6 @@ impl FcPort {
         self.config
     }
 
-    /// Sets up the node.
     pub fn node<S: DeviceServer, W: Watcher<S>>(
         self,
         config: &NodeConfig,
@@ -241,7 +232,6 @@ fn host(control: &Control, mac: MacAddr, wanted: &WantedIp) -> Result<(Ip, Servi
 }
 
 impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
-    /// The node's protocols.
     #[must_use]
     pub fn node(&self) -> &Node<S> {
         &self.node

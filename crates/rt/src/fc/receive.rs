@@ -23,13 +23,11 @@ pub struct FcRxCounters {
 }
 
 impl FcRx {
-    /// Makes the input of an interface.
     #[must_use]
     pub fn new(interface: usize) -> Self {
         Self { interface, count: FcRxCounters::default() }
     }
 
-    /// Counters of frames received.
     #[must_use]
     pub fn counters(&self) -> FcRxCounters {
         self.count

@@ -26,10 +26,8 @@ use search::Known;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A completed operation.
 #[derive(Debug)]
 pub struct RemoteCompletion {
-    /// Result of the operation.
     pub completion: Completion,
     /// Index of the disk in [`Remote::units`].
     pub unit: usize,
@@ -150,7 +148,6 @@ impl Remote {
         self.scanned().filter(|scanned| *scanned > 0).map(|_| self.scanned_at.saturating_add(quiet))
     }
 
-    /// True if an operation is under way.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.jobs.len() > self.free.len()
@@ -196,7 +193,6 @@ impl Remote {
         self.waiting.push_back(at);
     }
 
-    /// Takes a completed operation.
     pub fn complete(&mut self) -> Option<RemoteCompletion> {
         self.done.pop_front()
     }

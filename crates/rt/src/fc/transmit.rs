@@ -24,7 +24,6 @@ pub struct FcTx {
     count: FcTxCounters,
 }
 
-/// Counters of frames sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FcTxCounters {
     /// Frames put into slots.
@@ -52,7 +51,6 @@ impl FcTx {
         FcOut { tx: self, nic, now }
     }
 
-    /// Counters of frames sent.
     #[must_use]
     pub fn counters(&self) -> FcTxCounters {
         self.count

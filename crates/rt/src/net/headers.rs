@@ -22,7 +22,6 @@ impl Headers {
         self.0[place].as_mut().filter(|prepared| prepared.to() == to)
     }
 
-    /// Keeps headers.
     pub(super) fn keep(&mut self, prepared: Prepared) {
         let to = prepared.to();
         let mut place = self.place(to);

@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// Longest head of a request.
 const LONGEST: usize = 16 << 10;
 
-/// State of a connection.
 pub(super) struct Http {
     folder: Arc<Path>,
     /// Bytes that have come and are not answered.

@@ -26,7 +26,6 @@ pub struct IpTx<'a> {
 }
 
 impl<'a> IpTx<'a> {
-    /// Sends from an interface.
     #[inline]
     pub(crate) fn new(nic: &'a mut NicTx, interface: usize) -> Self {
         Self { nic, interface }
@@ -59,7 +58,6 @@ impl Transmit for IpTx<'_> {
 /// An IP host on an interface, or the shard of it that has one of the interface's queues. It follows when the
 /// interface's settings are changed.
 pub struct Ip {
-    /// The host.
     pub host: Host,
     interface: usize,
     /// Generation of the settings that the host knows.
@@ -103,7 +101,6 @@ impl Ip {
         Self { host: self.host.shard(), interface, known: 0, software, merged: Vec::new() }
     }
 
-    /// The interface.
     #[inline]
     pub(crate) fn interface(&self) -> usize {
         self.interface

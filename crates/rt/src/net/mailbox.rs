@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Mailbox of a socket.
 pub(super) struct Mailbox {
     letters: Mutex<Letters>,
     arrived: Condvar,
@@ -39,7 +38,6 @@ struct Taken {
     joined: Vec<u8>,
 }
 
-/// Result of a read.
 pub(super) enum Mail {
     /// A datagram: its length, as far as it fitted, and its sender.
     Datagram(usize, SocketAddr),

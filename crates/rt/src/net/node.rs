@@ -11,7 +11,6 @@ use linerate_wire::{MacAddr, VlanTag};
 use std::iter::once;
 use thiserror::Error;
 
-/// How a host is set up.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Its hardware address; otherwise the port's own, or a random one.
@@ -28,35 +27,26 @@ pub struct Options {
     pub neighbours: Option<usize>,
 }
 
-/// Why a host could not be set up.
 #[derive(Debug, Error)]
 pub enum NetError {
-    /// The port.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// An address, the MTU, a route.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Packets longer than the port's.
     #[error("an MTU of {0} is more than {1} carries: give at most {2}, or open it with ,mtu={0} if it can be larger")]
     Mtu(usize, String, usize),
-    /// An adapter.
     #[error(transparent)]
     Nic(#[from] NicError),
-    /// The port sends or receives only.
     #[error("{0}: it has no queue for each way, and a host needs both: choose another port")]
     OneWay(String),
-    /// The port has several queues, where one thread is to do everything.
     #[error("{0} has {1} queues, of which one thread reads one: open it with ,queues=1, or a node for each queue")]
     Queues(String, usize),
-    /// No thread, no memory.
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
 
 /// A host and its port's queue. Its owner calls [`Node::handle`] again and again, as [`crate::run`] does.
 pub struct Node {
-    /// The host.
     pub ip: Ip,
     line: Line,
 }
@@ -155,7 +145,6 @@ impl Node {
         (self.ip, self.line)
     }
 
-    /// Gives the host another hardware address.
     pub fn set_mac(&mut self, mac: MacAddr) -> Result<(), NetError> {
         let control = self.line.control();
         control.change(0, |vi| vi.mac = mac.0)?;
@@ -163,7 +152,6 @@ impl Node {
         Ok(())
     }
 
-    /// The port's transmit queue.
     pub fn port_tx(&mut self) -> &mut TxQueue {
         self.line.tx.port()
     }

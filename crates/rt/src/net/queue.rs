@@ -49,7 +49,6 @@ pub(super) struct Shard {
     latest: u64,
 }
 
-/// Output of the queue.
 pub(super) struct Output {
     nic: NicTx,
     /// Datagrams that were sent with prepared headers, and are not among the shard's counters yet.
@@ -80,7 +79,6 @@ pub(super) enum Call {
 /// All who are to be woken.
 pub(super) type Calls = Vec<Call>;
 
-/// Wakes them.
 pub(super) fn wake(calls: &mut Calls) {
     calls.drain(..).for_each(|call| match call {
         Call::Mailbox(mailbox, readers) => mailbox.wake(readers),
@@ -112,7 +110,6 @@ impl Shard {
         self.latest
     }
 
-    /// The time.
     pub(super) fn now(&mut self) -> u64 {
         self.time(monotonic_ns())
     }
@@ -166,13 +163,11 @@ impl Shard {
         free
     }
 
-    /// Ends that.
     pub(super) fn expect_no_more(&mut self, ends: (SocketAddr, SocketAddr)) {
         self.hails.remove(&ends);
         self.ip.host.tcp_expect_no_more(ends.0, ends.1);
     }
 
-    /// Closes a socket.
     pub(super) fn close(&mut self, id: UdpId) {
         self.ip.host.udp_close(id);
         self.mailboxes[id.index()] = None;
@@ -266,7 +261,6 @@ impl Queue {
         Ok(Self { shard, output, interface, control, turns: Turns::new(line.arrivals), bell: Bell::new()? })
     }
 
-    /// State of its turns.
     pub(super) fn turns(&self) -> &Turns {
         &self.turns
     }

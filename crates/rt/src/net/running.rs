@@ -220,12 +220,10 @@ impl Net {
         self.running.next.fetch_add(1, Relaxed) % self.running.queues.len()
     }
 
-    /// Number of queues.
     pub(super) fn queues(&self) -> usize {
         self.running.queues.len()
     }
 
-    /// A queue by its index.
     #[inline]
     pub(super) fn queue(&self, index: usize) -> &Queue {
         &self.running.queues[index]

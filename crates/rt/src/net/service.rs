@@ -15,14 +15,10 @@ use std::sync::Arc;
 
 type Answer = fn(&mut [u8], usize) -> Option<usize>;
 
-/// A service.
 #[derive(Debug)]
 pub struct Service {
-    /// Its name.
     pub name: &'static str,
-    /// Its port.
     pub port: u16,
-    /// Its purpose, in a line.
     pub about: &'static str,
     /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer. A service without
     /// it is of TCP alone.
@@ -32,7 +28,6 @@ pub struct Service {
 }
 
 impl Service {
-    /// True if it answers datagrams.
     #[must_use]
     pub fn is_of_udp(&self) -> bool {
         self.answer.is_some()
@@ -42,7 +37,6 @@ impl Service {
 /// A service that a host offers.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// The service.
     pub service: &'static Service,
     /// The folder whose files it serves, if it serves any.
     pub folder: Arc<Path>,
@@ -54,7 +48,6 @@ impl From<&'static Service> for Offer {
     }
 }
 
-/// All services.
 pub const SERVICES: &[Service] = &[
     Service {
         name: "echo",
@@ -101,7 +94,6 @@ const SYSTEM_PORTS: u16 = 1024;
 const FAREWELL: u64 = 100_000_000;
 
 counters! {
-    /// Counters of a service.
     pub struct Served {
         /// Datagrams taken.
         pub received: u64,
@@ -114,7 +106,6 @@ counters! {
     }
 }
 
-/// The services that a host has open.
 pub struct Services {
     open: Vec<(&'static Service, UdpId, Served)>,
     buffer: Box<[u8]>,
@@ -201,7 +192,6 @@ impl Serving {
         Ok(Self { node, services, streams, ends: None })
     }
 
-    /// The node.
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node

@@ -20,7 +20,6 @@ const KEEP_ALIVE: KeepAlive = KeepAlive { idle: 60_000_000_000, interval: 10_000
 counters! {
     /// Counters of a service over TCP.
     pub struct Streamed {
-        /// Connections taken.
         pub connections: u64,
         /// Bytes received.
         pub received: u64,
@@ -67,7 +66,6 @@ impl Stream<'_> {
         self.host.tcp_connection(self.id).is_none_or(linerate_stack::tcp::Connection::is_at_end)
     }
 
-    /// True if there is no connection any more.
     pub(super) fn is_closed(&self) -> bool {
         self.host.tcp_state(self.id).is_none_or(|(state, _)| state == State::Closed)
     }

@@ -157,7 +157,6 @@ impl TcpListener {
         std::iter::from_fn(|| Some(self.accept().map(|(stream, _)| stream)))
     }
 
-    /// The listener's own address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local
@@ -424,13 +423,11 @@ impl Drop for Stream {
 }
 
 impl TcpStream {
-    /// The stream's own address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.0.local
     }
 
-    /// The peer's address.
     #[must_use]
     pub fn peer_addr(&self) -> SocketAddr {
         self.0.remote
@@ -492,7 +489,6 @@ impl TcpStream {
         given
     }
 
-    /// Sets the congestion control.
     pub fn set_congestion(&self, algorithm: Algorithm) {
         self.change(|connection| connection.set_algorithm(algorithm));
     }

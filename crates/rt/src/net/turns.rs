@@ -29,7 +29,6 @@ const YIELD_EVERY: u32 = 16;
 const LARGE: usize = 16 << 10;
 const FEW: u64 = 8;
 
-/// State of a queue's turns.
 pub(super) struct Turns {
     arrivals: Mutex<Arrivals>,
     /// The thread sleeps until the port or the bell wakes it, or is about to. Set, and read by users, under the lock of the

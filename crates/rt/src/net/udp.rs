@@ -128,7 +128,6 @@ impl UdpSocket {
         }
     }
 
-    /// Receives a datagram.
     pub fn recv(&self, buffer: &mut [u8]) -> Result<usize> {
         self.recv_from(buffer).map(|(n, _)| n)
     }
@@ -151,7 +150,6 @@ impl UdpSocket {
         Ok(())
     }
 
-    /// The socket's own address.
     pub fn local_addr(&self) -> Result<SocketAddr> {
         let ends = self.queue().shard().ip.host.udp_ends(self.ids[self.output]);
         ends.map(|(local, _)| local).ok_or_else(|| as_io(SendError::Closed))

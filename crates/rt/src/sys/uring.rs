@@ -57,15 +57,11 @@ impl<T> Ring<T> {
         Ok(Self { ring, file, flying, free: (0..depth).rev().collect(), unsubmitted: 0 })
     }
 
-    /// The file.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
     /// Length of the file now; of a block device, its size.
-    ///
-    /// # Errors
-    /// Errors of the kernel.
     pub(crate) fn size(&self) -> io::Result<u64> {
         // The requests name their offsets: nobody else uses the file's position.
         (&self.file).seek(SeekFrom::End(0))

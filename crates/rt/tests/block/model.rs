@@ -45,14 +45,12 @@ pub(crate) fn one(device: &mut dyn Device, operation: Operation) -> Completion {
     completion
 }
 
-/// Reads blocks.
 pub(crate) fn read(device: &mut dyn Device, lba: u64, len: usize) -> Vec<u8> {
     let completion = one(device, Operation::Read { lba, buffer: Buffer::new(len) });
     assert_eq!(completion.result, Ok(()));
     completion.buffer.unwrap().bytes().to_vec()
 }
 
-/// Writes blocks.
 pub(crate) fn write(device: &mut dyn Device, lba: u64, bytes: &[u8], fua: bool) {
     let mut buffer = Buffer::new(bytes.len());
     buffer.bytes_mut().copy_from_slice(bytes);

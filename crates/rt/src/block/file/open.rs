@@ -14,10 +14,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Options for opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOptions {
-    /// Open it for reading only.
     pub read_only: bool,
     /// Bytes of a logical block: 512 or 4096.
     pub block_size: u32,

@@ -12,7 +12,6 @@ const TRIES: u8 = 100;
 /// Next step of a plan.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Submit this request.
     Request(Request),
     /// End the operation with this result.
     End(Result<(), BackendError>),
@@ -81,7 +80,6 @@ impl IoPlan {
         matches!(self.how, How::Read | How::Write)
     }
 
-    /// The next request.
     pub(super) fn request(&self) -> Request {
         let (offset, len) = (self.offset + self.done, self.len - self.done);
         // `done` cannot exceed the buffer's length, which fits a usize.

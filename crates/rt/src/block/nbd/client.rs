@@ -71,7 +71,6 @@ impl NbdBackend {
         Ok(Self { uri: uri.clone(), options, client, server: Server::Up(stream), news: VecDeque::new() })
     }
 
-    /// True if the server is connected.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.client.is_up()

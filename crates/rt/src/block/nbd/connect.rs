@@ -19,10 +19,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Reason for which there is no connection to an export.
 #[derive(Debug, Error)]
 pub(super) enum ConnectError {
-    /// The connection failed, or timed out.
     #[error("the server cannot be reached ({0})")]
     Unreachable(#[from] io::Error),
-    /// The negotiation failed.
     #[error(transparent)]
     Negotiate(#[from] NegotiateError),
 }

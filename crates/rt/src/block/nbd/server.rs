@@ -95,7 +95,6 @@ impl NbdServer {
         tcp.chain(self.paths.iter().map(|(path, _)| Address::Unix(path.clone()))).collect()
     }
 
-    /// Number of clients.
     #[must_use]
     pub fn clients(&self) -> usize {
         self.server.clients()
@@ -195,7 +194,6 @@ impl NbdServer {
         true
     }
 
-    /// Accepts the next client.
     fn next_client(&mut self, now: Instant) -> Option<(Stream, Peer)> {
         for listener in &self.listeners {
             loop {

@@ -8,7 +8,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// A connection.
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),

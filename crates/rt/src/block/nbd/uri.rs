@@ -21,15 +21,11 @@ use std::time::Duration;
 pub enum Address {
     /// Host name or address, and port.
     Tcp(String, u16),
-    /// Path of a UNIX socket.
     Unix(PathBuf),
 }
 
 impl Address {
     /// Parses the address of a server: `unix:PATH` or `tcp:HOST:PORT`.
-    ///
-    /// # Errors
-    /// The text has neither form.
     pub fn parse(text: &str) -> Result<Self, DeviceError> {
         let oops = |what: &str| DeviceError::new(text, what, "write unix:PATH or tcp:HOST[:PORT]");
         match text.split_once(':') {
@@ -70,7 +66,6 @@ const PORT: u16 = 10809;
 /// An export on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NbdUri {
-    /// Address of the server.
     pub address: Address,
     /// Name of the export; empty for the default one.
     pub export: String,
@@ -82,9 +77,6 @@ pub struct NbdUri {
 
 impl NbdUri {
     /// Parses a URI.
-    ///
-    /// # Errors
-    /// The text has none of the forms above.
     pub fn parse(text: &str) -> Result<Self, DeviceError> {
         let oops = |what: &str, mend: &str| DeviceError::new(text, what, mend);
         if text.len() > LONGEST_NAME {

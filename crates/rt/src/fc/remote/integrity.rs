@@ -109,11 +109,8 @@ impl fmt::Display for Mismatch {
 /// Operations that ended because a block did not match its protection information, by the field that differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mismatches {
-    /// Guards.
     pub guard: u64,
-    /// Application tags.
     pub application: u64,
-    /// Reference tags.
     pub reference: u64,
 }
 

@@ -20,7 +20,6 @@ const MOST: u32 = 512 << 10;
 
 /// Next step of a job.
 pub(super) enum Next {
-    /// Submit this command.
     Command(Command),
     /// End: all is done.
     Done,
@@ -141,12 +140,10 @@ impl Job {
         (self.left, self.buffer.as_mut().map_or(&mut [], Buffer::bytes_mut))
     }
 
-    /// True if a command is to follow.
     pub(super) fn has_command(&self) -> bool {
         self.left > 0 || self.fua
     }
 
-    /// The next command.
     pub(super) fn next(&mut self, tag: Tag, lun: &FoundLun, pool: &mut Pool, timeout: u64) -> Next {
         if self.left == 0 {
             if let Err(mismatch) = self.check() {

@@ -30,7 +30,6 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Target that has just logged in.
     pub(super) fn new(now: u64, peer: Peer) -> Self {
         let (scan, round) = (None, None);
         Self { peer, scan, wanted: Some(now), drains: false, scanned: false, under_way: 0, round, checked: now }

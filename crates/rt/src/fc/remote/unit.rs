@@ -12,7 +12,6 @@ use linerate_wire::scsi::lun_number;
 pub struct RemoteUnit {
     /// Port name of the target.
     pub wwpn: Wwn,
-    /// Logical unit that was found.
     pub lun: FoundLun,
     /// Session by which it is reached, while there is one.
     pub peer: Option<PeerId>,

@@ -10,7 +10,6 @@ const NAMED: usize = 8;
 /// Successful commands that wrote, in the order of their ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
-    /// Number of them.
     pub(super) count: u64,
     /// First block and number of blocks of the last ones.
     last: VecDeque<(u64, u64)>,

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Answer to a request.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// The head, and a body that is no file.

@@ -10,7 +10,6 @@ use std::path::{Component, Path, PathBuf};
 /// Object that a path names.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// A file, open.
     File(File, Metadata, PathBuf),
     /// A folder without an index: its list, in HTML.
     List(String),

@@ -102,7 +102,6 @@ impl Rig {
         Box::new(stream)
     }
 
-    /// Sends bytes.
     fn say(&mut self, client: &mut Client, bytes: &[u8]) {
         let mut left = bytes;
         let mut turns = 0;

@@ -280,7 +280,6 @@ impl World {
         self.target.watcher().1.target_mut().unwrap().device_mut()
     }
 
-    /// Removes a LUN.
     pub(super) fn remove(&mut self, lun: u16) {
         self.disks().remove(lun).unwrap();
     }
