@@ -4,7 +4,6 @@ use linerate_text::one_line;
 use std::fmt;
 use thiserror::Error;
 
-/// Kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A name or a number is wrong.
@@ -15,7 +14,6 @@ pub enum Cause {
     Capability,
     /// In use by somebody else.
     Busy,
-    /// A system call failed.
     System,
 }
 
@@ -25,16 +23,12 @@ pub enum Cause {
 pub struct Error {
     /// Subject: an interface by its name, a namespace, a hook of the kernel's network path.
     pub subject: String,
-    /// Fault.
     pub what: String,
-    /// Remedy.
     pub mend: String,
-    /// Kind of the error.
     pub cause: Cause,
 }
 
 impl Error {
-    /// Makes an error about a subject.
     pub fn new(subject: impl fmt::Display, cause: Cause, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         // Parts may quote text that a user typed, with line breaks.
         let line = |part: &dyn fmt::Display| one_line(&part.to_string());

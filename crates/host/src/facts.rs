@@ -5,12 +5,10 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Properties of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The device's driver; a software interface has no device.
     pub driver: Option<String>,
-    /// Largest payload of a frame.
     pub mtu: Option<u32>,
     /// Link speed as the driver reports it, in Mb/s. Virtual interfaces report arbitrary values.
     pub speed_mbps: Option<u32>,
@@ -18,9 +16,7 @@ pub struct Facts {
     pub state: Option<String>,
     /// NUMA node of the device; `None` if it has none.
     pub numa_node: Option<u32>,
-    /// Number of transmit queues.
     pub tx_queues: Option<u32>,
-    /// Number of receive queues.
     pub rx_queues: Option<u32>,
 }
 

@@ -91,13 +91,11 @@ impl Rtnetlink {
         self.of(name, "moving it", |net, index| net.move_to(index, namespace.as_fd()))
     }
 
-    /// Switches a link on or off.
     pub fn set_up(&mut self, name: &str, up: bool) -> Result<(), Error> {
         let change = LinkChange { up: Some(up), ..LinkChange::default() };
         self.of(name, "switching it", |net, index| net.change(index, change))
     }
 
-    /// Sets the largest payload of a link's frames.
     pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<(), Error> {
         let change = LinkChange { mtu: Some(mtu), ..LinkChange::default() };
         self.of(name, "setting its MTU", |net, index| net.change(index, change))

@@ -68,7 +68,6 @@ impl VethPair {
         make().map_err(|e| Error::of(&subject, "making it", &e))
     }
 
-    /// Names of the two ends.
     #[must_use]
     pub fn names(&self) -> [&str; 2] {
         [&self.names[0], &self.names[1]]
@@ -88,7 +87,6 @@ impl VethPair {
         done.map_err(|e| Error::of(name, "switching it", &e))
     }
 
-    /// Offloads of one end.
     pub fn offloads(&self, name: &str) -> Result<Offloads, Error> {
         self.ethtool()?.offloads(name)
     }

@@ -12,12 +12,10 @@ const IFA_LOCAL: u16 = 2;
 const IFA_FLAGS: u16 = 8;
 const FLAGS: &[(u32, &str)] = &[(0x08, "dadfailed"), (0x20, "deprecated"), (0x40, "tentative")];
 
-/// An address of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Index of the interface.
     pub link: u32,
-    /// Address.
     pub address: IpAddr,
     /// Address of the other end of a point-to-point link.
     pub other_end: Option<IpAddr>,
@@ -28,7 +26,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Parses an address's message.
     fn parse(body: &[u8]) -> Option<Self> {
         let (header, rest) = body.split_at_checked(HEADER)?;
         let flags = attribute(rest, IFA_FLAGS).map_or(u32::from(header[2]), |flags| word(flags, 0));
@@ -46,9 +43,6 @@ impl Address {
 }
 
 /// Addresses of all interfaces.
-///
-/// # Errors
-/// The kernel does not tell.
 pub fn addresses(source: &mut dyn Source) -> Part<Vec<Address>> {
     Ok(source.ask(Question::Addresses, None)?.iter().filter_map(|body| Address::parse(body)).collect())
 }

@@ -19,13 +19,10 @@ const DROP: u32 = 0;
 /// A chain that packets pass by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterChain {
-    /// Table.
     pub table: String,
-    /// Name in the table.
     pub name: String,
     /// Number of the hook that it is at; none at the hooks of an interface.
     pub hook: Option<u32>,
-    /// Rules in it.
     pub rules: u32,
     /// Packets that no rule decides on are dropped.
     pub drops: bool,
@@ -80,9 +77,7 @@ const NFTA_TARGET_NAME: u16 = 1;
 /// Effect of a rule on packets that others would pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterRule {
-    /// Table.
     pub table: String,
-    /// Chain in it.
     pub chain: String,
     /// It drops packets, or refuses them with an answer.
     pub drops: bool,

@@ -87,7 +87,6 @@ const QUEUE_COUNTERS: &[(u16, &str)] = &[
 pub struct Group {
     /// Name: `link`, one of ethtool's groups, `pause`, `fec`, a queue's, or `driver`.
     pub name: String,
-    /// Counters.
     pub rows: Rows,
 }
 
@@ -143,9 +142,7 @@ pub(crate) fn own(names: &[u8], values: &[u8]) -> Rows {
 /// A counter in two readings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// Group.
     pub group: String,
-    /// Counter.
     pub name: String,
     /// Its value in the later reading.
     pub value: u64,

@@ -6,19 +6,15 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// One value.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Detail {
-    /// A number.
     Number(u64),
     /// Index of an interface.
     Link(u32),
-    /// On or off.
     On(bool),
     /// A word or an address.
     Word(String),
-    /// Several words.
     Words(Vec<String>),
 }
 
@@ -39,7 +35,6 @@ impl fmt::Display for Detail {
 pub struct Details(pub Vec<(&'static str, Detail)>);
 
 impl Details {
-    /// Value by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Detail> {
         self.0.iter().find_map(|(one, value)| (*one == name).then_some(value))

@@ -8,10 +8,8 @@ use serde::Serialize;
 /// Greatest number of bridges above a device.
 const DEEPEST: usize = 32;
 
-/// A device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Device {
-    /// Driver bound to it.
     #[serde(serialize_with = "part")]
     pub driver: Part<String>,
     /// Version that the driver's module says; most have none.
@@ -47,7 +45,6 @@ pub struct Pci {
     pub narrows: Vec<(String, PciLink)>,
 }
 
-/// A PCIe link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PciLink {
     /// GT/s per lane now.

@@ -21,7 +21,6 @@ const BOARD_SERIAL_NUMBER: u16 = 146;
 pub struct Devlink {
     /// Bus and name on it: `pci/0000:3b:00.0`.
     pub handle: String,
-    /// Driver.
     pub driver: Option<String>,
     /// Serial number of the device.
     pub serial_number: Option<String>,

@@ -54,18 +54,15 @@ impl Rows {
         Self(rows.collect())
     }
 
-    /// Number by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
         self.0.iter().find_map(|(one, value)| (one == name).then_some(*value))
     }
 
-    /// Names and numbers.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -9,10 +9,8 @@ use crate::absent::{Absent, Part, part};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An interrupt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Irq {
-    /// Number.
     pub number: u32,
     /// Name that the driver gave it; none while it is not in use.
     pub name: Option<String>,

@@ -108,14 +108,10 @@ const COUNTERS: &[&str] = &[
     "rx_otherhost_dropped",
 ];
 
-/// An interface of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Interface {
-    /// Interface index.
     pub index: u32,
-    /// Interface name.
     pub name: String,
-    /// Other names that it has.
     pub other_names: Vec<String>,
     /// Note that somebody left.
     pub alias: Option<String>,
@@ -127,11 +123,9 @@ pub struct Interface {
     pub member: Details,
     /// Hardware type (`ARPHRD_…`): 1 for Ethernet, 772 for loopback.
     pub hardware: u16,
-    /// Address.
     pub address: Option<String>,
     /// Address that the device came with.
     pub permanent_address: Option<String>,
-    /// Largest payload of a frame.
     pub mtu: Option<u32>,
     /// Least MTU that the driver takes.
     pub mtu_least: Option<u32>,
@@ -165,11 +159,9 @@ pub struct Interface {
     pub promiscuity: Option<u32>,
     /// Address of its device on the device's bus, and that bus.
     pub device: Option<String>,
-    /// Bus of the device.
     pub bus: Option<String>,
     /// Sizes of super-frames.
     pub super_frames: Rows,
-    /// Counters.
     pub counters: Rows,
 }
 
@@ -223,7 +215,6 @@ impl Interface {
         })
     }
 
-    /// True if a flag is set.
     #[must_use]
     pub fn has(&self, flag: &str) -> bool {
         self.flags.contains(&flag)

@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 /// A row of a list of interfaces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The interface.
     pub interface: Interface,
-    /// Driver of its device.
     pub driver: Option<String>,
     /// PCI address of its device, or what its bus calls it.
     pub place: Option<String>,
@@ -20,15 +18,11 @@ pub struct Row {
     pub speed: Option<u32>,
     /// Queues in use: for both ways, or the greater number of one way.
     pub queues: Option<u64>,
-    /// XDP features.
     #[serde(serialize_with = "part")]
     pub xdp: Part<Xdp>,
 }
 
 /// All interfaces, with what fits into a table: a fixed number of questions, however many there are.
-///
-/// # Errors
-/// The reason for which there is no list.
 pub fn list(source: &mut dyn Source) -> Part<Vec<Row>> {
     let interfaces = interfaces(source)?;
     let speeds = indexed(source, Question::LinkModes, |answer| modes::modes(answer).speed);

@@ -207,12 +207,10 @@ impl Source for Machine {
 }
 
 impl Machine {
-    /// The ethtool family.
     pub(crate) fn ethtool(&mut self) -> Part<&mut Family> {
         opened(&mut self.ethtool, || Family::open("ethtool")).map_err(|e| lacks(e, "ethtool"))
     }
 
-    /// rtnetlink.
     pub(crate) fn route(&mut self) -> Part<&mut Netlink> {
         Ok(opened(&mut self.route, Netlink::open)?)
     }

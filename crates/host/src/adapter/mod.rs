@@ -71,12 +71,10 @@ pub use xdp::{Queue, Xdp};
 pub struct Adapter {
     /// Names, addresses, sizes, state.
     pub interface: Interface,
-    /// Fate of the interface while it was read.
     pub fate: Fate,
     /// Driver and firmware, as the driver says.
     #[serde(serialize_with = "part")]
     pub driver: Part<Driver>,
-    /// The device behind it.
     #[serde(serialize_with = "part")]
     pub device: Part<Device>,
     /// Versions of the device, as devlink tells them.
@@ -97,7 +95,6 @@ pub struct Adapter {
     /// Numbers of queues.
     #[serde(serialize_with = "part")]
     pub channels: Part<Vec<Amount>>,
-    /// Rings.
     #[serde(serialize_with = "part")]
     pub rings: Part<Rings>,
     /// Interrupt moderation.
@@ -112,7 +109,6 @@ pub struct Adapter {
     /// Flags that only this driver has.
     #[serde(serialize_with = "part")]
     pub private_flags: Part<BTreeMap<String, bool>>,
-    /// Pause frames.
     #[serde(serialize_with = "part")]
     pub pause: Part<Pause>,
     /// Error correction.
@@ -130,7 +126,6 @@ pub struct Adapter {
     /// Processors that queues are tied to.
     #[serde(serialize_with = "part")]
     pub steering: Part<Vec<Steering>>,
-    /// Interrupts.
     #[serde(serialize_with = "part")]
     pub irqs: Part<Vec<Irq>>,
     /// Time-stamping.
@@ -146,7 +141,6 @@ pub enum Fate {
     Stayed,
     /// It has that name now.
     Renamed(String),
-    /// It is gone.
     Gone,
 }
 
@@ -165,14 +159,10 @@ pub fn find(source: &mut dyn Source, name: &str) -> Part<Interface> {
 }
 
 /// All interfaces, in the kernel's order.
-///
-/// # Errors
-/// The reason for which there is no list.
 pub fn interfaces(source: &mut dyn Source) -> Part<Vec<Interface>> {
     Ok(source.ask(Question::Link, None)?.iter().filter_map(|body| Interface::parse(body)).collect())
 }
 
-/// Reads everything about an interface.
 pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
     let subject = Subject { index: interface.index, name: interface.name.clone() };
     let name = interface.name.as_str();
@@ -217,7 +207,6 @@ pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
 /// Counters of an interface, by groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Groups that have counters.
     pub groups: Vec<Group>,
     /// Sources that have none, and why.
     pub absent: Vec<(&'static str, Absent)>,

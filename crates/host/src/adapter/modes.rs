@@ -14,11 +14,9 @@ pub struct Modes {
     pub speed: Option<u32>,
     /// `full` or `half`.
     pub duplex: Option<&'static str>,
-    /// Number of lanes.
     pub lanes: Option<u32>,
     /// Names of ports, modes, pause and FEC that the interface supports.
     pub supported: Vec<String>,
-    /// Those that it advertises.
     pub advertised: Vec<String>,
     /// Those that the partner advertises; none if the driver does not say.
     pub partner: Option<Vec<String>>,
@@ -35,14 +33,12 @@ pub struct PortInfo {
     pub transceiver: Option<&'static str>,
 }
 
-/// State of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LinkDetail {
     /// The other end was detected.
     pub detected: Option<bool>,
     /// Reason for which there is no link.
     pub reason: Option<String>,
-    /// The reason in detail.
     pub detail: Option<String>,
     /// Signal quality, and the best there is.
     pub quality: Option<(u32, u32)>,

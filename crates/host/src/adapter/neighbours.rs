@@ -21,12 +21,10 @@ const STATES: &[(u16, &str)] = &[
     (0x80, "permanent"),
 ];
 
-/// A neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// Index of the interface.
     pub link: u32,
-    /// IP address.
     pub address: IpAddr,
     /// Link-layer address, if it is known.
     pub mac: Option<String>,
@@ -35,7 +33,6 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Parses a neighbour's message.
     fn parse(body: &[u8]) -> Option<Self> {
         let (header, rest) = body.split_at_checked(HEADER)?;
         let state = half(header, 8);
@@ -49,9 +46,6 @@ impl Neighbour {
 }
 
 /// Neighbours of all interfaces.
-///
-/// # Errors
-/// The kernel does not tell.
 pub fn neighbours(source: &mut dyn Source) -> Part<Vec<Neighbour>> {
     Ok(source.ask(Question::Neighbours, None)?.iter().filter_map(|body| Neighbour::parse(body)).collect())
 }

@@ -5,14 +5,12 @@ use crate::ethtool::bitset;
 use crate::netlink::message::{attribute, long};
 use serde::Serialize;
 
-/// Pause frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pause {
     /// Agreed with the partner.
     pub autonegotiation: Option<bool>,
     /// Heeded when received.
     pub rx: Option<bool>,
-    /// Sent.
     pub tx: Option<bool>,
     /// Pause frames received and sent, if the driver counts them.
     pub counters: Rows,
@@ -23,7 +21,6 @@ pub struct Pause {
 pub struct Fec {
     /// Chosen by the driver.
     pub auto: Option<bool>,
-    /// Codes that are configured.
     pub configured: Vec<String>,
     /// Code in use; none without a link.
     pub active: Option<String>,
@@ -36,7 +33,6 @@ pub struct Fec {
 /// Energy-efficient Ethernet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Eee {
-    /// On.
     pub enabled: Option<bool>,
     /// In use on this link.
     pub active: Option<bool>,

@@ -26,7 +26,6 @@ const TCA_GACT_PARMS: u16 = 2;
 /// TC_ACT_SHOT
 const SHOT: u32 = 2;
 
-/// A queueing discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qdisc {
     /// Index of the interface.
@@ -44,7 +43,6 @@ pub struct Qdisc {
 }
 
 impl Qdisc {
-    /// Parses a discipline's message.
     fn parse(body: &[u8]) -> Option<Self> {
         let (header, rest) = body.split_at_checked(HEADER)?;
         let kind = attribute(rest, TCA_KIND).map(text)?;
@@ -110,17 +108,11 @@ impl Filter {
 }
 
 /// Disciplines of all interfaces.
-///
-/// # Errors
-/// The kernel does not tell.
 pub fn qdiscs(source: &mut dyn Source) -> Part<Vec<Qdisc>> {
     Ok(source.ask(Question::Qdiscs, None)?.iter().filter_map(|body| Qdisc::parse(body)).collect())
 }
 
 /// Least rate to which classes of an interface hold their packets, bytes per second; none if no class does.
-///
-/// # Errors
-/// The kernel does not tell.
 pub fn least_ceiling(source: &mut dyn Source, of: &Subject) -> Part<Option<u64>> {
     Ok(source.ask(Question::Classes, Some(of))?.iter().filter_map(|body| ceiling(body)).min())
 }
@@ -137,9 +129,6 @@ fn ceiling(body: &[u8]) -> Option<u64> {
 }
 
 /// Filters of an interface, of what it receives and of what it sends.
-///
-/// # Errors
-/// The kernel does not tell.
 pub fn filters(source: &mut dyn Source, of: &Subject) -> Part<Vec<Filter>> {
     Ok(source.ask(Question::Filters, Some(of))?.iter().filter_map(|body| Filter::parse(body)).collect())
 }

@@ -56,7 +56,6 @@ const COALESCE: &[(u16, &str)] = &[
 pub struct Amount {
     /// Name that ethtool has for it.
     pub name: &'static str,
-    /// Present number.
     pub now: Option<u64>,
     /// Greatest number that the driver takes.
     pub most: Option<u64>,
@@ -76,12 +75,10 @@ fn amounts(answer: &[u8], table: &Limited) -> Vec<Amount> {
     all.filter(|amount| amount.now.is_some() || amount.most.is_some()).collect()
 }
 
-/// Numbers of queues.
 pub(crate) fn channels(answer: &[u8]) -> Vec<Amount> {
     amounts(answer, CHANNELS)
 }
 
-/// Rings.
 pub(crate) fn rings(answer: &[u8]) -> Rings {
     Rings { sizes: amounts(answer, RINGS), settings: Rows::of(answer, RING_SETTINGS) }
 }

@@ -17,10 +17,6 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Opens a tree.
-    ///
-    /// # Errors
-    /// Error of the file system.
     pub fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { root: root.canonicalize()? })
     }
@@ -72,9 +68,6 @@ pub struct Recorder<S> {
 
 impl<S: Source> Recorder<S> {
     /// Makes a recorder into a directory that does not exist yet.
-    ///
-    /// # Errors
-    /// Error of the file system.
     pub fn new(inner: S, root: &Path) -> io::Result<Self> {
         fs::create_dir(root)?;
         Ok(Self { inner, root: root.to_path_buf(), failure: RefCell::new(None) })

@@ -49,7 +49,6 @@ pub struct Metric {
     pub locked: bool,
 }
 
-/// A route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// `unicast`, `blackhole`, ….
@@ -60,13 +59,10 @@ pub struct Route {
     pub table: u32,
     /// Index of the interface, if it has one alone.
     pub link: Option<u32>,
-    /// Next hop.
     pub gateway: Option<IpAddr>,
     /// Interfaces and next hops of a route over several of them.
     pub hops: Vec<(u32, Option<IpAddr>)>,
-    /// Numbers that it sets.
     pub metrics: Vec<Metric>,
-    /// Congestion control that it sets.
     pub congestion: Option<String>,
     /// True if it has nothing else but what is here: `ip route replace` with network, gateway, interface and table makes the
     /// same one without its metrics.
@@ -138,9 +134,6 @@ impl Route {
 }
 
 /// Routes of all tables.
-///
-/// # Errors
-/// The kernel does not tell.
 pub fn routes(source: &mut dyn Source) -> Part<Vec<Route>> {
     Ok(source.ask(Question::Routes, None)?.iter().filter_map(|body| Route::parse(body)).collect())
 }

@@ -85,7 +85,6 @@ pub struct Rss {
     pub fields: Vec<(String, Vec<&'static str>)>,
 }
 
-/// Reads what an interface has.
 pub(crate) fn read(source: &mut dyn Source, subject: &Subject) -> Part<Rss> {
     let mut rss = match one(source, Question::Rss, subject) {
         Ok(answer) => parse(&answer),

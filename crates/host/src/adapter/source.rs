@@ -7,9 +7,7 @@ use std::io;
 /// An interface that a question is about: netlink takes its index, which stays through a change of name, ioctls its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Interface index.
     pub index: u32,
-    /// Interface name.
     pub name: String,
 }
 
@@ -153,21 +151,12 @@ impl Question {
 /// A place from which adapters are read. Paths are below its root and do not begin with a slash.
 pub trait Source {
     /// Content of a file.
-    ///
-    /// # Errors
-    /// Error of the system, or of the recorded tree.
     fn file(&self, path: &str) -> io::Result<Vec<u8>>;
 
     /// Names in a directory, sorted.
-    ///
-    /// # Errors
-    /// Error of the system, or of the recorded tree.
     fn names(&self, path: &str) -> io::Result<Vec<String>>;
 
     /// Path without symbolic links.
-    ///
-    /// # Errors
-    /// Error of the system, or of the recorded tree.
     fn real(&self, path: &str) -> io::Result<String>;
 
     /// The kernel's answers to a question about an interface, or, without one, about all: of a netlink message the

@@ -8,7 +8,6 @@ use serde::Serialize;
 /// Time-stamps that an interface can make.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stamps {
-    /// Capabilities.
     pub capabilities: Vec<String>,
     /// Number of its hardware clock (`/dev/ptpN`).
     pub clock: Option<u32>,

@@ -20,7 +20,6 @@ const XSK: &[(u64, &str)] = &[(1, "tx-timestamp"), (2, "tx-checksum"), (4, "tx-l
 /// Capabilities of a driver's XDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Xdp {
-    /// Features of XDP.
     pub features: Vec<String>,
     /// Metadata of received frames that programs can read.
     pub rx_metadata: Vec<String>,
@@ -35,9 +34,7 @@ pub struct Xdp {
 pub struct Queue {
     /// `rx-0`, `tx-0` …
     pub name: String,
-    /// NAPI instance.
     pub napi: Option<u32>,
-    /// Interrupt.
     pub irq: Option<u32>,
     /// Process of the instance's thread, if it has one.
     pub thread: Option<u32>,

@@ -16,11 +16,9 @@ const SIZE: usize = 196;
 /// An interface's driver as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Driver {
-    /// Name of the driver.
     pub name: Option<String>,
     /// Version of the driver; most have the kernel's.
     pub version: Option<String>,
-    /// Version of the device's firmware.
     pub firmware: Option<String>,
     /// Address of the device on its bus.
     pub bus: Option<String>,

@@ -14,14 +14,11 @@ const ETHTOOL_A_FEATURES_WANTED: u16 = 3;
 const ETHTOOL_A_FEATURES_ACTIVE: u16 = 4;
 const ETHTOOL_A_FEATURES_NOCHANGE: u16 = 5;
 
-/// A feature of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Feature {
-    /// The feature is on.
     pub active: bool,
     /// The feature was requested; it may be off because another feature that it needs is.
     pub wanted: bool,
-    /// The feature can be switched.
     pub changeable: bool,
 }
 

@@ -56,7 +56,6 @@ impl Ethtool {
         })
     }
 
-    /// All features of an interface.
     pub fn features(&mut self, name: &str) -> Result<Features, Error> {
         self.ask(name, features::get).map_err(|e| oops(name, "reading its offloads", &e))
     }

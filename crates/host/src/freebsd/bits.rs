@@ -8,7 +8,6 @@ use serde::Serialize;
 /// A set of bits with the names that were printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NamedBits {
-    /// The number.
     pub bits: u64,
     /// Names, the lowest bit's first.
     pub names: Vec<String>,
@@ -29,7 +28,6 @@ impl NamedBits {
         Some((Self { bits, names }, rest))
     }
 
-    /// True if the set has this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|one| one == name)

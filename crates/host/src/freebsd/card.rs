@@ -15,13 +15,10 @@ pub struct FreebsdAdapter {
     pub offloads: Vec<super::IfCapability>,
     /// Driver: the letters of the interface's name.
     pub driver: String,
-    /// Version that the driver says.
     #[serde(serialize_with = "part")]
     pub driver_version: Part<String>,
-    /// Version of the firmware.
     #[serde(serialize_with = "part")]
     pub firmware: Part<String>,
-    /// Description by the driver.
     #[serde(serialize_with = "part")]
     pub description: Part<String>,
     /// Bus that the device is on.
@@ -46,7 +43,6 @@ pub struct FreebsdAdapter {
     pub notes: Vec<String>,
 }
 
-/// A variable of a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DriverSysctl {
     /// Name, whole.
@@ -57,7 +53,6 @@ pub struct DriverSysctl {
     pub default: Option<String>,
     /// Value given at boot.
     pub boot: Option<String>,
-    /// Description.
     pub about: Option<String>,
 }
 

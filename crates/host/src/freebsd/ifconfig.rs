@@ -8,13 +8,10 @@ use std::str::FromStr;
 /// An interface as ifconfig(8) prints it. What it does not print is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ifconfig {
-    /// Name.
     pub name: String,
     /// Interface flags (`UP`, `RUNNING`).
     pub flags: Option<NamedBits>,
-    /// Routing metric.
     pub metric: Option<u32>,
-    /// Largest payload of a frame.
     pub mtu: Option<u32>,
     /// Capabilities that are enabled.
     pub options: Option<NamedBits>,
@@ -45,7 +42,6 @@ pub struct IfCapability {
     pub name: String,
     /// Its bit, if the text tells it.
     pub bit: Option<u32>,
-    /// True if it is enabled.
     pub enabled: bool,
 }
 
@@ -89,7 +85,6 @@ impl Ifconfig {
         }
     }
 
-    /// True if the interface has this flag.
     #[must_use]
     pub fn has(&self, flag: &str) -> bool {
         self.flags.as_ref().is_some_and(|flags| flags.has(flag))

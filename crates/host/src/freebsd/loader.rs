@@ -13,7 +13,6 @@ pub struct LoaderConf {
 }
 
 impl LoaderConf {
-    /// Parses the text.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut all = Self::default();
@@ -33,7 +32,6 @@ impl LoaderConf {
         all
     }
 
-    /// Value of a setting.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.settings.iter().find(|(one, _)| one == name).map(|(_, value)| value.as_str())

@@ -3,12 +3,9 @@
 use super::lines;
 use serde::Serialize;
 
-/// An installed package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InstalledPackage {
-    /// Name.
     pub name: String,
-    /// Version.
     pub version: String,
     /// Description, in a line.
     pub comment: String,

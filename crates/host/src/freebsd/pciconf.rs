@@ -11,32 +11,23 @@ pub struct PciFunction {
     pub name: String,
     /// Selector: domain, bus, slot, function (`pci0:3:0:0`).
     pub selector: String,
-    /// Vendor's number.
     pub vendor_id: Option<u16>,
-    /// Device's number.
     pub device_id: Option<u16>,
     /// Numbers of the card's vendor and of the card.
     pub card: Option<(u16, u16)>,
     /// Class, subclass and interface, a byte each.
     pub class_code: Option<u32>,
-    /// Revision.
     pub revision: Option<u8>,
-    /// Vendor's name.
     pub vendor: Option<String>,
-    /// Device's name.
     pub device: Option<String>,
-    /// Name of the class.
     pub class: Option<String>,
-    /// Name of the subclass.
     pub subclass: Option<String>,
-    /// PCI Express capability.
     pub express: Option<PciExpress>,
 }
 
 /// The PCI Express capability of a function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PciExpress {
-    /// Version of the capability.
     pub version: u32,
     /// Kind of the function: `endpoint`, `root port`.
     pub kind: String,

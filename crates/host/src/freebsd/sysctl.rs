@@ -19,7 +19,6 @@ impl SysctlText {
         Self(lines(text).filter_map(row).collect())
     }
 
-    /// Value of a variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -31,13 +30,11 @@ impl SysctlText {
         self.0.iter().filter_map(move |(name, value)| Some((name.strip_prefix(&node)?, value.as_str())))
     }
 
-    /// Number of variables.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -18,15 +18,11 @@ pub const FREEBSD_FILES: [(&str, &str); 6] = [
 /// Outputs of the programs of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreebsdTexts {
-    /// Interfaces.
     pub interfaces: Part<Vec<Ifconfig>>,
-    /// Variables of sysctl.
     pub sysctl: Part<SysctlText>,
-    /// Functions on the PCI bus.
     pub pci: Part<Vec<PciFunction>>,
     /// Settings of the boot.
     pub loader: Part<LoaderConf>,
-    /// Installed packages.
     pub packages: Part<Vec<InstalledPackage>>,
     /// Descriptions of sysctl's variables.
     pub descriptions: Part<SysctlText>,

@@ -48,7 +48,6 @@ impl Family {
         Ok(answers.iter().map(|answer| attributes_of(answer).unwrap_or_default().to_vec()).collect())
     }
 
-    /// Number of the family.
     pub(crate) fn id(&self) -> u16 {
         self.id
     }

@@ -34,17 +34,11 @@ const HEADER: usize = 16;
 /// Counters of a link, from the kernel's point of view (`struct rtnl_link_stats64`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
-    /// Frames received.
     pub rx_packets: u64,
-    /// Frames sent.
     pub tx_packets: u64,
-    /// Bytes received.
     pub rx_bytes: u64,
-    /// Bytes sent.
     pub tx_bytes: u64,
-    /// Frames received with errors.
     pub rx_errors: u64,
-    /// Frames not sent because of errors.
     pub tx_errors: u64,
     /// Frames received and dropped for lack of buffers.
     pub rx_dropped: u64,
@@ -69,18 +63,14 @@ impl LinkStats {
     }
 }
 
-/// A link as the kernel describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkState {
-    /// Interface index.
     pub index: u32,
-    /// Interface name.
     pub name: String,
     /// Link type of a software interface (`veth`, `tun`); else empty.
     pub kind: String,
     /// MAC address, if it has six bytes.
     pub mac: Option<[u8; 6]>,
-    /// Largest payload of a frame.
     pub mtu: u32,
     /// Administratively up.
     pub up: bool,
@@ -88,15 +78,12 @@ pub struct LinkState {
     pub running: bool,
     /// Promiscuous mode is on: frames to all addresses are received.
     pub promiscuous: bool,
-    /// Number of transmit queues.
     pub tx_queues: u32,
-    /// Number of receive queues.
     pub rx_queues: u32,
     /// Index of the far end (of a `veth`) or of the lower link, if it is in the same network namespace.
     pub peer: Option<u32>,
     /// Identifier of the XDP program attached to the link.
     pub xdp_program: Option<u32>,
-    /// Counters of the link.
     pub stats: LinkStats,
 }
 
@@ -105,7 +92,6 @@ pub struct LinkState {
 pub(crate) struct LinkChange {
     /// Administratively up or down.
     pub(crate) up: Option<bool>,
-    /// Largest payload of a frame.
     pub(crate) mtu: Option<u32>,
     /// Make IPv6 assign no link-local address, so that the link sends nothing by itself.
     pub(crate) no_ipv6_address: bool,
@@ -174,7 +160,6 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
-    /// Changes a link.
     pub(crate) fn change(&mut self, index: u32, change: LinkChange) -> io::Result<()> {
         let mut message = about(libc::RTM_NEWLINK, 0, index, change.up);
         if let Some(mtu) = change.mtu {

@@ -32,7 +32,6 @@ impl Message {
         self.bytes.extend(bytes);
     }
 
-    /// Appends an attribute.
     pub(crate) fn attribute(&mut self, kind: u16, value: &[u8]) {
         self.nest(kind, |message| message.raw(value));
     }

@@ -26,7 +26,6 @@ const ADDRESS: usize = 8;
 /// The way of the machine's packets to an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Index of the interface.
     pub index: u32,
     /// Own address of such packets.
     pub source: IpAddr,

@@ -102,7 +102,6 @@ impl Settings {
         Ok(Some(Noted { link, key, now, value, earlier }))
     }
 
-    /// Makes the change.
     fn apply(&mut self, noted: Noted) -> Result<(), Error> {
         let Noted { link, key, now, value, earlier } = noted;
         let written = self.hands.write(&link, &key, &value);

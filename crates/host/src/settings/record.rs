@@ -7,7 +7,6 @@ use super::setting::Key;
 const SCHEMA: &str = "1";
 const MAGIC: &str = "linerate-settings";
 
-/// A setting that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) index: u32,

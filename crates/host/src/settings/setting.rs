@@ -17,15 +17,12 @@ pub enum Setting {
     Feature {
         /// Name of the feature, as in [`Features`](crate::Features).
         name: String,
-        /// Requested on or off.
         on: bool,
     },
-    /// The largest payload of a frame.
     Mtu(u32),
     /// Administratively up or down. Routes and IPv6 addresses that are lost with the interface do not come back with
     /// it.
     Up(bool),
-    /// Number of queues in use.
     Channels(Channels),
     /// A file of sysfs below the interface's directory, as `queues/rx-0/rps_cpus` or `threaded`.
     File {

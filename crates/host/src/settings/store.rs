@@ -94,7 +94,6 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the record.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         if self.held.is_some() {
             fs::remove_file(&self.path)?;

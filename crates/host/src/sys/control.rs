@@ -21,7 +21,6 @@ pub enum Membership {
     Address([u8; 6]),
 }
 
-/// A control socket.
 #[derive(Debug)]
 pub struct Control {
     fd: OwnedFd,
@@ -84,7 +83,6 @@ impl Control {
         self.member(PACKET_ADD_MEMBERSHIP, membership)
     }
 
-    /// Drops a membership.
     pub fn leave(&self, membership: Membership) -> io::Result<()> {
         self.member(PACKET_DROP_MEMBERSHIP, membership)
     }

@@ -36,7 +36,6 @@ pub struct Outcome {
     pub after: State,
     /// Settings that are not as wanted.
     pub refused: Vec<Refused>,
-    /// The interface is gone.
     pub gone: bool,
 }
 

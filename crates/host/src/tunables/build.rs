@@ -24,7 +24,6 @@ pub enum Change {
         flags: u32,
         /// Flags that change.
         mask: u32,
-        /// Attributes.
         attributes: Vec<u8>,
     },
     /// ETHTOOL_SRXFHINDIR: queue for each value of the hash's last bits.
@@ -34,11 +33,9 @@ pub enum Change {
         /// All entries, if not equally.
         table: Vec<u32>,
     },
-    /// A file is written.
     File {
         /// Its path, without the slash in front.
         path: String,
-        /// Its content.
         text: String,
     },
 }

@@ -30,7 +30,6 @@ pub use words::{Unknown, Wish, meant, names};
 pub enum Value {
     /// On or off.
     On(bool),
-    /// A number.
     Number(u64),
     /// Words, or several numbers.
     Text(String),

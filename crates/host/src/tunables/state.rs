@@ -20,7 +20,6 @@ pub struct Tunable {
     pub name: String,
     /// Group that it is read and written with.
     pub group: Group,
-    /// Present value.
     pub value: Value,
     /// The driver does not let it be changed.
     pub fixed: bool,
@@ -46,7 +45,6 @@ pub struct State {
 }
 
 impl State {
-    /// Setting by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tunable> {
         self.all.iter().find(|one| one.name == name)
@@ -85,7 +83,6 @@ pub fn difference(before: &State, after: &State) -> Vec<(String, Option<Value>, 
     rows
 }
 
-/// Reads all settings of an interface.
 pub fn read(source: &mut dyn Source, subject: &Subject) -> State {
     let mut state = State::default();
     for group in GROUPS {
@@ -94,7 +91,6 @@ pub fn read(source: &mut dyn Source, subject: &Subject) -> State {
     state
 }
 
-/// Reads a group's settings.
 pub(super) fn group_of(source: &mut dyn Source, subject: &Subject, group: Group) -> Part<Vec<Tunable>> {
     let answer = match group.question() {
         Some(question) => one(source, question, subject)?,

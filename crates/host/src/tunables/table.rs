@@ -16,13 +16,11 @@ pub enum Group {
     LinkModes,
     /// Error correction.
     Fec,
-    /// Pause frames.
     Pause,
     /// Energy-efficient Ethernet.
     Eee,
     /// Numbers of queues.
     Channels,
-    /// Rings.
     Rings,
     /// Distribution of received frames over queues.
     Rss,
@@ -57,7 +55,6 @@ pub(super) const GROUPS: [Group; 14] = [
 ];
 
 impl Group {
-    /// Words for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -131,7 +128,6 @@ pub(super) enum Form {
     File,
 }
 
-/// A setting.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) group: Group,
@@ -230,7 +226,6 @@ pub(super) const ROWS: &[Row] = &[
 /// Prefix of names of private flags.
 pub(super) const PRIVATE: &str = "private.";
 
-/// Row of a name.
 pub(super) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }

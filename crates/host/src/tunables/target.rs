@@ -19,9 +19,6 @@ const ETHTOOL_SRXFHINDIR: u32 = 0x39;
 /// A place whose adapters are read and changed.
 pub trait Target: Source {
     /// Tells the kernel a change of an interface.
-    ///
-    /// # Errors
-    /// The kernel's words.
     fn tell(&mut self, subject: &Subject, change: &Change) -> Part<()>;
 }
 

@@ -10,7 +10,6 @@ use super::{Value, sets};
 pub struct Wish {
     /// Name of the setting, as [`State`] has it.
     pub name: String,
-    /// Value wanted.
     pub value: Value,
 }
 
@@ -65,9 +64,6 @@ pub fn names(state: &State) -> impl Iterator<Item = &str> {
 }
 
 /// Reads a word as typed, `NAME=VALUE`, `NAME` or `-NAME`: a wish, or several for a family of offloads.
-///
-/// # Errors
-/// The reason for which it means nothing.
 pub fn meant(state: &State, word: &str) -> Result<Vec<Wish>, Unknown> {
     let bare = !word.contains('=');
     let (name, value) = match (word.split_once('='), word.strip_prefix('-')) {

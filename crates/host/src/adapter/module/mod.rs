@@ -14,24 +14,18 @@ use crate::absent::{Absent, Part};
 use crate::netlink::message::attribute;
 use serde::Serialize;
 
-/// A module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Module {
     /// Kind of module, by SFF-8024's name.
     pub identifier: String,
-    /// Connector.
     pub connector: Option<String>,
     /// Uses that it is made for: `10G Base-SR` …
     pub media: Vec<String>,
-    /// Vendor's name.
     pub vendor: Option<String>,
     /// Vendor's organization.
     pub oui: Option<String>,
-    /// Vendor's number of the part.
     pub part: Option<String>,
-    /// Vendor's revision of the part.
     pub revision: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
     /// Date of manufacture, as in the memory: year, month, day, and perhaps the lot.
     pub date: Option<String>,
@@ -45,15 +39,13 @@ pub struct Module {
     pub power_most: Option<f64>,
     /// Temperature, in degrees Celsius.
     pub temperature: Option<f64>,
-    /// Supply voltage.
+    /// Supply voltage, in volts.
     pub voltage: Option<f64>,
-    /// Lanes.
     pub lanes: Vec<Lane>,
     /// Reason for which a part of it is not known.
     pub note: Option<String>,
 }
 
-/// A lane of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lane {
     /// Optical power that it sends, in milliwatts.
