@@ -5,9 +5,7 @@ use linerate_wire::{FcId, MacAddr, VlanTag, Wwn};
 /// The Ethernet addresses of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Sender.
     pub src: MacAddr,
-    /// Receiver.
     pub dst: MacAddr,
     /// The tag, if frames have one.
     pub vlan: Option<VlanTag>,
@@ -35,13 +33,9 @@ pub struct PeerId {
 /// A logged-in VN_Port (PLOGI and PRLI done): all properties that an exchange with it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
-    /// Index in the table of peers.
     pub id: PeerId,
-    /// Its port name.
     pub wwpn: Wwn,
-    /// Its node name.
     pub wwnn: Wwn,
-    /// Its address identifier.
     pub fc_id: FcId,
     /// Our address identifier, as used with this peer.
     pub own: FcId,
@@ -50,7 +44,6 @@ pub struct Peer {
     /// Largest payload that it accepts in a frame, in bytes: its receive data field size, at most 2112, a multiple of
     /// four.
     pub max_payload: usize,
-    /// Role of the peer.
     pub role: Role,
     /// Retry (SRR) is supported: PRLI's bit 8 on both sides.
     pub retry: bool,

@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 pub use dispatch::NodeDrop;
 use dispatch::NodeDrops;
 
-/// Configuration of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeConfig {
     /// The ENode's MAC address.
@@ -29,7 +28,6 @@ pub struct NodeConfig {
     pub mtu: usize,
     /// VLAN tag of all frames.
     pub vlan: Option<VlanTag>,
-    /// Multipoint or point-to-point discovery.
     pub mode: FipMode,
     /// Seed of random delays.
     pub seed: u64,
@@ -60,7 +58,6 @@ impl NodeConfig {
     }
 }
 
-/// Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeEvent {
     /// The node has an address.
@@ -69,7 +66,6 @@ pub enum NodeEvent {
     NoAddress,
     /// A neighbour is alive: its first beacon.
     Found(Neighbour),
-    /// A neighbour is gone.
     Lost(Neighbour),
     /// A claim to the identity of a neighbour, or to our name, was refused.
     Refused(RefusedClaim),
@@ -156,7 +152,6 @@ impl<S: DeviceServer> Node<S> {
         }
     }
 
-    /// Sets the state of the link.
     pub fn set_link(&mut self, now: u64, up: bool, out: &mut impl Transmit) {
         self.fip.set_link(now, up);
         self.settle(now, out);
@@ -254,13 +249,11 @@ impl<S: DeviceServer> Node<S> {
         self.fip.own()
     }
 
-    /// Discovery.
     #[must_use]
     pub fn fip(&self) -> &Vn2vn {
         &self.fip
     }
 
-    /// Counters of discovery.
     #[must_use]
     pub fn fip_counters(&self) -> &FipCounters {
         self.fip.counters()
@@ -277,13 +270,11 @@ impl<S: DeviceServer> Node<S> {
         self.logins.peer(id)
     }
 
-    /// Counters of logins.
     #[must_use]
     pub fn login_counters(&self) -> &LoginCounters {
         self.logins.counters()
     }
 
-    /// The target.
     #[must_use]
     pub fn target(&self) -> Option<&Target<S>> {
         self.target.as_ref()
@@ -294,7 +285,6 @@ impl<S: DeviceServer> Node<S> {
         self.target.as_mut()
     }
 
-    /// The initiator.
     #[must_use]
     pub fn initiator(&self) -> Option<&Initiator> {
         self.initiator.as_ref()

@@ -3,20 +3,16 @@
 use crate::Role;
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 
-/// Configuration of a node's discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipConfig {
     /// The ENode's MAC address: an individual one.
     pub mac: MacAddr,
     /// The port's name; no two ports may have the same.
     pub wwpn: Wwn,
-    /// The node's name.
     pub wwnn: Wwn,
     /// Bytes of the longest FCoE frame after its Ethernet header: 2158 for full FC frames, 1498 where the MTU is 1500.
     pub max_fcoe_size: u16,
-    /// Role of the port in FCP.
     pub role: Role,
-    /// Multipoint or point-to-point.
     pub mode: FipMode,
     /// Tag of our frames, whose VLAN received ones must have; None, or VLAN 0, is for untagged frames.
     pub vlan: Option<VlanTag>,
@@ -40,7 +36,6 @@ const MILLISECOND: u64 = 1_000_000;
 pub(super) const PROBE_WAIT: u64 = 100 * MILLISECOND;
 /// Time for which answers are awaited after the second Probe Request, after a Claim, and after the first Beacon.
 pub(super) const ANNOUNCE_WAIT: u64 = 400 * MILLISECOND;
-/// Interval between Beacons.
 pub(super) const BEACON_PERIOD: u64 = 8000 * MILLISECOND;
 /// Upper bound of the random delay added to it.
 pub(super) const BEACON_FUZZ: u64 = 100 * MILLISECOND;

@@ -5,7 +5,6 @@ use linerate_text::reasons;
 reasons! {
     /// Reason that a received frame had no effect.
     pub enum FipDrop {
-        /// Not a FIP frame.
         NotFip = "not_fip",
         /// Another VLAN.
         Vlan = "vlan",
@@ -39,12 +38,10 @@ reasons! {
     pub struct FipDrops;
 }
 
-/// Counters of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FipCounters {
     /// Frames received, processed or dropped.
     pub received: u64,
-    /// Frames sent.
     pub sent: u64,
     /// Frames for which there was no room.
     pub unsent: u64,
@@ -54,7 +51,6 @@ pub struct FipCounters {
 }
 
 impl FipCounters {
-    /// Frames dropped for this reason.
     #[must_use]
     pub fn dropped(&self, reason: FipDrop) -> u64 {
         self.dropped.of(reason)

@@ -19,9 +19,7 @@ pub struct Neighbour {
     pub mac: MacAddr,
     /// The ENode's MAC address, the destination of FIP frames.
     pub enode_mac: MacAddr,
-    /// The port's name.
     pub wwpn: Wwn,
-    /// The node's name.
     pub wwnn: Wwn,
     /// Role of the port in FCP; neither, when it does not support FCP.
     pub role: Role,
@@ -68,7 +66,6 @@ pub(super) fn is_consistent(src: MacAddr, repr: &FipVn2vnRepr) -> bool {
 pub enum Identity {
     /// The port's name.
     Name(Wwn),
-    /// Its N_Port_ID.
     Id(FcId),
     /// Its ENode's MAC address, which the station of this port's name has too.
     Mac(Wwn),
@@ -264,7 +261,6 @@ impl Neighbours {
         }
     }
 
-    /// Marks a neighbour as told.
     pub(super) fn told(&mut self, fc_id: FcId) {
         self.entry(fc_id).into_iter().for_each(|entry| entry.told = true);
     }

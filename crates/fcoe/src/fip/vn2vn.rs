@@ -22,12 +22,10 @@ const LS_RJT: u8 = 0x01;
 /// Bytes of the longest payload that a descriptor has room for.
 const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
 
-/// Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FipEvent {
     /// The node has an N_Port_ID: it was claimed, nobody objected, and the first Beacon is sent.
     Up {
-        /// The identifier.
         fc_id: FcId,
         /// The VN_Port's MAC address.
         mac: MacAddr,
@@ -56,9 +54,7 @@ pub enum FipEvent {
         from: Option<Neighbour>,
         /// The sender's ENode MAC address, the destination of an answer.
         enode_mac: MacAddr,
-        /// The FC header.
         header: FcHeader,
-        /// The payload.
         payload: Vec<u8>,
         /// The VN_Port MAC address that the sender states; always the one derived from its S_ID.
         mac: Option<MacAddr>,
@@ -205,7 +201,6 @@ impl Vn2vn {
         self.neighbours.iter()
     }
 
-    /// The neighbour that has this identifier.
     #[must_use]
     pub fn neighbour(&self, fc_id: FcId) -> Option<&Neighbour> {
         self.neighbours.find(fc_id)
@@ -217,7 +212,6 @@ impl Vn2vn {
         self.neighbours.pin(fc_id, pinned)
     }
 
-    /// Counters of discovery.
     #[must_use]
     pub fn counters(&self) -> &FipCounters {
         &self.counters

@@ -7,7 +7,6 @@ use thiserror::Error;
 /// Data of a command, with its buffer; FCP_DL is the buffer's length.
 #[derive(Debug)]
 pub enum Data {
-    /// No data.
     None,
     /// Data in, from the target into this buffer.
     In(Buffer),
@@ -20,15 +19,12 @@ pub enum Data {
 pub struct Command {
     /// Tag chosen by the submitter: [`Completed::tag`].
     pub tag: Tag,
-    /// Addressed logical unit.
     pub lun: Lun,
     /// Command descriptor block, of which `cdb_len` bytes are valid.
     pub cdb: [u8; 32],
     /// Length of the CDB, 6 to 32; FCP_CMND carries at least 16 bytes, the rest of them zero (FCP-4, clause 9.2).
     pub cdb_len: u8,
-    /// Task attribute.
     pub attribute: TaskAttribute,
-    /// Data of the command.
     pub data: Data,
     /// Nanoseconds from submission after which the command is aborted.
     pub timeout: u64,
@@ -43,15 +39,12 @@ pub enum Refused {
     /// All exchanges are in use.
     #[error("all exchanges are in use: submit again when a command has completed, or configure more")]
     Full,
-    /// The CDB is longer than 32 bytes or shorter than 6, or the data longer than 4 GiB.
     #[error("the command is malformed: a CDB has 6 to 32 bytes, its data less than 4 GiB")]
     Malformed,
 }
 
-/// Failure of the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TransportError {
-    /// The command was lost on every attempt.
     #[error("the command was lost each time that it was sent")]
     Retries,
     /// The command was lost, and repeating it could do harm.
@@ -60,7 +53,6 @@ pub enum TransportError {
     /// Neither the command nor its ABTS was answered.
     #[error("the target does not answer ABTS")]
     AbortUnanswered,
-    /// A reset of the logical unit ended the command.
     #[error("a reset of the logical unit ended the command")]
     Reset,
     /// The target's FCP_RSP carries this RSP_CODE (FCP-4, clause 9.5).
@@ -68,7 +60,6 @@ pub enum TransportError {
     ResponseCode(u8),
 }
 
-/// Outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The target has answered: [`Completed::status`] is valid. With GOOD, all data but the residual was transferred.
@@ -80,18 +71,14 @@ pub enum Outcome {
     TimedOut,
     /// The peer is gone.
     LinkLost,
-    /// The transport failed.
     Transport(TransportError),
 }
 
-/// A command that has ended.
 #[derive(Debug)]
 pub struct Completed {
-    /// Tag of the command.
     pub tag: Tag,
     /// Peer that it was sent to.
     pub peer: PeerId,
-    /// Outcome.
     pub outcome: Outcome,
     /// SCSI status, with [`Outcome::Response`] (SAM-5, clause 5.3).
     pub status: u8,
@@ -108,7 +95,6 @@ pub struct Completed {
 }
 
 impl Completed {
-    /// The sense data.
     #[must_use]
     pub fn sense(&self) -> &[u8] {
         &self.sense[..usize::from(self.sense_len).min(self.sense.len())]
@@ -128,7 +114,6 @@ impl Completed {
     }
 }
 
-/// Event for the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The peer does not answer ABTS: log out and in again (FCP-4, clause 12.3).
@@ -168,17 +153,12 @@ pub struct InitiatorCounters {
     pub bytes_out: u64,
     /// Commands sent again.
     pub resent: u64,
-    /// RECs sent.
     pub rec: u64,
-    /// SRRs sent.
     pub srr: u64,
-    /// ABTSs sent.
     pub abts: u64,
-    /// RRQs sent.
     pub rrq: u64,
     /// ABTSs given up without an answer.
     pub abts_unanswered: u64,
-    /// Commands whose time limit was exceeded.
     pub timed_out: u64,
     /// Responses TASK SET FULL or BUSY.
     pub task_set_full: u64,

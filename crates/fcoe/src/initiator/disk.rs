@@ -26,11 +26,9 @@ pub struct Carried {
 /// blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundLun {
-    /// LUN of the disk.
     pub lun: Lun,
     /// T10 vendor identification.
     pub vendor: String,
-    /// Product identification.
     pub product: String,
     /// Product revision level.
     pub revision: String,
@@ -40,7 +38,6 @@ pub struct FoundLun {
     pub designator: Vec<u8>,
     /// Bytes of a block, from 512 to 65536, a power of two.
     pub block_size: u32,
-    /// Number of blocks.
     pub blocks: u64,
     /// Log2 of the number of blocks in a physical block.
     pub physical_exponent: u8,
@@ -51,11 +48,9 @@ pub struct FoundLun {
     /// Protection information that its commands carry, and buffers have behind each block: none from a scan, whoever
     /// checks it sets it.
     pub carried: Option<Carried>,
-    /// The disk is write-protected.
     pub read_only: bool,
     /// The disk has a volatile write cache.
     pub write_cache: bool,
-    /// FUA is supported.
     pub fua: bool,
     /// UNMAP deallocates blocks.
     pub unmap: bool,

@@ -18,7 +18,6 @@ pub(super) enum Direction {
 /// State of an exchange: the event that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The entry is free.
     Free,
     /// Waits for the target.
     Running,

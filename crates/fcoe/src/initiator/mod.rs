@@ -65,7 +65,6 @@ pub struct Initiator {
 }
 
 impl Initiator {
-    /// Initiator without a command.
     #[must_use]
     pub fn new(config: InitiatorConfig) -> Self {
         let count = u16::try_from(config.exchanges.clamp(1, 32768)).unwrap_or(32768);
@@ -172,7 +171,6 @@ impl Initiator {
         self.completed.pop_front()
     }
 
-    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

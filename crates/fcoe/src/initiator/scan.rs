@@ -24,13 +24,10 @@ const LISTS: u8 = 4;
 /// Allocation length of the scan's commands, except for the list of LUNs.
 pub(super) const ALLOCATION: u8 = 252;
 
-/// Reason that a target could not be scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ScanError {
-    /// The target was lost.
     #[error("the target was lost during the scan: scan again after its next login")]
     Lost,
-    /// The target does not report its LUNs.
     #[error("the target does not answer REPORT LUNS: look at its log, and whether it lets this initiator in")]
     NoLuns,
 }
@@ -38,28 +35,22 @@ pub enum ScanError {
 /// A LUN that was skipped, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skipped {
-    /// The LUN.
     pub lun: Lun,
-    /// Reason.
     pub why: SkipReason,
 }
 
-/// Reason that a LUN was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SkipReason {
     /// No unit is connected there, or it is no disk.
     #[error("not a disk")]
     NoDisk,
-    /// INQUIRY fails.
     #[error("INQUIRY fails")]
     Inquiry,
-    /// The unit is not ready.
     #[error("not ready")]
     NotReady,
     /// The unit reports changes of itself again and again.
     #[error("it changes while it is examined")]
     Changes,
-    /// Its capacity cannot be read.
     #[error("its capacity cannot be read")]
     Capacity,
     /// Its blocks are not of 512 to 65536 bytes, a power of two.

@@ -21,7 +21,6 @@ const NO_EXCHANGE: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::EXCHA
 const UNKNOWN: Error = Error::Malformed("els", "command");
 
 impl Logins {
-    /// Answers a request.
     pub(super) fn answer(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         self.counters.requests += 1;
         let request = match ElsRequest::parse(payload) {

@@ -197,12 +197,10 @@ impl Logins {
         self.table.entry(NeighbourIndex(id.index))?.up.as_ref().filter(|peer| peer.id == id)
     }
 
-    /// All peers that are logged in.
     pub fn peers(&self) -> impl Iterator<Item = &Peer> {
         self.table.entries().filter_map(|(_, entry)| entry.up.as_ref())
     }
 
-    /// Counters of logins.
     #[must_use]
     pub fn counters(&self) -> &LoginCounters {
         &self.counters

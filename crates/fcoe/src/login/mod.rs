@@ -45,11 +45,8 @@ pub fn max_payload(mtu: usize) -> u16 {
 /// Service parameters and limits of our port.
 #[derive(Debug, Clone)]
 pub struct LoginConfig {
-    /// Our port name.
     pub wwpn: Wwn,
-    /// Our node name.
     pub wwnn: Wwn,
-    /// Role of the port in FCP.
     pub role: Role,
     /// Largest payload that we accept in a frame, in bytes: [`max_payload`] of the MTU; from 256 to 2112.
     pub max_payload: u16,
@@ -66,9 +63,7 @@ pub struct LoginConfig {
 /// Properties of a VN_Port known before it logs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeighbourInfo {
-    /// Its port name.
     pub wwpn: Wwn,
-    /// Its node name.
     pub wwnn: Wwn,
     /// Its address: 000001 to 00ffff.
     pub fc_id: FcId,
@@ -92,9 +87,7 @@ pub struct TunneledEls<'a> {
     pub mac: Option<MacAddr>,
     /// The sender as known to discovery, if it is. A port may log in before its first beacon is received.
     pub neighbour: Option<NeighbourInfo>,
-    /// The FC header.
     pub header: FcHeader,
-    /// The payload.
     pub payload: &'a [u8],
 }
 
@@ -130,7 +123,6 @@ pub trait Ways {
     }
 }
 
-/// Event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginEvent {
     /// Logged in: exchanges can begin.
@@ -143,7 +135,6 @@ pub enum LoginEvent {
     NameTaken(Wwn),
 }
 
-/// Reason that a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SessionEnd {
     /// The peer logged out.
@@ -166,10 +157,8 @@ pub enum SessionEnd {
     Shutdown,
 }
 
-/// Counters of logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoginCounters {
-    /// Requests sent.
     pub requests_sent: u64,
     /// Requests received.
     pub requests: u64,
@@ -183,7 +172,6 @@ pub struct LoginCounters {
     pub rejects: u64,
     /// Requests of ours without an answer in time.
     pub timeouts: u64,
-    /// Requests repeated.
     pub retries: u64,
     /// Sessions that came up.
     pub ups: u64,

@@ -60,13 +60,11 @@ impl Logins {
         self.wake_at(index, now.saturating_add(REPLY_TIME));
     }
 
-    /// Accepts a request.
     pub(super) fn accept(&mut self, way: ReplyPath, header: &FcHeader, accept: ElsAccept<'_>, ways: &mut impl Ways) {
         self.counters.accepts_sent += 1;
         self.reply(way, header, ElsReply::Accept(accept), ways);
     }
 
-    /// Rejects a request.
     pub(super) fn reject(&mut self, way: ReplyPath, header: &FcHeader, reason: (u8, u8), ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
         self.reply(way, header, ElsReply::Reject(LsRjtRepr::new(reason.0, reason.1)), ways);

@@ -158,7 +158,6 @@ impl Table {
         self.places.indices().zip(self.places.iter()).filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
     }
 
-    /// All indices.
     pub(super) fn indices(&self) -> impl Iterator<Item = NeighbourIndex> + use<> {
         self.places.indices()
     }
@@ -171,7 +170,6 @@ impl Table {
         Some(index)
     }
 
-    /// Removes an entry.
     pub(super) fn remove(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.places.get_mut(index).and_then(Option::take)
             && let Ok(id) = usize::try_from(entry.info.fc_id.value())

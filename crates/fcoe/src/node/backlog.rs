@@ -36,7 +36,6 @@ impl Waiting {
 }
 
 impl Backlog {
-    /// True if nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -16,7 +16,6 @@ reasons! {
     pub enum NodeDrop {
         /// Too short for Ethernet or its tag.
         NotEthernet = "not_ethernet",
-        /// Another protocol.
         OtherProtocol = "other_protocol",
         /// Another VLAN.
         Vlan = "vlan",

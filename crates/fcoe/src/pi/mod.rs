@@ -97,7 +97,6 @@ impl ProtectionTuple {
     /// Tuple without meaning, not checked: the block was never written, or was deallocated.
     pub(crate) const NONE: Self = Self { guard: u16::MAX, application: u16::MAX, reference: u32::MAX };
 
-    /// The tuple as bytes.
     #[must_use]
     pub fn bytes(&self) -> [u8; Self::LEN] {
         let ([a, b], [c, d], [e, f, g, h]) =
@@ -112,7 +111,6 @@ impl ProtectionTuple {
         Self::parse(tuple)
     }
 
-    /// Tuple from its bytes.
     #[must_use]
     pub const fn parse(bytes: [u8; Self::LEN]) -> Self {
         let [a, b, c, d, e, f, g, h] = bytes;
@@ -127,7 +125,6 @@ impl ProtectionTuple {
 /// Fields to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProtectionChecks {
-    /// The guard.
     pub guard: bool,
     /// The reference tag; never compared for type 3.
     pub reference: bool,
@@ -154,7 +151,6 @@ pub enum ProtectionError {
 pub struct Protection {
     /// Meaning of the tags.
     pub kind: ProtectionType,
-    /// Algorithm of the guard.
     pub guard: Guard,
     /// Bytes of a block without protection information.
     pub block: usize,

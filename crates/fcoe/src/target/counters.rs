@@ -87,7 +87,6 @@ pub struct TargetCounters {
 }
 
 impl TargetCounters {
-    /// Number of frames dropped for this reason.
     #[must_use]
     pub const fn dropped(&self, reason: TargetDrop) -> u64 {
         self.drops.of(reason)

@@ -65,10 +65,8 @@ pub(super) enum Which {
     Aborted,
 }
 
-/// State of an exchange.
 #[derive(Debug)]
 pub(super) enum State {
-    /// The entry is free.
     Free,
     /// The device server works on the command.
     Working,
@@ -83,16 +81,13 @@ pub(super) enum State {
 /// Location of data.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// No data.
     Nowhere,
     /// The unit's memory, from this byte on.
     Memory(u64),
-    /// This buffer.
     Buffer(Buffer),
 }
 
 impl Place {
-    /// The buffer, if the data is in one.
     pub(super) fn into_buffer(self) -> Option<Buffer> {
         match self {
             Self::Buffer(buffer) => Some(buffer),

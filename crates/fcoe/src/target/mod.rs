@@ -130,17 +130,14 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// The device server.
     pub fn device(&self) -> &S {
         &self.device
     }
 
-    /// The device server, to change it.
     pub fn device_mut(&mut self) -> &mut S {
         &mut self.device
     }
 
-    /// Counters.
     pub fn counters(&self) -> &TargetCounters {
         &self.counters
     }
