@@ -14,7 +14,6 @@ use super::headers::{Headers, Ip, Version, u16_at};
 pub enum Verdict {
     /// All checksums are right: IPv4's header and TCP's or UDP's, or an FC frame's CRC.
     Good,
-    /// A checksum is wrong.
     Bad,
     /// Not verifiable: neither IP nor FC, a protocol other than TCP and UDP, a fragment, UDP on IPv4 without a
     /// checksum.
@@ -136,7 +135,6 @@ pub fn fill_ipv4_checksum(head: &mut [u8], headers: &Headers) {
     }
 }
 
-/// Verifies a received frame's checksums.
 #[inline]
 #[must_use]
 pub fn verify_checksums(head: &[u8], rest: &[&[u8]]) -> Verdict {

@@ -24,7 +24,6 @@ pub struct Headers {
     pub ip: Option<Ip>,
 }
 
-/// IP's version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Version {
     /// IPv4 (RFC 791).
@@ -36,7 +35,6 @@ pub enum Version {
 /// The IP part of [`Headers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ip {
-    /// IPv4 or IPv6.
     pub version: Version,
     /// Protocol of the header at `transport`, after the known extension headers.
     pub protocol: IpProtocol,

@@ -44,7 +44,6 @@ pub struct Toeplitz {
 const INPUT_LEN: usize = 36;
 
 impl Toeplitz {
-    /// Prepares the hash under `key`.
     #[must_use]
     pub fn new(key: [u8; KEY_LEN]) -> Self {
         let mut sums = Box::new([[[0; 16]; 2]; INPUT_LEN]);
@@ -61,7 +60,6 @@ impl Toeplitz {
         Self { key, sums }
     }
 
-    /// Key of the hash.
     #[must_use]
     pub const fn key(&self) -> &[u8; KEY_LEN] {
         &self.key
@@ -116,7 +114,6 @@ impl HashTypes {
     pub const FCOE: Self = Self(1 << 31);
     /// All of the above.
     pub const ALL: Self = Self(63 | Self::FCOE.0);
-    /// Names of the types.
     const NAMES: [(Self, &str); 7] = [
         (Self::IPV4, "ipv4"),
         (Self::TCPV4, "tcpv4"),
@@ -134,7 +131,6 @@ impl HashTypes {
         self.0 & other.0 == other.0
     }
 
-    /// Union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -164,20 +160,12 @@ impl FromStr for HashTypes {
     }
 }
 
-/// Reason for which a table is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RssError {
-    /// The number of entries is not a power of two, or too large.
     #[error("rss: a table of {0} entries: give a power of two from 1 to {max}", max = Rss::MAX_ENTRIES)]
     Entries(usize),
-    /// An entry names a queue that does not exist.
     #[error("rss: the table names queue {queue}, but there are {queues}: name 0 to {last}", last = queues.saturating_sub(1))]
-    Queue {
-        /// Queue of the entry.
-        queue: u16,
-        /// Number of queues.
-        queues: u16,
-    },
+    Queue { queue: u16, queues: u16 },
 }
 
 /// Receive-side scaling of one adapter: key, hash types, indirection table.
@@ -204,12 +192,10 @@ impl Rss {
         Self { toeplitz: Toeplitz::new(DEFAULT_KEY), types: HashTypes::ALL, table, queues }
     }
 
-    /// Sets another key.
     pub fn set_key(&mut self, key: [u8; KEY_LEN]) {
         self.toeplitz = Toeplitz::new(key);
     }
 
-    /// Sets the hash types.
     pub fn set_types(&mut self, types: HashTypes) {
         self.types = types;
     }
@@ -236,7 +222,6 @@ impl Rss {
         &self.toeplitz
     }
 
-    /// Hash types in use.
     #[must_use]
     pub const fn types(&self) -> HashTypes {
         self.types
@@ -248,7 +233,6 @@ impl Rss {
         &self.table
     }
 
-    /// Number of queues.
     #[must_use]
     pub const fn queues(&self) -> u16 {
         self.queues
@@ -292,7 +276,6 @@ impl Rss {
         self.types.contains(plain).then(|| (self.toeplitz.hash(&input[..len]), plain))
     }
 
-    /// Queue for a hash.
     #[inline]
     #[must_use]
     pub fn queue(&self, hash: u32) -> u16 {

@@ -27,19 +27,15 @@ pub const MAX_HEADER: usize = 256;
 /// Most bytes of payload in one request.
 pub const MAX_PAYLOAD: usize = 65536;
 
-/// Reason for which a request cannot be segmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
-    /// The template does not hold whole headers of Ethernet, IP and TCP or UDP.
     #[error("segmentation: the template holds no whole Ethernet, IP and TCP or UDP header: give all of them")]
     Template,
-    /// The template is too long.
     #[error("segmentation: a header template of {0} bytes: give at most {MAX_HEADER}")]
     Header(usize),
     /// Segments of no bytes, or of more than an IP packet can hold.
     #[error("segmentation: gso_size {0} with these headers is no segment: give 1 to what 65535 bytes of IP leave")]
     Size(u16),
-    /// Nothing to send, or too much.
     #[error("segmentation: {0} bytes of payload: give 1 to {MAX_PAYLOAD}")]
     Payload(usize),
     /// SYN, RST or URG is set, which is allowed on a single segment only.

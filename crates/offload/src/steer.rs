@@ -18,9 +18,7 @@ use super::headers::{Headers, Ip, Version, u16_at};
 /// Fields of a received frame that rules can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowKey {
-    /// Source MAC address.
     pub src_mac: MacAddr,
-    /// Destination MAC address.
     pub dst_mac: MacAddr,
     /// VLAN of the outermost tag, stripped or not; 0 without one.
     pub vlan: u16,
@@ -61,9 +59,7 @@ impl FlowKey {
 /// Fields that a rule matches; `None` is any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Match {
-    /// Source MAC address.
     pub src_mac: Option<MacAddr>,
-    /// Destination MAC address.
     pub dst_mac: Option<MacAddr>,
     /// VLAN, 0 for untagged.
     pub vlan: Option<u16>,
@@ -75,9 +71,7 @@ pub struct Match {
     pub dst: Option<Prefix>,
     /// Protocol above IP.
     pub protocol: Option<IpProtocol>,
-    /// Source port.
     pub src_port: Option<u16>,
-    /// Destination port.
     pub dst_port: Option<u16>,
 }
 
@@ -156,12 +150,9 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Action on a packet that a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Deliver to this queue.
     Queue(u16),
-    /// Drop.
     Drop,
     /// Deliver to this interface alone, whatever its address; to one of its queues, or as its own settings say.
     Interface(u16, Option<u16>),
@@ -174,38 +165,20 @@ pub enum Action {
 pub struct Rule {
     /// Location in the table: the lowest one wins.
     pub location: u16,
-    /// Fields to match.
     pub fields: Match,
-    /// Action on a match.
     pub action: Action,
 }
 
-/// Reason for which a rule is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteerError {
-    /// The table is full.
     #[error("filter: the table is full with {0} rules: delete one first")]
     Full(usize),
-    /// The queue does not exist.
     #[error("filter: queue {queue} is not there: name 0 to {last}", last = queues.saturating_sub(1))]
-    Queue {
-        /// Queue of the rule.
-        queue: u16,
-        /// Number of queues.
-        queues: u16,
-    },
-    /// The interface does not exist.
+    Queue { queue: u16, queues: u16 },
     #[error("filter: there is no interface {interface}: name 0 to {last}", last = interfaces.saturating_sub(1))]
-    Interface {
-        /// Interface of the rule.
-        interface: u16,
-        /// Number of interfaces.
-        interfaces: u16,
-    },
-    /// There is no rule at this location.
+    Interface { interface: u16, interfaces: u16 },
     #[error("filter: no rule at location {0}: see the list for those there are")]
     NoRule(u16),
-    /// No packet can match.
     #[error("filter: {0}: no packet can fit such a rule")]
     Impossible(&'static str),
 }
@@ -233,7 +206,6 @@ struct Group {
 }
 
 impl Steering {
-    /// Most rules.
     pub const MAX_RULES: usize = 1024;
 
     /// An empty table, for an adapter of `queues` queues.

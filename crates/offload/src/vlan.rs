@@ -14,21 +14,12 @@ pub const TAG_LEN: usize = 4;
 /// Bytes of the two MAC addresses, which a tag follows.
 const ADDRESSES: usize = 12;
 
-/// Reason for which a tag cannot be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VlanError {
-    /// The frame has no whole Ethernet header.
     #[error("vlan: {0} bytes are no Ethernet frame: give at least 14")]
     Short(usize),
-    /// Four more bytes do not fit the buffer.
     #[error("vlan: a frame of {len} bytes and its tag do not fit a buffer of {room}: leave 4 bytes behind the frame")]
-    NoRoom {
-        /// Bytes of the frame.
-        len: usize,
-        /// Bytes of the buffer.
-        room: usize,
-    },
-    /// The EtherType is not that of a tag.
+    NoRoom { len: usize, room: usize },
     #[error("vlan: {0} announces no tag: use 802.1Q (0x8100) or 802.1ad (0x88a8)")]
     NotATag(EtherType),
 }

@@ -16,13 +16,10 @@ pub const MAX_FC_PAYLOAD: usize = 2112;
 /// F_CTL bits that only a sequence's last frame has.
 const LAST: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE | f_ctl::LAST_SEQUENCE;
 
-/// Reason for which a sequence cannot be segmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FcSegmentError {
-    /// The headers before the FC header are not exactly Ethernet's and FCoE's.
     #[error("FC segmentation: {0} bytes are no Ethernet and FCoE header: give both of them and nothing more")]
     Front(usize),
-    /// Frames of no payload, of partial words, or longer than FC allows.
     #[error("FC segmentation: frames of {0} bytes of payload: give a multiple of 4, from 4 to {MAX_FC_PAYLOAD}")]
     Size(usize),
 }

@@ -15,7 +15,6 @@ pub(super) const CAPTURES: [&str; 5] = [
     "13-vlan100-discovery",
 ];
 
-/// The frames of a capture.
 pub(super) fn capture(name: &str) -> Vec<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fcoe/tests/golden").join(name).with_extension("pcap");
     let mut reader = Reader::open(&path).unwrap();

@@ -9,7 +9,6 @@ use super::Received;
 /// Bytes of a frame that are parsed; segments with longer headers are not merged.
 pub(super) const FRONT: usize = 128;
 
-/// A TCP segment.
 #[derive(Debug)]
 pub(super) struct Segment {
     /// Hash of addresses and ports; never 0.

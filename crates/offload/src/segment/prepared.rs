@@ -140,7 +140,6 @@ impl Prepared {
         self.len
     }
 
-    /// IP's version.
     #[inline]
     #[must_use]
     pub fn version(&self) -> Version {
