@@ -17,7 +17,6 @@ pub struct Counter {
     pub port: Option<String>,
     /// Name of what is counted, such as `tx0.syscalls`: queue, then event.
     pub name: String,
-    /// Count.
     pub value: u64,
 }
 
@@ -40,7 +39,6 @@ impl Counters {
         *count = count.saturating_add(more);
     }
 
-    /// Adds all counters of `other`.
     pub fn append(&mut self, other: &Self) {
         other.iter().for_each(|(port, name, value)| self.add(port, name, value));
     }
@@ -50,7 +48,6 @@ impl Counters {
         self.0.iter().map(|((port, name), value)| (port.as_deref(), name.as_str(), *value))
     }
 
-    /// True if there are no counters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -26,7 +26,6 @@ pub struct RunResult {
     pub start: Timestamp,
     /// Duration of the run, seconds.
     pub elapsed_s: Number,
-    /// Outcome of the run.
     pub outcome: Outcome,
     /// Reasons why the outcome is not `pass`, one per line.
     #[serde(default)]

@@ -27,7 +27,6 @@ pub struct Environment {
     pub memory_bytes: Option<u64>,
     /// Hypervisor underneath; `none` when the processor reports that there is none, `null` when it is not known.
     pub hypervisor: Option<String>,
-    /// Huge pages of 2 MiB.
     pub huge_pages_2m: Option<HugePages>,
     /// Interfaces that the tests used, by name.
     pub interfaces: BTreeMap<String, Interface>,
@@ -38,7 +37,6 @@ pub struct Environment {
 pub struct HugePages {
     /// Pages in the pool.
     pub total: u64,
-    /// Pages of the pool that are free.
     pub free: u64,
 }
 
@@ -46,7 +44,6 @@ pub struct HugePages {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Interface {
-    /// Kernel driver.
     pub driver: Option<String>,
     /// Firmware version as the driver reports it.
     pub firmware: Option<String>,
@@ -60,15 +57,12 @@ pub struct Interface {
     pub numa_node: Option<u32>,
     /// Offloads by their ethtool names; `true` for those that are on.
     pub offloads: Option<BTreeMap<String, bool>>,
-    /// Hardware queues.
     pub queues: Option<Queues>,
 }
 
 /// Number of queues of an interface or port in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queues {
-    /// Transmit queues.
     pub tx: u32,
-    /// Receive queues.
     pub rx: u32,
 }

@@ -13,28 +13,19 @@ pub struct Latency {
     pub count: u64,
     /// The unit of every number below: always `ns`.
     pub unit: LatencyUnit,
-    /// The smallest, ns.
     pub min: Number,
-    /// The median, ns.
     pub p50: Number,
-    /// The 90th percentile, ns.
     pub p90: Number,
-    /// The 99th percentile, ns.
     pub p99: Number,
-    /// The 99.9th percentile, ns.
     pub p99_9: Number,
-    /// The 99.99th percentile, ns.
     pub p99_99: Number,
-    /// The greatest, ns.
     pub max: Number,
-    /// The arithmetic mean, ns.
     pub mean: Number,
 }
 
 /// Unit of a [`Latency`]: a type, so that a document in another unit is refused rather than misread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LatencyUnit {
-    /// Nanoseconds.
     #[default]
     #[serde(rename = "ns")]
     Nanoseconds,

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Number;
 
-/// One repeat of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repeat {

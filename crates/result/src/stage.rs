@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Number, Summary, Unit};
 
-/// One stage of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stage {
     /// Name of the stage, the same in all tests in which it means the same.
     pub name: String,
-    /// Method of measurement.
     pub how: How,
     /// Description of the work done in the stage, one line.
     pub about: String,

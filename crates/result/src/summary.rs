@@ -11,9 +11,7 @@ use super::{Number, Repeat, Unit};
 pub struct Summary {
     /// The median; of an even number of repeats, the mean of the middle two.
     pub median: Number,
-    /// The smallest.
     pub least: Number,
-    /// The greatest.
     pub greatest: Number,
     /// Unit of the three.
     pub unit: Unit,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Counted, Counters, Latency, Ledger, Number, Parameters, Queues, Repeat, Stage, Summary, Unit, migrate};
 
-/// One test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Test {
@@ -58,7 +57,6 @@ pub struct Test {
 pub struct PortUsed {
     /// Name as typed on the command line.
     pub name: String,
-    /// Role of the port in the test.
     pub role: Role,
     /// Path that the port actually uses, as the port describes it: `AF_XDP zero-copy, native`.
     pub path: String,
@@ -72,11 +70,8 @@ pub struct PortUsed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The port sent.
     Tx,
-    /// The port received.
     Rx,
-    /// The port sent and received.
     #[default]
     Both,
 }
@@ -85,7 +80,6 @@ pub enum Role {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cpu {
-    /// Name of the thread.
     pub thread: String,
     /// Core that the thread was pinned to; `null` if it was not pinned.
     pub core: Option<u32>,

@@ -9,21 +9,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Unit {
     /// Packets per second, summed over the test's sending ports.
     Pps,
-    /// Bits per second.
     BitsPerSecond,
-    /// Bytes per second.
     BytesPerSecond,
     /// Requests to a storage device per second.
     Iops,
     /// Requests with their responses per second.
     TransactionsPerSecond,
-    /// Nanoseconds.
     Ns,
     /// Bytes of memory.
     Bytes,
     /// Parts of one.
     Ratio,
-    /// Parts of a hundred.
     PerCent,
     /// A unit that this version does not know, by its name.
     Other(Box<str>),
@@ -32,13 +28,11 @@ pub enum Unit {
 /// One row of [`UNITS`].
 #[derive(Debug)]
 pub struct UnitRow {
-    /// The unit.
     pub unit: Unit,
     /// Name of the unit in documents.
     pub name: &'static str,
     /// Scale in which values of the unit are displayed.
     pub scale: Scale,
-    /// True if more is better.
     pub more_is_better: bool,
 }
 
