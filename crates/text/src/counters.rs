@@ -139,25 +139,17 @@ macro_rules! reasons {
 #[cfg(test)]
 mod tests {
     reasons! {
-        /// Reason.
         pub(crate) enum Reason {
-            /// First.
             One = "one",
-            /// Second.
             Two = "two",
         }
-        /// Counts.
         pub(crate) struct Reasons;
     }
 
     counters! {
-        /// Counters.
         pub(crate) struct Counted {
-            /// Plain.
             frames: u64,
-            /// By reason.
             dropped: Reasons,
-            /// Several.
             classes: [u64; 2],
         }
     }
