@@ -79,7 +79,6 @@ impl Share {
         order
     }
 
-    /// One more than the greatest number that this thread received.
     pub(super) fn next(&self) -> u64 {
         self.next
     }

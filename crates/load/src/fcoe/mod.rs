@@ -144,10 +144,8 @@ impl Measured {
 pub enum FcoeError {
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A node could not be made on a port.
     #[error(transparent)]
     Node(#[from] FcError),
-    /// The request size is not a number of blocks, or too large.
     #[error(
         "requests of {0} bytes are not to be had: give a multiple of 512, at most 8 MiB, and disks of more than twice the queue"
     )]

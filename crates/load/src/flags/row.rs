@@ -37,7 +37,6 @@ pub(crate) enum Does<S: 'static> {
     Refused(Text),
 }
 
-/// Makes a flag that sets something and takes no value.
 pub(crate) const fn set<S, A>(typed: Text, scope: A, about: Text, set: fn(&mut S)) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Set(set) }
 }
@@ -60,7 +59,6 @@ pub(crate) const fn one_of<S, A>(typed: Text, scope: A, about: Text, of: Choices
     Flag { typed, scope, about, does: Does::OneOf(of, other) }
 }
 
-/// Makes a flag that prints a text; nothing else is done.
 pub(crate) const fn print<S, A>(typed: Text, scope: A, about: Text, text: fn() -> String) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Print(text) }
 }

@@ -73,7 +73,6 @@ fn time(limit: Limit) -> Option<Duration> {
     }
 }
 
-/// Connects all streams.
 fn connect(site: &Site, asked: &Asked, server: SocketAddr, reporter: &Reporter) -> Result<Vec<Stream>, String> {
     let (settings, form, place) = (&asked.settings, &reporter.form, site.place());
     let options = Options {

@@ -161,13 +161,13 @@ impl<'a> Tally<'a> {
         self.to.errors.store(self.errors, Relaxed);
     }
 
-    /// Number of datagrams sent.
+    /// Sets the number of datagrams sent.
     #[inline]
     pub(super) fn sent(&self, datagrams: u64) {
         self.to.datagrams.store(datagrams, Relaxed);
     }
 
-    /// Number of datagrams sent to say the end.
+    /// Sets the number of datagrams sent to say the end.
     pub(super) fn fins(&self, fins: u64) {
         self.to.fins.store(fins, Relaxed);
     }

@@ -12,12 +12,10 @@ pub enum Fault {
     /// The port of a host of our own cannot be opened, or the host on it not be set up.
     #[error("{0}")]
     Port(String),
-    /// Nothing can be taken in at the server's address.
     #[error("cannot listen at port {0}: {1}; give another port behind -p")]
     Listen(u16, io::Error),
     #[error("control connection: {0}")]
     Control(io::Error),
-    /// The other end closed the control connection before the test was over.
     #[error("the other end closed the control connection before the test was over")]
     Closed,
     #[error("the other end does not answer")]
@@ -49,10 +47,8 @@ pub enum Fault {
     NoCpu,
     #[error("/proc/stat cannot be read; leave -c out")]
     NoStat,
-    /// A request for something that is not built here.
     #[error("a client asked for {0}")]
     NotBuilt(&'static str),
-    /// No transaction, or no data, in the whole test.
     #[error(
         "nothing was moved, so there is no result: the server or its data port is busy with somebody else, or nothing arrives"
     )]

@@ -152,7 +152,6 @@ impl Source {
         if let FrameWriter::Replayed(replay) = &self.way { replay.ended() } else { false }
     }
 
-    /// Number of frames left out because the port cannot carry them.
     pub(super) fn too_long(&self) -> u64 {
         self.too_long
     }

@@ -11,25 +11,20 @@ pub enum Fault {
     Connect(io::Error),
     #[error("unable to start listener for connections: {0}")]
     Listen(io::Error),
-    /// Words on the control connection could not be sent.
     #[error("unable to send control message: {0}")]
     Send(io::Error),
     #[error("unable to receive control message: {0}")]
     Receive(io::Error),
-    /// The other end closed the control connection before the test was over.
     #[error("control socket has closed unexpectedly")]
     Closed,
-    /// The server closed the control connection when it had the login.
     #[error("control socket has closed unexpectedly, as iperf3 from 3.21 on closes it when it refuses a login")]
     ClosedAtLogin,
-    /// The other end said something that has no place there.
     #[error("received an unknown control message")]
     Unknown,
     #[error("unable to receive parameters from client: {0}")]
     Parameters(Malformed),
     #[error("unable to receive results: {0}")]
     Results(Malformed),
-    /// A stream has a number that no stream has.
     #[error("stream has an invalid id")]
     StreamId,
     #[error("unable to connect stream: {0}")]
@@ -38,14 +33,12 @@ pub enum Fault {
     StreamListen(io::Error),
     #[error("unable to accept stream connection: {0}")]
     StreamAccept(io::Error),
-    /// There is no thread or memory for a stream.
     #[error("unable to create a new stream: {0}")]
     Create(io::Error),
     #[error("unable to write to stream socket: {0}")]
     Write(io::Error),
     #[error("unable to read from stream socket: {0}")]
     Read(io::Error),
-    /// The file that is sent, or that takes what is received.
     #[error("unable to open -F file: {0}")]
     File(io::Error),
     /// A socket option: its flag, and the reason.

@@ -9,7 +9,6 @@ use linerate_rt::Stop;
 
 const PORT: u16 = 5201;
 
-/// A test.
 #[derive(Clone, Copy)]
 struct Kind {
     name: &'static str,

@@ -21,7 +21,6 @@ pub(super) struct Shared {
     pub(super) enough: u64,
     /// True if the run is to end.
     pub(super) over: AtomicBool,
-    /// Number of requests that all targets begin before any begins the next.
     pub(super) step: Option<u64>,
     /// Counters of each target so far.
     pub(super) live: Vec<Live>,

@@ -17,7 +17,6 @@ pub(super) struct Pace {
     throttle: Option<Throttle>,
     request_bytes: u64,
     delay_ns: u64,
-    /// Number of requests that all targets begin before any begins the next.
     step: Option<u64>,
     pass: u64,
     from: u64,

@@ -28,7 +28,6 @@ pub enum Refusal {
         what: &'static str,
         source: std::io::Error,
     },
-    /// A stop was requested while its targets were being opened.
     #[error("stopped before all targets were open")]
     Stopped,
 }
@@ -158,7 +157,6 @@ fn introduce(config: &Config, streams: &mut Streams) {
     }
 }
 
-/// Runs all passes.
 fn passes(facts: &mut Facts<'_>, workers: &Workers, stop: &Stop, streams: &mut Streams) {
     let config = facts.config;
     table::head(config, streams);

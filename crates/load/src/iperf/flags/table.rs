@@ -10,9 +10,7 @@ use crate::iperf::units::{packets, rate, size};
 use linerate_text::path::from_text;
 use std::time::Duration;
 
-/// Reason for which flags of bounce-back tests are refused.
 const NO_BOUNCE: &str = "there are no tests of round trips here; leave it out, or give linerate profile";
-/// Reason for which flags of bursts and frames are refused.
 const NO_BURSTS: &str = "blocks are sent one after the other; give -b for a rate";
 const NO_KEYS: &str = "there are no keys here; leave it out";
 /// Reason for which flags of one address or port for each stream are refused.

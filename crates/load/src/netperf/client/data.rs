@@ -124,7 +124,6 @@ impl<'a> Data<'a> {
         self.own
     }
 
-    /// Moves the data.
     pub(super) fn run(
         &mut self,
         server: SocketAddr,

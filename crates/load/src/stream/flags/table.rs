@@ -12,7 +12,6 @@ use linerate_text::path::from_text;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
-/// Reason for which the flags of SCTP are refused.
 const NO_SCTP: &str = "there is no SCTP here; leave it out, or give -u";
 
 pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[

@@ -93,7 +93,6 @@ impl Shared {
         self.counted.fetch_add(1, Relaxed);
     }
 
-    /// Number of times that the count has begun anew.
     #[inline]
     pub(super) fn counted(&self) -> u32 {
         self.counted.load(Relaxed)

@@ -3,7 +3,6 @@
 use super::Report;
 use crate::stream::figures::{Figure, StreamInfo, Summary};
 
-/// Figures of a test.
 #[derive(Debug, Default)]
 pub(in crate::stream) struct Kept {
     /// Bytes that all streams moved in each interval, and its end, seconds.

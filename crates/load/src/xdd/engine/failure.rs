@@ -30,7 +30,6 @@ pub enum Failure {
     /// CHECK CONDITION, with this sense data.
     #[error("{0}{at}", at = place(.0))]
     Sense(Sense),
-    /// CHECK CONDITION, with sense data that cannot be read.
     #[error("CHECK CONDITION without sense data")]
     Senseless,
     /// Another SCSI status.
@@ -39,10 +38,8 @@ pub enum Failure {
     /// The host adapter, or its driver, aborted the command.
     #[error("{host}{driver}: the device is not reached, or gave no answer", host = Host(*.0), driver = driver(*.1))]
     Transport(u16, u16),
-    /// Success, except that so many bytes were not transferred.
     #[error("{0} bytes of it were not transferred")]
     Short(u32),
-    /// The device answered every attempt with a unit attention.
     #[error("unit attentions without end")]
     Attentions,
     /// The system did not accept the command.
