@@ -46,7 +46,6 @@ impl<'a> Steps<'a> {
         Self { tell, shares, began: monotonic_ns(), step }
     }
 
-    /// Begins the next step.
     pub fn next(&mut self, what: &str) {
         self.step.n += 1;
         // A step too many is a mistake that only makes the number wrong.

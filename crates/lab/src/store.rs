@@ -29,10 +29,8 @@ pub struct Stored {
     pub report: PathBuf,
 }
 
-/// Error when a run cannot be stored or read.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// Neither `XDG_DATA_HOME` nor `HOME` names the user's data directory.
     #[error("no directory for results: neither XDG_DATA_HOME nor HOME is an absolute path; name one with --out DIR")]
     NoHome,
     #[error("cannot make directory {path:?}: {why}; name another with --out DIR")]

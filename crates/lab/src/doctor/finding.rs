@@ -167,7 +167,6 @@ impl Finding {
         self
     }
 
-    /// One finding.
     pub(super) fn alone(self) -> Result<Vec<Self>, String> {
         Ok(vec![self])
     }

@@ -29,7 +29,6 @@ pub struct Step {
     /// The fault, in a line.
     pub what: String,
     pub severity: Severity,
-    /// Risk of the changes.
     pub risk: Risk,
     pub mends: Vec<Mend>,
 }

@@ -51,7 +51,6 @@ pub struct Rule {
     pub means: &'static str,
     /// Publication of that.
     pub published: &'static str,
-    /// Proof of its changes.
     pub proof: Proof,
     pub(super) look: Look,
 }

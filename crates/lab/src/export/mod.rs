@@ -21,7 +21,6 @@ pub struct Export {
     pub about: &'static str,
     /// True if readers expect it packed by gzip.
     pub packed: bool,
-    /// Writes the runs.
     write: fn(&[RunResult]) -> Result<String, ExportError>,
 }
 

@@ -43,7 +43,6 @@ pub struct Import {
     pub about: &'static str,
     /// True for a text that looks like the format.
     looks: fn(&str) -> bool,
-    /// Reads the text.
     read: Read,
 }
 
@@ -75,7 +74,6 @@ struct Wrong {
     why: String,
 }
 
-/// Error when a file cannot be read as a run.
 #[derive(Debug, Error)]
 pub enum ImportError {
     #[error("{name}: no format that is known; name it by --format, one of {}", names())]

@@ -11,10 +11,8 @@ use thiserror::Error;
 /// written first.
 #[derive(Debug, Error)]
 pub enum IndexError {
-    /// The file is no database, or a page of it is damaged.
     #[error("index {path:?} is damaged ({why}); make it anew from the runs' folders by `linerate runs --reindex`")]
     Damaged { path: PathBuf, why: String },
-    /// Another program writes for too long.
     #[error(
         "index {path:?} has been locked by another program for {} s; try again, or end that program",
         super::PATIENCE.as_secs()
@@ -22,7 +20,6 @@ pub enum IndexError {
     Locked { path: PathBuf },
     #[error("index {path:?}: no room left on its disk; free some space, then run `linerate runs --reindex`")]
     Full { path: PathBuf },
-    /// The file or its directory may not be written.
     #[error("index {path:?} cannot be written ({why}); name another one by --db FILE")]
     ReadOnly { path: PathBuf, why: String },
     #[error(
@@ -32,7 +29,6 @@ pub enum IndexError {
     Newer { path: PathBuf, found: i64, known: usize },
     #[error("{path:?} is a database of another program; name another file by --db FILE")]
     Foreign { path: PathBuf },
-    /// Any other error.
     #[error("index {path:?}: {why}; name another one by --db FILE")]
     Other {
         /// The database, or its folder.

@@ -70,7 +70,6 @@ impl Head {
     }
 }
 
-/// Error when a sweep cannot be stored or resumed.
 #[derive(Debug, Error)]
 pub enum SweepError {
     #[error("{0:?} has a sweep already; go on with it by --resume, or name another directory by --out DIR")]
