@@ -146,13 +146,24 @@ impl Tester {
             self.round += 1;
             let port = MARKERS + self.round;
             let ends: [(IpAddr, IpAddr); 2] = [(ROUTER4.into(), HOST4.into()), (ROUTER6.into(), HOST6.into())];
-            for (from, to) in ends {
-                self.send(&packet(from, to, UDP, &udp((from, port), (to, ECHO), b"marker")));
-            }
+            let ask = |tester: &mut Self, left: &[IpAddr]| {
+                for (from, to) in ends.into_iter().filter(|(from, _)| left.contains(from)) {
+                    tester.send(&packet(from, to, UDP, &udp((from, port), (to, ECHO), b"marker")));
+                }
+            };
             // The services of the two versions run beside each other.
             let mut left = vec![ends[0].0, ends[1].0];
+            ask(self, &left);
+            let mut again = 1..LIMIT.as_secs() / 5;
             while !left.is_empty() {
-                let frame = self.next(&format!("datagrams are not answered any more, {}", listening.place()));
+                let Some(frame) = self.before(monotonic_ns() + 5_000_000_000) else {
+                    // A kernel drops an answer whose neighbour a busy machine did not tell in 3 s. Where no case listens, nobody
+                    // hears a second answer.
+                    let more = listening.case.is_none() && again.next().is_some();
+                    assert!(more, "datagrams are not answered any more, {}", listening.place());
+                    ask(self, &left);
+                    continue;
+                };
                 let to = parse(&frame).filter(|ip| ip.protocol == UDP && port_to(&frame, ip.payload) == port);
                 match left.iter().position(|from| to.is_some_and(|ip| ip.to == *from)) {
                     Some(at) => drop(left.remove(at)),
