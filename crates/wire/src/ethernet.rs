@@ -4,139 +4,23 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
-use crate::field::{array_at, put, put_u16, u16_at};
+use crate::field::{newtype, payload, view};
 
 const NAME: &str = "ethernet";
 
-/// Offsets of the fields (IEEE 802.3-2022, clause 3).
-mod field {
-    pub(super) const DESTINATION: usize = 0;
-    pub(super) const SOURCE: usize = 6;
-    pub(super) const ETHERTYPE: usize = 12;
+view! {
+    /// A view of an Ethernet frame (IEEE 802.3-2022, clause 3).
+    EthernetFrame, HEADER_LEN = 14 "Bytes of the header.";
+    =>
+    /// An Ethernet header.
+    EthernetRepr;
+    0 pub dst set_dst: MacAddr = "The station or group the frame is for.";
+    6 pub src set_src: MacAddr = "The station that sent the frame.";
+    12 pub ethertype set_ethertype: EtherType = "The type of the payload; a VLAN tag's when the frame is tagged.";
 }
 
-/// A view of an Ethernet frame (IEEE 802.3-2022, clause 3).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                      destination address                      |
-/// +                               +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                               |                               |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+                               +
-/// |                        source address                         |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |         type / length         |           payload …
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EthernetFrame<T> {
-    buffer: T,
-}
-
-impl<T: AsRef<[u8]>> EthernetFrame<T> {
-    /// Bytes of the header.
-    pub const HEADER_LEN: usize = 14;
-
-    /// Views `buffer` as a frame.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when it is shorter than the header.
-    pub fn new_checked(buffer: T) -> Result<Self, Error> {
-        if buffer.as_ref().len() < Self::HEADER_LEN {
-            return Err(Error::Truncated(NAME));
-        }
-        Ok(Self { buffer })
-    }
-
-    /// The viewed buffer back.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    /// The station or group the frame is for.
-    pub fn dst(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), field::DESTINATION))
-    }
-
-    /// The station that sent the frame.
-    pub fn src(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), field::SOURCE))
-    }
-
-    /// The type of the payload; a VLAN tag's when the frame is tagged.
-    pub fn ethertype(&self) -> EtherType {
-        EtherType(u16_at(self.buffer.as_ref(), field::ETHERTYPE))
-    }
-}
-
-impl<'a, T: AsRef<[u8]> + ?Sized> EthernetFrame<&'a T> {
-    /// All bytes after the header, padding included.
-    pub fn payload(&self) -> &'a [u8] {
-        &self.buffer.as_ref()[EthernetFrame::<&T>::HEADER_LEN..]
-    }
-}
-
-impl<T: AsRef<[u8]> + AsMut<[u8]>> EthernetFrame<T> {
-    /// Sets the destination address.
-    pub fn set_dst(&mut self, dst: MacAddr) {
-        put(self.buffer.as_mut(), field::DESTINATION, &dst.0);
-    }
-
-    /// Sets the source address.
-    pub fn set_src(&mut self, src: MacAddr) {
-        put(self.buffer.as_mut(), field::SOURCE, &src.0);
-    }
-
-    /// Sets the type of the payload.
-    pub fn set_ethertype(&mut self, ethertype: EtherType) {
-        put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
-    }
-
-    /// All bytes after the header, to write.
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer.as_mut()[Self::HEADER_LEN..]
-    }
-}
-
-/// An Ethernet header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EthernetRepr {
-    /// The station or group the frame is for.
-    pub dst: MacAddr,
-    /// The station that sends the frame.
-    pub src: MacAddr,
-    /// The type of the payload.
-    pub ethertype: EtherType,
-}
-
-impl EthernetRepr {
-    /// The header of `frame`.
-    pub fn parse<T: AsRef<[u8]>>(frame: &EthernetFrame<T>) -> Self {
-        Self { dst: frame.dst(), src: frame.src(), ethertype: frame.ethertype() }
-    }
-
-    /// Bytes that [`emit`](Self::emit) writes.
-    pub const fn buffer_len(&self) -> usize {
-        EthernetFrame::<&[u8]>::HEADER_LEN
-    }
-
-    /// Writes the header to the front of `buffer`; returns the rest.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when the header does not fit; nothing is written then.
-    pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
-        let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        let mut frame = EthernetFrame { buffer: header };
-        frame.set_dst(self.dst);
-        frame.set_src(self.src);
-        frame.set_ethertype(self.ethertype);
-        Ok(rest)
-    }
-}
+payload!(EthernetFrame, "All bytes after the header, padding included.");
+newtype!(MacAddr([u8; 6]), EtherType(u16));
 
 /// A MAC address (EUI-48), in the order its bytes are sent.
 ///

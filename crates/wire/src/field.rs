@@ -1,15 +1,30 @@
-//! Fixed-width fields at fixed places. The caller has checked that the header is there.
+//! Fields at fixed places, each declared in one line: [`view!`] makes getters and setters over bytes that stay where they
+//! are. The caller has checked that the bytes are there.
 
+/// Form of a field's value on the wire. Numbers are in network order.
+pub(crate) trait Field {
+    /// Type of the value.
+    type Value;
+
+    fn get(bytes: &[u8], at: usize) -> Self::Value;
+
+    /// Writes the field and nothing else.
+    fn put(value: Self::Value, bytes: &mut [u8], at: usize);
+}
+
+#[inline]
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut field = [0; N];
     field.copy_from_slice(&bytes[at..at + N]);
     field
 }
 
+#[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes(array_at(bytes, at))
 }
 
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(array_at(bytes, at))
 }
@@ -36,10 +51,252 @@ pub(crate) fn at_most_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(GREATEST)
 }
 
+#[inline]
 pub(crate) fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
+#[inline]
 pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, &value.to_be_bytes());
 }
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Field for $number {
+            type Value = Self;
+
+            #[inline]
+            fn get(bytes: &[u8], at: usize) -> Self {
+                Self::from_be_bytes(array_at(bytes, at))
+            }
+
+            #[inline]
+            fn put(value: Self, bytes: &mut [u8], at: usize) {
+                put(bytes, at, &value.to_be_bytes());
+            }
+        }
+
+        impl<const N: usize> Field for [$number; N] {
+            type Value = Self;
+
+            #[inline]
+            fn get(bytes: &[u8], at: usize) -> Self {
+                std::array::from_fn(|i| <$number>::get(bytes, at + i * size_of::<$number>()))
+            }
+
+            #[inline]
+            fn put(value: Self, bytes: &mut [u8], at: usize) {
+                for (i, number) in value.into_iter().enumerate() {
+                    <$number>::put(number, bytes, at + i * size_of::<$number>());
+                }
+            }
+        }
+    )*};
+}
+
+numbers!(u16, u32, u64);
+
+impl Field for u8 {
+    type Value = Self;
+
+    #[inline]
+    fn get(bytes: &[u8], at: usize) -> Self {
+        bytes[at]
+    }
+
+    #[inline]
+    fn put(value: Self, bytes: &mut [u8], at: usize) {
+        bytes[at] = value;
+    }
+}
+
+impl<const N: usize> Field for [u8; N] {
+    type Value = Self;
+
+    #[inline]
+    fn get(bytes: &[u8], at: usize) -> Self {
+        array_at(bytes, at)
+    }
+
+    #[inline]
+    fn put(value: Self, bytes: &mut [u8], at: usize) {
+        put(bytes, at, &value);
+    }
+}
+
+/// Makes types around one value fields as that value is.
+macro_rules! newtype {
+    ($($name:ident($inner:ty)),*) => {$(
+        impl $crate::field::Field for $name {
+            type Value = Self;
+
+            #[inline]
+            fn get(bytes: &[u8], at: usize) -> Self {
+                Self(<$inner as $crate::field::Field>::get(bytes, at))
+            }
+
+            #[inline]
+            fn put(value: Self, bytes: &mut [u8], at: usize) {
+                <$inner as $crate::field::Field>::put(value.0, bytes, at);
+            }
+        }
+    )*};
+}
+
+macro_rules! addresses {
+    ($($address:ty),*) => {$(
+        impl Field for $address {
+            type Value = Self;
+
+            #[inline]
+            fn get(bytes: &[u8], at: usize) -> Self {
+                array_at::<{ size_of::<Self>() }>(bytes, at).into()
+            }
+
+            #[inline]
+            fn put(value: Self, bytes: &mut [u8], at: usize) {
+                put(bytes, at, &value.octets());
+            }
+        }
+    )*};
+}
+
+addresses!(std::net::Ipv4Addr, std::net::Ipv6Addr);
+
+/// Declares a view of a header: its length, and a line for each field with the first byte, the getter, the setter if it has
+/// one, the type, and the getter's documentation. With `=> Repr`, the same fields as a plain struct too; `(START)` are bytes
+/// that each such header begins with.
+///
+/// ```text
+/// view! {
+///     /// A view of a UDP datagram (RFC 768).
+///     UdpDatagram, HEADER_LEN = 8 "Bytes of the header.";
+///     0 pub src_port set_src_port: u16 = "The sender's port.";
+/// }
+/// ```
+macro_rules! view {
+    (
+        $(#[$doc:meta])* $view:ident, $len:ident = $bytes:literal $about:literal;
+        => $(#[$repr_doc:meta])* $repr:ident $(($start:expr))?;
+        $($fields:tt)*
+    ) => {
+        $crate::field::view! { $(#[$doc])* $view, $len = $bytes $about; $($fields)* }
+        $crate::field::parsed! { $(#[$repr_doc])* $repr $(($start))? of $view, $len; $($fields)* }
+    };
+    (
+        $(#[$doc:meta])* $view:ident, $len:ident = $bytes:literal $about:literal;
+        $($(#[$attribute:meta])* $at:literal $vis:vis $get:ident $($set:ident)?: $type:ty = $text:literal;)*
+    ) => {
+        $(#[$doc])*
+        ///
+        /// | byte | field | |
+        /// |-----:|-------|-|
+        $(#[doc = concat!("| ", $at, " | `", stringify!($get: $type), "` | ", $text, " |")])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $view<T> {
+            pub(crate) buffer: T,
+        }
+
+        impl<T: AsRef<[u8]>> $view<T> {
+            #[doc = $about]
+            pub const $len: usize = $bytes;
+
+            /// The viewed buffer back.
+            pub fn into_inner(self) -> T {
+                self.buffer
+            }
+
+            $(
+                $(#[$attribute])*
+                #[doc = $text]
+                $vis fn $get(&self) -> $type {
+                    <$type as $crate::field::Field>::get(self.buffer.as_ref(), $at)
+                }
+            )*
+        }
+
+        impl<T: AsRef<[u8]> + AsMut<[u8]>> $view<T> {
+            $($(
+                #[doc = concat!("Sets [`", stringify!($get), "`](Self::", stringify!($get), ") and nothing else.")]
+                $vis fn $set(&mut self, value: $type) {
+                    <$type as $crate::field::Field>::put(value, self.buffer.as_mut(), $at);
+                }
+            )?)*
+        }
+    };
+}
+
+/// The fields of a [`view!`] as a plain struct.
+macro_rules! parsed {
+    (
+        $(#[$doc:meta])* $repr:ident $(($start:expr))? of $view:ident, $len:ident;
+        $($at:literal pub $get:ident $set:ident: $type:ty = $text:literal;)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $repr {
+            $(#[doc = $text] pub $get: $type,)*
+        }
+
+        impl $repr {
+            /// The header that `view` shows.
+            pub fn parse<T: AsRef<[u8]>>(view: &$view<T>) -> Self {
+                Self { $($get: view.$get(),)* }
+            }
+
+            /// Bytes that [`emit`](Self::emit) writes.
+            pub const fn buffer_len(&self) -> usize {
+                $view::<&[u8]>::$len
+            }
+
+            /// Writes the header to the front of `buffer`; returns the rest.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Truncated`] when the header does not fit; nothing is written then.
+            pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
+                let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
+                $($crate::field::put(header, 0, &$start);)?
+                let mut view = $view { buffer: header };
+                $(view.$set(self.$get);)*
+                Ok(rest)
+            }
+        }
+    };
+}
+
+/// The rest of a view whose header has one length and is followed by the payload.
+macro_rules! payload {
+    ($view:ident, $text:literal) => {
+        impl<T: AsRef<[u8]>> $view<T> {
+            /// Views all of `buffer` as a header and its payload. A checksum is not verified here: an adapter may have done it.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Truncated`] when it is shorter than the header.
+            pub fn new_checked(buffer: T) -> Result<Self, Error> {
+                if buffer.as_ref().len() < Self::HEADER_LEN {
+                    return Err(Error::Truncated(NAME));
+                }
+                Ok(Self { buffer })
+            }
+        }
+
+        impl<'a, T: AsRef<[u8]> + ?Sized> $view<&'a T> {
+            #[doc = $text]
+            pub fn payload(&self) -> &'a [u8] {
+                &self.buffer.as_ref()[$view::<&T>::HEADER_LEN..]
+            }
+        }
+
+        impl<T: AsRef<[u8]> + AsMut<[u8]>> $view<T> {
+            /// All bytes after the header, to write.
+            pub fn payload_mut(&mut self) -> &mut [u8] {
+                &mut self.buffer.as_mut()[Self::HEADER_LEN..]
+            }
+        }
+    };
+}
+
+pub(crate) use {newtype, parsed, payload, view};

@@ -9,6 +9,8 @@ use linerate_sum::Sum;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IpProtocol(pub u8);
 
+crate::field::newtype!(IpProtocol(u8));
+
 impl IpProtocol {
     /// IPv6 hop-by-hop options, which hide the protocol behind them.
     pub const HOP_BY_HOP: Self = Self(0);

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use linerate_sum::checksum;
 
-use crate::field::{array_at, put, put_u16, u16_at};
+use crate::field::view;
 use crate::{Error, IpProtocol};
 
 const NAME: &str = "ipv4";
@@ -13,47 +13,22 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
-/// Offsets of the fields (RFC 791, section 3.1).
-pub(crate) mod field {
-    pub(crate) const VERSION_AND_LENGTH: usize = 0;
-    pub(crate) const TOS: usize = 1;
-    pub(crate) const TOTAL_LENGTH: usize = 2;
-    pub(crate) const IDENTIFICATION: usize = 4;
-    pub(crate) const FLAGS_AND_OFFSET: usize = 6;
-    pub(crate) const TTL: usize = 8;
-    pub(crate) const PROTOCOL: usize = 9;
-    pub(crate) const CHECKSUM: usize = 10;
-    pub(crate) const SOURCE: usize = 12;
-    pub(crate) const DESTINATION: usize = 16;
-}
-
-/// A view of an IPv4 packet (RFC 791, section 3.1).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |version|  IHL  |type of service|         total length          |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |        identification         |0|D|M|    fragment offset      |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |  time to live |   protocol    |        header checksum        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                        source address                         |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                      destination address                      |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                 options …, then the payload …
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ipv4Packet<T> {
-    buffer: T,
+view! {
+    /// A view of an IPv4 packet (RFC 791, section 3.1).
+    Ipv4Packet, MIN_HEADER_LEN = 20 "Bytes of a header without options.";
+    0 version_and_len set_version_and_len: u8 = "Version 4, and the header's length in words: four bits each.";
+    1 pub tos set_tos: u8 = "Type of service: differentiated services code point (6 bits) and congestion notification (2).";
+    2 pub total_len set_total_len: u16 = "Bytes of header and payload.";
+    4 pub ident set_ident: u16 = "Identification, common to the fragments of a packet.";
+    6 fragmenting set_fragmenting: u16 = "Flags DF and MF, and the fragment's offset in units of 8 bytes (13 bits).";
+    8 pub ttl set_ttl: u8 = "Hops left.";
+    9 pub protocol set_protocol: IpProtocol = "The protocol of the payload.";
+    10 pub checksum set_checksum: u16 = "The header checksum as received.";
+    12 pub src set_src: Ipv4Addr = "The sender.";
+    16 pub dst set_dst: Ipv4Addr = "The receiver.";
 }
 
 impl<T: AsRef<[u8]>> Ipv4Packet<T> {
-    /// Bytes of a header without options.
-    pub const MIN_HEADER_LEN: usize = 20;
-
     /// Views `buffer` as a packet and, after its total length, padding. The checksum is not verified here: an adapter
     /// may have done it.
     ///
@@ -82,78 +57,33 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         Ok(packet)
     }
 
-    /// The viewed buffer back.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    fn version(&self) -> u8 {
-        self.buffer.as_ref()[field::VERSION_AND_LENGTH] >> 4
+    pub(crate) fn version(&self) -> u8 {
+        self.version_and_len() >> 4
     }
 
     /// Bytes of the header with its options.
     pub fn header_len(&self) -> usize {
-        usize::from(self.buffer.as_ref()[field::VERSION_AND_LENGTH] & 0xf) * 4
-    }
-
-    /// Type of service: differentiated services code point (6 bits) and congestion notification (2).
-    pub fn tos(&self) -> u8 {
-        self.buffer.as_ref()[field::TOS]
-    }
-
-    /// Bytes of header and payload.
-    pub fn total_len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::TOTAL_LENGTH)
-    }
-
-    /// Identification, common to the fragments of a packet.
-    pub fn ident(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::IDENTIFICATION)
+        usize::from(self.version_and_len() & 0xf) * 4
     }
 
     /// True if the packet must not be fragmented.
     pub fn dont_fragment(&self) -> bool {
-        u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & DONT_FRAGMENT != 0
+        self.fragmenting() & DONT_FRAGMENT != 0
     }
 
     /// True if this is a fragment that others follow.
     pub fn more_fragments(&self) -> bool {
-        u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & MORE_FRAGMENTS != 0
+        self.fragmenting() & MORE_FRAGMENTS != 0
     }
 
     /// Place where this fragment belongs in its packet's payload, in bytes.
     pub fn fragment_offset(&self) -> u16 {
-        (u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & FRAGMENT_OFFSET) << 3
+        (self.fragmenting() & FRAGMENT_OFFSET) << 3
     }
 
     /// True if this is one of several fragments.
     pub fn is_fragment(&self) -> bool {
         self.more_fragments() || self.fragment_offset() != 0
-    }
-
-    /// Hops left.
-    pub fn ttl(&self) -> u8 {
-        self.buffer.as_ref()[field::TTL]
-    }
-
-    /// The protocol of the payload.
-    pub fn protocol(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[field::PROTOCOL])
-    }
-
-    /// The header checksum as received.
-    pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::CHECKSUM)
-    }
-
-    /// The sender.
-    pub fn src(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), field::SOURCE).into()
-    }
-
-    /// The receiver.
-    pub fn dst(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), field::DESTINATION).into()
     }
 
     /// True if the header checksum is right.
@@ -188,21 +118,6 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
-    /// Sets the type of service.
-    pub fn set_tos(&mut self, tos: u8) {
-        self.buffer.as_mut()[field::TOS] = tos;
-    }
-
-    /// Sets the bytes of header and payload.
-    pub fn set_total_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), field::TOTAL_LENGTH, len);
-    }
-
-    /// Sets the identification.
-    pub fn set_ident(&mut self, ident: u16) {
-        put_u16(self.buffer.as_mut(), field::IDENTIFICATION, ident);
-    }
-
     /// Sets whether the packet must not be fragmented.
     pub fn set_dont_fragment(&mut self, set: bool) {
         self.set_flag(DONT_FRAGMENT, set);
@@ -215,33 +130,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
 
     /// Sets where this fragment belongs, in bytes, rounded down to a multiple of 8.
     pub fn set_fragment_offset(&mut self, bytes: u16) {
-        let flags = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !FRAGMENT_OFFSET;
-        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, flags | bytes >> 3);
-    }
-
-    /// Sets the hops left.
-    pub fn set_ttl(&mut self, ttl: u8) {
-        self.buffer.as_mut()[field::TTL] = ttl;
-    }
-
-    /// Sets the protocol of the payload.
-    pub fn set_protocol(&mut self, protocol: IpProtocol) {
-        self.buffer.as_mut()[field::PROTOCOL] = protocol.0;
-    }
-
-    /// Sets the header checksum.
-    pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
-    }
-
-    /// Sets the sender.
-    pub fn set_src(&mut self, src: Ipv4Addr) {
-        put(self.buffer.as_mut(), field::SOURCE, &src.octets());
-    }
-
-    /// Sets the receiver.
-    pub fn set_dst(&mut self, dst: Ipv4Addr) {
-        put(self.buffer.as_mut(), field::DESTINATION, &dst.octets());
+        self.set_fragmenting(self.fragmenting() & !FRAGMENT_OFFSET | bytes >> 3);
     }
 
     /// Computes the header checksum and sets it.
@@ -258,8 +147,8 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
     }
 
     fn set_flag(&mut self, flag: u16, set: bool) {
-        let others = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !flag;
-        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, if set { others | flag } else { others });
+        let others = self.fragmenting() & !flag;
+        self.set_fragmenting(if set { others | flag } else { others });
     }
 }
 
@@ -343,8 +232,8 @@ impl Ipv4Repr {
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
         // Version 4, five 32-bit words; the fields not set below are zero.
         header.fill(0);
-        header[field::VERSION_AND_LENGTH] = 0x45;
         let mut packet = Ipv4Packet { buffer: header };
+        packet.set_version_and_len(0x45);
         packet.set_tos(self.tos);
         packet.set_total_len(total_len);
         packet.set_ident(self.ident);

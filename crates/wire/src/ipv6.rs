@@ -2,52 +2,25 @@
 
 use std::net::Ipv6Addr;
 
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::field::view;
 use crate::{Error, IpProtocol};
 
 const NAME: &str = "ipv6";
 
 const FLOW_LABEL: u32 = 0xf_ffff;
 
-/// Offsets of the fields (RFC 8200, section 3).
-pub(crate) mod field {
-    pub(crate) const VERSION_CLASS_FLOW: usize = 0;
-    pub(crate) const PAYLOAD_LENGTH: usize = 4;
-    pub(crate) const NEXT_HEADER: usize = 6;
-    pub(crate) const HOP_LIMIT: usize = 7;
-    pub(crate) const SOURCE: usize = 8;
-    pub(crate) const DESTINATION: usize = 24;
-}
-
-/// A view of an IPv6 packet (RFC 8200, section 3).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |version| traffic class |              flow label               |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |        payload length         |  next header  |   hop limit   |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                                                               |
-/// +                        source address                         +
-/// +                          (16 bytes)                           +
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                                                               |
-/// +                      destination address                      +
-/// +                          (16 bytes)                           +
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                           payload …
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ipv6Packet<T> {
-    buffer: T,
+view! {
+    /// A view of an IPv6 packet (RFC 8200, section 3).
+    Ipv6Packet, HEADER_LEN = 40 "Bytes of the fixed header.";
+    0 first set_first: u32 = "Version 6 (4 bits), traffic class (8), flow label (20).";
+    4 pub payload_len set_payload_len: u16 = "Bytes after the fixed header.";
+    6 pub next_header set_next_header: IpProtocol = "The protocol of the payload, or an extension header's.";
+    7 pub hop_limit set_hop_limit: u8 = "Hops left.";
+    8 pub src set_src: Ipv6Addr = "The sender.";
+    24 pub dst set_dst: Ipv6Addr = "The receiver.";
 }
 
 impl<T: AsRef<[u8]>> Ipv6Packet<T> {
-    /// Bytes of the fixed header.
-    pub const HEADER_LEN: usize = 40;
-
     /// Views `buffer` as a packet and, after its payload, padding.
     ///
     /// # Errors
@@ -69,48 +42,18 @@ impl<T: AsRef<[u8]>> Ipv6Packet<T> {
         Ok(packet)
     }
 
-    /// The viewed buffer back.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    fn version(&self) -> u8 {
-        self.buffer.as_ref()[field::VERSION_CLASS_FLOW] >> 4
+    pub(crate) fn version(&self) -> u8 {
+        self.first().to_be_bytes()[0] >> 4
     }
 
     /// Traffic class: differentiated services code point (6 bits) and congestion notification (2).
     pub fn traffic_class(&self) -> u8 {
-        (u32_at(self.buffer.as_ref(), field::VERSION_CLASS_FLOW) << 4).to_be_bytes()[0]
+        (self.first() << 4).to_be_bytes()[0]
     }
 
     /// Flow label, 20 bits.
     pub fn flow_label(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), field::VERSION_CLASS_FLOW) & FLOW_LABEL
-    }
-
-    /// Bytes after the fixed header.
-    pub fn payload_len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::PAYLOAD_LENGTH)
-    }
-
-    /// The protocol of the payload, or an extension header's.
-    pub fn next_header(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
-    }
-
-    /// Hops left.
-    pub fn hop_limit(&self) -> u8 {
-        self.buffer.as_ref()[field::HOP_LIMIT]
-    }
-
-    /// The sender.
-    pub fn src(&self) -> Ipv6Addr {
-        array_at::<16>(self.buffer.as_ref(), field::SOURCE).into()
-    }
-
-    /// The receiver.
-    pub fn dst(&self) -> Ipv6Addr {
-        array_at::<16>(self.buffer.as_ref(), field::DESTINATION).into()
+        self.first() & FLOW_LABEL
     }
 
     /// Place where the payload lies; within the buffer even when a setter changed its length.
@@ -130,39 +73,12 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Ipv6Packet<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv6Packet<T> {
     /// Sets the traffic class.
     pub fn set_traffic_class(&mut self, class: u8) {
-        let others = u32_at(self.buffer.as_ref(), field::VERSION_CLASS_FLOW) & !(0xff << 20);
-        put(self.buffer.as_mut(), field::VERSION_CLASS_FLOW, &(others | u32::from(class) << 20).to_be_bytes());
+        self.set_first(self.first() & !(0xff << 20) | u32::from(class) << 20);
     }
 
     /// Sets the flow label; bits beyond its 20 are dropped.
     pub fn set_flow_label(&mut self, label: u32) {
-        let others = u32_at(self.buffer.as_ref(), field::VERSION_CLASS_FLOW) & !FLOW_LABEL;
-        put(self.buffer.as_mut(), field::VERSION_CLASS_FLOW, &(others | label & FLOW_LABEL).to_be_bytes());
-    }
-
-    /// Sets the bytes after the fixed header.
-    pub fn set_payload_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), field::PAYLOAD_LENGTH, len);
-    }
-
-    /// Sets the protocol of the payload.
-    pub fn set_next_header(&mut self, protocol: IpProtocol) {
-        self.buffer.as_mut()[field::NEXT_HEADER] = protocol.0;
-    }
-
-    /// Sets the hops left.
-    pub fn set_hop_limit(&mut self, hops: u8) {
-        self.buffer.as_mut()[field::HOP_LIMIT] = hops;
-    }
-
-    /// Sets the sender.
-    pub fn set_src(&mut self, src: Ipv6Addr) {
-        put(self.buffer.as_mut(), field::SOURCE, &src.octets());
-    }
-
-    /// Sets the receiver.
-    pub fn set_dst(&mut self, dst: Ipv6Addr) {
-        put(self.buffer.as_mut(), field::DESTINATION, &dst.octets());
+        self.set_first(self.first() & !FLOW_LABEL | label & FLOW_LABEL);
     }
 
     /// The bytes after the fixed header, padding excluded, to write.
@@ -228,10 +144,8 @@ impl Ipv6Repr {
             return Err(Error::TooLarge(NAME, "flow label"));
         }
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        header[field::VERSION_CLASS_FLOW] = 0x60;
         let mut packet = Ipv6Packet { buffer: header };
-        packet.set_traffic_class(self.traffic_class);
-        packet.set_flow_label(self.flow_label);
+        packet.set_first(6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label);
         packet.set_payload_len(payload_len);
         packet.set_next_header(self.next_header);
         packet.set_hop_limit(self.hop_limit);

@@ -1,7 +1,7 @@
 //! IPv6 extension headers: the walk over them, and the fragment header. Jumbograms (RFC 2675) are not supported;
 //! authentication and encryption headers count as upper layers.
 
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::view;
 use crate::{Error, IpProtocol, Ipv6Packet};
 
 const NAME: &str = "ipv6 fragment";
@@ -206,34 +206,15 @@ fn parameter(code: u8, at: usize, multicast: bool) -> Ipv6Problem {
     u32::try_from(at).map_or(Ipv6Problem::Discard, |pointer| Ipv6Problem::Parameter { code, pointer, multicast })
 }
 
-/// Offsets of the fields of a fragment header (RFC 8200, section 4.5).
-mod field {
-    pub(super) const NEXT_HEADER: usize = 0;
-    pub(super) const RESERVED: usize = 1;
-    pub(super) const OFFSET_AND_MORE: usize = 2;
-    pub(super) const IDENTIFICATION: usize = 4;
-}
-
-/// A view of a fragment header (RFC 8200, section 4.5).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |  next header  |   reserved    |     fragment offset     |res|M|
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                        identification                         |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ipv6FragmentHeader<T> {
-    buffer: T,
+view! {
+    /// A view of a fragment header (RFC 8200, section 4.5).
+    Ipv6FragmentHeader, LEN = 8 "Bytes of the header.";
+    0 pub next_header set_next_header: IpProtocol = "Protocol at the start of the fragmented part of the packet.";
+    2 offset_and_more set_offset_and_more: u16 = "The fragment's offset in bytes, of which the lowest three bits are zero; bit 0: more.";
+    4 pub ident set_ident: u32 = "Identification, common to the fragments of a packet.";
 }
 
 impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
-    /// Bytes of the header.
-    pub const LEN: usize = 8;
-
     /// Views `buffer` as a fragment header and the fragment after it.
     ///
     /// # Errors
@@ -246,29 +227,14 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
         Ok(Self { buffer })
     }
 
-    /// Returns the viewed buffer.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    /// Protocol at the start of the fragmented part of the packet.
-    pub fn next_header(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
-    }
-
     /// Offset of this fragment in the fragmented part, in bytes.
     pub fn fragment_offset(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 0xfff8
+        self.offset_and_more() & 0xfff8
     }
 
     /// True if other fragments follow.
     pub fn more_fragments(&self) -> bool {
-        u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 1 != 0
-    }
-
-    /// Identification, common to the fragments of a packet.
-    pub fn ident(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), field::IDENTIFICATION)
+        self.offset_and_more() & 1 != 0
     }
 }
 
@@ -312,10 +278,11 @@ impl Ipv6FragmentRepr {
             return Err(Error::Malformed(NAME, "fragment offset"));
         }
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        header[field::NEXT_HEADER] = self.next_header.0;
-        header[field::RESERVED] = 0;
-        put_u16(header, field::OFFSET_AND_MORE, self.offset | u16::from(self.more));
-        put(header, field::IDENTIFICATION, &self.ident.to_be_bytes());
+        header[1] = 0;
+        let mut header = Ipv6FragmentHeader { buffer: header };
+        header.set_next_header(self.next_header);
+        header.set_offset_and_more(self.offset | u16::from(self.more));
+        header.set_ident(self.ident);
         Ok(rest)
     }
 }

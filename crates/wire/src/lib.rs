@@ -8,8 +8,8 @@
 //! - A *representation* (`EthernetRepr`, `Ipv4Repr`, …): the header parsed into a plain struct. `parse` makes one from a
 //!   view, `emit` writes it to the front of a buffer and returns the rest, where the payload belongs.
 //!
-//! Field offsets of a format are defined once, above its view, in a module of offsets (`field`, or the format's name
-//! where a file has several).
+//! A field is declared in one line, with its place, type and documentation: see `field.rs`. A few formats have a module
+//! of offsets instead.
 //!
 //! Values are in host order, the bytes in network order. No input bytes can cause a panic here.
 //!

@@ -2,9 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::field::{array_at, u16_at};
-use crate::ipv4::field as v4;
-use crate::ipv6::field as v6;
+use crate::field::u16_at;
 use crate::ipv6_ext::walk;
 use crate::{Error, IpProtocol, Ipv4Packet, Ipv6Packet};
 
@@ -36,18 +34,13 @@ impl<'a> Quote<'a> {
         if bytes.len() < Ipv4Packet::<&[u8]>::MIN_HEADER_LEN {
             return Err(Error::Truncated(NAME));
         }
-        let header_len = usize::from(bytes[v4::VERSION_AND_LENGTH] & 0xf) * 4;
-        if bytes[v4::VERSION_AND_LENGTH] >> 4 != 4 || header_len < Ipv4Packet::<&[u8]>::MIN_HEADER_LEN {
+        let ip = Ipv4Packet { buffer: bytes };
+        if ip.version() != 4 || ip.header_len() < Ipv4Packet::<&[u8]>::MIN_HEADER_LEN {
             return Err(Error::Malformed(NAME, "version or header length"));
         }
-        let payload = bytes.get(header_len..).ok_or(Error::Truncated(NAME))?;
-        Ok(Self {
-            src: array_at::<4>(bytes, v4::SOURCE).into(),
-            dst: array_at::<4>(bytes, v4::DESTINATION).into(),
-            protocol: IpProtocol(bytes[v4::PROTOCOL]),
-            first: u16_at(bytes, v4::FLAGS_AND_OFFSET) & 0x1fff == 0,
-            payload,
-        })
+        let payload = bytes.get(ip.header_len()..).ok_or(Error::Truncated(NAME))?;
+        let (src, dst, protocol) = (ip.src().into(), ip.dst().into(), ip.protocol());
+        Ok(Self { src, dst, protocol, first: ip.fragment_offset() == 0, payload })
     }
 
     /// Reads an ICMPv6 error's payload.
@@ -59,14 +52,14 @@ impl<'a> Quote<'a> {
     pub fn parse_v6(bytes: &'a [u8]) -> Result<Self, Error> {
         let (header, payload) =
             bytes.split_at_checked(Ipv6Packet::<&[u8]>::HEADER_LEN).ok_or(Error::Truncated(NAME))?;
-        if header[v6::VERSION_CLASS_FLOW] >> 4 != 6 {
+        let ip = Ipv6Packet { buffer: header };
+        if ip.version() != 6 {
             return Err(Error::Malformed(NAME, "version"));
         }
-        let chain = walk(IpProtocol(header[v6::NEXT_HEADER]), payload)
-            .map_err(|_| Error::Malformed(NAME, "extension headers"))?;
+        let chain = walk(ip.next_header(), payload).map_err(|_| Error::Malformed(NAME, "extension headers"))?;
         Ok(Self {
-            src: array_at::<16>(header, v6::SOURCE).into(),
-            dst: array_at::<16>(header, v6::DESTINATION).into(),
+            src: ip.src().into(),
+            dst: ip.dst().into(),
             protocol: chain.protocol,
             first: chain.fragment.is_none_or(|fragment| fragment.repr.offset == 0),
             payload: &payload[chain.offset..],

@@ -4,40 +4,22 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use linerate_sum::Sum;
 
-use crate::field::{put_u16, u16_at};
+use crate::field::view;
 use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
 const NAME: &str = "udp";
 
-/// Offsets of the fields (RFC 768).
-mod field {
-    pub(super) const SOURCE_PORT: usize = 0;
-    pub(super) const DESTINATION_PORT: usize = 2;
-    pub(super) const LENGTH: usize = 4;
-    pub(super) const CHECKSUM: usize = 6;
-}
-
-/// A view of a UDP datagram (RFC 768).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |          source port          |       destination port        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |            length             |           checksum            |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                           payload …
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UdpDatagram<T> {
-    buffer: T,
+view! {
+    /// A view of a UDP datagram (RFC 768).
+    UdpDatagram, HEADER_LEN = 8 "Bytes of the header.";
+    0 pub src_port set_src_port: u16 = "The sender's port.";
+    2 pub dst_port set_dst_port: u16 = "The receiver's port.";
+    #[expect(clippy::len_without_is_empty, reason = "the length field counts the header: it is never empty")]
+    4 pub len set_len: u16 = "Bytes of header and payload.";
+    6 pub checksum set_checksum: u16 = "The checksum as received; zero when the sender made none.";
 }
 
 impl<T: AsRef<[u8]>> UdpDatagram<T> {
-    /// Bytes of the header.
-    pub const HEADER_LEN: usize = 8;
-
     /// Views `buffer` as a datagram and bytes after it. The checksum is not verified here: an adapter may have done
     /// it.
     ///
@@ -59,32 +41,6 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
             return Err(Error::Truncated(NAME));
         }
         Ok(datagram)
-    }
-
-    /// The viewed buffer back.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    /// The sender's port.
-    pub fn src_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::SOURCE_PORT)
-    }
-
-    /// The receiver's port.
-    pub fn dst_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
-    }
-
-    /// Bytes of header and payload.
-    #[expect(clippy::len_without_is_empty, reason = "the length field counts the header: it is never empty")]
-    pub fn len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::LENGTH)
-    }
-
-    /// The checksum as received; zero when the sender made none.
-    pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
     /// True if the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
@@ -118,26 +74,6 @@ impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
-    /// Sets the sender's port.
-    pub fn set_src_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), field::SOURCE_PORT, port);
-    }
-
-    /// Sets the receiver's port.
-    pub fn set_dst_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), field::DESTINATION_PORT, port);
-    }
-
-    /// Sets the bytes of header and payload.
-    pub fn set_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), field::LENGTH, len);
-    }
-
-    /// Sets the checksum; zero means that there is none.
-    pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
-    }
-
     /// Computes the checksum for a datagram between these addresses and sets it.
     pub fn fill_checksum_v4(&mut self, src: Ipv4Addr, dst: Ipv4Addr) {
         self.fill_checksum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len())));

@@ -1,6 +1,6 @@
 //! VLAN tags: what follows an EtherType of 802.1Q (0x8100) or 802.1ad (0x88a8).
 
-use crate::field::{put_u16, u16_at};
+use crate::field::{newtype, payload, view};
 use crate::{Error, EtherType};
 
 const NAME: &str = "vlan";
@@ -90,113 +90,16 @@ impl VlanTag {
     }
 }
 
-/// Offsets of the fields, behind the EtherType that announces a tag (IEEE 802.1Q, clause 9.6).
-mod field {
-    pub(super) const TAG: usize = 0;
-    pub(super) const ETHERTYPE: usize = 2;
+newtype!(VlanTag(u16));
+
+view! {
+    /// A view of a tag and what it tags, from behind the EtherType that announced it (IEEE 802.1Q-2022, clause 9.5).
+    VlanHeader, HEADER_LEN = 4 "Bytes of the header.";
+    =>
+    /// A VLAN header.
+    VlanRepr;
+    0 pub tag set_tag: VlanTag = "Priority, drop eligibility and VLAN.";
+    2 pub ethertype set_ethertype: EtherType = "The type of the payload; another tag's when there are two.";
 }
 
-/// A view of a tag and what it tags, from behind the EtherType that announced it (IEEE 802.1Q-2022, clause 9.5).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// | PCP |D|          VID          |         type / length         |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                           payload …
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VlanHeader<T> {
-    buffer: T,
-}
-
-impl<T: AsRef<[u8]>> VlanHeader<T> {
-    /// Bytes of the header.
-    pub const HEADER_LEN: usize = 4;
-
-    /// Views `buffer` as a tag and what it tags.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when it is shorter than the tag.
-    pub fn new_checked(buffer: T) -> Result<Self, Error> {
-        if buffer.as_ref().len() < Self::HEADER_LEN {
-            return Err(Error::Truncated(NAME));
-        }
-        Ok(Self { buffer })
-    }
-
-    /// The viewed buffer back.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    /// Priority, drop eligibility and VLAN.
-    pub fn tag(&self) -> VlanTag {
-        VlanTag(u16_at(self.buffer.as_ref(), field::TAG))
-    }
-
-    /// The type of the payload; another tag's when there are two.
-    pub fn ethertype(&self) -> EtherType {
-        EtherType(u16_at(self.buffer.as_ref(), field::ETHERTYPE))
-    }
-}
-
-impl<'a, T: AsRef<[u8]> + ?Sized> VlanHeader<&'a T> {
-    /// All bytes after the header, padding included.
-    pub fn payload(&self) -> &'a [u8] {
-        &self.buffer.as_ref()[VlanHeader::<&T>::HEADER_LEN..]
-    }
-}
-
-impl<T: AsRef<[u8]> + AsMut<[u8]>> VlanHeader<T> {
-    /// Sets priority, drop eligibility and VLAN.
-    pub fn set_tag(&mut self, tag: VlanTag) {
-        put_u16(self.buffer.as_mut(), field::TAG, tag.0);
-    }
-
-    /// Sets the type of the payload.
-    pub fn set_ethertype(&mut self, ethertype: EtherType) {
-        put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
-    }
-
-    /// All bytes after the header, to write.
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer.as_mut()[Self::HEADER_LEN..]
-    }
-}
-
-/// A VLAN header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VlanRepr {
-    /// Priority, drop eligibility and VLAN.
-    pub tag: VlanTag,
-    /// The type of the payload.
-    pub ethertype: EtherType,
-}
-
-impl VlanRepr {
-    /// The header of `header`.
-    pub fn parse<T: AsRef<[u8]>>(header: &VlanHeader<T>) -> Self {
-        Self { tag: header.tag(), ethertype: header.ethertype() }
-    }
-
-    /// Bytes that [`emit`](Self::emit) writes.
-    pub const fn buffer_len(&self) -> usize {
-        VlanHeader::<&[u8]>::HEADER_LEN
-    }
-
-    /// Writes the header to the front of `buffer`; returns the rest.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when the header does not fit; nothing is written then.
-    pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
-        let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        let mut header = VlanHeader { buffer: header };
-        header.set_tag(self.tag);
-        header.set_ethertype(self.ethertype);
-        Ok(rest)
-    }
-}
+payload!(VlanHeader, "All bytes after the header, padding included.");

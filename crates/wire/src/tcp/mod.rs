@@ -7,55 +7,28 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use linerate_sum::Sum;
 
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::{newtype, view};
 use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
 pub use options::{FastOpenCookie, SackBlocks, TcpOptions};
 
 const NAME: &str = "tcp";
 
-/// Offsets of the fields (RFC 9293, section 3.1).
-mod field {
-    pub(super) const SOURCE_PORT: usize = 0;
-    pub(super) const DESTINATION_PORT: usize = 2;
-    pub(super) const SEQUENCE: usize = 4;
-    pub(super) const ACKNOWLEDGEMENT: usize = 8;
-    pub(super) const DATA_OFFSET: usize = 12;
-    pub(super) const FLAGS: usize = 13;
-    pub(super) const WINDOW: usize = 14;
-    pub(super) const CHECKSUM: usize = 16;
-    pub(super) const URGENT: usize = 18;
-}
-
-/// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the bytes viewed.
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |          source port          |       destination port        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                        sequence number                        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                    acknowledgment number                      |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |  data |       |C|E|U|A|P|R|S|F|                               |
-/// | offset| rsrvd |W|C|R|C|S|S|Y|I|            window             |
-/// |       |       |R|E|G|K|H|T|N|N|                               |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |           checksum            |        urgent pointer         |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                 options …, then the payload …
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TcpSegment<T> {
-    buffer: T,
+view! {
+    /// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the bytes viewed.
+    TcpSegment, MIN_HEADER_LEN = 20 "Bytes of a header without options.";
+    0 pub src_port set_src_port: u16 = "The sender's port.";
+    2 pub dst_port set_dst_port: u16 = "The receiver's port.";
+    4 pub seq set_seq: u32 = "The number of the first byte of payload, or of SYN.";
+    8 pub ack set_ack: u32 = "The number of the byte that is expected next, when ACK is set.";
+    12 data_offset set_data_offset: u8 = "The header's length in words, in the high four bits.";
+    13 pub flags set_flags: TcpFlags = "The control bits.";
+    14 pub window set_window: u16 = "Bytes that the sender is ready to take, before scaling.";
+    16 pub checksum set_checksum: u16 = "The checksum as received.";
+    18 pub urgent set_urgent: u16 = "Place where urgent data ends, counted from `seq`, when URG is set.";
 }
 
 impl<T: AsRef<[u8]>> TcpSegment<T> {
-    /// Bytes of a header without options.
-    pub const MIN_HEADER_LEN: usize = 20;
-
     /// Views `buffer` as a segment. The checksum is not verified here: an adapter may have done it.
     ///
     /// # Errors
@@ -77,54 +50,9 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
         Ok(segment)
     }
 
-    /// The viewed buffer back.
-    pub fn into_inner(self) -> T {
-        self.buffer
-    }
-
-    /// The sender's port.
-    pub fn src_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::SOURCE_PORT)
-    }
-
-    /// The receiver's port.
-    pub fn dst_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
-    }
-
-    /// The number of the first byte of payload, or of SYN.
-    pub fn seq(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), field::SEQUENCE)
-    }
-
-    /// The number of the byte that is expected next, when ACK is set.
-    pub fn ack(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), field::ACKNOWLEDGEMENT)
-    }
-
     /// Bytes of the header with its options.
     pub fn header_len(&self) -> usize {
-        usize::from(self.buffer.as_ref()[field::DATA_OFFSET] >> 4) * 4
-    }
-
-    /// The control bits.
-    pub fn flags(&self) -> TcpFlags {
-        TcpFlags(self.buffer.as_ref()[field::FLAGS])
-    }
-
-    /// Bytes that the sender is ready to take, before scaling.
-    pub fn window(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::WINDOW)
-    }
-
-    /// The checksum as received.
-    pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::CHECKSUM)
-    }
-
-    /// Place where urgent data ends, counted from `seq`, when URG is set.
-    pub fn urgent(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), field::URGENT)
+        usize::from(self.data_offset() >> 4) * 4
     }
 
     /// True if the checksum is right for a segment between these addresses.
@@ -168,49 +96,9 @@ impl<'a, T: AsRef<[u8]> + ?Sized> TcpSegment<&'a T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
-    /// Sets the sender's port.
-    pub fn set_src_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), field::SOURCE_PORT, port);
-    }
-
-    /// Sets the receiver's port.
-    pub fn set_dst_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), field::DESTINATION_PORT, port);
-    }
-
-    /// Sets the sequence number.
-    pub fn set_seq(&mut self, seq: u32) {
-        put(self.buffer.as_mut(), field::SEQUENCE, &seq.to_be_bytes());
-    }
-
-    /// Sets the acknowledgment number.
-    pub fn set_ack(&mut self, ack: u32) {
-        put(self.buffer.as_mut(), field::ACKNOWLEDGEMENT, &ack.to_be_bytes());
-    }
-
     /// Sets the bytes of the header, rounded down to a multiple of 4, at most 60.
     pub fn set_header_len(&mut self, len: u8) {
-        self.buffer.as_mut()[field::DATA_OFFSET] = (len.min(60) / 4) << 4;
-    }
-
-    /// Sets the control bits.
-    pub fn set_flags(&mut self, flags: TcpFlags) {
-        self.buffer.as_mut()[field::FLAGS] = flags.0;
-    }
-
-    /// Sets the window.
-    pub fn set_window(&mut self, window: u16) {
-        put_u16(self.buffer.as_mut(), field::WINDOW, window);
-    }
-
-    /// Sets the checksum.
-    pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
-    }
-
-    /// Sets the urgent pointer.
-    pub fn set_urgent(&mut self, urgent: u16) {
-        put_u16(self.buffer.as_mut(), field::URGENT, urgent);
+        self.set_data_offset((len.min(60) / 4) << 4);
     }
 
     /// Computes the checksum for a segment between these addresses and sets it.
@@ -237,6 +125,8 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
 /// TCP's control bits (RFC 9293, section 3.1; RFC 3168 for ECE and CWR), as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct TcpFlags(pub u8);
+
+newtype!(TcpFlags(u8));
 
 impl TcpFlags {
     /// No more data from the sender.
