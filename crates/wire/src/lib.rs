@@ -57,6 +57,7 @@ mod fcp;
 mod field;
 mod fip;
 mod group_packet;
+mod icmp;
 mod icmpv4;
 mod icmpv6;
 mod igmp;
