@@ -1,10 +1,12 @@
 //! Fields at fixed places, each declared in one line: [`view!`] makes getters and setters over bytes that stay where they
-//! are. The caller has checked that the bytes are there.
+//! are, [`record!`] a struct that is parsed and written as a whole. The caller has checked that the bytes are there.
 
 /// Form of a field's value on the wire. Numbers are in network order.
 pub(crate) trait Field {
     /// Type of the value.
     type Value;
+    /// Its bits, in each byte that it takes.
+    const MASK: u8 = 0xff;
 
     fn get(bytes: &[u8], at: usize) -> Self::Value;
 
@@ -27,6 +29,14 @@ pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(array_at(bytes, at))
+}
+
+/// The first N bytes; those that are missing are zeros.
+pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut all = [0; N];
+    let there = bytes.len().min(N);
+    all[..there].copy_from_slice(&bytes[..there]);
+    all
 }
 
 /// The front of `bytes` that a length field of 8 bits can count, and its length.
@@ -122,6 +132,77 @@ impl<const N: usize> Field for [u8; N] {
     #[inline]
     fn put(value: Self, bytes: &mut [u8], at: usize) {
         put(bytes, at, &value);
+    }
+}
+
+/// A bit of a byte; 0 is the lowest.
+pub(crate) struct Bit<const N: u8>;
+
+impl<const N: u8> Field for Bit<N> {
+    type Value = bool;
+    const MASK: u8 = 1 << N;
+
+    #[inline]
+    fn get(bytes: &[u8], at: usize) -> bool {
+        bytes[at] & Self::MASK != 0
+    }
+
+    #[inline]
+    fn put(value: bool, bytes: &mut [u8], at: usize) {
+        bytes[at] = bytes[at] & !Self::MASK | u8::from(value) << N;
+    }
+}
+
+/// The bits of a byte from `HIGH` down to `LOW`; those of a value that it has no place for are dropped.
+pub(crate) struct Bits<const HIGH: u8, const LOW: u8>;
+
+impl<const HIGH: u8, const LOW: u8> Field for Bits<HIGH, LOW> {
+    type Value = u8;
+    const MASK: u8 = 0xff >> (7 - HIGH + LOW) << LOW;
+
+    #[inline]
+    fn get(bytes: &[u8], at: usize) -> u8 {
+        (bytes[at] & Self::MASK) >> LOW
+    }
+
+    #[inline]
+    fn put(value: u8, bytes: &mut [u8], at: usize) {
+        bytes[at] = bytes[at] & !Self::MASK | value << LOW & Self::MASK;
+    }
+}
+
+/// The low 24 bits of a word, without the byte before them, which there must be.
+pub(crate) struct U24;
+
+impl Field for U24 {
+    type Value = u32;
+
+    #[inline]
+    fn get(bytes: &[u8], at: usize) -> u32 {
+        u32_at(bytes, at - 1) & 0xff_ffff
+    }
+
+    #[inline]
+    fn put(value: u32, bytes: &mut [u8], at: usize) {
+        put(bytes, at, &value.to_be_bytes()[1..]);
+    }
+}
+
+/// The low bits of a number of 16.
+pub(crate) struct Low16<const BITS: u8>;
+
+impl<const BITS: u8> Field for Low16<BITS> {
+    type Value = u16;
+
+    #[inline]
+    fn get(bytes: &[u8], at: usize) -> u16 {
+        u16_at(bytes, at) & 0xffff >> (16 - BITS)
+    }
+
+    #[inline]
+    fn put(value: u16, bytes: &mut [u8], at: usize) {
+        let mask = 0xffff >> (16 - BITS);
+        put_u16(bytes, at, u16_at(bytes, at) & !mask | value & mask);
     }
 }
 
@@ -299,4 +380,111 @@ macro_rules! payload {
     };
 }
 
-pub(crate) use {newtype, parsed, payload, view};
+/// Declares a struct that is so many bytes on the wire, which are read and written as a whole, and a line for each field with
+/// its first byte, its name, its type, its form if that is another than the type's own ([`Bit`], [`Bits`], [`U24`] …), and its
+/// documentation. Bytes that no field takes are zero. After the length come the methods it has: `parse`, with `parse(N)` of N
+/// bytes or more, those missing as zeros; `bytes`, with `bytes(START)` beginning with these.
+///
+/// ```text
+/// record! {
+///     /// The FCP_XFER_RDY information unit (FCP-4, clause 9.3).
+///     FcpTransferReady[12] bytes;
+///     0 offset: u32 = "Place where the data begins that is asked for, counted from the command's first byte.";
+///     4 len: u32 = "Number of bytes asked for.";
+/// }
+/// ```
+macro_rules! record {
+    (
+        $(#[$doc:meta])* $name:ident[$len:literal] $($method:ident $(($argument:expr))?)*;
+        $($at:literal $field:ident: $type:ty $(as $form:ty)? = $text:literal;)*
+    ) => {
+        $(#[$doc])*
+        ///
+        /// | byte | field |
+        /// |-----:|-------|
+        $(#[doc = concat!("| ", $at, " | `", stringify!($field: $type $(as $form)?), "` |")])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name {
+            $(#[doc = $text] pub $field: $type,)*
+        }
+
+        impl $name {
+            /// Bytes on the wire.
+            pub const LEN: usize = $len;
+
+            $($crate::field::method! { $method $($argument)? })*
+        }
+
+        impl $crate::field::Field for $name {
+            type Value = Self;
+
+            #[inline]
+            fn get(bytes: &[u8], at: usize) -> Self {
+                Self {
+                    $($field: <$crate::field::form!($type $(as $form)?) as $crate::field::Field>::get(bytes, at + $at),)*
+                }
+            }
+
+            #[inline]
+            fn put(value: Self, bytes: &mut [u8], at: usize) {
+                $(
+                    let field = value.$field;
+                    <$crate::field::form!($type $(as $form)?) as $crate::field::Field>::put(field, bytes, at + $at);
+                )*
+            }
+        }
+    };
+}
+
+/// A method of a [`record!`].
+macro_rules! method {
+    (parse) => {
+        /// Parses the front of `bytes`.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::Truncated`] when there are fewer than [`LEN`](Self::LEN).
+        pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+            let bytes = bytes.get(..Self::LEN).ok_or(Error::Truncated(NAME))?;
+            Ok(<Self as $crate::field::Field>::get(bytes, 0))
+        }
+    };
+    (parse $least:expr) => {
+        #[doc = concat!("Parses the first ", $least, " bytes or more; those that are missing count as zeros.")]
+        ///
+        /// # Errors
+        ///
+        /// [`Error::Truncated`] when there are fewer.
+        pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+            if bytes.len() < $least {
+                return Err(Error::Truncated(NAME));
+            }
+            Ok(<Self as $crate::field::Field>::get(&$crate::field::padded::<{ Self::LEN }>(bytes), 0))
+        }
+    };
+    (bytes) => {
+        $crate::field::method! { bytes [] }
+    };
+    (bytes $start:expr) => {
+        /// All bytes, with zeros where no field is.
+        #[must_use]
+        pub fn bytes(&self) -> [u8; Self::LEN] {
+            let mut bytes = [0; Self::LEN];
+            $crate::field::put(&mut bytes, 0, &$start);
+            <Self as $crate::field::Field>::put(*self, &mut bytes, 0);
+            bytes
+        }
+    };
+}
+
+/// The form of a field: its type, if nothing else is said.
+macro_rules! form {
+    ($type:ty) => {
+        $type
+    };
+    ($type:ty as $form:ty) => {
+        $form
+    };
+}
+
+pub(crate) use {form, method, newtype, parsed, payload, record, view};

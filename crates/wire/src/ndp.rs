@@ -3,7 +3,7 @@
 
 use std::net::Ipv6Addr;
 
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::field::{Bit, Field, array_at, put, put_u16, record, u16_at, u32_at};
 use crate::{Error, MacAddr};
 
 const NAME: &str = "ndp";
@@ -228,69 +228,20 @@ impl NdpRouter {
     pub const PREFIXES: usize = 4;
 }
 
-/// Offsets of the fields of the option (RFC 4861, section 4.6.2).
-mod prefix {
-    pub(super) const PREFIX_LENGTH: usize = 2;
-    pub(super) const FLAGS: usize = 3;
-    pub(super) const VALID: usize = 4;
-    pub(super) const PREFERRED: usize = 8;
-    pub(super) const PREFIX: usize = 16;
-}
-
-/// A prefix of the link (RFC 4861, section 4.6.2).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |   type = 3    |  length = 4   | prefix length |L|A| reserved  |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                        valid lifetime                         |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                      preferred lifetime                       |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                           reserved                            |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                      prefix (16 bytes)                        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NdpPrefix {
-    /// The prefix; bits beyond its length say nothing.
-    pub prefix: Ipv6Addr,
-    /// Its length in bits, at most 128.
-    pub len: u8,
-    /// Its addresses are neighbours.
-    pub on_link: bool,
-    /// Hosts may make addresses of it (RFC 4862).
-    pub autonomous: bool,
-    /// Time for which the prefix is valid, in seconds; all ones: for ever.
-    pub valid_s: u32,
-    /// Time for which its addresses are preferred, in seconds; all ones: for ever.
-    pub preferred_s: u32,
+record! {
+    /// A prefix of the link (RFC 4861, section 4.6.2).
+    NdpPrefix[32] bytes([PREFIX_INFORMATION, 4]);
+    2 len: u8 = "Its length in bits, at most 128.";
+    3 on_link: bool as Bit<7> = "Its addresses are neighbours.";
+    3 autonomous: bool as Bit<6> = "Hosts may make addresses of it (RFC 4862).";
+    4 valid_s: u32 = "Time for which the prefix is valid, in seconds; all ones: for ever.";
+    8 preferred_s: u32 = "Time for which its addresses are preferred, in seconds; all ones: for ever.";
+    16 prefix: Ipv6Addr = "The prefix; bits beyond its length say nothing.";
 }
 
 impl NdpPrefix {
-    const LEN: usize = 32;
-
     fn parse(option: &[u8]) -> Option<Self> {
-        (option.len() == Self::LEN && option[prefix::PREFIX_LENGTH] <= 128).then(|| Self {
-            prefix: array_at::<16>(option, prefix::PREFIX).into(),
-            len: option[prefix::PREFIX_LENGTH],
-            on_link: option[prefix::FLAGS] & 0x80 != 0,
-            autonomous: option[prefix::FLAGS] & 0x40 != 0,
-            valid_s: u32_at(option, prefix::VALID),
-            preferred_s: u32_at(option, prefix::PREFERRED),
-        })
-    }
-
-    fn emit(&self, option: &mut [u8]) {
-        option.fill(0);
-        option[..3].copy_from_slice(&[PREFIX_INFORMATION, 4, self.len]);
-        option[prefix::FLAGS] = u8::from(self.on_link) << 7 | u8::from(self.autonomous) << 6;
-        put(option, prefix::VALID, &self.valid_s.to_be_bytes());
-        put(option, prefix::PREFERRED, &self.preferred_s.to_be_bytes());
-        put(option, prefix::PREFIX, &self.prefix.octets());
+        (option.len() == Self::LEN).then(|| Self::get(option, 0)).filter(|prefix| prefix.len <= 128)
     }
 }
 
@@ -413,7 +364,7 @@ fn emit_router(message: &mut [u8], router: &NdpRouter) {
         at += 8;
     }
     for prefix in router.prefixes.iter().flatten() {
-        prefix.emit(&mut message[at..at + NdpPrefix::LEN]);
+        put(message, at, &prefix.bytes());
         at += NdpPrefix::LEN;
     }
 }

@@ -73,6 +73,24 @@ impl ElsCommand {
     }
 }
 
+/// Makes a record that follows any command a payload of it.
+macro_rules! begins_with_command {
+    ($name:ident) => {
+        impl $name {
+            /// The payload that begins with this command.
+            #[must_use]
+            pub fn bytes(&self, command: ElsCommand) -> [u8; Self::LEN] {
+                let mut bytes = [0; Self::LEN];
+                crate::field::put(&mut bytes, 0, &command.word());
+                <Self as crate::field::Field>::put(*self, &mut bytes, 0);
+                bytes
+            }
+        }
+    };
+}
+
+use begins_with_command;
+
 /// The bytes of a payload, or an error when there are fewer.
 fn payload<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], crate::Error> {
     bytes.first_chunk().ok_or(crate::Error::Truncated(NAME))

@@ -3,7 +3,7 @@
 use super::{ElsCommand, NAME, payload};
 use crate::Error;
 use crate::FcType;
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::{Field, put, record, u16_at};
 
 /// FCP's service parameters (FCP-4, PRLI).
 pub mod fcp_service {
@@ -21,50 +21,18 @@ pub mod fcp_service {
     pub const REC: u32 = 0x0400;
 }
 
-/// Offsets of the fields of a page (FC-LS-3, PRLI and PRLO).
-mod page {
-    pub(super) const TYPE: usize = 0;
-    pub(super) const EXTENSION: usize = 1;
-    pub(super) const FLAGS: usize = 2;
-    pub(super) const ORIGINATOR: usize = 4;
-    pub(super) const RESPONDER: usize = 8;
-    pub(super) const PARAMETERS: usize = 12;
-}
-
-/// A page of service parameters (FC-LS-3, PRLI and PRLO).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |     TYPE      |  TYPE ext.    |O|R|I|0| code  |       0       |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                originator process associator                  |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                 responder process associator                  |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                      service parameters                       |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ServicePage {
-    /// Type of the process: the FC-4 protocol.
-    pub fc_type: FcType,
-    /// Type code extension.
-    pub extension: u8,
-    /// [`ServicePage::IMAGE_PAIR`], the validity bits of the associators, and in a reply the response code.
-    pub flags: u16,
-    /// The originator's process associator.
-    pub originator: u32,
-    /// The responder's process associator.
-    pub responder: u32,
-    /// Service parameters; for FCP bits of [`fcp_service`].
-    pub parameters: u32,
+record! {
+    /// A page of service parameters (FC-LS-3, PRLI and PRLO).
+    ServicePage[16];
+    0 fc_type: FcType = "Type of the process: the FC-4 protocol.";
+    1 extension: u8 = "Type code extension.";
+    2 flags: u16 = "[`ServicePage::IMAGE_PAIR`], the validity bits of the associators, and in a reply the response code.";
+    4 originator: u32 = "The originator's process associator.";
+    8 responder: u32 = "The responder's process associator.";
+    12 parameters: u32 = "Service parameters; for FCP bits of [`fcp_service`].";
 }
 
 impl ServicePage {
-    /// Bytes of a page.
-    pub const LEN: usize = 16;
     /// In a request: establish an image pair; in a reply: it is established.
     pub const IMAGE_PAIR: u16 = 0x2000;
     /// Response code: done.
@@ -91,28 +59,7 @@ impl ServicePage {
     pub fn payload(&self, command: ElsCommand) -> [u8; pages::FIRST_PAGE + Self::LEN] {
         let mut bytes = [0; pages::FIRST_PAGE + Self::LEN];
         head(command, 1, &mut bytes);
-        put(&mut bytes, pages::FIRST_PAGE, &self.bytes());
-        bytes
-    }
-
-    fn parse(bytes: &[u8]) -> Self {
-        Self {
-            fc_type: FcType(bytes[page::TYPE]),
-            extension: bytes[page::EXTENSION],
-            flags: u16_at(bytes, page::FLAGS),
-            originator: u32_at(bytes, page::ORIGINATOR),
-            responder: u32_at(bytes, page::RESPONDER),
-            parameters: u32_at(bytes, page::PARAMETERS),
-        }
-    }
-
-    fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        put(&mut bytes, page::TYPE, &[self.fc_type.0, self.extension]);
-        put_u16(&mut bytes, page::FLAGS, self.flags);
-        put(&mut bytes, page::ORIGINATOR, &self.originator.to_be_bytes());
-        put(&mut bytes, page::RESPONDER, &self.responder.to_be_bytes());
-        put(&mut bytes, page::PARAMETERS, &self.parameters.to_be_bytes());
+        Self::put(*self, &mut bytes, pages::FIRST_PAGE);
         bytes
     }
 }
@@ -153,7 +100,7 @@ impl<'a> ServicePages<'a> {
 
     /// Iterates over the pages.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ServicePage> + use<'a> {
-        self.pages.iter().map(|page| ServicePage::parse(page))
+        self.pages.iter().map(|page| ServicePage::get(page, 0))
     }
 
     /// FCP's page, if there is one.
@@ -191,7 +138,7 @@ impl<'a> ServicePages<'a> {
         let bytes = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
         head(command, pages.len(), bytes);
         for (i, page) in pages.enumerate() {
-            put(bytes, pages::FIRST_PAGE + ServicePage::LEN * i, &page.bytes());
+            ServicePage::put(page, bytes, pages::FIRST_PAGE + ServicePage::LEN * i);
         }
         Ok(len)
     }

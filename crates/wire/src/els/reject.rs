@@ -1,8 +1,8 @@
 //! LS_RJT: rejection of a request, with the reason.
 
-use super::{ElsCommand, payload};
+use super::{ElsCommand, NAME};
 use crate::Error;
-use crate::field::put;
+use crate::field::record;
 
 /// Reason codes (FC-LS-3, LS_RJT reason codes).
 pub mod els_reason {
@@ -54,51 +54,18 @@ pub mod els_explanation {
     pub const NOT_NEIGHBOUR: u8 = 0x62;
 }
 
-/// Offsets of the fields (FC-LS-3, LS_RJT).
-mod field {
-    pub(super) const COMMAND: usize = 0;
-    pub(super) const REASON: usize = 5;
-    pub(super) const EXPLANATION: usize = 6;
-    pub(super) const VENDOR: usize = 7;
-}
-
-/// Link service reject (FC-LS-3, LS_RJT): the command's word, `0, reason, explanation, vendor specific`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LsRjtRepr {
-    /// Reason code of [`els_reason`].
-    pub reason: u8,
-    /// Reason explanation of [`els_explanation`].
-    pub explanation: u8,
-    /// Vendor-specific code.
-    pub vendor: u8,
+record! {
+    /// Link service reject (FC-LS-3, LS_RJT).
+    LsRjtRepr[8] parse bytes(ElsCommand::LS_RJT.word());
+    5 reason: u8 = "Reason code of [`els_reason`].";
+    6 explanation: u8 = "Reason explanation of [`els_explanation`].";
+    7 vendor: u8 = "Vendor-specific code.";
 }
 
 impl LsRjtRepr {
-    /// Bytes of the payload.
-    pub const LEN: usize = 8;
-
     /// Reject without a vendor-specific code.
     #[must_use]
     pub const fn new(reason: u8, explanation: u8) -> Self {
         Self { reason, explanation, vendor: 0 }
-    }
-
-    /// Parses a payload.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when the payload is too short.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        let bytes: &[u8; Self::LEN] = payload(bytes)?;
-        Ok(Self { reason: bytes[field::REASON], explanation: bytes[field::EXPLANATION], vendor: bytes[field::VENDOR] })
-    }
-
-    /// Serializes the payload.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        put(&mut bytes, field::COMMAND, &ElsCommand::LS_RJT.word());
-        put(&mut bytes, field::REASON, &[self.reason, self.explanation, self.vendor]);
-        bytes
     }
 }

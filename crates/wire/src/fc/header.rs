@@ -1,7 +1,7 @@
 //! The FC-2 frame header.
 
 use super::FcId;
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::field::{U24, newtype, record};
 use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fc";
@@ -67,116 +67,26 @@ impl FcType {
     pub const FCP: Self = Self(0x08);
 }
 
-/// Offsets of the fields (FC-FS-3, clause 12). F_CTL has three bytes; it is read with TYPE, the byte before it.
-mod field {
-    pub(super) const R_CTL: usize = 0;
-    pub(super) const D_ID: usize = 1;
-    pub(super) const CS_CTL: usize = 4;
-    pub(super) const S_ID: usize = 5;
-    pub(super) const TYPE_AND_F_CTL: usize = 8;
-    pub(super) const SEQ_ID: usize = 12;
-    pub(super) const DF_CTL: usize = 13;
-    pub(super) const SEQ_CNT: usize = 14;
-    pub(super) const OX_ID: usize = 16;
-    pub(super) const RX_ID: usize = 18;
-    pub(super) const PARAMETER: usize = 20;
-}
+newtype!(FcType(u8));
 
-/// The header of an FC-2 frame (FC-FS-3, clause 12).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |     R_CTL     |                     D_ID                      |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |    CS_CTL     |                     S_ID                      |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |     TYPE      |                     F_CTL                     |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |    SEQ_ID     |    DF_CTL     |            SEQ_CNT            |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |             OX_ID             |             RX_ID             |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                           parameter                           |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FcHeader {
-    /// Routing control: one of [`r_ctl`].
-    pub r_ctl: u8,
-    /// Destination N_Port_ID.
-    pub d_id: FcId,
-    /// Class specific control.
-    pub cs_ctl: u8,
-    /// Source N_Port_ID.
-    pub s_id: FcId,
-    /// Protocol of the data.
-    pub fc_type: FcType,
-    /// Frame control: bits of [`f_ctl`], 24 of them.
-    pub f_ctl: u32,
-    /// Sequence identifier.
-    pub seq_id: u8,
-    /// Data field control: optional headers.
-    pub df_ctl: u8,
-    /// Number of the frame in its sequence, from 0.
-    pub seq_cnt: u16,
-    /// Exchange identifier of the originator.
-    pub ox_id: OxId,
-    /// Exchange identifier of the responder; unassigned before its first frame.
-    pub rx_id: RxId,
-    /// Relative offset of the payload, if [`f_ctl::RELATIVE_OFFSET`] is set.
-    pub parameter: u32,
+record! {
+    /// The header of an FC-2 frame (FC-FS-3, clause 12).
+    FcHeader[24] parse bytes;
+    0 r_ctl: u8 = "Routing control: one of [`r_ctl`].";
+    1 d_id: FcId = "Destination N_Port_ID.";
+    4 cs_ctl: u8 = "Class specific control.";
+    5 s_id: FcId = "Source N_Port_ID.";
+    8 fc_type: FcType = "Protocol of the data.";
+    9 f_ctl: u32 as U24 = "Frame control: bits of [`f_ctl`], 24 of them.";
+    12 seq_id: u8 = "Sequence identifier.";
+    13 df_ctl: u8 = "Data field control: optional headers.";
+    14 seq_cnt: u16 = "Number of the frame in its sequence, from 0.";
+    16 ox_id: OxId = "Exchange identifier of the originator.";
+    18 rx_id: RxId = "Exchange identifier of the responder; unassigned before its first frame.";
+    20 parameter: u32 = "Relative offset of the payload, if [`f_ctl::RELATIVE_OFFSET`] is set.";
 }
 
 impl FcHeader {
-    /// Bytes of the header.
-    pub const LEN: usize = 24;
-
-    /// Parses the header at the front of `frame`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when it is shorter than the header.
-    pub fn parse(frame: &[u8]) -> Result<Self, Error> {
-        if frame.len() < Self::LEN {
-            return Err(Error::Truncated(NAME));
-        }
-        Ok(Self {
-            r_ctl: frame[field::R_CTL],
-            d_id: FcId::from_bytes(array_at(frame, field::D_ID)),
-            cs_ctl: frame[field::CS_CTL],
-            s_id: FcId::from_bytes(array_at(frame, field::S_ID)),
-            fc_type: FcType(frame[field::TYPE_AND_F_CTL]),
-            f_ctl: u32_at(frame, field::TYPE_AND_F_CTL) & 0xff_ffff,
-            seq_id: frame[field::SEQ_ID],
-            df_ctl: frame[field::DF_CTL],
-            seq_cnt: u16_at(frame, field::SEQ_CNT),
-            ox_id: OxId::parse(frame, field::OX_ID),
-            rx_id: RxId::parse(frame, field::RX_ID),
-            parameter: u32_at(frame, field::PARAMETER),
-        })
-    }
-
-    /// Serializes the header.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        put(&mut bytes, field::R_CTL, &[self.r_ctl]);
-        put(&mut bytes, field::D_ID, &self.d_id.bytes());
-        put(&mut bytes, field::CS_CTL, &[self.cs_ctl]);
-        put(&mut bytes, field::S_ID, &self.s_id.bytes());
-        put(&mut bytes, field::TYPE_AND_F_CTL, &(self.f_ctl & 0xff_ffff).to_be_bytes());
-        put(&mut bytes, field::TYPE_AND_F_CTL, &[self.fc_type.0]);
-        put(&mut bytes, field::SEQ_ID, &[self.seq_id]);
-        put(&mut bytes, field::DF_CTL, &[self.df_ctl]);
-        put_u16(&mut bytes, field::SEQ_CNT, self.seq_cnt);
-        self.ox_id.emit(&mut bytes, field::OX_ID);
-        self.rx_id.emit(&mut bytes, field::RX_ID);
-        put(&mut bytes, field::PARAMETER, &self.parameter.to_be_bytes());
-        bytes
-    }
-
     /// Number of fill bytes in the payload's last word.
     #[must_use]
     pub fn fill(&self) -> usize {

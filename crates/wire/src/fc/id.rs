@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::field::{U24, newtype};
 use crate::{Error, MacAddr};
 
 /// An address identifier: an N_Port_ID or a well-known address (FC-FS-3, clause 11). 24 bits; greater ones are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FcId(u32);
+
+newtype!(FcId(U24), Wwn(u64));
 
 impl FcId {
     /// None: an N_Port that has no address yet.

@@ -1,41 +1,18 @@
 //! FCP_XFER_RDY: the target is ready for data.
 
 use crate::Error;
-use crate::field::{put, u32_at};
+use crate::field::{Field, record};
 
 const NAME: &str = "fcp transfer ready";
 
-/// Offsets of the fields (FCP-4, clause 9.3).
-mod field {
-    pub(super) const OFFSET: usize = 0;
-    pub(super) const BURST_LENGTH: usize = 4;
-}
-
-/// The FCP_XFER_RDY information unit (FCP-4, clause 9.3).
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                        relative offset                        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                         burst length                          |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                           reserved                            |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FcpTransferReady {
-    /// Place where the data begins that is asked for, counted from the command's first byte.
-    pub offset: u32,
-    /// Number of bytes asked for.
-    pub len: u32,
+record! {
+    /// The FCP_XFER_RDY information unit (FCP-4, clause 9.3).
+    FcpTransferReady[12] bytes;
+    0 offset: u32 = "Place where the data begins that is asked for, counted from the command's first byte.";
+    4 len: u32 = "Number of bytes asked for.";
 }
 
 impl FcpTransferReady {
-    /// Bytes of the unit.
-    pub const LEN: usize = 12;
-
     /// Reads a unit: the whole payload of its frame.
     ///
     /// # Errors
@@ -49,20 +26,11 @@ impl FcpTransferReady {
         if bytes.len() > Self::LEN {
             return Err(Error::Malformed(NAME, "length"));
         }
-        let ready = Self { offset: u32_at(bytes, field::OFFSET), len: u32_at(bytes, field::BURST_LENGTH) };
+        let ready = Self::get(bytes, 0);
         if ready.len == 0 || ready.offset.checked_add(ready.len).is_none() {
             return Err(Error::Malformed(NAME, "burst length"));
         }
         Ok(ready)
-    }
-
-    /// The unit's bytes.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        put(&mut bytes, field::OFFSET, &self.offset.to_be_bytes());
-        put(&mut bytes, field::BURST_LENGTH, &self.len.to_be_bytes());
-        bytes
     }
 }
 

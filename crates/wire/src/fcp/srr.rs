@@ -1,6 +1,6 @@
 //! SRR: sequence retransmission request, and its answers.
 
-use crate::field::{put, u32_at};
+use crate::field::{Field, record};
 use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fcp sequence retransmission request";
@@ -8,47 +8,16 @@ const COMMAND: u8 = 0x14;
 const ACCEPT: u8 = 0x02;
 const REJECT: u8 = 0x01;
 
-/// Offsets of the fields (FCP-4, clause 8.2).
-mod field {
-    pub(super) const COMMAND: usize = 0;
-    pub(super) const OX_ID: usize = 4;
-    pub(super) const RX_ID: usize = 6;
-    pub(super) const OFFSET: usize = 8;
-    pub(super) const R_CTL: usize = 12;
-}
-
-/// The SRR request of the FC-4 link services (FCP-4, clause 8.2): asks for a retransmission.
-///
-/// ```text
-///  0                   1                   2                   3
-///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |     0x14      |                   reserved                    |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |             OX_ID             |             RX_ID             |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |                        relative offset                        |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// |     R_CTL     |                   reserved                    |
-/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FcpSrr {
-    /// OX_ID of the exchange to recover.
-    pub ox_id: OxId,
-    /// RX_ID of the exchange; unassigned when the originator does not know it.
-    pub rx_id: RxId,
-    /// Relative offset from which data, or FCP_XFER_RDY, is wanted again.
-    pub offset: u32,
-    /// R_CTL of the wanted unit: [`DATA`](crate::r_ctl::DATA), [`DATA_DESCRIPTOR`](crate::r_ctl::DATA_DESCRIPTOR) or
-    /// [`STATUS`](crate::r_ctl::STATUS).
-    pub r_ctl: u8,
+record! {
+    /// The SRR request of the FC-4 link services (FCP-4, clause 8.2): asks for a retransmission.
+    FcpSrr[16] bytes([COMMAND]);
+    4 ox_id: OxId = "OX_ID of the exchange to recover.";
+    6 rx_id: RxId = "RX_ID of the exchange; unassigned when the originator does not know it.";
+    8 offset: u32 = "Relative offset from which data, or FCP_XFER_RDY, is wanted again.";
+    12 r_ctl: u8 = "R_CTL of the wanted unit: `DATA`, `DATA_DESCRIPTOR` or `STATUS` of [`r_ctl`](crate::r_ctl).";
 }
 
 impl FcpSrr {
-    /// Bytes of the request.
-    pub const LEN: usize = 16;
-
     /// Parses a request: the payload of its frame.
     ///
     /// # Errors
@@ -56,27 +25,10 @@ impl FcpSrr {
     /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is another link service.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         match bytes.first() {
-            Some(&COMMAND) if bytes.len() >= Self::LEN => Ok(Self {
-                ox_id: OxId::parse(bytes, field::OX_ID),
-                rx_id: RxId::parse(bytes, field::RX_ID),
-                offset: u32_at(bytes, field::OFFSET),
-                r_ctl: bytes[field::R_CTL],
-            }),
+            Some(&COMMAND) if bytes.len() >= Self::LEN => Ok(Self::get(bytes, 0)),
             Some(&COMMAND) | None => Err(Error::Truncated(NAME)),
             Some(_) => Err(Error::Malformed(NAME, "command")),
         }
-    }
-
-    /// Serializes the request.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        bytes[field::COMMAND] = COMMAND;
-        self.ox_id.emit(&mut bytes, field::OX_ID);
-        self.rx_id.emit(&mut bytes, field::RX_ID);
-        put(&mut bytes, field::OFFSET, &self.offset.to_be_bytes());
-        bytes[field::R_CTL] = self.r_ctl;
-        bytes
     }
 }
 

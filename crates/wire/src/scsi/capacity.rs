@@ -1,63 +1,52 @@
 //! READ CAPACITY data.
 
 use crate::Error;
-use crate::field::{array_at, at_most_u32, put, u32_at};
+use crate::field::{Bit, Bits, Field, Low16, at_most_u32, record};
 
 const NAME: &str = "capacity data";
 
-/// Logical block provisioning (SBC-3, clause 4.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Provisioning {
-    /// LBPME: blocks can be given back.
-    pub managed: bool,
-    /// LBPRZ: blocks that are not there read as zeros.
-    pub zeroes: bool,
+record! {
+    /// Logical block provisioning (SBC-3, clause 4.7).
+    #[derive(Default)]
+    Provisioning[1];
+    0 managed: bool as Bit<7> = "LBPME: blocks can be given back.";
+    0 zeroes: bool as Bit<6> = "LBPRZ: blocks that are not there read as zeros.";
 }
 
-/// Offsets of the data of READ CAPACITY (16) (SBC-3, clause 5.16.2).
-mod long {
-    pub(super) const LAST: usize = 0;
-    pub(super) const BLOCK_SIZE: usize = 8;
-    pub(super) const PROTECTION: usize = 12;
-    pub(super) const EXPONENTS: usize = 13;
-    pub(super) const PROVISIONING_AND_ALIGNMENT: usize = 14;
+record! {
+    /// Data of READ CAPACITY (16) (SBC-3, clause 5.16.2), of which READ CAPACITY (10) has the first two (clause 5.15.2).
+    Capacity[32];
+    0 last: u64 = "The last logical block.";
+    8 block_size: u32 = "Bytes of a logical block, without protection information.";
+    12 protection: u8 as ProtectionType = "The type of protection information, 1 to 3; 0 for none.";
+    13 interval_exponent: u8 as Bits<7, 4> = "Log2 of the intervals of protection information in a block.";
+    13 physical_exponent: u8 as Bits<3, 0> = "Log2 of logical blocks in a physical one.";
+    14 lowest_aligned: u16 as Low16<14> = "The first logical block at the start of a physical one.";
+    14 provisioning: Provisioning = "Logical block provisioning.";
 }
 
-/// Offsets of the data of READ CAPACITY (10) (SBC-3, clause 5.15.2).
-mod short {
-    pub(super) const LAST: usize = 0;
-    pub(super) const BLOCK_SIZE: usize = 4;
-}
+/// PROT_EN in bit 0; P_TYPE, which is one less than the type, in the three bits above it.
+struct ProtectionType;
 
-/// Data of READ CAPACITY (10) and (16) (SBC-3, clauses 5.15.2 and 5.16.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Capacity {
-    /// The last logical block.
-    pub last: u64,
-    /// Bytes of a logical block, without protection information.
-    pub block_size: u32,
-    /// The type of protection information, 1 to 3; 0 for none.
-    pub protection: u8,
-    /// Log2 of the intervals of protection information in a block.
-    pub interval_exponent: u8,
-    /// Log2 of logical blocks in a physical one.
-    pub physical_exponent: u8,
-    /// The first logical block at the start of a physical one.
-    pub lowest_aligned: u16,
-    /// Logical block provisioning.
-    pub provisioning: Provisioning,
+impl Field for ProtectionType {
+    type Value = u8;
+
+    fn get(bytes: &[u8], at: usize) -> u8 {
+        if bytes[at] & 1 == 0 { 0 } else { (bytes[at] >> 1 & 7) + 1 }
+    }
+
+    fn put(value: u8, bytes: &mut [u8], at: usize) {
+        bytes[at] = value.checked_sub(1).map_or(0, |kind| (kind & 7) << 1 | 1);
+    }
 }
 
 impl Capacity {
-    /// Bytes of READ CAPACITY (16) data.
-    pub const LEN: usize = 32;
-
     /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff means that (16) is needed.
     #[must_use]
     pub fn bytes_10(&self) -> [u8; 8] {
         let mut bytes = [0; 8];
-        put(&mut bytes, short::LAST, &at_most_u32(self.last).to_be_bytes());
-        put(&mut bytes, short::BLOCK_SIZE, &self.block_size.to_be_bytes());
+        u32::put(at_most_u32(self.last), &mut bytes, 0);
+        u32::put(self.block_size, &mut bytes, 4);
         bytes
     }
 
@@ -65,15 +54,7 @@ impl Capacity {
     #[must_use]
     pub fn bytes_16(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
-        put(&mut bytes, long::LAST, &self.last.to_be_bytes());
-        put(&mut bytes, long::BLOCK_SIZE, &self.block_size.to_be_bytes());
-        if let Some(kind) = self.protection.checked_sub(1) {
-            bytes[long::PROTECTION] = (kind & 7) << 1 | 1;
-        }
-        bytes[long::EXPONENTS] = self.interval_exponent << 4 | self.physical_exponent & 0xf;
-        put(&mut bytes, long::PROVISIONING_AND_ALIGNMENT, &(self.lowest_aligned & 0x3fff).to_be_bytes());
-        bytes[long::PROVISIONING_AND_ALIGNMENT] |=
-            u8::from(self.provisioning.managed) << 7 | u8::from(self.provisioning.zeroes) << 6;
+        Self::put(*self, &mut bytes, 0);
         bytes
     }
 
@@ -86,10 +67,10 @@ impl Capacity {
         if bytes.len() < 8 {
             return Err(Error::Truncated(NAME));
         }
-        let last = u32_at(bytes, short::LAST);
+        let last = u32::get(bytes, 0);
         Ok((last != u32::MAX).then(|| Self {
             last: u64::from(last),
-            block_size: u32_at(bytes, short::BLOCK_SIZE),
+            block_size: u32::get(bytes, 4),
             protection: 0,
             interval_exponent: 0,
             physical_exponent: 0,
@@ -104,21 +85,7 @@ impl Capacity {
     ///
     /// [`Error::Truncated`] when there are fewer than 32 bytes.
     pub fn parse_16(bytes: &[u8]) -> Result<Self, Error> {
-        if bytes.len() < Self::LEN {
-            return Err(Error::Truncated(NAME));
-        }
-        Ok(Self {
-            last: u64::from_be_bytes(array_at(bytes, long::LAST)),
-            block_size: u32_at(bytes, long::BLOCK_SIZE),
-            protection: if bytes[long::PROTECTION] & 1 == 0 { 0 } else { (bytes[long::PROTECTION] >> 1 & 7) + 1 },
-            interval_exponent: bytes[long::EXPONENTS] >> 4,
-            physical_exponent: bytes[long::EXPONENTS] & 0xf,
-            lowest_aligned: u16::from_be_bytes(array_at(bytes, long::PROVISIONING_AND_ALIGNMENT)) & 0x3fff,
-            provisioning: Provisioning {
-                managed: bytes[long::PROVISIONING_AND_ALIGNMENT] & 0x80 != 0,
-                zeroes: bytes[long::PROVISIONING_AND_ALIGNMENT] & 0x40 != 0,
-            },
-        })
+        bytes.get(..Self::LEN).map(|bytes| Self::get(bytes, 0)).ok_or(Error::Truncated(NAME))
     }
 }
 

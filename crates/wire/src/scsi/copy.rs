@@ -1,7 +1,7 @@
 //! EXTENDED COPY's parameter list.
 
 use super::{Sense, SenseKey, asc};
-use crate::field::{array_at, u16_at, u32_at};
+use crate::field::{Field, record, u16_at, u32_at};
 
 /// Offsets of the header (SPC-4, clause 6.4.3.1, with a list identifier of one byte).
 mod header {
@@ -25,16 +25,10 @@ mod target {
     pub(super) const BLOCK_SIZE: usize = 28;
 }
 
-/// Offsets of a descriptor of blocks to be copied to blocks (SPC-4, clause 6.4.6.4).
+/// Code and place of the length of a descriptor of blocks to be copied to blocks (SPC-4, clause 6.4.6.4).
 mod segment {
-    pub(super) const LEN: usize = 28;
     pub(super) const CODE: u8 = 0x02;
     pub(super) const LENGTH: usize = 2;
-    pub(super) const FROM: usize = 4;
-    pub(super) const TO: usize = 6;
-    pub(super) const BLOCKS: usize = 10;
-    pub(super) const SOURCE: usize = 12;
-    pub(super) const DESTINATION: usize = 20;
 }
 
 /// A unit that takes part in a copy (SPC-4, clause 6.4.5.3: CSCD descriptor E4h).
@@ -52,19 +46,14 @@ pub struct CopyTarget {
     pub block_size: u32,
 }
 
-/// Blocks to be copied to blocks (SPC-4, clause 6.4.6.4: segment descriptor 02h).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CopySegment {
-    /// Index of the unit that is read.
-    pub from: u16,
-    /// Index of the unit that is written.
-    pub to: u16,
-    /// Number of blocks.
-    pub blocks: u16,
-    /// The first block that is read.
-    pub source: u64,
-    /// The first block that is written.
-    pub destination: u64,
+record! {
+    /// Blocks to be copied to blocks (SPC-4, clause 6.4.6.4: segment descriptor 02h).
+    CopySegment[28] bytes([segment::CODE, 0, 0, 24]);
+    4 from: u16 = "Index of the unit that is read.";
+    6 to: u16 = "Index of the unit that is written.";
+    10 blocks: u16 = "Number of blocks.";
+    12 source: u64 = "The first block that is read.";
+    20 destination: u64 = "The first block that is written.";
 }
 
 /// The parameter list of EXTENDED COPY (LID1).
@@ -108,7 +97,7 @@ impl CopyList {
         if targets / target::LEN > usize::from(Self::MAX_TARGETS) {
             return Err(illegal(asc::TOO_MANY_TARGETS));
         }
-        if segments > usize::from(Self::MAX_SEGMENTS) * segment::LEN {
+        if segments > usize::from(Self::MAX_SEGMENTS) * CopySegment::LEN {
             return Err(illegal(asc::TOO_MANY_SEGMENTS));
         }
         let (targets, rest) = rest.split_at_checked(targets).ok_or_else(short)?;
@@ -130,20 +119,14 @@ impl CopyList {
             });
         }
         // Each segment has a code of its own length, of which only one is known.
-        for bytes in segments.chunks(segment::LEN) {
+        for bytes in segments.chunks(CopySegment::LEN) {
             if bytes[0] != segment::CODE {
                 return Err(illegal(asc::SEGMENT_DESCRIPTOR));
             }
-            if bytes.len() < segment::LEN || usize::from(u16_at(bytes, segment::LENGTH)) != segment::LEN - 4 {
+            if bytes.len() < CopySegment::LEN || usize::from(u16_at(bytes, segment::LENGTH)) != CopySegment::LEN - 4 {
                 return Err(short());
             }
-            list.segments.push(CopySegment {
-                from: u16_at(bytes, segment::FROM),
-                to: u16_at(bytes, segment::TO),
-                blocks: u16_at(bytes, segment::BLOCKS),
-                source: u64::from_be_bytes(array_at(bytes, segment::SOURCE)),
-                destination: u64::from_be_bytes(array_at(bytes, segment::DESTINATION)),
-            });
+            list.segments.push(CopySegment::get(bytes, 0));
         }
         Ok(list)
     }
@@ -157,7 +140,7 @@ impl CopyList {
         to.extend([0, 0]);
         to.extend(len(self.targets.len(), target::LEN));
         to.extend([0; 6]);
-        to.extend(len(self.segments.len(), segment::LEN));
+        to.extend(len(self.segments.len(), CopySegment::LEN));
         to.extend([0; 4]);
         for CopyTarget { code_set, kind, association, identifier, block_size } in &self.targets {
             let mut name = identifier.clone();
@@ -168,15 +151,7 @@ impl CopyList {
             to.extend(name);
             to.extend((block_size & 0xff_ffff).to_be_bytes());
         }
-        for CopySegment { from, to: into, blocks, source, destination } in &self.segments {
-            to.extend([segment::CODE, 0, 0, 24]);
-            to.extend(from.to_be_bytes());
-            to.extend(into.to_be_bytes());
-            to.extend([0; 2]);
-            to.extend(blocks.to_be_bytes());
-            to.extend(source.to_be_bytes());
-            to.extend(destination.to_be_bytes());
-        }
+        self.segments.iter().for_each(|segment| to.extend(segment.bytes()));
     }
 }
 

@@ -1,7 +1,9 @@
 //! Persistent reservations: who may use a unit.
 
 use crate::Error;
-use crate::field::{array_at, put};
+use crate::field::{Bit, record};
+
+const NAME: &str = "reservation parameters";
 
 /// Type of a persistent reservation (SPC-4, table 202).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,60 +63,15 @@ impl ReserveType {
     }
 }
 
-/// Offsets of the fields (SPC-4, clause 6.16.3).
-mod field {
-    pub(super) const KEY: usize = 0;
-    pub(super) const ACTION_KEY: usize = 8;
-    pub(super) const OPTIONS: usize = 20;
-}
-
-/// The parameter list of PERSISTENT RESERVE OUT (SPC-4, clause 6.16.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReserveParameters {
-    /// The key that the sender is registered with.
-    pub key: u64,
-    /// The key that the action is about.
-    pub action_key: u64,
-    /// SPEC_I_PT: other initiators' names follow.
-    pub named_initiators: bool,
-    /// ALL_TG_PT: it is for all ports of the target.
-    pub all_ports: bool,
-    /// APTPL: it is to survive a loss of power.
-    pub persist: bool,
-}
-
-impl ReserveParameters {
-    /// Bytes of the list without names.
-    pub const LEN: usize = 24;
-
-    /// The list's bytes.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        put(&mut bytes, field::KEY, &self.key.to_be_bytes());
-        put(&mut bytes, field::ACTION_KEY, &self.action_key.to_be_bytes());
-        bytes[field::OPTIONS] =
-            u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
-        bytes
-    }
-
-    /// The list at the front of `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when there are fewer than 24 bytes.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        if bytes.len() < Self::LEN {
-            return Err(Error::Truncated("reservation parameters"));
-        }
-        Ok(Self {
-            key: u64::from_be_bytes(array_at(bytes, field::KEY)),
-            action_key: u64::from_be_bytes(array_at(bytes, field::ACTION_KEY)),
-            named_initiators: bytes[field::OPTIONS] & 8 != 0,
-            all_ports: bytes[field::OPTIONS] & 4 != 0,
-            persist: bytes[field::OPTIONS] & 1 != 0,
-        })
-    }
+record! {
+    /// The parameter list of PERSISTENT RESERVE OUT, without names (SPC-4, clause 6.16.3).
+    #[derive(Default)]
+    ReserveParameters[24] parse bytes;
+    0 key: u64 = "The key that the sender is registered with.";
+    8 action_key: u64 = "The key that the action is about.";
+    20 named_initiators: bool as Bit<3> = "SPEC_I_PT: other initiators' names follow.";
+    20 all_ports: bool as Bit<2> = "ALL_TG_PT: it is for all ports of the target.";
+    20 persist: bool as Bit<0> = "APTPL: it is to survive a loss of power.";
 }
 
 #[cfg(test)]

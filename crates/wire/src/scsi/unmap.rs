@@ -1,33 +1,19 @@
 //! UNMAP's parameter list.
 
 use crate::Error;
-use crate::field::{array_at, u16_at, u32_at};
+use crate::field::{Field, record, u16_at};
 
 const NAME: &str = "unmap list";
 
-/// Offsets of the parameter list (SBC-3, clause 5.28.2).
-mod field {
-    pub(super) const DATA_LENGTH: usize = 0;
-    pub(super) const RANGES_LENGTH: usize = 2;
-    pub(super) const RANGES: usize = 8;
+record! {
+    /// Blocks that are not needed any more: an UNMAP block descriptor (SBC-3, clause 5.28.2).
+    UnmapRange[16] bytes;
+    0 lba: u64 = "The first logical block.";
+    8 blocks: u32 = "Number of blocks.";
 }
 
-/// Offsets of a range, an UNMAP block descriptor (SBC-3, clause 5.28.2).
-mod range_field {
-    pub(super) const LBA: usize = 0;
-    pub(super) const BLOCKS: usize = 8;
-}
-
-/// Blocks that are not needed any more (SBC-3, clause 5.28.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnmapRange {
-    /// The first.
-    pub lba: u64,
-    /// Number of blocks.
-    pub blocks: u32,
-}
-
-/// The ranges of a parameter list: a header of 8 bytes and 16 bytes each.
+/// The ranges of a parameter list: 16 bytes each behind a header of 8 bytes, which has the lengths of what follows them, in
+/// two bytes each: of all, and of the ranges.
 ///
 /// # Errors
 ///
@@ -37,17 +23,13 @@ pub fn parse_unmap(bytes: &[u8]) -> Result<impl Iterator<Item = UnmapRange> + Cl
     if bytes.len() < 8 {
         return Err(Error::Truncated(NAME));
     }
-    let (data, ranges) =
-        (usize::from(u16_at(bytes, field::DATA_LENGTH)), usize::from(u16_at(bytes, field::RANGES_LENGTH)));
+    let (data, ranges) = (usize::from(u16_at(bytes, 0)), usize::from(u16_at(bytes, 2)));
     if data < ranges + 6 {
         return Err(Error::Malformed(NAME, "length"));
     }
     // SBC-3: a length that is no multiple of 16 has an incomplete range at its end, which is ignored.
-    let list = bytes[field::RANGES..].get(..ranges).ok_or(Error::Truncated(NAME))?;
-    Ok(list.chunks_exact(16).map(|range| UnmapRange {
-        lba: u64::from_be_bytes(array_at(range, range_field::LBA)),
-        blocks: u32_at(range, range_field::BLOCKS),
-    }))
+    let list = bytes[8..].get(..ranges).ok_or(Error::Truncated(NAME))?;
+    Ok(list.chunks_exact(UnmapRange::LEN).map(|range| UnmapRange::get(range, 0)))
 }
 
 /// Appends a parameter list to `to`.
@@ -61,11 +43,7 @@ pub fn put_unmap(ranges: &[UnmapRange], to: &mut Vec<u8>) -> Result<(), Error> {
     to.extend((len.checked_add(6).ok_or(too_large)?).to_be_bytes());
     to.extend(len.to_be_bytes());
     to.extend([0; 4]);
-    for range in ranges {
-        to.extend(range.lba.to_be_bytes());
-        to.extend(range.blocks.to_be_bytes());
-        to.extend([0; 4]);
-    }
+    ranges.iter().for_each(|range| to.extend(range.bytes()));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Vital product data.
 
 use crate::Error;
-use crate::field::{array_at, counted_u8, counted_u16, put, put_u16, u16_at, u32_at};
+use crate::field::{Bit, Bits, Field, counted_u8, counted_u16, put_u16, record, u16_at};
 
 const NAME: &str = "vital product data";
 
@@ -122,267 +122,88 @@ impl<'a> Designator<'a> {
     }
 }
 
-/// Offsets in the body of page 86 (SPC-4, clause 7.8.7).
-mod extended {
-    pub(super) const CHECKS: usize = 0;
-    pub(super) const TASKS: usize = 1;
-    pub(super) const CACHE: usize = 2;
-    pub(super) const REPORTS: usize = 3;
+record! {
+    /// The body of page 86h (SPC-4, clause 7.8.7).
+    #[derive(Default)]
+    ExtendedInquiry[60] parse(4) bytes;
+    0 protection_types: u8 as Bits<5, 3> = "SPT: supported types of protection information (SBC-3, table 149).";
+    0 guard: bool as Bit<2> = "GRD_CHK: guards are checked.";
+    0 application: bool as Bit<1> = "APP_CHK: application tags are checked.";
+    0 reference: bool as Bit<0> = "REF_CHK: reference tags are checked.";
+    1 attributes: bool as All<7> = "SIMPSUP, ORDSUP and HEADSUP: simple, ordered and head-of-queue tasks are supported.";
+    2 volatile: bool as Bit<0> = "V_SUP: the unit has a volatile cache.";
+    3 nexus_attentions: bool as Bit<0> = "LUICLR: reporting a unit attention to one nexus does not clear it for others.";
 }
 
-/// The body of page 86h (SPC-4, clause 7.8.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ExtendedInquiry {
-    /// SPT: supported types of protection information (SBC-3, table 149).
-    pub protection_types: u8,
-    /// Guards are checked.
-    pub guard: bool,
-    /// Application tags are checked.
-    pub application: bool,
-    /// Reference tags are checked.
-    pub reference: bool,
-    /// Simple, ordered and head-of-queue tasks are supported.
-    pub attributes: bool,
-    /// The unit has a volatile cache.
-    pub volatile: bool,
-    /// LUICLR: reporting a unit attention to one nexus does not clear it for others.
-    pub nexus_attentions: bool,
-}
+/// Bits that are set together.
+struct All<const BITS: u8>;
 
-impl ExtendedInquiry {
-    /// Bytes of the body.
-    pub const LEN: usize = 60;
+impl<const BITS: u8> Field for All<BITS> {
+    type Value = bool;
 
-    /// Serializes the body.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        bytes[extended::CHECKS] = (self.protection_types & 7) << 3
-            | u8::from(self.guard) << 2
-            | u8::from(self.application) << 1
-            | u8::from(self.reference);
-        bytes[extended::TASKS] = if self.attributes { 7 } else { 0 };
-        bytes[extended::CACHE] = u8::from(self.volatile);
-        bytes[extended::REPORTS] = u8::from(self.nexus_attentions);
-        bytes
+    fn get(bytes: &[u8], at: usize) -> bool {
+        bytes[at] & BITS == BITS
     }
 
-    /// Parses the first 4 bytes or more.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when there are fewer.
-    pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        let body: &[u8; 4] = body.first_chunk().ok_or(Error::Truncated(NAME))?;
-        let (types, tasks) = (body[extended::CHECKS], body[extended::TASKS]);
-        let (cache, reports) = (body[extended::CACHE], body[extended::REPORTS]);
-        Ok(Self {
-            protection_types: types >> 3 & 7,
-            guard: types & 4 != 0,
-            application: types & 2 != 0,
-            reference: types & 1 != 0,
-            attributes: tasks & 7 == 7,
-            volatile: cache & 1 != 0,
-            nexus_attentions: reports & 1 != 0,
-        })
+    fn put(value: bool, bytes: &mut [u8], at: usize) {
+        bytes[at] |= if value { BITS } else { 0 };
     }
 }
 
-/// Offsets in the body of page B0 (SBC-3, clause 6.6.3).
-mod limits {
-    pub(super) const WRITE_SAME_NON_ZERO: usize = 0;
-    pub(super) const COMPARE_AND_WRITE: usize = 1;
-    pub(super) const GRANULARITY: usize = 2;
-    pub(super) const TRANSFER: usize = 4;
-    pub(super) const OPTIMAL: usize = 8;
-    pub(super) const PREFETCH: usize = 12;
-    pub(super) const UNMAP_BLOCKS: usize = 16;
-    pub(super) const UNMAP_RANGES: usize = 20;
-    pub(super) const UNMAP_GRANULARITY: usize = 24;
-    pub(super) const UNMAP_ALIGNMENT: usize = 28;
-    pub(super) const WRITE_SAME: usize = 32;
+record! {
+    /// The body of page B0h (SBC-3, clause 6.6.3); numbers are of logical blocks. SBC-2 had 12 bytes of it.
+    #[derive(Default)]
+    BlockLimits[60] parse(12) bytes;
+    0 write_same_non_zero: bool as Bit<0> = "WSNZ: WRITE SAME must give a number of blocks other than zero.";
+    1 compare_and_write: u8 = "Most blocks of COMPARE AND WRITE.";
+    2 granularity: u16 = "Optimal transfer length granularity: lengths of transfers should be multiples of it.";
+    4 transfer: u32 = "Most blocks of a transfer.";
+    8 optimal: u32 = "Optimal transfer length.";
+    12 prefetch: u32 = "Most blocks of a PRE-FETCH.";
+    16 unmap_blocks: u32 = "Most blocks that one UNMAP deallocates.";
+    20 unmap_ranges: u32 = "Most ranges (block descriptors) of one UNMAP.";
+    24 unmap_granularity: u32 = "Optimal unmap granularity: lengths of ranges should be multiples of it.";
+    28 unmap_alignment: Option<u32> as IfValid = "Address of the first block at which such a multiple begins.";
+    32 write_same: u64 = "Most blocks of WRITE SAME.";
 }
 
-/// The body of page B0h (SBC-3, clause 6.6.3); numbers are of logical blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BlockLimits {
-    /// WSNZ: WRITE SAME must give a number of blocks other than zero.
-    pub write_same_non_zero: bool,
-    /// Most blocks of COMPARE AND WRITE.
-    pub compare_and_write: u8,
-    /// Optimal transfer length granularity: lengths of transfers should be multiples of it.
-    pub granularity: u16,
-    /// Most blocks of a transfer.
-    pub transfer: u32,
-    /// Optimal transfer length.
-    pub optimal: u32,
-    /// Most blocks of a PRE-FETCH.
-    pub prefetch: u32,
-    /// Most blocks that one UNMAP deallocates.
-    pub unmap_blocks: u32,
-    /// Most ranges (block descriptors) of one UNMAP.
-    pub unmap_ranges: u32,
-    /// Optimal unmap granularity: lengths of ranges should be multiples of it.
-    pub unmap_granularity: u32,
-    /// Address of the first block at which such a multiple begins.
-    pub unmap_alignment: Option<u32>,
-    /// Most blocks of WRITE SAME.
-    pub write_same: u64,
-}
+/// A number of 31 bits, behind one that says that it is valid.
+struct IfValid;
 
-impl BlockLimits {
-    /// Bytes of the body.
-    pub const LEN: usize = 60;
+impl Field for IfValid {
+    type Value = Option<u32>;
 
-    /// Serializes the body.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        bytes[limits::WRITE_SAME_NON_ZERO] = u8::from(self.write_same_non_zero);
-        bytes[limits::COMPARE_AND_WRITE] = self.compare_and_write;
-        put_u16(&mut bytes, limits::GRANULARITY, self.granularity);
-        let alignment = self.unmap_alignment.map_or(0, |at| at | 1 << 31);
-        let words = [
-            (limits::TRANSFER, self.transfer),
-            (limits::OPTIMAL, self.optimal),
-            (limits::PREFETCH, self.prefetch),
-            (limits::UNMAP_BLOCKS, self.unmap_blocks),
-            (limits::UNMAP_RANGES, self.unmap_ranges),
-            (limits::UNMAP_GRANULARITY, self.unmap_granularity),
-            (limits::UNMAP_ALIGNMENT, alignment),
-        ];
-        for (at, word) in words {
-            put(&mut bytes, at, &word.to_be_bytes());
-        }
-        put(&mut bytes, limits::WRITE_SAME, &self.write_same.to_be_bytes());
-        bytes
+    fn get(bytes: &[u8], at: usize) -> Option<u32> {
+        let word = u32::get(bytes, at);
+        (word >> 31 != 0).then_some(word & !(1 << 31))
     }
 
-    /// Parses the first 12 bytes or more (SBC-2 had no more); missing bytes count as zeros.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when there are fewer.
-    pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        if body.len() < 12 {
-            return Err(Error::Truncated(NAME));
-        }
-        let mut full = [0; Self::LEN];
-        let there = body.len().min(full.len());
-        full[..there].copy_from_slice(&body[..there]);
-        let alignment = u32_at(&full, limits::UNMAP_ALIGNMENT);
-        Ok(Self {
-            write_same_non_zero: full[limits::WRITE_SAME_NON_ZERO] & 1 != 0,
-            compare_and_write: full[limits::COMPARE_AND_WRITE],
-            granularity: u16_at(&full, limits::GRANULARITY),
-            transfer: u32_at(&full, limits::TRANSFER),
-            optimal: u32_at(&full, limits::OPTIMAL),
-            prefetch: u32_at(&full, limits::PREFETCH),
-            unmap_blocks: u32_at(&full, limits::UNMAP_BLOCKS),
-            unmap_ranges: u32_at(&full, limits::UNMAP_RANGES),
-            unmap_granularity: u32_at(&full, limits::UNMAP_GRANULARITY),
-            unmap_alignment: (alignment >> 31 != 0).then_some(alignment & !(1 << 31)),
-            write_same: u64::from_be_bytes(array_at(&full, limits::WRITE_SAME)),
-        })
+    fn put(value: Option<u32>, bytes: &mut [u8], at: usize) {
+        u32::put(value.map_or(0, |number| number | 1 << 31), bytes, at);
     }
 }
 
-/// Offsets in the body of page B1 (SBC-3, clause 6.6.2).
-mod characteristics {
-    pub(super) const ROTATION: usize = 0;
-    pub(super) const FORM_FACTOR: usize = 3;
-    pub(super) const VERIFIES_UNMAPPED: usize = 4;
+record! {
+    /// The body of page B1h (SBC-3, clause 6.6.2). SBC-2 had 4 bytes of it.
+    #[derive(Default)]
+    BlockCharacteristics[60] parse(4) bytes;
+    0 rotation: u16 = "Rotations per minute; 0 when not stated, 1 for a non-rotating medium.";
+    3 after_erase: u8 as Bits<7, 6> = "WABEREQ (SBC-4): answer to a READ of blocks not written since SANITIZE: BLOCK ERASE; \
+        0 when not stated, 1 without an error, 2 and 3 with one.";
+    3 form_factor: u8 as Bits<3, 0> = "NOMINAL FORM FACTOR; 0 when not stated.";
+    4 verifies_unmapped: bool as Bit<0> = "VBULS: VERIFY compares data with unmapped blocks as with others.";
 }
 
-/// The body of page B1h (SBC-3, clause 6.6.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BlockCharacteristics {
-    /// Rotations per minute; 0 when not stated, 1 for a non-rotating medium.
-    pub rotation: u16,
-    /// WABEREQ (SBC-4): answer to a READ of blocks not written since SANITIZE: BLOCK ERASE; 0 when not stated, 1 without
-    /// an error, 2 and 3 with one.
-    pub after_erase: u8,
-    /// Form factor; 0 when not stated.
-    pub form_factor: u8,
-    /// VBULS: VERIFY compares data with unmapped blocks as with others.
-    pub verifies_unmapped: bool,
-}
-
-impl BlockCharacteristics {
-    /// Bytes of the body.
-    pub const LEN: usize = 60;
-
-    /// Serializes the body.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        put_u16(&mut bytes, characteristics::ROTATION, self.rotation);
-        bytes[characteristics::FORM_FACTOR] = (self.after_erase & 3) << 6 | self.form_factor & 0xf;
-        bytes[characteristics::VERIFIES_UNMAPPED] = u8::from(self.verifies_unmapped);
-        bytes
-    }
-
-    /// Parses the first 4 bytes or more (SBC-2 had no more); missing bytes count as zeros.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when there are fewer.
-    pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        let &[high, low, _, form, ..] = body else { return Err(Error::Truncated(NAME)) };
-        let verifies_unmapped = body.get(4).is_some_and(|byte| byte & 1 != 0);
-        let rotation = u16::from_be_bytes([high, low]);
-        Ok(Self { rotation, after_erase: form >> 6, form_factor: form & 0xf, verifies_unmapped })
-    }
-}
-
-/// The body of page B2h (SBC-3, clause 6.6.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BlockProvisioning {
-    /// LBPU: UNMAP deallocates blocks.
-    pub unmap: bool,
-    /// LBPWS: WRITE SAME (16) can deallocate blocks.
-    pub write_same_16: bool,
-    /// LBPWS10: WRITE SAME (10) can deallocate blocks.
-    pub write_same_10: bool,
-    /// LBPRZ: unmapped blocks read as zeros.
-    pub zeroes: bool,
-    /// ANC_SUP: blocks can be anchored.
-    pub anchors: bool,
-    /// Provisioning type: none (0), resource (1), thin (2).
-    pub kind: u8,
-}
-
-impl BlockProvisioning {
-    /// Bytes of the body.
-    pub const LEN: usize = 4;
-
-    /// Serializes the body.
-    #[must_use]
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let flags = u8::from(self.unmap) << 7
-            | u8::from(self.write_same_16) << 6
-            | u8::from(self.write_same_10) << 5
-            | u8::from(self.zeroes) << 2
-            | u8::from(self.anchors) << 1;
-        [0, flags, self.kind & 7, 0]
-    }
-
-    /// Parses the first 4 bytes or more.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Truncated`] when there are fewer.
-    pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        let &[_, flags, kind, _, ..] = body else { return Err(Error::Truncated(NAME)) };
-        Ok(Self {
-            unmap: flags & 0x80 != 0,
-            write_same_16: flags & 0x40 != 0,
-            write_same_10: flags & 0x20 != 0,
-            zeroes: flags & 4 != 0,
-            anchors: flags & 2 != 0,
-            kind: kind & 7,
-        })
-    }
+record! {
+    /// The body of page B2h (SBC-3, clause 6.6.4).
+    #[derive(Default)]
+    BlockProvisioning[4] parse bytes;
+    1 unmap: bool as Bit<7> = "LBPU: UNMAP deallocates blocks.";
+    1 write_same_16: bool as Bit<6> = "LBPWS: WRITE SAME (16) can deallocate blocks.";
+    1 write_same_10: bool as Bit<5> = "LBPWS10: WRITE SAME (10) can deallocate blocks.";
+    1 zeroes: bool as Bit<2> = "LBPRZ: unmapped blocks read as zeros.";
+    1 anchors: bool as Bit<1> = "ANC_SUP: blocks can be anchored.";
+    2 kind: u8 as Bits<2, 0> = "Provisioning type: none (0), resource (1), thin (2).";
 }
 
 #[cfg(test)]
