@@ -90,6 +90,88 @@ fn a_command_of_every_form_is_known_and_no_other() {
     assert_eq!(Cdb::parse(&[]), Err(CdbError::Truncated));
 }
 
+/// Names, service actions and usage data of all forms, as they were written by hand before they were derived from the fields.
+const ROWS: &[(&str, Option<u16>, &str)] = &[
+    ("TEST UNIT READY", None, "000000000004"),
+    ("REQUEST SENSE", None, "03010000ff04"),
+    ("READ (6)", None, "081fffffff04"),
+    ("WRITE (6)", None, "0a1fffffff04"),
+    ("INQUIRY", None, "1203ffffff04"),
+    ("FORMAT UNIT", None, "04ff00000004"),
+    ("MODE SELECT (6)", None, "15110000ff04"),
+    ("MODE SENSE (6)", None, "1a08ffffff04"),
+    ("START STOP UNIT", None, "1b01000ff704"),
+    ("RECEIVE DIAGNOSTIC RESULTS", None, "1c01ffffff04"),
+    ("SEND DIAGNOSTIC", None, "1df700ffff04"),
+    ("READ CAPACITY (10)", None, "25000000000000000004"),
+    ("READ (10)", None, "28f8ffffffff00ffff04"),
+    ("WRITE (10)", None, "2af8ffffffff00ffff04"),
+    ("WRITE AND VERIFY (10)", None, "2ef6ffffffff00ffff04"),
+    ("VERIFY (10)", None, "2ff6ffffffff00ffff04"),
+    ("PRE-FETCH (10)", None, "3402ffffffff00ffff04"),
+    ("SYNCHRONIZE CACHE (10)", None, "3502ffffffff00ffff04"),
+    ("READ DEFECT DATA (10)", None, "37001f00000000ffff04"),
+    ("WRITE BUFFER", None, "3b1fffffffffffffff04"),
+    ("READ BUFFER", None, "3c1fffffffffffffff04"),
+    ("WRITE SAME (10)", None, "41feffffffff00ffff04"),
+    ("UNMAP", None, "42010000000000ffff04"),
+    ("SANITIZE: OVERWRITE", Some(0x01), "48a10000000000ffff04"),
+    ("SANITIZE: BLOCK ERASE", Some(0x02), "48a20000000000ffff04"),
+    ("SANITIZE: EXIT FAILURE MODE", Some(0x1f), "48bf0000000000ffff04"),
+    ("LOG SELECT", None, "4c03ffff000000ffff04"),
+    ("LOG SENSE", None, "4d01ffff00ffffffff04"),
+    ("MODE SELECT (10)", None, "55110000000000ffff04"),
+    ("MODE SENSE (10)", None, "5a18ffff000000ffff04"),
+    ("PERSISTENT RESERVE IN: READ KEYS", Some(0x00), "5e000000000000ffff04"),
+    ("PERSISTENT RESERVE IN: READ RESERVATION", Some(0x01), "5e010000000000ffff04"),
+    ("PERSISTENT RESERVE IN: REPORT CAPABILITIES", Some(0x02), "5e020000000000ffff04"),
+    ("PERSISTENT RESERVE IN: READ FULL STATUS", Some(0x03), "5e030000000000ffff04"),
+    ("PERSISTENT RESERVE OUT: REGISTER", Some(0x00), "5f00000000ffffffff04"),
+    ("PERSISTENT RESERVE OUT: RESERVE", Some(0x01), "5f01ff0000ffffffff04"),
+    ("PERSISTENT RESERVE OUT: RELEASE", Some(0x02), "5f02ff0000ffffffff04"),
+    ("PERSISTENT RESERVE OUT: CLEAR", Some(0x03), "5f03000000ffffffff04"),
+    ("PERSISTENT RESERVE OUT: PREEMPT", Some(0x04), "5f04ff0000ffffffff04"),
+    ("PERSISTENT RESERVE OUT: PREEMPT AND ABORT", Some(0x05), "5f05ff0000ffffffff04"),
+    ("PERSISTENT RESERVE OUT: REGISTER AND IGNORE EXISTING KEY", Some(0x06), "5f06000000ffffffff04"),
+    ("READ (32)", Some(0x09), "7f040000000000ff0009f800ffffffffffffffffffffffffffffffffffffffff"),
+    ("VERIFY (32)", Some(0x0a), "7f040000000000ff000af600ffffffffffffffffffffffffffffffffffffffff"),
+    ("WRITE (32)", Some(0x0b), "7f040000000000ff000bf800ffffffffffffffffffffffffffffffffffffffff"),
+    ("WRITE AND VERIFY (32)", Some(0x0c), "7f040000000000ff000cf600ffffffffffffffffffffffffffffffffffffffff"),
+    ("WRITE SAME (32)", Some(0x0d), "7f040000000000ff000dff00ffffffffffffffffffffffffffffffffffffffff"),
+    ("EXTENDED COPY (LID1)", Some(0x00), "83000000000000000000ffffffff0004"),
+    ("RECEIVE COPY OPERATING PARAMETERS", Some(0x03), "84030000000000000000ffffffff0004"),
+    ("READ (16)", None, "88f8ffffffffffffffffffffffff0004"),
+    ("COMPARE AND WRITE", None, "89f8ffffffffffffffff000000ff0004"),
+    ("WRITE (16)", None, "8af8ffffffffffffffffffffffff0004"),
+    ("ORWRITE (16)", None, "8bf8ffffffffffffffffffffffff0004"),
+    ("WRITE AND VERIFY (16)", None, "8ef6ffffffffffffffffffffffff0004"),
+    ("VERIFY (16)", None, "8ff6ffffffffffffffffffffffff0004"),
+    ("PRE-FETCH (16)", None, "9002ffffffffffffffffffffffff0004"),
+    ("SYNCHRONIZE CACHE (16)", None, "9102ffffffffffffffffffffffff0004"),
+    ("WRITE SAME (16)", None, "93ffffffffffffffffffffffffff0004"),
+    ("READ CAPACITY (16)", Some(0x10), "9e100000000000000000ffffffff0004"),
+    ("GET LBA STATUS", Some(0x12), "9e12ffffffffffffffffffffffff0004"),
+    ("REPORT LUNS", None, "a000ff000000ffffffff0004"),
+    ("REPORT IDENTIFYING INFORMATION", Some(0x05), "a30500000000fffffffffe04"),
+    ("SET IDENTIFYING INFORMATION", Some(0x06), "a40600000000fffffffffe04"),
+    ("REPORT SUPPORTED OPERATION CODES", Some(0x0c), "a30c87ffffffffffffff0004"),
+    ("REPORT TARGET PORT GROUPS", Some(0x0a), "a3ea00000000ffffffff0004"),
+    ("READ (12)", None, "a8f8ffffffffffffffff0004"),
+    ("WRITE (12)", None, "aaf8ffffffffffffffff0004"),
+    ("WRITE AND VERIFY (12)", None, "aef6ffffffffffffffff0004"),
+    ("READ DEFECT DATA (12)", None, "b71fffffffffffffffff0004"),
+    ("VERIFY (12)", None, "aff6ffffffffffffffff0004"),
+];
+
+#[test]
+fn the_usage_data_of_each_form_is_what_it_was() {
+    assert_eq!(FORMS.len(), ROWS.len());
+    for (form, (name, action, usage)) in FORMS.iter().zip(ROWS) {
+        let derived: String = form.usage.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((form.name, form.action, derived.as_str()), (*name, *action, *usage));
+    }
+}
+
 #[test]
 fn what_is_not_known_is_named() {
     let sense = |cdb: &[u8]| Cdb::parse(cdb).unwrap_err().sense();
