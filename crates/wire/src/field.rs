@@ -6,12 +6,17 @@ pub(crate) trait Field {
     /// Type of the value.
     type Value;
     /// Its bits, in each byte that it takes.
-    const MASK: u8 = 0xff;
+    const MASKS: &'static [u8] = &[];
 
     fn get(bytes: &[u8], at: usize) -> Self::Value;
 
     /// Writes the field and nothing else.
     fn put(value: Self::Value, bytes: &mut [u8], at: usize);
+
+    /// True if the field has place for the value; `bytes` has what stands before it.
+    fn fits(_value: &Self::Value, _bytes: &[u8]) -> bool {
+        true
+    }
 }
 
 #[inline]
@@ -75,6 +80,7 @@ macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl Field for $number {
             type Value = Self;
+            const MASKS: &'static [u8] = &[0xff; size_of::<Self>()];
 
             #[inline]
             fn get(bytes: &[u8], at: usize) -> Self {
@@ -109,6 +115,7 @@ numbers!(u16, u32, u64);
 
 impl Field for u8 {
     type Value = Self;
+    const MASKS: &'static [u8] = &[0xff];
 
     #[inline]
     fn get(bytes: &[u8], at: usize) -> Self {
@@ -140,25 +147,29 @@ pub(crate) struct Bit<const N: u8>;
 
 impl<const N: u8> Field for Bit<N> {
     type Value = bool;
-    const MASK: u8 = 1 << N;
+    const MASKS: &'static [u8] = &[1 << N];
 
     #[inline]
     fn get(bytes: &[u8], at: usize) -> bool {
-        bytes[at] & Self::MASK != 0
+        bytes[at] & 1 << N != 0
     }
 
     #[inline]
     fn put(value: bool, bytes: &mut [u8], at: usize) {
-        bytes[at] = bytes[at] & !Self::MASK | u8::from(value) << N;
+        bytes[at] = bytes[at] & !(1 << N) | u8::from(value) << N;
     }
 }
 
 /// The bits of a byte from `HIGH` down to `LOW`; those of a value that it has no place for are dropped.
 pub(crate) struct Bits<const HIGH: u8, const LOW: u8>;
 
+impl<const HIGH: u8, const LOW: u8> Bits<HIGH, LOW> {
+    const MASK: u8 = 0xff >> (7 - HIGH + LOW) << LOW;
+}
+
 impl<const HIGH: u8, const LOW: u8> Field for Bits<HIGH, LOW> {
     type Value = u8;
-    const MASK: u8 = 0xff >> (7 - HIGH + LOW) << LOW;
+    const MASKS: &'static [u8] = &[Self::MASK];
 
     #[inline]
     fn get(bytes: &[u8], at: usize) -> u8 {
@@ -176,6 +187,7 @@ pub(crate) struct U24;
 
 impl Field for U24 {
     type Value = u32;
+    const MASKS: &'static [u8] = &[0xff; 3];
 
     #[inline]
     fn get(bytes: &[u8], at: usize) -> u32 {
@@ -185,6 +197,10 @@ impl Field for U24 {
     #[inline]
     fn put(value: u32, bytes: &mut [u8], at: usize) {
         put(bytes, at, &value.to_be_bytes()[1..]);
+    }
+
+    fn fits(value: &u32, _bytes: &[u8]) -> bool {
+        value >> 24 == 0
     }
 }
 

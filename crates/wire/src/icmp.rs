@@ -1,4 +1,4 @@
-//! What ICMP for IPv4 and for IPv6 have in common: the header, echo, and how messages are read and written.
+//! Common parts of ICMP for IPv4 and for IPv6: the header, echo, and the reading and writing of messages.
 
 /// Declares a version of ICMP: the view of its messages, and the messages with what their headers say. `read` has an arm for
 /// each type of message beside echo, from type, code and bytes 4 to 7; `write` has those back.

@@ -1,88 +1,22 @@
 //! Command descriptor blocks.
 
-mod bytes;
+mod commands;
+mod declare;
+mod form;
+mod transfer;
 
 use std::ops::Deref;
 
 use super::{Sense, SenseKey, asc};
-use crate::field::array_at;
+use crate::Error;
+use crate::field::{Bit, Field, array_at};
+use form::Action;
 
-/// Offsets of the fields that commands have in common, by the length of their CDBs (SPC-4, clause 4.3; SBC-3, clause 5).
-///
-/// ```text
-///  bytes of the CDB     6     10     12     16     32
-///  opcode               0      0      0      0      0
-///  options              1      1      1      1     10   PROTECT, DPO, FUA, IMMED, BYTCHK, a service action
-///  service action       -      -      -      -      8   2 bytes
-///  logical block        1      2      2      2     12   21 bits; 4 bytes; 4; 8; 8
-///  length               4      7      6     10     28   of a transfer, a list or an allocation: 1 byte; 2; 4; 4; 4
-/// ```
-mod field {
-    pub(super) const OPCODE: usize = 0;
-    /// Options and service action, of all but the longest.
-    pub(super) const OPTIONS: usize = 1;
-    /// Third byte of several commands: a page code, a selection, or scope and type of a reservation.
-    pub(super) const SELECTION: usize = 2;
-    /// MODE SENSE (SPC-4, clauses 6.13 and 6.14).
-    pub(super) const SUBPAGE: usize = 3;
+pub use commands::{Cdb, FORMS, opcode};
+pub use form::CdbForm;
+pub use transfer::ProtectionTags;
 
-    /// START STOP UNIT (SBC-3, clause 5.25).
-    pub(super) mod start_stop {
-        pub(in super::super) const MODIFIER: usize = 3;
-        pub(in super::super) const POWER: usize = 4;
-    }
-    /// LOG SENSE (SPC-4, clause 6.12).
-    pub(super) mod log {
-        pub(in super::super) const POINTER: usize = 5;
-    }
-    /// READ BUFFER and WRITE BUFFER (SPC-4, clauses 6.18 and 6.49): numbers of 3 bytes, read with the one before them.
-    pub(super) mod buffer {
-        pub(in super::super) const OFFSET: usize = 3;
-        pub(in super::super) const LENGTH: usize = 6;
-    }
-    /// REPORT and SET IDENTIFYING INFORMATION (SPC-4, clauses 6.32 and 6.43).
-    pub(super) mod identifying {
-        pub(in super::super) const KIND: usize = 10;
-    }
-    /// REPORT SUPPORTED OPERATION CODES (SPC-4, clause 6.35).
-    pub(super) mod report_opcodes {
-        pub(in super::super) const OPCODE: usize = 3;
-        pub(in super::super) const ACTION: usize = 4;
-    }
-
-    pub(super) mod six {
-        pub(in super::super) const LBA: usize = 1;
-        /// INQUIRY's allocation length, SEND DIAGNOSTIC's list length, of 2 bytes (SPC-4, clauses 6.6 and 6.42).
-        pub(in super::super) const ALLOCATION: usize = 3;
-        pub(in super::super) const LENGTH: usize = 4;
-    }
-    pub(super) mod ten {
-        pub(in super::super) const LBA: usize = 2;
-        pub(in super::super) const LENGTH: usize = 7;
-        /// PERSISTENT RESERVE OUT's parameter list length, of 4 bytes (SPC-4, clause 6.16).
-        pub(in super::super) const LIST_LENGTH: usize = 5;
-    }
-    pub(super) mod twelve {
-        pub(in super::super) const LBA: usize = 2;
-        pub(in super::super) const LENGTH: usize = 6;
-    }
-    pub(super) mod sixteen {
-        pub(in super::super) const LBA: usize = 2;
-        pub(in super::super) const LENGTH: usize = 10;
-        /// COMPARE AND WRITE counts in one byte.
-        pub(in super::super) const COMPARED: usize = 13;
-    }
-    pub(super) mod thirty_two {
-        pub(in super::super) const ADDITIONAL_LENGTH: usize = 7;
-        pub(in super::super) const SERVICE_ACTION: usize = 8;
-        pub(in super::super) const OPTIONS: usize = 10;
-        pub(in super::super) const LBA: usize = 12;
-        pub(in super::super) const REFERENCE_TAG: usize = 20;
-        pub(in super::super) const APPLICATION_TAG: usize = 24;
-        pub(in super::super) const APPLICATION_TAG_MASK: usize = 26;
-        pub(in super::super) const LENGTH: usize = 28;
-    }
-}
+const NAME: &str = "scsi command";
 
 /// Form of a command, by the length of its CDB: the forms differ in the sizes of their fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,17 +31,6 @@ pub enum Width {
     Sixteen,
     /// 32 bytes: as 16, and the expected protection information.
     ThirtyTwo(ProtectionTags),
-}
-
-/// Expected protection information (SBC-3, clause 5.14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ProtectionTags {
-    /// The reference tag of the first block.
-    pub reference: u32,
-    /// The application tag.
-    pub application: u16,
-    /// Mask of the bits of the application tag that are compared.
-    pub application_mask: u16,
 }
 
 /// Parameters of READ, WRITE and similar commands.
@@ -137,348 +60,6 @@ impl Transfer {
     }
 }
 
-/// A command, of those that [`FORMS`](super::FORMS) lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cdb {
-    /// TEST UNIT READY (SPC-4, clause 6.47)
-    TestUnitReady,
-    /// REQUEST SENSE (SPC-4, clause 6.39)
-    RequestSense {
-        /// Sense data in descriptor format.
-        descriptors: bool,
-        /// Allocation length in bytes.
-        allocation: u8,
-    },
-    /// INQUIRY (SPC-4, clause 6.6)
-    Inquiry {
-        /// A page of vital product data, or else the standard data.
-        page: Option<u8>,
-        /// Allocation length in bytes.
-        allocation: u16,
-    },
-    /// REPORT LUNS (SPC-4, clause 6.33)
-    ReportLuns {
-        /// SELECT REPORT: kinds of units to report.
-        select: u8,
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// MODE SENSE (SPC-4, clauses 6.13 and 6.14)
-    ModeSense {
-        /// The form of 10 bytes; otherwise that of 6.
-        ten: bool,
-        /// DBD: no block descriptor.
-        no_descriptors: bool,
-        /// LLBAA: a long block descriptor is accepted.
-        long: bool,
-        /// Current (0), changeable (1), default (2) or saved (3) values.
-        control: u8,
-        /// Page code; 0x3f for all.
-        page: u8,
-        /// Subpage code; 0xff for all.
-        subpage: u8,
-        /// Allocation length in bytes.
-        allocation: u16,
-    },
-    /// MODE SELECT (SPC-4, clauses 6.11 and 6.12).
-    ModeSelect {
-        /// The form of 10 bytes; otherwise that of 6.
-        ten: bool,
-        /// PF: the parameters are pages.
-        pages: bool,
-        /// SP: save the pages.
-        save: bool,
-        /// Parameter list length in bytes.
-        len: u16,
-    },
-    /// LOG SENSE (SPC-4, clause 6.10).
-    LogSense {
-        /// SP: save the parameters.
-        save: bool,
-        /// Threshold (0), cumulative (1), default threshold (2) or default cumulative (3) values.
-        control: u8,
-        /// Page code.
-        page: u8,
-        /// Subpage code.
-        subpage: u8,
-        /// PARAMETER POINTER: the first parameter to report.
-        pointer: u16,
-        /// Allocation length in bytes.
-        allocation: u16,
-    },
-    /// LOG SELECT (SPC-4, clause 6.9).
-    LogSelect {
-        /// PCR: set the parameters back.
-        reset: bool,
-        /// SP: save the parameters.
-        save: bool,
-        /// Kind of values, as in LOG SENSE.
-        control: u8,
-        /// Page code; 0 for all.
-        page: u8,
-        /// Subpage code.
-        subpage: u8,
-        /// Parameter list length in bytes.
-        len: u16,
-    },
-    /// START STOP UNIT (SBC-3, clause 5.25).
-    StartStop {
-        /// IMMED: return status at once.
-        immediate: bool,
-        /// Power condition modifier.
-        modifier: u8,
-        /// Power condition; 0 for `start` and `load`.
-        power: u8,
-        /// NO_FLUSH: do not flush the cache.
-        no_flush: bool,
-        /// Load or eject the medium.
-        load: bool,
-        /// Start; otherwise stop.
-        start: bool,
-    },
-    /// SEND DIAGNOSTIC (SPC-4, clause 6.42).
-    SendDiagnostic {
-        /// SELF-TEST CODE: three bits; 0 for the test of `test`, or none.
-        code: u8,
-        /// PF: the parameter list consists of pages.
-        pages: bool,
-        /// SELFTEST: the unit's default self-test.
-        test: bool,
-        /// UNITOFFL: the test may affect all units.
-        all_offline: bool,
-        /// DEVOFFL: the test may affect this unit.
-        offline: bool,
-        /// Parameter list length in bytes.
-        len: u16,
-    },
-    /// RECEIVE DIAGNOSTIC RESULTS (SPC-4, clause 6.28).
-    ReceiveDiagnostic {
-        /// PCV: a page is asked for; otherwise the results of the last SEND DIAGNOSTIC.
-        coded: bool,
-        /// Page code.
-        page: u8,
-        /// Allocation length in bytes.
-        allocation: u16,
-    },
-    /// READ BUFFER (10) (SPC-4, clause 6.18).
-    ReadBuffer {
-        /// MODE: five bits; data (2), descriptor (3), echo buffer (0x0a), its descriptor (0x0b) …
-        mode: u8,
-        /// Number of the buffer.
-        id: u8,
-        /// First byte to read: 24 bits.
-        offset: u32,
-        /// Allocation length in bytes: 24 bits.
-        allocation: u32,
-    },
-    /// WRITE BUFFER (SPC-4, clause 6.49).
-    WriteBuffer {
-        /// MODE: five bits; data (2), echo buffer (0x0a) …
-        mode: u8,
-        /// Number of the buffer.
-        id: u8,
-        /// First byte to write: 24 bits.
-        offset: u32,
-        /// Parameter list length in bytes: 24 bits.
-        len: u32,
-    },
-    /// READ DEFECT DATA (SBC-3, clauses 5.17 and 5.18).
-    ReadDefectData {
-        /// The form of 12 bytes; otherwise that of 10.
-        twelve: bool,
-        /// REQ_PLIST: the defects known from the start.
-        primary: bool,
-        /// REQ_GLIST: the defects found since.
-        grown: bool,
-        /// DEFECT LIST FORMAT: three bits.
-        format: u8,
-        /// ADDRESS DESCRIPTOR INDEX: the first descriptor to report. In the form of 12 bytes only.
-        index: u32,
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// REPORT IDENTIFYING INFORMATION (SPC-4, clause 6.32).
-    ReportIdentifyingInformation {
-        /// INFORMATION TYPE: seven bits; of the unit (0), as text (2), or what is supported (0x7f).
-        kind: u8,
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// SET IDENTIFYING INFORMATION (SPC-4, clause 6.43).
-    SetIdentifyingInformation {
-        /// INFORMATION TYPE: seven bits.
-        kind: u8,
-        /// Parameter list length in bytes.
-        len: u32,
-    },
-    /// FORMAT UNIT (SBC-3, clause 5.3).
-    FormatUnit {
-        /// FMTPINFO: two bits; protection information that the blocks are to have.
-        protection: u8,
-        /// LONGLIST: the parameter list has a long header.
-        long: bool,
-        /// FMTDATA: there is a parameter list.
-        data: bool,
-        /// CMPLST: the defect list is complete.
-        complete: bool,
-        /// DEFECT LIST FORMAT: three bits.
-        format: u8,
-    },
-    /// SANITIZE (SBC-3, clause 5.24).
-    Sanitize {
-        /// OVERWRITE (1), BLOCK ERASE (2), EXIT FAILURE MODE (0x1f).
-        action: u8,
-        /// IMMED: return status at once.
-        immediate: bool,
-        /// AUSE: a failure may be left by EXIT FAILURE MODE.
-        unrestricted: bool,
-        /// Parameter list length in bytes.
-        len: u16,
-    },
-    /// EXTENDED COPY (LID1) (SPC-4, clause 6.4).
-    ExtendedCopy {
-        /// Parameter list length in bytes.
-        len: u32,
-    },
-    /// RECEIVE COPY OPERATING PARAMETERS (SPC-4, clause 6.23).
-    CopyParameters {
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// READ CAPACITY (10) (SBC-3, clause 5.15)
-    ReadCapacity10,
-    /// READ CAPACITY (16) (SBC-3, clause 5.16)
-    ReadCapacity16 {
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// GET LBA STATUS (SBC-3, clause 5.4).
-    GetLbaStatus {
-        /// The first logical block.
-        lba: u64,
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// REPORT TARGET PORT GROUPS (SPC-4, clause 6.37).
-    ReportTargetPortGroups {
-        /// PARAMETER DATA FORMAT: 0 for a header of the length only, 1 for the extended one.
-        format: u8,
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-    /// READ (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 bytes).
-    Read(Transfer),
-    /// WRITE (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 bytes).
-    Write(Transfer),
-    /// WRITE AND VERIFY (SBC-3, clause 5.37 and on).
-    WriteAndVerify {
-        /// Blocks to write.
-        transfer: Transfer,
-        /// BYTCHK: two bits; 1 compares the written blocks with the data out.
-        compare: u8,
-    },
-    /// ORWRITE (16): set bits of blocks (SBC-3, clause 5.7).
-    OrWrite(Transfer),
-    /// VERIFY (SBC-3, clauses 5.29 and on).
-    Verify {
-        /// Blocks to verify.
-        transfer: Transfer,
-        /// BYTCHK: two bits; 1 compares with as many blocks of data out, 3 with one.
-        compare: u8,
-    },
-    /// PRE-FETCH: read blocks into the cache (SBC-3, clauses 5.8 and 5.9).
-    PreFetch {
-        /// Form: 10 or 16 bytes.
-        width: Width,
-        /// IMMED: return status at once.
-        immediate: bool,
-        /// The first logical block.
-        lba: u64,
-        /// Number of blocks; 0 for all to the end.
-        blocks: u32,
-    },
-    /// SYNCHRONIZE CACHE (SBC-3, clauses 5.26 and 5.27).
-    SynchronizeCache {
-        /// Form: 10 or 16 bytes.
-        width: Width,
-        /// IMMED: return status at once.
-        immediate: bool,
-        /// The first logical block.
-        lba: u64,
-        /// Number of blocks; 0 for all to the end.
-        blocks: u32,
-    },
-    /// WRITE SAME: write one block many times (SBC-3, clauses 5.43 and on).
-    WriteSame {
-        /// Form: 10, 16 or 32 bytes.
-        width: Width,
-        /// The first logical block.
-        lba: u64,
-        /// Number of blocks; 0 for all to the end.
-        blocks: u32,
-        /// WRPROTECT: three bits.
-        protect: u8,
-        /// ANCHOR: unmapped blocks stay allocated.
-        anchor: bool,
-        /// UNMAP: the blocks may be deallocated.
-        unmap: bool,
-        /// NDOB: there is no data out, zeros are written. Not in the form of 10 bytes.
-        no_data: bool,
-    },
-    /// UNMAP: deallocate blocks (SBC-3, clause 5.28).
-    Unmap {
-        /// ANCHOR: the blocks stay allocated.
-        anchor: bool,
-        /// Parameter list length in bytes.
-        len: u16,
-    },
-    /// COMPARE AND WRITE: write blocks if the medium matches the first half of the data out (SBC-3, clause 5.2).
-    CompareAndWrite {
-        /// The first logical block.
-        lba: u64,
-        /// Number of blocks; data out has twice as many.
-        blocks: u8,
-        /// WRPROTECT: three bits.
-        protect: u8,
-        /// Disable page out: do not cache the blocks.
-        dpo: bool,
-        /// Force unit access: not to a volatile cache only.
-        fua: bool,
-    },
-    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15)
-    PersistentReserveIn {
-        /// READ KEYS (0), READ RESERVATION (1), REPORT CAPABILITIES (2), READ FULL STATUS (3).
-        action: u8,
-        /// Allocation length in bytes.
-        allocation: u16,
-    },
-    /// PERSISTENT RESERVE OUT (SPC-4, clause 6.16).
-    PersistentReserveOut {
-        /// Service action: 0 to 6.
-        action: u8,
-        /// Scope of the reservation: 0 is the unit.
-        scope: u8,
-        /// Type of the reservation.
-        kind: u8,
-        /// Parameter list length in bytes.
-        len: u32,
-    },
-    /// REPORT SUPPORTED OPERATION CODES (SPC-4, clause 6.35)
-    ReportSupportedOperationCodes {
-        /// RCTD: include command timeouts descriptors.
-        timeouts: bool,
-        /// REPORTING OPTIONS: all commands (0), or one by opcode (1), by opcode and service action (2), or by whichever
-        /// it has (3).
-        options: u8,
-        /// Requested opcode.
-        opcode: u8,
-        /// Requested service action.
-        action: u16,
-        /// Allocation length in bytes.
-        allocation: u32,
-    },
-}
-
 /// Effect of a command on the medium, for conflicts with reservations (SPC-4, table 65; SBC-3, table 13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -491,51 +72,86 @@ pub enum Access {
 }
 
 impl Cdb {
+    /// The command at the front of `cdb`, which may have more bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`CdbError`], whose [`sense`](CdbError::sense) is the answer to it.
+    pub fn parse(cdb: &[u8]) -> Result<Self, CdbError> {
+        let opcode = *cdb.first().ok_or(CdbError::Truncated)?;
+        let len = cdb_len(opcode);
+        // A short one whose opcode is not known anyway is told that first.
+        if cdb.len() < usize::from(len) {
+            return Err(if is_known(opcode) { CdbError::Truncated } else { CdbError::Opcode(opcode) });
+        }
+        refuse(opcode, cdb)?;
+        let long = opcode == opcode::VARIABLE_LENGTH;
+        let action = if long { u16::get(cdb, 8) } else { u16::from(Action::get(cdb, 1)) };
+        let command = Self::read(opcode, action, cdb)?.ok_or(match opcode {
+            _ if !is_known(opcode) => CdbError::Opcode(opcode),
+            opcode::VARIABLE_LENGTH => CdbError::Field { byte: 8, bit: None },
+            _ => field(1, 4),
+        })?;
+        // NACA is not offered (NORMACA in INQUIRY): SAM-5, clause 5.2.
+        let control = if long { 1 } else { len - 1 };
+        if Bit::<2>::get(cdb, usize::from(control)) {
+            return Err(field(u16::from(control), 2));
+        }
+        Ok(command)
+    }
+
+    /// The command's bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] when a value does not fit the field of the form, [`Error::Malformed`] when the command has no
+    /// form of that width or no such option in it.
+    pub fn bytes(&self) -> Result<CdbBytes, Error> {
+        let mut bytes = [0; 32];
+        match transfer::of(self)? {
+            Some((family, transfer, flags)) => transfer::write(family, &transfer, flags, &mut bytes)?,
+            None => self.write(&mut bytes)?,
+        }
+        match self {
+            Self::ModeSense { ten: false, long: true, .. } => {
+                Err(Error::Malformed(NAME, "form: MODE SENSE (6) has no long block descriptors"))
+            }
+            Self::ReadDefectData { twelve: false, index: 1.., .. } => {
+                Err(Error::Malformed(NAME, "form: READ DEFECT DATA (10) begins at the first"))
+            }
+            _ => Ok(CdbBytes { bytes, len: cdb_len(bytes[0]) }),
+        }
+    }
+
     /// Effect of the command on the medium.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self {
-            Self::Inquiry { .. }
-            | Self::ReportLuns { .. }
-            | Self::RequestSense { .. }
-            | Self::TestUnitReady
-            | Self::ReadCapacity10
-            | Self::ReadCapacity16 { .. }
-            | Self::ReportTargetPortGroups { .. }
-            | Self::PersistentReserveIn { .. }
-            | Self::LogSense { .. }
-            | Self::ReportIdentifyingInformation { .. }
-            // PERSISTENT RESERVE OUT has rules of its own.
-            | Self::PersistentReserveOut { .. }
-            | Self::StartStop { power: 0, start: true, .. } => Access::Neither,
-            Self::Read(_)
-            | Self::Verify { .. }
-            | Self::PreFetch { .. }
-            | Self::GetLbaStatus { .. }
-            | Self::ReadBuffer { .. }
-            | Self::ReadDefectData { .. }
-            | Self::ReceiveDiagnostic { .. }
-            | Self::ReportSupportedOperationCodes { .. } => Access::Reads,
-            Self::Write(_)
-            | Self::WriteAndVerify { .. }
-            | Self::WriteSame { .. }
-            | Self::Unmap { .. }
-            | Self::CompareAndWrite { .. }
-            | Self::SynchronizeCache { .. }
-            | Self::OrWrite(_)
-            | Self::ExtendedCopy { .. }
-            | Self::CopyParameters { .. }
-            | Self::FormatUnit { .. }
-            | Self::Sanitize { .. }
-            | Self::ModeSelect { .. }
-            | Self::ModeSense { .. }
-            | Self::LogSelect { .. }
-            | Self::WriteBuffer { .. }
-            | Self::SetIdentifyingInformation { .. }
-            | Self::SendDiagnostic { .. }
-            | Self::StartStop { .. } => Access::Writes,
+            Self::StartStop { power: 0, start: true, .. } => Access::Neither,
+            _ => self.declared_access(),
         }
     }
+}
+
+/// True if a form has this opcode.
+fn is_known(opcode: u8) -> bool {
+    FORMS.iter().any(|form| form.opcode() == opcode)
+}
+
+/// Values that no field of the command has.
+fn refuse(opcode: u8, cdb: &[u8]) -> Result<(), CdbError> {
+    match opcode {
+        // Bit 1 asked for command support data before SPC-3: other data than what is sent now.
+        opcode::INQUIRY if cdb[1] & 2 != 0 => Err(field(1, 1)),
+        opcode::INQUIRY if cdb[1] & 1 == 0 && cdb[2] != 0 => Err(CdbError::Field { byte: 2, bit: None }),
+        // The additional length (SPC-4, clause 4.3.3).
+        opcode::VARIABLE_LENGTH if cdb[7] != 24 => Err(CdbError::Field { byte: 7, bit: None }),
+        _ => Ok(()),
+    }
+}
+
+const fn field(byte: u16, bit: u8) -> CdbError {
+    CdbError::Field { byte, bit: Some(bit) }
 }
 
 /// Reason that bytes are not a supported command.

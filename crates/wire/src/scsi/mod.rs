@@ -9,7 +9,6 @@
 mod capacity;
 mod cdb;
 mod copy;
-mod forms;
 mod inquiry;
 mod lun;
 mod mode;
@@ -19,9 +18,8 @@ mod unmap;
 mod vpd;
 
 pub use capacity::{Capacity, Provisioning};
-pub use cdb::{Access, Cdb, CdbBytes, CdbError, ProtectionTags, Transfer, Width};
+pub use cdb::{Access, Cdb, CdbBytes, CdbError, CdbForm, FORMS, ProtectionTags, Transfer, Width, opcode};
 pub use copy::{CopyList, CopySegment, CopyTarget};
-pub use forms::{CdbForm, FORMS, opcode};
 pub use inquiry::{Inquiry, Qualifier};
 pub use lun::{lun_bytes, lun_number, parse_luns, put_list_len, put_luns};
 pub use mode::{ModeHeader, ModePage, ModePages, emit_mode, parse_mode};

@@ -165,11 +165,12 @@ const ROWS: &[(&str, Option<u16>, &str)] = &[
 
 #[test]
 fn the_usage_data_of_each_form_is_what_it_was() {
-    assert_eq!(FORMS.len(), ROWS.len());
-    for (form, (name, action, usage)) in FORMS.iter().zip(ROWS) {
-        let derived: String = form.usage.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!((form.name, form.action, derived.as_str()), (*name, *action, *usage));
-    }
+    // In this order; there may be others between them by now.
+    let forms = FORMS.iter().filter(|form| ROWS.iter().any(|(name, ..)| *name == form.name));
+    let hex = |usage: &[u8]| usage.iter().map(|byte| format!("{byte:02x}")).collect();
+    let derived: Vec<_> = forms.map(|form| (form.name, form.action, hex(form.usage))).collect();
+    let wanted: Vec<_> = ROWS.iter().map(|(name, action, usage)| (*name, *action, String::from(*usage))).collect();
+    assert_eq!(derived, wanted);
 }
 
 #[test]
