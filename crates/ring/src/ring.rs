@@ -176,11 +176,13 @@ impl Raw {
         (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &mut self.own[from..from + len])
     }
 
+    #[inline]
     pub(crate) fn meta(&self, cursor: u32) -> Meta {
         // SAFETY: masked, so inside the ring's records, which are atomics.
         unsafe { self.meta.add(self.index(cursor)).as_ref() }.load()
     }
 
+    #[inline]
     pub(crate) fn set_meta(&self, cursor: u32, meta: Meta) {
         // SAFETY: masked, so inside the ring's records, which are atomics.
         unsafe { self.meta.add(self.index(cursor)).as_ref() }.store(meta);
@@ -230,6 +232,7 @@ impl Raw {
         if WRITE { prefetch::to_write(at) } else { prefetch::to_read(at) }
     }
 
+    #[inline]
     fn field(&self, offset: usize) -> &AtomicU32 {
         self.region.u32_at(Region::offset(self.spot.ring) + offset)
     }

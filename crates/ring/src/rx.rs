@@ -239,6 +239,7 @@ impl RxBatch<'_> {
 
     /// The `i`th slot's metadata, if it carries any.
     #[must_use]
+    #[inline]
     pub fn meta(&self, i: u32) -> Option<Meta> {
         let cursor = self.cursor(i);
         self.ring.raw.slot(cursor).word().has(flags::META).then(|| self.ring.raw.meta(cursor))

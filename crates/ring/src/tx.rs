@@ -106,6 +106,7 @@ impl TxRing {
 
     /// Slot `k`'s word, its buffer included.
     #[must_use]
+    #[inline]
     pub fn slot_word(&self, k: u32) -> SlotWord {
         self.word(k)
     }
@@ -217,6 +218,7 @@ impl TxRing {
 
     /// The `i`th pending slot's metadata, if it carries any.
     #[must_use]
+    #[inline]
     pub fn pending_meta(&self, i: u32) -> Option<Meta> {
         self.pending_word(i).has(flags::META).then(|| self.raw.meta(self.taken.wrapping_add(i)))
     }
@@ -322,6 +324,7 @@ impl TxBatch<'_> {
     }
 
     /// Sets the `i`th slot's metadata. Call it after [`TxBatch::set`].
+    #[inline]
     pub fn set_meta(&mut self, i: u32, meta: Meta) {
         let cursor = self.cursor(i);
         self.ring.raw.set_meta(cursor, meta);

@@ -42,6 +42,7 @@ impl fmt::Display for IpProtocol {
 
 /// The sum of IPv4's pseudo-header (RFC 768; RFC 9293, section 3.1), which TCP's and UDP's checksums begin with.
 /// `len` counts the bytes of the TCP or UDP header and payload; a packet with more than 65535 cannot be sent, whatever its sum.
+#[inline]
 pub fn pseudo_header_v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: IpProtocol, len: usize) -> Sum {
     let mut sum = Sum::new();
     sum.add_u32(src.to_bits()).add_u32(dst.to_bits()).add_u16(u16::from(protocol.0)).add_bytes(&len.to_be_bytes());
@@ -50,6 +51,7 @@ pub fn pseudo_header_v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: IpProtocol, len:
 
 /// The sum of IPv6's pseudo-header (RFC 8200, section 8.1), which TCP's, UDP's and ICMPv6's checksums begin with.
 /// `len` counts the bytes of the upper layer's header and payload.
+#[inline]
 pub fn pseudo_header_v6(src: Ipv6Addr, dst: Ipv6Addr, protocol: IpProtocol, len: usize) -> Sum {
     let mut sum = Sum::new();
     sum.add_bytes(&src.octets()).add_bytes(&dst.octets()).add_bytes(&len.to_be_bytes()).add_u32(u32::from(protocol.0));

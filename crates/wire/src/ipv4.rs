@@ -36,6 +36,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
     ///
     /// [`Error::Truncated`] when it is shorter than the header or than the total length, [`Error::Malformed`] when the
     /// version is not 4 or the lengths contradict each other.
+    #[inline]
     pub fn new_checked(buffer: T) -> Result<Self, Error> {
         let len = buffer.as_ref().len();
         if len < Self::MIN_HEADER_LEN {
@@ -92,6 +93,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
     }
 
     /// The header with its options; within the buffer even when the length was damaged since it was checked.
+    #[inline]
     fn header(&self) -> &[u8] {
         let bytes = self.buffer.as_ref();
         &bytes[..self.header_len().min(bytes.len())]
@@ -112,6 +114,7 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
     }
 
     /// The bytes after header and options, padding excluded.
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.payload_range()]
     }

@@ -65,6 +65,7 @@ impl<T: AsRef<[u8]>> Ipv6Packet<T> {
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Ipv6Packet<&'a T> {
     /// The bytes after the fixed header, padding excluded.
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.payload_range()]
     }

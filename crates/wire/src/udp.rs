@@ -27,6 +27,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
     ///
     /// [`Error::Truncated`] when it is shorter than the header or than the length in it, [`Error::Malformed`] when that
     /// length does not even count the header.
+    #[inline]
     pub fn new_checked(buffer: T) -> Result<Self, Error> {
         let bytes = buffer.as_ref().len();
         if bytes < Self::HEADER_LEN {
@@ -44,6 +45,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
     }
 
     /// True if the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
+    #[inline]
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
     }
@@ -68,6 +70,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
 
 impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
     /// The bytes after the header that the length counts.
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[UdpDatagram::<&T>::HEADER_LEN..self.end()]
     }

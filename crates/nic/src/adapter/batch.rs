@@ -42,6 +42,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Metadata that the port gave.
+    #[inline]
     pub(super) fn meta(&self, ring: &RxBatch<'_>) -> Meta {
         if self.told { ring.meta(self.slot).unwrap_or_default() } else { Meta::default() }
     }

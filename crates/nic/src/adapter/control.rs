@@ -176,6 +176,7 @@ impl Control {
 
     /// The settings' generation: it changes with each change.
     #[must_use]
+    #[inline]
     pub fn generation(&self) -> u64 {
         self.shared.generation()
     }

@@ -100,6 +100,7 @@ impl NicRx {
     /// readers frames came, each counted once a reader; where one interface has nothing switched on, how many slots came,
     /// and its frames wait in the port's ring until they are read. `now`: any monotonic nanoseconds, the same clock in all
     /// calls to one adapter.
+    #[inline]
     pub fn poll(&mut self, now: u64) -> usize {
         self.fetch(now);
         if self.direct {
@@ -193,12 +194,14 @@ impl NicRx {
 
     /// State of the link.
     #[must_use]
+    #[inline]
     pub fn link(&self) -> Link {
         self.port.link()
     }
 
     /// See [`RxQueue::link_generation`].
     #[must_use]
+    #[inline]
     pub fn link_generation(&self) -> u32 {
         self.port.link_generation()
     }

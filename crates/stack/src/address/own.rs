@@ -42,6 +42,7 @@ impl Own {
     }
 
     /// True if it is being asked whether another station has an address.
+    #[inline]
     pub(crate) fn is_checked(&self, addr: IpAddr) -> bool {
         self.checked.contains(&addr)
     }
@@ -83,12 +84,14 @@ impl Own {
     }
 
     /// True if an address is a broadcast address of the link.
+    #[inline]
     pub(crate) fn is_broadcast(&self, addr: IpAddr) -> bool {
         let IpAddr::V4(addr) = addr else { return false };
         addr.is_broadcast() || self.all.iter().any(|a| a.broadcast() == Some(addr))
     }
 
     /// True if an address is a broadcast or a group that this host receives.
+    #[inline]
     pub(crate) fn is_to_all(&self, to: IpAddr) -> bool {
         match to {
             IpAddr::V4(to) => self.is_broadcast(to.into()) || to == ALL_HOSTS,

@@ -35,6 +35,7 @@ impl Inbox {
 
     /// Makes an empty queue of the same size.
     #[must_use]
+    #[inline]
     pub fn another(&self) -> Self {
         Self::new(self.bytes.len())
     }

@@ -35,6 +35,7 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
     ///
     /// [`Error::Truncated`] when it is shorter than its header, [`Error::Malformed`] when the data offset does not even
     /// count the fixed header.
+    #[inline]
     pub fn new_checked(buffer: T) -> Result<Self, Error> {
         let len = buffer.as_ref().len();
         if len < Self::MIN_HEADER_LEN {
@@ -56,6 +57,7 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
     }
 
     /// True if the checksum is right for a segment between these addresses.
+    #[inline]
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         self.sum(self.pseudo_header_v4(src, dst)) == 0
     }
@@ -90,6 +92,7 @@ impl<'a, T: AsRef<[u8]> + ?Sized> TcpSegment<&'a T> {
     }
 
     /// The bytes after the header.
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.header_end()..]
     }

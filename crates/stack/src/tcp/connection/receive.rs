@@ -281,11 +281,13 @@ impl Receive {
     }
 
     /// Most bytes that may be unread.
+    #[inline]
     fn most(&self) -> u32 {
         if self.pressed { self.limit.min(PRESSED) } else { self.limit }
     }
 
     /// Least step of the window's end.
+    #[inline]
     fn step(&self) -> u32 {
         self.largest.min(self.limit / 2)
     }
