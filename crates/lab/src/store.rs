@@ -82,7 +82,7 @@ pub fn write_document(directory: &Path, run: &RunResult) -> Result<PathBuf, Stor
     Part::open(directory.join(RESULT), 0)?.save(&run.to_json())
 }
 
-/// Writes a text to a file that is not there before it is complete; an existing file is replaced atomically.
+/// Writes a text to a file that is not there before it is complete; an existing file is replaced atomically, where a link leads.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
     // A device or a pipe is written where it is.
     let plain = fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir());
@@ -91,8 +91,9 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         written.map_err(|why| StoreError::File { path: path.into(), why })?;
         return Ok(path.into());
     }
-    let saved = Part::open(path.to_path_buf(), 0).and_then(|part| part.save_bytes(bytes));
-    saved.map_err(|error| match error {
+    let link = path.is_symlink().then(|| fs::canonicalize(path).ok()).flatten();
+    let saved = Part::open(link.unwrap_or_else(|| path.to_path_buf()), 0).and_then(|part| part.save_bytes(bytes));
+    saved.map(|_| path.to_path_buf()).map_err(|error| match error {
         StoreError::Write { path, why } => StoreError::File { path, why },
         other => other,
     })

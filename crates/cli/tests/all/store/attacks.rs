@@ -296,3 +296,19 @@ fn extreme_files_are_refused_or_kept_within_bounds() {
     assert_eq!(documents(&data).len(), 1);
     assert!(Command::new(BINARY).arg("show").arg("/dev/zero").output().unwrap().status.code() == Some(2));
 }
+
+/// Regression: the link was replaced, and the file that it led to stayed as it was.
+#[test]
+fn what_is_written_to_a_link_is_where_it_leads() {
+    let data = Data::new();
+    data.put(&made("ab", 1, &[1e6]));
+    data.out(&["runs", "--reindex"]);
+    fs::write(data.path("file"), "old").unwrap();
+    std::os::unix::fs::symlink("file", data.path("link")).unwrap();
+    for words in [&["report", "last", "--format", "md"][..], &["export", "last", "--format", "csv"]] {
+        data.run(&[words, &["--out", "link"]].concat());
+        assert!(data.path("link").is_symlink(), "{words:?}");
+        assert!(fs::read_to_string(data.path("file")).unwrap().len() > 3, "{words:?}");
+        fs::write(data.path("file"), "old").unwrap();
+    }
+}

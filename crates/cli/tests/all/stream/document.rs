@@ -5,7 +5,7 @@ use crate::ends::are_alike;
 use crate::process::Process;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
@@ -215,5 +215,36 @@ fn the_servers_output_can_be_had() {
         let (json, _) = json.split_once("\n\niperf Done.").unwrap();
         let theirs = document(json);
         assert!(bytes(&theirs["end"]["sum_received"]) > 0, "{theirs:#}");
+    }
+}
+
+/// Regression: the time in which a server waits for what may still be under way from iperf3 (2 s where a file is to be whole) was
+/// part of the test's time.
+#[test]
+fn waiting_for_last_bytes_is_no_part_of_the_test() {
+    if !has_iperf3() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (file, port) = (dir.path().join("file"), port());
+    let _server = server(End::Ours, port, &["-F", file.to_str().unwrap()]);
+    let began = Instant::now();
+    let ended = client(End::Theirs, port, &["-n", "1M", "-J"]);
+    let whole = began.elapsed().as_secs_f64();
+    let told = &document(&ended.out)["end"]["sum_received"];
+    let seconds = told["seconds"].as_f64().unwrap();
+    assert!(seconds < whole - 1.9, "{seconds} s of {whole} s: {told}");
+}
+
+/// Regression: an error of a server's file behind the end of the test was no error.
+#[test]
+fn a_file_without_room_for_the_last_bytes_is_a_fault_at_both_ends() {
+    for _ in 0..5 {
+        let port = port();
+        let server = server(End::Ours, port, &["-1", "-F", "/dev/full"]);
+        let client = client(End::Ours, port, &["-n", "4K", "-l", "4K"]);
+        let server = server.end();
+        assert_eq!((client.code, server.code), (Some(1), Some(1)), "{client:?} {server:?}");
+        assert!(server.said().contains("No space left") && client.said().contains("-F"), "{client:?} {server:?}");
     }
 }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Silence after which nothing is waited for any more at the end, and the longest time of it.
 const DRAINS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
@@ -332,36 +332,41 @@ impl Run {
 
     /// Waits for what is still under way to receivers of byte streams: the end of the test comes by another connection and may
     /// overtake it. Up to the end of each stream, which our clients send behind their last byte and iperf3's do not; or until
-    /// nothing has come for a while, which is longer where a file is to be whole.
-    fn drain(&self) {
+    /// nothing has come for a while, which is longer where a file is to be whole. The time of the last byte, or of the call: waiting
+    /// is no part of the test.
+    fn drain(&self) -> u64 {
+        let begin = monotonic_ns();
         if self.settings.transport != Transport::Tcp {
-            return;
+            return begin;
         }
         let (silence, limit) = if self.file.is_some() { FILE_DRAINS } else { DRAINS };
         let receivers = || self.tracks.iter().filter(|track| !track.info.sends);
-        let (begin, mut seen) = (Instant::now(), (0, Instant::now()));
+        let bytes = || receivers().map(|track| track.meter.bytes()).sum::<u64>();
+        let mut seen = (bytes(), begin);
         while receivers().any(|track| track.lane.as_ref().is_some_and(|lane| !lane.is_finished())) {
-            let bytes = receivers().map(|track| track.meter.bytes()).sum();
-            let now = Instant::now();
+            let (now, bytes) = (monotonic_ns(), bytes());
             if bytes != seen.0 {
                 seen = (bytes, now);
             }
-            if now - seen.1 >= silence || now - begin >= limit {
-                return;
+            if now - seen.1 >= saturating_ns(silence) || now - begin >= saturating_ns(limit) {
+                break;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+        // What a lane took before it ended.
+        if bytes() == seen.0 { seen.1 } else { monotonic_ns() }
     }
 
     /// Ends the senders, and at a server, which hears of the end behind all data, the receivers; the last figures.
     /// A client's receivers go on, and count no more, until [`Run::close`].
     pub(super) fn finish(&mut self, role: Role) -> Vec<Figure> {
         self.halt(true);
-        if role == Role::Server {
-            self.drain();
-            self.halt(false);
+        if role == Role::Client {
+            return self.figures(monotonic_ns());
         }
-        self.figures(monotonic_ns())
+        let end = self.drain();
+        self.halt(false);
+        self.figures(end)
     }
 
     /// Ends all that goes on, and closes the streams; own processor time in per cent.

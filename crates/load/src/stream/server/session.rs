@@ -115,7 +115,7 @@ impl Session<'_> {
         run.begin();
         self.report.started();
         self.control.say(State::TestRunning)?;
-        let measured = run.start().and_then(|()| self.measure(&mut run, &settings));
+        let mut measured = run.start().and_then(|()| self.measure(&mut run, &settings));
         let wanted = matches!(measured, Ok(()) | Err(Fault::Stopped | Fault::ClientTerminated));
         if let Err(Fault::Stopped) = measured {
             let _ = self.control.say(State::ServerTerminate);
@@ -129,6 +129,10 @@ impl Session<'_> {
             self.report.interval(&run.infos(), &figures);
             cpu = run.close();
             self.report.summary(&run.infos(), &run.summary(cpu, None)?);
+            // The last bytes may be those that its file had no room for.
+            if let (Ok(()), Some(fault @ Fault::File(_))) = (&measured, run.fault()) {
+                measured = Err(fault);
+            }
         }
         if let Err(fault @ (Fault::Idle | Fault::Late | Fault::Write(_) | Fault::Read(_) | Fault::File(_))) = &measured
         {
@@ -259,7 +263,8 @@ impl Session<'_> {
                 Woken::Over => {
                     if let Some(fault) = run.fault() {
                         return match self.control.state(EXPLAINS)? {
-                            Some(State::TestEnd) => Ok(()),
+                            // A file that could not be written is no end of the test.
+                            Some(State::TestEnd) if !matches!(fault, Fault::File(_)) => Ok(()),
                             Some(State::ClientTerminate) => Err(Fault::ClientTerminated),
                             _ => Err(fault),
                         };
