@@ -117,6 +117,24 @@ fn a_lun_whose_next_device_cannot_be_opened_goes_on_as_it_was() {
     trial.target.stop();
 }
 
+/// Regression: a LUN was taken away before its next file was seen to be that of another LUN, and came back after seconds.
+#[test]
+fn a_lun_whose_next_file_is_another_luns_is_not_interrupted() {
+    let mut trial = Trial::new("taken");
+    trial.write(&["ram:16M", "file:six", "file:six"]);
+    trial.target.signal("HUP");
+    let line = trial.target.line_with("it goes on as it was");
+    assert!(line.contains("six: it is in use"), "{line}");
+    assert_eq!(trial.sizes(), ALL);
+    // Memory is everybody's.
+    trial.write(&["ram:16M", "ram:16M", "file:six"]);
+    trial.target.signal("HUP");
+    trial.target.until("LUN 1: ram:16M");
+    assert_eq!(trial.sizes(), [ALL[0], "1 16777216", ALL[2]]);
+    let said = trial.target.stop();
+    assert_eq!(said.matches("LUN 1: removed").count(), 1, "{said}");
+}
+
 #[test]
 fn luns_take_each_others_files_at_sighup() {
     let mut trial = Trial::new("swap");

@@ -236,9 +236,11 @@ impl Running {
     /// Serves LUNs in place of those with their numbers. Where one cannot be served, the one before goes on.
     fn replace(&mut self, specs: Vec<LunSpec>) -> Vec<Result<String, String>> {
         let (mut done, mut next, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let numbers: Vec<u16> = specs.iter().map(|spec| spec.number).collect();
         for spec in specs {
-            // What a LUN has is opened when that has let go; all else before initiators lose anything.
-            let is_held = self.luns.served.iter().any(|served| served.spec.place() == spec.place());
+            // What a LUN has is opened when that has let go, if it is to; all else before initiators lose anything.
+            let holds = |served: &Served| numbers.contains(&served.spec.number) && served.spec.place() == spec.place();
+            let is_held = self.luns.served.iter().any(holds);
             match (!is_held).then(|| self.luns.open(&spec, false)).transpose() {
                 Ok(opened) => next.push((spec, opened)),
                 Err(why) if self.luns.has(spec.number) => done.push(Err(format!("{why}; it goes on as it was"))),
