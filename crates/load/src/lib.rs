@@ -28,7 +28,7 @@ mod workload;
 mod workloads;
 
 pub use name::resolve;
-pub use output::{Keeper, Output, Record, Speaker};
+pub use output::{Keeper, Output, Over, Record, Speaker};
 pub use socket::{Handshake, handshake};
 pub use workload::{ParameterRow, Workload};
 pub use workloads::WORKLOADS;

@@ -30,8 +30,19 @@ pub struct Record {
     pub reverse: bool,
 }
 
-/// Takes the records of a test.
-pub type Keeper = Box<dyn Fn(&[Record]) -> Result<(), String> + Send + Sync>;
+/// A test that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Over<'a> {
+    /// Record of each direction, at least one.
+    pub records: &'a [Record],
+    /// Fault that ended it, where the records do not tell.
+    pub fault: Option<&'a str>,
+    /// Signal that has ended this program.
+    pub signal: Option<u8>,
+}
+
+/// Keeps a test.
+pub type Keeper = Box<dyn Fn(Over<'_>) -> Result<(), String> + Send + Sync>;
 
 /// Output of an end; all tests of a server share it.
 pub struct Output {
@@ -69,20 +80,21 @@ impl Output {
         Self { speaker, places, stop: stop.clone(), keeper: None, unkept: AtomicBool::new(false) }
     }
 
-    /// Has the record of each test taken.
+    /// Has each test kept.
     #[must_use]
     pub fn keeping(self, keeper: Keeper) -> Self {
         Self { keeper: Some(keeper), ..self }
     }
 
-    /// True if somebody takes records.
+    /// True if tests are kept.
     pub(crate) fn keeps(&self) -> bool {
         self.keeper.is_some()
     }
 
-    /// Hands over the records of a test. What cannot be kept is said.
-    pub(crate) fn keep(&self, records: &[Record]) {
-        if let Some(Err(why)) = self.keeper.as_ref().map(|keeper| keeper(records)) {
+    /// Keeps a test that is over. What cannot be kept is said.
+    pub(crate) fn keep(&self, records: &[Record], fault: Option<&str>) {
+        let over = Over { records, fault, signal: self.stop.signal() };
+        if let Some(Err(why)) = self.keeper.as_ref().map(|keeper| keeper(over)) {
             self.error(&format!("--keep: {why}"));
             self.unkept.store(true, Relaxed);
         }

@@ -119,8 +119,8 @@ pub(super) fn keeping(output: Output, wanted: bool, program: &str, words: &[Stri
     let command: Vec<String> =
         ["linerate", program].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect();
     let path = own.map_or_else(|| "the kernel's sockets".to_owned(), |own| own.port.clone());
-    output.keeping(Box::new(move |records| {
-        let run = linerate_lab::import::own(records, &command, &path).map_err(|e| plain(&e.to_string()))?;
+    output.keeping(Box::new(move |over| {
+        let run = linerate_lab::import::own(over, &command, &path).map_err(|e| plain(&e.to_string()))?;
         Db::default().keep(&run).map_err(|e| plain(&e.to_string())).map(|_| ())
     }))
 }

@@ -4,17 +4,20 @@ use super::found::UNDATED;
 use super::{IMPORTS, ImportError, read};
 use crate::environment;
 use crate::run::run_id;
-use linerate_load::Record;
+use linerate_load::Over;
 use linerate_result::{Outcome, RunResult, Timestamp};
 use std::time::{Duration, SystemTime};
+
+/// Begin of what iperf3's document tells of an end by a signal.
+const INTERRUPT: &str = "interrupt - ";
 
 /// The run of a test that has just ended. `path` is where its data went: a port, or the kernel's sockets.
 ///
 /// # Errors
 /// [`ImportError`] of the record that has no figures.
-pub fn own(records: &[Record], command: &[String], path: &str) -> Result<RunResult, ImportError> {
+pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, ImportError> {
     let mut whole: Option<RunResult> = None;
-    for record in records {
+    for record in over.records {
         let format = IMPORTS.iter().find(|row| row.name == record.format);
         for mut part in read("the record of the test", &record.text, format, Timestamp::now(), command)? {
             for test in &mut part.tests {
@@ -27,17 +30,27 @@ pub fn own(records: &[Record], command: &[String], path: &str) -> Result<RunResu
                 }
             }
             match &mut whole {
-                Some(whole) => {
-                    whole.tests.extend(part.tests);
-                    whole.reasons.extend(part.reasons);
-                    whole.outcome = if whole.reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
-                }
+                Some(whole) => whole.tests.extend(part.tests),
                 None => whole = Some(part),
             }
         }
     }
     let nothing = ImportError::Nothing { name: "the record of the test".to_owned(), format: "a test" };
     let mut whole = whole.ok_or(nothing)?;
+    whole.signal = over.signal;
+    if let Some(first) = whole.tests.first_mut() {
+        first.failures.extend(over.fault.map(str::to_owned));
+    }
+    for test in &mut whole.tests {
+        // Who ends a test early measures less of it: that is no failure.
+        test.failures.retain(|told| over.signal.is_none() || !told.starts_with(INTERRUPT));
+    }
+    whole.reasons = whole.failures().collect();
+    whole.outcome = match (whole.reasons.is_empty(), over.signal) {
+        (false, _) => Outcome::Failed,
+        (true, Some(_)) => Outcome::Partial,
+        (true, None) => Outcome::Pass,
+    };
     let took = Duration::try_from_secs_f64(whole.elapsed_s.known().unwrap_or(0.0)).unwrap_or_default();
     whole.start = SystemTime::now().checked_sub(took).map_or_else(Timestamp::now, Into::into);
     whole.run_id = run_id();

@@ -34,6 +34,16 @@ pub(super) struct Flow {
     pub(super) counters: Counters,
 }
 
+/// What tells a flow from others, for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) id: u32,
+    pub(super) is_udp: bool,
+    pub(super) sends: bool,
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+}
+
 /// Times on the way: of the present interval, and of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
@@ -80,6 +90,11 @@ pub(super) struct Figures {
 impl Flow {
     pub(super) fn is_udp(&self) -> bool {
         matches!(*self.socket, Socket::Udp(_))
+    }
+
+    pub(super) fn ends(&self) -> Ends {
+        let &Self { id, sends, local, remote, .. } = self;
+        Ends { id, is_udp: self.is_udp(), sends, local, remote }
     }
 
     /// Figures so far. The times are those of the last interval, or of all.

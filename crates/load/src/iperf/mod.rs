@@ -29,6 +29,7 @@ pub use settings::{Limit, Rate, Settings, Transport};
 
 use crate::socket::Site;
 use crate::{Output, Speaker};
+use lane::Outcome;
 use linerate_rt::{Capability, Stop};
 use report::Reporter;
 use std::sync::Arc;
@@ -55,11 +56,11 @@ pub fn run(
     match &config.part {
         Part::Client(asked) => {
             let outcomes = client::run(&site, asked, &reporter, stop);
-            reporter.over();
-            let outcomes = outcomes?;
-            let faults: Vec<String> = outcomes.into_iter().filter_map(|outcome| outcome.fault).collect();
             // A line for one is enough: the others have the same cause, or follow from it.
-            faults.into_iter().next().map_or(Ok(()), Err)
+            let first = |outcomes: Vec<Outcome>| outcomes.into_iter().find_map(|outcome| outcome.fault);
+            let ended = outcomes.and_then(|outcomes| first(outcomes).map_or(Ok(()), Err));
+            reporter.over(ended.as_ref().err().map(String::as_str));
+            ended
         }
         Part::Server(serving) => {
             let listener = server::Listener::open(&site, serving)?;

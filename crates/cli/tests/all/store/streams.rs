@@ -3,8 +3,12 @@
 use super::{Data, said};
 use crate::ends::{port, until_open};
 use crate::process::Process;
-use linerate_result::{RunResult, Unit};
+use linerate_result::{Outcome, RunResult, Unit};
+use linerate_skip::{is_installed, skip};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
 /// Runs from the last one on, each with its workload, its tests' directions, and its value.
 fn kept(data: &Data) -> Vec<(String, Vec<bool>, f64)> {
@@ -78,6 +82,78 @@ fn netperf_keeps_its_test() {
     server.signal("INT");
     server.end();
     assert_eq!(data.ids().len(), 2);
+}
+
+/// Regression: a test that was cut short by a signal was kept as passed by iperf and netperf, and as failed by stream.
+#[test]
+fn a_test_that_is_interrupted_is_kept_as_partial() {
+    for (server, client, begun) in [
+        ("stream -s", "stream -c 127.0.0.1 -t 60 -i 0.2", "0.20-"),
+        ("iperf -s", "iperf -c 127.0.0.1 -t 60 -i 0.2", "0.4"),
+        ("netserver -D", "netperf -H 127.0.0.1 -l 60 -D 0.2", "Interim result"),
+    ] {
+        let (data, at) = (Data::new(), port());
+        let number = at.to_string();
+        let words = |text: &'static str| text.split(' ').chain(["-p", &number]).map(str::to_owned).collect::<Vec<_>>();
+        let start =
+            |words: Vec<String>| Process::start(data.command(&words.iter().map(String::as_str).collect::<Vec<_>>()));
+        let server = start(words(server));
+        until_open(at, false);
+        let mut asked = words(client);
+        asked.push("--keep".to_owned());
+        let mut client = start(asked.clone());
+        client.until(begun);
+        client.signal("INT");
+        client.end();
+        server.signal("INT");
+        server.end();
+        let run = RunResult::from_json(&data.out(&["show", "last", "--json"])).unwrap();
+        assert_eq!((run.outcome, run.signal, &run.reasons[..]), (Outcome::Partial, Some(2), &[][..]), "{asked:?}");
+        assert!(run.tests[0].value.is_some(), "{run:?}");
+    }
+}
+
+/// Regression: a client that vanished left a test that had passed, and one that asked for no test left a failed one.
+#[test]
+fn a_server_keeps_tests_that_broke_as_failed_and_none_of_who_asked_for_none() {
+    if !is_installed("python3") {
+        return skip!("python3 is not installed");
+    }
+    let (data, at) = (Data::new(), port());
+    let number = at.to_string();
+    let mut server = Process::start(data.command(&["iperf", "-s", "-p", &number, "--keep"]));
+    until_open(at, false);
+    // A connection that lingers for no time is reset at its end.
+    let script = "import socket, struct, sys
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+s.sendall(bytes(65536))
+sys.stdin.readline()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+s.close()";
+    let mut other = Command::new("python3").args(["-c", script, &number]).stdin(Stdio::piped()).spawn().unwrap();
+    server.until("connected with");
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
+    crate::process::until("the server has kept it", || data.run(&["show", "last"]).code == 0);
+    server.signal("INT");
+    server.end();
+    let run = RunResult::from_json(&data.out(&["show", "last", "--json"])).unwrap();
+    assert!(run.outcome == Outcome::Failed && run.reasons[0].contains("reset"), "{run:?}");
+
+    let (data, at) = (Data::new(), port());
+    let number = at.to_string();
+    let server = Process::start(data.command(&["stream", "-s", "-p", &number, "--keep"]));
+    until_open(at, false);
+    let mut scanner = TcpStream::connect(("127.0.0.1", at)).unwrap();
+    scanner.write_all(&[b'x'; 200]).unwrap();
+    let mut told = Vec::new();
+    let _ = scanner.read_to_end(&mut told);
+    let said = data.run(&["stream", "-c", "127.0.0.1", "-p", &number, "-n", "1M"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    crate::process::until("the server has kept it", || data.run(&["show", "last"]).code == 0);
+    server.signal("INT");
+    server.end();
+    assert_eq!(data.ids().len(), 1);
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Lane {
         };
         let (figures, report) = match ended.reported {
             Some((figures, report)) => (figures, report),
-            None => (reporter.end(flow, ended.at), None),
+            None => (reporter.end(flow, ended.at, ended.fault.as_deref()), None),
         };
         let cpu = ThreadTime::of_this_thread().since(before);
         Outcome { flow: self.flow, figures, end: ended.at, cpu, report, fault: ended.fault }

@@ -58,8 +58,8 @@ pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &
         tally.fins(1);
     }
     let at = monotonic_ns();
-    let figures = reporter.end(flow, at);
     let mut fault = result.err();
+    let figures = reporter.end(flow, at, fault.as_deref());
     let mut report = None;
     if let Some(within) = work.answer.filter(|_| fault.is_none()) {
         report = answer(socket, &mut block, &mut last, within);
@@ -184,7 +184,7 @@ pub(super) fn receive(
     }
     let (newest, mut another) = (taking.newest, taking.another.take());
     let at = if result.is_ok() { taking.last } else { monotonic_ns() };
-    let figures = reporter.end(flow, at);
+    let figures = reporter.end(flow, at, result.as_ref().err().map(String::as_str));
     if result.is_ok() && work.reply != Reply::None && another.is_none() {
         let seconds = at.saturating_sub(flow.begin) as f64 / 1e9;
         let latency = (work.reply == Reply::Timed).then_some(figures.times);

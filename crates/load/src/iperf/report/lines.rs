@@ -173,7 +173,7 @@ fn loss(lost: u64, of: u64) -> String {
 /// Line of a flow, with its heading.
 pub(super) fn flow(flow: &Flow, span: Span, figures: &Figures, form: &Form, shown: &mut Vec<Heading>) -> String {
     if form.csv {
-        return table::row(flow, span, figures, form, table::DIGITS);
+        return table::row(&flow.ends(), span, figures, form, table::DIGITS);
     }
     let (kind, rest) = match (flow.is_udp(), flow.sends, flow.enhanced) {
         (false, true, true) => (Heading::TcpWrite, written(span, figures)),

@@ -153,8 +153,8 @@ impl Reporter {
         next
     }
 
-    /// A flow has ended.
-    pub(super) fn end(&self, flow: &Arc<Flow>, now: u64) -> Figures {
+    /// A flow has ended, by a fault if there is one.
+    pub(super) fn end(&self, flow: &Arc<Flow>, now: u64, fault: Option<&str>) -> Figures {
         let figures = flow.figures(false);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let Inner { shown, groups, rows } = &mut *inner;
@@ -165,6 +165,7 @@ impl Reporter {
                 if self.keeps() {
                     let rows = of(rows, group.of.filter(|_| self.serves));
                     rows.add(flow, Span::new(flow.begin, flow.begin, now), &figures, true);
+                    rows.fault = rows.fault.take().or_else(|| fault.map(str::to_owned));
                 }
             }
         }
@@ -187,14 +188,17 @@ impl Reporter {
     fn keep(&self, rows: &Rows) {
         let records = rows.records(!self.serves);
         if let Some(output) = self.output.as_ref().filter(|_| !records.is_empty()) {
-            output.keep(&records);
+            output.keep(&records, rows.fault.as_deref());
         }
     }
 
-    /// A client's test is over.
-    pub(super) fn over(&self) {
+    /// A client's test is over, by a fault if there is one.
+    pub(super) fn over(&self, fault: Option<&str>) {
         let rows = std::mem::take(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).rows);
-        rows.iter().for_each(|(_, rows)| self.keep(rows));
+        for (_, mut rows) in rows {
+            rows.fault = rows.fault.take().or_else(|| fault.map(str::to_owned));
+            self.keep(&rows);
+        }
     }
 
     /// Shows the server's report of a flow.

@@ -4,8 +4,7 @@ use super::lines::Span;
 use super::table;
 use crate::Record;
 use crate::iperf::config::Form;
-use crate::iperf::flow::{Figures, Flow};
-use std::sync::Arc;
+use crate::iperf::flow::{Ends, Figures, Flow};
 
 /// Format of the record.
 const FORMAT: &str = "iperf-csv";
@@ -16,9 +15,9 @@ const DIGITS: usize = 6;
 /// Greatest number of rows of one test.
 const MOST: usize = 200_000;
 
-/// Figures of a flow, in an interval or from its begin to its end.
+/// Figures of a flow, in an interval or from its begin to its end. The flow itself would hold its socket open.
 struct Row {
-    flow: Arc<Flow>,
+    flow: Ends,
     span: Span,
     figures: Figures,
     is_last: bool,
@@ -26,24 +25,28 @@ struct Row {
 
 /// What flows have moved so far.
 #[derive(Default)]
-pub(super) struct Rows(Vec<Row>);
+pub(super) struct Rows {
+    all: Vec<Row>,
+    /// The first fault of a flow.
+    pub(super) fault: Option<String>,
+}
 
 impl Rows {
-    pub(super) fn add(&mut self, flow: &Arc<Flow>, span: Span, figures: &Figures, is_last: bool) {
+    pub(super) fn add(&mut self, flow: &Flow, span: Span, figures: &Figures, is_last: bool) {
         let mut figures = *figures;
         if is_last && flow.sends && flow.is_udp() {
             // What arrives of datagrams, their sender does not know.
             figures.datagrams = 0;
         }
-        if !is_last && self.0.len() >= MOST {
+        if !is_last && self.all.len() >= MOST {
             return;
         }
-        self.0.push(Row { flow: flow.clone(), span, figures, is_last });
+        self.all.push(Row { flow: flow.ends(), span, figures, is_last });
     }
 
     /// The other end has told what it received of a flow.
     pub(super) fn arrived(&mut self, flow: &Flow, span: Span, figures: &Figures) {
-        for row in self.0.iter_mut().filter(|row| row.is_last && std::ptr::eq(&*row.flow, flow)) {
+        for row in self.all.iter_mut().filter(|row| row.is_last && row.flow == flow.ends()) {
             (row.span, row.figures) = (span, *figures);
         }
     }
@@ -51,7 +54,7 @@ impl Rows {
     /// The record of each direction of a client's test, or of a server's.
     pub(super) fn records(&self, is_client: bool) -> Vec<Record> {
         let of = |sends: bool| {
-            let all: Vec<&Row> = self.0.iter().filter(|row| row.flow.sends == sends).collect();
+            let all: Vec<&Row> = self.all.iter().filter(|row| row.flow.sends == sends).collect();
             let last: Vec<&Row> = all.iter().copied().filter(|row| row.is_last).collect();
             let form = Form { enhanced: true, ..Form::default() };
             let row = |row: &&Row| table::row(&row.flow, row.span, &row.figures, &form, DIGITS);

@@ -3,7 +3,7 @@
 
 use super::lines::{Span, address};
 use crate::iperf::config::Form;
-use crate::iperf::flow::{Figures, Flow};
+use crate::iperf::flow::{Ends, Figures};
 use crate::socket::sys::local_time;
 use linerate_rt::wall;
 use std::net::SocketAddr;
@@ -12,15 +12,15 @@ use std::net::SocketAddr;
 pub(super) const DIGITS: usize = 1;
 
 /// Row of a flow, its times with so many digits.
-pub(super) fn row(flow: &Flow, span: Span, figures: &Figures, form: &Form, digits: usize) -> String {
+pub(super) fn row(flow: &Ends, span: Span, figures: &Figures, form: &Form, digits: usize) -> String {
     let (from, to) = if flow.sends { (flow.local, flow.remote) } else { (flow.remote, flow.local) };
-    values(flow.is_udp(), [from, to], &flow.id.to_string(), span, figures, form, digits)
+    values(flow.is_udp, [from, to], &flow.id.to_string(), span, figures, form, digits)
 }
 
 /// Row of the sum of flows, of which one is known: the ports of their clients differ.
-pub(super) fn sum(one: &Flow, span: Span, figures: &Figures, form: &Form, digits: usize) -> String {
+pub(super) fn sum(one: &Ends, span: Span, figures: &Figures, form: &Form, digits: usize) -> String {
     let (from, to) = if one.sends { (one.local, one.remote) } else { (one.remote, one.local) };
-    values(one.is_udp(), [SocketAddr::new(from.ip(), 0), to], "-1", span, figures, form, digits)
+    values(one.is_udp, [SocketAddr::new(from.ip(), 0), to], "-1", span, figures, form, digits)
 }
 
 fn values(

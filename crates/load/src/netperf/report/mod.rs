@@ -52,7 +52,7 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
     say(&text);
     if output.keeps() {
         let text = title(config, addresses, site.path()) + &Selection::all().print(Form::Keys, &view);
-        output.keep(&[Record { format: "netperf", text, reverse: false }]);
+        output.keep(&[Record { format: "netperf", text, reverse: false }], None);
     }
     Ok(())
 }
