@@ -25,7 +25,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Share of an interval from which the last, shorter one has a line of its own.
 const SHARE: f64 = 0.25;
 
-/// Reports of an end.
 pub(super) struct Reporter {
     pub(super) form: Form,
     output: Option<Arc<Output>>,
@@ -69,45 +68,38 @@ struct Entry {
 }
 
 impl Reporter {
-    /// Reporter of an end.
     pub(super) fn new(form: Form, output: Option<Arc<Output>>, serves: bool) -> Self {
         Self { form, output, inner: Mutex::default(), numbers: AtomicU32::new(0), serves }
     }
 
-    /// Next number of a connection.
     pub(super) fn number(&self) -> u32 {
         self.numbers.fetch_add(1, Relaxed) + 1
     }
 
-    /// Prints a text.
     fn print(&self, text: &str) {
         if let Some(output) = self.output.as_ref().filter(|_| !text.is_empty()) {
             output.print(text);
         }
     }
 
-    /// Prints a line about an error.
     pub(super) fn error(&self, line: &str) {
         if let Some(output) = &self.output {
             output.error(line);
         }
     }
 
-    /// Shows the settings of an end.
     pub(super) fn settings(&self, text: &str) {
         if !self.form.without.settings && !self.form.csv {
             self.print(text);
         }
     }
 
-    /// Shows a connection.
     pub(super) fn connected(&self, connection: &Connected<'_>) {
         if !self.form.without.connections && !self.form.csv {
             self.print(&connection.line(&self.form));
         }
     }
 
-    /// Shows times that connecting took.
     pub(super) fn connects(&self, text: &str) {
         if !self.form.csv && !self.form.without.data {
             self.print(text);
@@ -201,7 +193,6 @@ impl Reporter {
         }
     }
 
-    /// Shows the server's report of a flow.
     pub(super) fn report(&self, flow: &Flow, report: &Report) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let (span, figures) = lines::reported(report);
@@ -220,7 +211,6 @@ impl Reporter {
     }
 }
 
-/// Rows of a group.
 fn of(rows: &mut Vec<(Of, Rows)>, of: Of) -> &mut Rows {
     let at = rows.iter().position(|(known, _)| *known == of).unwrap_or_else(|| {
         rows.push((of, Rows::default()));
@@ -234,13 +224,11 @@ impl Group {
         self.begin.saturating_add((self.ticks + 1).saturating_mul(interval))
     }
 
-    /// Sum of all figures so far.
     fn sum(&self) -> Figures {
         let of = |entry: &Entry| entry.ended.map_or_else(|| entry.flow.figures(false), |(_, figures)| figures);
         self.entries.iter().fold(Figures::default(), |sum, entry| sum.and(&of(entry)))
     }
 
-    /// Lines of an interval.
     fn interval(&mut self, now: u64, form: &Form, shown: &mut Vec<Heading>) -> String {
         let mut text = String::new();
         for entry in self.entries.iter_mut().filter(|entry| entry.ended.is_none()) {

@@ -21,7 +21,6 @@ use std::time::SystemTime;
 /// client cannot fill the server's memory.
 const KEPT: usize = 200_000;
 
-/// Document of a test.
 pub(in crate::stream) struct Document {
     output: Arc<Output>,
     /// True for a line for each event, and for the whole document.
@@ -96,7 +95,6 @@ impl Document {
         Self { events: false, whole: true, is_record: true, ..Self::new(form, output) }
     }
 
-    /// Prints the line of an event.
     fn event(&self, name: &'static str, data: &Tree) {
         if self.events {
             let event = Fields::default().with("event", name).with("data", data.clone());
@@ -121,7 +119,6 @@ impl Document {
         top
     }
 
-    /// Prints the whole document.
     fn print(&self, fault: Option<&str>, further: Fields) {
         let mut top = self.tree();
         if let Some(fault) = fault {
@@ -302,7 +299,6 @@ fn name_of(settings: &Settings, role: Role, sends: bool, name: &'static str, rev
     if settings.direction == Direction::Both && of_server { reverse } else { name }
 }
 
-/// Figures of an interval, of a stream or of all.
 fn interval(settings: &Settings, figure: &Figure, sends: bool, kernel: bool) -> Fields {
     let mut fields = moved(figure.start, figure.end, figure.seconds(), figure.bytes);
     match (settings.transport, sends) {
@@ -333,7 +329,6 @@ fn retransmits(sends: bool, summary: &Summary) -> bool {
     if sends { summary.own_retransmits } else { summary.other_retransmits }
 }
 
-/// Figures of a stream over the test.
 fn stream(settings: &Settings, info: &StreamInfo, total: &Total, summary: &Summary, knows: Knows) -> Fields {
     let (sent_in, got_in, sends) = (summary.sender_seconds, summary.receiver_seconds, info.sends);
     let sent = socket(info).and(moved(0.0, sent_in, sent_in, total.sent).known(knows.sent, MOVED));

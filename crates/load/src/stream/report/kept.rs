@@ -7,7 +7,6 @@ use crate::stream::figures::{Figure, StreamInfo, Summary};
 pub(in crate::stream) struct Kept {
     /// Bytes that all streams moved in each interval, and its end, seconds.
     pub(in crate::stream) intervals: Vec<(f64, u64)>,
-    /// Streams and their figures over the whole test.
     pub(in crate::stream) summary: Option<(Vec<StreamInfo>, Summary)>,
 }
 

@@ -25,7 +25,6 @@ pub(super) trait Report {
     fn buffers(&mut self, _sizes: Buffers) {}
     /// A stream is open.
     fn stream(&mut self, _info: &StreamInfo) {}
-    /// The test begins.
     fn started(&mut self) {}
     fn interval(&mut self, infos: &[StreamInfo], figures: &[Figure]);
     /// The time that is omitted is over.
