@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use crate::field::{newtype, view};
+use crate::field::{values, view};
 use crate::{Error, EtherType, MacAddr};
 
 const NAME: &str = "arp";
@@ -60,17 +60,12 @@ impl<T: AsRef<[u8]>> ArpPacket<T> {
     }
 }
 
-/// Operation of an ARP packet (IANA, ARP Parameters).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ArpOperation(pub u16);
-
-newtype!(ArpOperation(u16));
-
-impl ArpOperation {
-    /// Asks for the hardware address of the target's protocol address.
-    pub const REQUEST: Self = Self(1);
-    /// Gives the sender's hardware address.
-    pub const REPLY: Self = Self(2);
+values! {
+    /// Operation of an ARP packet (IANA, ARP Parameters).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct ArpOperation(u16);
+    REQUEST = 1, "Asks for the hardware address of the target's protocol address.";
+    REPLY = 2, "Gives the sender's hardware address.";
 }
 
 impl fmt::Display for ArpOperation {

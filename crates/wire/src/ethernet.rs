@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
-use crate::field::{newtype, payload, view};
+use crate::field::{newtype, payload, values, view};
 
 const NAME: &str = "ethernet";
 
@@ -20,7 +20,7 @@ view! {
 }
 
 payload!(EthernetFrame, "All bytes after the header, padding included.");
-newtype!(MacAddr([u8; 6]), EtherType(u16));
+newtype!(MacAddr([u8; 6]));
 
 /// A MAC address (EUI-48), in the order its bytes are sent.
 ///
@@ -94,30 +94,22 @@ impl From<[u8; 6]> for MacAddr {
     }
 }
 
-/// The type of an Ethernet payload (IANA, IEEE 802 Numbers).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EtherType(pub u16);
+values! {
+    /// The type of an Ethernet payload (IANA, IEEE 802 Numbers).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct EtherType(u16), name;
+    IPV4 = 0x0800, "Internet Protocol version 4." as "IPv4";
+    ARP = 0x0806, "Address Resolution Protocol." as "ARP";
+    VLAN = 0x8100, "Customer VLAN tag (IEEE 802.1Q)." as "802.1Q";
+    IPV6 = 0x86dd, "Internet Protocol version 6." as "IPv6";
+    MAC_CONTROL = 0x8808, "MAC control: PAUSE and priority-based flow control (IEEE 802.3, annex 31)." as "MAC control";
+    QINQ = 0x88a8, "Service VLAN tag (IEEE 802.1ad)." as "802.1ad";
+    LLDP = 0x88cc, "Link Layer Discovery Protocol (IEEE 802.1AB), which carries DCBX." as "LLDP";
+    FCOE = 0x8906, "Fibre Channel over Ethernet (T11 FC-BB-5)." as "FCoE";
+    FIP = 0x8914, "FCoE Initialization Protocol (T11 FC-BB-5)." as "FIP";
+}
 
 impl EtherType {
-    /// Internet Protocol version 4.
-    pub const IPV4: Self = Self(0x0800);
-    /// Address Resolution Protocol.
-    pub const ARP: Self = Self(0x0806);
-    /// Customer VLAN tag (IEEE 802.1Q).
-    pub const VLAN: Self = Self(0x8100);
-    /// Internet Protocol version 6.
-    pub const IPV6: Self = Self(0x86dd);
-    /// MAC control: PAUSE and priority-based flow control (IEEE 802.3, annex 31).
-    pub const MAC_CONTROL: Self = Self(0x8808);
-    /// Service VLAN tag (IEEE 802.1ad).
-    pub const QINQ: Self = Self(0x88a8);
-    /// Link Layer Discovery Protocol (IEEE 802.1AB), which carries DCBX.
-    pub const LLDP: Self = Self(0x88cc);
-    /// Fibre Channel over Ethernet (T11 FC-BB-5).
-    pub const FCOE: Self = Self(0x8906);
-    /// FCoE Initialization Protocol (T11 FC-BB-5).
-    pub const FIP: Self = Self(0x8914);
-
     /// True if a VLAN tag follows.
     pub const fn is_vlan(self) -> bool {
         matches!(self, Self::VLAN | Self::QINQ)
@@ -126,21 +118,6 @@ impl EtherType {
     /// The payload's bytes when the field is an 802.3 length (at most 1500) and not a type.
     pub const fn length(self) -> Option<u16> {
         if self.0 <= 1500 { Some(self.0) } else { None }
-    }
-
-    const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::IPV4 => "IPv4",
-            Self::ARP => "ARP",
-            Self::VLAN => "802.1Q",
-            Self::IPV6 => "IPv6",
-            Self::MAC_CONTROL => "MAC control",
-            Self::QINQ => "802.1ad",
-            Self::LLDP => "LLDP",
-            Self::FCOE => "FCoE",
-            Self::FIP => "FIP",
-            _ => return None,
-        })
     }
 }
 

@@ -503,4 +503,48 @@ macro_rules! form {
     };
 }
 
-pub(crate) use {form, method, newtype, parsed, payload, record, view};
+/// Declares constants, a line for each: of a module, of a type, or of a new type around a number, which is a field then as the
+/// number is. With `name`, that type's `name` gives back what stands after `as`.
+///
+/// ```text
+/// values! {
+///     /// The protocol of an IP payload (IANA, Protocol Numbers).
+///     pub struct IpProtocol(u8), name;
+///     TCP = 6, "Transmission Control Protocol." as "TCP";
+/// }
+/// ```
+macro_rules! values {
+    ($(#[$doc:meta])* pub mod $module:ident: $type:ty; $($value:ident = $code:expr, $text:literal;)*) => {
+        $(#[$doc])*
+        pub mod $module {
+            $(#[doc = $text] pub const $value: $type = $code;)*
+        }
+    };
+    (impl $owner:ty: $type:ty; $($value:ident = $code:expr, $text:literal;)*) => {
+        impl $owner {
+            $(#[doc = $text] pub const $value: $type = $code;)*
+        }
+    };
+    ($(#[$doc:meta])* pub struct $new:ident($inner:ty); $($value:ident = $code:expr, $text:literal;)*) => {
+        $(#[$doc])*
+        pub struct $new(pub $inner);
+
+        $crate::field::newtype!($new($inner));
+        $crate::field::values! { impl $new: Self; $($value = Self($code), $text;)* }
+    };
+    ($(#[$doc:meta])* pub struct $new:ident($inner:ty), name; $($value:ident = $code:expr, $text:literal as $name:literal;)*) => {
+        $crate::field::values! { $(#[$doc])* pub struct $new($inner); $($value = $code, $text;)* }
+
+        impl $new {
+            /// The name of a value that has one.
+            const fn name(self) -> Option<&'static str> {
+                Some(match self {
+                    $(Self::$value => $name,)*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use {form, method, newtype, parsed, payload, record, values, view};

@@ -1,5 +1,6 @@
 //! ICMP for IPv4: echo, and the errors about other packets.
 
+use crate::field::values;
 use linerate_sum::checksum;
 
 use crate::Error;
@@ -88,20 +89,17 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
     }
 }
 
-impl Icmpv4Repr {
-    /// Code of [`Unreachable`](Self::Unreachable): no route.
-    pub const NET: u8 = 0;
-    /// Code of [`Unreachable`](Self::Unreachable): the host does not answer on its link.
-    pub const HOST: u8 = 1;
-    /// Code of [`Unreachable`](Self::Unreachable): the host does not support the protocol.
-    pub const PROTOCOL: u8 = 2;
-    /// Code of [`Unreachable`](Self::Unreachable): no receiver has the port.
-    pub const PORT: u8 = 3;
-    /// Code of [`Unreachable`](Self::Unreachable): too long, and fragmentation is forbidden.
-    pub const FRAGMENTATION_NEEDED: u8 = 4;
-    /// Code of [`TimeExceeded`](Self::TimeExceeded): fragments were missing.
-    pub const REASSEMBLY: u8 = 1;
+values! {
+    impl Icmpv4Repr: u8;
+    NET = 0, "Code of [`Unreachable`](Self::Unreachable): no route.";
+    HOST = 1, "Code of [`Unreachable`](Self::Unreachable): the host does not answer on its link.";
+    PROTOCOL = 2, "Code of [`Unreachable`](Self::Unreachable): the host does not support the protocol.";
+    PORT = 3, "Code of [`Unreachable`](Self::Unreachable): no receiver has the port.";
+    FRAGMENTATION_NEEDED = 4, "Code of [`Unreachable`](Self::Unreachable): too long, and fragmentation is forbidden.";
+    REASSEMBLY = 1, "Code of [`TimeExceeded`](Self::TimeExceeded): fragments were missing.";
+}
 
+impl Icmpv4Repr {
     /// True if this is an error, about which no other may be sent (RFC 1122, section 3.2.2). Types that RFC 792 does not
     /// make queries count as errors.
     pub const fn is_error(&self) -> bool {

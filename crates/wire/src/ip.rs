@@ -5,37 +5,25 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use linerate_sum::Sum;
 
-/// The protocol of an IP payload (IANA, Protocol Numbers).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IpProtocol(pub u8);
+use crate::field::values;
 
-crate::field::newtype!(IpProtocol(u8));
-
-impl IpProtocol {
-    /// IPv6 hop-by-hop options, which hide the protocol behind them.
-    pub const HOP_BY_HOP: Self = Self(0);
-    /// Internet Control Message Protocol.
-    pub const ICMP: Self = Self(1);
-    /// Transmission Control Protocol.
-    pub const TCP: Self = Self(6);
-    /// User Datagram Protocol.
-    pub const UDP: Self = Self(17);
-    /// IPv6 fragment header.
-    pub const IPV6_FRAGMENT: Self = Self(44);
-    /// Internet Control Message Protocol for IPv6.
-    pub const ICMPV6: Self = Self(58);
+values! {
+    /// The protocol of an IP payload (IANA, Protocol Numbers).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct IpProtocol(u8), name;
+    HOP_BY_HOP = 0, "IPv6 hop-by-hop options, which hide the protocol behind them." as "hop-by-hop options";
+    ICMP = 1, "Internet Control Message Protocol." as "ICMP";
+    TCP = 6, "Transmission Control Protocol." as "TCP";
+    UDP = 17, "User Datagram Protocol." as "UDP";
+    IPV6_FRAGMENT = 44, "IPv6 fragment header." as "fragment";
+    ICMPV6 = 58, "Internet Control Message Protocol for IPv6." as "ICMP6";
 }
 
 impl fmt::Display for IpProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::HOP_BY_HOP => f.write_str("hop-by-hop options"),
-            Self::ICMP => f.write_str("ICMP"),
-            Self::TCP => f.write_str("TCP"),
-            Self::UDP => f.write_str("UDP"),
-            Self::IPV6_FRAGMENT => f.write_str("fragment"),
-            Self::ICMPV6 => f.write_str("ICMP6"),
-            Self(number) => write!(f, "protocol {number}"),
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "protocol {}", self.0),
         }
     }
 }

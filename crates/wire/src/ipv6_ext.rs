@@ -1,7 +1,7 @@
 //! IPv6 extension headers: the walk over them, and the fragment header. Jumbograms (RFC 2675) are not supported;
 //! authentication and encryption headers count as upper layers.
 
-use crate::field::view;
+use crate::field::{values, view};
 use crate::{Error, IpProtocol, Ipv6Packet};
 
 const NAME: &str = "ipv6 fragment";
@@ -9,13 +9,11 @@ const NAME: &str = "ipv6 fragment";
 /// Most extension headers followed: each of RFC 8200, section 4.1 once, and destination options twice, is five.
 const MAX_HEADERS: usize = 8;
 
-impl IpProtocol {
-    /// IPv6 routing header.
-    pub const IPV6_ROUTING: Self = Self(43);
-    /// No next header: nothing follows.
-    pub const IPV6_NO_NEXT: Self = Self(59);
-    /// IPv6 destination options.
-    pub const IPV6_DESTINATION: Self = Self(60);
+values! {
+    impl IpProtocol: Self;
+    IPV6_ROUTING = Self(43), "IPv6 routing header.";
+    IPV6_NO_NEXT = Self(59), "No next header: nothing follows.";
+    IPV6_DESTINATION = Self(60), "IPv6 destination options.";
 }
 
 /// Result of walking a packet's extension headers (RFC 8200, section 4).

@@ -1,7 +1,7 @@
 //! BA_ACC and BA_RJT: what became of an ABTS, which itself has no payload.
 
 use super::NAME;
-use crate::field::{Field, record};
+use crate::field::{Field, record, values};
 use crate::{Error, OxId, RxId};
 
 record! {
@@ -39,11 +39,9 @@ record! {
     3 vendor: u8 = "Vendor-specific code.";
 }
 
-impl BaRjtRepr {
-    /// Reason: the request makes no sense.
-    pub const LOGICAL_ERROR: u8 = 0x03;
-    /// Reason: it cannot be done.
-    pub const UNABLE: u8 = 0x09;
-    /// Explanation: invalid OX_ID-RX_ID combination.
-    pub const INVALID_EXCHANGE: u8 = 0x03;
+values! {
+    impl BaRjtRepr: u8;
+    LOGICAL_ERROR = 0x03, "Reason: the request makes no sense.";
+    UNABLE = 0x09, "Reason: it cannot be done.";
+    INVALID_EXCHANGE = 0x03, "Explanation: invalid OX_ID-RX_ID combination.";
 }

@@ -1,21 +1,17 @@
 //! REC, RRQ and the LS_ACC to REC: the status of an exchange.
 
 use super::{ElsCommand, NAME, begins_with_command};
-use crate::field::record;
+use crate::field::{record, values};
 use crate::{Error, FcId, OxId, RxId};
 
-/// Status of an exchange (FC-FS-3, exchange status block).
-pub mod e_stat {
-    /// The sender of the reply is the exchange's responder.
-    pub const RESPONDER: u32 = 0x8000_0000;
-    /// The sender of the reply holds the sequence initiative.
-    pub const SEQUENCE_INITIATIVE: u32 = 0x4000_0000;
-    /// The exchange is complete.
-    pub const COMPLETE: u32 = 0x2000_0000;
-    /// The exchange ended abnormally.
-    pub const ABNORMAL: u32 = 0x1000_0000;
-    /// Recovery qualifier: the exchange's identifiers must not be reused yet.
-    pub const RECOVERY_QUALIFIER: u32 = 0x0400_0000;
+values! {
+    /// Status of an exchange (FC-FS-3, exchange status block).
+    pub mod e_stat: u32;
+    RESPONDER = 0x8000_0000, "The sender of the reply is the exchange's responder.";
+    SEQUENCE_INITIATIVE = 0x4000_0000, "The sender of the reply holds the sequence initiative.";
+    COMPLETE = 0x2000_0000, "The exchange is complete.";
+    ABNORMAL = 0x1000_0000, "The exchange ended abnormally.";
+    RECOVERY_QUALIFIER = 0x0400_0000, "Recovery qualifier: the exchange's identifiers must not be reused yet.";
 }
 
 record! {

@@ -27,40 +27,27 @@ const NAME: &str = "els";
 /// Bytes of the command's word, with which each request and reply begins.
 const WORD_LEN: usize = 4;
 
-/// Command codes of link services (FC-LS-3, ELS command codes).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ElsCommand(pub u8);
+values! {
+    /// Command codes of link services (FC-LS-3, ELS command codes).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct ElsCommand(u8);
+    LS_RJT = 0x01, "Link service reject: a reply.";
+    LS_ACC = 0x02, "Link service accept: a reply.";
+    PLOGI = 0x03, "N_Port login.";
+    FLOGI = 0x04, "Login to the fabric, and in VN2VN to another VN_Port.";
+    LOGO = 0x05, "Logout.";
+    RTV = 0x0e, "Read timeout values.";
+    ECHO = 0x10, "Echo.";
+    TEST = 0x11, "Test: no reply.";
+    RRQ = 0x12, "Reinstate recovery qualifier.";
+    REC = 0x13, "Read exchange concise.";
+    PRLI = 0x20, "Process login.";
+    PRLO = 0x21, "Process logout.";
+    FDISC = 0x51, "Discover N_Port service parameters of a further N_Port_ID.";
+    ADISC = 0x52, "Discover address.";
+}
 
 impl ElsCommand {
-    /// Link service reject: a reply.
-    pub const LS_RJT: Self = Self(0x01);
-    /// Link service accept: a reply.
-    pub const LS_ACC: Self = Self(0x02);
-    /// N_Port login.
-    pub const PLOGI: Self = Self(0x03);
-    /// Login to the fabric, and in VN2VN to another VN_Port.
-    pub const FLOGI: Self = Self(0x04);
-    /// Logout.
-    pub const LOGO: Self = Self(0x05);
-    /// Read timeout values.
-    pub const RTV: Self = Self(0x0e);
-    /// Echo.
-    pub const ECHO: Self = Self(0x10);
-    /// Test: no reply.
-    pub const TEST: Self = Self(0x11);
-    /// Reinstate recovery qualifier.
-    pub const RRQ: Self = Self(0x12);
-    /// Read exchange concise.
-    pub const REC: Self = Self(0x13);
-    /// Process login.
-    pub const PRLI: Self = Self(0x20);
-    /// Process logout.
-    pub const PRLO: Self = Self(0x21);
-    /// Discover N_Port service parameters of a further N_Port_ID.
-    pub const FDISC: Self = Self(0x51);
-    /// Discover address.
-    pub const ADISC: Self = Self(0x52);
-
     /// The command that a payload begins with; zero when it is empty, which is none.
     #[must_use]
     pub fn of(payload: &[u8]) -> Self {
@@ -89,6 +76,7 @@ macro_rules! begins_with_command {
     };
 }
 
+use crate::field::values;
 use begins_with_command;
 
 /// The bytes of a payload, or an error when there are fewer.

@@ -3,22 +3,17 @@
 use super::{ElsCommand, NAME, payload};
 use crate::Error;
 use crate::FcType;
-use crate::field::{Field, put, record, u16_at};
+use crate::field::{Field, put, record, u16_at, values};
 
-/// FCP's service parameters (FCP-4, PRLI).
-pub mod fcp_service {
-    /// Reads need no FCP_XFER_RDY.
-    pub const READ_XFER_RDY_DISABLED: u32 = 0x0002;
-    /// The process is a target.
-    pub const TARGET: u32 = 0x0010;
-    /// The process is an initiator.
-    pub const INITIATOR: u32 = 0x0020;
-    /// Confirmed completion (FCP_CONF) is supported.
-    pub const CONFIRMED_COMPLETION: u32 = 0x0080;
-    /// Retry (SRR) is supported.
-    pub const RETRY: u32 = 0x0100;
-    /// REC is supported.
-    pub const REC: u32 = 0x0400;
+values! {
+    /// FCP's service parameters (FCP-4, PRLI).
+    pub mod fcp_service: u32;
+    READ_XFER_RDY_DISABLED = 0x0002, "Reads need no FCP_XFER_RDY.";
+    TARGET = 0x0010, "The process is a target.";
+    INITIATOR = 0x0020, "The process is an initiator.";
+    CONFIRMED_COMPLETION = 0x0080, "Confirmed completion (FCP_CONF) is supported.";
+    RETRY = 0x0100, "Retry (SRR) is supported.";
+    REC = 0x0400, "REC is supported.";
 }
 
 record! {
@@ -32,16 +27,15 @@ record! {
     12 parameters: u32 = "Service parameters; for FCP bits of [`fcp_service`].";
 }
 
-impl ServicePage {
-    /// In a request: establish an image pair; in a reply: it is established.
-    pub const IMAGE_PAIR: u16 = 0x2000;
-    /// Response code: done.
-    pub const EXECUTED: u16 = 0x0100;
-    /// Response code: the responder has no such image (FC-LS-3, PRLI response codes).
-    pub const NO_IMAGE: u16 = 0x0400;
-    /// Response code: invalid type or parameters.
-    pub const INVALID: u16 = 0x0800;
+values! {
+    impl ServicePage: u16;
+    IMAGE_PAIR = 0x2000, "In a request: establish an image pair; in a reply: it is established.";
+    EXECUTED = 0x0100, "Response code: done.";
+    NO_IMAGE = 0x0400, "Response code: the responder has no such image (FC-LS-3, PRLI response codes).";
+    INVALID = 0x0800, "Response code: invalid type or parameters.";
+}
 
+impl ServicePage {
     /// FCP's page.
     #[must_use]
     pub const fn fcp(flags: u16, parameters: u32) -> Self {

@@ -2,56 +2,37 @@
 
 use super::{ElsCommand, NAME};
 use crate::Error;
-use crate::field::record;
+use crate::field::{record, values};
 
-/// Reason codes (FC-LS-3, LS_RJT reason codes).
-pub mod els_reason {
-    /// No such command.
-    pub const INVALID_COMMAND: u8 = 0x01;
-    /// Logical error: the request is inconsistent.
-    pub const LOGICAL_ERROR: u8 = 0x03;
-    /// Logical busy: try again later.
-    pub const LOGICAL_BUSY: u8 = 0x05;
-    /// Protocol error.
-    pub const PROTOCOL_ERROR: u8 = 0x07;
-    /// Unable to perform the command.
-    pub const UNABLE: u8 = 0x09;
-    /// The command is not supported.
-    pub const NOT_SUPPORTED: u8 = 0x0b;
-    /// The command is in progress.
-    pub const IN_PROGRESS: u8 = 0x0e;
-    /// FIP error.
-    pub const FIP_ERROR: u8 = 0x20;
+values! {
+    /// Reason codes (FC-LS-3, LS_RJT reason codes).
+    pub mod els_reason: u8;
+    INVALID_COMMAND = 0x01, "No such command.";
+    LOGICAL_ERROR = 0x03, "Logical error: the request is inconsistent.";
+    LOGICAL_BUSY = 0x05, "Logical busy: try again later.";
+    PROTOCOL_ERROR = 0x07, "Protocol error.";
+    UNABLE = 0x09, "Unable to perform the command.";
+    NOT_SUPPORTED = 0x0b, "The command is not supported.";
+    IN_PROGRESS = 0x0e, "The command is in progress.";
+    FIP_ERROR = 0x20, "FIP error.";
 }
 
-/// Reason explanations (FC-LS-3, LS_RJT explanations).
-pub mod els_explanation {
-    /// No explanation.
-    pub const NONE: u8 = 0x00;
-    /// Service parameters: options.
-    pub const OPTIONS: u8 = 0x01;
-    /// Service parameters: receive data field size.
-    pub const RECEIVE_SIZE: u8 = 0x07;
-    /// Invalid port name.
-    pub const PORT_NAME: u8 = 0x0d;
-    /// Invalid node name.
-    pub const NODE_NAME: u8 = 0x0e;
-    /// Invalid originator S_ID.
-    pub const ORIGINATOR: u8 = 0x15;
-    /// No such exchange: invalid OX_ID-RX_ID combination.
-    pub const EXCHANGE: u8 = 0x17;
-    /// N_Port login required.
-    pub const LOGIN_REQUIRED: u8 = 0x1e;
-    /// Invalid N_Port_ID.
-    pub const N_PORT_ID: u8 = 0x1f;
-    /// Insufficient resources to support the login.
-    pub const RESOURCES: u8 = 0x29;
-    /// The request is not supported.
-    pub const NOT_SUPPORTED: u8 = 0x2c;
-    /// The payload's length is wrong.
-    pub const PAYLOAD_LENGTH: u8 = 0x2d;
-    /// The sender is no neighbour.
-    pub const NOT_NEIGHBOUR: u8 = 0x62;
+values! {
+    /// Reason explanations (FC-LS-3, LS_RJT explanations).
+    pub mod els_explanation: u8;
+    NONE = 0x00, "No explanation.";
+    OPTIONS = 0x01, "Service parameters: options.";
+    RECEIVE_SIZE = 0x07, "Service parameters: receive data field size.";
+    PORT_NAME = 0x0d, "Invalid port name.";
+    NODE_NAME = 0x0e, "Invalid node name.";
+    ORIGINATOR = 0x15, "Invalid originator S_ID.";
+    EXCHANGE = 0x17, "No such exchange: invalid OX_ID-RX_ID combination.";
+    LOGIN_REQUIRED = 0x1e, "N_Port login required.";
+    N_PORT_ID = 0x1f, "Invalid N_Port_ID.";
+    RESOURCES = 0x29, "Insufficient resources to support the login.";
+    NOT_SUPPORTED = 0x2c, "The request is not supported.";
+    PAYLOAD_LENGTH = 0x2d, "The payload's length is wrong.";
+    NOT_NEIGHBOUR = 0x62, "The sender is no neighbour.";
 }
 
 record! {

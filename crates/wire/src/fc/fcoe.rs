@@ -2,34 +2,26 @@
 
 use super::FcHeader;
 use crate::Error;
-use crate::field::array_at;
+use crate::field::{array_at, values};
 
 const NAME: &str = "fcoe";
 
-/// The delimiter that starts a frame (FC-BB-6, table 23).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sof(pub u8);
-
-impl Sof {
-    /// Class 3, the first frame of a sequence.
-    pub const I3: Self = Self(0x2e);
-    /// Class 3, any other frame of it.
-    pub const N3: Self = Self(0x36);
+values! {
+    /// The delimiter that starts a frame (FC-BB-6, table 23).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Sof(u8);
+    I3 = 0x2e, "Class 3, the first frame of a sequence.";
+    N3 = 0x36, "Class 3, any other frame of it.";
 }
 
-/// The delimiter that ends a frame (FC-BB-6, table 24).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Eof(pub u8);
-
-impl Eof {
-    /// The last frame of a sequence.
-    pub const T: Self = Self(0x42);
-    /// Any other frame of it.
-    pub const N: Self = Self(0x41);
-    /// A frame that is to be thrown away.
-    pub const NI: Self = Self(0x49);
-    /// A sequence that is to be thrown away.
-    pub const A: Self = Self(0x50);
+values! {
+    /// The delimiter that ends a frame (FC-BB-6, table 24).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Eof(u8);
+    T = 0x42, "The last frame of a sequence.";
+    N = 0x41, "Any other frame of it.";
+    NI = 0x49, "A frame that is to be thrown away.";
+    A = 0x50, "A sequence that is to be thrown away.";
 }
 
 /// Offsets of the fields before the FC header (FC-BB-6, clause 7.7.1).

@@ -1,73 +1,49 @@
 //! The FC-2 frame header.
 
 use super::FcId;
-use crate::field::{U24, newtype, record};
+use crate::field::{U24, record, values};
 use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fc";
 
-/// Routing control: the kind of frame (FC-FS-3, clause 12.3).
-pub mod r_ctl {
-    /// Solicited data: FCP_DATA.
-    pub const DATA: u8 = 0x01;
-    /// Data descriptor: FCP_XFER_RDY.
-    pub const DATA_DESCRIPTOR: u8 = 0x05;
-    /// Unsolicited command: FCP_CMND.
-    pub const COMMAND: u8 = 0x06;
-    /// Command status: FCP_RSP.
-    pub const STATUS: u8 = 0x07;
-    /// Solicited control: FCP_CONF.
-    pub const CONFIRM: u8 = 0x03;
-    /// Request of an extended link service.
-    pub const ELS_REQUEST: u8 = 0x22;
-    /// Reply of an extended link service.
-    pub const ELS_REPLY: u8 = 0x23;
-    /// Request of an FC-4 link service (SRR).
-    pub const FC4_LS_REQUEST: u8 = 0x32;
-    /// Reply of an FC-4 link service.
-    pub const FC4_LS_REPLY: u8 = 0x33;
-    /// Abort sequence.
-    pub const BLS_ABTS: u8 = 0x81;
-    /// Basic accept.
-    pub const BLS_BA_ACC: u8 = 0x84;
-    /// Basic reject.
-    pub const BLS_BA_RJT: u8 = 0x85;
+values! {
+    /// Routing control: the kind of frame (FC-FS-3, clause 12.3).
+    pub mod r_ctl: u8;
+    DATA = 0x01, "Solicited data: FCP_DATA.";
+    DATA_DESCRIPTOR = 0x05, "Data descriptor: FCP_XFER_RDY.";
+    COMMAND = 0x06, "Unsolicited command: FCP_CMND.";
+    STATUS = 0x07, "Command status: FCP_RSP.";
+    CONFIRM = 0x03, "Solicited control: FCP_CONF.";
+    ELS_REQUEST = 0x22, "Request of an extended link service.";
+    ELS_REPLY = 0x23, "Reply of an extended link service.";
+    FC4_LS_REQUEST = 0x32, "Request of an FC-4 link service (SRR).";
+    FC4_LS_REPLY = 0x33, "Reply of an FC-4 link service.";
+    BLS_ABTS = 0x81, "Abort sequence.";
+    BLS_BA_ACC = 0x84, "Basic accept.";
+    BLS_BA_RJT = 0x85, "Basic reject.";
 }
 
-/// Frame control bits (FC-FS-3, clause 12.7).
-pub mod f_ctl {
-    /// The sender is the exchange's responder.
-    pub const EXCHANGE_RESPONDER: u32 = 0x80_0000;
-    /// The sender is the sequence's recipient.
-    pub const SEQUENCE_RECIPIENT: u32 = 0x40_0000;
-    /// The exchange's first sequence.
-    pub const FIRST_SEQUENCE: u32 = 0x20_0000;
-    /// The exchange's last sequence.
-    pub const LAST_SEQUENCE: u32 = 0x10_0000;
-    /// The sequence's last frame.
-    pub const END_SEQUENCE: u32 = 0x08_0000;
-    /// The initiative to send the next sequence passes to the receiver.
-    pub const SEQUENCE_INITIATIVE: u32 = 0x01_0000;
-    /// The parameter is a relative offset.
-    pub const RELATIVE_OFFSET: u32 = 0x00_0008;
-    /// Number of fill bytes in the last word of the payload.
-    pub const FILL: u32 = 0x00_0003;
+values! {
+    /// Frame control bits (FC-FS-3, clause 12.7).
+    pub mod f_ctl: u32;
+    EXCHANGE_RESPONDER = 0x80_0000, "The sender is the exchange's responder.";
+    SEQUENCE_RECIPIENT = 0x40_0000, "The sender is the sequence's recipient.";
+    FIRST_SEQUENCE = 0x20_0000, "The exchange's first sequence.";
+    LAST_SEQUENCE = 0x10_0000, "The exchange's last sequence.";
+    END_SEQUENCE = 0x08_0000, "The sequence's last frame.";
+    SEQUENCE_INITIATIVE = 0x01_0000, "The initiative to send the next sequence passes to the receiver.";
+    RELATIVE_OFFSET = 0x00_0008, "The parameter is a relative offset.";
+    FILL = 0x00_0003, "Number of fill bytes in the last word of the payload.";
 }
 
-/// Protocol of the data (FC-FS-3, clause 12.6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FcType(pub u8);
-
-impl FcType {
-    /// Basic link services.
-    pub const BLS: Self = Self(0x00);
-    /// Extended link services.
-    pub const ELS: Self = Self(0x01);
-    /// SCSI.
-    pub const FCP: Self = Self(0x08);
+values! {
+    /// Protocol of the data (FC-FS-3, clause 12.6).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct FcType(u8);
+    BLS = 0x00, "Basic link services.";
+    ELS = 0x01, "Extended link services.";
+    FCP = 0x08, "SCSI.";
 }
-
-newtype!(FcType(u8));
 
 record! {
     /// The header of an FC-2 frame (FC-FS-3, clause 12).

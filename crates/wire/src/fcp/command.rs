@@ -1,34 +1,27 @@
 //! FCP_CMND: a command or a task management function.
 
 use crate::Error;
-use crate::field::{array_at, put, u32_at};
+use crate::field::{array_at, put, u32_at, values};
 
 const NAME: &str = "fcp command";
 
-/// Task attributes: order of a command's execution (FCP-4, clause 9.2.2).
-pub mod fcp_attribute {
-    /// SIMPLE: in any order.
-    pub const SIMPLE: u8 = 0;
-    /// HEAD OF QUEUE: before all others.
-    pub const HEAD_OF_QUEUE: u8 = 1;
-    /// ORDERED: after all before it.
-    pub const ORDERED: u8 = 2;
-    /// ACA: under auto contingent allegiance.
-    pub const ACA: u8 = 4;
+values! {
+    /// Task attributes: order of a command's execution (FCP-4, clause 9.2.2).
+    pub mod fcp_attribute: u8;
+    SIMPLE = 0, "SIMPLE: in any order.";
+    HEAD_OF_QUEUE = 1, "HEAD OF QUEUE: before all others.";
+    ORDERED = 2, "ORDERED: after all before it.";
+    ACA = 4, "ACA: under auto contingent allegiance.";
 }
 
-/// Task management flags: at most one is set (FCP-4, clause 9.2.2).
-pub mod fcp_function {
-    /// ABORT TASK SET.
-    pub const ABORT_TASK_SET: u8 = 0x02;
-    /// CLEAR TASK SET.
-    pub const CLEAR_TASK_SET: u8 = 0x04;
-    /// LOGICAL UNIT RESET.
-    pub const LOGICAL_UNIT_RESET: u8 = 0x10;
-    /// TARGET RESET.
-    pub const TARGET_RESET: u8 = 0x20;
-    /// CLEAR ACA.
-    pub const CLEAR_ACA: u8 = 0x40;
+values! {
+    /// Task management flags: at most one is set (FCP-4, clause 9.2.2).
+    pub mod fcp_function: u8;
+    ABORT_TASK_SET = 0x02, "ABORT TASK SET.";
+    CLEAR_TASK_SET = 0x04, "CLEAR TASK SET.";
+    LOGICAL_UNIT_RESET = 0x10, "LOGICAL UNIT RESET.";
+    TARGET_RESET = 0x20, "TARGET RESET.";
+    CLEAR_ACA = 0x40, "CLEAR ACA.";
 }
 
 /// Offsets of the fields before the CDB, and of the CDB (FCP-4, clause 9.2).

@@ -1,26 +1,20 @@
 //! FCP_RSP: how a command or a task management function ended.
 
 use crate::Error;
-use crate::field::{at_most_u32, put, put_u16, u16_at, u32_at};
+use crate::field::{at_most_u32, put, put_u16, u16_at, u32_at, values};
 
 const NAME: &str = "fcp response";
 
-/// Response codes of the target, apart from SCSI's status: RSP_CODE (FCP-4, clause 9.5).
-pub mod fcp_code {
-    /// The task management function is complete.
-    pub const COMPLETE: u8 = 0x00;
-    /// The data was longer or shorter than the burst that was asked for.
-    pub const DATA_LENGTH: u8 = 0x01;
-    /// Fields of FCP_CMND are not valid.
-    pub const INVALID_FIELDS: u8 = 0x02;
-    /// The task management function is rejected.
-    pub const REJECTED: u8 = 0x04;
-    /// The task management function failed.
-    pub const FAILED: u8 = 0x05;
-    /// The task management function succeeded.
-    pub const SUCCEEDED: u8 = 0x08;
-    /// The task management function names a logical unit that is not there.
-    pub const INCORRECT_LUN: u8 = 0x09;
+values! {
+    /// Response codes of the target, apart from SCSI's status: RSP_CODE (FCP-4, clause 9.5).
+    pub mod fcp_code: u8;
+    COMPLETE = 0x00, "The task management function is complete.";
+    DATA_LENGTH = 0x01, "The data was longer or shorter than the burst that was asked for.";
+    INVALID_FIELDS = 0x02, "Fields of FCP_CMND are not valid.";
+    REJECTED = 0x04, "The task management function is rejected.";
+    FAILED = 0x05, "The task management function failed.";
+    SUCCEEDED = 0x08, "The task management function succeeded.";
+    INCORRECT_LUN = 0x09, "The task management function names a logical unit that is not there.";
 }
 
 const RSP_LEN_VALID: u8 = 0x01;

@@ -1,7 +1,7 @@
 //! The header of every FIP frame.
 
 use super::{FipDescriptor, FipDescriptors};
-use crate::field::{put, put_u16, u16_at};
+use crate::field::{put, put_u16, u16_at, values};
 use crate::{Error, MacAddr};
 
 const NAME: &str = "fip";
@@ -35,13 +35,15 @@ pub struct FipFrame<'a> {
     end: usize,
 }
 
+values! {
+    impl FipFrame<'_>: MacAddr;
+    ALL_VN2VN_MACS = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x04]), "All ENodes in VN2VN multipoint mode.";
+    ALL_PT2PT_MACS = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x05]), "All ENodes in VN2VN point-to-point mode.";
+}
+
 impl<'a> FipFrame<'a> {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 10;
-    /// All ENodes in VN2VN multipoint mode.
-    pub const ALL_VN2VN_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x04]);
-    /// All ENodes in VN2VN point-to-point mode.
-    pub const ALL_PT2PT_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x05]);
     /// The upper half of every VN2VN VN_Port's MAC address; the lower is its N_Port_ID.
     pub const VN2VN_FC_MAP: [u8; 3] = [0x0e, 0xfd, 0x00];
 
@@ -99,32 +101,23 @@ pub struct FipCode {
     pub subcode: u8,
 }
 
-impl FipCode {
-    /// Discovery solicitation.
-    pub const SOLICITATION: Self = Self::new(1, 1);
-    /// A link service's request: FLOGI, FDISC, LOGO, ELP.
-    pub const ELS_REQUEST: Self = Self::new(2, 1);
-    /// A link service's reply.
-    pub const ELS_REPLY: Self = Self::new(2, 2);
-    /// Keep alive.
-    pub const KEEP_ALIVE: Self = Self::new(3, 1);
-    /// VLAN request.
-    pub const VLAN_REQUEST: Self = Self::new(4, 1);
-    /// VLAN notification of an FCF.
-    pub const VLAN_NOTIFICATION: Self = Self::new(4, 2);
-    /// VLAN notification of a VN2VN ENode.
-    pub const VLAN_VN2VN_NOTIFICATION: Self = Self::new(4, 3);
-    /// N_Port_ID Probe Request.
-    pub const PROBE_REQUEST: Self = Self::new(5, 1);
-    /// N_Port_ID Probe Reply.
-    pub const PROBE_REPLY: Self = Self::new(5, 2);
-    /// N_Port_ID Claim Notification.
-    pub const CLAIM_NOTIFICATION: Self = Self::new(5, 3);
-    /// N_Port_ID Claim Response.
-    pub const CLAIM_RESPONSE: Self = Self::new(5, 4);
-    /// N_Port_ID Beacon.
-    pub const BEACON: Self = Self::new(5, 5);
+values! {
+    impl FipCode: Self;
+    SOLICITATION = Self::new(1, 1), "Discovery solicitation.";
+    ELS_REQUEST = Self::new(2, 1), "A link service's request: FLOGI, FDISC, LOGO, ELP.";
+    ELS_REPLY = Self::new(2, 2), "A link service's reply.";
+    KEEP_ALIVE = Self::new(3, 1), "Keep alive.";
+    VLAN_REQUEST = Self::new(4, 1), "VLAN request.";
+    VLAN_NOTIFICATION = Self::new(4, 2), "VLAN notification of an FCF.";
+    VLAN_VN2VN_NOTIFICATION = Self::new(4, 3), "VLAN notification of a VN2VN ENode.";
+    PROBE_REQUEST = Self::new(5, 1), "N_Port_ID Probe Request.";
+    PROBE_REPLY = Self::new(5, 2), "N_Port_ID Probe Reply.";
+    CLAIM_NOTIFICATION = Self::new(5, 3), "N_Port_ID Claim Notification.";
+    CLAIM_RESPONSE = Self::new(5, 4), "N_Port_ID Claim Response.";
+    BEACON = Self::new(5, 5), "N_Port_ID Beacon.";
+}
 
+impl FipCode {
     /// From its parts.
     #[must_use]
     pub const fn new(protocol: u16, subcode: u8) -> Self {
@@ -132,23 +125,18 @@ impl FipCode {
     }
 }
 
-/// The flags of a FIP frame (FC-BB-6, clause 7, FIP operation format).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct FipFlags(pub u16);
+values! {
+    /// The flags of a FIP frame (FC-BB-6, clause 7, FIP operation format).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct FipFlags(u16);
+    FPMA = 0x8000, "Fabric provided MAC addresses.";
+    SPMA = 0x4000, "Server provided MAC addresses.";
+    REC_P2P = 0x0008, "In a Probe Request: the identifier was recorded in an earlier life (REC). In all else of VN2VN: point-to-point mode (P2P).";
+    SOLICITED = 0x0002, "Solicited.";
+    F_PORT = 0x0001, "Sent by an FCF.";
+}
 
 impl FipFlags {
-    /// Fabric provided MAC addresses.
-    pub const FPMA: Self = Self(0x8000);
-    /// Server provided MAC addresses.
-    pub const SPMA: Self = Self(0x4000);
-    /// In a Probe Request: the identifier was recorded in an earlier life (REC). In all else of VN2VN: point-to-point
-    /// mode (P2P).
-    pub const REC_P2P: Self = Self(0x0008);
-    /// Solicited.
-    pub const SOLICITED: Self = Self(0x0002);
-    /// Sent by an FCF.
-    pub const F_PORT: Self = Self(0x0001);
-
     /// True if all of these are set.
     #[must_use]
     pub const fn has(self, flags: Self) -> bool {

@@ -1,7 +1,7 @@
 //! Mode parameters: how a unit behaves.
 
 use crate::Error;
-use crate::field::{array_at, at_most_u32, counted_u8, counted_u16, u16_at, u32_at};
+use crate::field::{array_at, at_most_u32, counted_u8, counted_u16, u16_at, u32_at, values};
 
 const NAME: &str = "mode data";
 
@@ -138,20 +138,17 @@ pub struct ModePage<'a> {
     pub body: &'a [u8],
 }
 
-impl ModePage<'_> {
-    /// Read-write error recovery (SBC-3, clause 6.5).
-    pub const ERROR_RECOVERY: u8 = 0x01;
-    /// Caching (SBC-3, clause 6.5): byte 0 of the body has WCE (0x04) and RCD (0x01).
-    pub const CACHING: u8 = 0x08;
-    /// Control (SPC-4, clause 7.5.8).
-    pub const CONTROL: u8 = 0x0a;
-    /// Informational exceptions control (SPC-4, clause 7.5.11).
-    pub const EXCEPTIONS: u8 = 0x1c;
-    /// All pages.
-    pub const ALL: u8 = 0x3f;
-    /// All subpages.
-    pub const ALL_SUBPAGES: u8 = 0xff;
+values! {
+    impl ModePage<'_>: u8;
+    ERROR_RECOVERY = 0x01, "Read-write error recovery (SBC-3, clause 6.5).";
+    CACHING = 0x08, "Caching (SBC-3, clause 6.5): byte 0 of the body has WCE (0x04) and RCD (0x01).";
+    CONTROL = 0x0a, "Control (SPC-4, clause 7.5.8).";
+    EXCEPTIONS = 0x1c, "Informational exceptions control (SPC-4, clause 7.5.11).";
+    ALL = 0x3f, "All pages.";
+    ALL_SUBPAGES = 0xff, "All subpages.";
+}
 
+impl ModePage<'_> {
     /// Appends the page to `to`; a body longer than its length field can say is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
         if self.subpage == 0 {

@@ -1,57 +1,35 @@
 //! Sense data: the reason of a command's status.
 
 use crate::Error;
-use crate::field::{array_at, put, u32_at};
+use crate::field::{array_at, put, u32_at, values};
 use std::fmt;
 
 const NAME: &str = "sense data";
 
-/// Sense key (SPC-4, clause 4.5.6, table 43), a code of four bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SenseKey(pub u8);
-
-impl SenseKey {
-    /// No sense data.
-    pub const NO_SENSE: Self = Self(0);
-    /// The command succeeded after error recovery.
-    pub const RECOVERED_ERROR: Self = Self(1);
-    /// The unit is not accessible now.
-    pub const NOT_READY: Self = Self(2);
-    /// The medium has an error.
-    pub const MEDIUM_ERROR: Self = Self(3);
-    /// The device has an error.
-    pub const HARDWARE_ERROR: Self = Self(4);
-    /// The command or its parameters are invalid.
-    pub const ILLEGAL_REQUEST: Self = Self(5);
-    /// An event of the unit that the initiator must be told.
-    pub const UNIT_ATTENTION: Self = Self(6);
-    /// The medium is write-protected.
-    pub const DATA_PROTECT: Self = Self(7);
-    /// A copy ended before its end.
-    pub const COPY_ABORTED: Self = Self(0xa);
-    /// The device aborted the command; a retry may succeed.
-    pub const ABORTED_COMMAND: Self = Self(0xb);
-    /// The compared data differs.
-    pub const MISCOMPARE: Self = Self(0xe);
+values! {
+    /// Sense key (SPC-4, clause 4.5.6, table 43), a code of four bits.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct SenseKey(u8), name;
+    NO_SENSE = 0, "No sense data." as "NO SENSE";
+    RECOVERED_ERROR = 1, "The command succeeded after error recovery." as "RECOVERED ERROR";
+    NOT_READY = 2, "The unit is not accessible now." as "NOT READY";
+    MEDIUM_ERROR = 3, "The medium has an error." as "MEDIUM ERROR";
+    HARDWARE_ERROR = 4, "The device has an error." as "HARDWARE ERROR";
+    ILLEGAL_REQUEST = 5, "The command or its parameters are invalid." as "ILLEGAL REQUEST";
+    UNIT_ATTENTION = 6, "An event of the unit that the initiator must be told." as "UNIT ATTENTION";
+    DATA_PROTECT = 7, "The medium is write-protected." as "DATA PROTECT";
+    COPY_ABORTED = 0xa, "A copy ended before its end." as "COPY ABORTED";
+    ABORTED_COMMAND = 0xb, "The device aborted the command; a retry may succeed." as "ABORTED COMMAND";
+    MISCOMPARE = 0xe, "The compared data differs." as "MISCOMPARE";
 }
 
 impl fmt::Display for SenseKey {
     /// Name in the standard.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match *self {
-            Self::NO_SENSE => "NO SENSE",
-            Self::RECOVERED_ERROR => "RECOVERED ERROR",
-            Self::NOT_READY => "NOT READY",
-            Self::MEDIUM_ERROR => "MEDIUM ERROR",
-            Self::HARDWARE_ERROR => "HARDWARE ERROR",
-            Self::ILLEGAL_REQUEST => "ILLEGAL REQUEST",
-            Self::UNIT_ATTENTION => "UNIT ATTENTION",
-            Self::DATA_PROTECT => "DATA PROTECT",
-            Self::COPY_ABORTED => "COPY ABORTED",
-            Self::ABORTED_COMMAND => "ABORTED COMMAND",
-            Self::MISCOMPARE => "MISCOMPARE",
-            Self(other) => return write!(f, "sense key {other:x}"),
-        })
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "sense key {:x}", self.0),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Vital product data.
 
 use crate::Error;
-use crate::field::{Bit, Bits, Field, counted_u8, counted_u16, put_u16, record, u16_at};
+use crate::field::{Bit, Bits, Field, counted_u8, counted_u16, put_u16, record, u16_at, values};
 
 const NAME: &str = "vital product data";
 
@@ -38,22 +38,18 @@ pub struct VpdPage<'a> {
     pub body: &'a [u8],
 }
 
-impl<'a> VpdPage<'a> {
-    /// Page 00h: list of supported pages.
-    pub const SUPPORTED: u8 = 0x00;
-    /// Page 80h: the serial number.
-    pub const SERIAL: u8 = 0x80;
-    /// Page 83h: designators.
-    pub const DESIGNATORS: u8 = 0x83;
-    /// Page 86h: extended INQUIRY data.
-    pub const EXTENDED: u8 = 0x86;
-    /// Page B0h: block limits.
-    pub const LIMITS: u8 = 0xb0;
-    /// Page B1h: block device characteristics.
-    pub const CHARACTERISTICS: u8 = 0xb1;
-    /// Page B2h: logical block provisioning.
-    pub const PROVISIONING: u8 = 0xb2;
+values! {
+    impl VpdPage<'_>: u8;
+    SUPPORTED = 0x00, "Page 00h: list of supported pages.";
+    SERIAL = 0x80, "Page 80h: the serial number.";
+    DESIGNATORS = 0x83, "Page 83h: designators.";
+    EXTENDED = 0x86, "Page 86h: extended INQUIRY data.";
+    LIMITS = 0xb0, "Page B0h: block limits.";
+    CHARACTERISTICS = 0xb1, "Page B1h: block device characteristics.";
+    PROVISIONING = 0xb2, "Page B2h: logical block provisioning.";
+}
 
+impl<'a> VpdPage<'a> {
     /// Parses the page at the front of `bytes`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use linerate_sum::Sum;
 
-use crate::field::{newtype, view};
+use crate::field::{values, view};
 use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
 pub use options::{FastOpenCookie, SackBlocks, TcpOptions};
@@ -125,30 +125,21 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
     }
 }
 
-/// TCP's control bits (RFC 9293, section 3.1; RFC 3168 for ECE and CWR), as a set.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct TcpFlags(pub u8);
-
-newtype!(TcpFlags(u8));
+values! {
+    /// TCP's control bits (RFC 9293, section 3.1; RFC 3168 for ECE and CWR), as a set.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct TcpFlags(u8);
+    FIN = 0x01, "No more data from the sender.";
+    SYN = 0x02, "Synchronize sequence numbers.";
+    RST = 0x04, "Reset the connection.";
+    PSH = 0x08, "Push.";
+    ACK = 0x10, "The acknowledgment number counts.";
+    URG = 0x20, "The urgent pointer counts.";
+    ECE = 0x40, "Congestion was experienced.";
+    CWR = 0x80, "The congestion window was reduced.";
+}
 
 impl TcpFlags {
-    /// No more data from the sender.
-    pub const FIN: Self = Self(0x01);
-    /// Synchronize sequence numbers.
-    pub const SYN: Self = Self(0x02);
-    /// Reset the connection.
-    pub const RST: Self = Self(0x04);
-    /// Push.
-    pub const PSH: Self = Self(0x08);
-    /// The acknowledgment number counts.
-    pub const ACK: Self = Self(0x10);
-    /// The urgent pointer counts.
-    pub const URG: Self = Self(0x20);
-    /// Congestion was experienced.
-    pub const ECE: Self = Self(0x40);
-    /// The congestion window was reduced.
-    pub const CWR: Self = Self(0x80);
-
     /// Those of either.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
