@@ -27,6 +27,9 @@ pub(super) const MODE: Mode = Mode {
 
 /// Time limit for the rest after a requested end, nanoseconds; some ports always have more.
 const REST_NS: u64 = 200_000_000;
+/// The same behind a sender of this process, which has ended: what is left was all sent, and a busy machine may give this
+/// thread a few milliseconds of each second.
+const SENT_REST_NS: u64 = 10_000_000_000;
 /// Time without frames after which `-W` ends the run, nanoseconds.
 const SILENCE_NS: u64 = 1_000_000_000;
 
@@ -88,6 +91,8 @@ pub(super) struct Rx<V> {
     before: (u64, u64),
     last: u64,
     exit_idle: bool,
+    /// The sender is in this process, and ends first.
+    ours: bool,
     /// Time limit after a requested end: frames in the rings are still taken until then.
     until: Option<u64>,
     latency: Option<Histogram<u64>>,
@@ -117,6 +122,7 @@ impl<V: Verify> Rx<V> {
             before: (0, 0),
             last: 0,
             exit_idle: setup.config.exit_idle,
+            ours: setup.streams.is_some(),
             until: None,
             latency: setup.config.latency.then(histogram),
             clock: Clock::new(),
@@ -264,9 +270,13 @@ impl<V: Verify> Machine for Rx<V> {
         }
     }
 
-    /// Takes the frames that have arrived by now, but no more than the rings hold, since a port may always have more.
+    /// Takes the frames that have arrived by now. Those of foreign senders are no more than the rings hold, since a port may
+    /// always have more; those of our own, which has ended, may wait behind the rings, as in a socket.
     fn stop(&mut self, now: u64) {
-        self.until = Some(now + REST_NS);
+        self.until = Some(now + if self.ours { SENT_REST_NS } else { REST_NS });
+        if self.ours {
+            return;
+        }
         let arrived: u64 = self.lanes.iter().map(|lane| u64::from(lane.queue.ring.slots())).sum();
         self.left = self.left.min(arrived);
     }

@@ -130,6 +130,13 @@ fn nothing_taken_leaves_nothing_over() {
 }
 
 #[test]
+fn what_waits_behind_the_rings_when_the_sender_has_ended_is_received() {
+    let (ledger, _) = pass(5000, |_| false, |_| false);
+    assert!(ledger.settle().is_zero(), "{ledger:?}");
+    assert_eq!((ledger.sent, ledger.received), (Some(5000), Some(5000)));
+}
+
+#[test]
 fn k_frames_taken_behind_the_counters_are_exactly_k_unexplained() {
     let cases: [(Chooses, i64); 5] = [
         (|k| k == 0, 1),
