@@ -37,6 +37,11 @@ pub enum StoreError {
     Directory { path: PathBuf, why: io::Error },
     #[error("cannot write {path:?}: {why}; name another directory with --out DIR")]
     Write { path: PathBuf, why: io::Error },
+    /// A run can get no folder in the user's data directory.
+    #[error("no result can be kept: {path:?}: {why}; set XDG_DATA_HOME to a directory that can be written")]
+    Keep { path: PathBuf, why: io::Error },
+    #[error("no result can be kept: neither XDG_DATA_HOME nor HOME is an absolute path; set one of them")]
+    NoData,
     /// A file that is no run's could not be written.
     #[error("cannot write {path:?}: {why}; name another file with --out FILE")]
     File { path: PathBuf, why: io::Error },
@@ -80,6 +85,29 @@ impl Place {
 pub fn write_document(directory: &Path, run: &RunResult) -> Result<PathBuf, StoreError> {
     make(directory)?;
     Part::open(directory.join(RESULT), 0)?.save(&run.to_json())
+}
+
+/// Refuses, before anything is measured, if [`keep`] would find no place or no room.
+pub fn ready() -> Result<(), StoreError> {
+    let runs = runs_directory().map_err(unkept)?;
+    make(&runs).and_then(|()| Part::open(runs.join(RESULT), ROOM)).map(drop).map_err(unkept)
+}
+
+/// Writes the document of a run into a folder of its own in the user's data directory.
+pub fn keep(run: &RunResult) -> Result<PathBuf, StoreError> {
+    let folder = default_directory(run).map_err(unkept)?;
+    // Of what cannot be written no empty folder stays.
+    write_document(&folder, run).inspect_err(|_| drop(fs::remove_dir(&folder))).map_err(unkept)?;
+    Ok(folder)
+}
+
+fn unkept(error: StoreError) -> StoreError {
+    match error {
+        StoreError::NoHome => StoreError::NoData,
+        StoreError::Directory { path, why } => StoreError::Keep { path, why },
+        StoreError::Write { path, why } => StoreError::Keep { path: path.parent().unwrap_or(&path).into(), why },
+        other => other,
+    }
 }
 
 /// Writes a text to a file that is not there before it is complete; an existing file is replaced atomically, where a link leads.

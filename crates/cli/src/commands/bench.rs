@@ -1,6 +1,6 @@
 //! `linerate bench`.
 
-use super::kept::Db;
+use super::kept::{Db, ready};
 use super::shared::{file, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::print::print;
@@ -69,6 +69,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         print(&BENCHES.iter().map(|b| format!("{:16} {}\n", b.name, b.about)).collect::<String>());
         return Ok(ExitCode::SUCCESS);
     }
+    ready()?;
     let mut history = parsed.history.as_deref().map(History::open).transpose()?;
     let cores = cpus().first_chunk::<2>().copied().unwrap_or([0, 0]);
     let beside = PathBuf::from("bench/peers");
@@ -104,9 +105,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     run.signal = stop.signal();
     run.environment = environment::read(&[]);
     conclude(&mut run);
-    if !run.tests.is_empty() {
-        parsed.db.keep_if_possible(&run);
-    }
+    let kept = if run.tests.is_empty() { Ok(()) } else { parsed.db.keep(&run).map(drop) };
     if parsed.json {
         print(&run.to_line());
     } else if stop.asked() {
@@ -114,6 +113,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     }
     match unwritten {
         Some(trouble) => Err(trouble.into()),
+        None if kept.is_err() => kept.map(|()| ExitCode::FAILURE),
         None => Ok(ExitCode::from(run.exit_code())),
     }
 }

@@ -52,7 +52,7 @@ fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     }
     for (name, runs) in kept {
         for run in runs {
-            let folder = asked.db.keep(&run).map_err(|e| Trouble::failed(plain(&e.to_string())))?;
+            let folder = asked.db.keep(&run)?;
             print(&plain(&format!("{}  {} tests from {name}, in {}", run.run_id, run.tests.len(), folder.display())));
             print("\n");
         }

@@ -35,7 +35,7 @@ fn iperf(words: &[String]) -> Result<ExitCode, Trouble> {
         Some(path) => Output::to_file(iperf::SPEAKER, path, &stop).map_err(Trouble::usage)?,
         None => Output::new(iperf::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
-    let output = Arc::new(keeping(output, config.form.keep, "iperf", words, config.own.as_ref()));
+    let output = Arc::new(keeping(output, config.form.keep, "iperf", words, config.own.as_ref())?);
     iperf::run(&config, &stop, &output, confine).map_err(Trouble::failed)?;
     written(&output, ended(&stop))
 }

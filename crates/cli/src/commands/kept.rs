@@ -1,7 +1,7 @@
 //! Runs that are kept: each with its folder, and all in one index.
 //!
-//! A run's files are written first. What goes wrong with the index afterwards costs no result and no exit code: it is
-//! said on standard error.
+//! A command that keeps its run asks for the place before it measures ([`ready`]), and fails if the run cannot be written
+//! afterwards. What goes wrong with the index after that costs no result and no exit code: it is said on standard error.
 
 use super::shared::file;
 use crate::print::remark;
@@ -64,19 +64,10 @@ impl Db {
     }
 
     /// Writes the document of a run into a folder of its own in the user's data directory, and records it.
-    pub(super) fn keep(&self, run: &RunResult) -> Result<PathBuf, StoreError> {
-        let folder = store::default_directory(run)?;
-        // Of what cannot be written no empty folder stays.
-        store::write_document(&folder, run).inspect_err(|_| drop(std::fs::remove_dir(&folder)))?;
+    pub(super) fn keep(&self, run: &RunResult) -> Result<PathBuf, Trouble> {
+        let folder = store::keep(run).map_err(|error| Trouble::failed(plain(&error.to_string())))?;
         self.record(run, &folder);
         Ok(folder)
-    }
-
-    /// As [`Db::keep`], for a command whose user has asked for no file: what fails is said.
-    pub(super) fn keep_if_possible(&self, run: &RunResult) {
-        if let Err(why) = self.keep(run) {
-            remark(&format!("linerate: the result is not kept: {}", plain(&why.to_string())));
-        }
     }
 
     /// The run that a word means, and its entry in the index, if it was found there.
@@ -110,19 +101,31 @@ impl Db {
     }
 }
 
+/// Refuses, before anything is measured, if no run can be kept.
+pub(super) fn ready() -> Result<(), Trouble> {
+    store::ready().map_err(|error| Trouble::usage(plain(&error.to_string())))
+}
+
 /// Output whose tests are kept as runs, if that is wanted. `program` is the command that linerate was called by, `own` the host
 /// whose sockets it uses instead of the kernel's.
-pub(super) fn keeping(output: Output, wanted: bool, program: &str, words: &[String], own: Option<&Own>) -> Output {
+pub(super) fn keeping(
+    output: Output,
+    wanted: bool,
+    program: &str,
+    words: &[String],
+    own: Option<&Own>,
+) -> Result<Output, Trouble> {
     if !wanted {
-        return output;
+        return Ok(output);
     }
+    ready()?;
     let command: Vec<String> =
         ["linerate", program].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect();
     let path = own.map_or_else(|| "the kernel's sockets".to_owned(), |own| own.port.clone());
-    output.keeping(Box::new(move |over| {
+    Ok(output.keeping(Box::new(move |over| {
         let run = linerate_lab::import::own(over, &command, &path).map_err(|e| plain(&e.to_string()))?;
-        Db::default().keep(&run).map_err(|e| plain(&e.to_string())).map(|_| ())
-    }))
+        Db::default().keep(&run).map_err(|e| e.to_string()).map(|_| ())
+    })))
 }
 
 /// The end of a command with such an output: `code`, if all was written and kept.

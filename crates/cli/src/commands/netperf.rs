@@ -32,7 +32,7 @@ fn netperf(words: &[String]) -> Result<ExitCode, Trouble> {
     };
     let stop = stop_at_signals()?;
     let output = Output::new(netperf::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop);
-    let output = Arc::new(keeping(output, config.keep, "netperf", words, config.settings.own.as_ref()));
+    let output = Arc::new(keeping(output, config.keep, "netperf", words, config.settings.own.as_ref())?);
     match netperf::run(&config, &stop, &output) {
         Err(_) if stop.signal().is_some() => Ok(ended(&stop)),
         Err(why) => Err(Trouble::failed(why)),

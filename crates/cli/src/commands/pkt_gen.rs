@@ -1,6 +1,6 @@
 //! `linerate pkt-gen`, and `pkt-gen`.
 
-use super::kept::Db;
+use super::kept::{Db, ready};
 use super::shared::{arguments, confine, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{self, print};
@@ -30,6 +30,9 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     };
     let stop = stop_at_signals()?;
     let (json, ndjson, keep) = (config.json, config.ndjson, config.keep);
+    if keep {
+        ready()?;
+    }
     let output = print::output(json || ndjson, &stop);
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();
     let mut result = run_after(config, command, &stop, &output, || confine(&[]))?.result;
@@ -45,7 +48,7 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
         }
     }
     if keep {
-        Db::default().keep(&result).map_err(|e| Trouble::failed(format!("--keep: {e}")))?;
+        Db::default().keep(&result)?;
     }
     Ok(ExitCode::from(result.exit_code()))
 }

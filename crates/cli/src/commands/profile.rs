@@ -1,6 +1,6 @@
 //! `linerate profile`.
 
-use super::kept::Db;
+use super::kept::{Db, ready};
 use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parsed};
 use crate::progress::Progress;
@@ -151,7 +151,10 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
         core: cpus().last().copied().unwrap_or(0),
     };
     let run = qualify::begin(command);
-    let place = asked.out.as_deref().map(|out| place(Some(out), &run)).transpose()?;
+    let place = match &asked.out {
+        Some(out) => Some(place(Some(out), &run)?),
+        None => ready().map(|()| None)?,
+    };
     let mut progress = Progress::new();
     let run = profile::run(&order, &sources, run, stop, |step| progress.step(step));
     progress.clear();
@@ -160,6 +163,7 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
 
 #[cfg(target_os = "linux")]
 fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
+    ready()?;
     let order = Flood {
         to: asked.to,
         payload: asked.size,

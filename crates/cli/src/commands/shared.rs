@@ -99,7 +99,7 @@ pub(super) fn typed(words: &[String]) -> Vec<String> {
 }
 
 /// Prints a result, stores it if a place is given, and prints the paths; it is put on the list of runs. A result that
-/// could not be stored is printed too. Without a place only the document is kept, if that is possible.
+/// could not be stored is printed too. Without a place only the document is kept.
 pub(super) fn conclude(
     run: &RunResult,
     text: &str,
@@ -107,15 +107,15 @@ pub(super) fn conclude(
     json: bool,
     db: &Db,
 ) -> Result<ExitCode, Trouble> {
-    let is_placed = place.is_some();
-    let stored = place.map(|place| place.save(run)).transpose();
-    match &stored {
-        Ok(Some(Stored { result, .. })) => db.record(run, result.parent().unwrap_or(Path::new("."))),
-        Ok(None) if !is_placed => db.keep_if_possible(run),
-        _ => {}
+    let stored = match place {
+        Some(place) => place.save(run).map(Some).map_err(|e| Trouble::failed(e.to_string())),
+        None => db.keep(run).map(|_| None),
+    };
+    if let Ok(Some(Stored { result, .. })) = &stored {
+        db.record(run, result.parent().unwrap_or(Path::new(".")));
     }
     print(&if json { run.to_json() } else { text.to_owned() });
-    if let Some(stored) = stored.map_err(|e| Trouble::failed(e.to_string()))? {
+    if let Some(stored) = stored? {
         let told = format!("\nResult: {}\nReport: {}", stored.result.display(), stored.report.display());
         // A JSON document is printed alone.
         if json { print::remark(told.trim_start()) } else { print(&(told + "\n")) }

@@ -35,7 +35,7 @@ fn stream(words: &[String]) -> Result<ExitCode, Trouble> {
         Some(path) => Output::to_file(stream::SPEAKER, path, &stop).map_err(Trouble::usage)?,
         None => Output::new(stream::SPEAKER, Box::new(Stdout), Box::new(stderr()), &stop),
     };
-    let output = Arc::new(keeping(output, config.form.keep, "stream", words, config.own.as_ref()));
+    let output = Arc::new(keeping(output, config.form.keep, "stream", words, config.own.as_ref())?);
     stream::run(&config, &stop, &output, confine).map_err(Trouble::failed)?;
     written(&output, ExitCode::SUCCESS)
 }

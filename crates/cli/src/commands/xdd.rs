@@ -1,6 +1,6 @@
 //! `linerate xdd`, and `xdd`.
 
-use super::kept::Db;
+use super::kept::{Db, ready};
 use super::shared::{ended, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{Stdout, print};
@@ -30,6 +30,10 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
         }
         xdd::Command::Run(config) => *config,
     };
+    let keep = config.keep && !config.dry;
+    if keep {
+        ready()?;
+    }
     let stop = stop_at_signals()?;
     let mut streams = Streams::open(&config, Box::new(Stdout), Box::new(stderr()), &stop).map_err(Trouble::usage)?;
     let command = std::iter::once("xdd".to_owned()).chain(arguments.iter().cloned()).collect();
@@ -49,8 +53,8 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
         }
         Document::Fio => streams.document(&format!("{:#}", finished.fio)),
     }
-    if config.keep && !config.dry {
-        Db::default().keep(&finished.result).map_err(|e| Trouble::failed(format!("--keep: {e}")))?;
+    if keep {
+        Db::default().keep(&finished.result)?;
     }
     if let Some(trouble) = streams.trouble() {
         return Err(Trouble::failed(trouble));

@@ -156,15 +156,46 @@ s.close()";
     assert_eq!(data.ids().len(), 1);
 }
 
+/// The place is asked for before anything is measured, by each command that keeps what it measures.
 #[test]
-fn a_test_that_cannot_be_kept_says_so_and_fails() {
+fn a_run_that_could_not_be_kept_is_refused_before_it_is_measured() {
+    let data = Data::new();
+    std::fs::write(data.path("file"), "").unwrap();
+    let commands: [&[&str]; 9] = [
+        &["stream", "-c", "127.0.0.1", "-p", "9", "--keep"],
+        &["iperf", "-c", "127.0.0.1", "-p", "9", "--keep"],
+        &["netperf", "-H", "127.0.0.1", "-p", "9", "--keep"],
+        &["pkt-gen", "-i", "null", "-f", "tx", "-n", "1", "--keep"],
+        &["xdd", "-op", "read", "-targets", "1", "/dev/zero", "-reqsize", "1", "-numreqs", "1", "--keep"],
+        &["bench", "null", "--time", "50", "--rounds", "1"],
+        &["profile", "tx", "--rounds", "1", "--time", "1"],
+        &["profile", "flood", "127.0.0.1:9", "--time", "1"],
+        &["qualify", "--time", "50", "--repeats", "1"],
+    ];
+    for words in commands {
+        for home in [data.path("file"), "relative".into()] {
+            let mut command = data.command(words);
+            let said = said(command.env("XDG_DATA_HOME", &home).env_remove("HOME"));
+            let named = if home.is_absolute() { "Not a directory" } else { "XDG_DATA_HOME" };
+            assert!(said.code == 2 && said.out.is_empty() && said.log.contains(named), "{words:?}: {said:?}");
+            assert_eq!(said.log.lines().count(), 1, "{words:?}: {said:?}");
+        }
+    }
+}
+
+/// A disk that fills up while it is measured.
+#[test]
+fn a_run_that_cannot_be_kept_in_the_end_says_so_and_fails() {
     let (data, at) = (Data::new(), port());
     let number = at.to_string();
     let server = Process::start(data.command(&["stream", "-s", "-1", "-p", &number]));
     until_open(at, false);
-    std::fs::write(data.path("file"), "").unwrap();
-    let mut command = data.command(&["stream", "-c", "127.0.0.1", "-p", &number, "-n", "1M", "--keep"]);
-    let said = said(command.env("XDG_DATA_HOME", data.path("file")));
-    assert!(said.code == 1 && said.log.contains("--keep: ") && said.out.contains("iperf Done."), "{said:?}");
+    let words = ["stream", "-c", "127.0.0.1", "-p", &number, "-t", "60", "--keep", "--forceflush"];
+    let client = Process::ready(data.command(&words), "Interval");
+    std::fs::remove_dir_all(data.path("data")).unwrap();
+    std::fs::write(data.path("data"), "").unwrap();
+    server.signal("INT");
+    let said = client.end();
+    assert!(said.code == Some(1) && said.log.contains("--keep: no result can be kept"), "{said:?}");
     server.end();
 }
