@@ -14,11 +14,13 @@ pub(super) const COMMAND: Command =
 /// Compare the tests of two runs: ratios with their confidence, and which tests are worse in the second one.
 ///
 /// Tests are paired by id and parameters. The interval is Welch's at 95 %, on the logarithms of the repeats; with fewer
-/// than three repeats that count on either side a test is not judged.
+/// than three repeats that count on either side a test is not judged. Verdicts hold for all tests together: of two runs of
+/// the same thing, one in twenty has a test that is called worse. What is beyond the threshold but may be chance is
+/// unclear. The last line says what loss would have been found.
 #[derive(Parser)]
 #[command(
     after_help = "Exit codes: 0 no test is worse, 1 the index could not be read, 2 wrong on the command line, 3 a test is worse by more than the threshold \
-                        and by more than its spread, 4 no test could be judged"
+                        and by more than the spread, 4 no test could be judged"
 )]
 struct Arguments {
     #[arg(value_name = "A", help = RUN)]
@@ -26,7 +28,7 @@ struct Arguments {
     #[arg(value_name = "B", help = "The run that is held against it, named in the same ways")]
     b: String,
     /// Per cent by which a figure may be worse, 0 to 1000.
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = per_cent)]
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = per_cent)]
     threshold: f64,
     /// Print a JSON document instead of the table.
     #[arg(long)]

@@ -251,7 +251,7 @@ fn a_comparison_ends_with_3_only_if_a_test_is_worse_beyond_threshold_and_spread(
         (&["base", "base"][..], 0, "same"),
         (&["base", "slow"], 3, "worse"),
         (&["base", "slow", "--threshold", "15"], 0, "same"),
-        (&["base", "wild"], 0, "same"),
+        (&["base", "wild"], 0, "unclear"),
         (&["base", "fast"], 0, "better"),
         (&["fast", "last"], 4, "not enough"),
     ] {
@@ -267,6 +267,8 @@ fn a_comparison_ends_with_3_only_if_a_test_is_worse_beyond_threshold_and_spread(
         let document: Value = serde_json::from_str(&document.out).unwrap();
         assert_eq!(document["pairs"][0]["judged"], judged, "{words:?}");
         assert!(document["method"].as_str().unwrap().contains("Welch"));
+        let suspects = if judged == "unclear" { 1 } else { 0 };
+        assert_eq!(document["suspects"].as_array().unwrap().len(), suspects, "{words:?}");
     }
     let worse: Value = serde_json::from_str(&data.run(&["compare", "base", "slow", "--json"]).out).unwrap();
     let number = |name: &str| worse["pairs"][0][name].as_f64().unwrap();

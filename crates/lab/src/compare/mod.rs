@@ -1,31 +1,39 @@
 //! Two runs beside each other: tests of one id, or of the same workload with the same parameters, and the ratio of their
 //! figures with its confidence.
 //!
-//! The confidence is Welch's, at 95 %, on the logarithms of the repeats: a ratio is then a difference, the same from both
-//! sides, and the two runs may scatter differently. A bootstrap would draw again from three to ten repeats and give a
-//! narrower interval than they carry. Fewer than three repeats that count on either side are not judged, nor are samples
-//! of one repeat, which depend on each other.
+//! Intervals are Welch's, at 95 %, on the logarithms of the repeats: a ratio is then a difference, the same from both sides,
+//! and the two runs may scatter differently. A bootstrap would draw again from three to ten repeats and give a narrower
+//! interval than they carry. The variances are drawn together, and verdicts hold for all tests together ([`spread`]): of two
+//! runs of the same thing, one in twenty has a test that is called worse. Fewer than three repeats that count on either side
+//! are not judged, nor are samples of one repeat, which depend on each other.
 
+mod spread;
 mod text;
 
-use crate::student::two_sided;
+use crate::student::{above, two_sided};
 use linerate_result::{Number, RunResult, Test, Unit};
 use serde::Serialize;
+use spread::{Difference, Prior, Side};
 
 pub use text::render;
 
 /// Repeats that a figure needs on each side.
 pub const LEAST: usize = 3;
 
+/// Chance of calling any test worse of two runs of the same thing, and of missing a loss of [`Pair::finds_per_cent`].
+const CHANCE: f64 = 0.05;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judged {
-    /// Within the threshold or within its spread.
+    /// Within the threshold.
     Same,
-    /// Better beyond both.
+    /// Better beyond the threshold and the spread.
     Better,
     /// Worse beyond both.
     Worse,
+    /// Beyond the threshold, but chance alone does that to one of so many tests.
+    Unclear,
     /// Too few repeats to say.
     #[serde(rename = "not enough")]
     NotEnough,
@@ -51,6 +59,8 @@ pub struct Pair {
     pub low: Number,
     /// Upper end of the ratio's interval at 95 %.
     pub high: Number,
+    /// Loss that would have been called worse in 95 of 100 comparisons, per cent.
+    pub finds_per_cent: Number,
     pub judged: Judged,
     /// Reason for [`Judged::NotEnough`].
     pub why: Option<String>,
@@ -66,22 +76,27 @@ pub struct Compared {
     pub threshold_per_cent: f64,
     /// Method of the intervals.
     pub method: &'static str,
+    /// Method of the verdicts.
+    pub verdicts: &'static str,
     pub pairs: Vec<Pair>,
+    /// Tests of the second run that are worse beyond the threshold, but not beyond the spread: more repeats decide.
+    pub suspects: Vec<String>,
     /// Tests of the first run alone, each with the reason.
     pub only_a: Vec<String>,
     /// Tests of the second run alone.
     pub only_b: Vec<String>,
 }
 
-/// The method, in the words of [`Compared::method`].
-const METHOD: &str = "Welch's t on the logarithms of the repeats, 95 %";
+/// The methods, in the words of [`Compared`].
+const INTERVALS: &str = "Welch's t on the logarithms of the repeats, 95 %, variances moderated over the tests";
+const VERDICTS: &str = "for all tests together (Holm): of two runs of the same, 5 % have a test that is worse";
 
 impl Compared {
     /// Compares run `b` with run `a`; worse is worse in `b`.
     #[must_use]
     pub fn new(a: &RunResult, b: &RunResult, threshold_per_cent: f64) -> Self {
         let mut taken = vec![false; b.tests.len()];
-        let (mut pairs, mut only_a) = (Vec::new(), Vec::new());
+        let (mut found_pairs, mut only_a) = (Vec::new(), Vec::new());
         let places: std::collections::HashMap<&str, usize> =
             b.tests.iter().enumerate().rev().map(|(place, test)| (test.id.as_str(), place)).collect();
         for test in &a.tests {
@@ -98,18 +113,22 @@ impl Compared {
             match (found, same_id) {
                 (Some(place), _) => {
                     taken[place] = true;
-                    pairs.push(Pair::new(test, &b.tests[place], threshold_per_cent));
+                    found_pairs.push((test, &b.tests[place]));
                 }
                 (None, Some(place)) => only_a.push(format!("{}: {}", test.id, difference(test, &b.tests[place]))),
                 (None, None) => only_a.push(test.id.clone()),
             }
         }
         let rest = b.tests.iter().zip(&taken).filter(|(_, taken)| !**taken);
+        let pairs = judge(&found_pairs, threshold_per_cent);
+        let suspect = |pair: &&Pair| pair.judged == Judged::Unclear && pair.times().is_some_and(|times| times < 1.0);
         Self {
             a: a.run_id.clone(),
             b: b.run_id.clone(),
             threshold_per_cent,
-            method: METHOD,
+            method: INTERVALS,
+            verdicts: VERDICTS,
+            suspects: pairs.iter().filter(suspect).map(|pair| pair.other.clone()).collect(),
             pairs,
             only_a,
             only_b: rest.map(|(test, _)| test.id.clone()).collect(),
@@ -164,72 +183,107 @@ fn values(test: &Test) -> Vec<f64> {
     test.repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect()
 }
 
+/// Judges all pairs together.
+fn judge(found: &[(&Test, &Test)], threshold_per_cent: f64) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = found.iter().map(|(a, b)| Pair::new(a, b)).collect();
+    let sides: Vec<Option<[Side; 2]>> =
+        found.iter().zip(&mut pairs).map(|((a, b), pair)| pair.sides(&values(a), &values(b))).collect();
+    let prior = |side: usize| Prior::of(&sides.iter().flatten().map(|both| both[side]).collect::<Vec<_>>());
+    let priors = [prior(0), prior(1)];
+    let judged: Vec<(&mut Pair, Difference)> = pairs
+        .iter_mut()
+        .zip(&sides)
+        .filter_map(|(pair, sides)| Some((pair, (*sides)?)))
+        .map(|(pair, [a, b])| (pair, Difference::of(priors[0].moderate(a), priors[1].moderate(b))))
+        .collect();
+    // Above 0 the second run is better, also in units of which less is better.
+    let gains: Vec<Difference> = judged
+        .iter()
+        .map(
+            |(pair, ratio)| {
+                if pair.unit.more_is_better() { *ratio } else { Difference { mean: -ratio.mean, ..*ratio } }
+            },
+        )
+        .collect();
+    let family = |way: f64| {
+        // Without any spread each difference is certain.
+        let chance = |d: &Difference| if way * d.mean <= 0.0 { 1.0 } else { above(way * d.mean / d.error, d.free) };
+        spread::family(&gains.iter().map(chance).collect::<Vec<_>>())
+    };
+    let (worse, better) = (family(-1.0), family(1.0));
+    let share = threshold_per_cent / 100.0;
+    let among = gains.len() as f64;
+    for (k, (pair, ratio)) in judged.into_iter().enumerate() {
+        pair.tell(ratio, among, share);
+        let times = gains[k].mean.exp();
+        pair.judged = if times >= 1.0 - share && times <= 1.0 + share {
+            Judged::Same
+        } else if worse[k] < CHANCE {
+            Judged::Worse
+        } else if better[k] < CHANCE {
+            Judged::Better
+        } else {
+            Judged::Unclear
+        };
+    }
+    pairs
+}
+
 impl Pair {
-    fn new(a: &Test, b: &Test, threshold_per_cent: f64) -> Self {
-        let unit = a.value.as_ref().or(b.value.as_ref()).map_or(Unit::Other("".into()), |value| value.unit.clone());
+    /// A pair that is not judged yet.
+    fn new(a: &Test, b: &Test) -> Self {
         let median = |test: &Test| test.value.as_ref().map_or(Number::UNKNOWN, |value| value.median);
-        let (one, other) = (values(a), values(b));
-        let mut pair = Self {
+        Self {
             test: a.id.clone(),
             other: b.id.clone(),
             a: median(a),
             b: median(b),
-            a_counted: one.len(),
-            b_counted: other.len(),
+            a_counted: 0,
+            b_counted: 0,
             ratio: median(b).over(median(a)),
             low: Number::UNKNOWN,
             high: Number::UNKNOWN,
+            finds_per_cent: Number::UNKNOWN,
             judged: Judged::NotEnough,
             why: None,
-            unit,
-        };
-        let fewest = one.len().min(other.len());
-        if fewest < LEAST {
-            pair.why = Some(format!("{} and {} repeats count, {LEAST} are needed", one.len(), other.len()));
-            return pair;
+            unit: a.value.as_ref().or(b.value.as_ref()).map_or(Unit::Other("".into()), |value| value.unit.clone()),
         }
-        let Some((ratio, low, high)) = interval(&one, &other) else {
-            pair.why = Some("a value is not above nought, so there is no ratio".to_owned());
-            return pair;
-        };
-        (pair.ratio, pair.low, pair.high) = (ratio.into(), low.into(), high.into());
-        // Above 1 the second run is better, also in units of which less is better.
-        let more = pair.unit.more_is_better();
-        let (times, low, high) = if more { (ratio, low, high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
-        let share = threshold_per_cent / 100.0;
-        pair.judged = if times < 1.0 - share && high < 1.0 {
-            Judged::Worse
-        } else if times > 1.0 + share && low > 1.0 {
-            Judged::Better
-        } else {
-            Judged::Same
-        };
-        pair
     }
-}
 
-/// The ratio of the geometric means and its interval; `None` if a value is not positive.
-fn interval(a: &[f64], b: &[f64]) -> Option<(f64, f64, f64)> {
-    if a.iter().chain(b).any(|value| *value <= 0.0) {
-        return None;
+    /// Moments of both sides' repeats, if they can be judged; the reason is noted.
+    fn sides(&mut self, a: &[f64], b: &[f64]) -> Option<[Side; 2]> {
+        (self.a_counted, self.b_counted) = (a.len(), b.len());
+        if a.len().min(b.len()) < LEAST {
+            self.why = Some(format!("{} and {} repeats count, {LEAST} are needed", a.len(), b.len()));
+            return None;
+        }
+        let both = Side::of(a).zip(Side::of(b));
+        if both.is_none() {
+            self.why = Some("a value is not above nought, so there is no ratio".to_owned());
+        }
+        both.map(|(a, b)| [a, b])
     }
-    let moments = |values: &[f64]| {
-        let n = values.len() as f64;
-        let logs = || values.iter().map(|value| value.ln());
-        let mean = logs().sum::<f64>() / n;
-        let variance = logs().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (mean, variance / n, n - 1.0)
-    };
-    let ((mean_a, error_a, free_a), (mean_b, error_b, free_b)) = (moments(a), moments(b));
-    let (between, error) = (mean_b - mean_a, error_a + error_b);
-    let wide = if error > 0.0 {
-        // Welch and Satterthwaite's degrees of freedom.
-        let free = error.powi(2) / (error_a.powi(2) / free_a + error_b.powi(2) / free_b);
-        two_sided(0.95, free) * error.sqrt()
-    } else {
-        0.0
-    };
-    Some((between.exp(), (between - wide).exp(), (between + wide).exp()))
+
+    /// Notes the ratio with its interval, and the loss that would be found among so many tests.
+    fn tell(&mut self, ratio: Difference, among: f64, share: f64) {
+        let Difference { mean, error, free } = ratio;
+        let wide = two_sided(0.95, free) * error;
+        let [ratio, low, high] = [mean, mean - wide, mean + wide].map(f64::exp);
+        (self.ratio, self.low, self.high) = (ratio.into(), low.into(), high.into());
+        let bound = two_sided(1.0 - 2.0 * CHANCE / among, free) * error;
+        // A figure can lose no more than all.
+        if share >= 1.0 {
+            return;
+        }
+        let loss = bound.max(-(1.0 - share).ln()) + two_sided(1.0 - 2.0 * CHANCE, free) * error;
+        self.finds_per_cent = (100.0 * -(-loss).exp_m1()).into();
+    }
+
+    /// The second run's figure over the first one's, above 1 if it is better.
+    fn times(&self) -> Option<f64> {
+        let ratio = self.ratio.known()?;
+        Some(if self.unit.more_is_better() { ratio } else { 1.0 / ratio })
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use linerate_result::{Repeat, RunResult, Test, Timestamp, Unit};
 
-use super::{Compared, Judged, interval};
+use super::spread::{Difference, Prior, Side, family};
+use super::{Compared, Judged};
 
 fn test(id: &str, unit: Unit, values: &[f64]) -> Test {
     let repeat = |value: &f64| Repeat { value: (*value).into(), valid: true, ..Repeat::default() };
@@ -28,7 +29,7 @@ fn worse_is_beyond_the_threshold_and_beyond_the_spread() {
         ([90.0, 91.0, 89.0, 90.0], 5.0, (Judged::Worse, 3)),
         ([90.0, 91.0, 89.0, 90.0], 15.0, (Judged::Same, 0)),
         // A tenth less, but it scatters by more.
-        ([60.0, 130.0, 70.0, 110.0], 5.0, (Judged::Same, 0)),
+        ([60.0, 130.0, 70.0, 110.0], 5.0, (Judged::Unclear, 0)),
         ([110.0, 111.0, 109.0, 110.0], 5.0, (Judged::Better, 0)),
         ([100.0, 100.0, 101.0, 99.0], 0.0, (Judged::Same, 0)),
     ] {
@@ -66,18 +67,119 @@ fn repeats_that_do_not_count_are_not_compared() {
     assert_eq!((few.judged, few.why.as_deref()), (Judged::NotEnough, Some("2 and 2 repeats count, 3 are needed")));
 }
 
+fn pair(a: &[f64], b: &[f64]) -> super::Pair {
+    Compared::new(&run(vec![test("t", Unit::Pps, a)]), &run(vec![test("t", Unit::Pps, b)]), 2.0).pairs.remove(0)
+}
+
 /// Computed by hand: 4.586662 degrees of freedom, whose quantile is 2.641846.
 #[test]
-fn the_interval_is_welchs() {
-    let (ratio, low, high) = interval(&[10.0, 11.0, 12.0], &[20.0, 21.0, 25.0, 22.0]).unwrap();
-    let near = |found: f64, wanted: f64| (found - wanted).abs() < 1e-5;
-    assert!(near(ratio, 1.998_535) && near(low, 1.655_924) && near(high, 2.412_032), "{ratio} {low} {high}");
-    let back = interval(&[20.0, 21.0, 25.0, 22.0], &[10.0, 11.0, 12.0]).unwrap();
-    assert!(
-        (back.0 * ratio - 1.0).abs() < 1e-12 && (back.1 * high - 1.0).abs() < 1e-12,
-        "the same from the other side"
-    );
-    assert_eq!(interval(&[2.0; 3], &[4.0; 3]), Some((2.0, 2.0, 2.0)));
+fn the_interval_of_a_test_alone_is_welchs() {
+    let ends = |a: &[f64], b: &[f64]| {
+        let pair = pair(a, b);
+        [pair.ratio, pair.low, pair.high].map(|end| end.known().unwrap())
+    };
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-5, "{found} {wanted}");
+    let there = ends(&[10.0, 11.0, 12.0], &[20.0, 21.0, 25.0, 22.0]);
+    there.into_iter().zip([1.998_535, 1.655_924, 2.412_032]).for_each(|(found, wanted)| near(found, wanted));
+    let back = ends(&[20.0, 21.0, 25.0, 22.0], &[10.0, 11.0, 12.0]);
+    [(0, 0), (1, 2)].into_iter().for_each(|(one, other)| near(back[one] * there[other], 1.0));
+    ends(&[2.0; 3], &[4.0; 3]).into_iter().for_each(|end| near(end, 2.0));
+}
+
+/// The example of Holm's paper: 0.01, 0.04, 0.03, 0.005 become 0.03, 0.06, 0.06, 0.02.
+#[test]
+fn chances_of_a_family_are_holms() {
+    let near = |found: &[f64], wanted: &[f64]| found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 1e-12);
+    assert!(near(&family(&[0.01, 0.04, 0.03, 0.005]), &[0.03, 0.06, 0.06, 0.02]));
+    assert!(near(&family(&[0.9, 0.8]), &[1.0, 1.0]) && family(&[]).is_empty());
+}
+
+/// Numbers of a normal distribution, by the sum of twelve.
+struct Normal(u64);
+
+impl Normal {
+    fn next(&mut self) -> f64 {
+        let mut sum = -6.0;
+        for _ in 0..12 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            sum += (self.0 >> 11) as f64 / (1u64 << 53) as f64;
+        }
+        sum
+    }
+    /// Two runs of 111 tests with `repeats` each and these deviations, the first test of the second run at `ratio`.
+    fn runs(&mut self, repeats: usize, deviation: impl Fn(usize) -> f64, ratio: f64) -> [RunResult; 2] {
+        [1.0, ratio].map(|ratio| {
+            let mut one = |k: usize| {
+                let scale = if k == 0 { 1000.0 * ratio } else { 1000.0 };
+                let values: Vec<f64> = (0..repeats).map(|_| scale * (deviation(k) * self.next()).exp()).collect();
+                test(&format!("t{k}"), Unit::BitsPerSecond, &values)
+            };
+            run((0..111).map(&mut one).collect())
+        })
+    }
+}
+
+#[test]
+fn variances_that_are_alike_are_drawn_together_and_others_are_not() {
+    let mut normal = Normal(1);
+    let mut prior = |deviation: fn(usize) -> f64| {
+        let [a, _] = normal.runs(4, deviation, 1.0);
+        Prior::of(&a.tests.iter().map(|test| Side::of(&super::values(test)).unwrap()).collect::<Vec<_>>())
+    };
+    let one = Side::of(&[1.0, 1.0, 1.1]).unwrap();
+    let alike = prior(|_| 0.02).moderate(one);
+    let unlike = prior(|k| 0.002 * 1.05_f64.powi(k.try_into().unwrap())).moderate(one);
+    let error = |side: Side| Difference::of(side, side).error / (2.0_f64 / 3.0).sqrt();
+    // Its own deviation is 0.055.
+    assert!((0.02..0.03).contains(&error(alike)), "{alike:?}");
+    assert!((0.045..0.06).contains(&error(unlike)), "{unlike:?}");
+}
+
+/// Of two runs of the same, one in twenty has a test that is worse, however the tests' spreads differ.
+#[test]
+fn a_run_against_itself_is_rarely_worse() {
+    let mut normal = Normal(2);
+    for (repeats, deviation) in [
+        (3, (|_| 0.02) as fn(usize) -> f64),
+        (3, |_| 0.04),
+        (3, |k| if k % 10 == 0 { 0.1 } else { 0.01 }),
+        (5, |k| 0.002 * 1.04_f64.powi(k.try_into().unwrap())),
+        (8, |_| 0.02),
+    ] {
+        let worse = (0..100).filter(|_| {
+            let [a, b] = normal.runs(repeats, deviation, 1.0);
+            Compared::new(&a, &b, 2.0).exit_code() == 3
+        });
+        let worse = worse.count();
+        assert!(worse <= 10, "{worse} of 100 with {repeats} repeats");
+    }
+}
+
+/// One test of 111 loses 5 % at a deviation of 2 %: eight repeats a side find it, three suspect it, and eight of the suspects
+/// alone find it.
+#[test]
+fn a_loss_is_found_or_suspected_and_then_found() {
+    let mut normal = Normal(3);
+    let (mut found, mut suspected, mut power) = (0, 0, 0.0);
+    for _ in 0..100 {
+        let [a, b] = normal.runs(8, |_| 0.02, 0.95);
+        let all = Compared::new(&a, &b, 2.0);
+        found += usize::from(all.pairs[0].judged == Judged::Worse);
+        power += all.pairs[0].finds_per_cent.known().unwrap() / 100.0;
+        let [a, b] = normal.runs(3, |_| 0.02, 0.95);
+        let first = Compared::new(&a, &b, 2.0);
+        if first.pairs[0].judged == Judged::Worse {
+            suspected += 1;
+        } else if first.suspects.iter().any(|id| id == "t0") {
+            let mut again = normal.runs(8, |_| 0.02, 0.95);
+            again.iter_mut().for_each(|run| run.tests.retain(|test| first.suspects.contains(&test.id)));
+            let again = Compared::new(&again[0], &again[1], 2.0);
+            suspected += usize::from(again.pairs[0].judged == Judged::Worse);
+        }
+    }
+    assert!(found >= 92, "{found} of 100 at once");
+    assert!(suspected >= 94, "{suspected} of 100 in two steps");
+    assert!((4.0..6.0).contains(&power), "{power}");
 }
 
 #[test]

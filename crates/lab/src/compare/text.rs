@@ -1,6 +1,6 @@
 //! A comparison on a terminal.
 
-use super::{Compared, Judged, Pair};
+use super::{Compared, INTERVALS, Judged, Pair, VERDICTS};
 use crate::quantity::{UNKNOWN, count, ratio, value};
 use crate::table::{Cell, Table, Tone};
 use crate::text::section;
@@ -11,12 +11,13 @@ use linerate_text::plain;
 pub fn render(compared: &Compared, colour: bool) -> String {
     let mut lines = vec![
         format!(
-            "A {}, B {}; worse beyond {} % and beyond its spread counts",
+            "A {}, B {}; worse beyond {} % and beyond the spread counts",
             plain(&compared.a),
             plain(&compared.b),
             compared.threshold_per_cent
         ),
-        format!("B/A with its interval: {}", compared.method),
+        format!("B/A with its interval: {}", INTERVALS),
+        format!("Judged: {}", VERDICTS),
     ];
     let mut table = Table::new(&["Test", "#A", "#B", "#B/A", "#Interval", "#Repeats", "Judged"]);
     compared.pairs.iter().for_each(|pair| table.row(row(pair)));
@@ -27,8 +28,26 @@ pub fn render(compared: &Compared, colour: bool) -> String {
     if compared.pairs.is_empty() {
         lines.push("no test is in both runs".to_owned());
     }
+    lines.extend(power(&compared.pairs));
+    if !compared.suspects.is_empty() {
+        lines.push(format!(
+            "{} may be worse (unclear): more repeats of both runs decide it",
+            plain(&compared.suspects.join(", "))
+        ));
+    }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Line about the loss that would have been found.
+fn power(pairs: &[Pair]) -> Option<String> {
+    let mut found: Vec<f64> = pairs.iter().filter_map(|pair| pair.finds_per_cent.known()).collect();
+    found.sort_by(f64::total_cmp);
+    let (least, most) = (found.first()?, found.last()?);
+    let middle = found[found.len() / 2];
+    let range =
+        if found.len() > 1 { format!(" (median; {least:.1} to {most:.1} %, by the test)") } else { String::new() };
+    Some(format!("A loss of {middle:.1} % would have been called worse in 95 of 100 comparisons{range}"))
 }
 
 fn row(pair: &Pair) -> [Cell; 7] {
@@ -40,6 +59,7 @@ fn row(pair: &Pair) -> [Cell; 7] {
         Judged::Same => Cell::from("same"),
         Judged::Better => Cell::from("better").tone(Tone::Good),
         Judged::Worse => Cell::from("worse").tone(Tone::Bad),
+        Judged::Unclear => Cell::from("unclear").tone(Tone::Doubtful),
         Judged::NotEnough => {
             let why = pair.why.as_deref().map(|why| format!("not enough: {why}"));
             Cell::from(why.unwrap_or_else(|| "not enough".to_owned())).tone(Tone::Doubtful)
