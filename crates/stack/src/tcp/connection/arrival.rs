@@ -42,6 +42,12 @@ impl Connection {
         if answers && !(self.iss.is_before(segment.ack) && segment.ack.is_until(self.nxt)) {
             if !segment.has(TcpFlags::RST) {
                 self.reset = Some((segment.ack, None));
+                // The peer remembers a connection from before, which the reset ends: SYN goes behind it, as Linux sends it again
+                // without waiting. A peer that goes on like this is not answered so each time.
+                if self.counters.timeouts == 0 && self.flies_syn_alone() && self.timers.may_challenge(now) {
+                    self.flight.lose_first(1);
+                    self.timers.wait_anew(now, self.rtt.timeout());
+                }
             }
             return;
         }

@@ -29,10 +29,10 @@ impl Connection {
                 mss: self.mss,
                 may_be_marked: false,
             };
-            if out(&rst) {
-                self.reset = None;
+            if !out(&rst) {
+                return;
             }
-            return;
+            self.reset = None;
         }
         if self.state == State::Closed {
             return;
