@@ -312,7 +312,8 @@ impl Tcp {
         Err(Discard::NoSocket)
     }
 
-    /// Begins a connection with a SYN to a listener, or with the acknowledgement of a cookie; false if it is neither.
+    /// Begins a connection with a SYN to a listener, or with the acknowledgement of a cookie; false if it is neither, but is to be
+    /// answered. A listener drops what is neither SYN, ACK nor RST (RFC 9293, section 3.10.7.2, fourth).
     fn begin<T: Transmit>(
         &mut self,
         ip: &mut Ip,
@@ -323,10 +324,13 @@ impl Tcp {
     ) -> Result<bool, Discard> {
         let bits = segment.flags.0 & (TcpFlags::SYN.0 | TcpFlags::ACK.0 | TcpFlags::RST.0);
         let syn = bits == TcpFlags::SYN.0;
-        if !syn && bits != TcpFlags::ACK.0 {
+        if !syn && bits != TcpFlags::ACK.0 && bits != 0 {
             return Ok(false);
         }
         let Some(listening) = self.sockets.listener(now, ends.0) else { return Ok(false) };
+        if bits == 0 {
+            return Err(Discard::Malformed);
+        }
         let peer = if syn { segment.seq } else { segment.seq.minus(1) };
         // What the cookie tells of the SYN.
         let mut told = None;
