@@ -72,10 +72,15 @@ impl Connection {
         self.fast.lesson.take()
     }
 
-    /// True if new data may go out. Before the handshake is over they may until its answer is lost: it alone is sent again then.
+    /// True if data may go out. Before the handshake is over they may by Fast Open until the answer to SYN is lost: it alone is
+    /// sent again then.
     #[inline]
     pub(super) fn may_send_data(&self) -> bool {
-        self.state != State::SynReceived || self.counters.timeouts == 0 && self.flight.lost() == 0
+        match self.state {
+            State::SynSent => false,
+            State::SynReceived => self.fast.on && self.counters.timeouts == 0 && self.flight.lost() == 0,
+            _ => true,
+        }
     }
 
     /// True if SYN alone is under way: what follows it is not held back for it.

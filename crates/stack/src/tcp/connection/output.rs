@@ -37,8 +37,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        let opens = matches!(self.state, State::SynSent | State::SynReceived);
-        if opens && (!self.send_syn(now, out) || !self.is_open_early()) {
+        if matches!(self.state, State::SynSent | State::SynReceived) && !self.send_syn(now, out) {
             return self.arm(now);
         }
         // Gaps are told of in acknowledgements of their own: data have no room for that.
@@ -56,7 +55,7 @@ impl Connection {
     fn send_syn(&mut self, now: u64, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
         let end = self.iss.plus(1);
         let (again, lost) = (self.nxt != self.iss, self.flight.next_lost(1) == Some((self.iss, end)));
-        if again && !lost && (self.fast.on || self.receive.due(now) == 0) {
+        if again && !lost {
             return true;
         }
         let answers = self.passive || self.state != State::SynSent;
