@@ -20,7 +20,7 @@ impl Connection {
             self.path.progressed();
             self.free();
         }
-        self.take_window(segment);
+        let resized = self.take_window(segment);
         if self.flight.is_empty() {
             // Whoever answers a probe of its window is alive (RFC 9293, section 3.8.6.1).
             self.timers.since = now;
@@ -43,7 +43,8 @@ impl Connection {
             self.timers.progressed(now, self.rtt.timeout(), self.flight.is_empty());
         }
         self.judge_probe(now);
-        let duplicate = !advanced && segment.payload.is_empty() && !self.sack;
+        // RFC 5681, section 2: one of another window tells of that alone.
+        let duplicate = !advanced && !resized && segment.payload.is_empty() && !self.sack;
         self.end_probe(dsack);
         let round = advanced && self.round.is_before(self.una);
         if round {
@@ -91,13 +92,13 @@ impl Connection {
         }
     }
 
-    /// Takes the window of a segment, unless it is older than the one that told of it last.
+    /// Takes the window of a segment, unless it is older than the one that told of it last; true if it is another one.
     #[inline]
-    fn take_window(&mut self, segment: &Segment<'_>) {
+    fn take_window(&mut self, segment: &Segment<'_>) -> bool {
         let (seq, ack) = self.told;
         let newer = seq.is_before(segment.seq) || seq == segment.seq && ack.is_until(segment.ack);
         if !newer {
-            return;
+            return false;
         }
         // A SYN's window is not scaled (RFC 7323, section 2.2).
         let shift = if segment.has(TcpFlags::SYN) { 0 } else { self.shift.0 };
@@ -105,8 +106,8 @@ impl Connection {
         if self.window == 0 && window > 0 {
             self.timers.opened();
         }
-        self.window = window;
         self.greatest = self.greatest.max(window);
         self.told = (segment.seq, segment.ack);
+        std::mem::replace(&mut self.window, window) != window
     }
 }

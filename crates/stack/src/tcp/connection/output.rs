@@ -219,7 +219,7 @@ impl Connection {
         if self.flight.is_empty() && now.saturating_sub(self.last_sent) > self.rtt.timeout() {
             self.congestion.restart();
         }
-        let mut room = self.congestion.window().saturating_sub(flying);
+        let mut room = self.congestion.window().saturating_add(self.limited()).saturating_sub(flying);
         if flying == 0 || self.timers.tail_new {
             room = room.max(segment);
         }

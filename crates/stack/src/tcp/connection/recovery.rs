@@ -52,6 +52,13 @@ impl Phase {
 }
 
 impl Connection {
+    /// Bytes that may be under way beyond the window, for duplicates before there are enough of them to take something for lost:
+    /// each tells that a segment has left the network (limited transmit, RFC 3042). With SACK that segment is not under way.
+    #[inline]
+    pub(super) fn limited(&self) -> u32 {
+        if self.phase.is_open() { u32::from(self.timers.duplicates.min(DUPLICATES - 1)) * self.segment() } else { 0 }
+    }
+
     /// Goes on with recovery after an acknowledgement.
     pub(super) fn recover(
         &mut self,
