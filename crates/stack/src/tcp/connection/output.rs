@@ -41,7 +41,7 @@ impl Connection {
             return self.arm(now);
         }
         // Gaps are told of in acknowledgements of their own: data have no room for that.
-        if self.receive.due(now) > 0 && self.receive.tells() && !self.send_acks(now, out) {
+        if self.receive.is_due(now) && self.receive.tells() && !self.send_acks(now, out) {
             return;
         }
         let room = !self.may_send_data() || self.send_lost(now, out) && self.send_new(now, out);
@@ -77,7 +77,7 @@ impl Connection {
             seq: self.iss,
             ack: self.receive.nxt(),
             flags,
-            window: self.receive.window(false),
+            window: self.receive.window(self.receive.nxt(), false),
             options,
             payload: self.queue.get(0, carried as usize),
             mss: self.mss,
@@ -98,7 +98,7 @@ impl Connection {
             self.timers.since = now;
         }
         if answers {
-            self.receive.sent_ack();
+            self.receive.sent_ack(self.receive.nxt());
         }
         true
     }
@@ -269,12 +269,13 @@ impl Connection {
         if len > 0 && (waits || self.pushed == end) {
             flags = flags.union(TcpFlags::PSH);
         }
-        let window = self.receive.window(true);
+        let ack = self.receive.next_ack();
+        let window = self.receive.window(ack, true);
         let payload =
             if len > 0 { self.queue.get(self.front.to(from) as usize, len as usize) } else { Outgoing::NO_DATA };
         let segment = Outgoing {
             seq: from,
-            ack: self.receive.nxt(),
+            ack,
             flags,
             window,
             options: self.options(now),
@@ -284,7 +285,7 @@ impl Connection {
         };
         let sent = out(&segment);
         if sent {
-            self.receive.sent_ack();
+            self.receive.sent_ack(ack);
             if new {
                 self.has_told();
             }
@@ -301,7 +302,7 @@ impl Connection {
                 return false;
             }
         }
-        for _ in 0..self.receive.due(now) {
+        while self.receive.is_due(now) {
             if !self.send_ack(now, self.nxt, out) {
                 return false;
             }
@@ -310,15 +311,15 @@ impl Connection {
     }
 
     fn send_ack(&mut self, now: u64, seq: Seq, out: &mut impl FnMut(&Outgoing<'_>) -> bool) -> bool {
-        let mut options = self.options(now);
-        if self.sack {
+        let (mut options, acked) = (self.options(now), self.receive.next_ack());
+        if self.sack && acked == self.receive.nxt() {
             options.sack = self.receive.blocks(OPTIONS - options.len());
         }
         let ack = Outgoing {
             seq,
-            ack: self.receive.nxt(),
+            ack: acked,
             flags: TcpFlags::ACK.union(self.ecn_bits(false)),
-            window: self.receive.window(true),
+            window: self.receive.window(acked, true),
             options,
             payload: Outgoing::NO_DATA,
             mss: self.mss,
@@ -326,7 +327,7 @@ impl Connection {
         };
         let sent = out(&ack);
         if sent {
-            self.receive.sent_ack();
+            self.receive.sent_ack(acked);
         }
         sent
     }

@@ -9,6 +9,9 @@ use linerate_wire::{SackBlocks, TcpOptions};
 
 /// Most bytes where there is little memory.
 const PRESSED: u32 = 16 << 10;
+/// Most bytes that one acknowledgement tells of, unless a segment is longer: as much as is joined on its way to receivers that
+/// acknowledge what was joined.
+const STRETCH: u32 = 64 << 10;
 /// Segment size of a peer of which no longer one is known (RFC 9293, section 3.7.1).
 const USUAL: u32 = super::DEFAULT_MSS;
 
@@ -127,6 +130,15 @@ impl Receive {
         self.acked
     }
 
+    /// Number for the next acknowledgement: what is expected next, unless that is further than one may tell of.
+    #[inline]
+    pub(super) fn next_ack(&self) -> Seq {
+        if self.acked.to(self.nxt) <= STRETCH {
+            return self.nxt;
+        }
+        self.acked.plus((STRETCH / self.largest).max(1) * self.largest)
+    }
+
     /// Bytes that can be read.
     pub(super) fn unread(&self) -> usize {
         self.unread as usize
@@ -241,10 +253,10 @@ impl Receive {
         self.holes.came_twice(from, to);
     }
 
-    /// Number of acknowledgements that are due: more than one only without SACK.
+    /// True if an acknowledgement is due.
     #[inline]
-    pub(super) fn due(&self, now: u64) -> u8 {
-        if self.ack == Due::NOW { self.duplicates.max(1) } else { self.ack.has_come(now).into() }
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        self.ack.has_come(now)
     }
 
     /// Time at which an acknowledgement is due.
@@ -258,11 +270,11 @@ impl Receive {
         (self.ack, self.duplicates) = (Due::NEVER, 0);
     }
 
-    /// Window for a segment that is sent now, in the units of the header; `is_scaled` but for SYN.
+    /// Window for a segment that is sent now with this acknowledgement, in the units of the header; `is_scaled` but for SYN.
     #[inline]
-    pub(super) fn window(&mut self, is_scaled: bool) -> u16 {
+    pub(super) fn window(&mut self, ack: Seq, is_scaled: bool) -> u16 {
         self.open();
-        let window = self.nxt.to(self.edge);
+        let window = ack.to(self.edge);
         let shift = if is_scaled { self.shift } else { 0 };
         // Rounded down, the end that is told may lie a unit before the one told last, up to which all is taken (RFC 7323,
         // section 2.4): rounded up, a window that nobody reads from would never close.
@@ -292,10 +304,13 @@ impl Receive {
         self.largest.min(self.limit / 2)
     }
 
-    /// An acknowledgement was sent.
+    /// An acknowledgement was sent; others follow if it was not of all.
     #[inline]
-    pub(super) fn sent_ack(&mut self) {
-        self.acked = self.nxt;
+    pub(super) fn sent_ack(&mut self, ack: Seq) {
+        self.acked = ack;
+        if ack != self.nxt {
+            return;
+        }
         self.duplicates = self.duplicates.saturating_sub(1);
         if self.duplicates == 0 {
             self.ack = Due::NEVER;
