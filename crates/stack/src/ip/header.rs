@@ -4,11 +4,6 @@ use super::ident::is_atomic;
 use linerate_wire::IpProtocol;
 use std::net::IpAddr;
 
-/// Hop limit of packets: 1 for groups, the default (RFC 1112, section 6.1; RFC 3493, section 5.2).
-pub(crate) fn hops(to: IpAddr) -> u8 {
-    if to.is_multicast() { 1 } else { 64 }
-}
-
 /// Bytes of a header without options or extensions, by the family of an address.
 #[inline]
 pub(crate) fn header_len(addr: IpAddr) -> usize {

@@ -28,7 +28,7 @@ mod v6;
 use crate::due::Due;
 use crate::link::{Generation, Link};
 use crate::{Event, Transmit};
-pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
+pub(crate) use header::{PayloadLen, emit_ip, header_len, whole_packet};
 pub(crate) use icmp::{About, Report, Told, Wrong};
 pub(crate) use ident::ATOMIC;
 use looped::Looped;

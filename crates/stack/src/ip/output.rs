@@ -63,7 +63,6 @@ impl Ip {
 
     /// Sends a payload, in fragments if it is longer than the path MTU: to a next hop, or to the host itself. False if
     /// there was no room for all of it.
-    #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
     pub(crate) fn send<T: Transmit>(
         &mut self,
         now: u64,
@@ -71,22 +70,21 @@ impl Ip {
         to: IpAddr,
         protocol: IpProtocol,
         payload: &[u8],
-        hops: u8,
         tx: &mut T,
     ) -> bool {
         let Some(len) = PayloadLen::new(payload.len(), to) else { return false };
         let ours = self.settings.own.is_ours(to);
         if !ours && header_len(to) + payload.len() > way.mtu {
-            return self.send_cut(now, way, to, protocol, [payload, &[]], hops, tx);
+            return self.send_cut(now, way, to, protocol, [payload, &[]], tx);
         }
         let ident = if is_atomic(protocol) { ATOMIC } else { self.shared.idents.next((way.from, to)).low() };
+        let hops = self.settings.hops(to);
         let packet = || whole_packet((way.from, to), protocol, (payload, len), ident, hops);
         if ours { self.looped.push(packet) } else { self.link.send(now, way.hop, packet(), &self.settings.own, tx) }
     }
 
     /// Sends a payload in two parts, in fragments. False, and nothing sent, if there was no room for the first; others that
     /// find none wait for it ([`Rest`]).
-    #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
     pub(crate) fn send_cut<T: Transmit>(
         &mut self,
         now: u64,
@@ -94,14 +92,13 @@ impl Ip {
         to: IpAddr,
         protocol: IpProtocol,
         parts: [&[u8]; 2],
-        hops: u8,
         tx: &mut T,
     ) -> bool {
         let len = parts[0].len() + parts[1].len();
         let cut = if to.is_ipv4() { Fragments::v4(len, way.mtu) } else { Fragments::v6(len, way.mtu) };
         let (Some(cut), true) = (cut, self.rest.send(tx)) else { return false };
         let ends = (way.from, to);
-        let ident = self.shared.idents.next(ends);
+        let (ident, hops) = (self.shared.idents.next(ends), self.settings.hops(to));
         let mut head = [0; LONGEST_HEAD];
         let at = self.link.header_len();
         let mac = self.link.station(now, way.hop, &self.settings.own);
@@ -136,10 +133,9 @@ impl Ip {
         way: NextHop,
         to: IpAddr,
         (options, message): (&[u8], &[u8]),
-        hops: u8,
         tx: &mut T,
     ) -> bool {
-        let ident = self.shared.idents.next((way.from, to));
+        let (ident, hops) = (self.shared.idents.next((way.from, to)), self.settings.hops(to));
         let fits = message.len() + options.len() + 20 <= usize::from(u16::MAX);
         let fragments = Fragments::v4(message.len(), way.mtu.saturating_sub(options.len())).filter(|_| fits);
         let Some(fragments) = fragments else { return false };

@@ -7,6 +7,7 @@ use crate::address::{Cidr, Own, is_mapped, link_local};
 use crate::link::Station;
 use linerate_wire::MacAddr;
 use std::net::IpAddr;
+use std::num::NonZeroU8;
 use thiserror::Error;
 
 /// Most addresses.
@@ -53,12 +54,24 @@ pub(crate) struct Settings {
     pub(crate) pmtu: Pmtu,
     /// Longest IPv6 packet on the link, if a router has said so (RFC 4861, section 6.3.4).
     pub(crate) mtu_v6: Option<usize>,
+    /// Hop limit of IPv6 packets, if a router has said so (section 6.3.4).
+    pub(crate) hops_v6: Option<NonZeroU8>,
 }
+
+/// Hop limit of packets (RFC 1700, IP TTL).
+const HOPS: u8 = 64;
 
 impl Settings {
     /// Settings without addresses and routes.
     pub(super) fn new(station: Station) -> Self {
-        Self { station, own: Own::default(), routes: Routes::default(), pmtu: Pmtu::default(), mtu_v6: None }
+        Self {
+            station,
+            own: Own::default(),
+            routes: Routes::default(),
+            pmtu: Pmtu::default(),
+            mtu_v6: None,
+            hops_v6: None,
+        }
     }
 
     /// Longest packet on the link, by the family of an address.
@@ -66,6 +79,16 @@ impl Settings {
     pub(crate) fn mtu(&self, to: IpAddr) -> usize {
         let v6 = self.mtu_v6.filter(|_| to.is_ipv6());
         v6.map_or(self.station.mtu, |mtu| mtu.min(self.station.mtu))
+    }
+
+    /// Hop limit of a packet: 1 for groups, the default (RFC 1112, section 6.1; RFC 3493, section 5.2).
+    #[inline]
+    pub(crate) fn hops(&self, to: IpAddr) -> u8 {
+        match self.hops_v6 {
+            _ if to.is_multicast() => 1,
+            Some(hops) if to.is_ipv6() => hops.get(),
+            _ => HOPS,
+        }
     }
 
     /// Adds an address and the route to its network. The first IPv6 address adds the link-local one too.

@@ -5,7 +5,7 @@
 
 use super::Outgoing;
 use crate::Transmit;
-use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len, hops};
+use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len};
 use crate::link::Generation;
 use crate::stage::{Probe, Stage};
 use crate::udp::Fills;
@@ -64,7 +64,7 @@ impl Headers {
         let mut head = [0; BELOW];
         ip.link.emit_header(&mut head[..ip_at], mac.unwrap_or_default(), remote.is_ipv4());
         let none = PayloadLen::new(0, remote.ip()).unwrap_or_default();
-        emit_ip(&mut head[ip_at..], ends, IpProtocol::TCP, none, (ATOMIC, 0), hops(remote.ip()));
+        emit_ip(&mut head[ip_at..], ends, IpProtocol::TCP, none, (ATOMIC, 0), ip.settings.hops(remote.ip()));
         let mut sum = Sum::new();
         if remote.is_ipv4() {
             head[ip_at + 2..ip_at + 4].fill(0);
@@ -176,8 +176,7 @@ fn send_by_ip<T: Transmit>(
             Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[], &[], &[]], ..*outgoing };
         let Some(payload_len) = PayloadLen::new(len + piece.len(), remote.ip()) else { return true };
         emit(&mut head[..len], 0, (local.port(), remote.port()), &segment, (pseudo, payload_len), false);
-        let sent =
-            ip.send(now, *way, remote.ip(), IpProtocol::TCP, &[&head[..len], piece].concat(), hops(remote.ip()), tx);
+        let sent = ip.send(now, *way, remote.ip(), IpProtocol::TCP, &[&head[..len], piece].concat(), tx);
         ip.link.counters.tcp_sent += u64::from(sent);
         // What finds no room later is lost, and sent again.
         if last || !sent {

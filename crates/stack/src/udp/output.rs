@@ -5,7 +5,7 @@ use super::template::Template;
 use super::{Fills, OnIp, Path, SendError, Udp, UdpId, header};
 use crate::Transmit;
 use crate::address::{Key, is_mapped};
-use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len, hops, whole_packet};
+use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len, whole_packet};
 use crate::stage::{Probe, Stage};
 use linerate_wire::IpProtocol;
 use std::net::SocketAddr;
@@ -114,7 +114,14 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Ok(());
     }
     // ip
-    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, udp_len, (ATOMIC, 0), hops(to.ip()));
+    emit_ip(
+        &mut head[ethernet..],
+        (way.from, to.ip()),
+        IpProtocol::UDP,
+        udp_len,
+        (ATOMIC, 0),
+        ip.settings.hops(to.ip()),
+    );
     if !probe.passed(Stage::Ip, &head) {
         return Ok(());
     }
@@ -181,9 +188,9 @@ impl Udp {
         header::emit(&Fills::default(), &mut header, 0, (from, to), (body, udp_len));
         let cut = header_len(to.ip()) + header.len() + body.len() > way.mtu && !ip.settings.own.is_ours(to.ip());
         let sent = if cut {
-            ip.send_cut(now, way, to.ip(), IpProtocol::UDP, [&header, body], hops(to.ip()), tx)
+            ip.send_cut(now, way, to.ip(), IpProtocol::UDP, [&header, body], tx)
         } else {
-            ip.send(now, way, to.ip(), IpProtocol::UDP, &[&header, body].concat(), hops(to.ip()), tx)
+            ip.send(now, way, to.ip(), IpProtocol::UDP, &[&header, body].concat(), tx)
         };
         self.hear(ip);
         if !sent {
@@ -200,8 +207,8 @@ impl Udp {
     fn loop_back(&mut self, ip: &mut Ip, (from, to): (SocketAddr, SocketAddr), datagram: (&[u8], PayloadLen)) {
         let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
         if self.sockets.find(here, there).is_some() {
-            let ends = (from.ip(), to.ip());
-            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, ATOMIC, hops(to.ip())));
+            let (ends, hops) = ((from.ip(), to.ip()), ip.settings.hops(to.ip()));
+            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, ATOMIC, hops));
         }
     }
 }

@@ -37,9 +37,14 @@ fn prefix(text: &str, len: u8, flags: u8, valid: u32, preferred: u32) -> Vec<u8>
 
 /// A router's advertisement to all: its lifetime in seconds, and options.
 fn advertisement(from: IpAddr, lifetime: u16, options: &[Vec<u8>]) -> Vec<u8> {
+    advertisement_of(from, 64, lifetime, options)
+}
+
+/// One that tells of a hop limit.
+fn advertisement_of(from: IpAddr, hops: u8, lifetime: u16, options: &[Vec<u8>]) -> Vec<u8> {
     let [high, low] = lifetime.to_be_bytes();
     let body = [&[0; 8][..], &options.concat(), &[1, 1], &ROUTER.0].concat();
-    let message = icmp(from, ip("ff02::1"), 134, 0, [64, 0, high, low], &body);
+    let message = icmp(from, ip("ff02::1"), 134, 0, [hops, 0, high, low], &body);
     let (IpAddr::V6(src), IpAddr::V6(dst)) = (from, ip("ff02::1")) else { unreachable!() };
     ethernet(ROUTER, MacAddr([0x33, 0x33, 0, 0, 0, 1]), 0x86dd, &v6(src, dst, ICMPV6, 255, &message))
 }
@@ -284,6 +289,43 @@ fn rfc4861_6_3_4_the_mtu_of_the_link_is_of_ipv6_alone() {
     assert_eq!(sent(&[mtu(1280)]), [1, 2]);
     assert_eq!(sent(&[]), [1, 2], "it stays until another is told");
     assert_eq!(sent(&[mtu(1500)]), [1, 1]);
+}
+
+#[test]
+fn rfc4861_6_3_4_the_hop_limit_of_ipv6_packets_is_what_a_router_says() {
+    let mut world = auto();
+    for (peer, _) in families() {
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+    }
+    pass(&mut world, 5);
+    let ids = [us4(), us6()].map(|us| world.bind(us, 5000));
+    let group = world.bind(us6(), 5001);
+    // Of a datagram whose headers are kept, of one in fragments, of an echo and of an ICMP error; then of SYN.
+    let mut sent = |hops: u8| {
+        world.take(&advertisement_of(router(), hops, 100, &[]));
+        let mut frames = Vec::new();
+        for len in [10, 10, 2000] {
+            frames.extend(world.send(ids[1], (peer6(), 7), &vec![0; len]));
+        }
+        frames.extend(world.take(&ping(peer6(), us6(), b"")));
+        frames.extend(world.take(&datagram(peer6(), us6(), 99, b"nobody")));
+        world.host.tcp_connect(world.now, None, SocketAddr::new(peer6(), 80)).unwrap();
+        frames.extend(world.later(0));
+        assert_eq!(frames.len(), 7);
+        // Not of groups, nor of what must come from the link, nor over IPv4.
+        let groups = world.send(group, (ip("ff02::1:77"), 7), b"x");
+        let asks = world.send(ids[1], (ip("fd00::99"), 7), b"x");
+        let others = world.send(ids[0], (peer4(), 7), b"x");
+        assert_eq!((groups[0][21], asks[0][21], others[0][22]), (1, 255, 64), "{hops}");
+        world.host.neighbours().remove(ip("fd00::99"));
+        let limits = frames.iter().map(|frame| frame[21]).collect::<Vec<_>>();
+        assert_eq!(limits, [limits[0]; 7], "{hops}");
+        limits[0]
+    };
+    assert_eq!(sent(0), 64, "unspecified");
+    assert_eq!(sent(17), 17);
+    assert_eq!(sent(0), 17, "it stays until another is told");
+    assert_eq!(sent(255), 255);
 }
 
 #[test]

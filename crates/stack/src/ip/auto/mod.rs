@@ -1,11 +1,12 @@
 //! Autoconfiguration over IPv6: routers are asked for (RFC 4861, section 6.3.7), and what they advertise is used: the default
-//! route, prefixes on the link, the MTU (section 6.3.4), and addresses made of prefixes (RFC 4862, section 5.5).
+//! route, prefixes on the link, the MTU, the hop limit (section 6.3.4), and addresses made of prefixes (RFC 4862, section 5.5).
 //!
 //! Interface identifiers are formed from the MAC address (RFC 4291, appendix A). Those of RFC 7217, which tell nobody who the
 //! host is, need a secret that outlives the program, and there is no place for one here: with a new secret at each start a
 //! host could not be found again.
 //!
-//! Out of scope: hop limits and neighbours' times (the host keeps its own), routers' preferences, and DHCPv6.
+//! Out of scope: neighbours' times (the table is ARP's, too, and keeps its own; nearly all routers leave them unspecified),
+//! routers' preferences, and DHCPv6.
 
 mod terms;
 
@@ -196,6 +197,7 @@ impl Ip {
                     self.shared.events.push(Event::DefaultRouter { router });
                 }
                 Change::Mtu { mtu } => self.change(|settings| settings.mtu_v6 = Some(mtu)),
+                Change::Hops { hops } => self.change(|settings| settings.hops_v6 = Some(hops)),
             }
         }
     }

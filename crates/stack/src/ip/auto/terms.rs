@@ -5,6 +5,7 @@ use crate::address::{Cidr, is_link_local, link_local};
 use crate::ip::Settings;
 use linerate_wire::{NdpPrefix, NdpRouter};
 use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU8;
 
 const SECOND: u64 = 1_000_000_000;
 /// Two hours: no advertisement, which anybody can forge, shortens an address's life to less (RFC 4862, section 5.5.3 e).
@@ -33,6 +34,8 @@ pub(super) enum Change {
     Default { router: Option<Ipv6Addr> },
     /// The longest IPv6 packet of the link.
     Mtu { mtu: usize },
+    /// The hop limit of IPv6 packets.
+    Hops { hops: NonZeroU8 },
 }
 
 /// An address that was made of a prefix. It stays in the list if another station turns out to have it, and so is not made
@@ -91,6 +94,9 @@ impl Terms {
         let fits = |mtu: &usize| (LEAST_MTU..=settings.station.mtu).contains(mtu) && settings.mtu_v6 != Some(*mtu);
         if let Some(mtu) = mtu.filter(fits) {
             changes.push(Change::Mtu { mtu });
+        }
+        if let Some(hops) = NonZeroU8::new(router.hop_limit) {
+            changes.push(Change::Hops { hops });
         }
         for prefix in router.prefixes.iter().flatten() {
             // RFC 4861, section 6.3.4; RFC 4862, section 5.5.3 b.

@@ -13,8 +13,6 @@ use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtoc
 pub(crate) use report::{About, Report, Told};
 use std::net::IpAddr;
 
-const HOPS: u8 = 64;
-
 impl Ip {
     /// Processes the payload if it is ICMP; others are for the protocols above.
     pub(super) fn take_payload<'a, T: Transmit>(
@@ -184,9 +182,9 @@ impl Ip {
             }
         };
         let sent = if options.is_empty() {
-            self.send(now, way, to, protocol, message, HOPS, tx)
+            self.send(now, way, to, protocol, message, tx)
         } else {
-            self.send_with_options(now, way, to, (options, message), HOPS, tx)
+            self.send_with_options(now, way, to, (options, message), tx)
         };
         if sent { Ok(()) } else { Err(Discard::NoRoom) }
     }
