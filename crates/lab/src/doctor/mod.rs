@@ -1,8 +1,8 @@
 //! The doctor: what is wrong with an interface of this machine and with the machine around it, what that means, and what to
 //! type.
 //!
-//! A rule is a file and a row of [`RULES`]. It looks at what was read ([`View`]) and gives findings; it changes nothing. A rule
-//! that cannot look says why.
+//! A rule is a row in the file of its subject, and all of them are [`RULES`]. It looks at what was read ([`View`]) and gives
+//! findings; it changes nothing. A rule that cannot look says why.
 
 mod configured;
 mod document;
@@ -64,7 +64,7 @@ impl Examination {
     /// Applies the rules of a scope to what was read.
     pub fn add(&mut self, view: &View<'_>, scope: Scope) {
         for rule in RULES.iter().filter(|rule| rule.scope == scope) {
-            match (rule.look)(view) {
+            match rule.look(view) {
                 Ok(found) if found.is_empty() => self.healthy += 1,
                 Ok(found) => {
                     let of = |finding: Finding| intent::respected(finding, view).of(rule, &view.subject(scope));

@@ -1,6 +1,6 @@
 //! A rule: one thing to look at.
 
-use super::finding::Finding;
+use super::finding::{Finding, Load, Severity};
 use super::view::View;
 
 /// Kind of a rule's subject.
@@ -39,9 +39,22 @@ impl Proof {
     }
 }
 
-/// Function that looks; the error is the reason why it cannot.
-pub(super) type Look = fn(&View<'_>) -> Result<Vec<Finding>, String>;
+/// What a rule found, or the reason why it cannot look.
+pub(super) type Found = Result<Vec<Finding>, String>;
 
+/// The way in which a rule looks.
+#[derive(Clone, Copy)]
+pub(super) enum Look {
+    /// An offload that is to be on: its name, the word of ethtool(8), and the gain.
+    Feature(&'static str, &'static str, &'static str),
+    /// Counters that are to be zero, the fault in words, and what to type, with `{}` for the interface.
+    Losses(&'static [&'static str], &'static str, &'static str),
+    /// A sysctl that is to lie between two numbers if one of the loads was named, the value to set, and the gain.
+    Sysctl(&'static str, [u64; 2], u64, &'static [Load], &'static str),
+    Custom(fn(&View<'_>) -> Found),
+}
+
+#[derive(Clone, Copy)]
 pub struct Rule {
     /// Name, as in findings.
     pub name: &'static str,
@@ -55,6 +68,38 @@ pub struct Rule {
     pub(super) look: Look,
 }
 
-pub(super) fn healthy() -> Result<Vec<Finding>, String> {
+const fn of(scope: Scope) -> Rule {
+    let look = Look::Custom(|_| healthy());
+    Rule { name: "", scope, about: "", means: "", published: "", proof: Proof::Look, look }
+}
+
+/// Rules to be filled in, by their subjects.
+pub(super) const INTERFACE: Rule = of(Scope::Interface);
+pub(super) const HOST: Rule = of(Scope::Host);
+pub(super) const PEER: Rule = of(Scope::Peer);
+pub(super) const ENDS: Rule = of(Scope::Ends);
+
+impl Rule {
+    pub(super) fn look(&self, view: &View<'_>) -> Found {
+        match self.look {
+            Look::Feature(feature, short, gain) => view.off(feature, short, gain),
+            Look::Losses(names, what, mend) => Ok(view
+                .losses(names, what)
+                .map(|one| one.mend(mend.replace("{}", &view.typed())))
+                .into_iter()
+                .collect()),
+            Look::Sysctl(name, [least, most], to, loads, gain) => {
+                let now = view.sysctl_number(name)?;
+                if (least..=most).contains(&now) || !view.wants(loads) {
+                    return healthy();
+                }
+                view.set(Severity::Note, name, now, to).gain(gain).alone()
+            }
+            Look::Custom(look) => look(view),
+        }
+    }
+}
+
+pub(super) fn healthy() -> Found {
     Ok(Vec::new())
 }

@@ -1,19 +1,30 @@
-//! Tables of the firewall.
+//! Packet filters.
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::peer::Tcp;
-use crate::doctor::rule::{Proof, Rule, Scope, healthy};
+use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::View;
+use linerate_host::adapter::FilterRule;
 
-pub(super) const RULE: Rule = Rule {
-    name: "firewall",
-    scope: Scope::Host,
-    about: "tables of the firewall",
-    means: "each packet passes their rules, which costs a tenth to a half of the rate of small packets, and may end there",
-    published: "iptables(8), nft(8); /proc/net/ip_tables_names",
-    proof: Proof::Look,
-    look,
-};
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "firewall",
+        about: "tables of the firewall",
+        means: "each packet passes their rules, which costs a tenth to a half of the rate of small packets, and may end there",
+        published: "iptables(8), nft(8); /proc/net/ip_tables_names",
+        look: Look::Custom(firewall),
+        ..HOST
+    },
+    Rule {
+        name: "conntrack",
+        about: "tracking of connections",
+        means: "each packet is looked up in a table; when it is full, new connections are dropped",
+        published: "Documentation/networking/nf_conntrack-sysctl.rst",
+        proof: Proof::Stream,
+        look: Look::Custom(conntrack),
+        ..HOST
+    },
+];
 
 const FORWARD: u32 = 2;
 /// Rules that cost most of the time of a small packet.
@@ -40,7 +51,7 @@ fn gravest(view: &View<'_>) -> Option<String> {
         return Some(format!("packets pass up to {all} rules of the firewall, one after the other"));
     }
     // Where frames of an interface come in or go out, hardly anybody limits but by mistake.
-    let device = |rule: &&linerate_host::adapter::FilterRule| {
+    let device = |rule: &&FilterRule| {
         (rule.limits || rule.drops)
             && chains.iter().any(|one| one.hook.is_none() && (&one.table, &one.name) == (&rule.table, &rule.chain))
     };
@@ -60,7 +71,7 @@ fn gravest(view: &View<'_>) -> Option<String> {
     }
 }
 
-fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
+fn firewall(view: &View<'_>) -> Found {
     let tables: Vec<String> = ["proc/net/ip_tables_names", "proc/net/ip6_tables_names", "proc/net/arp_tables_names"]
         .iter()
         .filter_map(|path| view.file(path).ok())
@@ -111,4 +122,16 @@ fn look(view: &View<'_>) -> Result<Vec<Finding>, String> {
     }
     let shows = if chains.is_empty() { "iptables-save" } else { "nft list ruleset" };
     finding.mend(format!("{shows} shows the rules; skip the measured ports in the first chain, or remove them")).alone()
+}
+
+fn conntrack(view: &View<'_>) -> Found {
+    let Ok(most) = view.sysctl_number("net.netfilter.nf_conntrack_max") else { return healthy() };
+    let now = view.sysctl_number("net.netfilter.nf_conntrack_count")?;
+    if now * 10 < most * 8 {
+        return healthy();
+    }
+    view.set(Severity::Warning, "net.netfilter.nf_conntrack_max", most, most * 4)
+        .seen(format!("nf_conntrack_count = {now}"), "sysctl net.netfilter.nf_conntrack_count")
+        .gain("new connections are not dropped")
+        .alone()
 }

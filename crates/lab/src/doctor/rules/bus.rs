@@ -1,0 +1,180 @@
+//! The adapter on its bus, its firmware and its driver.
+
+use crate::doctor::configured::{is_one_name, number, options};
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
+use crate::doctor::view::{View, have};
+use linerate_host::shell::word;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "pcie-width",
+        about: "PCIe width of the adapter beside its own most",
+        means: "the adapter's way to memory is narrower than it was built for: at speed, frames are missed",
+        published: "PCI Express Base Specification, link status; the 2012 tuning note asks for it first",
+        look: Look::Custom(pcie_width),
+        ..INTERFACE
+    },
+    Rule {
+        name: "pcie-speed",
+        about: "PCIe speed of the adapter beside its own most",
+        means: "the adapter's way to memory is narrower than it was built for: at speed, frames are missed",
+        published: "PCI Express Base Specification, link status; the 2012 tuning note asks for it first",
+        look: Look::Custom(pcie_speed),
+        ..INTERFACE
+    },
+    Rule {
+        name: "pcie-bridge",
+        about: "bridges above the adapter that are slower than its own link",
+        means: "a bridge on the way to memory is narrower than the adapter: the slot is the limit",
+        published: "PCI Express Base Specification, link status",
+        look: Look::Custom(pcie_bridge),
+        ..INTERFACE
+    },
+    Rule {
+        name: "firmware-stored",
+        about: "firmware that runs, beside that in the flash",
+        means: "another firmware was written and is not in use yet: what is measured now is not what is there after the next reset",
+        published: "Documentation/networking/devlink/devlink-info.rst, running and stored versions",
+        look: Look::Custom(firmware_stored),
+        ..INTERFACE
+    },
+    Rule {
+        name: "driver-firmware",
+        about: "versions of driver and firmware that are released together",
+        means: "driver and firmware are of different releases, which their vendor does not test together: commands can be refused, offloads \
+                be missing",
+        published: "the 2012 tuning note: driver and firmware; release notes of the driver",
+        look: Look::Custom(driver_firmware),
+        ..INTERFACE
+    },
+    Rule {
+        name: "module-options",
+        about: "options of the driver's module that are not in force",
+        means: "the module was loaded before the file was written, or from an initramfs without it",
+        published: "modprobe.d(5), options; /sys/module/DRIVER/parameters",
+        look: Look::Custom(module_options),
+        ..INTERFACE
+    },
+];
+
+fn pcie_width(view: &View<'_>) -> Found {
+    view.slow_pci("current_link_width", |link| [link.width.into(), link.width_most.into()], |lanes| format!("x{lanes}"))
+}
+
+fn pcie_speed(view: &View<'_>) -> Found {
+    view.slow_pci("current_link_speed", |link| [link.speed, link.speed_most], |speed| format!("{speed} GT/s"))
+}
+
+fn pcie_bridge(view: &View<'_>) -> Found {
+    let pci = have(&have(&view.adapter.device)?.pci)?;
+    let found = pci.narrows.iter().map(|(bridge, link)| {
+        Finding::new(Severity::Warning, format!("the bridge {bridge} above it is narrower than the card"))
+            .seen(
+                format!("x{} at {} GT/s", link.width, link.speed),
+                format!("/sys/bus/pci/devices/{bridge}/current_link_width, current_link_speed"),
+            )
+            .mend("a slot on another bridge; 'lspci -tv' shows which")
+    });
+    Ok(found.collect())
+}
+
+fn firmware_stored(view: &View<'_>) -> Found {
+    let devlink = have(&view.adapter.devlink)?;
+    let handle = word(&devlink.handle);
+    let pending: Vec<_> = devlink.pending().collect();
+    let Some((name, running, stored)) = pending.first() else { return healthy() };
+    let first = Finding::new(Severity::Warning, format!("{name} {running} runs, {stored} is stored"));
+    pending
+        .iter()
+        .fold(first, |finding, (name, running, stored)| {
+            finding.seen(format!("{name}: running {running}, stored {stored}"), format!("devlink dev info {handle}"))
+        })
+        .mend(format!("devlink dev reload {handle} action fw_activate, or restart the machine"))
+        .alone()
+}
+
+/// Drivers whose own version is that of their firmware's release, and how many of its numbers are the same.
+const TOGETHER: &[(&str, usize)] = &[("be2net", 2), ("oce", 2)];
+
+fn driver_firmware(view: &View<'_>) -> Found {
+    let driver = have(&view.adapter.driver)?;
+    let together = TOGETHER.iter().find(|(name, _)| driver.name.as_deref() == Some(name));
+    let (Some((name, numbers)), Some(version), Some(firmware)) = (together, &driver.version, &driver.firmware) else {
+        return healthy();
+    };
+    let release = |version: &str| version.split('.').take(*numbers).map(str::to_owned).collect::<Vec<_>>();
+    if release(version) == release(firmware) {
+        return healthy();
+    }
+    Finding::new(Severity::Warning, format!("the driver is {name} {version}, the firmware {firmware}"))
+        .seen(format!("version {version}, firmware-version {firmware}"), format!("ethtool -i {}", view.typed()))
+        .mend("install driver and firmware of one release, as the vendor's compatibility list has them")
+        .alone()
+}
+
+fn module_options(view: &View<'_>) -> Found {
+    let of_device = view.adapter.device.as_ref().ok().and_then(|device| device.driver.clone().ok());
+    let module = match of_device {
+        Some(name) => name,
+        None => have(&view.adapter.driver)?.name.clone().ok_or("its driver has no name")?,
+    };
+    let module = module.replace('-', "_");
+    let folder = format!("sys/module/{module}/parameters");
+    // Some names are of no module ("802.1Q VLAN Support").
+    let parameters = match module.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        true => view.names(&folder),
+        false => Vec::new(),
+    };
+    if parameters.is_empty() {
+        return healthy();
+    }
+    let said = options(view, &module)?;
+    // What the kernel's command line says as well may be in force.
+    let boot = view.file("proc/cmdline").unwrap_or_default();
+    let is_at_boot = |parameter: &str| {
+        let names = boot.split_whitespace().filter_map(|word| word.split(['=', ' ']).next()?.split_once('.'));
+        names.into_iter().any(|(of, name)| is_one_name(of, &module) && is_one_name(name, parameter))
+    };
+    let mut found = Vec::new();
+    for parameter in parameters.iter().filter(|parameter| !is_at_boot(parameter)) {
+        let Some(last) = said.iter().rev().find(|one| is_one_name(&one.name, parameter)) else { continue };
+        // Some are there to be written only.
+        let Ok(now) = view.file(&format!("{folder}/{parameter}")) else { continue };
+        if is_in_force(&last.value, &now) {
+            continue;
+        }
+        found.push(
+            Finding::new(
+                Severity::Warning,
+                format!("{module} runs with {parameter} {now}, and {} says {}", last.file, last.value),
+            )
+            .seen(format!("{parameter} {now}"), format!("/{folder}/{parameter}"))
+            .seen(format!("options {module} {parameter}={}", last.value), last.file.as_str())
+            .mend(format!(
+                "modprobe -r {module} && modprobe {module}, which takes its interfaces down; before it, renew the \
+                     initramfs if the module is in there (update-initramfs -u, dracut -f)"
+            ))
+            .gain(format!("{parameter} is {}", last.value)),
+        );
+    }
+    Ok(found)
+}
+
+/// True if a parameter has the value that it was given; of a list, as many as were given.
+fn is_in_force(given: &str, now: &str) -> bool {
+    if let "Y" | "N" = now {
+        return truth(given) == Some(now == "Y");
+    }
+    let (given, now): (Vec<&str>, Vec<&str>) = (given.split(',').collect(), now.split(',').collect());
+    given.len() <= now.len() && given.iter().zip(&now).all(|(given, now)| number(given) == number(now))
+}
+
+/// A truth in the forms that the kernel takes.
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_bytes() {
+        [b'y' | b't' | b'1', ..] | [b'o', b'n', ..] => Some(true),
+        [b'n' | b'f' | b'0', ..] | [b'o', b'f', ..] => Some(false),
+        _ => None,
+    }
+}

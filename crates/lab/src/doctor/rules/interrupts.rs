@@ -1,0 +1,269 @@
+//! Interrupts, and how deep processors sleep between them.
+
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::view::{View, have, processors};
+use linerate_host::tunables::Value;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "irqs-on-one-core",
+        about: "which processors the interrupts come on",
+        means: "one core serves all queues: the others wait for it",
+        published: "Documentation/networking/scaling.rst; /proc/irq",
+        proof: Proof::Stream,
+        look: Look::Custom(irqs_on_one_core),
+        ..INTERFACE
+    },
+    Rule {
+        name: "irq-far",
+        about: "whether interrupts come on processors of the adapter's node",
+        means: "each frame crosses the link between the nodes, and its cache lines with it",
+        published: "Documentation/networking/scaling.rst; sysfs, local_cpulist",
+        proof: Proof::Stream,
+        look: Look::Custom(irq_far),
+        ..INTERFACE
+    },
+    Rule {
+        name: "irqbalance",
+        about: "whether a program moves interrupts that are tied to one processor each",
+        means: "irqbalance looks at all interrupts every ten seconds: what was tied by hand does not stay",
+        published: "irqbalance(1), --banirq; Documentation/networking/scaling.rst",
+        look: Look::Custom(irqbalance),
+        ..INTERFACE
+    },
+    Rule {
+        name: "coalesce-lazy",
+        about: "time that interrupts are held back",
+        means: "each request waits that long for its answer, both ways",
+        published: "ethtool(8), -C",
+        proof: Proof::Requests,
+        look: Look::Custom(coalesce_lazy),
+        ..INTERFACE
+    },
+    Rule {
+        name: "coalesce-eager",
+        about: "interrupts for each frame",
+        means: "a processor spends its time in interrupts: streams get less of it",
+        published: "ethtool(8), -C",
+        proof: Proof::Stream,
+        look: Look::Custom(coalesce_eager),
+        ..INTERFACE
+    },
+    Rule {
+        name: "eee",
+        about: "energy-efficient Ethernet",
+        means: "the transmitter sleeps between frames, and wakes for each: microseconds each time",
+        published: "IEEE 802.3az; ethtool(8), --show-eee",
+        proof: Proof::Requests,
+        look: Look::Custom(eee),
+        ..INTERFACE
+    },
+    Rule {
+        name: "busy-poll",
+        about: "busy polling",
+        means: "a reader that waits sleeps until an interrupt, tens of microseconds",
+        published: "Documentation/networking/napi.rst; Documentation/admin-guide/sysctl/net.rst",
+        proof: Proof::Requests,
+        look: Look::Sysctl(
+            "net.core.busy_read",
+            [1, u64::MAX],
+            50,
+            &[Load::Udp, Load::Fcoe],
+            "requests that take some microseconds less, for a processor that polls",
+        ),
+        ..HOST
+    },
+    Rule {
+        name: "governor",
+        about: "frequency of the processors",
+        means: "a core that is slow when work comes takes milliseconds to be fast",
+        published: "Documentation/admin-guide/pm/cpufreq.rst",
+        proof: Proof::Requests,
+        look: Look::Custom(governor),
+        ..HOST
+    },
+    Rule {
+        name: "idle-states",
+        about: "how deep processors sleep",
+        means: "a core in a deep state wakes in more than 100 us, which each request waits for",
+        published: "Documentation/admin-guide/pm/cpuidle.rst",
+        proof: Proof::Requests,
+        look: Look::Custom(idle_states),
+        ..HOST
+    },
+];
+
+fn irqs_on_one_core(view: &View<'_>) -> Found {
+    let irqs = have(&view.adapter.irqs)?;
+    let queues: Vec<_> =
+        irqs.iter().filter(|irq| !irq.queues.is_empty() && irq.count.is_some_and(|count| count > 0)).collect();
+    let cores = view.online()?.len();
+    let sets: Vec<_> =
+        queues.iter().filter_map(|irq| irq.effective.as_ref().ok()).map(|list| processors(list)).collect();
+    let Some(first) = sets.first().filter(|first| first.len() == 1 && sets.len() > 1 && cores > 1) else {
+        return healthy();
+    };
+    if sets.iter().any(|set| set != first) {
+        return healthy();
+    }
+    let core = first.iter().next().copied().unwrap_or_default();
+    let numbers: Vec<String> = queues.iter().map(|irq| irq.number.to_string()).collect();
+    let first =
+        Finding::new(Severity::Warning, format!("all {} interrupts of its queues come on CPU {core}", sets.len()));
+    // In turn, as many as there are.
+    let cores = view.online()?;
+    let each = numbers.iter().zip(cores.iter().cycle());
+    each.fold(first, |one, (irq, core)| one.writes(format!("proc/irq/{irq}/smp_affinity_list"), core.to_string()))
+        .seen(format!("interrupts {} on CPU {core}", numbers.join(", ")), "/proc/irq/N/effective_affinity_list")
+        .mend("one core each: echo CPU > /proc/irq/N/smp_affinity_list (with irqbalance stopped)")
+        .gain("as many cores as queues")
+        .alone()
+}
+
+fn irq_far(view: &View<'_>) -> Found {
+    let device = have(&view.adapter.device)?;
+    have(&device.node)?;
+    let near = processors(have(&device.near)?);
+    let irqs = have(&view.adapter.irqs)?;
+    let far: Vec<String> = irqs
+        .iter()
+        .filter(|irq| !irq.queues.is_empty())
+        .filter(|irq| irq.effective.as_ref().is_ok_and(|list| processors(list).is_disjoint(&near) && !list.is_empty()))
+        .map(|irq| irq.number.to_string())
+        .collect();
+    if far.is_empty() || near.is_empty() {
+        return healthy();
+    }
+    let list = device.near.as_deref().unwrap_or_default();
+    let first =
+        Finding::new(Severity::Warning, format!("{} of its interrupts come on processors of another node", far.len()));
+    let near = |finding: Finding, irq: &String| finding.writes(format!("proc/irq/{irq}/smp_affinity_list"), list);
+    far.iter()
+        .fold(first, near)
+        .seen(
+            format!("interrupts {}; near are CPUs {list}", far.join(", ")),
+            "/proc/irq/N/effective_affinity_list, local_cpulist",
+        )
+        .mend(format!("echo {list} > /proc/irq/N/smp_affinity_list, for each"))
+        .alone()
+}
+
+fn irqbalance(view: &View<'_>) -> Found {
+    let irqs = have(&view.adapter.irqs)?;
+    let queues: Vec<_> = irqs.iter().filter(|irq| !irq.queues.is_empty()).collect();
+    let is_tied = |list: &str| processors(list).len() == 1;
+    let tied = queues.iter().all(|irq| irq.wanted.as_ref().is_ok_and(|list| is_tied(list)));
+    if queues.is_empty() || !tied || view.online()?.len() < 2 {
+        return healthy();
+    }
+    let mut processes =
+        view.names("proc").into_iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit())).peekable();
+    processes.peek().ok_or("/proc shows no process")?;
+    let comm = |process: &String| view.file(&format!("proc/{process}/comm")).unwrap_or_default();
+    let Some(process) = processes.find(|process| comm(process) == "irqbalance") else { return healthy() };
+    let banned = banned(&view.file(&format!("proc/{process}/cmdline")).unwrap_or_default());
+    let left: Vec<u32> = queues.iter().map(|irq| irq.number).filter(|number| !banned.contains(number)).collect();
+    if left.is_empty() {
+        return healthy();
+    }
+    let words = |form: fn(&u32) -> String| left.iter().map(form).collect::<Vec<_>>();
+    Finding::new(Severity::Note, "its interrupts are tied to one processor each, and irqbalance may move them")
+        .seen(
+            format!("interrupts {} on one processor each", words(u32::to_string).join(", ")),
+            "/proc/irq/N/smp_affinity_list",
+        )
+        .seen(format!("process {process} is irqbalance"), format!("/proc/{process}/comm"))
+        .mend(format!(
+            "systemctl disable --now irqbalance, or start it with {}",
+            words(|number| format!("--banirq={number}")).join(" ")
+        ))
+        .gain("they stay where they were put")
+        .alone()
+}
+
+/// Interrupts that its command line forbids it to move.
+fn banned(line: &str) -> Vec<u32> {
+    let words: Vec<&str> = line.split('\0').collect();
+    let behind = words.windows(2).filter(|pair| ["-i", "--banirq"].contains(&pair[0])).map(|pair| pair[1]);
+    let within = words.iter().filter_map(|word| word.strip_prefix("--banirq=").or_else(|| word.strip_prefix("-i")));
+    within.chain(behind).filter_map(|number| number.parse().ok()).collect()
+}
+
+fn coalesce_lazy(view: &View<'_>) -> Found {
+    let coalesce = have(&view.adapter.coalesce)?;
+    let Some(usecs) = coalesce.get("rx-usecs").filter(|usecs| *usecs > 100) else { return healthy() };
+    if coalesce.get("adaptive-rx") == Some(1) {
+        return healthy();
+    }
+    let (name, typed) = (view.name(), view.typed());
+    Finding::new(
+        view.graver_for(&[Load::Tcp, Load::Udp, Load::Fcoe]),
+        format!("interrupts are held back for {usecs} us"),
+    )
+    .seen(format!("rx-usecs {usecs}, adaptive-rx off"), format!("ethtool -c {typed}"))
+    .mend(format!("ethtool -C {typed} rx-usecs 20, or adaptive-rx on"))
+    .sets(name, "rx-usecs", Value::Number(20))
+    .gain(format!("requests that take up to {} us less", 2 * usecs))
+    .alone()
+}
+
+fn coalesce_eager(view: &View<'_>) -> Found {
+    let coalesce = have(&view.adapter.coalesce)?;
+    let eager = coalesce.get("rx-usecs") == Some(0) && coalesce.get("rx-frames").is_some_and(|frames| frames <= 1);
+    // A virtual adapter's driver masks its interrupts while it polls.
+    if !eager || coalesce.get("adaptive-rx") == Some(1) || view.speed().is_none_or(|speed| speed < 10_000) {
+        return healthy();
+    }
+    let (name, typed) = (view.name(), view.typed());
+    Finding::new(Severity::Note, "each frame may interrupt")
+        .seen("rx-usecs 0, rx-frames 1, adaptive-rx off", format!("ethtool -c {typed}"))
+        .mend(format!("ethtool -C {typed} rx-usecs 20, or adaptive-rx on"))
+        .sets(name, "rx-usecs", Value::Number(20))
+        .alone()
+}
+
+fn eee(view: &View<'_>) -> Found {
+    let eee = have(&view.adapter.eee)?;
+    if eee.active != Some(true) {
+        return healthy();
+    }
+    let (name, typed) = (view.name(), view.typed());
+    Finding::new(Severity::Note, "energy-efficient Ethernet is active")
+        .seen("EEE active", format!("ethtool --show-eee {typed}"))
+        .mend(format!("ethtool --set-eee {typed} eee off"))
+        .sets(name, "eee", Value::On(false))
+        .gain("up to 17 us less for a frame after a pause")
+        .alone()
+}
+
+fn governor(view: &View<'_>) -> Found {
+    let path = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    let now = view.file(path)?;
+    if now == "performance" {
+        return healthy();
+    }
+    let first = Finding::new(Severity::Note, format!("processors follow the governor {now}"));
+    let file = |core| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
+    let online = view.online()?;
+    online
+        .iter()
+        .fold(first, |finding, core| finding.writes(file(core), "performance"))
+        .seen(now, format!("/{path}"))
+        .mend("cpupower frequency-set -g performance")
+        .alone()
+}
+
+fn idle_states(view: &View<'_>) -> Found {
+    let at = "sys/devices/system/cpu/cpu0/cpuidle";
+    let deep = view.names(at).into_iter().filter_map(|state| {
+        let latency: u64 = view.number(&format!("{at}/{state}/latency")).ok()?;
+        let off: u64 = view.number(&format!("{at}/{state}/disable")).unwrap_or(0);
+        (latency > 100 && off == 0).then_some((state, latency))
+    });
+    let Some((state, latency)) = deep.max_by_key(|(_, latency)| *latency) else { return healthy() };
+    Finding::new(Severity::Note, format!("processors may sleep so deep that they wake in {latency} us"))
+        .seen(format!("{state} latency {latency}"), format!("/{at}/{state}/latency"))
+        .mend("cpupower idle-set -D 50, or intel_idle.max_cstate=1 on the kernel's command line")
+        .alone()
+}

@@ -1,0 +1,260 @@
+//! The link: carrier, speed, flow control, and frames that it damages.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
+use crate::doctor::view::{View, have};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "link-down",
+        about: "the carrier of an interface that is up",
+        means: "nothing can be sent or received",
+        published: "ethtool(8); Documentation/networking/ethtool-netlink.rst, LINKSTATE_GET",
+        look: Look::Custom(link_down),
+        ..INTERFACE
+    },
+    Rule {
+        name: "interface-down",
+        about: "whether the interface is up",
+        means: "nothing can be sent or received",
+        published: "ip-link(8)",
+        look: Look::Custom(interface_down),
+        ..INTERFACE
+    },
+    Rule {
+        name: "duplex",
+        about: "duplex of the link",
+        means: "each side waits while the other sends; with the partner at full duplex frames collide and are lost",
+        published: "IEEE 802.3, clause 4; ethtool(8)",
+        look: Look::Custom(duplex),
+        ..INTERFACE
+    },
+    Rule {
+        name: "link-speed",
+        about: "speed of the link beside the fastest mode of the adapter",
+        means: "the link carries a fraction of what the adapter could",
+        published: "ethtool(8), link modes",
+        look: Look::Custom(link_speed),
+        ..INTERFACE
+    },
+    Rule {
+        name: "crc-errors",
+        about: "frames with a wrong check sequence",
+        means: "cable, module or port damage frames: TCP sees them as loss, and slows down",
+        published: "linux/if_link.h, rx_crc_errors; ethtool(8), eth-mac group",
+        look: Look::Losses(
+            &[
+                "rx_crc_errors",
+                "rx_frame_errors",
+                "FrameCheckSequenceErrors",
+                "AlignmentErrors",
+                "etherStatsFragments",
+                "etherStatsJabbers",
+            ],
+            "frames arrive damaged",
+            "clean or replace cable and module; see optical power in 'linerate nic show'",
+        ),
+        ..INTERFACE
+    },
+    Rule {
+        name: "length-errors",
+        about: "frames longer than this end takes",
+        means: "the other end sends with a larger MTU: its long frames are lost here",
+        published: "linux/if_link.h, rx_length_errors, rx_over_errors",
+        look: Look::Custom(length_errors),
+        ..INTERFACE
+    },
+    Rule {
+        name: "collisions",
+        about: "collisions",
+        means: "the link is shared or half duplex",
+        published: "linux/if_link.h, collisions",
+        look: Look::Losses(
+            &["collisions", "LateCollisions", "SingleCollisionFrames", "MultipleCollisionFrames"],
+            "frames collide",
+            "ethtool -s {} autoneg on, at both ends",
+        ),
+        ..INTERFACE
+    },
+    Rule {
+        name: "pause-frames",
+        about: "pause frames",
+        means: "the receiver of them is slower than the sender, which is stopped: all its traffic waits, not only the fast flow",
+        published: "IEEE 802.3, annex 31B; ethtool(8), -a",
+        look: Look::Losses(
+            &["tx_pause_frames", "rx_pause_frames", "rx_xoff_frames", "tx_xoff_frames"],
+            "pause frames flow",
+            "find the slower end: more queues, larger rings there; or switch pause off at both ends (ethtool -A)",
+        ),
+        ..INTERFACE
+    },
+    Rule {
+        name: "pause-unlike",
+        about: "flow control of each direction",
+        means: "one end stops the other, and is not stopped itself: loss in one direction only",
+        published: "IEEE 802.3, annex 28B; ethtool(8), -a",
+        look: Look::Custom(pause_unlike),
+        ..INTERFACE
+    },
+    Rule {
+        name: "fec-errors",
+        about: "blocks that error correction could not mend",
+        means: "the link is at the edge: what cannot be corrected is lost",
+        published: "IEEE 802.3, clauses 74, 91 and 108; ethtool(8), --show-fec",
+        look: Look::Custom(fec_errors),
+        ..INTERFACE
+    },
+    Rule {
+        name: "carrier-flaps",
+        about: "how often the link went",
+        means: "each time frames are lost, and connections wait for their retransmission",
+        published: "linux/if_link.h, IFLA_CARRIER_DOWN_COUNT",
+        look: Look::Custom(carrier_flaps),
+        ..INTERFACE
+    },
+    Rule {
+        name: "promiscuous",
+        about: "promiscuous mode",
+        means: "frames for others are received and thrown away by a processor",
+        published: "ip-link(8), promiscuity",
+        look: Look::Custom(promiscuous),
+        ..INTERFACE
+    },
+];
+
+fn link_down(view: &View<'_>) -> Found {
+    // The state of operation follows the carrier up to a second later.
+    if !view.is_up() || view.has_flag("RUNNING") && view.has_flag("LOWER_UP") {
+        return healthy();
+    }
+    let typed = view.typed();
+    if matches!(view.interface().kind.as_deref(), Some("tun" | "bridge")) {
+        return Finding::new(Severity::Note, "it is up, and nothing is at its other end")
+            .seen("no carrier", format!("ip link show dev {typed}"))
+            .mend("a program that opens the TAP, or a member of the bridge that is up")
+            .alone();
+    }
+    let interface = view.interface();
+    if interface.kept_down {
+        return Finding::new(Severity::Error, "it is up, and somebody keeps it down (protodown)")
+            .seen("protodown on", format!("ip -d link show dev {typed}"))
+            .mend(format!("ip link set dev {typed} protodown off"))
+            .alone();
+    }
+    if interface.state == Some("dormant") {
+        return Finding::new(Severity::Warning, "it waits for a program that lets it run: it is dormant")
+            .seen("state dormant", format!("ip -d link show dev {typed}"))
+            .mend(format!("ip link set dev {typed} mode default state up"))
+            .alone();
+    }
+    let link = view.adapter.link.as_ref().ok();
+    let reason = link.and_then(|link| link.reason.clone()).unwrap_or_else(|| "no reason is told".to_owned());
+    let detail = link.and_then(|link| link.detail.clone()).map(|detail| format!(", {detail}")).unwrap_or_default();
+    Finding::new(Severity::Error, "it is up and has no carrier")
+        .seen(format!("no carrier: {reason}{detail}"), view.link_modes())
+        .mend("see cable, module and partner; 'ip link set DEV up' at the other end of a virtual pair")
+        .alone()
+}
+
+fn interface_down(view: &View<'_>) -> Found {
+    if view.is_up() || view.interface().name == "lo" || view.interface().kind.as_deref() == Some("ifb") {
+        return healthy();
+    }
+    let typed = view.typed();
+    let severity = if view.loads.is_empty() { Severity::Note } else { Severity::Error };
+    Finding::new(severity, "it is down")
+        .seen("no flag UP", format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} up"))
+        .alone()
+}
+
+fn duplex(view: &View<'_>) -> Found {
+    let modes = have(&view.adapter.modes)?;
+    if modes.duplex != Some("half") {
+        return healthy();
+    }
+    let typed = view.typed();
+    Finding::new(Severity::Error, "the link is half duplex")
+        .seen("duplex half", view.link_modes())
+        .mend(format!("ethtool -s {typed} autoneg on"))
+        .gain("both directions at once, and no collisions")
+        .alone()
+}
+
+fn link_speed(view: &View<'_>) -> Found {
+    let modes = have(&view.adapter.modes)?;
+    let Some(now) = view.speed() else { return healthy() };
+    let digits = |mode: &String| -> Option<u32> {
+        mode.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
+    };
+    let Some(most) = modes.supported.iter().filter_map(digits).max().filter(|most| *most > now) else {
+        return healthy();
+    };
+    let typed = view.typed();
+    let partner = modes.partner.as_ref().and_then(|partner| partner.iter().filter_map(digits).max());
+    let (severity, mend) = match partner {
+        Some(partner) if partner >= most => (Severity::Warning, format!("ethtool -s {typed} autoneg on speed {most}")),
+        _ => (Severity::Note, format!("a partner, cable and module of {most} Mb/s")),
+    };
+    Finding::new(severity, format!("the link has {now} Mb/s, the adapter {most}"))
+        .seen(format!("speed {now}Mb/s, supported up to {most}baseT or its like"), view.link_modes())
+        .mend(mend)
+        .gain(format!("up to {:.1} times the rate", f64::from(most) / f64::from(now)))
+        .alone()
+}
+
+fn length_errors(view: &View<'_>) -> Found {
+    let names =
+        ["rx_length_errors", "rx_over_errors", "OutOfRangeLengthField", "FrameTooLongErrors", "etherStatsOversizePkts"];
+    let Some(finding) = view.losses(&names, "frames longer than the MTU arrive") else { return healthy() };
+    let typed = view.typed();
+    let mtu = view.interface().mtu.unwrap_or_default();
+    finding
+        .seen(format!("MTU {mtu}"), format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} mtu N, with the MTU of the other end"))
+        .alone()
+}
+
+fn pause_unlike(view: &View<'_>) -> Found {
+    let pause = have(&view.adapter.pause)?;
+    let (Some(rx), Some(tx)) = (pause.rx, pause.tx) else { return healthy() };
+    if rx == tx {
+        return healthy();
+    }
+    let typed = view.typed();
+    let word = |on| if on { "on" } else { "off" };
+    Finding::new(Severity::Note, "flow control is on in one direction only")
+        .seen(format!("pause rx {}, tx {}", word(rx), word(tx)), format!("ethtool -a {typed}"))
+        .mend(format!("ethtool -A {typed} rx on tx on, and the same at the other end"))
+        .alone()
+}
+
+fn fec_errors(view: &View<'_>) -> Found {
+    let fec = have(&view.adapter.fec)?;
+    let all: Vec<(&str, u64)> = fec.counters.iter().filter(|(_, value)| *value > 0).collect();
+    let Some((name, value)) = all.iter().find(|(name, _)| name.contains("uncorr")).or(all.first()) else {
+        return healthy();
+    };
+    let severity = if name.contains("uncorr") { Severity::Warning } else { Severity::Note };
+    Finding::new(severity, format!("error correction counts {name}"))
+        .seen(format!("{name} {value}"), format!("ethtool --show-fec -I {}", view.typed()))
+        .mend("clean or replace cable and module; the same FEC at both ends")
+        .alone()
+}
+
+fn carrier_flaps(view: &View<'_>) -> Found {
+    let Some(downs) = view.interface().carrier_changes[2].filter(|downs| *downs > 10) else { return healthy() };
+    Finding::new(Severity::Note, format!("the link went {downs} times"))
+        .seen(format!("carrier_down_count {downs}"), format!("ip -d link show dev {}", view.typed()))
+        .mend("see cable, module and partner, if nobody took the interface down")
+        .alone()
+}
+
+fn promiscuous(view: &View<'_>) -> Found {
+    let bridged = view.interface().master.is_some();
+    let Some(users) = view.interface().promiscuity.filter(|users| *users > 0 && !bridged) else { return healthy() };
+    Finding::new(Severity::Note, "it receives frames for all addresses")
+        .seen(format!("promiscuity {users}"), format!("ip -d link show dev {}", view.typed()))
+        .mend(format!("end the program that captures there, or: ip link set dev {} promisc off", view.typed()))
+        .alone()
+}

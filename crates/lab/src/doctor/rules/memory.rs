@@ -1,0 +1,119 @@
+//! Memory and clock of the host.
+
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
+use crate::doctor::view::{View, processors};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "clock-source",
+        about: "clock of the kernel",
+        means: "each look at the time is a system call and a slow read: time-stamps of each frame cost microseconds",
+        published: "Documentation/timers/timekeeping.rst",
+        proof: Proof::Stream,
+        look: Look::Custom(clock_source),
+        ..HOST
+    },
+    Rule {
+        name: "siblings",
+        about: "processors that share a core",
+        means: "two busy threads on one core get a little more than one",
+        published: "Documentation/admin-guide/cputopology.rst",
+        look: Look::Custom(siblings),
+        ..HOST
+    },
+    Rule {
+        name: "numa-balancing",
+        about: "whether the kernel moves memory between nodes by itself",
+        means: "pages are unmapped now and then to see who uses them: a thread tied to its core faults, and its latency has peaks",
+        published: "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
+        look: Look::Custom(numa_balancing),
+        ..HOST
+    },
+    Rule {
+        name: "swap",
+        about: "memory that went to disk",
+        means: "a page that must come back takes milliseconds: whoever waits for it drops frames",
+        published: "Documentation/admin-guide/sysctl/vm.rst",
+        proof: Proof::Stream,
+        look: Look::Custom(swap),
+        ..HOST
+    },
+    Rule {
+        name: "huge-pages",
+        about: "huge pages of 2 MiB",
+        means: "rings of several MiB have a page table entry for each 4 KiB: misses on each few frames",
+        published: "Documentation/admin-guide/mm/hugetlbpage.rst",
+        look: Look::Custom(huge_pages),
+        ..HOST
+    },
+];
+
+fn clock_source(view: &View<'_>) -> Found {
+    let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let now = view.file(path)?;
+    if ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"].contains(&now.as_str()) {
+        return healthy();
+    }
+    let known = view.file("sys/devices/system/clocksource/clocksource0/available_clocksource").unwrap_or_default();
+    let finding = Finding::new(Severity::Warning, format!("the clock source is {now}"))
+        .seen(format!("{now}; there are {known}"), format!("/{path}"));
+    match ["tsc", "kvm-clock"].into_iter().find(|one| known.split_whitespace().any(|word| word == *one)) {
+        Some(better) => finding.mend(format!("echo {better} > /{path}")).writes(path, better),
+        None => finding,
+    }
+    .alone()
+}
+
+fn siblings(view: &View<'_>) -> Found {
+    let on: u64 = view.number("sys/devices/system/cpu/smt/active")?;
+    if on == 0 || view.loads.is_empty() {
+        return healthy();
+    }
+    let pair = view.file("sys/devices/system/cpu/cpu0/topology/thread_siblings_list").unwrap_or_default();
+    Finding::new(Severity::Note, "processors share cores: pin loads to one of each pair")
+        .seen(format!("smt active; CPU 0 with {pair}"), "/sys/devices/system/cpu/smt/active, thread_siblings_list")
+        .mend("echo off > /sys/devices/system/cpu/smt/control, or pin by -A, -a")
+        .alone()
+}
+
+fn numa_balancing(view: &View<'_>) -> Found {
+    let name = "kernel.numa_balancing";
+    // Kernels without it have no such file.
+    let Ok(on) = view.sysctl_number(name) else { return healthy() };
+    let nodes = processors(&view.file("sys/devices/system/node/online")?).len();
+    if on == 0 || nodes < 2 || view.loads.is_empty() {
+        return healthy();
+    }
+    view.set(Severity::Note, name, on, 0)
+        .seen(format!("{nodes} nodes"), "/sys/devices/system/node/online")
+        .gain("threads that are tied to a node (-A, -a) are not interrupted for it")
+        .alone()
+}
+
+fn swap(view: &View<'_>) -> Found {
+    let text = view.file("proc/meminfo")?;
+    let kib = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok())
+    };
+    let used = kib("SwapTotal:").zip(kib("SwapFree:")).map_or(0, |(all, free)| all.saturating_sub(free));
+    if used < 64 << 10 {
+        return healthy();
+    }
+    Finding::new(Severity::Note, format!("{} MiB of memory are in swap", used >> 10))
+        .seen(format!("SwapTotal - SwapFree = {used} kB"), "/proc/meminfo")
+        .mend("swapoff -a && swapon -a, with memory enough")
+        .alone()
+}
+
+fn huge_pages(view: &View<'_>) -> Found {
+    let pages: u64 = view.number("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")?;
+    if pages > 0 || !view.wants(&[Load::PktGen]) {
+        return healthy();
+    }
+    Finding::new(Severity::Note, "no huge pages are reserved")
+        .seen("nr_hugepages 0", "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+        .mend("sysctl -w vm.nr_hugepages=128")
+        .writes("proc/sys/vm/nr_hugepages", "128")
+        .alone()
+}

@@ -1,0 +1,414 @@
+//! Rings, queues, steering and queueing disciplines.
+
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::protocols::SOFTNET;
+use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::view::{View, amount, have};
+use linerate_host::tunables::Value;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "ring-rx",
+        about: "frames missed for want of receive descriptors",
+        means: "bursts find no free descriptor, and are lost before any program sees them",
+        published: "ethtool(8), -g; linux/if_link.h, rx_missed_errors",
+        proof: Proof::Back,
+        look: Look::Custom(ring_rx),
+        ..INTERFACE
+    },
+    Rule {
+        name: "tx-drops",
+        about: "frames dropped on transmit",
+        means: "frames are lost in this machine, before the wire",
+        published: "linux/if_link.h, tx_dropped",
+        look: Look::Custom(tx_drops),
+        ..INTERFACE
+    },
+    Rule {
+        name: "one-queue",
+        about: "queues of the adapter beside processors",
+        means: "all frames of a direction are processed by one core: it is the limit",
+        published: "Documentation/networking/scaling.rst",
+        proof: Proof::Stream,
+        look: Look::Custom(one_queue),
+        ..INTERFACE
+    },
+    Rule {
+        name: "xps",
+        about: "whether processors have transmit queues of their own",
+        means: "a queue is chosen by hash: processors wait for each other's locks, and completions come on another core",
+        published: "Documentation/networking/scaling.rst, XPS",
+        look: Look::Custom(xps),
+        ..INTERFACE
+    },
+    Rule {
+        name: "rps-on-multiqueue",
+        about: "steering of received frames by software where the adapter does it",
+        means: "each frame goes to a second processor, by an interrupt between processors, though it had one of its own",
+        published: "Documentation/networking/scaling.rst, RPS: redundant if each processor has a queue",
+        look: Look::Custom(rps_on_multiqueue),
+        ..INTERFACE
+    },
+    Rule {
+        name: "rps-one",
+        about: "receive steering to one processor",
+        means: "one processor handles all that arrives, whatever the queues are",
+        published: "Documentation/networking/scaling.rst, RPS",
+        proof: Proof::Back,
+        look: Look::Custom(rps_one),
+        ..INTERFACE
+    },
+    Rule {
+        name: "shaped",
+        about: "queueing disciplines that limit the rate",
+        means: "what is measured is the discipline, not the adapter",
+        published: "tc(8); tc-tbf(8), tc-fq(8), tc-netem(8)",
+        look: Look::Custom(shaped),
+        ..INTERFACE
+    },
+    Rule {
+        name: "queue-short",
+        about: "queueing disciplines that hold a few packets",
+        means: "a burst of a sender is dropped before it reaches the adapter",
+        published: "tc-pfifo(8), tc-fq_codel(8); ip-link(8), txqueuelen",
+        proof: Proof::Stream,
+        look: Look::Custom(queue_short),
+        ..INTERFACE
+    },
+    Rule {
+        name: "traffic-filters",
+        about: "filters of traffic control that limit or drop",
+        means: "packets are dropped before the stack or behind it, and no counter of the interface tells which",
+        published: "tc(8), tc-police(8), tc-actions(8)",
+        look: Look::Custom(traffic_filters),
+        ..INTERFACE
+    },
+    Rule {
+        name: "no-queue",
+        about: "a device without a queue",
+        means: "a full ring drops frames at once, which TCP takes for loss on the way",
+        published: "tc(8), noqueue",
+        look: Look::Custom(no_queue),
+        ..INTERFACE
+    },
+    Rule {
+        name: "backlog",
+        about: "frames dropped between interrupt and stack",
+        means: "the queue in front of the stack is full: frames are lost after the adapter has delivered them",
+        published: "Documentation/admin-guide/sysctl/net.rst, netdev_max_backlog; /proc/net/softnet_stat",
+        proof: Proof::Stream,
+        look: Look::Custom(backlog),
+        ..HOST
+    },
+];
+
+fn ring_rx(view: &View<'_>) -> Found {
+    let names = [
+        "rx_missed_errors",
+        "rx_fifo_errors",
+        "rx_no_buffer_count",
+        "rx_missed",
+        "rx_out_of_buffer",
+        "rx_dropped",
+        "rx-alloc-fail",
+        "rx-hw-drop-overruns",
+    ];
+    let Some(finding) = view.losses(&names, "received frames are lost for want of room") else { return healthy() };
+    let (name, typed) = (view.name(), view.typed());
+    let ring = view
+        .adapter
+        .rings
+        .as_ref()
+        .ok()
+        .and_then(|rings| amount(&rings.sizes, "rx"))
+        .and_then(|rx| Some((rx.now?, rx.most?)));
+    match ring {
+        Some((now, most)) if now < most => finding
+            .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {typed}"))
+            .mend(format!("ethtool -G {typed} rx {most}"))
+            .sets(name, "ring-rx", Value::Number(most))
+            .gain("bursts of that many frames are held"),
+        _ => finding
+            .mend("more queues, or a reader that is faster: see the findings about queues, interrupts and backlog"),
+    }
+    .alone()
+}
+
+fn tx_drops(view: &View<'_>) -> Found {
+    let names = ["tx_dropped", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors", "tx_heartbeat_errors"];
+    let Some(mut finding) = view.losses(&names, "frames are dropped on transmit") else { return healthy() };
+    // To stations that it does not know, as of each broadcast where it has no list of them.
+    if view.is_tunnel() {
+        finding.severity = Severity::Note;
+    }
+    finding.mend(format!("see the queueing discipline: tc -s qdisc show dev {}", view.typed())).alone()
+}
+
+fn one_queue(view: &View<'_>) -> Found {
+    let channels = have(&view.adapter.channels)?;
+    let cores = u64::try_from(view.online()?.len()).unwrap_or(1);
+    let (name, typed) = (view.name(), view.typed());
+    let pair = view.interface().kind.as_deref() == Some("veth");
+    let merges = view.interface().xdp_program.is_some() || view.feature("rx-gro")?.is_some_and(|gro| gro.active);
+    let mut found = Vec::new();
+    for (kind, setting) in [("combined", "combined"), ("rx", "channels-rx"), ("tx", "channels-tx")] {
+        let Some((now, most)) = amount(channels, kind).and_then(|one| Some((one.now?, one.most?))) else { continue };
+        let wanted = most.min(cores);
+        if now == 0 || now >= wanted {
+            continue;
+        }
+        // A virtual pair is made with one queue in use, and few of them carry more than one core's worth.
+        let severity = match now {
+            1 if view.is_hardware() => Severity::Warning,
+            // Without GRO or XDP a pair's frames are processed by the core that sends them, whatever its queues.
+            1 if pair && !merges => Severity::Note,
+            1 => view.graver_for(&[Load::Tcp, Load::Udp, Load::PktGen, Load::Forward]),
+            _ => Severity::Note,
+        };
+        found.push(
+            Finding::new(severity, format!("{now} of {most} {kind} queues are used, with {cores} processors"))
+                .seen(format!("{kind} {now} of {most}"), format!("ethtool -l {typed}"))
+                .mend(format!("ethtool -L {typed} {kind} {wanted}"))
+                .sets(name, setting, Value::Number(wanted))
+                .gain("several streams use several cores"),
+        );
+    }
+    Ok(found)
+}
+
+fn xps(view: &View<'_>) -> Found {
+    if !view.is_hardware() {
+        return healthy();
+    }
+    let steering = have(&view.adapter.steering)?;
+    let sending: Vec<_> = steering.iter().filter(|one| one.queue.starts_with("tx-")).collect();
+    let cores = view.online()?.len();
+    if cores < 2 || sending.len() < cores {
+        return healthy();
+    }
+    let is_zero = |mask: &str| mask.bytes().all(|b| b == b'0' || b == b',');
+    let by_queue = |mask: Option<&str>| mask.is_some_and(|mask| !is_zero(mask));
+    let mut masks = Vec::new();
+    for one in &sending {
+        masks.push(have(&one.cpus)?);
+    }
+    if masks.into_iter().any(|mask| !is_zero(mask)) || sending.iter().any(|one| by_queue(one.by_queue.as_deref())) {
+        return healthy();
+    }
+    let at = format!("/sys/class/net/{}/queues/tx-N/xps_cpus", view.typed());
+    Finding::new(
+        Severity::Note,
+        format!("{cores} processors and {} transmit queues, and none is any's own", sending.len()),
+    )
+    .seen("0 for all queues", at.as_str())
+    .mend(format!("a processor each: echo MASK > {at}, with bit N in the mask"))
+    .gain("no lock of a queue goes from core to core")
+    .alone()
+}
+
+fn rps_on_multiqueue(view: &View<'_>) -> Found {
+    if !view.is_hardware() {
+        return healthy();
+    }
+    let steering = have(&view.adapter.steering)?;
+    let receiving: Vec<_> = steering.iter().filter(|one| one.queue.starts_with("rx-")).collect();
+    let cores = view.online()?.len();
+    let is_set = |mask: &str| mask.bytes().any(|b| b != b'0' && b != b',');
+    let set: Vec<_> = receiving
+        .iter()
+        .filter_map(|one| Some((&one.queue, one.cpus.as_ref().ok().filter(|mask| is_set(mask))?)))
+        .collect();
+    if cores < 2 || receiving.len() < cores || set.is_empty() {
+        return healthy();
+    }
+    let folder = format!("/sys/class/net/{}/queues", view.typed());
+    let (first, mask) = set[0];
+    Finding::new(Severity::Note, format!("{cores} processors and {} receive queues, and RPS is on", receiving.len()))
+        .seen(
+            format!("{mask}, and {} of {} queues have one", set.len(), receiving.len()),
+            format!("{folder}/{first}/rps_cpus"),
+        )
+        .mend(format!("for queue in {folder}/rx-*; do echo 0 > \"$queue/rps_cpus\"; done"))
+        .gain("an interrupt between processors less for each batch of frames")
+        .alone()
+}
+
+fn rps_one(view: &View<'_>) -> Found {
+    let steering = have(&view.adapter.steering)?;
+    let mut masks = Vec::new();
+    for one in steering.iter().filter(|one| one.queue.starts_with("rx-")) {
+        masks.push(have(&one.cpus)?.as_str());
+    }
+    let is_one =
+        |mask: &str| mask.chars().filter_map(|digit| digit.to_digit(16)).map(u32::count_ones).sum::<u32>() == 1;
+    let Some(first) = masks.first().filter(|first| is_one(first) && masks.iter().all(|mask| mask == *first)) else {
+        return healthy();
+    };
+    let (typed, cores) = (view.typed(), view.online()?.len());
+    if cores < 2 {
+        return healthy();
+    }
+    let at = format!("/sys/class/net/{typed}/queues/rx-*/rps_cpus");
+    Finding::new(
+        view.graver_for(&[Load::Tcp, Load::Udp, Load::Forward]),
+        format!("all that it receives goes to one of {cores} processors"),
+    )
+    .seen(format!("mask {first} for {} queues", masks.len()), at.as_str())
+    .mend(format!("echo 0 | tee {at}"))
+    .alone()
+}
+
+/// Disciplines that are there to delay, drop or limit.
+const KINDS: &[&str] = &["tbf", "netem", "htb", "hfsc", "cbq", "blackhole", "plug", "cake"];
+
+/// Bytes per second, 40 Gb/s.
+const WIDE: u64 = 5_000_000_000;
+
+fn shaped(view: &View<'_>) -> Found {
+    let typed = view.typed();
+    let read = format!("tc -s qdisc show dev {typed}");
+    let mut seen = Vec::new();
+    for one in view.qdiscs().unwrap_or_default() {
+        let rate = one.rate.map(|rate| format!(", {} Mb/s", rate as f64 * 8.0 / 1e6)).unwrap_or_default();
+        if KINDS.contains(&one.kind.as_str()) || one.rate.is_some() {
+            seen.push((one.kind.clone(), format!("qdisc {} at {}{rate}, {} dropped", one.kind, one.parent, one.drops)));
+        }
+    }
+    // The root alone is told with the interface, too.
+    if let Some(root) = view.interface().qdisc.as_deref().filter(|root| seen.is_empty() && KINDS.contains(root)) {
+        seen.push((root.to_owned(), format!("qdisc {root}")));
+    }
+    let Some((kind, _)) = seen.first() else { return healthy() };
+    // Classes that hold to more than the link has, or than anybody asks for, hold nothing back.
+    let ceiling = view.network.ceilings.get(&view.interface().index).copied();
+    let most = view.speed().map_or(WIDE, |speed| u64::from(speed) * 125_000);
+    let severity = match ceiling {
+        Some(rate) if kind == "htb" && rate >= most => Severity::Note,
+        _ => Severity::Warning,
+    };
+    let first = Finding::new(severity, format!("its queueing discipline is {kind}, which delays, drops or limits"));
+    let finding = seen.iter().take(4).fold(first, |finding, (_, value)| finding.seen(value.as_str(), read.as_str()));
+    finding.mend(format!("tc qdisc del dev {typed} root")).alone()
+}
+
+/// Packets of a super-frame.
+const LEAST: u32 = 44;
+
+fn queue_short(view: &View<'_>) -> Found {
+    let (typed, interface) = (view.typed(), view.interface());
+    let mtu = interface.mtu.unwrap_or(1500);
+    let of = view.qdiscs()?;
+    let packets = |kind: &str, limit: u32| if kind == "bfifo" { limit / mtu.max(1) } else { limit };
+    let short =
+        of.iter().filter_map(|one| Some((one, one.limit?))).find(|(one, limit)| packets(&one.kind, *limit) < LEAST);
+    if let Some((one, limit)) = short {
+        let unit = if one.kind == "bfifo" { "bytes" } else { "packets" };
+        return Finding::new(Severity::Warning, format!("its queueing discipline holds {limit} {unit}"))
+            .seen(
+                format!("qdisc {} at {}, limit {limit}, {} dropped", one.kind, one.parent, one.drops),
+                format!("tc -s qdisc show dev {typed}"),
+            )
+            .mend(format!(
+                "tc qdisc replace dev {typed} {} {} limit 1000{}",
+                place(&one.parent),
+                one.kind,
+                if unit == "bytes" { "000" } else { "" }
+            ))
+            .alone();
+    }
+    // It takes its limit from the interface. That of an ifb, which queues nothing, is 32.
+    let Some(length) = interface.queue_length.filter(|length| *length < LEAST) else { return healthy() };
+    if !of.iter().any(|one| one.kind == "pfifo_fast") || interface.kind.as_deref() == Some("ifb") {
+        return healthy();
+    }
+    Finding::new(Severity::Warning, format!("its queueing discipline holds {length} packets"))
+        .seen(format!("qlen {length}"), format!("ip link show dev {typed}"))
+        .mend(format!("ip link set dev {typed} txqueuelen 1000"))
+        .alone()
+}
+
+fn place(parent: &str) -> String {
+    if parent == "root" { "root".to_owned() } else { format!("parent {parent}") }
+}
+
+fn traffic_filters(view: &View<'_>) -> Found {
+    let typed = view.typed();
+    let filters = view.filters()?;
+    let does = |action: &&String| ["police", "drop", "ctinfo", "gate"].contains(&action.as_str());
+    let Some(what) = filters.iter().flat_map(|one| &one.actions).find(does) else { return healthy() };
+    let word = if what == "police" { "limits" } else { "drops" };
+    let first = Finding::new(Severity::Warning, format!("a filter of traffic control {word} packets"));
+    let read = format!("tc -s filter show dev {typed} ingress, egress or root");
+    let all = filters.iter().take(4);
+    all.fold(first, |finding, one| finding.seen(format!("{}: {}", one.kind, one.actions.join(", ")), read.as_str()))
+        .mend(format!("tc filter del dev {typed} ingress"))
+        .alone()
+}
+
+fn no_queue(view: &View<'_>) -> Found {
+    let interface = view.interface();
+    let none = interface.qdisc.as_deref() == Some("noqueue") && view.is_hardware() && interface.kind.is_none();
+    let short = interface
+        .queue_length
+        .filter(|length| (1..100).contains(length) && interface.qdisc.as_deref() == Some("pfifo_fast"));
+    let short = short.filter(|_| view.is_hardware());
+    if !none && short.is_none() {
+        return healthy();
+    }
+    let typed = view.typed();
+    Finding::new(Severity::Warning, "frames that the ring has no room for are dropped at once")
+        .seen(
+            format!(
+                "qdisc {}, qlen {}",
+                interface.qdisc.as_deref().unwrap_or("none"),
+                interface.queue_length.unwrap_or_default()
+            ),
+            format!("ip link show dev {typed}"),
+        )
+        .mend(format!("tc qdisc replace dev {typed} root fq; ip link set dev {typed} txqueuelen 1000"))
+        .alone()
+}
+
+/// Of so many frames one dropped is worth a warning.
+const FEW: u64 = 10_000;
+
+fn backlog(view: &View<'_>) -> Found {
+    let [frames, drops, squeezed] = softnet(&view.file(SOFTNET)?);
+    let more = view.earlier.get(SOFTNET).map_or(0, |text| drops.saturating_sub(softnet(text)[1]));
+    // Long ago, and few of all: they are history.
+    let grave = more > 0 || drops.saturating_mul(FEW) >= frames;
+    // Namespaces but the first do not show them.
+    let most = view.sysctl_number("net.core.netdev_max_backlog").ok();
+    let mut found = Vec::new();
+    if drops > 0 {
+        let severity = if grave { Severity::Warning } else { Severity::Note };
+        let seen = format!("{drops} of {frames} dropped, of all processors since the start (+{more})");
+        let name = "net.core.netdev_max_backlog";
+        let finding = match most {
+            Some(most) => view.set(severity, name, most, (most * 4).max(4000)),
+            // It cannot be set here, either.
+            None => Finding::new(severity, "a processor's backlog was full")
+                .mend(format!("sysctl -w {name}=4000, in the first network namespace")),
+        };
+        found.push(finding.seen(seen, "/proc/net/softnet_stat, column 2"));
+    } else if let Some(most) = most.filter(|most| *most < 300) {
+        found.push(view.set(Severity::Warning, "net.core.netdev_max_backlog", most, 1000));
+    }
+    let Ok(budget) = view.sysctl_number("net.core.netdev_budget") else { return Ok(found) };
+    if budget < 100 {
+        found.push(view.set(Severity::Warning, "net.core.netdev_budget", budget, 300));
+    } else if squeezed > 1000 {
+        found.push(
+            view.set(Severity::Note, "net.core.netdev_budget", budget, budget * 2)
+                .seen(format!("time_squeeze {squeezed}"), "/proc/net/softnet_stat, column 3"),
+        );
+    }
+    Ok(found)
+}
+
+/// Frames processed and dropped, and rounds cut short, of all processors.
+fn softnet(text: &str) -> [u64; 3] {
+    let column =
+        |line: &str, at: usize| line.split_whitespace().nth(at).and_then(|word| u64::from_str_radix(word, 16).ok());
+    [0, 1, 2].map(|at| text.lines().filter_map(|line| column(line, at)).fold(0, u64::saturating_add))
+}

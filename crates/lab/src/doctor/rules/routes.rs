@@ -1,0 +1,418 @@
+//! Routes and neighbours.
+
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
+use crate::doctor::view::{View, have};
+use linerate_host::adapter::{Address, Metric, Route};
+use linerate_host::shell::word;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "forwarding",
+        about: "whether this machine routes",
+        means: "packets for others are dropped",
+        published: "Documentation/networking/ip-sysctl.rst",
+        look: Look::Custom(forwarding),
+        ..INTERFACE
+    },
+    Rule {
+        name: "reverse-path",
+        about: "the reverse path filter",
+        means: "answers that take another way back are dropped without a word",
+        published: "RFC 3704; Documentation/networking/ip-sysctl.rst",
+        look: Look::Custom(reverse_path),
+        ..HOST
+    },
+    Rule {
+        name: "asymmetric-route",
+        about: "two interfaces in one subnet",
+        means: "each answers ARP for the other's address, and answers leave by the first of them: the second only receives",
+        published: "Documentation/networking/ip-sysctl.rst, arp_ignore, arp_announce, rp_filter; RFC 1122, 3.3.4.2; /proc/net/route",
+        look: Look::Custom(asymmetric_route),
+        ..INTERFACE
+    },
+    Rule {
+        name: "next-hop",
+        about: "next hops of routes over several that do not answer",
+        means: "the kernel gives each flow one of the next hops by its hash: those of a dead one stand still, and others work",
+        published: "RFC 2992; Documentation/networking/ip-sysctl.rst, fib_multipath_use_neigh, fib_multipath_hash_policy",
+        look: Look::Custom(next_hop),
+        ..HOST
+    },
+    Rule {
+        name: "route-metrics",
+        about: "what routes set for the connections that take them",
+        means: "connections by this route have a window, segments or a timer of their own, whatever the sysctls say",
+        published: "ip-route(8)",
+        look: Look::Custom(route_metrics),
+        ..INTERFACE
+    },
+    Rule {
+        name: "neighbours",
+        about: "neighbours that do not answer",
+        means: "packets to them are held back and dropped",
+        published: "RFC 4861; /proc/net/arp",
+        look: Look::Custom(neighbours),
+        ..HOST
+    },
+    Rule {
+        name: "neighbour-table",
+        about: "room in the table of neighbours",
+        means: "when the table is full, new neighbours are not found, and what is sent to them is dropped",
+        published: "Documentation/networking/ip-sysctl.rst, neigh/default/gc_thresh3; arp(7)",
+        look: Look::Custom(neighbour_table),
+        ..HOST
+    },
+    Rule {
+        name: "neighbour-fixed",
+        about: "neighbours whose link-layer address somebody has set",
+        means: "another adapter at that host, and nothing arrives there any more",
+        published: "ip-neighbour(8), permanent",
+        look: Look::Custom(neighbour_fixed),
+        ..INTERFACE
+    },
+    Rule {
+        name: "arp",
+        about: "whether ARP is spoken",
+        means: "neighbours are not found, or do not find this host",
+        published: "RFC 826; ip-link(8), arp; Documentation/networking/ip-sysctl.rst, arp_ignore",
+        look: Look::Custom(arp),
+        ..INTERFACE
+    },
+];
+
+fn forwarding(view: &View<'_>) -> Found {
+    let interface = view.interface();
+    // A bridge passes frames on by itself.
+    let bridged = interface.master.is_some() || interface.kind.as_deref() == Some("bridge");
+    let addresses = view.addresses().unwrap_or_default();
+    let global = |one: &&Address| matches!(one.address, IpAddr::V6(v6) if !v6.is_unicast_link_local());
+    let routed = addresses.iter().any(|one| one.address.is_ipv4() || global(one));
+    if !view.wants(&[Load::Forward]) || bridged && !routed {
+        return healthy();
+    }
+    let mut found = Vec::new();
+    let all = view.sysctl_number("net.ipv4.ip_forward")?;
+    let own = view.own_sysctl("net.ipv4.conf", "forwarding");
+    if all == 0 {
+        found.push(view.set(Severity::Warning, "net.ipv4.ip_forward", 0, 1));
+    } else if view.sysctl_number(&own) == Ok(0) {
+        found.push(view.set(Severity::Warning, &own, 0, 1));
+    }
+    let v6 = "net.ipv6.conf.all.forwarding";
+    if addresses.iter().any(global) && view.sysctl_number(v6) == Ok(0) {
+        // Many route IPv4 alone, and have addresses of IPv6 for themselves.
+        // Routes that routers announce go with it, unless they are asked for.
+        found.push(
+            Finding::new(Severity::Note, format!("{v6} is 0"))
+                .seen(format!("{v6} = 0"), format!("sysctl {v6}"))
+                .mend(format!("sysctl -w {}=2 {v6}=1", word(view.own_sysctl("net.ipv6.conf", "accept_ra")))),
+        );
+    }
+    Ok(found)
+}
+
+fn reverse_path(view: &View<'_>) -> Found {
+    let all = view.sysctl_number("net.ipv4.conf.all.rp_filter")?;
+    if all != 1 {
+        return healthy();
+    }
+    // Drops by it are counted, of IPv4 packets that come in: rule ip-drops.
+    let silent = view.peer.as_ref().is_some_and(|probed| probed.refused.is_none() && probed.answered == 0);
+    let several = view.routes().is_ok_and(|routes| {
+        let links: BTreeSet<_> = routes.iter().filter(|one| one.kind == "unicast").map(|one| one.link).collect();
+        links.len() > 1
+    });
+    let severity = if silent && several { Severity::Warning } else { Severity::Note };
+    view.set(severity, "net.ipv4.conf.all.rp_filter", all, 2).alone()
+}
+
+#[derive(PartialEq, Eq)]
+struct Direct<'a> {
+    name: &'a str,
+    /// Network and mask.
+    subnet: [u32; 2],
+    metric: u64,
+}
+
+/// Routes to subnets without a gateway, those first that are taken first.
+fn direct(text: &str) -> Vec<Direct<'_>> {
+    let one = |line| {
+        let words: Vec<&str> = str::split_whitespace(line).collect();
+        let [name, network, "00000000", flags, _, _, metric, mask, ..] = words[..] else { return None };
+        let hex = |word| u32::from_str_radix(word, 16).ok();
+        // RTF_UP, and neither RTF_HOST nor RTF_REJECT.
+        let is_subnet = hex(flags)? & 0x205 == 1 && hex(mask)? != 0;
+        let route = Direct { name, subnet: [hex(network)?, hex(mask)?], metric: metric.parse().ok()? };
+        is_subnet.then_some(route)
+    };
+    let mut all: Vec<Direct<'_>> = text.lines().filter_map(one).collect();
+    all.sort_by_key(|route| route.metric);
+    all
+}
+
+fn asymmetric_route(view: &View<'_>) -> Found {
+    let text = view.file("proc/net/route")?;
+    let name = view.name();
+    let routes = direct(&text);
+    let runs = |name: &str| view.interfaces.iter().any(|one| one.name == name && one.has("RUNNING"));
+    let other = |own: &Direct<'_>| {
+        routes.iter().position(|route| route.name != own.name && route.subnet == own.subnet && runs(route.name))
+    };
+    let pair = routes.iter().enumerate().filter(|(_, own)| own.name == name && runs(name));
+    let Some((at, own, other)) = pair.into_iter().find_map(|(at, own)| Some((at, own, other(own)?))) else {
+        return healthy();
+    };
+    // The greater of both counts.
+    let setting = |key: &str| {
+        let of = |whose: &str| view.number::<u64>(&format!("proc/sys/net/ipv4/conf/{whose}/{key}")).ok();
+        of("all").max(of(name)).unwrap_or(0)
+    };
+    let [ignore, announce, strict] = ["arp_ignore", "arp_announce", "rp_filter"].map(setting);
+    let drops = strict == 1 && other < at;
+    if ignore > 0 && announce > 1 && !drops {
+        return healthy();
+    }
+    // In the order of the bytes in memory.
+    let subnet = Ipv4Addr::from(own.subnet[0].to_ne_bytes());
+    let (bits, beside) = (own.subnet[1].count_ones(), routes[other].name);
+    let (severity, what) = match drops {
+        true => (Severity::Warning, "what it receives from there is dropped"),
+        false => (view.graver_for(&[Load::Tcp, Load::Udp]), "answers for one may leave by the other"),
+    };
+    let loose = if drops { " net.ipv4.conf.all.rp_filter=2" } else { "" };
+    Finding::new(severity, format!("{beside} has a route to {subnet}/{bits}, too: {what}"))
+        .seen(format!("{subnet}/{bits} by {name} and {beside}, without a gateway"), "/proc/net/route")
+        .seen(
+            format!("arp_ignore {ignore}, arp_announce {announce}, rp_filter {strict}"),
+            format!("sysctl -a -r {}, the greater", word(r"net\.ipv4\.conf\..*\.(arp_ignore|arp_announce|rp_filter)")),
+        )
+        .mend(format!("sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2{loose}"))
+        .gain("each answers for its own address; a subnet each, or a bond of both, also sends by both")
+        .alone()
+}
+
+fn next_hop(view: &View<'_>) -> Found {
+    let several: Vec<&Route> = view.routes()?.iter().filter(|route| route.hops.len() > 1).collect();
+    if several.is_empty() {
+        return healthy();
+    }
+    let neighbours = have(&view.network.neighbours)?;
+    let state = |link: u32, hop: IpAddr| {
+        neighbours.iter().find(|one| one.link == link && one.address == hop).map_or("not known", |one| one.state)
+    };
+    let asked =
+        view.peer.iter().flat_map(|probed| &probed.silent_hops).map(|hop| IpAddr::from(*hop)).collect::<Vec<_>>();
+    // One that was heard of lately, or was set, may not answer ARP at once.
+    let is_dead = |link: u32, hop: IpAddr| match state(link, hop) {
+        "failed" | "incomplete" => true,
+        "not known" | "none" | "probe" => asked.contains(&hop),
+        _ => false,
+    };
+    let mut found = Vec::new();
+    for route in several {
+        let dead: Vec<_> = route
+            .hops
+            .iter()
+            .filter_map(|(link, hop)| Some((*link, (*hop)?)))
+            .filter(|(link, hop)| is_dead(*link, *hop))
+            .collect();
+        let network = route.network();
+        let Some((_, first)) = dead.first() else { continue };
+        let what = format!(
+            "{} of {} next hops of the route to {network} do not answer: {first}",
+            dead.len(),
+            route.hops.len()
+        );
+        let finding = dead.iter().take(4).fold(Finding::new(Severity::Warning, what), |finding, (link, hop)| {
+            finding.seen(format!("{hop} {}", state(*link, *hop)), format!("ip neigh show {hop}"))
+        });
+        found.push(
+            finding
+                .mend(format!(
+                    "see whether {first} is up; or have routes leave out those that do not answer: \
+                     sysctl -w net.ipv4.fib_multipath_use_neigh=1"
+                ))
+                .gain("flows take a next hop that answers"),
+        );
+    }
+    found.truncate(8);
+    Ok(found)
+}
+
+const MAIN: u32 = 254;
+
+/// The loss that a metric means, if it means one.
+fn cost(metric: &Metric, mtu: u32, view: &View<'_>) -> Option<(Severity, String)> {
+    let Metric { name, value, locked } = *metric;
+    let warning = |words: &str| Some((Severity::Warning, words.to_owned()));
+    match name {
+        "mtu" if value < mtu => {
+            let probed = view
+                .peer
+                .as_ref()
+                .is_some_and(|probed| u32::try_from(probed.largest).is_ok_and(|largest| largest > value));
+            let severity = if probed || value < 1280 { Severity::Warning } else { Severity::Note };
+            Some((severity, format!("packets of {value} bytes at most, the interface sends {mtu}")))
+        }
+        "advmss" if value < mtu.saturating_sub(100) => {
+            let severity = if value < 1220 { Severity::Warning } else { Severity::Note };
+            Some((severity, format!("the other end is asked for segments of {value} bytes at most")))
+        }
+        "window" if value < 1 << 18 => warning("the window that is offered stays below it"),
+        "cwnd" if locked && value < 128 => warning("so many segments are under way at most"),
+        "initcwnd" if value < 10 => {
+            Some((view.graver_for(&[Load::Tcp]), "connections begin with so few segments".to_owned()))
+        }
+        "initrwnd" if value < 10 => {
+            Some((view.graver_for(&[Load::Tcp]), "so few segments are offered room at first".to_owned()))
+        }
+        "rto_min" if value > 1000 => warning("a lost segment that nothing follows is sent again after so many ms"),
+        "hoplimit" if value < 32 => warning("routers on the way drop packets after so many hops"),
+        _ => None,
+    }
+}
+
+fn route_metrics(view: &View<'_>) -> Found {
+    let (typed, interface) = (view.typed(), view.interface());
+    let mtu = interface.mtu.unwrap_or(0);
+    let mut found = Vec::new();
+    let set = |route: &Route| !route.metrics.is_empty() || route.congestion.is_some();
+    let own = |route: &&Route| route.link == Some(interface.index) && route.kind == "unicast" && set(route);
+    for route in view.routes()?.iter().filter(own) {
+        let network = route.network();
+        let read = format!("ip{} route show table all dev {typed}", if route.to.0.is_ipv4() { "" } else { " -6" });
+        let mut seen: Vec<(Severity, String, String)> = route
+            .metrics
+            .iter()
+            .filter_map(|metric| {
+                let (severity, words) = cost(metric, mtu, view)?;
+                let lock = if metric.locked { "lock " } else { "" };
+                Some((severity, format!("{} {lock}{}", metric.name, metric.value), words))
+            })
+            .collect();
+        if let Some(reno) = route.congestion.as_deref().filter(|one| ["reno", "lp", "vegas"].contains(one)) {
+            let words = "connections by it have this congestion control".to_owned();
+            seen.push((Severity::Note, format!("congctl {reno}"), words));
+        }
+        let Some(severity) = seen.iter().map(|one| one.0).max() else { continue };
+        let names: Vec<&str> = seen.iter().map(|one| one.1.as_str()).collect();
+        let first = Finding::new(severity, format!("its route to {network} sets {}", names.join(", ")));
+        let finding = seen
+            .iter()
+            .fold(first, |finding, (_, value, words)| finding.seen(format!("{value}: {words}"), read.as_str()));
+        let table = if route.table == MAIN { String::new() } else { format!(" table {}", route.table) };
+        let via = route.gateway.map(|via| format!(" via {via}")).unwrap_or_default();
+        // What is typed takes off these and nothing else, or it is not told.
+        let alone = route.plain && seen.len() == route.metrics.len() + usize::from(route.congestion.is_some());
+        found.push(if alone {
+            finding.mend(format!("ip route replace {network}{via} dev {typed}{table}"))
+        } else {
+            finding.gain("make the route anew with all that it has but these, or change what made it")
+        });
+    }
+    found.truncate(8);
+    Ok(found)
+}
+
+fn neighbours(view: &View<'_>) -> Found {
+    let text = view.file("proc/net/arp")?;
+    let dead: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            // Incomplete: no flag is set.
+            (words.get(2) == Some(&"0x0")).then_some(words[0])
+        })
+        .collect();
+    let Some(first) = dead.first() else { return healthy() };
+    Finding::new(Severity::Note, format!("{} of the neighbours asked for do not answer", dead.len()))
+        .seen(format!("{first} incomplete"), "/proc/net/arp, ip neigh")
+        .mend("see that these addresses are in use; 'ip neigh flush nud failed' forgets them")
+        .alone()
+}
+
+fn neighbour_table(view: &View<'_>) -> Found {
+    let name = "net.ipv4.neigh.default.gc_thresh3";
+    let most = view.sysctl_number(name)?;
+    // Permanent ones (ATF_PERM) do not count.
+    let is_counted = |line: &str| {
+        let flags = line.split_whitespace().nth(2)?.strip_prefix("0x")?;
+        Some(u32::from_str_radix(flags, 16).ok()? & 4 == 0)
+    };
+    let table = view.file("proc/net/arp")?;
+    let entries = table.lines().skip(1).filter(|line| is_counted(line) == Some(true)).count() as u64;
+    if entries * 2 <= most {
+        return healthy();
+    }
+    let finding = view
+        .set(Severity::Warning, name, most, (entries * 4).max(4096))
+        .seen(format!("{entries} entries that are not permanent"), "/proc/net/arp")
+        .gain("the table has room for the neighbours that it has, and as many again");
+    match full(&view.file("proc/net/stat/arp_cache").unwrap_or_default()) {
+        0 => finding,
+        times => finding.seen(format!("table_fulls {times}"), "/proc/net/stat/arp_cache"),
+    }
+    .alone()
+}
+
+/// Number of times that the table was full, of all processors.
+fn full(text: &str) -> u64 {
+    let mut lines = text.lines();
+    let at = lines.next().and_then(|names| names.split_whitespace().position(|name| name == "table_fulls"));
+    let count = |line: &str| u64::from_str_radix(line.split_whitespace().nth(at?)?, 16).ok();
+    lines.filter_map(count).sum()
+}
+
+fn neighbour_fixed(view: &View<'_>) -> Found {
+    let (name, typed) = (view.name(), view.typed());
+    let fixed: Vec<_> =
+        view.neighbours()?.into_iter().filter(|one| one.state == "permanent" && one.mac.is_some()).collect();
+    // The next hop of the peer that was named.
+    let hop = view.peer.as_ref().filter(|probed| probed.way == name && probed.refused.is_none());
+    let dead = hop.filter(|probed| probed.answered == 0).map(|probed| probed.hop());
+    let Some(first) = fixed.iter().find(|one| Some(one.address) == dead).or(fixed.first()) else { return healthy() };
+    let severity = if Some(first.address) == dead { Severity::Warning } else { Severity::Note };
+    let mac = first.mac.as_deref().unwrap_or_default();
+    let what = match severity {
+        Severity::Note => format!("{} of its neighbours are set by hand", fixed.len()),
+        _ => format!("the neighbour {} is set by hand, and does not answer there", first.address),
+    };
+    Finding::new(severity, what)
+        .seen(format!("{} is {mac}, permanent", first.address), format!("ip neigh show dev {typed}"))
+        .mend(format!("ip neigh del {} dev {typed}", first.address))
+        .alone()
+}
+
+fn arp(view: &View<'_>) -> Found {
+    let (name, typed, interface) = (view.name(), view.typed(), view.interface());
+    // Ethernet, of a kind that has neighbours.
+    let kinds =
+        [None, Some("veth"), Some("bridge"), Some("bond"), Some("team"), Some("tun"), Some("vlan"), Some("macvlan")];
+    let member = interface.master.is_some() || interface.has("SLAVE");
+    if interface.hardware != 1 || member || !kinds.contains(&interface.kind.as_deref()) {
+        return healthy();
+    }
+    if view.has_flag("NOARP") {
+        return Finding::new(Severity::Warning, "it does not speak ARP")
+            .seen("NOARP", format!("ip link show dev {typed}"))
+            .mend(format!("ip link set dev {typed} arp on"))
+            .alone();
+    }
+    // The greater of both counts.
+    let of = |whose: &str| view.number::<u64>(&format!("proc/sys/net/ipv4/conf/{whose}/arp_ignore")).ok();
+    let ignore = of("all").max(of(name)).unwrap_or(0);
+    let own = word(view.own_sysctl("net.ipv4.conf", "arp_ignore"));
+    if ignore != 8 {
+        return healthy();
+    }
+    Finding::new(Severity::Warning, "it answers no ARP request")
+        .seen(format!("arp_ignore {ignore}"), format!("sysctl net.ipv4.conf.all.arp_ignore {own} (the greater)"))
+        .mend(format!("sysctl -w net.ipv4.conf.all.arp_ignore=0 {}=0", own))
+        .writes("proc/sys/net/ipv4/conf/all/arp_ignore", "0")
+        .writes(format!("proc/sys/net/ipv4/conf/{name}/arp_ignore"), "0")
+        .alone()
+}

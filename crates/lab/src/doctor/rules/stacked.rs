@@ -1,0 +1,273 @@
+//! Interfaces that stand on others: bridges, bonds, VLANs, virtual pairs.
+
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::rule::{Found, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::view::View;
+use linerate_host::adapter::{Detail, Interface};
+use linerate_host::shell::word;
+use linerate_host::tunables::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "mtu-of-lower",
+        about: "MTU of an interface beside the one below it",
+        means: "frames of the larger MTU do not pass the interface below",
+        published: "ip-link(8)",
+        proof: Proof::Stream,
+        look: Look::Custom(mtu_of_lower),
+        ..INTERFACE
+    },
+    Rule {
+        name: "mtu-of-members",
+        about: "MTU of a bridge and its members",
+        means: "a frame that one member takes does not fit another: it is dropped in the bridge",
+        published: "ip-link(8); Documentation/networking/bridge.rst",
+        look: Look::Custom(mtu_of_members),
+        ..INTERFACE
+    },
+    Rule {
+        name: "bond-half",
+        about: "members of a bond that are down, or unlike in speed or duplex",
+        means: "the bond has less than all its links: less rate, or nothing to fall back on; frames over unlike links come late",
+        published: "Documentation/networking/bonding.rst; /proc/net/bonding",
+        look: Look::Custom(bond_half),
+        ..INTERFACE
+    },
+    Rule {
+        name: "bond-unwatched",
+        about: "whether a bond sees a link go",
+        means: "the links of its members are not looked at: frames are sent over one that is down, and lost",
+        published: "Documentation/networking/bonding.rst, miimon",
+        look: Look::Custom(bond_unwatched),
+        ..INTERFACE
+    },
+    Rule {
+        name: "bridge-port",
+        about: "whether a member of a bridge passes on frames",
+        means: "frames from or to it vanish in the bridge",
+        published: "bridge(8), link set; IEEE 802.1D, clause 7.4",
+        look: Look::Custom(bridge_port),
+        ..INTERFACE
+    },
+    Rule {
+        name: "duplicate-address",
+        about: "two interfaces with one MAC address",
+        means: "switches and neighbours send to the one that spoke last",
+        published: "IEEE 802, clause 8",
+        look: Look::Custom(duplicate_address),
+        ..INTERFACE
+    },
+];
+
+fn mtu_of_lower(view: &View<'_>) -> Found {
+    let interface = view.interface();
+    let below = interface.lower.filter(|_| !interface.lower_elsewhere).and_then(|lower| view.named(lower));
+    let Some((below, mtu, lower)) = below.and_then(|below| Some((below, interface.mtu?, below.mtu?))) else {
+        return healthy();
+    };
+    let peers = interface.kind.as_deref() == Some("veth");
+    if (peers && mtu == lower) || (!peers && mtu <= lower) {
+        return healthy();
+    }
+    let (name, other) = (view.name(), &below.name);
+    let less = if mtu < lower { name } else { other };
+    let what = if peers { "the other end" } else { "the interface below" };
+    Finding::new(Severity::Warning, format!("its MTU is {mtu}, that of {what}, {other}, {lower}"))
+        .seen(format!("{name} {mtu}, {other} {lower}"), "ip link")
+        .mend(format!("ip link set dev {} mtu {}", word(less), mtu.max(lower)))
+        .sets(less, "mtu", Value::Number(mtu.max(lower).into()))
+        .gain("long frames arrive")
+        .alone()
+}
+
+fn mtu_of_members(view: &View<'_>) -> Found {
+    let interface = view.interface();
+    if interface.kind.as_deref() != Some("bridge") {
+        return healthy();
+    }
+    let members: Vec<_> = view.interfaces.iter().filter(|one| one.master == Some(interface.index)).collect();
+    let mtus: BTreeSet<u32> = members.iter().filter_map(|one| one.mtu).collect();
+    if mtus.len() < 2 {
+        return healthy();
+    }
+    let list: Vec<String> = members.iter().map(|one| format!("{} {}", one.name, one.mtu.unwrap_or_default())).collect();
+    Finding::new(Severity::Warning, "its members have different MTUs")
+        .seen(list.join(", "), format!("ip link show master {}", view.typed()))
+        .mend("ip link set DEV mtu N, the same for all")
+        .alone()
+}
+
+/// Lines of each member, by their names.
+fn members(text: &str) -> Vec<(&str, BTreeMap<&str, &str>)> {
+    let mut all: Vec<(&str, BTreeMap<&str, &str>)> = Vec::new();
+    for (key, value) in text.lines().filter_map(|line| line.trim().split_once(": ")) {
+        match all.last_mut() {
+            _ if key == "Slave Interface" => all.push((value, BTreeMap::new())),
+            Some((_, lines)) => _ = lines.entry(key).or_insert(value),
+            None => {}
+        }
+    }
+    all
+}
+
+fn bond_half(view: &View<'_>) -> Found {
+    if view.interface().kind.as_deref() != Some("bond") || !view.is_up() {
+        return healthy();
+    }
+    let (path, read) = (format!("proc/net/bonding/{}", view.name()), format!("/proc/net/bonding/{}", view.typed()));
+    let text = view.file(&path)?;
+    let members = members(&text);
+    let runs = |name: &str| view.interfaces.iter().find(|one| one.name == name).is_none_or(|one| one.has("RUNNING"));
+    let state = |lines: &BTreeMap<&str, &str>| lines.get("MII Status").map_or("not told", |state| state).to_owned();
+    let (up, down): (Vec<_>, Vec<_>) = members.iter().partition(|(name, lines)| state(lines) == "up" && runs(name));
+    let mut found = Vec::new();
+    if !down.is_empty() {
+        let names: Vec<&str> = down.iter().map(|(name, _)| *name).collect();
+        let of = members.len();
+        let first = Finding::new(Severity::Warning, format!("{} of its {of} members are down", down.len()));
+        let finding = down.iter().fold(first, |finding, (name, lines)| {
+            let carrier = if runs(name) { "" } else { ", no carrier" };
+            finding.seen(format!("{name}: MII Status {}{carrier}", state(lines)), read.as_str())
+        });
+        let set: Vec<String> = names.iter().map(|name| format!("ip link set dev {} up", word(name))).collect();
+        found.push(finding.mend(format!("see cable, module and partner; {}", set.join("; "))));
+    }
+    let links: Vec<(&str, String)> = up
+        .iter()
+        .filter_map(|(name, lines)| Some((*name, lines.get("Speed")?, lines.get("Duplex")?)))
+        .filter(|(_, speed, duplex)| !speed.starts_with("Unknown") && !duplex.starts_with("Unknown"))
+        .map(|(name, speed, duplex)| (name, format!("{speed} {duplex}")))
+        .collect();
+    let kinds: BTreeSet<&str> = links.iter().map(|(_, link)| link.as_str()).collect();
+    if kinds.len() > 1 {
+        // Only one of them carries frames, and a slower one in reserve may be meant.
+        let spare = text.lines().any(|line| line.starts_with("Bonding Mode: ") && line.contains("active-backup"));
+        let severity = if spare { Severity::Note } else { Severity::Warning };
+        let list: Vec<String> = links.iter().map(|(name, link)| format!("{name} {link}")).collect();
+        found.push(
+            Finding::new(severity, "its members have links of unlike speed or duplex")
+                .seen(list.join(", "), read.as_str())
+                .mend("ethtool -s DEV speed N duplex full autoneg on, the same for all; or ip link set DEV nomaster"),
+        );
+    }
+    Ok(found)
+}
+
+fn bond_unwatched(view: &View<'_>) -> Found {
+    if view.interface().kind.as_deref() != Some("bond") {
+        return healthy();
+    }
+    let (name, typed) = (view.name(), view.typed());
+    let text = view.file(&format!("proc/net/bonding/{name}"))?;
+    let interval = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+    let mii = interval("MII Polling Interval (ms):").ok_or("it does not tell how often it looks at links")?;
+    if mii > 0 || interval("ARP Polling Interval (ms):").is_some_and(|ms| ms > 0) {
+        return healthy();
+    }
+    Finding::new(Severity::Warning, "it does not watch the links of its members")
+        .seen("MII Polling Interval (ms): 0, and none of ARP", format!("/proc/net/bonding/{typed}"))
+        .mend(format!("ip link set dev {typed} type bond miimon 100"))
+        .gain("a link that goes is left after a tenth of a second")
+        .alone()
+}
+
+/// Flags of a member, as they ought to be, and the loss if one is not.
+const WANTED: &[(&str, bool, &str)] = &[
+    ("flood", true, "frames to stations that are not known yet do not leave by it"),
+    ("mcast_flood", true, "multicast, and with it neighbour discovery, does not leave by it"),
+    ("bcast_flood", true, "broadcast, and with it ARP, does not leave by it"),
+    ("learning", true, "each frame to its stations goes to all members"),
+    ("isolated", false, "it reaches no other isolated member"),
+    ("locked", false, "frames of stations that nobody has allowed are dropped"),
+];
+
+fn bridge_port(view: &View<'_>) -> Found {
+    let (typed, member) = (view.typed(), &view.interface().member);
+    let master = view.interface().master.and_then(|master| view.named(master));
+    let Some(bridge) = master.filter(|one| one.kind.as_deref() == Some("bridge")) else { return Ok(Vec::new()) };
+    let read = format!("bridge -d link show dev {typed}");
+    let mut found = Vec::new();
+    if matches!(bridge.details.get("ageing_time"), Some(Detail::Number(0))) {
+        found.push(
+            Finding::new(Severity::Note, format!("{} forgets stations at once: frames go to all members", bridge.name))
+                .seen("ageing_time 0", format!("ip -d link show dev {}", word(&bridge.name)))
+                .mend(format!("ip link set dev {} type bridge ageing_time 30000", word(&bridge.name))),
+        );
+    }
+    let stp = matches!(bridge.details.get("stp_state"), Some(Detail::Number(1..)) | Some(Detail::On(true)));
+    if let Some(Detail::Word(state)) = member.get("state")
+        && state != "forwarding"
+        && view.is_up()
+    {
+        // The spanning tree blocks what would be a loop.
+        let severity = if stp && state == "blocking" { Severity::Note } else { Severity::Warning };
+        let mend = if stp {
+            "wait for the spanning tree, which takes 30 s; where it stays so, 'bridge -d link' shows the loop that it breaks".to_owned()
+        } else {
+            format!("bridge link set dev {typed} state 3")
+        };
+        found.push(
+            Finding::new(severity, format!("{} has it {state}: it passes on nothing", bridge.name))
+                .seen(format!("state {state}"), read.as_str())
+                .mend(mend),
+        );
+    }
+    let alone = !view.interfaces.iter().any(|other| {
+        let isolated = matches!(other.member.get("isolated"), Some(Detail::On(true)));
+        other.master == Some(bridge.index) && other.index != view.interface().index && isolated
+    });
+    for (flag, wanted, words) in WANTED {
+        // One isolated member reaches all others.
+        if *flag == "isolated" && alone {
+            continue;
+        }
+        if matches!(member.get(flag), Some(Detail::On(on)) if on != wanted) {
+            let severity = match *flag {
+                "learning" => view.graver_for(&[Load::Forward]),
+                _ => Severity::Warning,
+            };
+            let (now, to) = if *wanted { ("off", "on") } else { ("on", "off") };
+            found.push(
+                Finding::new(severity, format!("{flag} is {now} at {}: {words}", bridge.name))
+                    .seen(format!("{flag} {now}"), read.as_str())
+                    .mend(format!("bridge link set dev {typed} {flag} {to}")),
+            );
+        }
+    }
+    Ok(found)
+}
+
+fn duplicate_address(view: &View<'_>) -> Found {
+    let interface = view.interface();
+    let Some(address) = interface.address.as_deref().filter(|address| *address != "00:00:00:00:00:00") else {
+        return healthy();
+    };
+    let pair = interface.kind.as_deref() == Some("veth");
+    let related = |one: &&Interface| {
+        one.index != interface.index
+            && one.address.as_deref() == Some(address)
+            // A bridge, bond or VLAN has its lower interface's; the ends of a pair have not.
+            && one.master != Some(interface.index)
+            && interface.master != Some(one.index)
+            && (one.master.is_none() || one.master != interface.master)
+            && (pair || one.lower != Some(interface.index))
+            && (pair || interface.lower != Some(one.index))
+    };
+    let (name, typed) = (view.name(), view.typed());
+    let Some(other) = view.interfaces.iter().find(related) else {
+        let neighbours = view.neighbours().unwrap_or_default();
+        let Some(same) = neighbours.into_iter().find(|one| one.state != "noarp" && one.mac.as_deref() == Some(address))
+        else {
+            return healthy();
+        };
+        return Finding::new(Severity::Warning, format!("the neighbour {} has the same MAC address", same.address))
+            .seen(format!("{address} at {name} and {}", same.address), format!("ip link show dev {typed}; ip neigh"))
+            .mend(format!("ip link set dev {typed} address 02:…, another one"))
+            .alone();
+    };
+    Finding::new(Severity::Warning, format!("{} has the same MAC address", other.name))
+        .seen(format!("{address} at {name} and {}", other.name), "ip link")
+        .mend(format!("ip link set dev {typed} address 02:…, another one"))
+        .alone()
+}

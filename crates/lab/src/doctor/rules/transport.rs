@@ -1,0 +1,273 @@
+//! TCP, UDP and sockets.
+
+use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::protocols::{ipv6_counter, protocol_counter, tcp_counter};
+use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
+use crate::doctor::view::View;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "buffers-tcp",
+        about: "the largest buffers of TCP",
+        means: "a window smaller than bandwidth times delay: the sender waits for acknowledgements",
+        published: "RFC 7323, section 1; Documentation/networking/ip-sysctl.rst",
+        proof: Proof::Back,
+        look: Look::Custom(buffers_tcp),
+        ..HOST
+    },
+    Rule {
+        name: "buffers-socket",
+        about: "the largest buffers that programs may ask for",
+        means: "programs that set their buffers, as iperf -w and netperf -s do, get less than they ask for",
+        published: "Documentation/admin-guide/sysctl/net.rst",
+        proof: Proof::Stream,
+        look: Look::Custom(buffers_socket),
+        ..HOST
+    },
+    Rule {
+        name: "tcp-options",
+        about: "options of TCP that fast paths need",
+        means: "both ends must have it, or neither uses it",
+        published: "RFC 7323, RFC 2018",
+        proof: Proof::Stream,
+        look: Look::Custom(tcp_options),
+        ..HOST
+    },
+    Rule {
+        name: "congestion-control",
+        about: "congestion control of TCP",
+        means: "NewReno and older ones fill a fast long path only after minutes",
+        published: "RFC 9438",
+        proof: Proof::Stream,
+        look: Look::Custom(congestion_control),
+        ..HOST
+    },
+    Rule {
+        name: "slow-start-after-idle",
+        about: "what TCP does after a pause",
+        means: "each burst after a pause begins with ten segments again",
+        published: "RFC 2861; Documentation/networking/ip-sysctl.rst",
+        proof: Proof::Requests,
+        look: Look::Sysctl(
+            "net.ipv4.tcp_slow_start_after_idle",
+            [0, 0],
+            0,
+            &[Load::Tcp],
+            "requests after pauses are answered in fewer round trips",
+        ),
+        ..HOST
+    },
+    Rule {
+        name: "tcp-memory",
+        about: "the limit of all memory of TCP",
+        means: "under memory pressure windows do not grow, and what was received out of order is thrown away",
+        published: "Documentation/networking/ip-sysctl.rst, tcp_mem; tcp(7)",
+        look: Look::Custom(tcp_memory),
+        ..HOST
+    },
+    Rule {
+        name: "somaxconn",
+        about: "how many connections may wait for a program",
+        means: "of clients that connect at once, those beyond it wait a second and longer for another try",
+        published: "listen(2); Documentation/admin-guide/sysctl/net.rst, somaxconn: 4096 since Linux 5.4",
+        look: Look::Sysctl(
+            "net.core.somaxconn",
+            [1024, u64::MAX],
+            4096,
+            &[Load::Tcp],
+            "that many connections may wait at a listening socket",
+        ),
+        ..HOST
+    },
+    Rule {
+        name: "listen-drops",
+        about: "connections that no program took in time",
+        means: "a listening socket had no room: clients waited a second and longer for another try, or gave up",
+        published: "listen(2), backlog; Documentation/networking/snmp_counter.rst, TcpExtListenOverflows, TcpExtListenDrops",
+        look: Look::Custom(listen_drops),
+        ..HOST
+    },
+    Rule {
+        name: "udp-drops",
+        about: "datagrams for which a socket had no room",
+        means: "a program reads slower than datagrams come: they are lost after they have arrived",
+        published: "udp(7), udp_rmem_min; nstat(8), UdpRcvbufErrors",
+        look: Look::Custom(udp_drops),
+        ..HOST
+    },
+    Rule {
+        name: "retransmits",
+        about: "segments that TCP sent again",
+        means: "the path loses packets, or delays them for long: each loss halves a connection's rate, or nearly so",
+        published: "RFC 9293, section 3.8; RFC 9438, section 4.6; nstat(8), TcpRetransSegs",
+        look: Look::Custom(retransmits),
+        ..HOST
+    },
+];
+
+fn buffers_tcp(view: &View<'_>) -> Found {
+    let mut found = Vec::new();
+    // 10 Gb/s for 5 ms.
+    let wanted: u64 = 6 << 20;
+    for name in ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"] {
+        let all = view.sysctl_numbers(name)?;
+        let [least, usual, most] = all[..] else { return Err(format!("{name} has no three numbers")) };
+        if usual < 16_384 {
+            let finding = view.set(
+                view.unless_others(&[Load::Tcp]),
+                name,
+                format!("{least} {usual} {most}"),
+                format!("{least} {} {}", if name.ends_with("rmem") { 131_072 } else { 16_384 }, most.max(wanted)),
+            );
+            found.push(finding.gain("connections begin with a window of more than a few segments"));
+            continue;
+        }
+        if most >= 4 << 20 {
+            continue;
+        }
+        let finding = view.set(
+            view.unless_others(&[Load::Tcp]),
+            name,
+            format!("{least} {usual} {most}"),
+            format!("{least} {usual} {wanted}"),
+        );
+        found.push(finding.gain(format!(
+            "{:.1} Gb/s at 5 ms instead of {:.2}",
+            wanted as f64 * 8.0 / 5e6,
+            most as f64 * 8.0 / 5e6
+        )));
+    }
+    Ok(found)
+}
+
+fn buffers_socket(view: &View<'_>) -> Found {
+    let mut found = Vec::new();
+    for name in ["net.core.rmem_max", "net.core.wmem_max"] {
+        let most = view.sysctl_number(name)?;
+        if most < 512_000 {
+            let severity = if most < 128_000 { Severity::Warning } else { view.graver_for(&[Load::Udp]) };
+            found.push(view.set(severity, name, most, 4 << 20).gain("'-w 512k' is what it says"));
+        }
+    }
+    Ok(found)
+}
+
+fn tcp_options(view: &View<'_>) -> Found {
+    let mut found = Vec::new();
+    for (name, words) in [
+        ("net.ipv4.tcp_window_scaling", "no window is larger than 64 KiB"),
+        ("net.ipv4.tcp_sack", "each loss of a window costs a round trip"),
+        ("net.ipv4.tcp_timestamps", "round trips are measured seldom, and old segments not told from new ones"),
+    ] {
+        if view.sysctl_number(name)? == 0 {
+            found.push({
+                let mut finding = view.set(view.unless_others(&[Load::Tcp]), name, 0, 1);
+                finding.what = format!("{}: {words}", finding.what);
+                finding
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn congestion_control(view: &View<'_>) -> Found {
+    let name = "net.ipv4.tcp_congestion_control";
+    let now = view.sysctl(name)?;
+    if ["cubic", "bbr", "bbr2", "bbr3", "dctcp", "htcp"].contains(&now.as_str()) {
+        return healthy();
+    }
+    let known = view.sysctl("net.ipv4.tcp_available_congestion_control").unwrap_or_default();
+    let to =
+        ["cubic", "bbr"].into_iter().find(|one| known.split_whitespace().any(|word| word == *one)).unwrap_or("cubic");
+    view.set(Severity::Note, name, now, to).alone()
+}
+
+fn tcp_memory(view: &View<'_>) -> Found {
+    let pressures = tcp_counter(view, "TCPMemoryPressures")?.value;
+    let text = view.file("proc/net/sockstat")?;
+    let mem = |line: &str| line.strip_prefix("TCP:")?.split_once(" mem ")?.1.split_whitespace().next()?.parse().ok();
+    let used: u64 = text.lines().find_map(mem).ok_or("/proc/net/sockstat: it tells no memory of TCP")?;
+    // Only the first network namespace shows the limits.
+    let limits = view.sysctl_numbers("net.ipv4.tcp_mem").unwrap_or_default();
+    let pressed = limits.get(1).is_some_and(|pressure| used > *pressure);
+    if !pressed && pressures == 0 {
+        return healthy();
+    }
+    let (severity, what) = match pressed {
+        true => (Severity::Warning, "TCP has more memory in use than it may without pressure".to_owned()),
+        false => (Severity::Note, format!("TCP was short of memory, {pressures} times since the start")),
+    };
+    let wider = limits.iter().map(|limit| limit.saturating_mul(2).to_string()).collect::<Vec<_>>().join(" ");
+    let limits = limits.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+    let finding = Finding::new(severity, what)
+        .seen(format!("TCP mem {used} pages"), "/proc/net/sockstat")
+        .seen(format!("TCPMemoryPressures {pressures}"), "/proc/net/netstat, nstat -az");
+    match limits.as_str() {
+        "" => finding.mend("sysctl -w net.ipv4.tcp_mem='LOW PRESSURE MOST' in the first network namespace"),
+        limits => finding
+            .seen(format!("net.ipv4.tcp_mem = {limits}"), "sysctl net.ipv4.tcp_mem")
+            .mend(format!("sysctl -w net.ipv4.tcp_mem='{wider}', if the machine has the memory")),
+    }
+    .alone()
+}
+
+fn listen_drops(view: &View<'_>) -> Found {
+    let [overflows, drops] = [tcp_counter(view, "ListenOverflows")?, tcp_counter(view, "ListenDrops")?];
+    let (all, now) = (drops.value.max(overflows.value), drops.more.max(overflows.more));
+    let finding = match (all, now) {
+        (0, _) => return healthy(),
+        (all, 0) => {
+            Finding::new(Severity::Note, format!("{all} connections were dropped at listening sockets since the start"))
+        }
+        (_, now) => Finding::new(
+            Severity::Warning,
+            format!("{now} connections were dropped at listening sockets while it was looked at"),
+        ),
+    };
+    finding
+        .seen(format!("ListenOverflows {}, ListenDrops {}", overflows.value, drops.value), "/proc/net/netstat, nstat -az")
+        .mend("see 'ss -ltn': where Recv-Q comes up to Send-Q, the program needs a greater backlog, or more threads that accept")
+        .alone()
+}
+
+fn udp_drops(view: &View<'_>) -> Found {
+    let mut all = vec![("UdpRcvbufErrors", protocol_counter(view, "Udp", "RcvbufErrors")?)];
+    all.extend(ipv6_counter(view, "Udp6RcvbufErrors").ok().map(|counter| ("Udp6RcvbufErrors", counter)));
+    let (lost, now) = all.iter().fold((0, 0), |(lost, now), (_, one)| (lost + one.value, now + one.more));
+    let first = match (lost, now) {
+        (0, _) => return healthy(),
+        (lost, 0) => {
+            Finding::new(Severity::Note, format!("{lost} datagrams found no room in their socket since the start"))
+        }
+        (_, now) => Finding::new(
+            Severity::Warning,
+            format!("{now} datagrams found no room in their socket while it was looked at"),
+        ),
+    };
+    let shown =
+        |name: &str| if name.contains('6') { "/proc/net/snmp6, nstat -az" } else { "/proc/net/snmp, nstat -az" };
+    all.iter()
+        .filter(|(_, one)| one.value > 0)
+        .fold(first, |finding, (name, one)| finding.seen(format!("{name} {} (+{})", one.value, one.more), shown(name)))
+        .mend("see 'ss -lunm' (d in skmem): a larger SO_RCVBUF there and net.core.rmem_max, or more threads that read")
+        .alone()
+}
+
+/// Fewer segments tell nothing, and so few again are usual.
+const ENOUGH: u64 = 10_000;
+const USUAL: f64 = 0.01;
+
+fn retransmits(view: &View<'_>) -> Found {
+    let [again, sent] = [protocol_counter(view, "Tcp", "RetransSegs")?, protocol_counter(view, "Tcp", "OutSegs")?];
+    let share = |again: u64, sent: u64| again as f64 / (again + sent).max(1) as f64;
+    let (all, now) = (share(again.value, sent.value), share(again.more, sent.more));
+    let (severity, share, when) = match (sent.value < ENOUGH || all < USUAL, sent.more < ENOUGH || now < USUAL) {
+        (true, true) => return healthy(),
+        (_, false) => (Severity::Warning, now, "while it was looked at"),
+        (false, true) => (Severity::Note, all, "since the start"),
+    };
+    Finding::new(severity, format!("TCP has sent {:.1} % of its segments again {when}", 100.0 * share))
+        .seen(format!("RetransSegs {} of OutSegs {}", again.value, sent.value), "/proc/net/snmp, nstat -az")
+        .mend("see which peers: 'ss -ti' (retrans), and the rules about errors and drops at both ends")
+        .alone()
+}
