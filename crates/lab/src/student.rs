@@ -1,5 +1,8 @@
 //! Student's distribution, and functions of the gamma function.
 
+/// Fewest repeats that tell their spread, and so which of two figures is greater.
+pub(crate) const LEAST: usize = 3;
+
 /// The distance from nought within which a share of Student's distribution with `free` degrees of freedom lies: 0.95 for an
 /// interval of 95 %.
 pub(crate) fn two_sided(share: f64, free: f64) -> f64 {

@@ -1,9 +1,9 @@
-//! CPU time of a thread, and of each core.
+//! CPU time of a thread, of the process, and of each core.
 
 use crate::sys::usage;
 use std::time::Duration;
 
-/// CPU time that a thread has used.
+/// CPU time that a thread, or all threads of a process, have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     /// Time in user mode.
@@ -16,6 +16,13 @@ impl ThreadTime {
     #[must_use]
     pub fn of_this_thread() -> Self {
         let (user, system) = usage::of_this_thread();
+        Self { user, system }
+    }
+
+    /// Time of all threads of this process, and of its children that were waited for.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let (user, system) = usage::of_this_process();
         Self { user, system }
     }
 

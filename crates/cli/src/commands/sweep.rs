@@ -55,7 +55,7 @@ struct Arguments {
     no_bounce: bool,
     #[command(flatten)]
     records: Records,
-    /// Repeats of each point of a preset (1); with --confidence the least and the most: 3,10.
+    /// Repeats of each point of a preset (3, as `compare` needs); with --confidence the least and the most: 3,10.
     #[arg(long, value_name = "N[,MOST]", value_delimiter = ',', num_args = 1)]
     repeats: Option<Vec<u32>>,
     /// Repeat each point until the mean is known: with 95 % to 5 % of it, for example, as netperf's -I has it.
@@ -65,6 +65,9 @@ struct Arguments {
     /// rounds in an order of chance.
     #[arg(long, value_name = "ORDER", value_parser = one_of(Order::ALL))]
     order: Option<Order>,
+    /// Let repeats count that other programs on this machine were in the way of, with a warning; without it they are made again.
+    #[arg(long)]
+    shared: bool,
     /// Print what would be done, step by step, and do nothing.
     #[arg(long, conflicts_with_all = ["out", "resume", "json"])]
     dry_run: bool,
@@ -103,7 +106,7 @@ A plan in a file (all of it is checked before anything is measured):
   axes = { parallel = [1, 8], io_bytes = [64, 2048] }
 
 Exit codes: 0 all points were measured, 1 requests of one failed, nothing moved or it could not be written down, 2 wrong on the command
-line or in the plan, 4 a point could not be measured, 128+n ended early by signal n";
+line or in the plan, 4 a point could not be measured or its repeats have little in common, 128+n ended early by signal n";
 
 /// Reader of PLAN: any path, of which the presets' names are offered.
 #[derive(Clone)]
@@ -151,7 +154,7 @@ fn plan(path: &Path, parsed: &Arguments) -> Result<Plan, Trouble> {
         Some(_) => return Err(Trouble::usage("--confidence: give a level and a width in per cent: 95,5")),
     };
     let (least, most) = match parsed.repeats.as_deref() {
-        None => (1, 1),
+        None => (Repeats::default().least, Repeats::default().most),
         Some([n]) => (*n, *n),
         Some([least, most]) => (*least, *most),
         Some(_) => return Err(Trouble::usage("--repeats: give one number, or the least and the most: 3,10")),
@@ -183,6 +186,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         return Ok(ExitCode::SUCCESS);
     };
     let mut plan = plan(path, &parsed)?;
+    plan.shared = parsed.shared;
     let far = parsed.other.far(!parsed.no_bounce);
     if let Some(far) = &far {
         if let Some(point) = plan.points.iter().find(|point| !point.has_peer()) {

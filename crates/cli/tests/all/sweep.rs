@@ -39,7 +39,7 @@ fn interfaces() -> String {
 fn goes_on(via: &str) {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("sweep");
-    let words = ["sweep", "t5-nic", "--via", via];
+    let words = ["sweep", "t5-nic", "--via", via, "--repeats", "1", "--shared"];
     killed(&words, &folder, 2);
     let kept = points(&folder);
     assert!(kept >= 2, "{kept} points");
@@ -116,11 +116,11 @@ fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same(
     // On a busy machine it may be killed too late.
     let is_cut_short = (0..20).any(|_| {
         let _ = std::fs::remove_dir_all(&folder);
-        killed(&["sweep", file], &folder, 1);
+        killed(&["sweep", file, "--shared"], &folder, 1);
         (1..4).contains(&points(&folder))
     });
     assert!(is_cut_short, "{} measurements", points(&folder));
-    let run = sweep(&[file, "--out", at, "--resume", "--json"]);
+    let run = sweep(&[file, "--out", at, "--resume", "--json", "--shared"]);
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     assert_eq!(points(&folder), 4, "none was made twice");
     let document: Value = serde_json::from_slice(&run.stdout).unwrap();

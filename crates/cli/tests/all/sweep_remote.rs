@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 
 const PLAN: &str = r#"
 name = "mtus"
+repeats = 1
 [[test]]
 workload = "TCP_STREAM"
 parameters = { io_bytes = 16384 }
@@ -25,7 +26,7 @@ impl Rig {
     fn sweep(&self, more: &[&str]) -> Command {
         let plan = self.path("plan.toml");
         std::fs::write(&plan, PLAN).unwrap();
-        let mut command = self.command(&["sweep", plan.to_str().unwrap()], more);
+        let mut command = self.command(&["sweep", plan.to_str().unwrap(), "--shared"], more);
         command.arg("--records").arg(self.path("near")).arg("--db").arg(self.path("runs.db"));
         command
     }

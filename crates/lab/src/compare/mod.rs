@@ -10,15 +10,12 @@
 mod spread;
 mod text;
 
-use crate::student::{above, two_sided};
+use crate::student::{LEAST, above, two_sided};
 use linerate_result::{Number, RunResult, Test, Unit};
 use serde::Serialize;
 use spread::{Difference, Prior, Side};
 
 pub use text::render;
-
-/// Repeats that a figure needs on each side.
-pub const LEAST: usize = 3;
 
 /// Chance of calling any test worse of two runs of the same thing, and of missing a loss of [`Pair::finds_per_cent`].
 const CHANCE: f64 = 0.05;

@@ -3,6 +3,7 @@
 //!
 //! This module knows the points of the plan and their results; a [workload](linerate_load::WORKLOADS) measures.
 
+mod beside;
 mod order;
 mod plan;
 mod presets;
@@ -10,6 +11,7 @@ mod repeats;
 mod store;
 mod written;
 
+use beside::watched;
 pub use order::Order;
 pub use plan::{Form, Other, Plan, Point, Via};
 pub(crate) use presets::fcoe;
@@ -56,11 +58,13 @@ pub fn sweep(
     let mut run = RunResult::new(store.head().run_id.clone(), command, store.head().start);
     run.environment = environment::read(&[]);
     let (mut failed, mut unwritten): (Vec<Test>, _) = (Vec::new(), None);
-    let turns = plan.order.turns(plan.points.len(), &plan.repeats, below);
+    let turns = plan.order.turns(plan.points.len(), plan.repeats.attempts(), below);
     let made = |store: &Store, (point, round): (usize, u32)| store.tests(&plan.points[point].id).len() > round as usize;
     let left: Vec<(usize, u32)> = turns.into_iter().filter(|turn| !made(&store, *turn)).collect();
-    let mut steps = Steps::new(vec![1.0; left.len()], &mut tell);
-    for (place, _) in left {
+    // Those beyond are in place of measurements that did not count.
+    let needed = left.iter().filter(|(_, round)| *round < plan.repeats.most).count();
+    let mut steps = Steps::new(vec![1.0; needed], &mut tell);
+    for (place, round) in left {
         if stop.asked() || unwritten.is_some() {
             break;
         }
@@ -68,7 +72,9 @@ pub fn sweep(
         let of_point = store.tests(&point.id);
         // A point that cannot be measured is not tried again in this run.
         if plan.repeats.suffice(&of_point) || failed.iter().any(|test| test.id == point.id) {
-            steps.without();
+            if round < plan.repeats.most {
+                steps.without();
+            }
             continue;
         }
         if plan.limit.is_some_and(|limit| monotonic_ns() - began >= saturating_ns(limit)) {
@@ -79,7 +85,7 @@ pub fn sweep(
             continue;
         }
         steps.next(&point.title);
-        match measure(point, stop) {
+        match watched(plan.shared, || measure(point, stop)) {
             Ok(measured) => {
                 steps.figure(figures(point, &measured));
                 unwritten = store.add(named(plan, point, measured)).err();
@@ -96,19 +102,27 @@ pub fn sweep(
         let whole = repeats::merged(&store.tests(&point.id));
         run.tests.extend(whole.or_else(|| failed.iter().find(|test| test.id == point.id).cloned()));
     }
-    for test in &mut run.tests {
-        test.failures.extend(test.idle());
+    let doubts: Vec<Option<String>> = run.tests.iter().map(|test| repeats::doubt(&plan.repeats, test)).collect();
+    for (test, doubt) in run.tests.iter_mut().zip(&doubts) {
+        // Of what others were always in the way of, the doubt says so.
+        let idle = if doubt.is_some() && test.value.is_none() { None } else { test.idle() };
+        test.failures.extend(idle);
+        test.warnings.extend(doubt.iter().filter(|_| plan.shared).cloned());
     }
     run.comparisons = published::beside(&run.tests);
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.signal = stop.signal();
     run.reasons = run.failures().collect();
     run.reasons.extend(unwritten.map(|why| why.to_string()));
+    let failed = !run.reasons.is_empty();
+    if !plan.shared && !stop.asked() {
+        run.reasons.extend(doubts.into_iter().flatten());
+    }
     let complete = plan.points.iter().all(|point| plan.repeats.suffice(&store.tests(&point.id)));
-    run.outcome = match (run.reasons.is_empty(), complete) {
-        (false, _) => Outcome::Failed,
-        (true, true) => Outcome::Pass,
-        (true, false) => Outcome::Partial,
+    run.outcome = match (failed, complete && run.reasons.is_empty()) {
+        (true, _) => Outcome::Failed,
+        (false, true) => Outcome::Pass,
+        (false, false) => Outcome::Partial,
     };
     Ok(run)
 }

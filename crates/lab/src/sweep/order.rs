@@ -1,6 +1,5 @@
 //! Order of a sweep's measurements.
 
-use super::repeats::Repeats;
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,13 +19,8 @@ impl Order {
 
     /// Pairs of a point's place in the plan and the number of a repeat, from 0, in this order. `random` gives numbers below
     /// its argument.
-    pub(super) fn turns(
-        self,
-        points: usize,
-        repeats: &Repeats,
-        mut random: impl FnMut(usize) -> usize,
-    ) -> Vec<(usize, u32)> {
-        let rounds = 0..repeats.most;
+    pub(super) fn turns(self, points: usize, rounds: u32, mut random: impl FnMut(usize) -> usize) -> Vec<(usize, u32)> {
+        let rounds = 0..rounds;
         match self {
             Self::Points => (0..points).flat_map(|point| rounds.clone().map(move |round| (point, round))).collect(),
             Self::Rounds => rounds.flat_map(|round| (0..points).map(move |point| (point, round))).collect(),
@@ -62,11 +56,10 @@ mod tests {
 
     #[test]
     fn each_order_has_each_turn_once() {
-        let repeats = Repeats::new(2, 2, None).unwrap();
-        assert_eq!(Order::Points.turns(2, &repeats, |_| 0), [(0, 0), (0, 1), (1, 0), (1, 1)]);
-        assert_eq!(Order::Rounds.turns(2, &repeats, |_| 0), [(0, 0), (1, 0), (0, 1), (1, 1)]);
-        let shuffled = Order::Shuffled.turns(5, &repeats, |_| 0);
-        assert_ne!(shuffled, Order::Rounds.turns(5, &repeats, |_| 0));
+        assert_eq!(Order::Points.turns(2, 2, |_| 0), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(Order::Rounds.turns(2, 2, |_| 0), [(0, 0), (1, 0), (0, 1), (1, 1)]);
+        let shuffled = Order::Shuffled.turns(5, 2, |_| 0);
+        assert_ne!(shuffled, Order::Rounds.turns(5, 2, |_| 0));
         for (round, turns) in shuffled.chunks(5).enumerate() {
             let mut places: Vec<usize> = turns.iter().map(|(point, _)| *point).collect();
             places.sort_unstable();

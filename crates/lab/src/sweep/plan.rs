@@ -94,10 +94,12 @@ pub struct Plan {
     pub order: Order,
     /// Time after which no measurement begins.
     pub limit: Option<Duration>,
+    /// True if repeats count that other programs were in the way of.
+    pub shared: bool,
 }
 
 impl Plan {
-    /// A plan of a preset, each point measured once.
+    /// A plan of a preset.
     pub(crate) fn of_preset(name: &str, via: Option<Via>, form: Form, points: Vec<Point>) -> Self {
         Self {
             name: name.to_owned(),
@@ -109,6 +111,7 @@ impl Plan {
             repeats: Repeats::default(),
             order: Order::default(),
             limit: None,
+            shared: false,
         }
     }
 

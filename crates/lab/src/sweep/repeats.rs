@@ -1,8 +1,29 @@
 //! Repeats of a point: how many are made, and one test of them all.
 
-use crate::student::two_sided;
+use crate::quantity;
+use crate::student::{LEAST, two_sided};
 use linerate_result::{Latency, Number, Summary, Test};
 use std::fmt;
+
+/// False for a measurement that others were in the way of.
+fn counts(test: &Test) -> bool {
+    test.repeats.is_empty() || test.repeats.iter().any(|repeat| repeat.valid)
+}
+
+/// Reason why a point's figure is not to be relied on: too few of its repeats count, or they have little in common.
+pub(super) fn doubt(wanted: &Repeats, test: &Test) -> Option<String> {
+    let counted = test.counted();
+    if counted.counted < wanted.least as usize {
+        let why = test.repeats.iter().rev().find_map(|repeat| repeat.why_invalid.as_deref())?;
+        return Some(format!("{}: {counted} repeats count: {why}", test.id));
+    }
+    let value = test.value.as_ref()?;
+    let (least, greatest) = (value.least.known()?, value.greatest.known()?);
+    (greatest > SCATTER * least && least > 0.0).then(|| {
+        let [least, greatest] = [value.least, value.greatest].map(|end| quantity::value(end, &value.unit));
+        format!("{}: its {counted} repeats lie between {least} and {greatest}", test.id)
+    })
+}
 
 /// Width of the interval in which the mean is to be known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,11 +43,16 @@ pub struct Repeats {
     pub confidence: Option<Confidence>,
 }
 
+/// As many as a comparison needs.
 impl Default for Repeats {
     fn default() -> Self {
-        Self { least: 1, most: 1, confidence: None }
+        let least = u32::try_from(LEAST).unwrap_or(1);
+        Self { least, most: least, confidence: None }
     }
 }
+
+/// Ratio of the greatest to the least repeat above which a median says little.
+const SCATTER: f64 = 2.0;
 
 impl Repeats {
     /// Most repeats of a point.
@@ -56,9 +82,15 @@ impl Repeats {
         Ok(Self { least, most, confidence })
     }
 
+    /// Most measurements of a point, with those that do not count.
+    pub(super) fn attempts(&self) -> u32 {
+        2 * self.most + 1
+    }
+
     /// True if a point needs no more repeats than it has.
     pub(super) fn suffice(&self, tests: &[&Test]) -> bool {
-        let (made, least, most) = (tests.len(), self.least as usize, self.most as usize);
+        let (made, least, most) =
+            (tests.iter().filter(|test| counts(test)).count(), self.least as usize, self.most as usize);
         if made >= most || made < least {
             return made >= most;
         }
@@ -101,16 +133,17 @@ pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
         return Some(all);
     }
     others.iter().for_each(|test| all.append((*test).clone()));
-    if let Some(unit) = first.value.as_ref().map(|value| value.unit.clone()) {
+    if let Some(unit) = tests.iter().find_map(|test| Some(test.value.as_ref()?.unit.clone())) {
         all.summarize(unit);
     }
+    let tests: Vec<&Test> = tests.iter().copied().filter(|test| counts(test)).collect();
     for (name, summary) in &mut all.further {
         let values = tests.iter().filter_map(|test| test.further.get(name)?.median.known());
         if let Some(whole) = Summary::of_values(&mut values.collect::<Vec<_>>(), summary.unit.clone()) {
             *summary = whole;
         }
     }
-    all.latency = latency(tests);
+    all.latency = latency(&tests);
     Some(all)
 }
 

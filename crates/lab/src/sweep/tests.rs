@@ -59,8 +59,11 @@ fn word<'a>(point: &'a Point, name: &str) -> &'a str {
     point.parameters[name].text().unwrap()
 }
 
+/// The preset, each point measured once.
 fn t5_fcoe(form: Form) -> Plan {
-    PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form, Via::Kernel)
+    let mut plan = PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form, Via::Kernel);
+    plan.repeats = Repeats::new(1, 1, None).unwrap();
+    plan
 }
 
 fn go(made: &mut Made, directory: &Path, resume: bool) -> Result<RunResult, SweepError> {
@@ -120,7 +123,7 @@ fn a_point_in_which_nothing_moved_or_that_was_not_measured_fails() {
         (vec![(known(5.0), true), (known(0.0), true), (known(5.0), true)], "nothing moved in 1 of 3 repeats"),
         (vec![(known(5.0), true), (Number::UNKNOWN, true)], "1 of 2 repeats were not measured"),
         (vec![(Number::UNKNOWN, true)], "not measured: 0 of 1 repeats count"),
-        (vec![(known(5.0), false), (known(6.0), false)], "not measured: 0 of 2 repeats count"),
+        (vec![(known(5.0), false), (known(6.0), false)], "not measured: 0 of 6 repeats count"),
         (vec![], "not measured: 0 of 0 repeats count"),
     ] {
         let dir = tempfile::tempdir().unwrap();
@@ -134,6 +137,47 @@ fn a_point_in_which_nothing_moved_or_that_was_not_measured_fails() {
             assert!(view.contains(why) && !view.contains("gate held"), "{view}");
         }
     }
+}
+
+/// A measurement that others were in the way of is made again, as often as the plan has repeats, and once more.
+#[test]
+fn what_does_not_count_is_made_again() {
+    let mut plan = t5_fcoe(Form::Quick);
+    plan.points.truncate(2);
+    plan.repeats = Repeats::default();
+    let busy = |valid: &dyn Fn(usize) -> bool, value: &dyn Fn(usize) -> f64| {
+        let (dir, stop) = (tempfile::tempdir().unwrap(), Stop::new().unwrap());
+        let (mut made, mut told) = (Made::default(), Vec::new());
+        let mut measure = |point: &Point, stop: &Stop| {
+            let mut test = made.measure(point, stop)?;
+            let at = made.asked.iter().filter(|id| **id == point.id).count() - 1;
+            test.repeats[0].value = value(at).into();
+            if !valid(at) && point.id == plan.points[1].id {
+                (test.repeats[0].valid, test.repeats[0].why_invalid) = (false, Some("other programs".to_owned()));
+            }
+            test.summarize(Unit::BytesPerSecond);
+            Ok(test)
+        };
+        let run = sweep(&plan, &mut measure, dir.path(), false, Vec::new(), &stop, |step| told.push((step.n, step.of)));
+        let run = run.unwrap();
+        let counted = run.tests[1].value.as_ref().and_then(|value| value.counted);
+        assert_eq!(run.tests[0].repeats.len(), 3);
+        (counted, run.tests[1].repeats.len(), run.outcome, run.reasons, told.last().copied().unwrap())
+    };
+    let same: &dyn Fn(usize) -> f64 = &|_| 5.0;
+    assert_eq!(busy(&|_| true, same), (Some(3), 3, Outcome::Pass, vec![], (6, 6)));
+    assert_eq!(busy(&|at| at > 1, same), (Some(3), 5, Outcome::Pass, vec![], (8, 8)));
+    let id = plan.points[1].id.clone();
+    let why = format!("{id}: 2 of 7 repeats count: other programs");
+    assert_eq!(busy(&|at| at > 4, same), (Some(2), 7, Outcome::Partial, vec![why], (10, 10)));
+    let (counted, made, outcome, reasons, _) = busy(&|_| false, same);
+    assert_eq!((counted, made, outcome), (None, 7, Outcome::Partial));
+    assert_eq!(reasons, [format!("{id}: 0 of 7 repeats count: other programs")]);
+    // A median of figures that have little in common is no pass.
+    let (_, _, outcome, reasons, _) = busy(&|_| true, &|at| [1e6, 2e6, 3e6][at]);
+    let apart = "its 3 of 3 repeats lie between 1.000 MB/s and 3.000 MB/s";
+    assert_eq!((outcome, reasons.len()), (Outcome::Partial, 2), "{reasons:?}");
+    assert!(reasons.iter().all(|reason| reason.ends_with(apart)), "{reasons:?}");
 }
 
 #[test]

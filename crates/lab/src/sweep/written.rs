@@ -132,7 +132,18 @@ fn plan_of(written: Written, text: &str) -> Result<Plan, Wrong> {
     if points.is_empty() {
         return Err(Wrong::new(written.test.span().start, "there is no test; write one: [[test]]"));
     }
-    Ok(Plan { name, via: None, form: None, remote: None, text: Some(text.to_owned()), points, repeats, order, limit })
+    Ok(Plan {
+        name,
+        via: None,
+        form: None,
+        remote: None,
+        text: Some(text.to_owned()),
+        points,
+        repeats,
+        order,
+        limit,
+        shared: false,
+    })
 }
 
 fn name(of: &Spanned<String>) -> Result<String, Wrong> {
@@ -151,6 +162,7 @@ fn repeats(written: &Written) -> Result<Repeats, Wrong> {
         Confidence { level, width }
     });
     let (at, least, most) = match &written.repeats {
+        None if confidence.is_none() => return Ok(Repeats::default()),
         None => (written.confidence.as_ref().map_or(0, |given| given.span().start), 1, 1),
         Some(given) => match given.get_ref() {
             Number::One(n) => (given.span().start, *n, *n),

@@ -10,7 +10,7 @@ use super::worker::{Device, Pass};
 use super::workers::Workers;
 use super::{document, fio, sys, timer};
 use linerate_result::{RunResult, Sample, Timestamp};
-use linerate_rt::{Stop, monotonic_ns, pause};
+use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause};
 use linerate_text::saturating_ns;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -169,12 +169,12 @@ fn passes(facts: &mut Facts<'_>, workers: &Workers, stop: &Stop, streams: &mut S
         if enough || stop.asked() || workers.shared.over.load(Relaxed) {
             break;
         }
-        let before = sys::process_time();
+        let before = ThreadTime::of_this_process();
         let done =
             workers.pass(Pass { number: pass, from, until: end }, || watch.look(config, &workers.shared, streams));
-        let after = sys::process_time();
-        let spent = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
-        facts.cpu = (facts.cpu.0 + spent.0, facts.cpu.1 + spent.1);
+        let ThreadTime { user, system } = ThreadTime::of_this_process().since(before);
+        let spent = (user, system);
+        facts.cpu = (facts.cpu.0 + user, facts.cpu.1 + system);
         facts.passes += 1;
         let mut all = Account::default();
         done.values().for_each(|account| all.beside(account));

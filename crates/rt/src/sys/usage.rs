@@ -1,13 +1,23 @@
-//! CPU time of the calling thread.
+//! CPU time of the calling thread and of the process.
 
 use std::time::Duration;
 
-/// Time in user mode and in the kernel.
+/// Time of the calling thread, in user mode and in the kernel.
 pub(crate) fn of_this_thread() -> (Duration, Duration) {
+    of(libc::RUSAGE_THREAD)
+}
+
+/// Time of all threads of the process, and of its children that were waited for.
+pub(crate) fn of_this_process() -> (Duration, Duration) {
+    let (own, children) = (of(libc::RUSAGE_SELF), of(libc::RUSAGE_CHILDREN));
+    (own.0 + children.0, own.1 + children.1)
+}
+
+fn of(whose: libc::c_int) -> (Duration, Duration) {
     // SAFETY: all zeros is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: an rusage to be written. The call cannot fail with this selector.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    // SAFETY: an rusage to be written. The call cannot fail with these selectors.
+    unsafe { libc::getrusage(whose, &raw mut usage) };
     (duration(usage.ru_utime), duration(usage.ru_stime))
 }
 

@@ -3,7 +3,6 @@
 pub(super) mod sg;
 
 use std::io;
-use std::time::Duration;
 
 fn outcome(result: libc::c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -30,17 +29,4 @@ pub(super) fn block_signals() {
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
     }
-}
-
-/// Processor time of the whole process: user, system.
-pub(super) fn process_time() -> (Duration, Duration) {
-    // SAFETY: all zeros is a valid rusage.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: an rusage to be written. The call cannot fail with this selector.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    let duration = |t: libc::timeval| {
-        Duration::from_secs(u64::try_from(t.tv_sec).unwrap_or(0))
-            + Duration::from_micros(u64::try_from(t.tv_usec).unwrap_or(0))
-    };
-    (duration(usage.ru_utime), duration(usage.ru_stime))
 }
