@@ -1,9 +1,8 @@
 //! Arrival of a segment (RFC 9293, section 3.10.7; RFC 5961; RFC 7323).
 
-use super::super::MILLISECOND;
-use super::super::count;
 use super::super::segment::Segment;
 use super::super::seq::Seq;
+use super::super::{MILLISECOND, count, low};
 use super::receive::Delay;
 use super::recovery::Phase;
 use super::{Connection, End, State};
@@ -154,8 +153,9 @@ impl Connection {
             }
             self.establish(now, segment);
         } else {
-            // RFC 5961, section 5.2.
-            let oldest = self.una.minus(self.greatest);
+            // RFC 5961, section 5.2; but what was never sent was never acknowledged either, however large the window is: a
+            // forged segment has fewer numbers to hit (as in Linux).
+            let oldest = self.una.minus(low(self.counters.acknowledged.min(self.greatest.into())));
             if segment.ack.is_before(oldest) || self.nxt.is_before(segment.ack) {
                 return self.challenge(now);
             }
