@@ -111,8 +111,9 @@ impl Connection {
                 self.came_again(segment);
                 // Section 3.10.7.4, first: "an acknowledgment should be sent in reply".
                 self.answer(now, segment);
-                if self.state == State::TimeWait && !segment.is_empty() {
-                    // The acknowledgement of the FIN was lost (section 3.10.7.4, eighth), or even that of data before it.
+                if self.state == State::TimeWait && !segment.is_empty() && !segment.has(TcpFlags::SYN) {
+                    // The acknowledgement of the FIN was lost (section 3.10.7.4, eighth), or even that of data before it. A SYN
+                    // may be that of a new connection, which would keep itself waiting.
                     self.timers.wait(now.saturating_add(self.config.linger));
                 }
             }
@@ -288,9 +289,10 @@ impl Connection {
     }
 
     /// Answers a segment that is outside of the window: data, or a probe of the window, at once; other ones as a challenge,
-    /// or two ends that are at odds would answer each other for ever.
+    /// or two ends that are at odds would answer each other for ever. So is a SYN (RFC 5961, section 4.2).
     fn answer(&mut self, now: u64, segment: &Segment<'_>) {
-        if segment.is_empty() { self.challenge(now) } else { self.receive.acknowledge_now() }
+        let limited = segment.is_empty() || segment.has(TcpFlags::SYN);
+        if limited { self.challenge(now) } else { self.receive.acknowledge_now() }
     }
 
     /// Sends a challenge ACK (RFC 5961), not too many (section 7).
