@@ -40,7 +40,8 @@ pub(super) struct Receive {
     fin: Option<Seq>,
     ended: bool,
     ack: Due,
-    /// Acknowledgements that tell nothing new, one for each segment beyond a gap: without SACK that is how loss is told.
+    /// Acknowledgements that tell nothing new, one for each segment beyond a gap: without SACK that is how loss is told. With it
+    /// three are enough for senders that count them nevertheless (RFC 5681, section 3.2).
     duplicates: u8,
     /// Most bytes of data that the peer was told to put in a segment. What is longer are several that were joined.
     most: u32,
@@ -163,16 +164,16 @@ impl Receive {
             let held = (self.unread + self.holes_end()) as usize;
             if gap {
                 if self.pressed || !self.holes.add(seq, end) {
-                    return self.acknowledge(sack, true);
+                    return self.acknowledge_beyond(sack);
                 }
                 self.memory.reserve(held, at + payload.len());
                 self.memory.put(at, payload);
-                return self.acknowledge(sack, true);
+                return self.acknowledge_beyond(sack);
             }
             self.memory.reserve(held, at + payload.len());
             self.memory.put(at, payload);
         } else if gap {
-            return self.acknowledge(sack, true);
+            return self.acknowledge_beyond(sack);
         }
         let filled = !self.holes.is_empty();
         let whole = if filled { self.holes.close(self.nxt.max(end)) } else { self.nxt.max(end) };
@@ -234,10 +235,10 @@ impl Receive {
         self.holes.end().map_or(0, |end| self.nxt.to(end))
     }
 
-    /// Something came that must be answered at once.
-    fn acknowledge(&mut self, sack: bool, beyond: bool) -> bool {
+    /// Something came beyond a gap, and is answered at once.
+    fn acknowledge_beyond(&mut self, sack: bool) -> bool {
         self.ack = Due::NOW;
-        if beyond && !sack {
+        if !sack || self.duplicates < 3 {
             self.duplicates = self.duplicates.saturating_add(1);
         }
         false
