@@ -203,6 +203,9 @@ const HEALTHY: &[&str] = &[
     "ip link set left mtu 9000; ip link set right mtu 9000",
     "ip link add bridge type bridge; ip link set left master bridge; ip link set bridge up",
     "ip tuntap add tap0 mode tap; ip link set tap0 up",
+    // Of a guest that is stopped.
+    "ip link add bridge type bridge; ip link set bridge up; ip tuntap add tap0 mode tap; ip link set tap0 master bridge up; \
+     ip link set left master bridge",
     "ip link add ifb7 type ifb; ip link set ifb7 up",
     "sysctl -qw net.ipv4.ip_forward=1",
     "ip addr add fd00::1/64 dev left; ip route add 192.0.2.0/24 via 10.0.0.2",

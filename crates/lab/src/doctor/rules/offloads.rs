@@ -228,6 +228,8 @@ fn feature_refused(view: &View<'_>) -> Found {
             "segmentation needs scatter-gather",
             format!("ethtool -K {typed} sg on"),
         ),
+        // Bridges and their like ask for all there is, whether what stands below them has it or not.
+        _ if !view.is_hardware() => return healthy(),
         _ => (
             None,
             Severity::Note,

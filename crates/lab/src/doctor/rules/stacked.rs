@@ -198,7 +198,9 @@ fn bridge_port(view: &View<'_>) -> Found {
     let stp = matches!(bridge.details.get("stp_state"), Some(Detail::Number(1..)) | Some(Detail::On(true)));
     if let Some(Detail::Word(state)) = member.get("state")
         && state != "forwarding"
+        // One without a carrier, as the tap of a guest that is stopped, has nothing to pass on.
         && view.is_up()
+        && view.has_flag("RUNNING")
     {
         // The spanning tree blocks what would be a loop.
         let severity = if stp && state == "blocking" { Severity::Note } else { Severity::Warning };
