@@ -81,6 +81,27 @@ pub(super) fn longest(path: &mut dyn Path, most: usize) -> Result<(usize, Sizes)
     Ok((low, if lost > PROOFS / 4 { Sizes::Lossy } else { sizes }))
 }
 
+/// Short requests one behind the other, and with a second between.
+const FAST: usize = 24;
+const SLOW: usize = 7;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// True if it is the number of requests that is limited: of those that come fast half and more is not answered, and of those that
+/// come slowly each is. Losses by chance of a half do that once in a hundred times.
+pub(super) fn limits_requests(path: &mut dyn Path) -> Result<bool, String> {
+    let mut lost = 0;
+    for _ in 0..FAST {
+        lost += usize::from(!path.ask(SHORT, false)?);
+    }
+    for _ in 0..SLOW {
+        path.rest(SECOND);
+        if lost < FAST / 2 || path.is_stopped() || !path.ask(SHORT, true)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// True if one of a few slow requests is answered.
 fn slowly(path: &mut dyn Path, size: usize) -> Result<bool, String> {
     for pause in PAUSES {
@@ -191,6 +212,22 @@ mod tests {
             let mut path = Made::new(1500, None, Some(every));
             let (size, sizes) = longest(&mut path, 1500).unwrap();
             assert!(size == 1500 || sizes != Sizes::Sure, "{every}: {size} {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_requests_is_told_from_losses() {
+        // Of five requests a second, and of one, with room for five at once.
+        for (rate, loses, limited) in [
+            (Some((320.0, 320.0)), None, true),
+            (Some((64.0, 320.0)), None, true),
+            (None, Some(2), false),
+            (None, Some(3), false),
+            (None, None, false),
+        ] {
+            let mut path = Made::new(1500, rate, loses);
+            path.rest(SECOND);
+            assert_eq!(limits_requests(&mut path).unwrap(), limited, "{rate:?} {loses:?}");
         }
     }
 

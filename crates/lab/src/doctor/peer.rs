@@ -1,7 +1,7 @@
 //! A peer without an agent: whether it answers echo requests, how soon, and packets of which size.
 
 use super::examine::wait;
-use super::longest::{self, SHORT, Sizes, longest};
+use super::longest::{self, SHORT, Sizes, limits_requests, longest};
 use super::protocols::{SNMP, SNMP6, alone, named};
 use crate::quantity;
 use linerate_host::adapter::{Interface, Route};
@@ -46,6 +46,8 @@ pub struct Probed {
     pub asked: u32,
     /// Responses to them.
     pub answered: u32,
+    /// Those that come fast are not all answered, and those that come slowly are.
+    pub limited: bool,
     /// Shortest and longest time of a response.
     pub times: Option<(Duration, Duration)>,
     /// Longest packet that came back, bytes with its IP header.
@@ -79,6 +81,7 @@ impl Probed {
             mtu: 0,
             asked: 0,
             answered: 0,
+            limited: false,
             times: None,
             largest: 0,
             sizes: Sizes::Sure,
@@ -308,6 +311,7 @@ impl Probed {
         let Some((_, slowest)) = self.times else { return Ok(()) };
         // Long enough for what is slower because it is longer.
         asked.limit = (slowest * 4).clamp(Duration::from_millis(50), LIMIT);
+        self.limited = self.answered < self.asked && limits_requests(&mut asked)?;
         (self.largest, self.sizes) = longest(&mut asked, self.mtu.min(65_535))?;
         Ok(())
     }

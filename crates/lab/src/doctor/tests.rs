@@ -332,6 +332,22 @@ fn what_a_peer_answers_is_judged() {
         ),
         (also("192.0.2.9"), None),
         (
+            Probed { answered: 9, limited: true, sizes: Sizes::Limited, ..well.clone() },
+            Some((
+                "peer-loss",
+                "in a second is limited",
+                "nothing: it says nothing of other packets; see there sysctl net.ipv4.icmp_ratelimit and 'nft list ruleset'",
+            )),
+        ),
+        (
+            Probed { answered: 9, limited: true, sizes: Sizes::Limited, ..well.clone() },
+            Some((
+                "peer-loss",
+                "are answered in a second is limited",
+                "nothing: it says nothing of other packets; see there sysctl net.ipv4.icmp_ratelimit and 'nft list ruleset'",
+            )),
+        ),
+        (
             Probed { answered: 18, ..well.clone() },
             Some((
                 "peer-loss",

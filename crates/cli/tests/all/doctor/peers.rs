@@ -116,6 +116,17 @@ fn a_limited_rate_is_no_smaller_mtu() {
     assert!(document["peer"].as_str().unwrap().contains("packets of up to 1500 bytes come back"), "{document:#}");
 }
 
+/// Regression: a peer that limits its answers to echo requests was called a lossy path.
+#[test]
+fn a_peer_that_limits_echo_loses_nothing() {
+    let limits = "nft \"add table ip t; add chain ip t c { type filter hook input priority 0; }; \
+                  add rule ip t c icmp type echo-request limit rate over 5/second burst 5 packets drop\"";
+    let Some(document) = examined("true", limits, PEER) else { return };
+    let found = of(&document, "peer-loss");
+    assert!(found.len() == 1 && found[0]["severity"] == "note", "{document:#}");
+    assert!(warned(&document).is_empty(), "{document:#}");
+}
+
 #[test]
 fn options_that_the_way_takes_out_of_a_handshake_are_named() {
     let serves = |filter: &str| {

@@ -273,6 +273,15 @@ fn peer_loss(view: &View<'_>) -> Found {
         return healthy();
     }
     let (asked, lost, peer) = (probed.asked, probed.asked - probed.answered, probed.peer);
+    if probed.limited {
+        return Finding::new(Severity::Note, "how many echo requests are answered in a second is limited, there or on the way")
+            .seen(
+                format!("{} of {asked} answered, and all of those with a second between", probed.answered),
+                format!("ping -c {asked} -i 0.01 {peer}, and with -i 1"),
+            )
+            .mend("nothing: it says nothing of other packets; see there sysctl net.ipv4.icmp_ratelimit and 'nft list ruleset'")
+            .alone();
+    }
     Finding::new(Severity::Warning, format!("{lost} of {asked} echo requests were not answered"))
         .seen(format!("{} of {asked} answered", probed.answered), format!("ping -c {asked} -i 0.2 {peer}"))
         .mend("see cable, module, pause frames and errors at both ends and the switch: the rules about errors")
@@ -302,6 +311,9 @@ fn path_mtu(view: &View<'_>) -> Found {
             .alone();
     }
     let ping = largest.saturating_sub(if peer.is_ipv4() { 28 } else { 48 });
+    if probed.sizes == Sizes::Limited && probed.limited {
+        return Err("how many echo requests are answered in a second is limited".to_owned());
+    }
     if probed.sizes == Sizes::Limited {
         return Finding::new(Severity::Warning, "the way to it is limited in rate, or loses packets")
             .seen(
