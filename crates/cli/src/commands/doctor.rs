@@ -73,6 +73,9 @@ struct Arguments {
     /// Take back what --fix changed, by the file that it wrote.
     #[arg(long, value_name = "FILE", value_parser = file, exclusive = true)]
     undo: Option<PathBuf>,
+    /// Print notes, too, and why rules could not look.
+    #[arg(long)]
+    all: bool,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -104,7 +107,7 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     }
     match parsed.json {
         true => document(&examined),
-        false => print(&render(&examined, colours())),
+        false => print(&render(&examined, parsed.all, colours())),
     }
     Ok(judged(&examined))
 }

@@ -525,7 +525,7 @@ fn notes_and_what_may_guard_are_changed_only_by_name() {
         assert!(planned(&steps).contains(class), "{}", planned(&steps));
     }
     // Said in both forms.
-    let text = render(&examined, false).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = render(&examined, true, false).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("fix only by its name, as it may loosen what is meant: --fix --only tcp-options "), "{text}");
     let document = serde_json::to_value(&examined).unwrap();
     let risk = |rule: &str| {
@@ -577,13 +577,13 @@ fn lines_have_80_columns_and_no_commands_to_the_terminal() {
     let edits = [Swap(LINK, "6 text mq", "6 text tbf"), Swap("netlink/coalesce", "2 u32 1", "2 u32 250")];
     let mut examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
     examined.findings[0].what.push_str(" \x1b[2J\u{7}");
-    let text = render(&examined, false);
+    let text = render(&examined, true, false);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(
         !text.contains(['\x1b', '\u{7}']) && text.contains("[shaped]") && text.contains("1 warning, 1 note"),
         "{text}"
     );
-    assert!(render(&examined, true).starts_with("\x1b[33mwarning\x1b[0m"));
+    assert!(render(&examined, true, true).contains("\n\x1b[33mwarning\x1b[0m"));
     let measured = Measured {
         workload: "TCP_RR",
         unit: Unit::TransactionsPerSecond,
@@ -596,6 +596,49 @@ fn lines_have_80_columns_and_no_commands_to_the_terminal() {
     let text = proof(&proven);
     assert!(text.contains(" to 1.235 Mtrans/s\n"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+/// Regression: a healthy host with ten containers had 420 lines.
+#[test]
+fn findings_that_are_alike_are_one_in_the_text() {
+    let tso = Tree::new(&[&Off("tx-tcp-segmentation", false), &Off("rx-checksum", false)]).examined(&[]);
+    let mut all = Examination { interfaces: Vec::new(), findings: Vec::new(), ..tso.clone() };
+    for n in 0..12 {
+        let name = format!("veth{n}");
+        for one in &tso.findings {
+            let renamed = |text: &str| text.replace(NAME, &name);
+            let (what, mend) = (renamed(&one.what), one.mend.as_deref().map(renamed));
+            all.findings.push(Finding { subject: name.clone(), what, mend, ..one.clone() });
+        }
+        all.interfaces.push(name);
+    }
+    let mut note = all.findings[0].clone();
+    (note.severity, note.rule) = (Severity::Note, "promiscuous".into());
+    all.findings.push(note.clone());
+    // Another text is another finding, as is that of a host whose name is a part of a word.
+    all.findings.push(Finding {
+        what: "it is off at veth1".to_owned(),
+        subject: "veth".to_owned(),
+        ..all.findings[0].clone()
+    });
+    let text = render(&all, false, false);
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("warning  ")).collect();
+    assert_eq!(heads.len(), 3, "{text}");
+    assert!(
+        heads[0].starts_with("warning  veth0, veth1, veth2, veth3, veth4, veth5, veth6, veth7 and 4 more:"),
+        "{text}"
+    );
+    assert!(text.lines().count() < 40 && text.starts_with("veth0, veth1"), "{text}");
+    assert!(
+        text.contains("at each of the 12; this is of veth0") && text.contains("veth: it is off at veth1 [rx-checksum]"),
+        "{text}"
+    );
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let left = format!("Left out: 1 note, {} times that a rule could not look; --all tells them.", all.unable.len());
+    assert!(said.contains("0 errors, 25 warnings, 1 note;") && said.contains(&left), "{text}");
+    assert!(!text.contains("[promiscuous]") && render(&all, true, false).contains("[promiscuous]"), "{text}");
+    // Each stands in the document.
+    assert_eq!(serde_json::to_value(&all).unwrap()["findings"].as_array().unwrap().len(), 26);
 }
 
 #[test]

@@ -15,10 +15,14 @@ use linerate_text::plain;
 const WIDTH: usize = 80;
 const LABEL: usize = 9;
 
-/// Renders it as lines, the last one ended. With `colour`, ANSI colours mark the severity.
+/// Interfaces that are named in one line.
+const NAMED: usize = 8;
+
+/// Renders it as lines, the last one ended: the counts first, then what was found, with `notes` those, too. With `colour`, ANSI
+/// colours mark the severity.
 #[must_use]
-pub fn render(all: &Examination, colour: bool) -> String {
-    rendered(all, Whose::Own, colour)
+pub fn render(all: &Examination, notes: bool, colour: bool) -> String {
+    rendered(all, Whose::Own, notes, colour)
 }
 
 /// The machine that found something.
@@ -29,29 +33,78 @@ enum Whose {
     Others,
 }
 
-fn rendered(all: &Examination, whose: Whose, colour: bool) -> String {
-    let mut text = String::new();
-    for finding in &all.findings {
-        text += &shown(finding, whose, colour);
-        text.push('\n');
-    }
-    text += &all.peer.as_deref().map_or_else(String::new, |line| paragraph("", line));
+fn rendered(all: &Examination, whose: Whose, notes: bool, colour: bool) -> String {
     let count = |severity| all.findings.iter().filter(|finding| finding.severity == severity).count();
     let counts =
         [Severity::Error, Severity::Warning, Severity::Note].map(|severity| match (count(severity), severity) {
             (1, severity) => format!("1 {}", severity.word()),
             (n, severity) => format!("{n} {}s", severity.word()),
         });
-    let looked = format!("{}: {}; {} rules found nothing.", all.interfaces.join(", "), counts.join(", "), all.healthy);
-    text += &paragraph("", &looked);
-    if !all.unable.is_empty() {
-        text += &paragraph("", &format!("Not looked at: {}.", unable(all)));
+    let names: Vec<&str> = all.interfaces.iter().map(String::as_str).collect();
+    let looked = format!("{}: {}; {} rules found nothing.", listed(&names), counts.join(", "), all.healthy);
+    let mut text = paragraph("", &looked);
+    text += &all.peer.as_deref().map_or_else(String::new, |line| paragraph("", line));
+    let mut left = Vec::new();
+    match (count(Severity::Note), notes) {
+        (0, _) | (_, true) => {}
+        (1, _) => left.push("1 note".to_owned()),
+        (n, _) => left.push(format!("{n} notes")),
+    }
+    match (all.unable.len(), notes) {
+        (0, _) => {}
+        (_, true) => text += &paragraph("", &format!("Not looked at: {}.", unable(all))),
+        (1, _) => left.push("1 rule that could not look".to_owned()),
+        (n, _) => left.push(format!("{n} times that a rule could not look")),
+    }
+    if !left.is_empty() {
+        text += &paragraph("", &format!("Left out: {}; --all tells them.", left.join(", ")));
+    }
+    for alike in grouped(all.findings.iter().filter(|finding| notes || finding.severity > Severity::Note)) {
+        text += &format!("\n{}", shown(&alike, whose, colour));
     }
     if let Some(side) = &all.remote {
         let head = paragraph("", &format!("At {}, as that end says:", side.at));
-        text += &format!("\n{head}\n{}", rendered(&side.examination, Whose::Others, colour));
+        text += &format!("\n{head}\n{}", rendered(&side.examination, Whose::Others, notes, colour));
     }
     text
+}
+
+/// Names in a line, the first of them if they are many.
+fn listed(names: &[&str]) -> String {
+    match names.len().checked_sub(NAMED) {
+        None | Some(0 | 1) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..NAMED].join(", ")),
+    }
+}
+
+/// Findings in their order; those of a rule that differ in nothing but the name of their interface, and in what was seen, are one.
+fn grouped<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Vec<&'a Finding>> {
+    let mut groups: Vec<((String, String), Vec<&Finding>)> = Vec::new();
+    for finding in all {
+        let of = |text: &str| unnamed(text, &finding.subject);
+        let said = (of(&finding.what), of(finding.mend.as_deref().unwrap_or_default()));
+        let alike = |(other, of): &&mut ((String, String), Vec<&Finding>)| {
+            *other == said && of[0].rule == finding.rule && of[0].severity == finding.severity
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, of)) => of.push(finding),
+            None => groups.push((said, vec![finding])),
+        }
+    }
+    groups.into_iter().map(|(_, of)| of).collect()
+}
+
+/// A text without a name that stands in it as a word.
+fn unnamed(text: &str, name: &str) -> String {
+    let inside = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let (mut rest, mut made) = (text, String::new());
+    while let Some(at) = rest.find(name).filter(|_| !name.is_empty()) {
+        let (before, behind) = (&rest[..at], &rest[at + name.len()..]);
+        let is_word = !before.ends_with(inside) && !behind.starts_with(inside);
+        made = made + before + if is_word { "\0" } else { name };
+        rest = behind;
+    }
+    made + rest
 }
 
 /// Renders the changes that are about to be made.
@@ -135,14 +188,18 @@ fn unable(all: &Examination) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-fn shown(finding: &Finding, whose: Whose, colour: bool) -> String {
+/// Findings that are alike, as the first of them.
+fn shown(alike: &[&Finding], whose: Whose, colour: bool) -> String {
+    let finding = alike[0];
     let word = finding.severity.word();
     let code = match finding.severity {
         Severity::Error => "31",
         Severity::Warning => "33",
         Severity::Note => "36",
     };
-    let head = paragraph(word, &format!("{}: {} [{}]", finding.subject, finding.what, finding.rule));
+    let mut subjects: Vec<&str> = alike.iter().map(|one| one.subject.as_str()).collect();
+    subjects.dedup();
+    let head = paragraph(word, &format!("{}: {} [{}]", listed(&subjects), finding.what, finding.rule));
     let mut text = match head.strip_prefix(word).filter(|_| colour) {
         Some(rest) => format!("\x1b[{code}m{word}\x1b[0m{rest}"),
         None => head,
@@ -153,11 +210,13 @@ fn shown(finding: &Finding, whose: Whose, colour: bool) -> String {
     text += &paragraph("  means", &finding.means);
     let named = || format!("only by its name, as it may loosen what is meant: --fix --only {}", finding.rule);
     let named = (whose == Whose::Own && !finding.fix.is_empty() && finding.risk == Risk::Security).then(named);
+    let others =
+        (subjects.len() > 1).then(|| format!("at each of the {}; this is of {}", subjects.len(), finding.subject));
     let mend = match whose {
         Whose::Own => "  type",
         Whose::Others => "  there",
     };
-    for (label, said) in [(mend, &finding.mend), ("  fix", &named), ("  gain", &finding.gain)] {
+    for (label, said) in [(mend, &finding.mend), ("  fix", &named), ("  gain", &finding.gain), ("  alike", &others)] {
         if let Some(said) = said {
             text += &paragraph(label, said);
         }

@@ -137,7 +137,7 @@ fn what_the_other_end_says_is_marked_as_its_own() {
         assert!(!one.mend.as_deref().unwrap().contains("reboot"), "{one:#?}");
         assert!(one.evidence[1].read.starts_with("as the other end says of its "), "{one:#?}");
     }
-    let text = render(&examined, false);
+    let text = render(&examined, true, false);
     assert!(!text.contains(['\u{1b}', '\u{202e}']) && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let (_, theirs) = text.split_once("\nAt host ").unwrap_or_else(|| panic!("{text}"));
     assert!(theirs.split_whitespace().collect::<Vec<_>>().join(" ").contains("as that end says:"), "{text}");
