@@ -100,6 +100,8 @@ values! {
     pub struct EtherType(u16), name;
     IPV4 = 0x0800, "Internet Protocol version 4." as "IPv4";
     ARP = 0x0806, "Address Resolution Protocol." as "ARP";
+    CNM = 0x22e7, "Congestion notification message (IEEE 802.1Q, clause 33)." as "CNM";
+    CN_TAG = 0x22e9, "Congestion notification tag (IEEE 802.1Q, clause 33)." as "CN-TAG";
     VLAN = 0x8100, "Customer VLAN tag (IEEE 802.1Q)." as "802.1Q";
     IPV6 = 0x86dd, "Internet Protocol version 6." as "IPv6";
     MAC_CONTROL = 0x8808, "MAC control: PAUSE and priority-based flow control (IEEE 802.3, annex 31)." as "MAC control";

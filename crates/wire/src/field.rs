@@ -111,7 +111,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u16, u32, u64);
+numbers!(u16, i16, u32, u64);
 
 impl Field for u8 {
     type Value = Self;
@@ -201,6 +201,23 @@ impl Field for U24 {
 
     fn fits(value: &u32, _bytes: &[u8]) -> bool {
         value >> 24 == 0
+    }
+}
+
+/// Numbers of four bits for each of the eight priorities; priority 0 has the upper half of the first byte.
+pub(crate) struct Nibbles;
+
+impl Field for Nibbles {
+    type Value = [u8; 8];
+
+    fn get(bytes: &[u8], at: usize) -> [u8; 8] {
+        std::array::from_fn(|i| bytes[at + i / 2] >> (4 - i % 2 * 4) & 0xf)
+    }
+
+    fn put(value: [u8; 8], bytes: &mut [u8], at: usize) {
+        for (i, pair) in value.chunks_exact(2).enumerate() {
+            bytes[at + i] = pair[0] << 4 | pair[1] & 0xf;
+        }
     }
 }
 

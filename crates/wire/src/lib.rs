@@ -49,6 +49,8 @@
 #![forbid(unsafe_code)]
 
 mod arp;
+mod congestion;
+mod dcbx;
 mod els;
 mod error;
 mod ethernet;
@@ -65,6 +67,8 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod ipv6_ext;
+mod lldp;
+mod mac_control;
 mod membership;
 mod mld;
 mod multicast;
@@ -73,10 +77,16 @@ mod quote;
 pub mod scsi;
 mod summary;
 mod tcp;
+mod tlv;
 mod udp;
 mod vlan;
 
 pub use arp::{ArpOperation, ArpPacket, ArpRepr};
+pub use congestion::{CnTag, CnTagRepr, Cnm};
+pub use dcbx::{
+    Cee, CeeApplication, CeeControl, CeeFeature, CeeGroups, CeePfc, DcbxApplication, DcbxApplicationVlan, DcbxClasses,
+    DcbxEts, DcbxPfc, cee_selector, dcbx_algorithm, dcbx_selector,
+};
 pub use els::{
     AdiscRepr, BaAccRepr, BaRjtRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, ExchangeRepr,
     LoginRepr, LogoRepr, LsRjtRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, e_stat, els_explanation,
@@ -96,6 +106,11 @@ pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
 pub use ipv4::{Ipv4Packet, Ipv4Repr};
 pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use ipv6_ext::{Ipv6Chain, Ipv6FragmentAt, Ipv6FragmentHeader, Ipv6FragmentRepr, Ipv6Problem};
+pub use lldp::{
+    LldpAggregation, LldpCapabilities, LldpCongestion, LldpId, LldpMacPhy, LldpManagementAddress, LldpPortProtocolVlan,
+    LldpPower, LldpTlv, LldpTlvs, Lldpdu, lldp_id,
+};
+pub use mac_control::MacControl;
 pub use membership::{GroupPacket, GroupQuery, GroupRecord, GroupRecords, Listening};
 pub use multicast::{multicast_mac, solicited_node};
 pub use ndp::{NdpPacket, NdpPrefix, NdpRepr, NdpRouter};

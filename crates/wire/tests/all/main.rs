@@ -4,3 +4,4 @@ mod etherparse;
 mod fip;
 mod hostile;
 mod icmp;
+mod lldp;
