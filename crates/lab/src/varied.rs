@@ -6,6 +6,10 @@ use linerate_result::Test;
 
 use crate::sweep::PLANNED;
 
+/// Parameters that are an axis of a table or a chart: sizes of what is handed over at a time, then the MTU.
+pub(crate) const AXES: &[&str] =
+    &["message_bytes", "block_bytes", "datagram_bytes", "io_bytes", "frame_bytes", "request_bytes", "bs", "mtu"];
+
 /// For each test the values of the parameters that differ among the tests, without those that are `known`:
 /// `parallel 8, window 512000`. Empty texts where none differs.
 pub(crate) fn varied(tests: &[&Test], known: &[&str]) -> Vec<String> {

@@ -19,9 +19,9 @@ pub(super) const COMMAND: Command =
 
 /// Read logs of other programs, and keep each as a run.
 ///
-/// The format is recognized. Findings with the same parameters are repeats of one test; where the log tells other conditions
-/// of them (an MTU, a size, a host), or cannot be read for certain, it is refused with the line, and nothing is kept. What a
-/// log does not say stays unknown: no fact of this machine is filled in.
+/// The format is recognized. Findings are repeats of one test if all that the log tells of them (sizes, streams, an MTU, a host,
+/// options) is equal, and otherwise tests of their own. What cannot be read for certain is refused with the line, and nothing
+/// is kept. What a log does not say stays unknown: no fact of this machine is filled in.
 #[derive(Parser)]
 struct Arguments {
     /// Files to read; - is standard input.

@@ -64,7 +64,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             for way in ["read", "write", "trim", "mixed"] {
                 if let Some(mut measured) = direction(&document, job, way, line) {
                     // Jobs of one name run at once.
-                    measured.told.set("the job's place", &at.to_string());
+                    measured.told.set("place", &at.to_string());
                     found.add(measured)?;
                     any = true;
                 }

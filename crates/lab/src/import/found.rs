@@ -1,17 +1,18 @@
 //! Findings of a log, and the run that they make.
 //!
-//! Findings of one test with the same parameters are its repeats, so that a log of many calls can be compared, unless the
-//! log tells of other conditions: then it is refused.
+//! Findings are repeats of one test if its program's parameters and all that the log tells beside (`told`) are equal.
+//! What keeps two tests apart becomes a parameter of each, so that no two tests have the same name and parameters.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use linerate_result::{
-    Environment, Latency, Number, Outcome, Parameters, PortUsed, Repeat, RunResult, Sample, Summary, Test, Timestamp,
-    Unit,
+    Environment, Latency, Number, Outcome, Parameter, Parameters, PortUsed, Repeat, RunResult, Sample, Summary, Test,
+    Timestamp, Unit,
 };
 
 use super::told::Told;
 use super::{IMPORTED, MOST_SAMPLES, MOST_TESTS, Wrong, shown};
+use crate::varied::AXES;
 
 /// A line of a log.
 #[derive(Clone, Copy)]
@@ -36,7 +37,7 @@ pub(super) struct Measured {
     pub(super) title: String,
     pub(super) workload: String,
     pub(super) parameters: Parameters,
-    /// Conditions that the log tells, which repeats have in common.
+    /// Conditions that the log tells beside the parameters, which repeats have in common.
     pub(super) told: Told,
     /// Addresses, interfaces or files that were used.
     pub(super) ports: Vec<String>,
@@ -53,11 +54,54 @@ pub(super) struct Measured {
     pub(super) failures: Vec<String>,
 }
 
+impl Measured {
+    /// Makes parameters of the settings that are axes of every table and chart, known as they are before any test is compared.
+    fn promote(&mut self) {
+        for name in ["mtu", "block_bytes"] {
+            if let Some(value) = self.told.value(name).filter(|_| !self.parameters.contains_key(name)) {
+                // iperf takes `k` for 1000, iperf3 for 1024.
+                let of_iperf3 = self.workload.starts_with("iperf3");
+                let bytes = if of_iperf3 {
+                    linerate_text::bytes(value)
+                } else {
+                    linerate_text::whole(value, linerate_text::by_case)
+                };
+                let value = bytes.map_or_else(|| parameter(value), Parameter::from);
+                self.parameters.insert(name.to_owned(), value);
+            }
+        }
+    }
+}
+
+/// A value as it was written.
+fn parameter(text: &str) -> Parameter {
+    text.parse::<u64>().map_or_else(|_| text.into(), Parameter::from)
+}
+
+/// Names of the parameters, as few as needed, that tell tests of one name apart: sizes and the MTU before all others.
+fn differing<'a>(tests: &[&'a Parameters]) -> Vec<&'a String> {
+    let all: BTreeSet<&String> = tests.iter().flat_map(|test| test.keys()).collect();
+    let mut names: Vec<_> =
+        all.into_iter().filter(|name| tests.iter().any(|test| test.get(*name) != tests[0].get(*name))).collect();
+    names.sort_by_key(|name| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len()));
+    for at in (0..names.len()).rev() {
+        let others = || names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| *name);
+        let named: HashSet<_> = tests
+            .iter()
+            .map(|test| others().map(|name| test.get(name).map(ToString::to_string)).collect::<Vec<_>>())
+            .collect();
+        if named.len() == tests.len() {
+            names.remove(at);
+        }
+    }
+    names
+}
+
 /// A test that is being put together.
 struct Made {
     test: Test,
-    /// Line and conditions of its first finding.
-    first: (usize, Told),
+    /// Conditions of its first finding.
+    told: Told,
     unit: Unit,
     /// Values of the further figures, of all repeats.
     further: BTreeMap<String, (Vec<f64>, Unit)>,
@@ -67,7 +111,8 @@ struct Made {
 #[derive(Default)]
 pub(super) struct Found {
     tests: Vec<Made>,
-    places: HashMap<String, usize>,
+    /// Places of tests with the same parameters.
+    places: HashMap<String, Vec<usize>>,
     ids: HashMap<String, usize>,
     /// Lines at which tests that name themselves were found.
     once: HashMap<String, usize>,
@@ -123,28 +168,20 @@ impl Found {
             return Err(too_many(&format!("{MOST_SAMPLES} figures")));
         }
         let unit = measured.value.as_ref().map_or_else(|| Unit::Other("".into()), |(_, unit)| unit.clone());
+        measured.promote();
         let parameters = serde_json::to_string(&measured.parameters).unwrap_or_default();
         let key = format!("{}\n{}\n{unit}\n{parameters}", measured.id, measured.workload);
+        let alike = self.places.entry(key).or_default();
         // Quantiles of two distributions cannot be joined: they stay two tests.
-        let known = self.places.get(&key).copied().filter(|_| measured.latency.is_none() && measured.value.is_some());
+        let joins = measured.latency.is_none() && measured.value.is_some();
+        let known = alike.iter().copied().find(|place| joins && self.tests[*place].told.is(&measured.told));
         let place = match known {
-            Some(place) => {
-                let (first, told) = &self.tests[place].first;
-                if let Some(differs) = told.differs(&measured.told) {
-                    return Err(Wrong {
-                        line: Some(line),
-                        why: format!("no repeat of the test of line {first}: {differs}; import each from its own file"),
-                    });
-                }
-                place
-            }
+            Some(place) => place,
             None if self.tests.len() >= MOST_TESTS => return Err(too_many(&format!("{MOST_TESTS} tests"))),
             None => {
-                let place = self.tests.len();
-                let id = self.free_id(&measured.id);
                 let test = Test {
-                    id,
-                    title: shown(&measured.title, 200),
+                    id: measured.id,
+                    title: measured.title,
                     workload: shown(&measured.workload, 80),
                     parameters: measured.parameters,
                     frame_bytes: measured.frame_bytes,
@@ -152,10 +189,9 @@ impl Found {
                     latency: measured.latency,
                     ..Test::default()
                 };
-                let first = (line, measured.told);
-                self.tests.push(Made { test, first, unit, further: BTreeMap::new() });
-                self.places.insert(key, place);
-                place
+                alike.push(self.tests.len());
+                self.tests.push(Made { test, told: measured.told, unit, further: BTreeMap::new() });
+                self.tests.len() - 1
             }
         };
         let Made { test, further, .. } = &mut self.tests[place];
@@ -209,11 +245,55 @@ impl Found {
         }
     }
 
+    /// Makes what keeps tests of the same parameters apart a parameter, and names each test by what differs.
+    fn name(&mut self) {
+        for alike in std::mem::take(&mut self.places).into_values().filter(|alike| alike.len() > 1) {
+            let told: Vec<&Told> = alike.iter().map(|place| &self.tests[*place].told).collect();
+            for (place, apart) in alike.iter().zip(Told::apart(&told)) {
+                let known = &mut self.tests[*place].test.parameters;
+                for (name, value) in apart {
+                    known.entry(name).or_insert_with(|| parameter(&value));
+                }
+            }
+        }
+        let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (place, Made { test, .. }) in self.tests.iter().enumerate() {
+            named.entry(format!("{}\n{}", test.id, test.title)).or_default().push(place);
+        }
+        for alike in named.into_values() {
+            let mut times: HashMap<String, u64> = HashMap::new();
+            for place in &alike {
+                let known = &mut self.tests[*place].test.parameters;
+                let time = times.entry(serde_json::to_string(known).unwrap_or_default()).or_insert(0);
+                *time += 1;
+                if *time > 1 {
+                    known.insert("run".to_owned(), (*time).into());
+                }
+            }
+            let tests: Vec<&Parameters> = alike.iter().map(|place| &self.tests[*place].test.parameters).collect();
+            let names: Vec<String> = differing(&tests).into_iter().cloned().collect();
+            for place in &alike {
+                let test = &mut self.tests[*place].test;
+                for name in &names {
+                    let Some(value) = test.parameters.get(name) else { continue };
+                    let (word, unit) = name.strip_suffix("_bytes").map_or((name.as_str(), ""), |word| (word, " B"));
+                    test.id = format!("{}-{word}_{value}", test.id);
+                    test.title = format!("{}, {word} {value}{unit}", test.title);
+                }
+                test.title = shown(&test.title, 200);
+            }
+        }
+        for place in 0..self.tests.len() {
+            self.tests[place].test.id = self.free_id(&self.tests[place].test.id.clone());
+        }
+    }
+
     /// The run; `None` if nothing was found. Its id follows from the text, so that a log that is read twice is one run.
     pub(super) fn run(mut self, name: &str, text: &str, at: Timestamp, command: &[String]) -> Option<RunResult> {
         if self.tests.is_empty() {
             return None;
         }
+        self.name();
         let last = self.tests.last_mut().map(|last| &mut last.test.failures);
         last.into_iter().for_each(|last| last.extend(self.failures.iter().map(|failure| shown(failure, 300))));
         let id = format!("i{:08x}", checksum(text.as_bytes()));

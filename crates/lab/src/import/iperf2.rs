@@ -132,7 +132,7 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     }
     if rest.starts_with("local ") {
         if let Some((_, date)) = rest.split_once(" on ").filter(|_| found.start.is_none()) {
-            found.start = utc(date);
+            found.start = super::date::of_date(date);
         }
         let (local, peer) = rest.split_once(" connected with ").unwrap_or((rest, ""));
         let host = peer.split_whitespace().next().unwrap_or_default();
@@ -209,8 +209,7 @@ fn interval([from, to]: [f64; 2], span_digit: f64, figures: &str, line: Line<'_>
         Some((lost.trim().parse().ok()?, of.parse().ok()?))
     });
     let slack = units::last_digit(amount) * units::bytes(1.0, amount_unit).unwrap_or(0.0);
-    let scale = if rate.1 == Unit::BitsPerSecond { 8.0 } else { 1.0 };
-    if !units::agree(scale * bytes, scale * slack, to - from, span_digit, rate.0, digit) {
+    if !units::agree(8.0 * bytes, 8.0 * slack, to - from, span_digit, rate.0, digit) {
         return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
     }
     let share = behind.split_once('(').and_then(|(_, share)| units::number(share.split_once('%')?.0));
@@ -300,7 +299,7 @@ fn of_servers(members: &[Stream]) -> Option<Interval> {
     let first = all.next()??;
     let mut whole = Interval { jitter_ns: None, told: Told::default(), rate: first.rate.clone(), ..*first };
     for next in all {
-        let next = next.filter(|next| next.rate.1 == whole.rate.1)?;
+        let next = next?;
         whole.rate.0 += next.rate.0;
         whole.bytes += next.bytes;
         whole.lost = whole
@@ -392,11 +391,4 @@ fn add(
     }
     measured.further.push(("transferred".to_owned(), (last.bytes, Unit::Bytes)));
     found.add(measured)
-}
-
-/// `2026-11-26 07:07:11 (UTC)`.
-fn utc(text: &str) -> Option<linerate_result::Timestamp> {
-    let (time, zone) = text.split_once(" (")?;
-    let (date, time) = time.split_once(' ')?;
-    zone.starts_with("UTC)").then(|| format!("{date}T{time}Z").parse().ok())?
 }

@@ -3,8 +3,10 @@
 //! A number keeps its unit, turned into one of linerate's where that is exact (`10^6bits/s` are bit/s, `ms` are ns). What a
 //! log does not say stays unknown: no fact of this machine is filled in. A line that should hold a result and cannot be
 //! read is an error that names file and line. Lines that belong to no result, such as commands between them, tell conditions
-//! (`told`); what they tell apart is no repeat of one test. Files above 64 MiB and above 10,000 tests are refused.
+//! (`told`): findings are repeats of one test only if all that is told of them is equal (`found`). Files above 64 MiB and above 10,000 tests are refused.
 
+mod command;
+mod date;
 mod fio;
 mod found;
 mod iperf2;
@@ -135,6 +137,9 @@ pub fn read(
                 && last.text.bytes().any(|byte| byte.is_ascii_digit())
             {
                 return Err(wrong(last.wrong("the last line has no end, so that it may be cut")));
+            }
+            if let Read::Log(_) = &row.read {
+                found.start = found.start.or_else(|| date::first(text));
             }
             found.run(&name, text, at, command).into_iter().collect()
         }

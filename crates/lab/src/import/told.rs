@@ -1,12 +1,12 @@
-//! Conditions that a log tells: its text between the results, the settings in it, and the time that a test took.
+//! Conditions that a log tells: its text between the results, settings and commands in it, and the time that a test took.
 //!
-//! Dates, and the numbers of runs (`run 2 of 3`), tell nothing. Text holds until other text comes; a setting (`mtu=9000`,
-//! `mtu 9000`, `Block size = 64`) until it is set again, whatever text comes between.
+//! Dates, and the numbers of runs (`run 2 of 3`), tell nothing. Text holds until other text comes, a command's options until
+//! the next command; a setting (`mtu=9000`, `mtu 9000`, `Block size = 64`) until it is set again, whatever text comes between.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Line, shown};
+use super::{Line, command, shown};
 
 /// The greatest number of settings of a log that are kept.
 const MOST: usize = 64;
@@ -24,6 +24,8 @@ pub(super) struct Told {
     /// The text in force.
     text: Rc<String>,
     settings: Rc<BTreeMap<String, String>>,
+    /// Options of the command in force.
+    options: Rc<BTreeMap<String, String>>,
     /// True behind a result, so that the next text stands for itself.
     ended: bool,
     /// Length of a test that was asked to last a time, seconds.
@@ -33,28 +35,42 @@ pub(super) struct Told {
 impl Told {
     /// Takes a line that is no part of a result.
     pub(super) fn line(&mut self, line: Line<'_>) {
-        let words = words(line.text);
+        let mut words = words(line.text);
         if words.is_empty() {
             return;
-        }
-        let mut settings = |name: &str, value: &str| self.set(name, value);
-        for (at, word) in words.iter().enumerate() {
-            let next = words.get(at + 1).copied();
-            match word.split_once('=') {
-                Some(("", "")) if at > 0 => settings(words[at - 1], next.unwrap_or_default()),
-                Some((name, value)) if !name.is_empty() && !value.is_empty() => settings(name, value),
-                _ if word.trim_end_matches(':').eq_ignore_ascii_case("mtu") => {
-                    settings("mtu", next.filter(|next| !next.starts_with('=')).unwrap_or_default());
-                }
-                _ => {}
-            }
         }
         if std::mem::take(&mut self.ended) {
             self.text = Rc::default();
         }
-        let text = Rc::make_mut(&mut self.text);
-        text.push_str(&words.join(" "));
-        text.push('\n');
+        if let Some((options, at)) = command::options(&words) {
+            self.options = Rc::new(options);
+            words.truncate(at);
+            // A prompt.
+            words.retain(|word| !word.contains(['@', '$', '#', '~']));
+        }
+        let (mut at, mut text) = (0, Vec::new());
+        while let Some(word) = words.get(at) {
+            let next = words.get(at + 1).copied();
+            at += 1;
+            match word.split_once('=') {
+                Some(("", "")) if at > 1 => {
+                    self.set(words[at - 2], next.unwrap_or_default());
+                    text.pop();
+                    at += 1;
+                }
+                Some((name, value)) if !name.is_empty() && !value.is_empty() => self.set(name, value),
+                _ if word.trim_end_matches(':').eq_ignore_ascii_case("mtu") && next.is_some_and(|next| next != "=") => {
+                    self.set("mtu", next.unwrap_or_default());
+                    at += 1;
+                }
+                _ => text.push(*word),
+            }
+        }
+        if !text.is_empty() {
+            let told = Rc::make_mut(&mut self.text);
+            told.push_str(&text.join(" "));
+            told.push('\n');
+        }
     }
 
     pub(super) fn set(&mut self, name: &str, value: &str) {
@@ -76,30 +92,48 @@ impl Told {
         self
     }
 
-    /// The difference of two tests' conditions, in words.
-    pub(super) fn differs(&self, other: &Self) -> Option<String> {
-        let names = self.settings.keys().chain(other.settings.keys());
-        let of = |of: &Self, name: &String| of.settings.get(name).map_or("not said", String::as_str).to_owned();
-        for name in names {
-            let (there, here) = (of(self, name), of(other, name));
-            if there != here {
-                return Some(format!("{name} is {there} there and {here} here"));
+    /// True if nothing that the log tells keeps two tests apart.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let apart = self.seconds.zip(other.seconds).is_some_and(|(one, other)| one.max(other) > 2.0 * one.min(other));
+        self.settings == other.settings && self.options == other.options && self.text == other.text && !apart
+    }
+
+    /// The value of a setting or an option.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.settings.get(name).or_else(|| self.options.get(name)).map(String::as_str)
+    }
+
+    /// What keeps each of several tests apart from the others, by name.
+    pub(super) fn apart(all: &[&Self]) -> Vec<BTreeMap<String, String>> {
+        let named = |one: &Self| -> BTreeMap<String, String> {
+            let mut named = (*one.options).clone();
+            named.extend(one.settings.iter().map(|(name, value)| (name.clone(), value.clone())));
+            named
+        };
+        let mut told: Vec<_> = all.iter().map(|one| named(one)).collect();
+        let same =
+            |told: &[BTreeMap<String, String>], name: &str| told.iter().all(|one| one.get(name) == told[0].get(name));
+        let names: Vec<String> = told.iter().flat_map(|one| one.keys().cloned()).collect();
+        for name in names.into_iter().filter(|name| same(&told, name)).collect::<std::collections::BTreeSet<_>>() {
+            told.iter_mut().for_each(|one| drop(one.remove(&name)));
+        }
+        if all.iter().any(|one| one.text != all[0].text) {
+            for (one, named) in all.iter().zip(&mut told) {
+                let lines: Vec<&str> =
+                    one.text.lines().filter(|line| all.iter().any(|other| !other.has(line))).collect();
+                named.insert("text".to_owned(), shown(&lines.join("; "), 100));
             }
         }
-        let (mut there, mut here) = (self.text.lines(), other.text.lines());
-        loop {
-            match (there.next(), here.next()) {
-                (None, None) => break,
-                (one, other) if one == other => {}
-                (one, other) => {
-                    let shown = |line: Option<&str>| shown(line.unwrap_or("nothing"), 60);
-                    return Some(format!("the log says '{}' there and '{}' here", shown(one), shown(other)));
-                }
+        if all.iter().any(|one| !one.is(&Self { seconds: all[0].seconds, ..(*one).clone() })) {
+            for (one, named) in all.iter().zip(&mut told) {
+                named.extend(one.seconds.map(|seconds| ("lasted_s".to_owned(), format!("{seconds:.1}"))));
             }
         }
-        let (there, here) = self.seconds.zip(other.seconds)?;
-        let apart = there.max(here) > 2.0 * there.min(here);
-        apart.then(|| format!("it lasted {there} s there and {here} s here"))
+        told
+    }
+
+    fn has(&self, line: &str) -> bool {
+        self.text.lines().any(|known| known == line)
     }
 }
 
@@ -157,27 +191,33 @@ mod tests {
             ("== run 1 of 3 ==", "-- run 2 of 3 --"),
             ("Iteration #1:", "Iteration #12:"),
         ] {
-            assert_eq!(told(one).differs(&told(other)), None, "{one} / {other}");
+            assert!(told(one).is(&told(other)), "{one} / {other}");
         }
     }
 
     #[test]
-    fn other_words_settings_and_lengths_are_told() {
+    fn other_words_settings_options_and_lengths_keep_tests_apart() {
         for (one, other, says) in [
-            ("mtu=1500 x", "mtu=9000 x", "mtu is 1500 there and 9000 here"),
-            ("ip link set eth0 mtu 1500", "ip link set eth0 mtu 9000", "mtu is 1500 there and 9000 here"),
-            ("MTU: 1500", "", "mtu is 1500 there and not said here"),
-            ("Block size = 64", "Block size = 1K", "size is 64 there and 1K here"),
-            ("gro on", "gro off", "'gro on' there and 'gro off' here"),
-            ("", "jumbo frames", "'nothing' there and 'jumbo frames' here"),
-            ("run 1500", "walk 1500", "'run' there and 'walk 1500' here"),
+            ("mtu=1500 x", "mtu=9000 x", ["mtu=1500", "mtu=9000"]),
+            ("ip link set eth0 mtu 1500", "ip link set eth0 mtu 9000", ["mtu=1500", "mtu=9000"]),
+            ("MTU: 1500", "", ["mtu=1500", ""]),
+            ("Block size = 64", "Block size = 1K", ["size=64", "size=1K"]),
+            ("gro on", "gro off", ["text=gro on", "text=gro off"]),
+            ("", "jumbo frames", ["text=", "text=jumbo frames"]),
+            ("run 1500", "walk 1500", ["text=run", "text=walk 1500"]),
+            ("$ iperf -c b -l 1K", "# iperf -c b -l 2K -i 1", ["block_bytes=1K", "block_bytes=2K"]),
         ] {
-            let differs = told(one).differs(&told(other)).unwrap_or_default();
-            assert!(differs.contains(says), "{one} / {other}: {differs}");
+            let (one, other) = (told(one), told(other));
+            assert!(!one.is(&other), "{says:?}");
+            let apart = Told::apart(&[&one, &other]);
+            let text = |named: &BTreeMap<String, String>| {
+                named.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!([text(&apart[0]), text(&apart[1])], says);
         }
         let lasting = |seconds: f64| Told::default().lasting(Some(seconds));
-        assert_eq!(lasting(1.0).differs(&lasting(1.02)), None);
-        assert!(lasting(1.0).differs(&lasting(10.0)).unwrap().contains("1 s there and 10 s here"));
+        assert!(lasting(1.0).is(&lasting(1.02)) && !lasting(1.0).is(&lasting(10.0)));
+        assert_eq!(Told::apart(&[&lasting(1.0), &lasting(10.0)])[1]["lasted_s"], "10.0");
     }
 
     #[test]
@@ -186,11 +226,11 @@ mod tests {
         log.line(line("mtu 1500"));
         let first = log.clone();
         log.result();
-        assert_eq!(first.differs(&log), None);
+        assert!(first.is(&log));
         log.line(line("again"));
         log.result();
-        assert!(first.differs(&log).unwrap().contains("'mtu 1500' there and 'again' here"));
+        assert!(!first.is(&log));
         log.line(line("mtu 1500"));
-        assert_eq!(first.differs(&log), None);
+        assert!(first.is(&log));
     }
 }

@@ -10,7 +10,7 @@ fn prefix(text: &str, base: f64) -> Option<f64> {
     Some(base.powi(i32::try_from(power).ok()?))
 }
 
-/// A rate in a unit as `Gbits/sec`, `10^6bits/s`, `KBytes/sec`, `Trans/s`.
+/// A rate in a unit as `Gbits/sec`, `10^6bits/s`, `KBytes/sec`, `Trans/s`. Bytes are told as bits, as `-f` is no condition.
 pub(super) fn rate(value: f64, unit: &str) -> Option<Figure> {
     let unit = unit.strip_suffix("/sec").or_else(|| unit.strip_suffix("/s"))?;
     if let Some(power) = unit.strip_prefix("10^") {
@@ -21,7 +21,7 @@ pub(super) fn rate(value: f64, unit: &str) -> Option<Figure> {
         return Some((value * prefix(scale, 1000.0)?, Unit::BitsPerSecond));
     }
     if let Some(scale) = unit.strip_suffix("Bytes") {
-        return Some((value * prefix(scale, 1024.0)?, Unit::BytesPerSecond));
+        return Some((8.0 * value * prefix(scale, 1024.0)?, Unit::BitsPerSecond));
     }
     (unit == "Trans").then_some((value, Unit::TransactionsPerSecond))
 }
@@ -83,8 +83,8 @@ mod tests {
     fn units_keep_their_scales() {
         assert_eq!(rate(26.4, "Gbits/sec"), Some((26.4e9, Unit::BitsPerSecond)));
         assert_eq!(rate(16232.9, "10^6bits/sec"), Some((16232.9 * 1e6, Unit::BitsPerSecond)));
-        assert_eq!(rate(2.0, "KBytes/sec"), Some((2048.0, Unit::BytesPerSecond)));
-        assert_eq!(rate(3.0, "MBytes/s"), Some((3.0 * 1_048_576.0, Unit::BytesPerSecond)));
+        assert_eq!(rate(2.0, "KBytes/sec"), Some((16_384.0, Unit::BitsPerSecond)));
+        assert_eq!(rate(3.0, "MBytes/s"), Some((24.0 * 1_048_576.0, Unit::BitsPerSecond)));
         assert_eq!(rate(7.5, "Trans/s"), Some((7.5, Unit::TransactionsPerSecond)));
         assert_eq!(rate(10.0, "bits/sec"), Some((10.0, Unit::BitsPerSecond)));
         assert_eq!(packets(999.85, "Kpps"), Some((999_850.0, Unit::Pps)));

@@ -6,7 +6,7 @@ use linerate_result::{RunResult, Unit};
 /// The line with which a log is refused.
 fn refused(text: &str) -> String {
     match read("x", text) {
-        Ok(runs) => panic!("read, as {:#?}", runs[0].tests),
+        Ok(runs) => panic!("read, as {:?}", figures(&runs[0])),
         Err(why) => why.to_string(),
     }
 }
@@ -99,65 +99,82 @@ fn other_tables_of_netperf_are_no_repeats() {
     assert!(why.starts_with("x:10: values without a line of their names"), "{why}");
 }
 
+/// Ids of tests with their numbers of repeats.
+fn repeats(text: &str) -> Vec<(String, usize)> {
+    figures(&one(text)).into_iter().map(|(id, _, repeats)| (id, repeats)).collect()
+}
+
+fn named(list: &[(&str, usize)]) -> Vec<(String, usize)> {
+    list.iter().map(|(id, repeats)| ((*id).to_owned(), *repeats)).collect()
+}
+
 #[test]
-fn conditions_that_a_log_tells_apart_are_no_repeats() {
+fn conditions_that_a_log_tells_apart_are_other_tests() {
     let iperf = |size: &str| {
         let text = &file("iperf2-tcp-p2.txt").text;
         format!("iperf -c 127.0.0.1 -l {size} -P 2\n{text}")
     };
-    let why = refused(&(iperf("1K") + &iperf("8K")));
-    assert!(
-        why.starts_with("x:34: no repeat of the test of line 17: the log says 'iperf -c 127.0.0.1 -l 1K -P 2' there"),
-        "{why}"
-    );
-    assert_eq!(one(&(iperf("1K") + &iperf("1K"))).tests[0].repeats.len(), 2);
+    let wanted = named(&[("tcp-2s-client-block_1024", 1), ("tcp-2s-client-block_8192", 1)]);
+    assert_eq!(repeats(&(iperf("1K") + &iperf("8K"))), wanted);
+    assert_eq!(repeats(&(iperf("1K") + &iperf("1K"))), named(&[("tcp-2s-client", 2)]));
     // As the script of published results writes them.
     let block = &file("npresults.txt").text[file("npresults.txt").text.find("MIGRATED").unwrap()..];
     let block = &block[..block.find("netperf -t").unwrap()];
     let labelled = |mtu: u32| format!("Fri Nov 27 15:25:58 UTC 2026 TCP_STREAM mtu={mtu} Block size = 64\n{block}");
-    let why = refused(&(labelled(1500) + &labelled(9000)));
-    assert_eq!(
-        why,
-        "x:16: no repeat of the test of line 8: mtu is 1500 there and 9000 here; import each from its own file"
-    );
-    assert_eq!(one(&(labelled(1500) + &labelled(1500))).tests[0].repeats.len(), 2);
+    let text = labelled(1500) + &labelled(9000);
+    assert_eq!(repeats(&text), named(&[("tcp_stream-mtu_1500", 1), ("tcp_stream-mtu_9000", 1)]));
+    let run = one(&text);
+    assert_eq!(run.start.to_string(), "2026-11-27T15:25:58.000Z");
+    assert_eq!(run.tests[1].parameters["mtu"].count(), Some(9000));
+    assert_eq!(repeats(&(labelled(1500) + &labelled(1500))), named(&[("tcp_stream", 2)]));
     // Another host, other options, another length, another command.
-    for (from, to, says) in [
-        ("to 127.0.0.1", "to 127.0.0.2", "host is 127.0.0.1 there"),
-        (" : demo", " : nodelay : demo", "options is none there and nodelay here"),
-        (" 1.02 ", " 10.02 ", "it lasted 1.02 s there and 10.02 s here"),
+    for (from, to, ids) in [
+        ("to 127.0.0.1", "to 127.0.0.2", ["tcp_stream-host_127.0.0.1", "tcp_stream-host_127.0.0.2"]),
+        (" : demo", " : nodelay : demo", ["tcp_stream-options_none", "tcp_stream-options_nodelay"]),
+        (" 1.02 ", " 10.02 ", ["tcp_stream-lasted_s_1.0", "tcp_stream-lasted_s_10.0"]),
     ] {
-        let why = refused(&(block.to_owned() + &block.replace(from, to)));
-        assert!(why.contains(says), "{why}");
+        let text = block.to_owned() + &block.replace(from, to);
+        assert_eq!(repeats(&text), named(&[(ids[0], 1), (ids[1], 1)]));
     }
     let row = "131072  16384  16384    1.00     15115.51\n";
     let again = |command: &str| format!("netperf -t TCP_STREAM\n{block}netperf {command}\n{row}");
-    assert_eq!(one(&again("-t TCP_STREAM -P 0 -v 1 -c -C")).tests[0].repeats.len(), 2);
-    assert!(refused(&again("-t TCP_STREAM -P 0 -T 1,2")).contains("'netperf -t TCP_STREAM -T 1,2' here"));
+    assert_eq!(repeats(&again("-t TCP_STREAM -P 0 -v 1 -c -C")), named(&[("tcp_stream", 2)]));
+    let bound = named(&[("tcp_stream", 1), ("tcp_stream-cpu_bind_1_2", 1)]);
+    assert_eq!(repeats(&again("-t TCP_STREAM -P 0 -T 1,2")), bound);
 }
 
 /// Files of lines: what stands before a copy tells it apart, and a line that comes twice changes no figure.
 #[test]
-fn a_log_whose_mtu_changes_is_refused_and_doubled_lines_make_no_other_figure() {
+fn a_log_whose_mtu_changes_has_no_repeats_and_doubled_lines_make_no_other_figure() {
     let all = ALL.iter().filter(|row| !row.file.ends_with(".json") && row.file != "npresults.txt");
     for row in all {
         let alone = figures(&one(row.text));
         // Of values with commas, an equal port is the same stream.
         let again = row.text.replace("43594", "43595").replace("58704", "58705");
-        let twice = format!("mtu=1500\n{}mtu=9000\n{again}", row.text);
-        let why = refused(&twice);
-        assert!(why.contains("mtu is 1500 there and 9000 here"), "{}: {why}", row.file);
+        let twice = one(&format!("mtu=1500\n{}mtu=9000\n{again}", row.text));
+        let sorted = |mut list: Vec<(Option<f64>, usize)>| {
+            list.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            list
+        };
+        let wanted = sorted(alone.iter().flat_map(|(_, median, made)| [(*median, *made); 2]).collect());
+        let found = sorted(figures(&twice).into_iter().map(|(_, median, made)| (median, made)).collect());
+        assert_eq!(found, wanted, "{}", row.file);
+        for test in &twice.tests {
+            let mtu = test.parameters.get("mtu").and_then(linerate_result::Parameter::count);
+            assert!(mtu == Some(1500) || mtu == Some(9000), "{}: {}", row.file, test.id);
+        }
         let doubled: String = row.text.lines().map(|line| format!("{line}\n{line}\n")).collect();
-        for (id, median, _) in read("x", &doubled).map_or_else(|_| Vec::new(), |runs| figures(&runs[0])) {
-            let same = alone.iter().any(|(known, of, _)| *known == id && *of == median);
-            assert!(same, "{}: {id} {median:?}, alone {alone:?}", row.file);
+        for (_, median, _) in read("x", &doubled).map_or_else(|_| Vec::new(), |runs| figures(&runs[0])) {
+            let same = alone.iter().any(|(_, of, _)| *of == median);
+            assert!(same, "{}: {median:?}, alone {alone:?}", row.file);
         }
     }
     for row in ALL.iter().filter(|row| row.text.contains("\"tcp_mss_default\"")) {
         let other = row.text.replace("\"tcp_mss_default\":\t", "\"tcp_mss_default\":\t1");
         let other = other.replace("\"cookie\":\t\"", "\"cookie\":\t\"another");
         assert_ne!(other, row.text);
-        assert!(refused(&format!("{}{other}", row.text)).contains("tcp_mss_default is "), "{}", row.file);
+        let run = one(&format!("{}{other}", row.text));
+        assert!(run.tests.iter().all(|test| test.repeats.len() < 2 && test.parameters.contains_key("tcp_mss_default")));
     }
 }
 
@@ -246,8 +263,7 @@ fn jobs_of_one_name_at_once_are_not_repeats() {
     let mut document: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
     assert_eq!(figures(&one(&document.to_string())).len(), 2);
     document["jobs"][1] = document["jobs"][0].clone();
-    let why = refused(&document.to_string());
-    assert!(why.contains("the job's place is 0 there and 1 here"), "{why}");
+    assert_eq!(repeats(&document.to_string()), named(&[("a-read-place_0", 1), ("a-read-place_1", 1)]));
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Table {
         if let Some(words) = line.text.strip_prefix("netperf ") {
             self.commanded = of_command(words);
             (self.awaits, self.strange) = (false, false);
-            test.told.line(Line { text: &conditions(words), ..line });
+            test.told.line(line);
             return Ok(ended);
         }
         let rate = words.iter().find(|word| is_rate(word)).map(|rate| (*rate).to_owned());
@@ -270,26 +270,6 @@ fn heading(words: &[&str]) -> bool {
         bytes secs. % s ss u us us/kb us/tr util local /remote request resp. trans. rate per sec cpu s.dem okay errors # \
         messages final units (sec) ";
     words.iter().all(|word| WORDS.contains(&format!(" {} ", word.to_ascii_lowercase())) || is_rate(word))
-}
-
-/// The options of a command that are conditions: without those that say what is measured beside, and how it is shown.
-pub(super) fn conditions(words: &str) -> String {
-    let (mut kept, mut words) = (vec!["netperf"], words.split_whitespace().peekable());
-    let mut global = true;
-    while let Some(word) = words.next() {
-        global &= word != "--";
-        let option = word.strip_prefix('-').and_then(|rest| rest.chars().next()).filter(|_| global);
-        match option {
-            // With an optional rate.
-            Some('c' | 'C') => {}
-            Some('P' | 'v' | 'i' | 'I' | 'f' | 'D' | 'B') => {
-                words.next_if(|next| word.len() == 2 && !next.starts_with('-'));
-            }
-            Some('d' | 'j' | 'S') if word.len() == 2 => {}
-            _ => kept.push(word),
-        }
-    }
-    kept.join(" ")
 }
 
 /// A value with its unit in omni's table for people: the throughput, and nothing else.

@@ -110,8 +110,10 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         let key = name.to_ascii_lowercase().replace(' ', "_");
         let number = units::number(value);
         if SETTINGS.iter().any(|setting| key.contains(setting)) {
-            let words = value.strip_prefix("netperf ").map(super::classic::conditions);
-            measured.told.set(&key, words.as_deref().unwrap_or(value));
+            match key.as_str() {
+                "command_line" => measured.told.line(Line { text: value, ..line }),
+                _ => measured.told.set(&key, value),
+            }
         }
         match number {
             _ if matches!(key.as_str(), "throughput" | "throughput_units") => {}
