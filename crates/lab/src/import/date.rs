@@ -10,7 +10,7 @@ pub(super) fn first(text: &str) -> Option<Timestamp> {
 }
 
 /// `Fri Nov 27 15:25:58 UTC 2026 …`, `Fri Nov 27 03:25:58 PM UTC 2026 …`, `Fri 27 Nov 2026 03:25:58 PM UTC …`,
-/// `2026-11-27 15:25:58 (UTC)`, `2026-11-27T15:25:58Z …`.
+/// `Fri, 27 Nov 2026 15:25:58 GMT`, `2026-11-27 15:25:58 (UTC)`, `2026-11-27T15:25:58Z …`.
 pub(super) fn of_date(line: &str) -> Option<Timestamp> {
     let words: Vec<&str> = line.split_whitespace().take(7).collect();
     if let [word, ..] = words[..]
@@ -21,10 +21,10 @@ pub(super) fn of_date(line: &str) -> Option<Timestamp> {
     }
     let (year, month, day, time, rest) = match words[..] {
         [date, time, "(UTC)" | "UTC", ..] => return format!("{date}T{time}Z").parse().ok(),
+        [_, day, month, year, time, "GMT" | "UTC"] => (year, month, day, time, ""),
         [_, month, day, time, "UTC", year, ..] => (year, month, day, time, ""),
         [_, month, day, time, half @ ("AM" | "PM"), "UTC", year] => (year, month, day, time, half),
         [_, day, month, year, time, half @ ("AM" | "PM"), "UTC"] => (year, month, day, time, half),
-        [_, day, month, year, time, "UTC", ..] => (year, month, day, time, ""),
         _ => return None,
     };
     let month = 1 + MONTHS.iter().position(|known| *known == month)?;
@@ -50,6 +50,7 @@ mod tests {
             "Fri Nov 27 03:25:58 PM UTC 2026",
             "Fri 27 Nov 2026 03:25:58 PM UTC",
             "Fri 27 Nov 2026 15:25:58 UTC",
+            "Fri, 27 Nov 2026 15:25:58 GMT",
             "2026-11-27 15:25:58 (UTC)",
             "2026-11-27T15:25:58Z start",
         ] {

@@ -1,42 +1,20 @@
 //! iperf 2's text, of clients and servers, plain and enhanced (`-e`). The figure is that of the last line of a stream,
 //! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line, and streams in
-//! both directions at once, are refused; so is iperf3's text, which has other rows.
+//! both directions at once, are refused.
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
-use super::found::{Figure, Found, Line, Measured};
+use super::found::{Found, Line, Measured};
+use super::interval::Interval;
 use super::told::Told;
-use super::{Import, Read, Wrong, lines, shown, units};
+use super::{Import, Read, Wrong, iperf3_text, lines, shown, units};
 
 pub(super) const IMPORT: Import =
     Import { name: "iperf", about: "text of iperf 2, client or server, also with -e", looks, read: Read::Log(read) };
 
 fn looks(text: &str) -> bool {
-    text.contains("[ ID] Interval")
-        || text.contains("[ ID][Role] Interval")
-        || (text.contains("connecting to ") && text.contains(" port ") && text.contains("sec "))
-}
-
-/// True for a line that only iperf3 writes (and `stream`, which writes as it does).
-fn is_iperf3(line: &str) -> bool {
-    line.starts_with("Connecting to host ")
-        || line.starts_with("Accepted connection from ")
-        || line.starts_with("- - - - -")
-        || line.starts_with('[')
-            && (line.contains("][Role]") || line.contains(" Bitrate") || line.contains(" connected to "))
-}
-
-/// An interval of a stream: seconds from the start, figures.
-struct Interval {
-    from: f64,
-    to: f64,
-    bytes: f64,
-    rate: Figure,
-    jitter_ns: Option<f64>,
-    lost: Option<(u64, u64)>,
-    line: usize,
-    /// What the log tells before it.
-    told: Told,
+    let own = [" connected with ", "Client connecting to ", "Server listening on TCP", "Server listening on UDP"];
+    own.iter().any(|own| text.contains(own)) || (text.contains("[ ID] Interval") && !iperf3_text::looks(text))
 }
 
 /// A stream, by its number in brackets.
@@ -53,6 +31,8 @@ struct Stream {
     /// Line of its connection.
     opened: Option<usize>,
     intervals: Vec<Interval>,
+    /// What the log tells before its last interval.
+    told: Told,
     of_server: Option<Interval>,
 }
 
@@ -75,7 +55,7 @@ struct Block {
     datagram: Option<u64>,
     streams: Vec<Stream>,
     /// Lines of all streams together.
-    sums: Vec<Interval>,
+    sums: Vec<(Interval, Told)>,
     reports: Option<String>,
     told: Told,
 }
@@ -88,8 +68,8 @@ fn port(text: &str) -> Option<&str> {
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut block, mut listens) = (Block::default(), Vec::new());
     for line in lines(text) {
-        if is_iperf3(line.text) {
-            return Err(line.wrong("iperf3's text, of which only the document is read; give what -J prints"));
+        if iperf3_text::is_own(line.text) {
+            return Err(line.wrong("a line of iperf3; import its log alone"));
         }
         let is_server = line.text.starts_with("Server listening on ");
         if is_server || line.text.starts_with("Client connecting to ") {
@@ -149,18 +129,11 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         block.reports = Some(id.to_owned());
         return Ok(());
     }
-    // A line of an interval has seconds before anything else.
-    let Some((span, figures)) = rest.split_once(" sec") else { return Ok(()) };
-    let span_digit = 2.0 * units::last_digit(span.trim());
-    let span =
-        span.split_once('-').and_then(|(from, to)| Some((units::number(from.trim())?, units::number(to.trim())?)));
-    let Some((from, to)) = span.filter(|_| !figures.ends_with("datagrams received out-of-order")) else {
-        return Ok(());
-    };
-    let interval = Interval { told: block.told.clone(), ..interval([from, to], span_digit, figures, line)? };
+    let Some((interval, _)) = Interval::of(rest, line)? else { return Ok(()) };
+    let (from, told) = (interval.from, block.told.clone());
     block.told.result();
     if id == "SUM" {
-        block.sums.push(interval);
+        block.sums.push((interval, told));
         return Ok(());
     }
     let at = block.streams.iter().rposition(|stream| stream.id == id);
@@ -180,49 +153,11 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
                 return Err(line.wrong("a stream in both directions at once, which is not read"));
             }
             stream.intervals.push(interval);
+            stream.told = told;
         }
         _ => return Err(line.wrong("an interval without the line of its connection")),
     }
     Ok(())
-}
-
-/// The figures behind ` sec`: amount, rate, and for datagrams jitter and losses.
-fn interval([from, to]: [f64; 2], span_digit: f64, figures: &str, line: Line<'_>) -> Result<Interval, Wrong> {
-    let words: Vec<&str> = figures.split_whitespace().collect();
-    let [amount, amount_unit, rate, rate_unit, ..] = words[..] else {
-        return Err(line.wrong("an interval without amount and rate"));
-    };
-    let read = || {
-        let bytes = units::bytes(units::number(amount)?, amount_unit)?;
-        let digit = units::rate(units::last_digit(rate), rate_unit)?.0;
-        Some((bytes, units::rate(units::number(rate)?, rate_unit)?, digit))
-    };
-    let (bytes, rate, digit) = read().ok_or_else(|| line.wrong("an amount or a rate in no unit that is known"))?;
-    let jitter = match words[4..] {
-        [jitter, unit, ..] => units::number(jitter).and_then(|jitter| units::nanoseconds(jitter, unit)),
-        _ => None,
-    };
-    // `0/893 (0%)`, or `0/ 893 (0%)`.
-    let behind = figures.split_once(" ms").filter(|_| jitter.is_some()).map_or("", |(_, behind)| behind);
-    let lost = behind.split_once('/').and_then(|(lost, of)| {
-        let of = of.split('(').next()?.trim();
-        Some((lost.trim().parse().ok()?, of.parse().ok()?))
-    });
-    let slack = units::last_digit(amount) * units::bytes(1.0, amount_unit).unwrap_or(0.0);
-    if !units::agree(8.0 * bytes, 8.0 * slack, to - from, span_digit, rate.0, digit) {
-        return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
-    }
-    let share = behind.split_once('(').and_then(|(_, share)| units::number(share.split_once('%')?.0));
-    if let (Some((lost, all)), Some(share)) = (lost, share)
-        && all > 0
-    {
-        let counted: f64 = 100.0 * lost as f64 / all as f64;
-        // Two digits are written.
-        if (counted - share).abs() > 0.06 * counted.max(share) + 0.01 {
-            return Err(line.wrong("losses that are not the per cent beside them"));
-        }
-    }
-    Ok(Interval { from, to, bytes, rate, jitter_ns: jitter, lost, line: line.number, told: Told::default() })
 }
 
 impl Block {
@@ -240,7 +175,7 @@ impl Block {
         let mut streams = self.streams.into_iter().peekable();
         let mut alone: Vec<Stream> = Vec::new();
         let mut parts: Vec<Interval> = Vec::new();
-        for sum in self.sums {
+        for (sum, told) in self.sums {
             // Streams that have ended before this line are in it, if it is over the whole time.
             let mut members = Vec::new();
             while let Some(stream) = streams.next_if(|stream| stream.closed() < sum.line) {
@@ -269,6 +204,7 @@ impl Block {
                 reverse: members[0].reverse,
                 intervals: std::mem::take(&mut parts),
                 of_server: of_servers(&members),
+                told,
                 ..Stream::default()
             };
             let peers = members.iter().map(|member| member.peer.clone()).collect();
@@ -297,10 +233,10 @@ impl Block {
 fn of_servers(members: &[Stream]) -> Option<Interval> {
     let mut all = members.iter().map(|member| member.of_server.as_ref());
     let first = all.next()??;
-    let mut whole = Interval { jitter_ns: None, told: Told::default(), rate: first.rate.clone(), ..*first };
+    let mut whole = Interval { jitter_ns: None, ..*first };
     for next in all {
         let next = next?;
-        whole.rate.0 += next.rate.0;
+        whole.rate += next.rate;
         whole.bytes += next.bytes;
         whole.lost = whole
             .lost
@@ -337,9 +273,9 @@ fn add(
             ("protocol", protocol.into()),
         ]),
         ports: ports.into_iter().filter(|peer| !peer.is_empty()).map(|peer| shown(&peer, 100)).collect(),
-        value: Some(last.rate.clone()),
+        value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
-        told: last.told.clone().lasting(Some(last.to)),
+        told: stream.told.clone().lasting(Some(last.to)),
         ..Measured::default()
     };
     if let Some((host, _)) = measured.ports.first().and_then(|peer| peer.rsplit_once(':')) {
@@ -361,14 +297,14 @@ fn add(
         measured
             .warnings
             .push("the log ends before the stream's last line: the figure is the mean of its intervals".to_owned());
-        let spans = stream.intervals.iter().map(|interval| (interval.rate.0, interval.to - interval.from));
-        measured.value = Some((units::mean(spans), last.rate.1.clone()));
+        let spans = stream.intervals.iter().map(|interval| (interval.rate, interval.to - interval.from));
+        measured.value = Some((units::mean(spans), Unit::BitsPerSecond));
     }
-    measured.samples = parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.0.into() }).collect();
+    measured.samples = parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect();
     let of = stream.of_server.as_ref().unwrap_or(last);
     if let Some(of_server) = &stream.of_server {
         // The figure is what arrived.
-        let sent = measured.value.replace(of_server.rate.clone());
+        let sent = measured.value.replace((of_server.rate, Unit::BitsPerSecond));
         measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
     } else if protocol == "udp" && !stream.server && !stream.reverse && last.lost.is_none() {
         measured.parameters.insert("figure".to_owned(), "sent".into());

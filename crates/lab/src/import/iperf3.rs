@@ -98,19 +98,9 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     let protocol = json::text(document, &["start", "test_start", "protocol"]).unwrap_or_else(|| "TCP".to_owned());
     let reverse = (count("reverse") == Some(1)) != (half.sent == BACK.sent);
     let streams = count("num_streams");
-    let name = protocol.to_ascii_lowercase();
-    let mut measured = Measured {
-        line,
-        id: [Some(name.clone()), streams.map(|n| format!("{n}s")), reverse.then(|| "reverse".to_owned())]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("-"),
-        title: format!("{protocol}{}", if reverse { ", server to client" } else { "" }),
-        workload: format!("iperf3-{name}"),
-        parameters: settings(&start, reverse),
-        ..Measured::default()
-    };
+    let serves = json::at(document, &["start", "accepted_connection"]).is_some();
+    let mut measured = Measured { line, ..named(&protocol, streams, reverse, serves) };
+    measured.parameters.extend(settings(&start));
     conditions(document, &mut measured.told);
     if json::at(document, &["end", BACK.sent]).is_some() {
         measured.parameters.insert("bidir".to_owned(), true.into());
@@ -127,7 +117,6 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     }
     let sum = |name: &str, field: &str| json::number(document, &["end", name, field]);
     // What this end did not count, and was not told, is written as nought.
-    let serves = json::at(document, &["start", "accepted_connection"]).is_some();
     let failed = !measured.failures.is_empty();
     let sends = serves == reverse;
     let rate = |name, known: bool| sum(name, "bits_per_second").filter(|rate| known && !failed || *rate > 0.0);
@@ -136,8 +125,7 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     // Older versions have one sum of datagrams.
     let value = received.or(sent).or_else(|| rate("sum", true));
     if received.is_none() && value.is_some() {
-        measured.parameters.insert("figure".to_owned(), "sent".into());
-        measured.warnings.push("the document does not tell what arrived: the figure is what was sent".to_owned());
+        only_sent(&mut measured);
     }
     measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));
     measured.seconds =
@@ -151,8 +139,11 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
         further("jitter", of_receiver("jitter_ms").map(|ms| ms * 1e6), Unit::Ns);
         further("lost", of_receiver("lost_percent"), Unit::PerCent);
     }
-    for (name, field) in [("cpu_client", "host_total"), ("cpu_server", "remote_total")] {
-        further(name, json::number(document, &["end", "cpu_utilization_percent", field]), Unit::PerCent);
+    let (own, other) = if serves { ("cpu_server", "cpu_client") } else { ("cpu_client", "cpu_server") };
+    // A server writes nought for the client's, of which it does not hear.
+    for (name, field, known) in [(own, "host_total", true), (other, "remote_total", !serves)] {
+        let share = json::number(document, &["end", "cpu_utilization_percent", field]);
+        further(name, share.filter(|_| known), Unit::PerCent);
     }
     let mut counted = |name: &str, known: bool, of: &str, field: &str| {
         let value = json::at(document, &["end", of, field]).and_then(Value::as_u64).filter(|_| known);
@@ -179,6 +170,38 @@ fn measured(document: &Value, half: &Half, line: usize) -> Measured {
     measured
 }
 
+/// A finding of a direction, by the key that document and text have in common. `serves` is true of a server's view.
+pub(super) fn named(protocol: &str, streams: Option<u64>, reverse: bool, serves: bool) -> Measured {
+    let name = protocol.to_ascii_lowercase();
+    let way = reverse.then(|| "reverse".to_owned());
+    let side = serves.then(|| "server".to_owned());
+    let parts = [Some(name.clone()), streams.map(|n| format!("{n}s")), way, side].into_iter().flatten();
+    let way = if reverse { ", server to client" } else { "" };
+    let many = streams.filter(|n| *n != 1).map_or_else(String::new, |n| format!(", {n} streams"));
+    let mut measured = Measured {
+        id: parts.collect::<Vec<_>>().join("-"),
+        title: format!("{protocol}{many}{way}{}", if serves { ", as the server counts" } else { "" }),
+        workload: format!("iperf3-{name}"),
+        parameters: parameters([
+            ("protocol", shown(protocol, 20).into()),
+            ("reverse", reverse.into()),
+            ("side", if serves { "server" } else { "client" }.into()),
+        ]),
+        ..Measured::default()
+    };
+    measured.parameters.extend(streams.map(|streams| ("streams".to_owned(), streams.into())));
+    measured
+}
+
+/// Says that the figure of a finding is that of the sender.
+pub(super) fn only_sent(measured: &mut Measured) {
+    measured.parameters.insert("figure".to_owned(), "sent".into());
+    measured.warnings.push(ONLY_SENT.to_owned());
+}
+
+/// Warning of a view that has no figure of the receiver.
+const ONLY_SENT: &str = "the document does not tell what arrived: the figure is what was sent";
+
 /// What a document tells of its test: all settings of its start, the peer, sizes of segments and buffers, congestion control.
 fn conditions(document: &Value, told: &mut Told) {
     let mut set = |name: &str, value: &Value| told.set(name, value.to_string().trim_matches('"'));
@@ -200,10 +223,9 @@ fn conditions(document: &Value, told: &mut Told) {
     }
 }
 
-fn settings<'a>(start: &dyn Fn(&str) -> Option<&'a Value>, reverse: bool) -> Parameters {
-    let mut all = parameters([("reverse", reverse.into())]);
+fn settings<'a>(start: &dyn Fn(&str) -> Option<&'a Value>) -> Parameters {
+    let mut all = Parameters::new();
     for (name, ours) in [
-        ("num_streams", "streams"),
         ("blksize", "block_bytes"),
         ("omit", "omit_s"),
         ("duration", "duration_s"),
@@ -214,9 +236,6 @@ fn settings<'a>(start: &dyn Fn(&str) -> Option<&'a Value>, reverse: bool) -> Par
         if let Some(value) = start(name).and_then(Value::as_u64) {
             all.insert(ours.to_owned(), value.into());
         }
-    }
-    if let Some(protocol) = start("protocol").and_then(Value::as_str) {
-        all.insert("protocol".to_owned(), shown(protocol, 20).into());
     }
     all
 }

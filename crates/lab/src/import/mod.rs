@@ -9,9 +9,11 @@ mod command;
 mod date;
 mod fio;
 mod found;
+mod interval;
 mod iperf2;
 mod iperf2_csv;
 mod iperf3;
+mod iperf3_text;
 mod json;
 mod linerate;
 mod netperf;
@@ -61,6 +63,7 @@ enum Read {
 pub const IMPORTS: &[Import] = &[
     linerate::IMPORT,
     iperf3::IMPORT,
+    iperf3_text::IMPORT,
     fio::IMPORT,
     netperf::IMPORT,
     xdd::IMPORT,

@@ -26,6 +26,11 @@ pub(super) fn rate(value: f64, unit: &str) -> Option<Figure> {
     (unit == "Trans").then_some((value, Unit::TransactionsPerSecond))
 }
 
+/// A rate of bits, in a unit as `Gbits/sec` or `KBytes/sec`.
+pub(super) fn bit_rate(value: f64, unit: &str) -> Option<f64> {
+    rate(value, unit).filter(|(_, unit)| *unit == Unit::BitsPerSecond).map(|(bits, _)| bits)
+}
+
 /// An amount of bytes in a unit as `MBytes`.
 pub(super) fn bytes(value: f64, unit: &str) -> Option<f64> {
     Some(value * prefix(unit.strip_suffix("Bytes").or_else(|| unit.strip_suffix("Byte"))?, 1024.0)?)
@@ -55,11 +60,11 @@ pub(super) fn last_digit(text: &str) -> f64 {
 }
 
 /// True if amount, time and rate agree, but for a share of 5 % and the last digits with which they are written. No time
-/// has no rate.
+/// at all has no rate.
 pub(super) fn agree(amount: f64, of_amount: f64, time: f64, of_time: f64, rate: f64, of_rate: f64) -> bool {
     let least = 0.95 * (amount - of_amount) / (time + of_time) - of_rate;
     let most = if time > of_time { 1.05 * (amount + of_amount) / (time - of_time) + of_rate } else { f64::INFINITY };
-    time >= 0.0 && (time > 0.0 || rate == 0.0) && (least..=most).contains(&rate)
+    time >= 0.0 && (time + of_time > 0.0 || rate == 0.0) && (least..=most).contains(&rate)
 }
 
 /// The mean of rates over times.

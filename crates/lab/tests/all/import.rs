@@ -40,6 +40,7 @@ pub(crate) const ALL: &[Recorded] = &[
         ("tcp-1s", Some(11_096_368_653.597_69), "bit/s"),
         ("tcp-1s-reverse", Some(10_297_200_133.986_25), "bit/s")
     ),
+    recorded!("iperf3-tcp.txt", "iperf3-text", ("tcp-2s", Some(18.6e9), "bit/s")),
     recorded!("iperf3-refused.json", "iperf3", ("tcp", None, "")),
     recorded!(
         "npresults.txt",
@@ -257,7 +258,7 @@ fn what_cannot_be_read_is_named_by_file_and_line() {
         assert!(line.starts_with(begins) && line.lines().count() == 1, "{name}: {line}");
     }
     let unknown = read("x", "hello\nworld\n").unwrap_err().to_string();
-    assert!(unknown.starts_with("x: no format") && unknown.contains("iperf3, fio, netperf"), "{unknown}");
+    assert!(unknown.starts_with("x: no format") && unknown.contains("iperf3-text, fio, netperf"), "{unknown}");
     let nothing = read("x", "MIGRATED TCP STREAM TEST from a to b\n").unwrap_err().to_string();
     assert_eq!(nothing, "x: no result of netperf in it; give its whole output, or name another --format");
 }

@@ -1,0 +1,68 @@
+//! A row of iperf's and iperf3's tables: seconds from and to, amount, rate, and of datagrams jitter and losses.
+
+use super::found::Line;
+use super::{Wrong, units};
+
+pub(super) struct Interval {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) bytes: f64,
+    /// Bits a second.
+    pub(super) rate: f64,
+    pub(super) jitter_ns: Option<f64>,
+    /// Datagrams that were lost, and all.
+    pub(super) lost: Option<(u64, u64)>,
+    pub(super) line: usize,
+}
+
+impl Interval {
+    /// The row behind its brackets, and the words behind the rate; `None` for a line that has no seconds at its begin.
+    pub(super) fn of<'a>(text: &'a str, line: Line<'_>) -> Result<Option<(Self, Vec<&'a str>)>, Wrong> {
+        let Some((span, figures)) = text.split_once(" sec") else { return Ok(None) };
+        let digit = 2.0 * units::last_digit(span.trim());
+        let ends = span.split_once('-').map(|(from, to)| (units::number(from.trim()), units::number(to.trim())));
+        let Some((Some(from), Some(to))) = ends.filter(|_| !figures.ends_with("datagrams received out-of-order"))
+        else {
+            return Ok(None);
+        };
+        let words: Vec<&str> = figures.split_whitespace().collect();
+        let [amount, amount_unit, rate, rate_unit, ref rest @ ..] = words[..] else {
+            return Err(line.wrong("an interval without amount and rate"));
+        };
+        let read = || {
+            let bytes = units::bytes(units::number(amount)?, amount_unit)?;
+            Some((
+                bytes,
+                units::bit_rate(units::number(rate)?, rate_unit)?,
+                units::bit_rate(units::last_digit(rate), rate_unit)?,
+            ))
+        };
+        let (bytes, rate, rate_digit) =
+            read().ok_or_else(|| line.wrong("an amount or a rate in no unit that is known"))?;
+        let jitter_ns = match rest {
+            [jitter, unit, ..] => units::number(jitter).and_then(|jitter| units::nanoseconds(jitter, unit)),
+            _ => None,
+        };
+        let slack = units::last_digit(amount) * units::bytes(1.0, amount_unit).unwrap_or(0.0);
+        if !units::agree(8.0 * bytes, 8.0 * slack, to - from, digit, rate, rate_digit) {
+            return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
+        }
+        // `0/893 (0%)`, or `0/ 893 (0%)`.
+        let behind = figures.split_once(" ms").filter(|_| jitter_ns.is_some()).map_or("", |(_, behind)| behind);
+        let lost = behind.split_once('/').and_then(|(lost, of)| {
+            let of = of.split('(').next()?.trim();
+            Some((lost.trim().parse().ok()?, of.parse().ok()?))
+        });
+        let share = behind.split_once('(').and_then(|(_, share)| units::number(share.split_once('%')?.0));
+        if let (Some((lost, all)), Some(share)) = (lost, share)
+            && all > 0
+        {
+            let counted: f64 = 100.0 * lost as f64 / all as f64;
+            // Two digits are written.
+            if (counted - share).abs() > 0.06 * counted.max(share) + 0.01 {
+                return Err(line.wrong("losses that are not the per cent beside them"));
+            }
+        }
+        Ok(Some((Self { from, to, bytes, rate, jitter_ns, lost, line: line.number }, rest.to_vec())))
+    }
+}
