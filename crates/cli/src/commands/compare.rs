@@ -14,13 +14,14 @@ pub(super) const COMMAND: Command =
 /// Compare the tests of two runs: ratios with their confidence, and which tests are worse in the second one.
 ///
 /// Tests are paired by id and parameters. The interval is Welch's at 95 %, on the logarithms of the repeats; with fewer
-/// than three repeats that count on either side a test is not judged. Verdicts hold for all tests together: of two runs of
+/// than three repeats that count on either side a test is not judged, but three such points or more that differ in their size
+/// alone are judged together. Verdicts hold for all tests together: of two runs of
 /// the same thing, one in twenty has a test that is called worse. What is beyond the threshold but may be chance is
 /// unclear. The last line says what loss would have been found.
 #[derive(Parser)]
 #[command(
-    after_help = "Exit codes: 0 no test is worse, 1 the index could not be read, 2 wrong on the command line, 3 a test is worse by more than the threshold \
-                        and by more than the spread, 4 no test could be judged"
+    after_help = "Exit codes: 0 no test is worse, 1 the index could not be read, 2 wrong on the command line, 3 a test or a series of points is worse by more than the threshold \
+                        and by more than the spread, 4 nothing could be judged"
 )]
 struct Arguments {
     #[arg(value_name = "A", help = RUN)]

@@ -5,8 +5,10 @@
 //! and the two runs may scatter differently. A bootstrap would draw again from three to ten repeats and give a narrower
 //! interval than they carry. The variances are drawn together, and verdicts hold for all tests together ([`spread`]): of two
 //! runs of the same thing, one in twenty has a test that is called worse. Fewer than three repeats that count on either side
-//! are not judged, nor are samples of one repeat, which depend on each other.
+//! are not judged, nor are samples of one repeat, which depend on each other; but points of a series may be, together
+//! ([`series`]).
 
+mod series;
 mod spread;
 mod text;
 
@@ -15,6 +17,7 @@ use linerate_result::{Number, RunResult, Test, Unit};
 use serde::Serialize;
 use spread::{Difference, Prior, Side};
 
+pub use series::Series;
 pub use text::render;
 
 /// Chance of calling any test worse of two runs of the same thing, and of missing a loss of [`Pair::finds_per_cent`].
@@ -76,6 +79,8 @@ pub struct Compared {
     /// Method of the verdicts.
     pub verdicts: &'static str,
     pub pairs: Vec<Pair>,
+    /// Series of points that are judged together, as each was measured too rarely.
+    pub series: Vec<Series>,
     /// Tests of the second run that are worse beyond the threshold, but not beyond the spread: more repeats decide.
     pub suspects: Vec<String>,
     /// Tests of the first run alone, each with the reason.
@@ -117,7 +122,7 @@ impl Compared {
             }
         }
         let rest = b.tests.iter().zip(&taken).filter(|(_, taken)| !**taken);
-        let pairs = judge(&found_pairs, threshold_per_cent);
+        let (pairs, series) = judge(&found_pairs, threshold_per_cent);
         let suspect = |pair: &&Pair| pair.judged == Judged::Unclear && pair.times().is_some_and(|times| times < 1.0);
         Self {
             a: a.run_id.clone(),
@@ -127,6 +132,7 @@ impl Compared {
             verdicts: VERDICTS,
             suspects: pairs.iter().filter(suspect).map(|pair| pair.other.clone()).collect(),
             pairs,
+            series,
             only_a,
             only_b: rest.map(|(test, _)| test.id.clone()).collect(),
         }
@@ -139,12 +145,13 @@ impl Compared {
         format!("{document:#}\n")
     }
 
-    /// The process's exit code: 3 if a test is worse, 4 if none could be judged, otherwise 0.
+    /// The process's exit code: 3 if a test or a series is worse, 4 if none could be judged, otherwise 0.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
-        if self.pairs.iter().any(|pair| pair.judged == Judged::Worse) {
+        let judged = || self.pairs.iter().map(|pair| pair.judged).chain(self.series.iter().map(|series| series.judged));
+        if judged().any(|judged| judged == Judged::Worse) {
             3
-        } else if self.pairs.iter().all(|pair| pair.judged == Judged::NotEnough) {
+        } else if judged().all(|judged| judged == Judged::NotEnough) {
             4
         } else {
             0
@@ -180,50 +187,56 @@ fn values(test: &Test) -> Vec<f64> {
     test.repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect()
 }
 
-/// Judges all pairs together.
-fn judge(found: &[(&Test, &Test)], threshold_per_cent: f64) -> Vec<Pair> {
+/// Judges all pairs together, and series of those that cannot be judged alone.
+fn judge(found: &[(&Test, &Test)], threshold_per_cent: f64) -> (Vec<Pair>, Vec<Series>) {
     let mut pairs: Vec<Pair> = found.iter().map(|(a, b)| Pair::new(a, b)).collect();
     let sides: Vec<Option<[Side; 2]>> =
         found.iter().zip(&mut pairs).map(|((a, b), pair)| pair.sides(&values(a), &values(b))).collect();
     let prior = |side: usize| Prior::of(&sides.iter().flatten().map(|both| both[side]).collect::<Vec<_>>());
     let priors = [prior(0), prior(1)];
-    let judged: Vec<(&mut Pair, Difference)> = pairs
-        .iter_mut()
-        .zip(&sides)
-        .filter_map(|(pair, sides)| Some((pair, (*sides)?)))
-        .map(|(pair, [a, b])| (pair, Difference::of(priors[0].moderate(a), priors[1].moderate(b))))
-        .collect();
+    let alone = found.iter().zip(&pairs).zip(&sides).filter(|(_, sides)| sides.is_none());
+    let points = alone.filter_map(|(((a, _), pair), _)| Some((*a, pair.ratio.known().filter(|ratio| *ratio > 0.0)?)));
+    let mut series = series::series(&points.collect::<Vec<_>>());
+    let mut ratios: Vec<(&Unit, Difference)> = Vec::new();
+    for (pair, sides) in pairs.iter().zip(&sides) {
+        let ratio = sides.map(|[a, b]| Difference::of(priors[0].moderate(a), priors[1].moderate(b)));
+        ratios.extend(ratio.map(|ratio| (&pair.unit, ratio)));
+    }
+    ratios.extend(series.iter().map(|(series, ratio)| (&series.unit, *ratio)));
+    let share = threshold_per_cent / 100.0;
+    let mut verdicts = verdicts(&ratios, share).into_iter();
+    let among = ratios.len() as f64;
+    let mut ratios = ratios.into_iter().map(|(_, ratio)| ratio).collect::<Vec<_>>().into_iter();
+    for (pair, _) in pairs.iter_mut().zip(&sides).filter(|(_, sides)| sides.is_some()) {
+        let (Some(ratio), Some(judged)) = (ratios.next(), verdicts.next()) else { break };
+        pair.tell(ratio, among, share);
+        pair.judged = judged;
+    }
+    for ((series, _), judged) in series.iter_mut().zip(verdicts) {
+        series.judged = judged;
+    }
+    (pairs, series.into_iter().map(|(series, _)| series).collect())
+}
+
+/// Verdicts on logarithms of ratios that hold for all of them together.
+fn verdicts(ratios: &[(&Unit, Difference)], share: f64) -> Vec<Judged> {
     // Above 0 the second run is better, also in units of which less is better.
-    let gains: Vec<Difference> = judged
-        .iter()
-        .map(
-            |(pair, ratio)| {
-                if pair.unit.more_is_better() { *ratio } else { Difference { mean: -ratio.mean, ..*ratio } }
-            },
-        )
-        .collect();
+    let gain = |(unit, ratio): &(&Unit, Difference)| {
+        if unit.more_is_better() { *ratio } else { Difference { mean: -ratio.mean, ..*ratio } }
+    };
+    let gains: Vec<Difference> = ratios.iter().map(gain).collect();
     let family = |way: f64| {
         // Without any spread each difference is certain.
         let chance = |d: &Difference| if way * d.mean <= 0.0 { 1.0 } else { above(way * d.mean / d.error, d.free) };
         spread::family(&gains.iter().map(chance).collect::<Vec<_>>())
     };
-    let (worse, better) = (family(-1.0), family(1.0));
-    let share = threshold_per_cent / 100.0;
-    let among = gains.len() as f64;
-    for (k, (pair, ratio)) in judged.into_iter().enumerate() {
-        pair.tell(ratio, among, share);
-        let times = gains[k].mean.exp();
-        pair.judged = if times >= 1.0 - share && times <= 1.0 + share {
-            Judged::Same
-        } else if worse[k] < CHANCE {
-            Judged::Worse
-        } else if better[k] < CHANCE {
-            Judged::Better
-        } else {
-            Judged::Unclear
-        };
-    }
-    pairs
+    let judged = |((gain, worse), better): ((&Difference, f64), f64)| match gain.mean.exp() {
+        times if times >= 1.0 - share && times <= 1.0 + share => Judged::Same,
+        _ if worse < CHANCE => Judged::Worse,
+        _ if better < CHANCE => Judged::Better,
+        _ => Judged::Unclear,
+    };
+    gains.iter().zip(family(-1.0)).zip(family(1.0)).map(judged).collect()
 }
 
 impl Pair {
@@ -263,10 +276,8 @@ impl Pair {
 
     /// Notes the ratio with its interval, and the loss that would be found among so many tests.
     fn tell(&mut self, ratio: Difference, among: f64, share: f64) {
-        let Difference { mean, error, free } = ratio;
-        let wide = two_sided(0.95, free) * error;
-        let [ratio, low, high] = [mean, mean - wide, mean + wide].map(f64::exp);
-        (self.ratio, self.low, self.high) = (ratio.into(), low.into(), high.into());
+        [self.ratio, self.low, self.high] = ratio.interval();
+        let Difference { error, free, .. } = ratio;
         let bound = two_sided(1.0 - 2.0 * CHANCE / among, free) * error;
         // A figure can lose no more than all.
         if share >= 1.0 {

@@ -6,7 +6,8 @@
 //! a variance is the prior's with its degrees of freedom and the test's own with its), and verdicts hold for all tests
 //! together (Holm 1979).
 
-use crate::student::{digamma, trigamma, trigamma_inverse};
+use crate::student::{digamma, trigamma, trigamma_inverse, two_sided};
+use linerate_result::Number;
 
 /// Fewest tests whose variances say anything of another's.
 const LEAST_TESTS: usize = 8;
@@ -82,6 +83,20 @@ impl Difference {
         let free =
             if error > 0.0 { error.powi(2) / (error_a.powi(2) / a.free + error_b.powi(2) / b.free) } else { 1.0 };
         Self { mean: b.mean - a.mean, error: error.sqrt(), free }
+    }
+
+    /// Mean of paired differences.
+    pub(super) fn paired(all: &[f64]) -> Self {
+        let n = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let variance = all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        Self { mean, error: (variance / n).sqrt(), free: n - 1.0 }
+    }
+
+    /// The ratio and the ends of its interval at 95 %.
+    pub(super) fn interval(&self) -> [Number; 3] {
+        let wide = two_sided(0.95, self.free) * self.error;
+        [self.mean, self.mean - wide, self.mean + wide].map(|log| log.exp().into())
     }
 }
 

@@ -200,3 +200,33 @@ fn tests_are_paired_by_id_and_parameters_or_by_parameters_alone() {
     let twins = run(vec![with("x", 3), with("y", 3)]);
     assert!(Compared::new(&run(vec![with("old name", 3)]), &twins, 5.0).pairs.is_empty());
 }
+
+/// A test of one size at one MTU, measured once.
+fn point(mtu: u64, bytes: u64, value: f64) -> Test {
+    let mut one = test(&format!("{bytes}-{mtu}"), Unit::BitsPerSecond, &[value]);
+    one.parameters = linerate_result::parameters([("mtu", mtu.into()), ("message_bytes", bytes.into())]);
+    one
+}
+
+#[test]
+fn points_that_were_measured_once_are_judged_together() {
+    let sizes = [64_u64, 512, 4096, 65536];
+    let all = |of: fn(u64, u64) -> f64| {
+        run([1500, 9000].iter().flat_map(|mtu| sizes.map(|bytes| point(*mtu, bytes, of(*mtu, bytes)))).collect())
+    };
+    let before = all(|mtu, bytes| (mtu * bytes) as f64);
+    // Of one MTU the half of it, within a few per cent.
+    let half = all(|mtu, bytes| (mtu * bytes) as f64 * if mtu == 9000 { 0.5 + bytes as f64 / 2e6 } else { 1.0 });
+    let compared = Compared::new(&before, &half, 5.0);
+    let judged: Vec<_> = compared.series.iter().map(|one| (one.name.as_str(), one.points, one.judged)).collect();
+    assert_eq!(judged, [("tx, mtu 1500", 4, Judged::Same), ("tx, mtu 9000", 4, Judged::Worse)]);
+    assert!(compared.pairs.iter().all(|pair| pair.judged == Judged::NotEnough));
+    assert_eq!((compared.exit_code(), Compared::new(&before, &before, 5.0).exit_code()), (3, 0));
+    assert!(super::render(&compared, false).contains("tx, mtu 9000"));
+    // One point of many, and points that go both ways, are no loss.
+    let one = all(|mtu, bytes| (mtu * bytes) as f64 * if mtu == 9000 && bytes == 64 { 0.5 } else { 1.0 });
+    assert_eq!(Compared::new(&before, &one, 5.0).exit_code(), 0);
+    // Two points are too few.
+    let few = |factor: f64| run(sizes[..2].iter().map(|bytes| point(9000, *bytes, factor * *bytes as f64)).collect());
+    assert_eq!(Compared::new(&few(1.0), &few(0.5), 5.0).exit_code(), 4);
+}

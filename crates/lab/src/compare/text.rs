@@ -1,9 +1,11 @@
 //! A comparison on a terminal.
 
+use super::series::METHOD;
 use super::{Compared, INTERVALS, Judged, Pair, VERDICTS};
 use crate::quantity::{UNKNOWN, count, ratio, value};
 use crate::table::{Cell, Table, Tone};
 use crate::text::section;
+use linerate_result::Number;
 use linerate_text::plain;
 
 /// The pairs as a table, and what could not be paired.
@@ -22,6 +24,22 @@ pub fn render(compared: &Compared, colour: bool) -> String {
     let mut table = Table::new(&["Test", "#A", "#B", "#B/A", "#Interval", "#Repeats", "Judged"]);
     compared.pairs.iter().for_each(|pair| table.row(row(pair)));
     section(&mut lines, "", &table, colour);
+    let mut table = Table::new(&["Series", "#Points", "#B/A", "#Interval", "Judged"]);
+    for series in &compared.series {
+        let points = count(series.points as u64);
+        let interval = interval(series.low, series.high);
+        table.row([
+            series.name.as_str().into(),
+            points.into(),
+            ratio(series.ratio).into(),
+            interval.into(),
+            judged(series.judged, None),
+        ]);
+    }
+    if !compared.series.is_empty() {
+        lines.push(format!("Points that are too few to be judged alone, together: {METHOD}"));
+        section(&mut lines, "", &table, colour);
+    }
     for (whose, list) in [("A", &compared.only_a), ("B", &compared.only_b)] {
         lines.extend(list.iter().map(|test| format!("only in {whose}: {}", plain(test))));
     }
@@ -50,29 +68,35 @@ fn power(pairs: &[Pair]) -> Option<String> {
     Some(format!("A loss of {middle:.1} % would have been called worse in 95 of 100 comparisons{range}"))
 }
 
-fn row(pair: &Pair) -> [Cell; 7] {
-    let interval = match (pair.low.known(), pair.high.known()) {
+fn interval(low: Number, high: Number) -> String {
+    match (low.known(), high.known()) {
         (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
         _ => UNKNOWN.to_owned(),
-    };
-    let judged = match pair.judged {
+    }
+}
+
+fn judged(judged: Judged, why: Option<&str>) -> Cell {
+    match judged {
         Judged::Same => Cell::from("same"),
         Judged::Better => Cell::from("better").tone(Tone::Good),
         Judged::Worse => Cell::from("worse").tone(Tone::Bad),
         Judged::Unclear => Cell::from("unclear").tone(Tone::Doubtful),
         Judged::NotEnough => {
-            let why = pair.why.as_deref().map(|why| format!("not enough: {why}"));
+            let why = why.map(|why| format!("not enough: {why}"));
             Cell::from(why.unwrap_or_else(|| "not enough".to_owned())).tone(Tone::Doubtful)
         }
-    };
+    }
+}
+
+fn row(pair: &Pair) -> [Cell; 7] {
     let name = if pair.test == pair.other { pair.test.clone() } else { format!("{} / {}", pair.test, pair.other) };
     [
         name.into(),
         value(pair.a, &pair.unit).into(),
         value(pair.b, &pair.unit).into(),
         ratio(pair.ratio).into(),
-        interval.into(),
+        interval(pair.low, pair.high).into(),
         format!("{}/{}", count(pair.a_counted as u64), count(pair.b_counted as u64)).into(),
-        judged,
+        judged(pair.judged, pair.why.as_deref()),
     ]
 }
