@@ -3,6 +3,7 @@
 use super::found::Line;
 use super::{Wrong, units};
 
+#[derive(Clone, Copy)]
 pub(super) struct Interval {
     pub(super) from: f64,
     pub(super) to: f64,

@@ -1,6 +1,6 @@
 //! iperf 2's text, of clients and servers, plain and enhanced (`-e`). The figure is that of the last line of a stream,
-//! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line, and streams in
-//! both directions at once, are refused.
+//! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line are refused. A sum over
+//! both directions (`-d`, `--full-duplex`) is that of two tests, one each way.
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
@@ -18,15 +18,19 @@ fn looks(text: &str) -> bool {
 }
 
 /// A stream, by its number in brackets.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Stream {
     id: String,
     peer: String,
+    /// Both ends, which name it.
+    ends: String,
     /// True if its connection came to a port at which this end listens.
     server: bool,
     /// True if the server sends (`-R`, `-r`).
     reverse: bool,
-    /// True if a stream in the other direction began before it.
+    /// True if its connection carries data both ways.
+    duplex: bool,
+    /// True if data flow in the other direction at the same time.
     both: bool,
     /// Line of its connection.
     opened: Option<usize>,
@@ -60,6 +64,10 @@ struct Block {
     told: Told,
 }
 
+/// Lines that tell sizes, and their names.
+const SIZES: &[(&str, &str)] =
+    &[("TCP window size: ", "window"), ("UDP buffer size: ", "window"), ("Write buffer size: ", "block_bytes")];
+
 /// The number behind the word `port`.
 fn port(text: &str) -> Option<&str> {
     text.split_once(" port ")?.1.split_whitespace().next()
@@ -90,8 +98,15 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         } else if found.failed(line) {
         } else if let Some(rest) = line.text.strip_prefix('[') {
             bracket(&mut block, rest, line, &listens, found)?;
-        } else if !(line.text.starts_with("TCP window size") && line.text.ends_with("(default)")) {
+        } else if let Some((name, size)) =
+            SIZES.iter().find_map(|(begin, name)| Some((name, line.text.strip_prefix(begin)?)))
+        {
             // The window that a host begins with is no setting.
+            if !size.ends_with("(default)") {
+                let size = size.split_once('(').map_or(size, |(size, _)| size);
+                block.told.set(name, size.trim().trim_end_matches(" Byte"));
+            }
+        } else {
             block.told.line(line);
             if let Some(rest) = line.text.strip_prefix("Sending ") {
                 block.datagram = rest.split(' ').next().and_then(|bytes| bytes.parse().ok());
@@ -118,11 +133,13 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         let host = peer.split_whitespace().next().unwrap_or_default();
         let peer = port(peer).map(|port| format!("{host}:{port}")).unwrap_or_default();
         let server = port(local).is_some_and(|port| listens.contains(&port));
-        if rest.contains("(full-duplex)") {
-            return Err(line.wrong("a stream in both directions at once, which is not read"));
+        let (duplex, opened) = (rest.contains("(full-duplex)"), Some(line.number));
+        let ends = rest.split(" (").next().unwrap_or(rest).to_owned();
+        let of = Stream { id: id.to_owned(), peer, ends, server, duplex, opened, ..Stream::default() };
+        if duplex {
+            block.streams.push(Stream { reverse: true, ..of.clone() });
         }
-        let (reverse, opened) = (star || rest.contains("(reverse)"), Some(line.number));
-        block.streams.push(Stream { id: id.to_owned(), peer, server, reverse, opened, ..Stream::default() });
+        block.streams.push(Stream { reverse: !duplex && (star || rest.contains("(reverse)")), ..of });
         return Ok(());
     }
     if rest.starts_with("Server Report") {
@@ -132,11 +149,15 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     let Some((interval, _)) = Interval::of(rest, line)? else { return Ok(()) };
     let (from, told) = (interval.from, block.told.clone());
     block.told.result();
-    if id == "SUM" {
+    if id == "SUM" || id.strip_prefix("SUM-").is_some_and(|count| count.parse::<u32>().is_ok()) {
         block.sums.push((interval, told));
         return Ok(());
     }
-    let at = block.streams.iter().rposition(|stream| stream.id == id);
+    // Both ways of a connection together, beside the lines of each.
+    if id.strip_prefix("FD").is_some_and(|id| id.parse::<u32>().is_ok()) {
+        return Ok(());
+    }
+    let at = block.streams.iter().rposition(|stream| stream.id == id && (!stream.duplex || stream.reverse == star));
     if block.reports.take_if(|known| known == id).is_some() {
         if let Some(at) = at {
             block.streams[at].of_server = Some(interval);
@@ -187,26 +208,29 @@ impl Block {
                 continue;
             }
             let bytes: f64 = members.iter().filter_map(|member| Some(member.intervals.last()?.bytes)).sum();
-            let ways = members
-                .iter()
-                .filter(|member| (member.reverse, member.server) == (members[0].reverse, members[0].server))
-                .count();
             // Amounts are written with three digits.
-            if (bytes - sum.bytes).abs() > 0.02 * sum.bytes || ways != members.len() {
-                let why = "a [SUM] that is not that of the streams in one direction before it".to_owned();
+            if (bytes - sum.bytes).abs() > 0.02 * sum.bytes {
+                let why = "a [SUM] that is not that of the streams before it".to_owned();
                 return Err(Wrong { line: Some(sum.line), why });
             }
+            let way = |member: &Stream| (member.reverse, member.server);
             let first = members.iter().filter_map(|member| member.intervals.first()).map(|first| first.line).min();
             parts.retain(|part| Some(part.line) > first);
+            if let Some(other) = members.iter().position(|member| way(member) != way(&members[0])) {
+                let other = way(&members[other]);
+                let (back, forth): (Vec<Stream>, Vec<Stream>) =
+                    members.into_iter().partition(|member| way(member) == other);
+                for members in [forth, back] {
+                    let mut whole = together(&members, &told);
+                    whole.both = true;
+                    let peers = members.iter().map(|member| member.peer.clone()).collect();
+                    add(&whole, protocol, members.len(), self.datagram, peers, found)?;
+                }
+                parts.clear();
+                continue;
+            }
             parts.push(sum);
-            let whole = Stream {
-                server: members.iter().any(|member| member.server),
-                reverse: members[0].reverse,
-                intervals: std::mem::take(&mut parts),
-                of_server: of_servers(&members),
-                told,
-                ..Stream::default()
-            };
+            let whole = Stream { intervals: std::mem::take(&mut parts), ..together(&members, &told) };
             let peers = members.iter().map(|member| member.peer.clone()).collect();
             add(&whole, protocol, members.len(), self.datagram, peers, found)?;
         }
@@ -215,17 +239,43 @@ impl Block {
             let (before, rest) = alone.split_at_mut(at);
             let stream = &mut rest[0];
             let begun = stream.begun();
-            for other in before.iter().rev().take_while(|other| other.closed() > begun) {
-                if other.server == stream.server {
+            for other in before.iter_mut().rev().take_while(|other| other.closed() > begun) {
+                if (other.server, other.reverse) == (stream.server, stream.reverse) {
                     let why = format!("streams at once (line {}) without the line of their sum", other.closed());
                     return Err(Wrong { line: Some(stream.closed()), why });
                 }
-                stream.both = true;
+                (stream.both, other.both) = (true, true);
             }
-            let stream = &*stream;
+        }
+        for stream in &alone {
             add(stream, protocol, 1, self.datagram, vec![stream.peer.clone()], found)?;
         }
         Ok(())
+    }
+}
+
+/// The streams of one direction as one, from what each moved in the whole test.
+fn together(members: &[Stream], told: &Told) -> Stream {
+    let lasts = || members.iter().filter_map(|member| member.intervals.last());
+    let whole = lasts().next().map(|first| Interval {
+        to: lasts().map(|last| last.to).fold(0.0, f64::max),
+        bytes: lasts().map(|last| last.bytes).sum(),
+        rate: lasts().map(|last| last.rate).sum(),
+        jitter_ns: first.jitter_ns.filter(|_| members.len() == 1),
+        lost: lasts().try_fold((0, 0), |(lost, all), last| last.lost.map(|(more, of)| (lost + more, all + of))),
+        ..*first
+    });
+    Stream {
+        ends: members.iter().map(|member| member.ends.as_str()).collect::<Vec<_>>().join(" "),
+        server: members.iter().any(|member| member.server),
+        reverse: members.first().is_some_and(|first| first.reverse),
+        intervals: match members {
+            [one] => one.intervals.clone(),
+            _ => whole.into_iter().collect(),
+        },
+        of_server: of_servers(members),
+        told: told.clone(),
+        ..Stream::default()
     }
 }
 
@@ -282,7 +332,11 @@ fn add(
         measured.told.set("peer", host);
     }
     if stream.both {
-        measured.told.set("streams", "in both directions");
+        measured.parameters.insert("bidir".to_owned(), true.into());
+    }
+    if !stream.ends.is_empty() {
+        let way = if stream.reverse { "back" } else { "forth" };
+        found.once(format!("{way} {} {} {}", stream.ends, last.to, last.bytes), last.line)?;
     }
     if stream.reverse {
         measured.parameters.insert("reverse".to_owned(), true.into());

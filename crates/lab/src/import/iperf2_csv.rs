@@ -1,6 +1,7 @@
 //! iperf 2's lines of values (`-y C`). Their time is local time without a zone, so that a run's start stays that of the
-//! file. Calls behind each other are repeats; of streams at once only their sum (stream -1) is read, since without it
-//! nothing tells them from streams behind each other.
+//! file. Calls behind each other are repeats. Streams of one call have numbers of their own, which begin anew with the next
+//! call; their figure is that of their sum (stream -1), or, at a client that wrote none, theirs together. At a server nothing
+//! tells streams at once without a sum from clients behind each other.
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
@@ -113,16 +114,62 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         add(stream, std::mem::take(&mut alone).len(), found)?;
     }
     let summed = streams.len() > alone.len();
-    for stream in &alone {
-        let (known, of) = (&alone[0].list[0], &stream.list[0]);
-        let same = known.id == of.id && known.ends[0] == of.ends[0];
-        if summed || !same || known.ends[..2] != of.ends[..2] && known.ends[2..] != of.ends[2..] {
-            let told = "streams that may be at once, without their sum, which iperf prints without -y";
-            return Err(stream.line.wrong(told));
+    let ambiguous = |stream: &Stream<'_>| {
+        let told = "streams that may be at once, without their sum, which iperf prints without -y";
+        Err(stream.line.wrong(told))
+    };
+    let mut alone = &alone[..];
+    while let Some((first, rest)) = alone.split_first() {
+        let head = &first.list[0];
+        if summed {
+            return ambiguous(first);
         }
-        add(stream, 1, found)?;
+        // To one port of a host, from another port each: a client's.
+        let more = rest.iter().take_while(|stream| stream.list[0].id != head.id).count();
+        let (call, others) = alone.split_at(1 + more);
+        let is_client = |of: &Values<'_>| of.ends[2..] == head.ends[2..] && of.ends[0] == head.ends[0];
+        if let Some(other) = call.iter().find(|stream| !is_client(&stream.list[0])) {
+            return ambiguous(other);
+        }
+        // Calls behind each other are of one client, or of clients of one server.
+        if let Some(next) = others.first().map(|next| &next.list[0].ends)
+            && (next[0] != head.ends[0] || next[..2] != head.ends[..2] && next[2..] != head.ends[2..])
+        {
+            return ambiguous(others[0]);
+        }
+        match call {
+            [one] => add(one, 1, found)?,
+            _ => add(&together(call)?, call.len(), found)?,
+        }
+        alone = others;
     }
     Ok(())
+}
+
+/// The streams of a call as one: what they moved together.
+fn together<'a>(call: &[&Stream<'a>]) -> Result<Stream<'a>, Wrong> {
+    let lasts: Vec<&Values<'a>> = call.iter().filter_map(|stream| stream.list.last()).collect();
+    let first = lasts[0];
+    for (stream, last) in call.iter().zip(&lasts) {
+        let alike = last.from == 0.0 && (last.to - first.to).abs() <= 0.1 * first.to.max(1.0);
+        if !alike || last.datagrams.is_some() != first.datagrams.is_some() {
+            return Err(stream.line.wrong("a stream that did not last as long as those of its call"));
+        }
+    }
+    let datagrams = first.datagrams.map(|_| {
+        // A mean jitter says nothing of any stream.
+        let sum = |at: usize| lasts.iter().filter_map(|last| last.datagrams.map(|of| of[at])).sum::<f64>();
+        let told = lasts.iter().all(|last| last.datagrams.is_some_and(|of| of[2] > 0.0));
+        if told { [f64::NAN, sum(1), sum(2)] } else { [0.0, 0.0, -1.0] }
+    });
+    let whole = Values {
+        id: "-1",
+        bytes: lasts.iter().map(|last| last.bytes).fold(0, u64::saturating_add),
+        rate: lasts.iter().map(|last| last.rate).sum(),
+        datagrams,
+        ..*first
+    };
+    Ok(Stream { list: vec![whole], line: call[0].line, told: call[0].told.clone() })
 }
 
 fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wrong> {
@@ -131,14 +178,24 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
     let is_whole = last.from == 0.0;
     let parts = if is_whole { &list[..list.len() - 1] } else { &list[..] };
     let protocol = if last.datagrams.is_some() { "udp" } else { "tcp" };
-    let all = last.id == "-1";
-    let id = if all { format!("{protocol}-sum") } else { protocol.to_owned() };
+    // Of a sum that stands alone the streams are not told.
+    let streams = Some(streams).filter(|streams| *streams > 0);
+    let id = match streams {
+        Some(1) => protocol.to_owned(),
+        Some(streams) => format!("{protocol}-{streams}s"),
+        None => format!("{protocol}-sum"),
+    };
+    let many = match streams {
+        Some(1) => ", one stream".to_owned(),
+        Some(streams) => format!(", {streams} streams"),
+        None => ", all streams together".to_owned(),
+    };
     let mut measured = Measured {
         line: line.number,
         id,
-        title: format!("{}{}", protocol.to_uppercase(), if all { ", all streams together" } else { ", one stream" }),
+        title: format!("{}{many}", protocol.to_uppercase()),
         workload: format!("iperf-{protocol}"),
-        parameters: parameters([("together", Parameter::from(all)), ("protocol", protocol.into())]),
+        parameters: parameters([("protocol", Parameter::from(protocol))]),
         ports: vec![format!("{}:{}", last.ends[2], last.ends[3])],
         told: told.clone().lasting(Some(last.to)),
         value: Some((last.rate, Unit::BitsPerSecond)),
@@ -147,7 +204,8 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         ..Measured::default()
     };
     measured.told.set("host", last.ends[2]);
-    measured.told.set("streams", &streams.to_string());
+    measured.parameters.insert("streams".to_owned(), streams.map_or_else(|| "not told".into(), Parameter::from));
+    found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), line.number)?;
     if is_whole {
         measured.counters.push(("bytes".to_owned(), last.bytes));
     } else {
@@ -168,7 +226,9 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         }
         // A client that got no report of the server writes -1.
         if all > 0.0 && lost >= 0.0 {
-            measured.further.push(("jitter".to_owned(), (jitter * 1e6, Unit::Ns)));
+            if jitter.is_finite() {
+                measured.further.push(("jitter".to_owned(), (jitter * 1e6, Unit::Ns)));
+            }
             measured.further.push(("lost".to_owned(), (100.0 * lost / all, Unit::PerCent)));
         }
     }
