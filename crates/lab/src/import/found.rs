@@ -256,32 +256,38 @@ impl Found {
                 }
             }
         }
-        let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (place, Made { test, .. }) in self.tests.iter().enumerate() {
-            named.entry(format!("{}\n{}", test.id, test.title)).or_default().push(place);
+        let mut times: HashMap<String, u64> = HashMap::new();
+        for Made { test, .. } in &mut self.tests {
+            let known = serde_json::to_string(&test.parameters).unwrap_or_default();
+            let time = times.entry(format!("{}\n{}\n{known}", test.id, test.title)).or_insert(0);
+            *time += 1;
+            if *time > 1 {
+                test.parameters.insert("run".to_owned(), (*time).into());
+            }
         }
-        for alike in named.into_values() {
-            let mut times: HashMap<String, u64> = HashMap::new();
-            for place in &alike {
-                let known = &mut self.tests[*place].test.parameters;
-                let time = times.entry(serde_json::to_string(known).unwrap_or_default()).or_insert(0);
-                *time += 1;
-                if *time > 1 {
-                    known.insert("run".to_owned(), (*time).into());
+        // The differences of tests of one id make the id, and those of tests of one title the title.
+        let parts: [fn(&mut Test) -> &mut String; 2] = [|test| &mut test.id, |test| &mut test.title];
+        for (part, titles) in parts.into_iter().zip([false, true]) {
+            let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+            for (place, Made { test, .. }) in self.tests.iter_mut().enumerate() {
+                named.entry(part(test).clone()).or_default().push(place);
+            }
+            for alike in named.into_values() {
+                let tests: Vec<&Parameters> = alike.iter().map(|place| &self.tests[*place].test.parameters).collect();
+                let names: Vec<String> = differing(&tests).into_iter().cloned().collect();
+                for place in &alike {
+                    let test = &mut self.tests[*place].test;
+                    for name in &names {
+                        let Some(value) = test.parameters.get(name).map(ToString::to_string) else { continue };
+                        let (word, unit) = name.strip_suffix("_bytes").map_or((name.as_str(), ""), |word| (word, " B"));
+                        let more = if titles { format!(", {word} {value}{unit}") } else { format!("-{word}_{value}") };
+                        part(test).push_str(&more);
+                    }
                 }
             }
-            let tests: Vec<&Parameters> = alike.iter().map(|place| &self.tests[*place].test.parameters).collect();
-            let names: Vec<String> = differing(&tests).into_iter().cloned().collect();
-            for place in &alike {
-                let test = &mut self.tests[*place].test;
-                for name in &names {
-                    let Some(value) = test.parameters.get(name) else { continue };
-                    let (word, unit) = name.strip_suffix("_bytes").map_or((name.as_str(), ""), |word| (word, " B"));
-                    test.id = format!("{}-{word}_{value}", test.id);
-                    test.title = format!("{}, {word} {value}{unit}", test.title);
-                }
-                test.title = shown(&test.title, 200);
-            }
+        }
+        for Made { test, .. } in &mut self.tests {
+            test.title = shown(&test.title, 200);
         }
         for place in 0..self.tests.len() {
             self.tests[place].test.id = self.free_id(&self.tests[place].test.id.clone());

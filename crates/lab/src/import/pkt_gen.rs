@@ -10,7 +10,9 @@ pub(super) const IMPORT: Import =
     Import { name: "pkt-gen", about: "lines of pkt-gen -f tx or rx", looks, read: Read::Log(read) };
 
 fn looks(text: &str) -> bool {
-    text.lines().any(|line| line.contains("main_thread [") && line.contains("pps (")) || text.lines().any(is_speed)
+    let own = |line: &str| line.contains("main_thread [") && line.contains("pps (");
+    let opens = |line: &str| opening(line).is_some() && line.contains(" queues, ");
+    text.lines().any(|line| own(line) || is_speed(line) || opens(line))
 }
 
 fn is_speed(line: &str) -> bool {
@@ -35,12 +37,16 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if let Some((way, port)) = opening(line.text) {
             std::mem::take(&mut run).end(None, &mut told, found)?;
             told.line(line);
+            if way == "other" {
+                return Err(line.wrong("a log of ping or pong, which is not read; give one of tx or rx"));
+            }
             run = Run { way: Some(way), port: Some(shown(port, 100)), line: line.number, ..Run::default() };
         } else if line.text.contains("main_thread [") && line.text.contains("pps (") {
             run.line = line.number;
             run.sample(line)?;
         } else if let Some(way) = total(line.text) {
-            run.way = Some(way);
+            // Some versions of a receiver write `Sent` too.
+            run.way.get_or_insert(way);
             run.line = line.number;
             run.total(line)?;
         } else if is_speed(line.text) {
@@ -68,14 +74,16 @@ fn opening(line: &str) -> Option<(&'static str, &str)> {
     let (way, rest) = line
         .strip_prefix("Sending on ")
         .map(|rest| ("tx", rest))
-        .or_else(|| line.strip_prefix("Receiving from ").map(|rest| ("rx", rest)))?;
+        .or_else(|| line.strip_prefix("Receiving from ").map(|rest| ("rx", rest)))
+        .or_else(|| line.strip_prefix("Working on ").map(|rest| ("other", rest)))?;
     Some((way, rest.rsplit_once(": ").map_or(rest, |(port, _)| port)))
 }
 
-/// `Sent N packets …`, `Received N packets …`.
+/// `Sent N packets …`, `Received N packets …`, `Received N packets, in 10.00 seconds.`, `Received nothing.`
 fn total(line: &str) -> Option<&'static str> {
     let way = if line.starts_with("Sent ") { "tx" } else { "rx" };
-    (line.contains(" packets ") && (way == "tx" || line.starts_with("Received "))).then_some(way)
+    let counts = line.contains(" packets") || line.ends_with(" nothing.");
+    (counts && (way == "tx" || line.starts_with("Received "))).then_some(way)
 }
 
 impl Run {
@@ -105,7 +113,7 @@ impl Run {
     /// `Sent 3000000 packets 180000000 bytes 5860 events 60 bytes each in 3.00 seconds.`
     fn total(&mut self, line: Line<'_>) -> Result<(), Wrong> {
         let words: Vec<&str> = line.text.split_whitespace().collect();
-        let frames = words.get(1).and_then(|word| word.parse().ok());
+        let frames = words.get(1).and_then(|word| if *word == "nothing." { Some(0) } else { word.parse().ok() });
         self.frames = Some(frames.ok_or_else(|| line.wrong("a total without a number of packets"))?);
         let before =
             |word: &str| words.iter().position(|known| *known == word).and_then(|at| words.get(at.checked_sub(1)?));
@@ -122,6 +130,7 @@ impl Run {
         let value = match (speed, self.frames, rates().count()) {
             (Some(speed), ..) => speed,
             (None, None, 0) => return Ok(()),
+            (None, Some(0), _) => 0.0,
             (None, Some(frames), _) if self.seconds.is_some_and(|seconds| seconds > 0.0) => {
                 frames as f64 / self.seconds.unwrap_or(1.0)
             }
@@ -145,7 +154,7 @@ impl Run {
             line: self.line,
             told: told.clone(),
             id: self.bytes.map_or_else(|| way.to_owned(), |bytes| format!("{way}-{bytes}")),
-            title: if way == "tx" { "Transmit".to_owned() } else { "Receive".to_owned() },
+            title: if way == "tx" { "Transmit" } else { "Receive" }.to_owned(),
             workload: format!("pkt-gen-{way}"),
             parameters: parameters([("direction", Parameter::from(way))]),
             ports: self.port.into_iter().collect(),

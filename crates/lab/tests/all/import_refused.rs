@@ -57,13 +57,18 @@ fn datagrams_with_processors_are_one_test_whose_figure_is_what_arrived() {
 fn other_tables_of_netperf_are_no_repeats() {
     let block = &file("npresults.txt").text[..file("npresults.txt").text.find("netperf -t TCP_STREAM -c").unwrap()];
     // `-v 2` prints nine numbers behind the five.
-    let why = refused(&format!(
+    let more = "\x20   8       8      0       0 1.234e+10  16384.00    753243  16384.00 9999\n";
+    let run = one(&format!(
         "{block}\nAlignment      Offset         Bytes    Bytes       Sends   Bytes    Recvs\n\
          Local  Remote  Local  Remote  Xfered   Per                 Per\n\
-         Send   Recv    Send   Recv             Send (avg)          Recv (avg)\n\
-         \x20   8       8      0       0 1.234e+10  16384.00    753243  16384.00 9999\n"
+         Send   Recv    Send   Recv             Send (avg)          Recv (avg)\n{more}\n\
+         Maximum\nSegment\nSize (bytes)\n 65483\n"
     ));
-    assert!(why.starts_with("x:13: numbers behind other text"), "{why}");
+    assert_eq!(figures(&run), [("tcp_stream".to_owned(), Some(16_232.9e6), 1)]);
+    let why = refused(&format!("{block}{more}"));
+    assert!(why.starts_with("x:9: numbers that are not those of TCP_STREAM: no time has passed"), "{why}");
+    let why = refused(&format!("{block}{}", more.replace("0       0 1", "0       4 1")));
+    assert!(why.starts_with("x:9: numbers that are not those of TCP_STREAM: a processor"), "{why}");
     let why = refused(&format!("{block}netperf -P 0 -- -o throughput,throughput_units\n13292.45,1.00\n"));
     assert!(why.starts_with("x:10: values without a line of their names"), "{why}");
 }
@@ -278,6 +283,51 @@ fn who_sent_is_not_guessed_and_a_cut_number_is_not_read() {
     }
     let two = format!("{}{}", file("npresults.txt").text, file("iperf2-tcp.txt").text);
     assert_eq!(refused(&two), "x: results of netperf and of iperf in one file; import each from its own file");
+}
+
+#[test]
+fn lists_of_netperf_have_the_keys_of_its_tables() {
+    let banner =
+        "MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : demo\n";
+    let list = "LSS_SIZE=212992\nRSR_SIZE=212992\nLOCAL_SEND_SIZE=1024\nREMOTE_SEND_SIZE=-1\nELAPSED_TIME=1.00\n\
+        THROUGHPUT=1854.46\nTHROUGHPUT_UNITS=10^6bits/s\nREMOTE_RECV_THROUGHPUT=743.52\nLOCAL_CPU_UTIL=12.50\n\
+        REMOTE_CPU_UTIL=-1.00\nLOCAL_SD=1.250\nSD_UNITS=usec/KB\nRT_LATENCY=-1.000\n";
+    let test = one(&format!("{banner}{list}")).tests.remove(0);
+    let value = test.value.as_ref().unwrap().median.known().unwrap();
+    assert!((value - 743.52e6).abs() < 1.0 && (further(&test, "sent").0 - 1854.46e6).abs() < 1.0, "{value}");
+    assert_eq!(further(&test, "cpu_local"), (12.5, Unit::PerCent));
+    assert_eq!(further(&test, "service_demand_local"), (1.25, Unit::Other("us/KB".into())));
+    assert!(!test.further.contains_key("cpu_remote") && !test.further.contains_key("rt_latency"));
+    let table = format!(
+        "{banner}Socket  Message  Elapsed      Messages\nSize    Size     Time         Okay Errors   Throughput\n\
+         bytes   bytes    secs            #      #   10^6bits/sec\n\n\
+         212992    1024   1.00       226524      0    1854.46\n212992           1.00        90822            743.52\n\n"
+    );
+    assert_eq!(one(&table).tests[0].parameters, test.parameters);
+    // What arrived is not told: the figure is not known to be it.
+    let without = list.replace("REMOTE_RECV_THROUGHPUT=743.52\n", "");
+    let test = one(&format!("{banner}{without}")).tests.remove(0);
+    assert!(test.parameters["figure"].text().unwrap().starts_with("not told"));
+    // One of the long names begins with a digit.
+    let long = "50th Percentile Latency Microseconds,Throughput,Throughput Units\n4,100.00,Trans/s\n";
+    let test = one(&format!("MIGRATED TCP REQUEST/RESPONSE TEST from a to b\n{long}")).tests.remove(0);
+    assert_eq!(further(&test, "p50_latency"), (4000.0, Unit::Ns));
+}
+
+#[test]
+fn a_receiver_of_pkt_gen_is_named_by_what_opens_its_log() {
+    let text = file("pktgen-rx.txt").text;
+    let ids = |text: &str| figures(&one(text)).into_iter().map(|(id, median, _)| (id, median)).collect::<Vec<_>>();
+    let wanted = [("rx-128".to_owned(), Some(800_060.0))];
+    assert_eq!(ids(text), wanted);
+    let run = one(&text.replace("Received 2000000", "Sent 2000000"));
+    assert_eq!((run.tests[0].title.as_str(), run.tests[0].workload.as_str()), ("Receive", "pkt-gen-rx"));
+    // As versions before 2016 wrote it.
+    let old = "Received 2000000 packets, in 2.50 seconds.\nSpeed: 800.06 Kpps\n";
+    assert_eq!(ids(old), [("rx".to_owned(), Some(800_060.0))]);
+    assert_eq!(one("Receiving from netmap:eth1: 1 queues, 1 threads and 1 cpus.\nReceived nothing.\n").exit_code(), 1);
+    let ping = "Working on netmap:eth1: 1 queues, 1 threads and 1 cpus.\nSent 5 packets 300 bytes 5 events 60 bytes each in 5.00 seconds.\nSpeed: 1.000 pps\n";
+    assert!(refused(ping).starts_with("x:1: a log of ping or pong"), "{}", refused(ping));
 }
 
 #[test]

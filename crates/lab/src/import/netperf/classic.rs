@@ -18,6 +18,8 @@ pub(super) struct Table {
     commanded: Option<(String, bool)>,
     /// True behind a heading, until its numbers have come.
     awaits: bool,
+    /// True behind a heading of what `-v 2` adds, whose numbers are no figures.
+    aside: bool,
     /// True behind text that is neither heading nor command: numbers behind it may be of another table.
     strange: bool,
 }
@@ -58,9 +60,10 @@ impl Table {
         let rate = words.iter().find(|word| is_rate(word)).map(|rate| (*rate).to_owned());
         if let Some(rate) = rate.or_else(|| line.text.contains("per sec").then(|| "Trans/s".to_owned())) {
             self.rate = Some(rate);
-            self.awaits = true;
+            (self.awaits, self.aside) = (true, false);
         }
-        if !self.awaits && !heading(&words) {
+        self.aside |= matches!(words[0], "Alignment" | "Maximum");
+        if !self.awaits && !self.aside && !heading(&words) {
             self.strange = true;
             test.told.line(line);
         }
@@ -100,6 +103,9 @@ impl Table {
             }
             open => ended.extend(open.map(|(open, _)| open)),
         }
+        if self.aside {
+            return Ok(ended);
+        }
         let Some(unit) = self.rate.clone() else {
             let told = "numbers without a heading before them, so without a unit; netperf -P 1 prints it";
             return if numbers.len() >= 5 { Err(line.wrong(told)) } else { Ok(ended) };
@@ -132,7 +138,7 @@ impl Table {
             );
         }
         (self.awaits, self.strange) = (false, false);
-        test.name = name;
+        test.name.clone_from(&name);
         let mut measured = test.measured(line.number);
         for (place, number) in places.iter().zip(numbers) {
             match place {
@@ -144,7 +150,16 @@ impl Table {
                 Place::Value => measured.value = units::rate(*number, &unit),
             }
         }
-        processors(&mut measured, &numbers[places.len()..], self.demand.as_deref());
+        if measured.seconds.is_some_and(|seconds| seconds <= 0.0) {
+            return Err(line.wrong(&format!("numbers that are not those of {name}: no time has passed")));
+        }
+        let rest = &numbers[places.len()..];
+        if rest.iter().take(rest.len() / 2).any(|share| *share > 100.5) {
+            return Err(
+                line.wrong(&format!("numbers that are not those of {name}: a processor is used by more than 100 %"))
+            );
+        }
+        processors(&mut measured, rest, self.demand.as_deref());
         measured.told = measured.told.lasting(measured.seconds);
         match kind {
             Kind::Stream => ended.push(measured),
@@ -283,10 +298,13 @@ fn omni(test: &mut Test, words: &[&str], line: Line<'_>) -> Option<Measured> {
     measured.told.set("sizes", &sizes);
     measured.value = Some(value);
     measured.warnings.push("of omni's table only the throughput is read; -k prints a list".to_owned());
+    if measured.workload.contains("udp") && !measured.workload.ends_with("_rr") {
+        super::listed::undirected(&mut measured);
+    }
     Some(measured)
 }
 
-fn whole(number: f64) -> Parameter {
+pub(super) fn whole(number: f64) -> Parameter {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number below 2^53")]
     if number.fract() == 0.0 && (0.0..9e15).contains(&number) { Parameter::from(number as u64) } else { number.into() }
 }

@@ -44,7 +44,9 @@ pub(super) fn pair(line: &str) -> Option<(&str, &str)> {
 /// `Throughput,Throughput Units,Elapsed Time (sec)`: names alone, one of them the throughput.
 pub(super) fn names(line: &str) -> Option<Vec<String>> {
     let names = values(line);
-    let is_name = |name: &String| name.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
+    // `50th Percentile Latency Microseconds` begins with a digit.
+    let is_name =
+        |name: &String| name.starts_with(|c: char| c.is_ascii_alphanumeric()) && units::number(name).is_none();
     let listed = names.len() > 1 && names.len() <= MOST && names.iter().all(is_name);
     (listed && names.iter().any(|name| name.eq_ignore_ascii_case("throughput"))).then_some(names)
 }
@@ -89,7 +91,51 @@ const SETTINGS: &[&str] = &[
     "dont",
 ];
 
-/// The finding of a list: throughput and times as figures, other values as parameters.
+/// Values that the classic tables have too, by their names there. Names in words end in what the short ones leave out.
+const SIZES: &[(&str, &str)] = &[
+    ("local_send_size", "message_bytes"),
+    ("remote_send_size", "message_bytes"),
+    ("request_size", "request_bytes"),
+    ("response_size", "response_bytes"),
+    ("lss_size", "send_buffer_bytes"),
+    ("local_send_socket_size_initial", "send_buffer_bytes"),
+];
+
+/// The receive buffer of a classic table: of a stream the other end's, of requests this end's.
+const RECEIVE: [[&str; 2]; 2] =
+    [["rsr_size", "remote_recv_socket_size_initial"], ["lsr_size", "local_recv_socket_size_initial"]];
+
+/// Buffers of the other end, which tables of requests have.
+const REMOTE: &[(&str, &str)] = &[
+    ("rss_size", "remote_send_buffer_bytes"),
+    ("remote_send_socket_size_initial", "remote_send_buffer_bytes"),
+    ("rsr_size", "remote_receive_buffer_bytes"),
+    ("remote_recv_socket_size_initial", "remote_receive_buffer_bytes"),
+];
+
+/// Beginnings of the long names of latencies, and of the short ones.
+const LATENCIES: &[(&str, &str)] = &[
+    ("minimum_", "min_"),
+    ("maximum_", "max_"),
+    ("50th_percentile_", "p50_"),
+    ("90th_percentile_", "p90_"),
+    ("99th_percentile_", "p99_"),
+    ("round_trip_latency_usec/tran", "rt_latency"),
+];
+
+/// Figures of processors, by their names in the classic tables.
+const PROCESSORS: &[(&str, &str)] = &[
+    ("local_cpu_util", "cpu_local"),
+    ("local_cpu_utilization", "cpu_local"),
+    ("remote_cpu_util", "cpu_remote"),
+    ("remote_cpu_utilization", "cpu_remote"),
+    ("local_sd", "service_demand_local"),
+    ("local_service_demand", "service_demand_local"),
+    ("remote_sd", "service_demand_remote"),
+    ("remote_service_demand", "service_demand_remote"),
+];
+
+/// The finding of a list: throughput and times as figures, sizes as parameters, other settings as conditions.
 pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line<'_>) -> Result<Measured, Wrong> {
     let wrong = |why: String| Wrong { line: Some(line.number), why };
     let named = |wanted: &str| {
@@ -103,37 +149,60 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
     let Some(unit) = named("throughput_units") else {
         return Err(wrong("a throughput without its unit; ask for THROUGHPUT_UNITS too".to_owned()));
     };
-    let rate = units::number(value).and_then(|value| units::rate(value, unit));
-    let rate = rate.ok_or_else(|| wrong(format!("a throughput that is not known: '{value} {unit}'")))?;
-    measured.value = Some(rate);
+    let rate = |value: &str| units::number(value).and_then(|value| units::rate(value, unit));
+    let throughput = rate(value).ok_or_else(|| wrong(format!("a throughput that is not known: '{value} {unit}'")))?;
+    let of_datagrams = measured.workload.contains("udp") && !measured.workload.ends_with("_rr");
+    measured.value = Some(throughput.clone());
+    if of_datagrams {
+        match named("remote_recv_throughput").and_then(rate).filter(|(rate, _)| *rate >= 0.0) {
+            Some(arrived) => {
+                measured.value = Some(arrived);
+                measured.further.push(("sent".to_owned(), throughput));
+            }
+            None => undirected(&mut measured),
+        }
+    }
+    let requests = measured.workload.ends_with("rr") || unit.starts_with("Trans");
+    let demand = named("sd_units").or_else(|| named("service_demand_units")).unwrap_or("us/KB");
+    let demand = match demand.replace("usec", "us").as_str() {
+        "us/Tran" => Unit::Other("us/Tr".into()),
+        known => Unit::Other(known.into()),
+    };
     for (name, value) in &pairs {
         let key = name.to_ascii_lowercase().replace(' ', "_");
-        let number = units::number(value);
-        if SETTINGS.iter().any(|setting| key.contains(setting)) {
+        // -1 stands for what was not measured, or does not apply.
+        let number = units::number(value).filter(|number| *number >= 0.0);
+        if SETTINGS.iter().any(|setting| key.contains(setting)) && !key.contains("confid") {
             match key.as_str() {
                 "command_line" => measured.told.line(Line { text: value, ..line }),
                 _ => measured.told.set(&key, value),
             }
         }
-        match number {
-            _ if matches!(key.as_str(), "throughput" | "throughput_units") => {}
-            Some(seconds) if key.starts_with("elapsed_time") => measured.seconds = Some(seconds),
+        let short = key.trim_end_matches("_bytes").trim_end_matches("_microseconds");
+        let size = SIZES.iter().find(|(known, _)| *known == short).map(|(_, ours)| *ours);
+        let size = size.or_else(|| RECEIVE[usize::from(requests)].contains(&short).then_some("receive_buffer_bytes"));
+        let size = size.or_else(|| REMOTE.iter().find(|(known, _)| requests && *known == short).map(|(_, ours)| *ours));
+        match (number, size, PROCESSORS.iter().find(|(known, _)| *known == short)) {
+            (None, ..) => {}
+            (Some(size), Some(ours), _) if size > 0.0 => {
+                let message = ours == "message_bytes" && requests;
+                if !message && !measured.parameters.contains_key(ours) {
+                    measured.parameters.insert(ours.to_owned(), super::classic::whole(size));
+                }
+            }
+            (Some(figure), _, Some((_, ours))) => {
+                let unit = if ours.starts_with("cpu") { Unit::PerCent } else { demand.clone() };
+                measured.further.push(((*ours).to_owned(), (figure, unit)));
+            }
+            (Some(seconds), ..) if short.starts_with("elapsed_time") => measured.seconds = Some(seconds),
             // Latencies are microseconds, which only the long names say.
-            Some(us) if key.contains("latency") => {
-                let key = key.trim_end_matches("_microseconds").to_owned();
-                measured.further.push((key, (us * 1e3, Unit::Ns)));
+            (Some(us), ..) if short.contains("latency") => {
+                let long =
+                    LATENCIES.iter().find_map(|(long, ours)| Some(format!("{ours}{}", short.strip_prefix(long)?)));
+                measured.further.push((long.unwrap_or_else(|| short.to_owned()), (us * 1e3, Unit::Ns)));
             }
-            // -1 stands for what was not measured.
-            Some(share) if key.contains("cpu_util") && !key.contains("method") && share >= 0.0 => {
-                measured.further.push((key, (share, Unit::PerCent)));
-            }
-            // Of further figures the list does not tell the units in a form to rely on: they are not shown as figures,
-            // and those that differ from call to call would keep repeats apart.
-            Some(_) if !key.ends_with("size") && !key.ends_with("bytes") => {}
-            Some(number) => {
-                measured.parameters.insert(key, Parameter::from(number));
-            }
-            None => {}
+            // Of further figures the list does not tell the units in a form to rely on.
+            _ => {}
         }
     }
     measured.told = measured.told.lasting(measured.seconds);
@@ -141,4 +210,11 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         measured.parameters.insert("list".to_owned(), Parameter::from("omni"));
     }
     Ok(measured)
+}
+
+/// Says that a throughput of datagrams may be what was sent.
+pub(super) fn undirected(measured: &mut Measured) {
+    measured.parameters.insert("figure".to_owned(), "not told whether sent or received".into());
+    let told = "of datagrams the list does not tell what arrived: the figure may be what was sent; ask for REMOTE_RECV_THROUGHPUT";
+    measured.warnings.push(told.to_owned());
 }
