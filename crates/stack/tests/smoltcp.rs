@@ -212,6 +212,10 @@ impl Run {
             self.turn();
             let host = &mut self.ours.host;
             id = id.or_else(|| host.tcp_accept(listener?).map(|(id, _)| id));
+            // Where all requests for the neighbour were lost the user is told (RFC 5461, section 4.1), and tries again.
+            if id.and_then(|id| host.tcp_state(id)) == Some((State::Closed, Some(End::Unreachable))) {
+                id = Some(host.tcp_connect(self.ours.now, None, them).unwrap());
+            }
             // Closed before it stands, a connection is never made (RFC 9293, section 3.10.4).
             let stands = id.filter(|id| host.tcp_state(*id).is_some_and(|(state, _)| state != State::SynSent));
             if let Some(id) = stands {

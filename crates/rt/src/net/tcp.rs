@@ -473,7 +473,8 @@ impl TcpStream {
         self.change(|connection| connection.set_keep_alive(monotonic_ns(), how));
     }
 
-    /// Sets the time for which nothing of what was written need be acknowledged before the connection ends with `TimedOut`.
+    /// Sets the time for which nothing of what was written need be acknowledged before the connection ends with `TimedOut`, or
+    /// `HostUnreachable` if the peer was told to be so.
     pub fn set_user_timeout(&self, time: Duration) {
         self.change(|connection| connection.set_user_timeout(saturating_ns(time)));
     }
@@ -597,6 +598,7 @@ fn ended(end: End) -> Error {
         End::Refused => ErrorKind::ConnectionRefused,
         End::Reset => ErrorKind::ConnectionReset,
         End::TimedOut => ErrorKind::TimedOut,
+        End::Unreachable => ErrorKind::HostUnreachable,
         End::Aborted => ErrorKind::ConnectionAborted,
     };
     Error::new(kind, end)

@@ -3,7 +3,7 @@
 use super::Host;
 use crate::Transmit;
 use crate::counters::Discard;
-use crate::ip::{Origin, Packet, Taken, Wrong};
+use crate::ip::{Origin, Packet, Report, Taken, Wrong};
 use crate::stage::{Probe, Stage};
 use linerate_ring::Meta;
 use linerate_wire::{EtherType, IpProtocol};
@@ -57,8 +57,21 @@ impl Host {
             }
         }
         self.ip.poll(now, tx);
+        self.hear();
         self.tcp.poll(&mut self.ip, now, tx, probe);
-        self.udp.hear(&mut self.ip);
+    }
+
+    /// Reports to sockets that their packets could not be delivered to their neighbour.
+    fn hear(&mut self) {
+        while let Some(report) = self.ip.undelivered() {
+            // No socket is left to be told.
+            let _ = self.report(&report);
+        }
+    }
+
+    /// Reports an error to the socket or the connection that it is about; it is an error if there is none.
+    fn report(&mut self, report: &Report) -> Result<(), Discard> {
+        self.udp.report(report).or_else(|_| self.tcp.report(report))
     }
 
     fn take<T: Transmit, P: Probe>(
@@ -162,17 +175,11 @@ impl Host {
         let done = match taken {
             Ok(Taken::Up(packet)) => self.take_payload(now, packet, tx),
             Ok(Taken::Whole(whole)) => self.take_ip(now, &whole, origin.joined(), tx),
-            Ok(Taken::Error(report)) => match self.udp.report(&report) {
-                Ok(()) => {
-                    self.ip.heed(now, &report);
-                    Ok(())
-                }
-                Err(_) => self.tcp.report(&mut self.ip, now, &report),
-            },
+            Ok(Taken::Error(report)) => self.report(&report).map(|()| self.ip.heed(now, &report)),
             Ok(Taken::Done) => Ok(()),
             Err(why) => Err(why),
         };
-        self.udp.hear(&mut self.ip);
+        self.hear();
         done
     }
 

@@ -133,10 +133,10 @@ impl Link {
         }
     }
 
-    /// Time at which [`Link::poll`] has something to do.
+    /// Time at which [`Link::poll`] has something to do, or the layers above have with what it found.
     #[inline]
     pub(crate) fn due(&self) -> Due {
-        self.common.due()
+        if self.failed.is_empty() { self.common.due() } else { Due::NOW }
     }
 
     /// Takes the oldest packet whose neighbour never answered.

@@ -370,7 +370,7 @@ impl Tcp {
 
     /// Takes an error about a segment, if one with its number is under way: others could be forged by anybody (RFC 5927, section
     /// 4.1).
-    pub(crate) fn report(&mut self, ip: &mut Ip, now: u64, report: &Report) -> Result<(), Discard> {
+    pub(crate) fn report(&mut self, report: &Report) -> Result<(), Discard> {
         let Report { from, to, about, what } = *report;
         let About::Segment(seq) = about else { return Err(Discard::NoSocket) };
         let index = self.sockets.find(ends(from, to)).ok_or(Discard::NoSocket)?;
@@ -381,10 +381,9 @@ impl Tcp {
         match what {
             Told::Refused => socket.connection.refused(),
             Told::Unreachable => socket.connection.unreachable(),
+            // The connection learns the path's MTU when it is looked at.
             Told::TooBig(_) => {}
         }
-        // The connection learns the path's MTU when it is looked at.
-        ip.heed(now, report);
         self.sockets.wake(index);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{SendError, Udp};
 use crate::address::Key;
 use crate::counters::{Counters, Discard};
-use crate::ip::{About, Ip, Packet, Report, Told};
+use crate::ip::{About, Packet, Report, Told};
 use linerate_sum::Sum;
 use linerate_wire::UdpDatagram;
 use std::net::IpAddr;
@@ -82,13 +82,5 @@ impl Udp {
             _ => {}
         }
         Ok(())
-    }
-
-    /// Reports errors to the sockets whose datagrams could not be delivered to their neighbour.
-    pub(crate) fn hear(&mut self, ip: &mut Ip) {
-        while let Some(report) = ip.undelivered() {
-            // No socket is left to be told.
-            let _ = self.report(&report);
-        }
     }
 }

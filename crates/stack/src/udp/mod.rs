@@ -2,7 +2,7 @@
 //!
 //! It uses IP, which is passed in, so that other protocols can use the same layer. Sent datagrams are made by [`send`];
 //! received ones come by [`Udp::deliver`], the fast path, and [`Udp::take`]. Errors of lower layers about sent
-//! datagrams come by [`Udp::report`] and [`Udp::hear`].
+//! datagrams come by [`Udp::report`].
 //!
 //! Out of scope: it sends no errors about received datagrams; it returns the reason for which it refused them.
 

@@ -192,7 +192,6 @@ impl Udp {
         } else {
             ip.send(now, way, to.ip(), IpProtocol::UDP, &[&header, body].concat(), tx)
         };
-        self.hear(ip);
         if !sent {
             return Err(SendError::NoRoom);
         }

@@ -1,7 +1,7 @@
 //! Keep-alive (RFC 9293, section 3.8.4): a peer that has long said nothing is asked whether it is there.
 
 use super::super::SECOND;
-use super::{Connection, End, State};
+use super::{Connection, State};
 use crate::due::Due;
 
 /// Times at which a silent peer is asked whether it is there.
@@ -63,7 +63,7 @@ impl Connection {
             self.keep = Keep { at: Due::after(since, how.idle), asked: 0 };
         } else if self.keep.asked >= how.probes {
             let told = (self.nxt, Some(self.receive.nxt()));
-            self.finish(Some(End::TimedOut));
+            self.give_up();
             self.reset = Some(told);
         } else {
             self.keep = Keep { at: Due::after(now, how.interval), asked: self.keep.asked + 1 };

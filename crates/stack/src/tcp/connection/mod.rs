@@ -161,6 +161,9 @@ pub enum End {
     /// The peer does not answer.
     #[error("connection timed out")]
     TimedOut,
+    /// The peer cannot be reached: its link does not know it, or a router has said so.
+    #[error("host unreachable")]
+    Unreachable,
     /// It was aborted here.
     #[error("connection aborted")]
     Aborted,

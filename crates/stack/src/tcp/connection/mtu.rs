@@ -7,7 +7,7 @@
 
 use super::super::seq::Seq;
 use super::super::{MILLISECOND, SECOND};
-use super::{Connection, LEAST_MSS};
+use super::{Connection, End, LEAST_MSS, State};
 
 /// Time-outs in a row after which segments are taken for too long: three transmissions more of the same were lost, which is
 /// R1 (RFC 4821, section 7.7; RFC 9293, section 3.8.3).
@@ -172,9 +172,20 @@ impl Connection {
         self.congestion.resize(self.segment());
     }
 
-    /// Takes the news that a router cannot reach the peer: time-outs are no sign of segments that are too long (section 7.7).
+    /// Takes the news that the peer cannot be reached. It ends a connection that is being made, as in the usual systems (RFC
+    /// 5461, section 4.1), no other (RFC 1122, section 4.2.3.9): there it is the reason told if nothing is acknowledged in time,
+    /// and time-outs are no sign of segments that are too long (section 7.7).
     pub fn unreachable(&mut self) {
         self.path.explained = true;
+        if self.state == State::SynSent {
+            self.learn_of_failure();
+            self.give_up();
+        }
+    }
+
+    /// Ends the connection: the peer acknowledges nothing, or cannot be reached.
+    pub(super) fn give_up(&mut self) {
+        self.finish(Some(if self.path.explained { End::Unreachable } else { End::TimedOut }));
     }
 
     // ---- probes ----

@@ -3,7 +3,7 @@
 use super::super::seq::Seq;
 use super::super::{MILLISECOND, SECOND};
 use super::recovery::Phase;
-use super::{Connection, End, State};
+use super::{Connection, State};
 use crate::due::Due;
 
 /// Time for which a receiver may hold back the acknowledgement of a single segment (RFC 8985, section 7.2, WCDelAckT).
@@ -210,7 +210,7 @@ impl Connection {
         }
         if self.timers.persist.take(now) {
             if now.saturating_sub(self.timers.since) > self.config.patience {
-                return self.finish(Some(End::TimedOut));
+                return self.give_up();
             }
             self.timers.persists = self.timers.persists.saturating_add(1);
             if self.window == 0 {
@@ -256,7 +256,7 @@ impl Connection {
         let patience = if handshake { self.config.patience.min(SYN_PATIENCE) } else { self.config.patience };
         if now.saturating_sub(self.timers.since) >= patience {
             let told = (!handshake).then(|| (self.nxt, Some(self.receive.nxt())));
-            self.finish(Some(End::TimedOut));
+            self.give_up();
             self.reset = told;
             return;
         }

@@ -155,6 +155,37 @@ fn segments_wait_for_their_neighbour() {
     assert!(data == pattern(4200));
 }
 
+/// RFC 1122, section 4.2.3.9: a neighbour that never answers is told to the connection whose segments waited for it, as an ICMP
+/// error would be; nothing of that counts as received.
+#[test]
+fn a_connection_hears_that_its_neighbour_never_answered() {
+    for (peer, us) in families() {
+        let mut world = World::alone();
+        world.later(10 * SECOND);
+        let id = world.host.tcp_connect(world.now, None, SocketAddr::new(peer, 80)).unwrap();
+        let begun = world.now;
+        let state = |world: &World| world.host.tcp_state(id).unwrap();
+        while let (State::SynSent, Some(at)) = (state(&world).0, world.host.poll_timeout()) {
+            assert!(at < begun + 9 * SECOND, "{us}");
+            let sent = world.later(at.saturating_sub(world.now));
+            assert!(sent.iter().all(|frame| super::segment::Segment::parse(frame).is_none()), "{us}");
+        }
+        // Three requests, a second apart.
+        assert_eq!((world.now - begun) / SECOND, 3, "{us}");
+        assert_eq!(state(&world).1.unwrap().to_string(), "host unreachable", "{us}");
+        assert_eq!((world.host.counters().errors_received, world.host.counters().unexplained()), (0, 0), "{us}");
+        // One that is made goes on.
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        let (id, _) = accepted(&mut world, peer, us);
+        world.host.neighbours().remove(peer);
+        world.host.tcp_write(id, b"x").unwrap();
+        for _ in 0..10 {
+            world.later(SECOND);
+        }
+        assert_eq!(world.host.tcp_state(id).unwrap(), (State::Established, None), "{us}");
+    }
+}
+
 /// A buffer that is handed over is copied into frames alone, is sent again from where it lies, and is given back when all of it
 /// is acknowledged; with what was copied before and behind it, the stream is whole.
 #[test]
