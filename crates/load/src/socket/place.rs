@@ -74,6 +74,10 @@ pub(crate) fn open(place: &Place, remote: SocketAddr, kind: libc::c_int, port: u
         sys::bind_device(fd.as_fd(), device)?;
     }
     if let Some(own) = own(place, remote, port)? {
+        if kind == libc::SOCK_STREAM && port > 0 {
+            // A connection from this port that has ended, in TIME-WAIT, does not keep it from the next one (as iperf's).
+            sys::set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+        }
         sys::bind(fd.as_fd(), own)?;
     }
     Ok(fd)
@@ -132,4 +136,33 @@ pub(crate) fn listen(place: &Place) -> Io<TcpListener> {
 
 pub(crate) fn receive_at(place: &Place) -> Io<UdpSocket> {
     at(place, libc::SOCK_DGRAM).map(UdpSocket::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_port_whose_last_connection_is_in_time_wait_is_given_to_the_next() {
+        // Addresses that no other test has ports of.
+        let server = TcpListener::bind("127.77.1.1:0").unwrap();
+        let (remote, any) = (server.local_addr().unwrap(), TcpListener::bind("127.77.1.2:0").unwrap());
+        let port = any.local_addr().unwrap().port();
+        drop(any);
+        let place = Place { port: remote.port(), bind: Some("127.77.1.2".into()), device: None, family: None };
+        let client = open(&place, remote, libc::SOCK_STREAM, port).unwrap();
+        sys::connect(client.as_fd(), remote, None).unwrap();
+        let (mut accepted, from) = server.accept().unwrap();
+        assert_eq!(from.port(), port);
+        // The client closes first.
+        drop(client);
+        assert_eq!(accepted.read(&mut [0]).unwrap(), 0);
+        drop(accepted);
+        open(&place, remote, libc::SOCK_STREAM, port).unwrap();
+        // A port of datagrams is one socket's alone.
+        let one = open(&place, remote, libc::SOCK_DGRAM, port).unwrap();
+        assert_eq!(open(&place, remote, libc::SOCK_DGRAM, port).unwrap_err().kind(), ErrorKind::AddrInUse);
+        drop(one);
+    }
 }
