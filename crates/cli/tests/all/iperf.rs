@@ -264,7 +264,8 @@ fn a_signal_ends_both_with_their_last_lines() {
 fn failures_end_with_one_and_a_line() {
     for (words, why) in [
         (&["-t", "1"][..], "iperf: tcp connect failed: "),
-        (&["-u", "-t", "1"], "did not receive ack of last datagram"),
+        (&["-u", "-t", "1"], "did not receive ack of last datagram: connection refused"),
+        (&["-u", "-n", "1470", "--no-udp-fin"], "write failed: connection refused"),
         (&["-u", "-t", "1", "-R"], "no answer from the server"),
     ] {
         let port = port().to_string();

@@ -23,6 +23,8 @@ const GOES_ON: Duration = Duration::from_secs(10);
 /// Number of times that a client says what it wants to receive, and the time between two.
 const REQUESTS: u32 = 100;
 const BETWEEN: Duration = Duration::from_millis(15);
+/// Time after a refusal, ns, for which nobody is taken to be there: kernels tell a sender so once a second at least.
+const REFUSES: u64 = 1_500_000_000;
 
 /// Datagram that was received before its lane began.
 #[derive(Clone, Copy, Debug)]
@@ -48,24 +50,34 @@ pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &
     let mut tally = Tally::new(flow);
     let calendar = Calendar::new();
     let mut block = work.block.clone();
+    let mut refused = None;
     let (number, result) = match socket.set_write_timeout(Some(LOOK)) {
-        Ok(()) => datagrams(socket, &mut block, work, &mut tally, calendar, over),
+        Ok(()) => datagrams(socket, &mut block, work, &mut tally, &mut refused, calendar, over),
         Err(e) => (0, Err(format!("socket: {e}"))),
     };
     let mut last = Datagram { number: -signed(number + 1), sent: calendar.stamp(monotonic_ns()) };
     last.write(&mut block);
-    if socket.send(&block).is_ok() {
-        tally.fins(1);
+    match socket.send(&block) {
+        Ok(_) => tally.fins(1),
+        Err(e) if e.kind() == ErrorKind::ConnectionRefused => refused = Some(monotonic_ns()),
+        Err(_) => {}
     }
     let at = monotonic_ns();
+    let refused = refused.is_some_and(|then| at.saturating_sub(then) < REFUSES);
     let mut fault = result.err();
+    if refused && work.answer.is_none() && !flow.reversed && !flow.duplex {
+        fault = fault.or_else(|| Some(format!("[{:3}] write failed: connection refused", flow.id)));
+    }
     let figures = reporter.end(flow, at, fault.as_deref());
     let mut report = None;
     if let Some(within) = work.answer.filter(|_| fault.is_none()) {
         report = answer(socket, &mut block, &mut last, within);
         match &report {
             Some(report) => reporter.report(flow, report),
-            None => fault = Some(format!("[{:3}] did not receive ack of last datagram", flow.id)),
+            None => {
+                let why = if refused { ": connection refused" } else { "" };
+                fault = Some(format!("[{:3}] did not receive ack of last datagram{why}", flow.id));
+            }
         }
     }
     Ended { at, fault, reported: Some((figures, report)) }
@@ -75,12 +87,13 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(0)
 }
 
-/// Sends datagrams; returns the number of the last one.
+/// Sends datagrams; returns the number of the last one, and notes the time of the last one that was refused.
 fn datagrams(
     socket: &UdpSocket,
     block: &mut [u8],
     work: &Sending,
     tally: &mut Tally<'_>,
+    refused: &mut Option<u64>,
     calendar: Calendar,
     over: &Stop,
 ) -> (u64, Result<(), String>) {
@@ -111,9 +124,12 @@ fn datagrams(
                 tally.moved(n);
                 tally.sent(number);
             }
-            // The interface's queue is full, or nobody is there yet: it is sent again.
-            Err(e) if not_yet(&e) || e.kind() == ErrorKind::ConnectionRefused => tally.failed(),
-            Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => tally.failed(),
+            // Nobody is there yet, or the interface's queue is full: it is sent again.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => {
+                *refused = Some(monotonic_ns());
+                tally.failed();
+            }
+            Err(e) if not_yet(&e) || e.raw_os_error() == Some(libc::ENOBUFS) => tally.failed(),
             Err(e) => return (number, Err(format!("write failed: {e}"))),
         }
     }
