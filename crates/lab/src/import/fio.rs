@@ -1,12 +1,14 @@
 //! fio's JSON (`--output-format=json`, `json+`): a test for each job and direction that did something.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use linerate_result::{Latency, LatencyUnit, Number, Parameter, Unit, parameters};
 use serde_json::Value;
 
 use super::found::{Found, Measured};
-use super::{Import, Read, Wrong, json, shown};
+use super::told::Told;
+use super::{Import, Read, Wrong, fio_terse, json, lines, shown};
 
 pub(super) const IMPORT: Import =
     Import { name: "fio", about: "fio --output-format=json (or json+)", looks, read: Read::Foreign(read) };
@@ -16,6 +18,7 @@ const SLACK: u64 = 1500;
 
 fn looks(text: &str) -> bool {
     json::opening(text).is_some() && text.contains("\"fio version\"")
+        || text.contains(": (groupid=") && !fio_terse::looks(text)
 }
 
 /// Options of a job that are its parameters; others do not make two jobs differ.
@@ -38,8 +41,23 @@ const OPTIONS: &[&str] = &[
 ];
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    if let Some(line) =
+        lines(text).find(|line| line.text.contains(": (groupid=")).filter(|_| json::opening(text).is_none())
+    {
+        return Err(line.wrong("fio's output for people, which is rounded; give that of --output-format=json"));
+    }
     let mut before: Option<(Vec<String>, u64, usize)> = None;
-    for (document, line) in json::documents(text)? {
+    let (mut told, mut tolds) = (Told::default(), BTreeMap::new());
+    let documents = json::between(text, |line| match line {
+        Some(line) if for_people(line.text) || fio_terse::fields(line.text).is_some() => {}
+        Some(line) => {
+            told.line(line);
+            tolds.insert(line.number, told.clone());
+        }
+        None => told.result(),
+    })?;
+    for (document, line) in documents {
+        let told = tolds.range(..line).next_back().map(|(_, told)| told.clone()).unwrap_or_default();
         let jobs = document.get("jobs").and_then(Value::as_array);
         let jobs =
             jobs.ok_or_else(|| Wrong { line: Some(line), why: "no document of fio: it has no jobs".to_owned() })?;
@@ -63,6 +81,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             let mut any = false;
             for way in ["read", "write", "trim", "mixed"] {
                 if let Some(mut measured) = direction(&document, job, way, line) {
+                    measured.told.also(&told);
                     // Jobs of one name run at once.
                     measured.told.set("place", &at.to_string());
                     found.add(measured)?;
@@ -79,6 +98,39 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         }
     }
     Ok(())
+}
+
+/// True for a line of fio's output for people (`--output-format=normal,json`).
+pub(super) fn for_people(line: &str) -> bool {
+    const BEGINS: &[&str] = &[
+        "fio-",
+        "Starting ",
+        "Run status group",
+        "Disk stats",
+        "Jobs: ",
+        "read",
+        "write",
+        "trim",
+        "mixed",
+        "slat",
+        "clat",
+        "lat ",
+        "lat(",
+        "bw ",
+        "iops ",
+        "cpu ",
+        "IO depths",
+        "submit ",
+        "complete ",
+        "issued ",
+        "latency ",
+        "READ: ",
+        "WRITE: ",
+        "|",
+        "...",
+    ];
+    BEGINS.iter().any(|begin| line.starts_with(begin))
+        || ["(g=", "(groupid=", "Laying out IO file", "ios=", "aggrios="].iter().any(|part| line.contains(part))
 }
 
 /// The time at which a document was written, milliseconds.

@@ -222,7 +222,11 @@ impl Found {
                 .into_iter()
                 .map(|sample| Sample { t_s: sample.t_s.known().map(|t| t + after).into(), ..sample }),
         );
-        test.warnings.extend(measured.warnings.iter().map(|warning| shown(warning, 300)));
+        for warning in measured.warnings.iter().map(|warning| shown(warning, 300)) {
+            if !test.warnings.contains(&warning) {
+                test.warnings.push(warning);
+            }
+        }
         test.failures.extend(measured.failures.iter().map(|failure| shown(failure, 300)));
         Ok(())
     }

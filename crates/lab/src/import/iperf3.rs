@@ -1,23 +1,29 @@
-//! iperf3's JSON (`-J`), one document or several behind each other. The figure is what the receiver counted; what the
+//! iperf3's JSON (`-J`, `--json-stream`), one document or several behind each other. The figure is what the receiver counted; what the
 //! sender counted is beside it. A server that sends does not hear what its client received: the figure is its own then, with
 //! a warning.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use linerate_result::{Parameters, Sample, Unit, parameters};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::found::{Found, Measured};
 use super::told::Told;
 use super::{Import, Read, Wrong, json, shown, units};
 
-pub(super) const IMPORT: Import =
-    Import { name: "iperf3", about: "iperf3 -J: one JSON document or several", looks, read: Read::Foreign(read) };
+pub(super) const IMPORT: Import = Import {
+    name: "iperf3",
+    about: "iperf3 -J or --json-stream: one test or several",
+    looks,
+    read: Read::Foreign(read),
+};
 
 fn looks(text: &str) -> bool {
     json::opening(text).is_some()
         && text.contains("\"start\"")
-        && (text.contains("\"intervals\"") || text.contains("\"event\"") && text.contains("\"interval\""))
+        && (text.contains("\"intervals\"") || text.contains("\"event\""))
+        || text.contains("\"event\"") && text.contains("\"error\"") && json::opening(text).is_some()
 }
 
 /// One direction of a test: the names of its sums.
@@ -32,12 +38,16 @@ const BACK: Half =
     Half { sent: "sum_sent_bidir_reverse", received: "sum_received_bidir_reverse", interval: "sum_bidir_reverse" };
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    for (document, line) in json::documents(text)? {
-        if document.get("event").is_some() {
-            let why =
-                "events of --json-stream, of which only the document is read; give what -J alone prints".to_owned();
-            return Err(Wrong { line: Some(line), why });
+    let (mut told, mut tolds) = (Told::default(), BTreeMap::new());
+    let documents = json::between(text, |line| match line {
+        Some(line) => {
+            told.line(line);
+            tolds.insert(line.number, told.clone());
         }
+        None => told.result(),
+    })?;
+    for (document, line) in joined(documents)? {
+        let told = tolds.range(..line).next_back().map(|(_, told)| told.clone()).unwrap_or_default();
         if document.get("start").is_none() || document.get("end").is_none() {
             return Err(Wrong { line: Some(line), why: "no document of iperf3: it has no start or no end".to_owned() });
         }
@@ -48,12 +58,69 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if let Some(cookie) = json::text(&document, &["start", "cookie"]).filter(|cookie| !cookie.is_empty()) {
             found.once(cookie, line)?;
         }
-        found.add(measured(&document, &PLAIN, line))?;
+        found.add(measured(&document, &PLAIN, line, told.clone()))?;
         if json::at(&document, &["end", BACK.sent]).is_some() {
-            found.add(measured(&document, &BACK, line))?;
+            found.add(measured(&document, &BACK, line, told))?;
         }
     }
     Ok(())
+}
+
+/// A document, and its first line.
+type Document = (Value, usize);
+
+/// Documents, with those that came as events (`--json-stream`) put together. A document behind its own events (as
+/// `--json-stream-full-output` writes) stands for them.
+fn joined(all: Vec<Document>) -> Result<Vec<Document>, Wrong> {
+    let (mut joined, mut open): (Vec<Document>, Option<Document>) = (Vec::new(), None);
+    let unended = |line: usize| Wrong {
+        line: Some(line),
+        why: "events of a test without its end; give what --json-stream prints, whole".to_owned(),
+    };
+    let cookie = |document: &Value| json::text(document, &["start", "cookie"]);
+    for (mut document, line) in all {
+        let Some(event) = json::text(&document, &["event"]) else {
+            if let Some((_, line)) = &open {
+                return Err(unended(*line));
+            }
+            let known =
+                joined.last().is_some_and(|(last, _)| cookie(last).is_some() && cookie(last) == cookie(&document));
+            if known && joined.last().is_some_and(|(last, _)| last.get("of_events").is_some()) {
+                joined.pop();
+            }
+            joined.push((document, line));
+            continue;
+        };
+        let data = document.get_mut("data").map(Value::take).unwrap_or_default();
+        if event == "start" {
+            if let Some((_, line)) = open.replace((json!({"start": data, "intervals": [], "of_events": true}), line)) {
+                return Err(unended(line));
+            }
+            continue;
+        }
+        // What failed before anything was connected has no start.
+        let (whole, first) =
+            open.get_or_insert_with(|| (json!({"start": {}, "intervals": [], "of_events": true}), line));
+        match event.as_str() {
+            "interval" => whole["intervals"].as_array_mut().into_iter().for_each(|list| list.push(data.clone())),
+            "end" => {
+                whole["end"] = data;
+                joined.push((whole.take(), *first));
+                open = None;
+            }
+            name => whole[name] = data,
+        }
+    }
+    match open {
+        // An error may be the last event.
+        Some((mut whole, line)) if whole.get("error").is_some() => {
+            whole["end"] = json!({});
+            joined.push((whole, line));
+        }
+        Some((_, line)) => return Err(unended(line)),
+        None => {}
+    }
+    Ok(joined)
 }
 
 /// Refuses sums and numbers of streams that contradict each other.
@@ -92,14 +159,14 @@ fn about(document: &Value, found: &mut Found) {
     }
 }
 
-fn measured(document: &Value, half: &Half, line: usize) -> Measured {
+fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured {
     let start = |name: &str| json::at(document, &["start", "test_start", name]);
     let count = |name: &str| start(name).and_then(Value::as_u64);
     let protocol = json::text(document, &["start", "test_start", "protocol"]).unwrap_or_else(|| "TCP".to_owned());
     let reverse = (count("reverse") == Some(1)) != (half.sent == BACK.sent);
     let streams = count("num_streams");
     let serves = json::at(document, &["start", "accepted_connection"]).is_some();
-    let mut measured = Measured { line, ..named(&protocol, streams, reverse, serves) };
+    let mut measured = Measured { line, told, ..named(&protocol, streams, reverse, serves) };
     measured.parameters.extend(settings(&start));
     conditions(document, &mut measured.told);
     if json::at(document, &["end", BACK.sent]).is_some() {
@@ -233,7 +300,9 @@ fn settings<'a>(start: &dyn Fn(&str) -> Option<&'a Value>) -> Parameters {
         ("tos", "tos"),
         ("target_bitrate", "rate_bit_s"),
     ] {
-        if let Some(value) = start(name).and_then(Value::as_u64) {
+        // No limit is written as nought.
+        let limits = matches!(name, "bytes" | "target_bitrate");
+        if let Some(value) = start(name).and_then(Value::as_u64).filter(|value| !limits || *value > 0) {
             all.insert(ours.to_owned(), value.into());
         }
     }

@@ -2,30 +2,42 @@
 
 use serde_json::{Deserializer, Value};
 
-use super::{Wrong, shown};
+use super::{Line, Wrong, shown};
 
-/// The documents of a text, each with the number of its first line. Lines of text before the first brace are passed over.
+/// The documents of a text, each with the number of its first line.
 ///
 /// # Errors
-/// No JSON, or what may be the rest of a document before the first one.
+/// [`between`].
 pub(super) fn documents(text: &str) -> Result<Vec<(Value, usize)>, Wrong> {
-    let begin = opening(text).unwrap_or(text.len());
+    between(text, |_| {})
+}
+
+/// The documents of a text, each with the number of its first line. Other lines are given to `other` as they come, and `None`
+/// for a document.
+///
+/// # Errors
+/// No JSON behind a brace that begins a line, or what may be a part of a document before it.
+pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Result<Vec<(Value, usize)>, Wrong> {
     let is_part = |line: &str| ["\":", "\" :", "\"\t:"].iter().any(|part| line.contains(part));
-    if let Some((number, part)) = (1..).zip(text[..begin].lines()).find(|(_, line)| is_part(line)) {
-        let why = format!("a part of a document before the first whole one: '{}'", shown(part.trim(), 60));
-        return Err(Wrong { line: Some(number), why });
-    }
-    let mut all = Vec::new();
-    let mut stream = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
-    let line_at =
-        |offset: usize| 1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
+    let line_at = |offset: usize| 1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
+    let (mut all, mut at) = (Vec::new(), 0);
     loop {
-        let offset = begin + stream.byte_offset();
+        let begin = at + opening(&text[at..]).unwrap_or(text.len() - at);
+        for (line, number) in text[at..begin].lines().zip(line_at(at)..) {
+            let line = Line { text: line.trim(), number };
+            if is_part(line.text) {
+                return Err(line.wrong("a part of a document, and not a whole one"));
+            }
+            other(Some(line));
+        }
+        if begin == text.len() {
+            return Ok(all);
+        }
+        let mut stream = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
         match stream.next() {
-            None => return Ok(all),
             Some(Ok(value)) => {
-                let blanks = text[offset..].len() - text[offset..].trim_start().len();
-                all.push((value, line_at(offset + blanks)));
+                all.push((value, line_at(begin)));
+                other(None);
             }
             Some(Err(why)) => {
                 let line = line_at(begin) + why.line().saturating_sub(1);
@@ -33,11 +45,13 @@ pub(super) fn documents(text: &str) -> Result<Vec<(Value, usize)>, Wrong> {
                 let text = text.split(" at line ").next().unwrap_or_default();
                 return Err(Wrong { line: Some(line), why: format!("no JSON: {}", shown(text, 100)) });
             }
+            None => return Ok(all),
         }
+        at = begin + stream.byte_offset();
     }
 }
 
-/// Place of the first line that begins with a brace.
+/// Place of the first line that begins with a brace, or of a brace that the text begins with.
 pub(super) fn opening(text: &str) -> Option<usize> {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {

@@ -8,6 +8,7 @@
 mod command;
 mod date;
 mod fio;
+mod fio_terse;
 mod found;
 mod interval;
 mod iperf2;
@@ -65,6 +66,7 @@ pub const IMPORTS: &[Import] = &[
     iperf3::IMPORT,
     iperf3_text::IMPORT,
     fio::IMPORT,
+    fio_terse::IMPORT,
     netperf::IMPORT,
     xdd::IMPORT,
     pkt_gen::IMPORT,

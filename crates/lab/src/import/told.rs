@@ -81,6 +81,17 @@ impl Told {
         }
     }
 
+    /// Takes the text, settings and options of others, without what is set here.
+    pub(super) fn also(&mut self, other: &Self) {
+        self.text = Rc::clone(&other.text);
+        self.options = Rc::clone(&other.options);
+        for (name, value) in other.settings.iter() {
+            if !self.settings.contains_key(name) {
+                self.set(name, value);
+            }
+        }
+    }
+
     /// Notes that a result has come.
     pub(super) fn result(&mut self) {
         self.ended = true;

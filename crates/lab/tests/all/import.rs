@@ -73,6 +73,7 @@ pub(crate) const ALL: &[Recorded] = &[
         ("r-read", Some(7_129.241_517), "IOPS"),
         ("r-write", Some(7_124.251_497), "IOPS")
     ),
+    recorded!("fio-terse.txt", "fio-terse", ("a-read", Some(4000.0), "IOPS"), ("a-write", Some(3757.0), "IOPS")),
     recorded!(
         "fio-two-jobs.json",
         "fio",
@@ -258,7 +259,10 @@ fn what_cannot_be_read_is_named_by_file_and_line() {
         assert!(line.starts_with(begins) && line.lines().count() == 1, "{name}: {line}");
     }
     let unknown = read("x", "hello\nworld\n").unwrap_err().to_string();
-    assert!(unknown.starts_with("x: no format") && unknown.contains("iperf3-text, fio, netperf"), "{unknown}");
+    assert!(
+        unknown.starts_with("x: no format") && unknown.contains("iperf3-text, fio, fio-terse, netperf"),
+        "{unknown}"
+    );
     let nothing = read("x", "MIGRATED TCP STREAM TEST from a to b\n").unwrap_err().to_string();
     assert_eq!(nothing, "x: no result of netperf in it; give its whole output, or name another --format");
 }

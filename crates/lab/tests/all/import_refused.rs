@@ -21,12 +21,66 @@ pub(crate) fn figures(run: &RunResult) -> Vec<(String, Option<f64>, usize)> {
     run.tests.iter().map(|test| (test.id.clone(), median(test), test.repeats.len())).collect()
 }
 
+/// A document of iperf3 as `--json-stream` tells it.
+fn events(document: &str) -> String {
+    let document: serde_json::Value = serde_json::from_str(&document[document.find('{').unwrap()..]).unwrap();
+    let event =
+        |name: &str, data: &serde_json::Value| serde_json::json!({"event": name, "data": data}).to_string() + "\n";
+    let intervals = document["intervals"].as_array().unwrap().iter();
+    let intervals: String = intervals.map(|interval| event("interval", interval)).collect();
+    event("start", &document["start"]) + &intervals + &event("end", &document["end"])
+}
+
 #[test]
-fn events_of_iperf3_are_refused_and_its_document_asked_for() {
-    let events =
-        "{\"event\":\"start\",\"data\":{}}\n{\"event\":\"interval\",\"data\":{}}\n{\"event\":\"end\",\"data\":{}}\n";
-    let why = refused(events);
-    assert!(why.starts_with("x:1: events of --json-stream") && why.contains("-J"), "{why}");
+fn events_of_iperf3_are_the_document_that_they_make() {
+    for name in ["iperf3-tcp.json", "iperf3-udp.json", "iperf3-bidir.json", "iperf3-r.json"] {
+        let text = file(name).text;
+        let (whole, events) = (one(text), events(text));
+        assert_eq!(one(&events).tests, whole.tests, "{name}");
+        // --json-stream-full-output adds the document: the same test.
+        assert_eq!(figures(&one(&format!("{events}{text}"))), figures(&whole), "{name}");
+        let cut = &events[..events.rfind("{\"data\"").or(events.rfind("{\"event\"")).unwrap()];
+        assert!(refused(cut).starts_with("x:1: events of a test without its end"), "{}", refused(cut));
+    }
+    let failed = "{\"event\":\"error\",\"data\":\"unable to connect to server\"}\n";
+    assert_eq!(one(failed).reasons, ["tcp: unable to connect to server"]);
+    let ended = format!("{failed}{{\"event\":\"end\",\"data\":{{}}}}\n");
+    assert_eq!(one(&ended).reasons, ["tcp: unable to connect to server"]);
+}
+
+/// What is written between documents tells conditions, as between lines.
+#[test]
+fn text_between_documents_keeps_them_apart() {
+    let tcp = file("iperf3-tcp.json").text;
+    let other = tcp.replace("qrtqxx", "other1");
+    let run = one(&format!("mtu 1500\n{tcp}mtu 9000\n{other}"));
+    let ids: Vec<_> = figures(&run).into_iter().map(|(id, ..)| id).collect();
+    assert_eq!(ids, ["tcp-1s-mtu_1500", "tcp-1s-mtu_9000"]);
+    assert_eq!(figures(&one(&format!("run 1\n{tcp}run 2\n{other}")))[0].2, 2);
+}
+
+#[test]
+fn fios_other_outputs_are_read_beside_its_document_or_refused() {
+    let json = file("fio-randrw.json").text;
+    let people = "r: (g=0): rw=randrw, bs=(R) 4096B-4096B\nfio-3.33\nStarting 1 process\n";
+    let behind =
+        "\nr: (groupid=0, jobs=1): err= 0: pid=6633: Sat Nov 28 08:55:34 2026\n  read: IOPS=13.2k, BW=51.6MiB/s\n";
+    let wanted = figures(&one(json));
+    assert_eq!(figures(&one(&format!("{people}{json}{behind}"))), wanted);
+    assert!(refused(&format!("{people}{behind}")).starts_with("x:5: fio's output for people"));
+    let terse = file("fio-terse.txt").text;
+    assert_eq!(figures(&one(&format!("{people}{behind}\n{terse}"))), figures(&one(terse)));
+    assert_eq!(figures(&one(&format!("{terse}{json}"))), wanted, "the document has more");
+    let test = &one(terse).tests[0];
+    assert_eq!(further(test, "throughput"), (16_384_000.0, Unit::BytesPerSecond));
+    assert_eq!((further(test, "clat_p99").0, further(test, "cpu_system").0), (3_686_000.0, 18.75));
+    // Jobs of one name at once, or one behind the other: the lines do not tell.
+    assert!(refused(&format!("{terse}{terse}")).starts_with("x:2: a job of the name of one before it"));
+    assert_eq!(figures(&one(&format!("run 1\n{terse}run 2\n{terse}")))[0].2, 2);
+    assert!(refused(&terse.replacen("3;", "5;", 1)).starts_with("x:1: terse version 5"));
+    assert!(
+        refused(&terse.replacen(";16000;", ";96000;", 1)).starts_with("x:1: an amount that is not that of the rate")
+    );
 }
 
 #[test]
