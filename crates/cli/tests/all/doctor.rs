@@ -4,6 +4,7 @@
 mod damaged;
 mod mend;
 mod peers;
+mod recorded;
 mod remote;
 
 use crate::process::BINARY;

@@ -204,7 +204,7 @@ fn a_recording_reads_as_what_was_recorded() {
     let dir = tempfile::tempdir().unwrap();
     for (card, name) in CARDS {
         let (adapter, groups) = whole(card, name);
-        let mut recorder = Recorder::new(open(card), &dir.path().join(card)).unwrap();
+        let mut recorder = Recorder::new(open(card), &dir.path().join(card), name).unwrap();
         let subject = adapter.interface.clone();
         assert_eq!(read(&mut recorder, subject), adapter);
         assert_eq!(counters(&mut recorder, &adapter.interface).unwrap().groups, groups);
@@ -214,7 +214,7 @@ fn a_recording_reads_as_what_was_recorded() {
         assert_eq!(read(&mut again, found), adapter, "{card}");
         assert_eq!(counters(&mut again, &adapter.interface).unwrap().groups, groups, "{card}");
     }
-    assert!(Recorder::new(Machine::new(), dir.path()).is_err(), "it is there already");
+    assert!(Recorder::new(Machine::new(), dir.path(), "lo").is_err(), "it is there already");
 }
 
 #[test]

@@ -45,13 +45,35 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         None => Box::new(Machine::new()),
         Some(tree) => Box::new(Recorded::open(tree).map_err(|e| format!("{}: {e}", tree.display()))?),
     };
-    let all = interfaces(&mut *source).map_err(|absent| no_list(asked.tree, &*source, &absent))?;
+    examine_of(&mut *source, asked, stop)
+}
+
+/// Reads all that the rules look at, for a source that records it.
+///
+/// # Errors
+/// One line, as of [`examine`].
+pub fn touch(source: &mut dyn Source, interface: &str, stop: &Stop) -> Result<(), String> {
+    let names = [interface.to_owned()];
+    let every = Load::ALL.map(|(_, load)| load);
+    // What is read may depend on what the machine is for.
+    for loads in [&[][..], &every] {
+        examine_of(source, &Asked { names: &names, loads, ..Asked::default() }, stop)?;
+    }
+    Ok(())
+}
+
+fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
+    let all = interfaces(source).map_err(|absent| no_list(asked.tree, source, &absent))?;
     let up = || all.iter().filter(|one| one.hardware != LOOPBACK && one.flags.contains(&"UP"));
+    let recorded = asked.tree.and_then(|_| source.file("interface").ok());
     let names: Vec<String> = match asked.names {
+        [] if recorded.is_some() => {
+            recorded.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect()
+        }
         [] => up().map(|one| one.name.clone()).collect(),
         names => names.to_vec(),
     };
-    let earlier = snapshot(&*source);
+    let earlier = snapshot(source);
     // One pause for all of them.
     let mut pause = Some(BETWEEN).filter(|_| asked.tree.is_none());
     let mut read = Vec::new();
@@ -61,7 +83,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         }
         let time = pause.take().unwrap_or_default();
         let gone = |why: String| if asked.names.is_empty() { None } else { Some(why) };
-        match View::read(&mut *source, name, || wait(time, stop)) {
+        match View::read(source, name, || wait(time, stop)) {
             Ok(one) => read.push(one),
             Err(why) => gone(why).map_or(Ok(()), Err)?,
         }
@@ -73,7 +95,7 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         && let Some(way) = all.iter().find(|one| one.name == probed.way)
     {
         probed.ask_claims(way, &all);
-        probed.ask_hops(&routes(&mut *source).unwrap_or_default(), &all);
+        probed.ask_hops(&routes(source).unwrap_or_default(), &all);
         // What stands on an interface that is looked at is reached by that.
         let looked = |one: &&linerate_host::adapter::Interface| names.contains(&one.name);
         let below =
@@ -88,10 +110,10 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
-    let network = Network::read(&mut *source, read.iter().map(|(adapter, _)| &adapter.interface));
+    let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface));
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
-        let mut view = View::new(&*source, adapter, counters, &all, asked.loads);
+        let mut view = View::new(source, adapter, counters, &all, asked.loads);
         view.earlier.clone_from(&earlier);
         view.network = &network;
         view.peer = probed.take();

@@ -24,7 +24,7 @@ mod undo;
 mod view;
 
 pub use document::proofs;
-pub use examine::{Asked, examine};
+pub use examine::{Asked, examine, touch};
 pub use finding::{Evidence, Finding, Load, Risk, Severity};
 pub use fix::{Did, Mend, Step, fix, left_out, plan};
 pub use knob::Knob;
