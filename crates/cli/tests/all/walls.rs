@@ -22,6 +22,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-nic", &["text", "wire", "sum", "ring", "offload", "port"]),
     ("linerate-stack", &["text", "wire", "sum", "ring"]),
     ("linerate-fcoe", &["text", "wire", "sum", "block"]),
+    ("linerate-dcb", &["text", "wire"]),
     ("linerate-nbd", &["block"]),
     ("linerate-rt", &["text", "wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "nbd"]),
     (
@@ -40,7 +41,7 @@ const WALLS: &[(&str, &[&str])] = &[
 
 /// Crates without any `unsafe`.
 const FORBIDDEN: &[&str] =
-    &["skip", "text", "result", "wire", "block", "offload", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
+    &["skip", "text", "result", "wire", "block", "offload", "nic", "stack", "fcoe", "dcb", "nbd", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
