@@ -9,6 +9,7 @@ pub mod block;
 mod clock;
 pub mod control;
 mod cpu;
+pub mod dcb;
 mod event;
 pub mod fc;
 mod identity;

@@ -53,6 +53,14 @@ pub(super) struct Show {
     watch: bool,
 }
 
+impl Show {
+    /// The same, of the one that `-i` names if it does.
+    pub(super) fn of(mut self, name: Option<String>) -> Self {
+        self.name = name.or(self.name);
+        self
+    }
+}
+
 /// Lets a command be asked by other processes: `document` gives its state. Without a socket the command goes on all the
 /// same, and says so.
 pub(super) fn serve(

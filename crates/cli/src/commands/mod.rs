@@ -6,6 +6,7 @@ mod bridge;
 mod compare;
 mod completions;
 mod control;
+mod dcb;
 mod doctor;
 mod export;
 mod fcoe;
@@ -77,6 +78,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     ports::COMMAND,
     stack::COMMAND,
     fcoe::COMMAND,
+    dcb::COMMAND,
     nic::COMMAND,
     doctor::COMMAND,
     profile::COMMAND,

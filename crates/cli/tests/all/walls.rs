@@ -24,7 +24,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-fcoe", &["text", "wire", "sum", "block"]),
     ("linerate-dcb", &["text", "wire"]),
     ("linerate-nbd", &["block"]),
-    ("linerate-rt", &["text", "wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "nbd"]),
+    ("linerate-rt", &["text", "wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "dcb", "nbd"]),
     (
         "linerate-load",
         &["text", "host", "wire", "sum", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "rt", "result"],
@@ -33,8 +33,8 @@ const WALLS: &[(&str, &[&str])] = &[
     (
         "linerate",
         &[
-            "text", "host", "wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd", "rt", "result", "load",
-            "lab",
+            "text", "host", "wire", "block", "ring", "port", "nic", "stack", "fcoe", "dcb", "nbd", "rt", "result",
+            "load", "lab",
         ],
     ),
 ];
