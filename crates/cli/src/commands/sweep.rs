@@ -41,6 +41,9 @@ struct Arguments {
     /// All of a preset's points.
     #[arg(long)]
     full: bool,
+    /// Only these points, by their ids: such as those that `compare` cannot decide.
+    #[arg(long, value_name = "ID[,ID]", value_delimiter = ',')]
+    only: Option<Vec<String>>,
     /// Whose sockets streams have: the kernel's, over a veth pair between two namespaces (the default), or those of
     /// linerate's own stack, over a cable.
     #[arg(long, value_name = "HOW", conflicts_with = "remote", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
@@ -187,6 +190,9 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     };
     let mut plan = plan(path, &parsed)?;
     plan.shared = parsed.shared;
+    if let Some(ids) = &parsed.only {
+        plan.keep_only(ids).map_err(|why| Trouble::usage(format!("--only: {why}")))?;
+    }
     let far = parsed.other.far(!parsed.no_bounce);
     if let Some(far) = &far {
         if let Some(point) = plan.points.iter().find(|point| !point.has_peer()) {

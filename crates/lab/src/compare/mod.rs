@@ -13,6 +13,7 @@ mod spread;
 mod text;
 
 use crate::student::{LEAST, above, two_sided};
+use crate::sweep::PLANNED;
 use linerate_result::{Number, RunResult, Test, Unit};
 use serde::Serialize;
 use spread::{Difference, Prior, Side};
@@ -161,7 +162,13 @@ impl Compared {
 
 /// True for tests that measured the same thing.
 fn alike(one: &Test, other: &Test) -> bool {
-    (&one.workload, &one.parameters, one.wire_bytes) == (&other.workload, &other.parameters, other.wire_bytes)
+    // The number of points in a plan is no condition of any of them.
+    let asked = |test: &Test| {
+        let mut asked = test.parameters.clone();
+        asked.remove(PLANNED);
+        asked
+    };
+    (&one.workload, asked(one), one.wire_bytes) == (&other.workload, asked(other), other.wire_bytes)
         && one.value.as_ref().zip(other.value.as_ref()).is_none_or(|(one, other)| one.unit == other.unit)
 }
 

@@ -189,7 +189,9 @@ fn tests_are_paired_by_id_and_parameters_or_by_parameters_alone() {
         test.parameters.insert("bytes".to_owned(), bytes.into());
         test
     };
-    let a = run(vec![with("same", 1), with("other", 2), with("old name", 3), with("gone", 4)]);
+    let mut a = run(vec![with("same", 1), with("other", 2), with("old name", 3), with("gone", 4)]);
+    // Of a sweep of other points, too.
+    a.tests[0].parameters.insert("points".to_owned(), 27_u32.into());
     let b = run(vec![with("same", 1), with("other", 9), with("new name", 3), with("added", 5)]);
     let all = Compared::new(&a, &b, 5.0);
     let pairs: Vec<_> = all.pairs.iter().map(|pair| (pair.test.as_str(), pair.other.as_str())).collect();

@@ -49,7 +49,7 @@ pub fn render(compared: &Compared, colour: bool) -> String {
     lines.extend(power(&compared.pairs));
     if !compared.suspects.is_empty() {
         lines.push(format!(
-            "{} may be worse (unclear): more repeats of both runs decide it",
+            "{} may be worse (unclear): more repeats of both decide it, as by `linerate sweep PLAN --only IDS --repeats 8`",
             plain(&compared.suspects.join(", "))
         ));
     }

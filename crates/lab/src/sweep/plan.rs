@@ -88,6 +88,8 @@ pub struct Plan {
     pub remote: Option<Other>,
     /// Text of a plan that was read from a file.
     pub text: Option<String>,
+    /// Ids of the points, if others were left out.
+    pub only: Option<Vec<String>>,
     /// Points to measure, in order.
     pub points: Vec<Point>,
     pub repeats: Repeats,
@@ -107,12 +109,31 @@ impl Plan {
             form: Some(form),
             remote: None,
             text: None,
+            only: None,
             points,
             repeats: Repeats::default(),
             order: Order::default(),
             limit: None,
             shared: false,
         }
+    }
+
+    /// Leaves out all points but these.
+    ///
+    /// # Errors
+    /// An id that no point has, with the nearest.
+    pub fn keep_only(&mut self, ids: &[String]) -> Result<(), String> {
+        for id in ids {
+            let known = || self.points.iter().map(|point| point.id.as_str());
+            if !known().any(|known| known == id) {
+                let meant = linerate_text::nearest(id, known()).map(|near| format!("did you mean {near}?"));
+                let meant = meant.unwrap_or_else(|| "--dry-run lists them".to_owned());
+                return Err(format!("{}: no point of {}; {meant}", linerate_text::plain(id), self.name));
+            }
+        }
+        self.points.retain(|point| ids.contains(&point.id));
+        self.only = Some(self.points.iter().map(|point| point.id.clone()).collect());
+        Ok(())
     }
 
     /// Checks the requirements of the workloads on this machine.

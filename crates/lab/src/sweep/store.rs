@@ -38,6 +38,9 @@ pub struct Head {
     /// Text of a plan that was read from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
+    /// Ids of its points, if others of the plan were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Vec<String>>,
     /// Identifies the sweep, however often it is resumed.
     pub run_id: String,
     /// Start time of the sweep.
@@ -50,8 +53,8 @@ impl Head {
     pub fn new(plan: &Plan, run_id: String, start: Timestamp) -> Self {
         let (form, via) = (plan.form.map(|form| form.word().into()), plan.via.map(|via| via.word().into()));
         let remote = plan.remote.as_ref().map(|other| other.name.clone());
-        let (preset, plan) = (plan.name.clone(), plan.text.clone());
-        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, remote, plan, run_id, start }
+        let (preset, only, plan) = (plan.name.clone(), plan.only.clone(), plan.text.clone());
+        Self { schema: SCHEMA.into(), version: VERSION, preset, form, via, remote, plan, only, run_id, start }
     }
 
     fn is_of(&self, other: &Self) -> bool {
@@ -64,6 +67,7 @@ impl Head {
                 head.via.clone(),
                 head.remote.clone(),
                 head.plan.clone(),
+                head.only.clone(),
             )
         };
         of(self) == of(other)

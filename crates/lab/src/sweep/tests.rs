@@ -139,6 +139,20 @@ fn a_point_in_which_nothing_moved_or_that_was_not_measured_fails() {
     }
 }
 
+#[test]
+fn some_points_of_a_plan_are_measured_and_their_sweep_is_another() {
+    let mut plan = t5_fcoe(Form::Quick);
+    let ids = [2, 0].map(|at| plan.points[at].id.clone());
+    let wrong = plan.clone().keep_only(&["fcoe-unlimited-read-51".to_owned()]).unwrap_err();
+    assert_eq!(wrong, "fcoe-unlimited-read-51: no point of t5-fcoe; did you mean fcoe-unlimited-read-512?");
+    assert!(plan.clone().keep_only(&["x".to_owned()]).unwrap_err().ends_with("--dry-run lists them"));
+    plan.keep_only(&ids).unwrap();
+    let (dir, mut made) = (tempfile::tempdir().unwrap(), Made::default());
+    let run = go_over(&plan, &mut made, dir.path(), false).unwrap();
+    assert_eq!((made.asked, run.outcome), (vec![ids[1].clone(), ids[0].clone()], Outcome::Pass));
+    assert!(matches!(go(&mut Made::default(), dir.path(), true), Err(SweepError::Other { .. })));
+}
+
 /// A measurement that others were in the way of is made again, as often as the plan has repeats, and once more.
 #[test]
 fn what_does_not_count_is_made_again() {

@@ -138,6 +138,7 @@ fn plan_of(written: Written, text: &str) -> Result<Plan, Wrong> {
         form: None,
         remote: None,
         text: Some(text.to_owned()),
+        only: None,
         points,
         repeats,
         order,
