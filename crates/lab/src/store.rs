@@ -93,12 +93,23 @@ pub fn ready() -> Result<(), StoreError> {
     make(&runs).and_then(|()| Part::open(runs.join(RESULT), ROOM)).map(drop).map_err(unkept)
 }
 
-/// Writes the document of a run into a folder of its own in the user's data directory.
-pub fn keep(run: &RunResult) -> Result<PathBuf, StoreError> {
-    let folder = default_directory(run).map_err(unkept)?;
-    // Of what cannot be written no empty folder stays.
-    write_document(&folder, run).inspect_err(|_| drop(fs::remove_dir(&folder))).map_err(unkept)?;
-    Ok(folder)
+/// Writes the document of each run into a folder of its own in the user's data directory: all of them, or none.
+pub fn keep(runs: &[&RunResult]) -> Result<Vec<PathBuf>, StoreError> {
+    let mut made: Vec<PathBuf> = Vec::new();
+    let mut folders = Vec::new();
+    for run in runs {
+        let folder = default_directory(run).map_err(unkept)?;
+        made.extend((!folder.exists()).then(|| folder.clone()));
+        if let Err(why) = write_document(&folder, run) {
+            for folder in made {
+                let _ = fs::remove_file(folder.join(RESULT));
+                let _ = fs::remove_dir(folder);
+            }
+            return Err(unkept(why));
+        }
+        folders.push(folder);
+    }
+    Ok(folders)
 }
 
 fn unkept(error: StoreError) -> StoreError {

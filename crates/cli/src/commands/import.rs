@@ -6,8 +6,8 @@ use super::{Command, parsed};
 use crate::print::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
-use linerate_lab::import::{IMPORTS, Import, LARGEST, read};
-use linerate_result::Timestamp;
+use linerate_lab::import::{IMPORTS, Import, LARGEST, decoded, read};
+use linerate_result::{RunResult, Timestamp};
 use linerate_text::plain;
 use std::fs::File;
 use std::io::{self, Read};
@@ -50,12 +50,12 @@ fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         let runs = read(&name, &text, asked.format, at, &typed(words));
         kept.push((name, runs.map_err(|e| Trouble::failed(plain(&e.to_string())))?));
     }
-    for (name, runs) in kept {
-        for run in runs {
-            let folder = asked.db.keep(&run)?;
-            print(&plain(&format!("{}  {} tests from {name}, in {}", run.run_id, run.tests.len(), folder.display())));
-            print("\n");
-        }
+    let runs: Vec<&RunResult> = kept.iter().flat_map(|(_, runs)| runs).collect();
+    let folders = asked.db.keep_all(&runs)?;
+    let names = kept.iter().flat_map(|(name, runs)| runs.iter().map(move |run| (name, run)));
+    for ((name, run), folder) in names.zip(folders) {
+        print(&plain(&format!("{}  {} tests from {name}, in {}", run.run_id, run.tests.len(), folder.display())));
+        print("\n");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -75,5 +75,5 @@ fn text(path: &Path) -> io::Result<(String, Timestamp)> {
     if bytes.len() as u64 > LARGEST {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large a file"));
     }
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), at))
+    Ok((decoded(&bytes), at))
 }

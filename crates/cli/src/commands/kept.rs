@@ -65,9 +65,14 @@ impl Db {
 
     /// Writes the document of a run into a folder of its own in the user's data directory, and records it.
     pub(super) fn keep(&self, run: &RunResult) -> Result<PathBuf, Trouble> {
-        let folder = store::keep(run).map_err(|error| Trouble::failed(plain(&error.to_string())))?;
-        self.record(run, &folder);
-        Ok(folder)
+        self.keep_all(&[run]).map(|mut folders| folders.swap_remove(0))
+    }
+
+    /// As [`Db::keep`], all runs or none.
+    pub(super) fn keep_all(&self, runs: &[&RunResult]) -> Result<Vec<PathBuf>, Trouble> {
+        let folders = store::keep(runs).map_err(|error| Trouble::failed(plain(&error.to_string())))?;
+        runs.iter().zip(&folders).for_each(|(run, folder)| self.record(run, folder));
+        Ok(folders)
     }
 
     /// The run that a word means, and its entry in the index, if it was found there.

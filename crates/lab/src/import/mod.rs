@@ -108,6 +108,20 @@ impl Import {
     }
 }
 
+/// The text of a file, whatever its bytes are: UTF-8, or UTF-16 with a byte order mark, as PowerShell writes it.
+#[must_use]
+pub fn decoded(bytes: &[u8]) -> String {
+    let units = |of: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => units(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => units(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 /// Reads a text, in `format` or in the one that it looks like. `name` is the file's name; `at` the start of a run whose
 /// log does not tell it, which then has a warning.
 ///

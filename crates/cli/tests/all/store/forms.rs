@@ -89,6 +89,37 @@ fn a_log_that_cannot_be_read_is_named_with_its_line() {
 }
 
 #[test]
+fn an_import_that_cannot_be_written_leaves_nothing_and_last_is_what_was_stored_last() {
+    let data = Data::new();
+    let (first, second) = (log("iperf3-tcp.json"), log("fio-randrw.json"));
+    data.out(&["import", &second]);
+    let list: Value = serde_json::from_str(&data.out(&["runs", "--json"])).unwrap();
+    let folder = list["runs"][0]["folder"].as_str().unwrap().to_owned();
+    // A file where the second one's folder was.
+    fs::remove_dir_all(data.path("data/linerate")).unwrap();
+    fs::create_dir_all(Path::new(&folder).parent().unwrap()).unwrap();
+    fs::write(&folder, "").unwrap();
+    let said = data.run(&["import", &first, &second]);
+    assert_eq!((said.code, said.out.as_str(), said.log.lines().count()), (1, "", 1), "{said:?}");
+    let left = fs::read_dir(Path::new(&folder).parent().unwrap()).unwrap().count();
+    assert_eq!(left, 1, "the file alone");
+    assert!(!data.path("data/linerate/runs.db").exists());
+    fs::remove_file(&folder).unwrap();
+    // Whatever they say of their start, and also of what was there before.
+    let last = || data.out(&["show", "last", "--json"]);
+    for (file, format) in [(&second, "fio"), (&first, "iperf3-tcp"), (&second, "fio")] {
+        data.out(&["import", file]);
+        assert_eq!(RunResult::from_json(&last()).unwrap().tests[0].workload, format);
+    }
+    // As PowerShell writes what a program prints.
+    let text = fs::read_to_string(log("iperf2-tcp.txt")).unwrap().replace('\n', "\r\n");
+    let bytes: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    fs::write(data.path("wide.txt"), bytes).unwrap();
+    data.out(&["import", "wide.txt"]);
+    assert_eq!(RunResult::from_json(&last()).unwrap().tests[0].id, "tcp-1s-client");
+}
+
+#[test]
 fn a_log_may_come_by_standard_input_and_documents_of_other_machines_too() {
     let data = Data::new();
     let from = |file: &str| {

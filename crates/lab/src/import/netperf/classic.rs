@@ -46,6 +46,15 @@ impl Table {
             ended.push(measured);
             return Ok(ended);
         }
+        let comma = |word: &&str| {
+            word.split_once(',').is_some_and(|(whole, part)| {
+                let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                digits(whole) && digits(part)
+            })
+        };
+        if self.awaits && words.len() > 2 && words.iter().any(comma) {
+            return Err(line.wrong("decimal commas; measure with LC_ALL=C"));
+        }
         // A line of numbers but for one word is a broken table, not a heading.
         let mostly = words.iter().filter(|word| units::number(word).is_some()).count();
         if self.awaits && words.len() >= 4 && mostly + 1 == words.len() {
