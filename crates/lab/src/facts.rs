@@ -73,19 +73,21 @@ pub(crate) fn headline(run: &RunResult) -> String {
         }
         None if let Some(summary) = proofs::summary(run) => summary.headline,
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
-        None if let Some(figure) = first_figure(run) => figure,
+        None if let Some((test, figure)) = first_figure(run) => {
+            let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
+            let title = if test.title.is_empty() { &test.id } else { &test.title };
+            format!("{}{}, {title}", quantity::value(figure.median, &figure.unit), standing.unwrap_or_default())
+        }
         None => "Nothing was measured".to_owned(),
     }
 }
 
-/// The first figure of any unit, with its basis and its test: `28.2 Gb/s (measured once), TCP, 1 streams`.
-fn first_figure(run: &RunResult) -> Option<String> {
-    run.tests.iter().find_map(|test| {
-        let value = test.value.as_ref().filter(|value| value.median.known().is_some())?;
-        let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
-        let title = if test.title.is_empty() { &test.id } else { &test.title };
-        Some(format!("{}{}, {title}", quantity::value(value.median, &value.unit), standing.unwrap_or_default()))
-    })
+/// The first figure of any unit; none of a run that has the times of stages, whose figures these are.
+pub(crate) fn first_figure(run: &RunResult) -> Option<(&Test, &Summary)> {
+    if run.tests.iter().any(|test| !test.stages.is_empty()) {
+        return None;
+    }
+    run.tests.iter().find_map(|test| Some((test, test.value.as_ref().filter(|value| value.median.known().is_some())?)))
 }
 
 /// Senders and receivers as typed: `a, b → c`.

@@ -46,6 +46,40 @@ pub(crate) fn summary(run: &RunResult) -> Table {
     table
 }
 
+/// Further figures that have a column, with its title.
+const FURTHER: &[(&str, &str)] = &[
+    ("sent", "#Sent"),
+    ("lost", "#Lost"),
+    ("jitter", "#Jitter"),
+    ("throughput", "#Throughput"),
+    ("cpu_local", "#CPU here"),
+    ("cpu_remote", "#CPU there"),
+    ("cpu_client", "#CPU, client"),
+    ("cpu_server", "#CPU, server"),
+    ("service_demand_local", "#Service demand here"),
+    ("service_demand_remote", "#Service demand there"),
+];
+
+/// Table of further figures, of the tests that have no table of their own. Columns without a figure are left out.
+pub(crate) fn further(run: &RunResult) -> Table {
+    let tests = || run.tests.iter().enumerate().filter(|(_, test)| !has_own_table(test));
+    let columns: Vec<_> =
+        FURTHER.iter().filter(|(name, _)| tests().any(|(_, test)| test.further.contains_key(*name))).collect();
+    let titles: Vec<&str> = ["Test"].into_iter().chain(columns.iter().map(|(_, title)| *title)).collect();
+    let mut table = Table::new(&titles);
+    for (index, test) in tests() {
+        let cell = |name: &str| match test.further.get(name) {
+            Some(summary) => Cell::from(value(summary.median, &summary.unit)),
+            None => Cell::from(UNKNOWN).tone(Tone::Absent),
+        };
+        if columns.iter().any(|(name, _)| test.further.contains_key(*name)) {
+            let cells = columns.iter().map(|(name, _)| cell(name));
+            table.row([test_cell(index, test)].into_iter().chain(cells).collect::<Vec<_>>());
+        }
+    }
+    table
+}
+
 /// Text such as `3 of 3`; amber where so many repeats were discarded that the figure is doubtful.
 pub(crate) fn counted_cell(test: &Test) -> Cell {
     match test.counted() {

@@ -1,8 +1,8 @@
 //! Parameters in which points differ beside those that a table has columns and a chart has axes for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use linerate_result::Test;
+use linerate_result::{Parameters, Test};
 
 use crate::sweep::PLANNED;
 
@@ -19,6 +19,25 @@ pub(crate) fn varied(tests: &[&Test], known: &[&str]) -> Vec<String> {
     let names: Vec<&String> = names.collect();
     let value = |test: &Test, name: &str| test.parameters.get(name).map(|value| format!("{name} {value}"));
     tests.iter().map(|test| names.iter().filter_map(|name| value(test, name)).collect::<Vec<_>>().join(", ")).collect()
+}
+
+/// Names of the parameters, as few as needed, that tell tests of one name apart: sizes and the MTU before all others.
+pub(crate) fn differing<'a>(tests: &[&'a Parameters]) -> Vec<&'a String> {
+    let all: BTreeSet<&String> = tests.iter().flat_map(|test| test.keys()).collect();
+    let mut names: Vec<_> =
+        all.into_iter().filter(|name| tests.iter().any(|test| test.get(*name) != tests[0].get(*name))).collect();
+    names.sort_by_key(|name| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len()));
+    for at in (0..names.len()).rev() {
+        let others = || names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| *name);
+        let named: HashSet<_> = tests
+            .iter()
+            .map(|test| others().map(|name| test.get(name).map(ToString::to_string)).collect::<Vec<_>>())
+            .collect();
+        if named.len() == tests.len() {
+            names.remove(at);
+        }
+    }
+    names
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Findings are repeats of one test if its program's parameters and all that the log tells beside (`told`) are equal.
 //! What keeps two tests apart becomes a parameter of each, so that no two tests have the same name and parameters.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use linerate_result::{
     Environment, Latency, Number, Outcome, Parameter, Parameters, PortUsed, Repeat, RunResult, Sample, Summary, Test,
@@ -12,7 +12,7 @@ use linerate_result::{
 
 use super::told::Told;
 use super::{IMPORTED, MOST_SAMPLES, MOST_TESTS, Wrong, shown};
-use crate::varied::AXES;
+use crate::varied::differing;
 
 /// A line of a log.
 #[derive(Clone, Copy)]
@@ -76,25 +76,6 @@ impl Measured {
 /// A value as it was written.
 fn parameter(text: &str) -> Parameter {
     text.parse::<u64>().map_or_else(|_| text.into(), Parameter::from)
-}
-
-/// Names of the parameters, as few as needed, that tell tests of one name apart: sizes and the MTU before all others.
-fn differing<'a>(tests: &[&'a Parameters]) -> Vec<&'a String> {
-    let all: BTreeSet<&String> = tests.iter().flat_map(|test| test.keys()).collect();
-    let mut names: Vec<_> =
-        all.into_iter().filter(|name| tests.iter().any(|test| test.get(*name) != tests[0].get(*name))).collect();
-    names.sort_by_key(|name| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len()));
-    for at in (0..names.len()).rev() {
-        let others = || names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| *name);
-        let named: HashSet<_> = tests
-            .iter()
-            .map(|test| others().map(|name| test.get(name).map(ToString::to_string)).collect::<Vec<_>>())
-            .collect();
-        if named.len() == tests.len() {
-            names.remove(at);
-        }
-    }
-    names
 }
 
 /// A test that is being put together.

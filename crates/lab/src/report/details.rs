@@ -39,6 +39,13 @@ fn test(index: usize, test: &Test) -> Markup {
                 @for failure in &test.failures { p class="bad" { "Failed: " (failure) } }
                 @for warning in &test.warnings { p class="bad" { (warning) } }
                 @if !test.repeats.is_empty() { h4 { "Repeats" } (table(&tables::repeats(test), "Repeats")) }
+                @if !test.further.is_empty() {
+                    h4 { "Further figures" }
+                    @let further: Vec<_> = test.further.iter().map(|(name, summary)| {
+                        (name.as_str(), value(summary.median, &summary.unit))
+                    }).collect();
+                    (pairs(&further))
+                }
                 @if let Some(latency) = &test.latency {
                     @let what = if test.workload == WORKLOAD { "requests" } else { "frames" };
                     h4 { "Latency of " (count(latency.count)) " " (what) }

@@ -2,6 +2,7 @@
 
 use linerate_result::RunResult;
 
+use super::chart::conditions;
 use super::{CHARTS, STYLE, markdown};
 use crate::export::EXPORTS;
 
@@ -39,6 +40,7 @@ fn svg(run: &RunResult) -> Result<String, String> {
             below += height + GAP;
         }
     }
+    parts.extend(conditions::alone(run, &mut below, GAP));
     if parts.is_empty() {
         return Err("no chart of it has enough points; the tables are in html and md".to_owned());
     }

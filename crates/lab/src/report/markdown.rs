@@ -22,6 +22,7 @@ pub(super) fn render(run: &RunResult) -> String {
     let ports = ports.iter().map(|alike| [&alike.names.join(", "), alike.path, &alike.shape].join("; "));
     list(&mut text, "Ports", ports);
     section(&mut text, "Results", &tables::summary(run));
+    section(&mut text, "Beside the figures", &tables::further(run));
     section(&mut text, "FCoE, beside the published table", &fcoe::beside(run));
     section(&mut text, "Compared", &tables::comparisons(run, |test| test.workload != fcoe::WORKLOAD));
     section(&mut text, "Ledgers", &tables::ledgers(run));

@@ -33,6 +33,11 @@ fn sections(run: &RunResult) -> Vec<Section> {
         let section = |body| Section { class: chart.class(), ..Section::new(chart.id, chart.title, body) };
         all.extend(chart.body(run).map(section));
     }
+    all.extend(
+        chart::conditions::body(run)
+            .map(|body| Section { class: "figure", ..Section::new("by-condition", "Figures by condition", body) }),
+    );
+    all.extend(parts::further(run).map(|body| Section::new("further", "Beside the figures", body)));
     all.extend(parts::streams(run).map(|body| Section::new("streams", "Streams", body)));
     all.extend(parts::ledgers(run).map(|body| Section::new("ledgers", "What became of every frame", body)));
     let screen = |id, title, body| Section { class: "screen", ..Section::new(id, title, body) };

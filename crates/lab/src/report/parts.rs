@@ -39,6 +39,11 @@ pub(super) fn header(run: &RunResult) -> Markup {
                     p class="lead" { "each measured in rounds with the change and without it, in turns" }
                     p class="under" { @for line in &proofs.lines { (line) br; } }
                 },
+                _ if let Some((test, figure)) = facts::first_figure(run) => {
+                    h1 { (value(figure.median, &figure.unit)) }
+                    p class="lead" { (facts::standing(test)) }
+                    p class="under" { (about(test)) }
+                },
                 _ => h1 { (facts::headline(run)) },
         }
         div class=(format!("verdict {class}")) {
@@ -231,6 +236,17 @@ pub(super) fn results(run: &RunResult) -> Option<Markup> {
                 }
                 @if let Some(figure) = figures.first() { ". " (figure.source) }
             }
+        }
+    })
+}
+
+/// Table of what was measured beside each test's figure.
+pub(super) fn further(run: &RunResult) -> Option<Markup> {
+    let further = tables::further(run);
+    (!further.rows.is_empty()).then(|| {
+        html! {
+            p class="reading" { "Medians of the repeats. Here is the end that wrote the log, there the other one." }
+            (table(&further, "Beside the figures"))
         }
     })
 }

@@ -8,6 +8,7 @@ mod by_io_size;
 mod by_size;
 mod changed;
 mod compared;
+pub(super) mod conditions;
 mod latency;
 mod over_time;
 mod plot;
@@ -107,6 +108,13 @@ struct Drawing {
     table: Table,
 }
 
+/// What stands around a drawing.
+struct Frame<'a> {
+    id: &'a str,
+    title: &'a str,
+    reading: &'a str,
+}
+
 impl Chart {
     /// Class of the chart's section.
     pub(super) fn class(&self) -> &'static str {
@@ -117,10 +125,27 @@ impl Chart {
         }
     }
 
+    fn frame(&self) -> Frame<'_> {
+        Frame { id: self.id, title: self.title, reading: self.reading }
+    }
+
     /// The chart with its legend and numbers; `None` if too few points were measured.
     pub(super) fn body(&self, run: &RunResult) -> Option<Markup> {
         let (wide, narrow) = ((self.draw)(run, Page::Wide)?, (self.draw)(run, Page::Narrow)?);
-        Some(html! {
+        Some(self.frame().figure(&wide, &narrow))
+    }
+
+    /// The chart for a drawing of its own, `top` px below its upper edge, and its height; `None` if too few points were
+    /// measured.
+    pub(super) fn alone(&self, run: &RunResult, top: f64) -> Option<(Markup, f64)> {
+        Some(self.frame().alone(&(self.draw)(run, Page::Wide)?, top))
+    }
+}
+
+impl Frame<'_> {
+    /// A drawing with its legend and numbers.
+    fn figure(&self, wide: &Drawing, narrow: &Drawing) -> Markup {
+        html! {
             figure {
                 figcaption { p class="reading" { (self.reading) } }
                 @if !wide.legend.is_empty() {
@@ -138,17 +163,15 @@ impl Chart {
                         }
                     }
                 }
-                (self.svg(&wide, Page::Wide))
-                (self.svg(&narrow, Page::Narrow))
+                (self.svg(wide, Page::Wide))
+                (self.svg(narrow, Page::Narrow))
                 details { summary { "Numbers of this chart" } (table(&wide.table, self.title)) }
             }
-        })
+        }
     }
 
-    /// The chart for a drawing of its own, `top` px below its upper edge, and its height; `None` if too few points were
-    /// measured.
-    pub(super) fn alone(&self, run: &RunResult, top: f64) -> Option<(Markup, f64)> {
-        let drawing = (self.draw)(run, Page::Wide)?;
+    /// A drawing in one of its own, `top` px below its upper edge, and its height.
+    fn alone(&self, drawing: &Drawing, top: f64) -> (Markup, f64) {
         let mut below = 30.0;
         let legend = drawing.legend.iter().map(|(look, name)| {
             below += 22.0;
@@ -176,7 +199,7 @@ impl Chart {
                 }
             }
         };
-        Some((part, below + 16.0 + drawing.height))
+        (part, below + 16.0 + drawing.height)
     }
 
     fn svg(&self, drawing: &Drawing, page: Page) -> Markup {
