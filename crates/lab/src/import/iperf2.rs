@@ -312,8 +312,9 @@ fn add(
         line: last.line,
         id: format!("{protocol}-{streams}s-{side}{}", if stream.reverse { "-reverse" } else { "" }),
         title: format!(
-            "{}, {streams} streams{}, as the {side} counts",
+            "{}{}{}, as the {side} counts",
             protocol.to_uppercase(),
+            if streams == 1 { String::new() } else { format!(", {streams} streams") },
             if stream.reverse { ", server to client" } else { "" }
         ),
         workload: format!("iperf-{protocol}"),

@@ -63,6 +63,8 @@ impl<'a> Values<'a> {
 /// A stream: its lines, the first of them, and what the log tells before it.
 struct Stream<'a> {
     list: Vec<Values<'a>>,
+    /// What the server reported of its datagrams.
+    report: Option<Values<'a>>,
     line: Line<'a>,
     told: Told,
 }
@@ -87,6 +89,20 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
         }
         told.result();
+        // Behind a client's line the server's, which names the ends from there.
+        let swapped = |of: &Values<'_>| of.ends[..2] == values.ends[2..] && of.ends[2..] == values.ends[..2];
+        let of_client = |stream: &&mut Stream<'_>| {
+            stream.report.is_none()
+                && stream.list.last().is_some_and(|last| {
+                    last.datagrams.is_none() && last.from == 0.0 && last.id == values.id && swapped(last)
+                })
+        };
+        if values.datagrams.is_some()
+            && let Some(stream) = streams.last_mut().filter(of_client)
+        {
+            stream.report = Some(values);
+            continue;
+        }
         // A stream's line over the whole time is its last.
         let open = streams
             .iter_mut()
@@ -96,7 +112,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             .find(|known| known[0].is_of(&values) && !(known.len() > 1 && known[known.len() - 1].from == 0.0));
         match open {
             Some(known) => known.push(values),
-            None => streams.push(Stream { list: vec![values], line, told: told.clone() }),
+            None => streams.push(Stream { list: vec![values], report: None, line, told: told.clone() }),
         }
     }
     // Streams that wait for their sum.
@@ -151,7 +167,8 @@ fn together<'a>(call: &[&Stream<'a>]) -> Result<Stream<'a>, Wrong> {
     let lasts: Vec<&Values<'a>> = call.iter().filter_map(|stream| stream.list.last()).collect();
     let first = lasts[0];
     for (stream, last) in call.iter().zip(&lasts) {
-        let alike = last.from == 0.0 && (last.to - first.to).abs() <= 0.1 * first.to.max(1.0);
+        let alike =
+            stream.report.is_none() && last.from == 0.0 && (last.to - first.to).abs() <= 0.1 * first.to.max(1.0);
         if !alike || last.datagrams.is_some() != first.datagrams.is_some() {
             return Err(stream.line.wrong("a stream that did not last as long as those of its call"));
         }
@@ -169,15 +186,16 @@ fn together<'a>(call: &[&Stream<'a>]) -> Result<Stream<'a>, Wrong> {
         datagrams,
         ..*first
     };
-    Ok(Stream { list: vec![whole], line: call[0].line, told: call[0].told.clone() })
+    Ok(Stream { list: vec![whole], report: None, line: call[0].line, told: call[0].told.clone() })
 }
 
 fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wrong> {
-    let Stream { list, line, told } = stream;
+    let Stream { list, report, line, told } = stream;
     let Some(last) = list.last() else { return Ok(()) };
     let is_whole = last.from == 0.0;
     let parts = if is_whole { &list[..list.len() - 1] } else { &list[..] };
-    let protocol = if last.datagrams.is_some() { "udp" } else { "tcp" };
+    let datagrams = report.as_ref().map_or(last.datagrams, |report| report.datagrams);
+    let protocol = if datagrams.is_some() { "udp" } else { "tcp" };
     // Of a sum that stands alone the streams are not told.
     let streams = Some(streams).filter(|streams| *streams > 0);
     let id = match streams {
@@ -215,7 +233,12 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         let mean = units::mean(list.iter().map(|part| (part.rate, part.to - part.from)));
         measured.value = Some((mean, Unit::BitsPerSecond));
     }
-    if let Some([jitter, lost, all]) = last.datagrams {
+    if let Some(report) = report {
+        // The figure is what arrived.
+        let sent = measured.value.replace((report.rate, Unit::BitsPerSecond));
+        measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+    }
+    if let Some([jitter, lost, all]) = datagrams {
         if all > 0.0 && lost >= all {
             measured.value = Some((0.0, Unit::BitsPerSecond));
         }

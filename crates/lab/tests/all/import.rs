@@ -249,7 +249,12 @@ fn what_cannot_be_read_is_named_by_file_and_line() {
         ("iperf3-tcp.json", "\"intervals\":", "\"intervals\"", "iperf3-tcp.json:39: no JSON"),
         ("npresults.txt", "16232.90", "16232.9x", "npresults.txt:8: "),
         ("npresults.txt", "131072  16384  16384    1.02", "131072", "npresults.txt:8: "),
-        ("npresults.txt", "1.02     16232.90", "1,02     16232,90", "npresults.txt:8: decimal commas; measure with LC_ALL"),
+        (
+            "npresults.txt",
+            "1.02     16232.90",
+            "1,02     16232,90",
+            "npresults.txt:8: decimal commas; measure with LC_ALL",
+        ),
         ("npresults.txt", "THROUGHPUT_UNITS=Trans/s", "THROUGHPUT_UNITS=Bogus", "npresults.txt:101: "),
         ("pktgen-tx.txt", "Speed: 1.000 Mpps", "Speed: x Mpps", "pktgen-tx.txt:10: "),
         ("xdd.txt", "1230150.213", "1230150.2.13", "xdd.txt:6: IOPS is no number"),
