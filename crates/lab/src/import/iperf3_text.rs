@@ -118,6 +118,8 @@ struct Test {
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut open, mut told, mut aside): (Option<Test>, Told, bool) = (None, Told::default(), false);
+    // An end by a signal that is told before the test: standard error comes first where output goes to a file.
+    let mut early: Option<Test> = None;
     for line in lines(text) {
         let line = Line { text: stamped(line.text), ..line };
         let accepts = line.text.starts_with("Accepted connection from ") && !aside;
@@ -138,11 +140,16 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                 return Err(line.wrong("no port behind the host"));
             }
             told.set("host", host);
-            open = Some(Test { line: line.number, serves: accepts, told: told.clone(), ..Test::default() });
+            let failures = early.take().map_or_else(Vec::new, |early| early.failures);
+            open = Some(Test { line: line.number, serves: accepts, told: told.clone(), failures, ..Test::default() });
         } else if let Some(why) = line.text.strip_prefix("iperf3: ") {
             let why = shown(why.strip_prefix("error - ").unwrap_or(why), 200);
             match &mut open {
                 Some(test) => test.failures.push(why),
+                None if why.starts_with("interrupt - ") => {
+                    early =
+                        Some(Test { line: line.number, told: told.clone(), failures: vec![why], ..Test::default() });
+                }
                 // What failed before anything was connected.
                 None => {
                     open = Some(Test { line: line.number, told: told.clone(), failures: vec![why], ..Test::default() });
@@ -163,7 +170,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             told.line(line);
         }
     }
-    close(&mut open, &mut told, found)
+    close(&mut open, &mut told, found)?;
+    close(&mut early, &mut told, found)
 }
 
 /// The text of a row behind its brackets.
@@ -347,7 +355,10 @@ impl Test {
     fn measured(&self, sends: Option<bool>) -> Result<Measured, Wrong> {
         let reverse = sends.map_or(self.reverse, |sends| sends == self.serves);
         let this_sends = reverse == self.serves;
-        let (sender, receiver) = (self.whole(sends, Some(End::Sender))?, self.whole(sends, Some(End::Receiver))?);
+        let failed = !self.failures.is_empty();
+        // Of a test that was broken off, an end that is not heard of has noughts.
+        let whole = |end| Ok(self.whole(sends, Some(end))?.filter(|(row, _)| !failed || row.interval.rate > 0.0));
+        let (sender, receiver) = (whole(End::Sender)?, whole(End::Receiver)?);
         // Before version 3.2 datagrams have one row of both ends.
         let both = self.whole(sends, None)?;
         let streams = [sender, receiver, both].into_iter().flatten().map(|(_, streams)| streams).max();
@@ -356,7 +367,6 @@ impl Test {
             let why = "a test without its summary, the rows of sender and receiver; give the whole log".to_owned();
             return Err(Wrong { line: Some(self.line), why });
         }
-        let failed = !self.failures.is_empty();
         let protocol = if self.udp { "UDP" } else { "TCP" };
         let mut measured = iperf3::named(protocol, streams.map(|n| n as u64), reverse, self.serves);
         measured.line = known.map_or(self.line, |(row, _)| row.interval.line);
@@ -368,9 +378,7 @@ impl Test {
         if sends.is_some() {
             measured.parameters.insert("bidir".to_owned(), true.into());
         }
-        let rate = |row: Option<(&Row, usize)>, known: bool| {
-            row.filter(|(row, _)| known && (!failed || row.interval.rate > 0.0)).map(|(row, _)| row.interval.rate)
-        };
+        let rate = |row: Option<(&Row, usize)>, known: bool| row.filter(|_| known).map(|(row, _)| row.interval.rate);
         let (sent, received) = (rate(sender, this_sends || !self.serves), rate(receiver, !this_sends || !self.serves));
         let mut value = received.or(sent).or_else(|| rate(both, true));
         if let (None, None, Some((row, _))) = (sent, received, both)
