@@ -13,7 +13,7 @@ pub struct FreebsdAdapter {
     pub interface: Ifconfig,
     /// Capabilities in the order of their bits.
     pub offloads: Vec<super::IfCapability>,
-    /// Driver: the letters of the interface's name.
+    /// Driver: the letters of the interface's name, or `vlan`.
     pub driver: String,
     #[serde(serialize_with = "part")]
     pub driver_version: Part<String>,
@@ -102,15 +102,18 @@ impl FreebsdAdapter {
                 .as_ref()
                 .map_err(Absent::clone)
                 .map(|all| all.iter().filter(|one| one.is_about(driver)).cloned().collect()),
-            notes: notes(texts),
+            notes: notes(texts, &interface),
             driver: driver.to_owned(),
             interface,
         }
     }
 }
 
-/// Driver and unit of an interface's name.
-fn split(name: &str) -> (&str, &str) {
+/// Driver and unit of an interface's name; that of a VLAN may be the name of the one below it, a dot and its number (vlan(4)).
+pub(crate) fn split(name: &str) -> (&str, &str) {
+    if let Some((_, tag)) = name.rsplit_once('.') {
+        return ("vlan", tag);
+    }
     let driver = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (driver, name.strip_prefix(driver).unwrap_or_default())
 }
@@ -148,8 +151,10 @@ fn boot(conf: &LoaderConf, driver: &str) -> Vec<(String, String)> {
     conf.settings.iter().filter(|(name, _)| about(name)).cloned().collect()
 }
 
-fn notes(texts: &FreebsdTexts) -> Vec<String> {
+fn notes(texts: &FreebsdTexts, interface: &Ifconfig) -> Vec<String> {
     let cut = texts.cut.iter().map(|name| format!("{name}: its last line has no end, and was left out"));
     let wrong = texts.loader.iter().flat_map(|conf| &conf.wrong);
-    cut.chain(wrong.map(|line| format!("loader.conf: line {line} is not NAME=\"VALUE\""))).collect()
+    let broken =
+        interface.broken.iter().map(|line| format!("ifconfig: a set cannot be read, and was left out: {line}"));
+    cut.chain(broken).chain(wrong.map(|line| format!("loader.conf: line {line} is not NAME=\"VALUE\""))).collect()
 }

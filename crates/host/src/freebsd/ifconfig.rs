@@ -33,6 +33,8 @@ pub struct Ifconfig {
     pub supported: Vec<String>,
     /// Other lines.
     pub other: Vec<String>,
+    /// Lines with a set of names that cannot be read, as it has no end.
+    pub broken: Vec<String>,
 }
 
 /// A capability of an interface.
@@ -52,7 +54,8 @@ impl Ifconfig {
         let mut all: Vec<Self> = Vec::new();
         // True while lines belong to the interface that was added last.
         let mut inside = false;
-        for line in lines(text) {
+        for line in whole(text) {
+            let line = line.as_str();
             if !line.starts_with(char::is_whitespace) {
                 let found = head(line);
                 inside = found.is_some();
@@ -66,6 +69,9 @@ impl Ifconfig {
 
     fn add(&mut self, line: &str) {
         let set = |text| NamedBits::parse(text).map(|(set, _)| set);
+        if line.contains('<') && !line.contains('>') {
+            self.broken.push(line.to_owned());
+        }
         let word = |text: &str| text.split_whitespace().next().map(str::to_owned);
         let Some((key, value)) = line.split_once(['=', ' ']) else {
             return self.other.extend(Some(line.to_owned()).filter(|line| !line.is_empty()));
@@ -83,6 +89,12 @@ impl Ifconfig {
             ("media", _) => self.supported.push(line.to_owned()),
             _ => self.other.push(line.to_owned()),
         }
+    }
+
+    /// Driver: the letters of its name, or `vlan`.
+    #[must_use]
+    pub fn driver(&self) -> &str {
+        super::card::split(&self.name).0
     }
 
     #[must_use]
@@ -116,6 +128,23 @@ impl Ifconfig {
     }
 }
 
+/// Lines, of which those are put together again that a mail, a page or a terminal has wrapped within a set of names.
+fn whole(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_,".contains(c);
+    for line in lines(text) {
+        let names = line.trim();
+        let end = names.find(|c| !is_name(c)).unwrap_or(names.len());
+        let goes_on = !names.is_empty() && (names[end..].is_empty() || names[end..].starts_with('>'));
+        let open = |last: &&mut String| last.rfind('<').is_some_and(|at| !last[at..].contains('>'));
+        match all.last_mut().filter(open) {
+            Some(last) if goes_on => last.push_str(names),
+            _ => all.push(line.to_owned()),
+        }
+    }
+    all
+}
+
 /// The first line of an interface.
 fn head(line: &str) -> Option<Ifconfig> {
     let (name, rest) = line.split_once(": flags=")?;
@@ -123,12 +152,14 @@ fn head(line: &str) -> Option<Ifconfig> {
         return None;
     }
     let parsed = NamedBits::parse(rest);
+    let broken = Some(line.to_owned()).filter(|_| parsed.is_none()).into_iter().collect();
     let words: Vec<_> = parsed.as_ref().map_or(rest, |(_, rest)| rest).split_whitespace().collect();
     Some(Ifconfig {
         name: name.to_owned(),
         metric: behind(&words, "metric"),
         mtu: behind(&words, "mtu"),
         flags: parsed.map(|(flags, _)| flags),
+        broken,
         ..Ifconfig::default()
     })
 }
@@ -167,6 +198,24 @@ mod tests {
             let one = Ifconfig { media: Some(media.to_owned()), ..Ifconfig::default() };
             assert_eq!(one.speed(), speed, "{media}");
         }
+    }
+
+    /// Regression: of a block that a mail had wrapped the flags were lost without a word.
+    #[test]
+    fn sets_that_were_wrapped_are_put_together() {
+        let text = "oce0: flags=8843<UP,BROADCAST,\nRUNNING,SIMPLEX,MULTICAST> metric 0 mtu 9000\n\
+                    \toptions=507bb<RXCSUM,TXCSUM,VLAN_MTU,VLAN_HWTAGGING,\n   JUMBO_MTU,VLAN_HWCSUM,TSO4,TSO6,LRO,\n\
+                    VLAN_HWFILTER,VLAN_HWTSO>\n\tether 02:00:c9:00:00:10\n\tcapabilities=3<RXCSUM,\n\tmedia: Ethernet autoselect\n\
+                    lo0: flags=8049<UP,LOOPBACK metric 0 mtu 16384\n";
+        let all = Ifconfig::parse(text);
+        let one = &all[0];
+        assert!(one.has("MULTICAST") && one.mtu == Some(9000), "{one:?}");
+        let options = one.options.as_ref().unwrap();
+        assert_eq!((options.names.len(), options.bit("VLAN_HWTSO")), (11, Some(18)));
+        assert_eq!(one.ether.as_deref(), Some("02:00:c9:00:00:10"));
+        // What has no end is told.
+        assert_eq!((one.media.is_some(), &one.broken[..]), (true, &["capabilities=3<RXCSUM,".to_owned()][..]));
+        assert_eq!((all[1].flags.as_ref(), all[1].broken.len()), (None, 1));
     }
 
     #[test]

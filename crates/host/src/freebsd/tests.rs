@@ -87,6 +87,18 @@ fn a_newer_version_and_what_it_lacks_is_read() {
     assert_eq!(lagg.firmware.unwrap_err().why.split(',').next(), Some("sysctl has no dev.lagg.0.firmware_version"));
 }
 
+/// Regression: the driver of `re0.33` was `re0.`.
+#[test]
+fn a_vlan_that_is_named_after_its_lower_interface_is_one() {
+    let texts = FreebsdTexts::read(|name| match name {
+        "ifconfig" => Ok(b"re0.33: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\toptions=3<RXCSUM,\n".to_vec()),
+        _ => Err(std::io::ErrorKind::NotFound.into()),
+    });
+    let one = texts.adapter("re0.33").unwrap();
+    assert_eq!((one.driver.as_str(), one.interface.driver()), ("vlan", "vlan"));
+    assert_eq!(one.notes, ["ifconfig: a set cannot be read, and was left out: options=3<RXCSUM,"]);
+}
+
 #[test]
 fn an_interface_that_is_not_there_is_gone() {
     assert!(card("oce-be3").adapter("oce2").unwrap_err().is_gone());

@@ -170,7 +170,8 @@ fn damaged_texts_are_shown_as_far_as_they_go() {
     fs::write(folder.join("ifconfig"), "oce0: flags=zz\n\toptions=3<A\n\tcapabilities=>\n\tmedia:\n\tstatus:\n")
         .unwrap();
     let text = show();
-    assert!(text.starts_with("oce0: flags=\n") && !text.contains("options="), "{text}");
+    assert!(text.starts_with("oce0: flags=\n") && !text.contains("\toptions="), "{text}");
+    has(&text, &["ifconfig: a set cannot be read, and was left out:\n\t                   options=3<A\n"]);
     // A name, a value and a set that are longer than any line.
     let long = "x".repeat(300);
     fs::write(folder.join("ifconfig"), format!("oce0: flags=1<UP>\n\toptions=1<{long}>\n")).unwrap();

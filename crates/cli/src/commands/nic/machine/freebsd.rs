@@ -42,7 +42,7 @@ pub(super) fn host(texts: &FreebsdTexts) -> Result<Host, Trouble> {
 }
 
 fn row(link: &Ifconfig, texts: &FreebsdTexts) -> ([String; 9], Value) {
-    let driver = link.name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let driver = link.driver();
     let function = texts.function(&link.name);
     let kind = match function {
         _ if link.has("LOOPBACK") => "loopback",
