@@ -12,7 +12,7 @@ use super::view::View;
 use crate::environment;
 use linerate_host::Absent;
 use linerate_host::adapter::{Machine, Recorded, Source, interfaces, routes};
-use linerate_host::shell::word;
+use linerate_host::freebsd::FreebsdTexts;
 use linerate_result::Environment;
 use linerate_rt::Stop;
 use std::net::IpAddr;
@@ -62,8 +62,32 @@ pub fn touch(source: &mut dyn Source, interface: &str, stop: &Stop) -> Result<()
     Ok(())
 }
 
+/// Applies the rules of FreeBSD to a tree with what the programs of such a host print.
+fn examine_freebsd(source: &dyn Source, asked: &Asked<'_>) -> Result<Examination, String> {
+    let texts = FreebsdTexts::read(|name| source.file(&format!("freebsd/{name}")));
+    let all = texts.interfaces.as_ref().map_err(|absent| format!("freebsd/ifconfig: {absent}"))?;
+    let up = all.iter().filter(|one| one.has("UP") && !one.has("LOOPBACK"));
+    let names: Vec<String> = match asked.names {
+        [] => up.map(|one| one.name.clone()).collect(),
+        names => names.to_vec(),
+    };
+    let mut examination = Examination::default();
+    for name in names {
+        let wrong = |absent: Absent| format!("{name}: {absent}; see the names in 'linerate nic list --from'");
+        examination.add_freebsd(&texts.adapter(&name).map_err(wrong)?, &texts);
+        examination.interfaces.push(name);
+    }
+    match examination.interfaces.is_empty() {
+        true => Err("no interface is up; name one: see 'linerate nic list --from'".to_owned()),
+        false => Ok(examination),
+    }
+}
+
 fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
-    let all = interfaces(source).map_err(|absent| no_list(asked.tree, source, &absent))?;
+    if asked.tree.is_some() && source.names("freebsd").is_ok() {
+        return examine_freebsd(source, asked);
+    }
+    let all = interfaces(source).map_err(|absent| no_list(asked.tree, &absent))?;
     let up = || all.iter().filter(|one| one.hardware != LOOPBACK && one.flags.contains(&"UP"));
     let recorded = asked.tree.and_then(|_| source.file("interface").ok());
     let names: Vec<String> = match asked.names {
@@ -137,13 +161,9 @@ fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result
 }
 
 /// The reason for which there are no interfaces, in a line with the mend.
-fn no_list(tree: Option<&Path>, source: &dyn Source, absent: &Absent) -> String {
+fn no_list(tree: Option<&Path>, absent: &Absent) -> String {
     match tree.map(Path::display) {
         None => format!("the list of interfaces: {absent}"),
-        Some(tree) if source.names("freebsd").is_ok() => format!(
-            "{tree}: it is of a FreeBSD host, of which the rules know nothing; see linerate nic show IF --from={}",
-            word(tree.to_string())
-        ),
         Some(tree) => format!("{tree}: it has no interface ({absent}); make a tree by 'linerate nic record IF DIR'"),
     }
 }

@@ -38,7 +38,9 @@ pub use text::{made, planned, proof, render};
 pub use undo::{TakenBack, Was, new_file, undo};
 pub use view::View;
 
+use linerate_host::freebsd::{FreebsdAdapter, FreebsdTexts};
 use linerate_result::Environment;
+use rule::Look;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -71,6 +73,20 @@ impl Examination {
                     self.findings.extend(found.into_iter().map(of))
                 }
                 Err(why) => self.unable.push((view.subject(scope), rule.name.into(), why)),
+            }
+        }
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    }
+
+    /// Applies the rules of FreeBSD to an interface.
+    fn add_freebsd(&mut self, adapter: &FreebsdAdapter, texts: &FreebsdTexts) {
+        let subject = &adapter.interface.name;
+        for rule in RULES.iter() {
+            let Look::Freebsd(look) = rule.look else { continue };
+            match look(adapter, texts) {
+                Ok(found) if found.is_empty() => self.healthy += 1,
+                Ok(found) => self.findings.extend(found.into_iter().map(|finding| finding.of(rule, subject))),
+                Err(why) => self.unable.push((subject.clone(), rule.name.into(), why)),
             }
         }
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

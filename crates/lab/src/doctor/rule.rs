@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Load, Severity};
 use super::view::View;
+use linerate_host::freebsd::{FreebsdAdapter, FreebsdTexts};
 
 /// Kind of a rule's subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Scope {
     Peer,
     /// The interface by which the peer is reached, and the peer's own.
     Ends,
+    /// An interface of a FreeBSD host, of which the texts of its programs are there.
+    Freebsd,
 }
 
 /// Load that shows whether a finding's changes help.
@@ -52,6 +55,7 @@ pub(super) enum Look {
     /// A sysctl that is to lie between two numbers if one of the loads was named, the value to set, and the gain.
     Sysctl(&'static str, [u64; 2], u64, &'static [Load], &'static str),
     Custom(fn(&View<'_>) -> Found),
+    Freebsd(fn(&FreebsdAdapter, &FreebsdTexts) -> Found),
 }
 
 #[derive(Clone, Copy)]
@@ -78,6 +82,7 @@ pub(super) const INTERFACE: Rule = of(Scope::Interface);
 pub(super) const HOST: Rule = of(Scope::Host);
 pub(super) const PEER: Rule = of(Scope::Peer);
 pub(super) const ENDS: Rule = of(Scope::Ends);
+pub(super) const FREEBSD: Rule = of(Scope::Freebsd);
 
 impl Rule {
     pub(super) fn look(&self, view: &View<'_>) -> Found {
@@ -96,6 +101,7 @@ impl Rule {
                 view.set(Severity::Note, name, now, to).gain(gain).alone()
             }
             Look::Custom(look) => look(view),
+            Look::Freebsd(_) => Err("it is of FreeBSD".to_owned()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! another one, and a healthy tree has none.
 
 mod faults;
+mod freebsd;
 mod meant;
 mod tree;
 mod typed;
@@ -17,7 +18,7 @@ use std::path::Path;
 use tree::*;
 
 fn needs_peer(rule: &Rule) -> bool {
-    matches!(rule.scope, Scope::Peer | Scope::Ends)
+    matches!(rule.scope, Scope::Peer | Scope::Ends | Scope::Freebsd)
 }
 
 fn found(examination: &Examination, rule: &str) -> Option<Severity> {
@@ -654,7 +655,8 @@ fn what_is_not_there_is_said() {
     let empty = tempfile::tempdir().unwrap();
     assert!(said(empty.path()).ends_with("make a tree by 'linerate nic record IF DIR'"), "{}", said(empty.path()));
     let freebsd = Path::new(CARDS).join("../freebsd/oce-be3");
-    assert!(said(&freebsd).contains("it is of a FreeBSD host"), "{}", said(&freebsd));
+    let named = examine(&Asked { names: &none, tree: Some(&freebsd), ..Asked::default() }, &stop).unwrap_err();
+    assert!(named.starts_with("eth7: ") && named.lines().count() == 1, "{named}");
 }
 
 /// A ring that can be larger is to be made so, and one that cannot is not.

@@ -100,7 +100,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn subject(&self, scope: Scope) -> String {
         match scope {
-            Scope::Interface | Scope::Ends => self.name().to_owned(),
+            Scope::Interface | Scope::Ends | Scope::Freebsd => self.name().to_owned(),
             Scope::Host => "host".to_owned(),
             Scope::Peer => self.peer.as_ref().map_or_else(String::new, |probed| probed.peer.to_string()),
         }

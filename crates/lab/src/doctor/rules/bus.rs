@@ -94,17 +94,29 @@ fn firmware_stored(view: &View<'_>) -> Found {
         .alone()
 }
 
-/// Drivers whose own version is that of their firmware's release, and how many of its numbers are the same.
-const TOGETHER: &[(&str, usize)] = &[("be2net", 2), ("oce", 2)];
+/// Drivers whose own version is that of their firmware's release.
+const TOGETHER: &[&str] = &["be2net", "oce"];
+/// Builds of one release lie so near to each other: 4.0.355.1 of the 2012 tuning note, with the firmware 4.0.360.15.
+const BUILDS: u32 = 64;
+
+/// True for versions of one release: the first two numbers are the same, and the third, of the build, is near.
+pub(super) fn is_one_release(one: &str, other: &str) -> bool {
+    let numbers = |version: &str| version.split('.').map(|part| part.parse::<u32>().ok()).take(3).collect::<Vec<_>>();
+    let (one, other) = (numbers(one), numbers(other));
+    let near = |at: usize| match (one.get(at).copied().flatten(), other.get(at).copied().flatten()) {
+        (Some(one), Some(other)) => one.abs_diff(other) <= BUILDS,
+        _ => true,
+    };
+    one.iter().take(2).eq(other.iter().take(2)) && near(2)
+}
 
 fn driver_firmware(view: &View<'_>) -> Found {
     let driver = have(&view.adapter.driver)?;
-    let together = TOGETHER.iter().find(|(name, _)| driver.name.as_deref() == Some(name));
-    let (Some((name, numbers)), Some(version), Some(firmware)) = (together, &driver.version, &driver.firmware) else {
+    let together = TOGETHER.iter().find(|name| driver.name.as_deref() == Some(name));
+    let (Some(name), Some(version), Some(firmware)) = (together, &driver.version, &driver.firmware) else {
         return healthy();
     };
-    let release = |version: &str| version.split('.').take(*numbers).map(str::to_owned).collect::<Vec<_>>();
-    if release(version) == release(firmware) {
+    if is_one_release(version, firmware) {
         return healthy();
     }
     Finding::new(Severity::Warning, format!("the driver is {name} {version}, the firmware {firmware}"))

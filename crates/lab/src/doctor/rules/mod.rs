@@ -2,6 +2,7 @@
 
 mod bus;
 mod firewall;
+mod freebsd;
 mod interrupts;
 mod ip;
 mod link;
@@ -33,6 +34,7 @@ pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         firewall::RULES,
         routes::RULES,
         peer::RULES,
+        freebsd::RULES,
     ]
     .concat()
 });

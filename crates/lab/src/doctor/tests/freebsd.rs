@@ -1,0 +1,150 @@
+//! Faults of FreeBSD hosts, by what their programs print.
+
+use super::super::*;
+use super::tree::CARDS;
+use linerate_rt::Stop;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const OPTIONS: &str = "RXCSUM,TXCSUM,VLAN_MTU,TSO4,TSO6";
+
+/// A host with an interface that has these options of those and LRO.
+fn host(name: &str, options: &str, more: &str, files: &[(&str, &str)]) -> Examination {
+    let tree = tempfile::tempdir().unwrap();
+    let at = tree.path().join("freebsd");
+    fs::create_dir(&at).unwrap();
+    let ifconfig = format!(
+        "{name}: flags=8843<UP,BROADCAST,RUNNING> metric 0 mtu 1500\n\toptions=0<{options}>\n\tcapabilities=0<{OPTIONS},LRO>\n\
+         \tmedia: Ethernet autoselect (10Gbase-SR <full-duplex>)\n\tstatus: active\n{more}"
+    );
+    fs::write(at.join("ifconfig"), ifconfig).unwrap();
+    for (name, text) in files {
+        fs::write(at.join(name), text).unwrap();
+    }
+    examine(&Asked { tree: Some(tree.path()), ..Asked::default() }, &Stop::new().unwrap()).unwrap()
+}
+
+const HEALTHY: &str =
+    "net.inet.ip.forwarding: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
+const ROUTES: &str =
+    "net.inet.ip.forwarding: 1\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
+const SMALL: &str = "net.inet.tcp.recvbuf_max: 2097152\nnet.inet.tcp.sendbuf_max: 16777216\n";
+const LRO: &str = "RXCSUM,TXCSUM,VLAN_MTU,TSO4,TSO6,LRO";
+const BRIDGE: &str =
+    "bridge0: flags=8843<UP,BROADCAST,RUNNING> metric 0 mtu 1500\n\tmember: ix0 flags=143<LEARNING,DISCOVER>\n";
+const PCI: &str = "ix0@pci0:1:0:0:\tclass=0x020000 rev=0x01\n    cap 10[a0] = PCI-Express 2 endpoint max data 256(512) link x4(x8)\n\
+                   \x20                speed 2.5(5.0)\n";
+const OCE: &str = "dev.oce.0.component_revision: ///4.2.313.0///\ndev.oce.0.firmware_version: 4.2.116.0\n\
+                   net.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
+const ONE: &str = "dev.oce.0.component_revision: ///4.0.355.1///\ndev.oce.0.firmware_version: 4.0.360.15\n\
+                   net.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
+
+#[test]
+fn each_fault_of_freebsd_is_found_and_what_is_near_is_not() {
+    type Case = (
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static [(&'static str, &'static str)],
+        &'static [[&'static str; 2]],
+    );
+    let cases: &[Case] = &[
+        ("ix0", OPTIONS, "", &[("sysctl", HEALTHY)], &[]),
+        ("ix0", LRO, "", &[("sysctl", HEALTHY)], &[]),
+        ("ix0", OPTIONS, "", &[("sysctl", ROUTES)], &[]),
+        (
+            "ix0",
+            LRO,
+            "",
+            &[("sysctl", ROUTES)],
+            &[["freebsd-lro-forwarding", "ifconfig ix0 -lro, and so in ifconfig_ix0 of /etc/rc.conf"]],
+        ),
+        (
+            "ix0",
+            LRO,
+            BRIDGE,
+            &[("sysctl", HEALTHY)],
+            &[["freebsd-lro-forwarding", "ifconfig ix0 -lro, and so in ifconfig_ix0 of /etc/rc.conf"]],
+        ),
+        (
+            "vtnet0",
+            OPTIONS,
+            "",
+            &[("sysctl", ROUTES)],
+            &[[
+                "freebsd-vtnet-checksum",
+                "ifconfig vtnet0 -rxcsum -txcsum -rxcsum6 -txcsum6; for each start hw.vtnet.csum_disable=1 in /boot/loader.conf",
+            ]],
+        ),
+        ("vtnet0", OPTIONS, "", &[("sysctl", HEALTHY)], &[]),
+        ("vtnet0", "VLAN_MTU", "", &[("sysctl", ROUTES)], &[]),
+        (
+            "ix0",
+            "RXCSUM,VLAN_MTU",
+            "",
+            &[("sysctl", HEALTHY)],
+            &[["freebsd-offloads", "ifconfig ix0 txcsum"], ["freebsd-offloads", "ifconfig ix0 tso4"]],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "",
+            &[("sysctl", SMALL)],
+            &[[
+                "freebsd-buffers",
+                "sysctl kern.ipc.maxsockbuf=33554432 net.inet.tcp.recvbuf_max=16777216, and so in /etc/sysctl.conf",
+            ]],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "",
+            &[("sysctl", HEALTHY), ("pciconf", PCI)],
+            &[[
+                "freebsd-pcie",
+                "another slot, or the card seated anew; see the link of the bridges above it in pciconf -lcv",
+            ]; 2],
+        ),
+        (
+            "oce0",
+            OPTIONS,
+            "",
+            &[("sysctl", OCE)],
+            &[[
+                "freebsd-driver-firmware",
+                "install driver and firmware of one release, as the vendor's compatibility list has them",
+            ]],
+        ),
+        ("oce0", OPTIONS, "", &[("sysctl", ONE)], &[]),
+        (
+            "ix0",
+            OPTIONS,
+            "em0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tstatus: no carrier\n",
+            &[("sysctl", HEALTHY)],
+            &[["freebsd-link-down", "see cable, module and partner"]],
+        ),
+    ];
+    let mut seen = BTreeSet::new();
+    for (name, options, more, files, wanted) in cases {
+        let examined = host(name, options, more, files);
+        let found: Vec<[&str; 2]> =
+            examined.findings.iter().map(|one| [&*one.rule, one.mend.as_deref().unwrap_or_default()]).collect();
+        assert_eq!(found, *wanted, "{name} {options}: {examined:#?}");
+        assert!(examined.findings.iter().all(|one| !one.evidence.is_empty() && one.fix.is_empty()), "{examined:#?}");
+        seen.extend(wanted.iter().map(|one| one[0]));
+    }
+    assert_eq!(seen.len(), RULES.iter().filter(|rule| rule.scope == Scope::Freebsd).count());
+}
+
+#[test]
+fn a_text_of_freebsd_that_is_not_there_is_said() {
+    let examined = host("ix0", OPTIONS, "", &[]);
+    let why = |rule: &str| examined.unable.iter().find(|one| one.1 == rule).map(|one| one.2.as_str());
+    assert!(why("freebsd-buffers").is_some_and(|why| why.starts_with("sysctl: not recorded")), "{examined:#?}");
+    assert!(why("freebsd-pcie").is_some(), "{examined:#?}");
+    // The adapter of the tuning note, in a slot of four lanes.
+    let tree = Path::new(CARDS).join("../freebsd/oce-be3");
+    let note = examine(&Asked { tree: Some(&tree), ..Asked::default() }, &Stop::new().unwrap()).unwrap();
+    assert!(note.findings.iter().any(|one| one.rule == "freebsd-pcie" && one.subject == "oce0"), "{note:#?}");
+}
