@@ -8,7 +8,7 @@ use super::protocols::snapshot;
 use super::rule::Scope;
 use super::rules::RULES;
 use super::side::Side;
-use super::view::View;
+use super::view::{View, speed};
 use crate::environment;
 use linerate_host::Absent;
 use linerate_host::adapter::{Machine, Recorded, Source, interfaces, routes};
@@ -135,11 +135,13 @@ fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
     let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface));
+    let fastest = read.iter().filter_map(|(adapter, _)| speed(adapter)).max().unwrap_or(0);
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(source, adapter, counters, &all, asked.loads);
         view.earlier.clone_from(&earlier);
         view.network = &network;
+        view.fastest = fastest;
         view.peer = probed.take();
         view.way.clone_from(&way);
         view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());

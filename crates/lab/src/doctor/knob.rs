@@ -30,6 +30,7 @@ const GUARDS: &[&str] = &[
     "net/ipv4/tcp_sack",
     "net/ipv4/tcp_timestamps",
     "net/ipv4/tcp_syncookies",
+    "net/ipv4/tcp_fastopen*",
     "net/ipv4/tcp_rfc1337",
     "net/ipv4/tcp_challenge_ack_limit",
     "net/ipv4/tcp_min_snd_mss",

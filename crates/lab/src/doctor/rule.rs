@@ -52,8 +52,9 @@ pub(super) enum Look {
     Feature(&'static str, &'static str, &'static str),
     /// Counters that are to be zero, the fault in words, and what to type, with `{}` for the interface.
     Losses(&'static [&'static str], &'static str, &'static str),
-    /// A sysctl that is to lie between two numbers if one of the loads was named, the value to set, and the gain.
-    Sysctl(&'static str, [u64; 2], u64, &'static [Load], &'static str),
+    /// A sysctl that is to lie between two numbers if one of the loads was named and a link has so many Mb/s, the value to set, and
+    /// the gain.
+    Sysctl(&'static str, [u64; 2], u64, &'static [Load], u32, &'static str),
     Custom(fn(&View<'_>) -> Found),
     Freebsd(fn(&FreebsdAdapter, &FreebsdTexts) -> Found),
 }
@@ -71,6 +72,9 @@ pub struct Rule {
     pub proof: Proof,
     pub(super) look: Look,
 }
+
+/// Mb/s of a link from which a host must be set up for it.
+pub(super) const FAST: u32 = 10_000;
 
 const fn of(scope: Scope) -> Rule {
     let look = Look::Custom(|_| healthy());
@@ -93,9 +97,9 @@ impl Rule {
                 .map(|one| one.mend(mend.replace("{}", &view.typed())))
                 .into_iter()
                 .collect()),
-            Look::Sysctl(name, [least, most], to, loads, gain) => {
+            Look::Sysctl(name, [least, most], to, loads, speed, gain) => {
                 let now = view.sysctl_number(name)?;
-                if (least..=most).contains(&now) || !view.wants(loads) {
+                if (least..=most).contains(&now) || !view.wants(loads) || !view.has_speed(speed) {
                     return healthy();
                 }
                 view.set(Severity::Note, name, now, to).gain(gain).alone()

@@ -3,6 +3,7 @@
 use super::Examination;
 use super::examine::{Asked, examine};
 use super::finding::Load;
+use super::view::speed;
 use linerate_host::adapter::{Adapter, Machine, find, read};
 use linerate_rt::Stop;
 use linerate_text::plain;
@@ -21,11 +22,9 @@ pub struct LinkEnd {
 
 impl LinkEnd {
     pub(super) fn of(adapter: &Adapter) -> Self {
-        let Adapter { interface, modes, pause, device, .. } = adapter;
+        let Adapter { interface, pause, .. } = adapter;
         let pause = pause.as_ref().ok().and_then(|pause| Some([pause.rx?, pause.tx?]));
-        let is_hardware = interface.device.is_some() || device.is_ok();
-        let speed = modes.as_ref().ok().and_then(|modes| modes.speed).filter(|_| is_hardware);
-        Self { name: interface.name.clone(), mtu: interface.mtu, speed, pause }
+        Self { name: interface.name.clone(), mtu: interface.mtu, speed: speed(adapter), pause }
     }
 }
 

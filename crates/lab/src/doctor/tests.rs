@@ -163,7 +163,9 @@ fn faults_do_not_hide_each_other() {
 #[test]
 fn every_rule_has_a_fault() {
     // Seen between real kernels, or asked for by a load.
-    const ELSEWHERE: [&str; 10] = [
+    const ELSEWHERE: [&str; 12] = [
+        "metrics-save",
+        "fast-open",
         "ip-drops",
         "veth-checksums",
         "mtu-of-members",
@@ -538,6 +540,8 @@ fn notes_and_what_may_guard_are_changed_only_by_name() {
 #[test]
 fn what_a_load_needs_is_said_for_it() {
     for (rule, typed, load, edits) in [
+        ("metrics-save", "sysctl -w net.ipv4.tcp_no_metrics_save='1'", Load::Tcp, &[][..]),
+        ("fast-open", "sysctl -w net.ipv4.tcp_fastopen='1'", Load::Tcp, &[Put("proc/sys/net/ipv4/tcp_fastopen", "0")]),
         ("slow-start-after-idle", "sysctl -w net.ipv4.tcp_slow_start_after_idle='0'", Load::Tcp, &[][..]),
         ("busy-poll", "sysctl -w net.core.busy_read='50'", Load::Udp, &[]),
         (
@@ -568,6 +572,9 @@ fn what_a_load_needs_is_said_for_it() {
             examined.findings.iter().filter(|one| one.rule == rule).map(|one| one.mend.as_deref()).collect();
         assert_eq!(mends, [Some(typed)], "{rule}");
     }
+    // Nor is it said of a slow link.
+    let slow = Tree::new(&[&Swap("netlink/linkmodes", "5 u32 10000", "5 u32 1000")]).examined(&[Load::Tcp]);
+    assert!(found(&slow, "metrics-save").is_none(), "{slow:#?}");
     let copies = Tree::new(&[&Swap("netlink/netdev-dev", "3 u64 0x6f", "3 u64 0x67")]);
     let severity = |loads: &[Load]| found(&copies.examined(loads), "xdp-copy");
     assert_eq!((severity(&[]), severity(&[Load::PktGen])), (Some(Severity::Note), Some(Severity::Warning)));

@@ -25,6 +25,8 @@ pub struct View<'a> {
     /// All interfaces.
     pub interfaces: &'a [Interface],
     pub loads: &'a [Load],
+    /// Speed of the fastest link that is looked at, Mb/s.
+    pub(super) fastest: u32,
     /// The peer that was named.
     pub peer: Option<Probed>,
     /// Name of the interface by which that is reached; none without one.
@@ -67,6 +69,12 @@ pub(super) fn processors(list: &str) -> BTreeSet<u32> {
     list.split(',').filter_map(one).flatten().collect()
 }
 
+/// Speed of a device's link, Mb/s.
+pub(super) fn speed(adapter: &Adapter) -> Option<u32> {
+    let is_hardware = adapter.interface.device.is_some() || adapter.device.is_ok();
+    adapter.modes.as_ref().ok().and_then(|modes| modes.speed).filter(|_| is_hardware)
+}
+
 /// File of a sysctl, whose name has dots or slashes.
 fn sysctl_path(name: &str) -> String {
     let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
@@ -89,6 +97,7 @@ impl<'a> View<'a> {
             counters,
             interfaces,
             loads,
+            fastest: 0,
             peer: None,
             way: String::new(),
             remote: None,
@@ -295,7 +304,7 @@ impl<'a> View<'a> {
 
     /// Text of a file; the reason if it cannot be read.
     pub(super) fn file(&self, path: &str) -> Result<String, String> {
-        let bytes = self.files.file(path).map_err(|e| format!("/{path}: {e}"))?;
+        let bytes = self.bytes(path)?;
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
@@ -345,12 +354,19 @@ impl<'a> View<'a> {
         self.file("sys/devices/system/cpu/online").map(|list| processors(&list))
     }
 
+    /// True if a link that is looked at has so many Mb/s.
+    pub(super) fn has_speed(&self, least: u32) -> bool {
+        self.fastest.max(self.speed().unwrap_or(0)) >= least
+    }
+
+    /// Bytes of a file; the reason if it cannot be read.
+    pub(super) fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.files.file(path).map_err(|e| format!("/{path}: {e}"))
+    }
+
     /// Speed of the link, Mb/s, if it is a device's that has one.
     pub(super) fn speed(&self) -> Option<u32> {
-        if !self.is_hardware() {
-            return None;
-        }
-        self.adapter.modes.as_ref().ok().and_then(|modes| modes.speed)
+        speed(&self.adapter)
     }
 
     /// Reads an interface and its counters, twice, so that what grows is seen.

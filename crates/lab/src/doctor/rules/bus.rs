@@ -2,7 +2,7 @@
 
 use crate::doctor::configured::{is_one_name, number, options};
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, have};
 use linerate_host::shell::word;
 
@@ -54,6 +54,33 @@ pub(super) const RULES: &[Rule] = &[
         means: "the module was loaded before the file was written, or from an initramfs without it",
         published: "modprobe.d(5), options; /sys/module/DRIVER/parameters",
         look: Look::Custom(module_options),
+        ..INTERFACE
+    },
+    Rule {
+        name: "pcie-requests",
+        about: "how much a fast adapter reads of memory at once, and in which order",
+        means: "each frame to be sent takes several reads of memory, or they wait for each other: the adapter waits at its full rate",
+        published: "PCI Express Base Specification, Device Control; mlnx_tune(8); fasterdata.es.net, 100G tuning",
+        proof: Proof::Stream,
+        look: Look::Custom(pcie_requests),
+        ..INTERFACE
+    },
+    Rule {
+        name: "aspm",
+        about: "whether the PCIe link of a fast adapter sleeps",
+        means: "the link wakes for what comes after a pause: microseconds each time",
+        published: "PCI Express Base Specification, Link Control; Documentation/admin-guide/kernel-parameters.txt, pcie_aspm",
+        proof: Proof::Requests,
+        look: Look::Custom(aspm),
+        ..INTERFACE
+    },
+    Rule {
+        name: "iommu",
+        about: "how the IOMMU maps the memory of a fast adapter",
+        means: "each buffer is mapped and taken out again, and caches are flushed each time: processors spend their time there",
+        published: "Documentation/ABI/testing/sysfs-kernel-iommu_groups, type; kernel-parameters.txt, iommu.strict, iommu.passthrough",
+        proof: Proof::Stream,
+        look: Look::Custom(iommu),
         ..INTERFACE
     },
 ];
@@ -189,4 +216,96 @@ fn truth(text: &str) -> Option<bool> {
         [b'n' | b'f' | b'0', ..] | [b'o', b'f', ..] => Some(false),
         _ => None,
     }
+}
+
+/// Device Control and Link Control of the adapter's PCI Express capability, from its configuration space.
+fn controls(view: &View<'_>) -> Result<[u16; 2], String> {
+    let device = have(&view.adapter.device)?;
+    have(&device.pci)?;
+    let space = view.bytes(&format!("{}/config", device.path))?;
+    let byte = |at: usize| space.get(at).copied();
+    let half = |at: usize| Some(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
+    // The list of capabilities begins at the byte 0x34; that of PCI Express has the number 0x10.
+    let mut at = usize::from(byte(0x34).unwrap_or(0));
+    for _ in 0..48 {
+        match byte(at).filter(|_| at >= 0x40) {
+            Some(0x10) => return half(at + 8).zip(half(at + 16)).map(|(device, link)| [device, link]).ok_or_else(cut),
+            Some(_) => at = usize::from(byte(at + 1).unwrap_or(0) & 0xfc),
+            None => break,
+        }
+    }
+    Err(cut())
+}
+
+fn cut() -> String {
+    "its configuration space is told to root alone, or has no PCI Express".to_owned()
+}
+
+/// Mb/s from which short reads and their order matter.
+const READS: u32 = 40_000;
+const ORDER: u32 = 100_000;
+
+fn pcie_requests(view: &View<'_>) -> Found {
+    let Some(speed) = view.speed().filter(|speed| *speed >= FAST) else { return healthy() };
+    let [device, _] = controls(view)?;
+    let address = word(&have(&have(&view.adapter.device)?.pci)?.address);
+    let read = 128_u32 << (device >> 12 & 7);
+    let mut found = Vec::new();
+    if read < 512 || speed >= READS && read < 1024 {
+        let severity = if read < 512 { Severity::Warning } else { Severity::Note };
+        found.push(
+            Finding::new(severity, format!("the adapter reads at most {read} bytes of memory at once"))
+                .seen(format!("MaxReadReq {read} bytes"), format!("lspci -vv -s {address}"))
+                .mend(format!(
+                    "setpci -s {address} CAP_EXP+8.w=5000:7000, or 'Max Read Request' in the firmware's set-up"
+                ))
+                .gain("requests of 4096 bytes"),
+        );
+    }
+    if speed >= ORDER && device & 0x10 == 0 {
+        found.push(
+            Finding::new(Severity::Note, "what the adapter writes waits for what it wrote before: relaxed ordering is off")
+                .seen("RlxdOrd-", format!("lspci -vv -s {address}"))
+                .mend(format!("setpci -s {address} CAP_EXP+8.w=0010:0010, if its driver has not switched it off for a fault of the machine"))
+                .gain("the full rate where processors have several ways to memory"),
+        );
+    }
+    Ok(found)
+}
+
+fn aspm(view: &View<'_>) -> Found {
+    if view.speed().is_none_or(|speed| speed < FAST) {
+        return healthy();
+    }
+    let [_, link] = controls(view)?;
+    let states = match link & 3 {
+        0 => return healthy(),
+        1 => "L0s",
+        2 => "L1",
+        _ => "L0s and L1",
+    };
+    let address = word(&have(&have(&view.adapter.device)?.pci)?.address);
+    Finding::new(Severity::Note, format!("its PCIe link may sleep ({states})"))
+        .seen(format!("ASPM {states} Enabled"), format!("lspci -vv -s {address}"))
+        .mend("echo performance > /sys/module/pcie_aspm/parameters/policy, or pcie_aspm.policy=performance on the kernel's command line")
+        .gain("microseconds less for a frame after a pause")
+        .alone()
+}
+
+fn iommu(view: &View<'_>) -> Found {
+    if view.speed().is_none_or(|speed| speed < FAST) {
+        return healthy();
+    }
+    let at = format!("{}/iommu_group/type", have(&view.adapter.device)?.path);
+    // Without an IOMMU there is no group.
+    let Ok(kind) = view.file(&at) else { return healthy() };
+    // DMA-FQ flushes many at once; identity maps nothing anew.
+    if kind != "DMA" {
+        return healthy();
+    }
+    Finding::new(Severity::Note, "each of its buffers is taken out of the IOMMU at once (strict)")
+        .seen("iommu_group type DMA", format!("/{at}"))
+        .mend("nothing, if what the adapter may reach is to be guarded so; otherwise iommu.strict=0 on the kernel's command line")
+        .gain("flushes of the IOMMU's caches for many buffers at once")
+        .alone()
 }

@@ -70,6 +70,7 @@ pub(super) const RULES: &[Rule] = &[
             [1, u64::MAX],
             50,
             &[Load::Udp, Load::Fcoe],
+            0,
             "requests that take some microseconds less, for a processor that polls",
         ),
         ..HOST

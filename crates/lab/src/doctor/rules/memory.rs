@@ -1,7 +1,7 @@
 //! Memory and clock of the host.
 
 use crate::doctor::finding::{Finding, Load, Severity};
-use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, processors};
 
 pub(super) const RULES: &[Rule] = &[
@@ -45,6 +45,22 @@ pub(super) const RULES: &[Rule] = &[
         means: "rings of several MiB have a page table entry for each 4 KiB: misses on each few frames",
         published: "Documentation/admin-guide/mm/hugetlbpage.rst",
         look: Look::Custom(huge_pages),
+        ..HOST
+    },
+    Rule {
+        name: "zone-reclaim",
+        about: "whether a node takes back its own memory before it uses another node's",
+        means: "whoever needs memory waits while caches are thrown away, though another node has room",
+        published: "Documentation/admin-guide/sysctl/vm.rst, zone_reclaim_mode; fasterdata.es.net",
+        look: Look::Custom(zone_reclaim),
+        ..HOST
+    },
+    Rule {
+        name: "min-free",
+        about: "memory that is kept free for what interrupts receive",
+        means: "bursts of a fast link find no pages in the interrupt, and frames are dropped; or much more is kept than they need",
+        published: "Documentation/admin-guide/sysctl/vm.rst, min_free_kbytes; fasterdata.es.net, 100G tuning",
+        look: Look::Custom(min_free),
         ..HOST
     },
 ];
@@ -93,10 +109,7 @@ fn numa_balancing(view: &View<'_>) -> Found {
 
 fn swap(view: &View<'_>) -> Found {
     let text = view.file("proc/meminfo")?;
-    let kib = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok())
-    };
-    let used = kib("SwapTotal:").zip(kib("SwapFree:")).map_or(0, |(all, free)| all.saturating_sub(free));
+    let used = kib(&text, "SwapTotal:").zip(kib(&text, "SwapFree:")).map_or(0, |(all, free)| all.saturating_sub(free));
     if used < 64 << 10 {
         return healthy();
     }
@@ -116,4 +129,39 @@ fn huge_pages(view: &View<'_>) -> Found {
         .mend("sysctl -w vm.nr_hugepages=128")
         .writes("proc/sys/vm/nr_hugepages", "128")
         .alone()
+}
+
+/// A row of /proc/meminfo.
+fn kib(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
+}
+
+fn zone_reclaim(view: &View<'_>) -> Found {
+    let name = "vm.zone_reclaim_mode";
+    // Kernels without nodes have no such file.
+    let Ok(mode) = view.sysctl_number(name) else { return healthy() };
+    let nodes = processors(&view.file("sys/devices/system/node/online")?).len();
+    if mode == 0 || nodes < 2 || !view.has_speed(FAST) {
+        return healthy();
+    }
+    view.set(Severity::Warning, name, mode, 0).seen(format!("{nodes} nodes"), "/sys/devices/system/node/online").alone()
+}
+
+/// Memory of a machine for fast links, and what is kept free of it at least, kB.
+const LARGE: u64 = 16 << 20;
+const KEPT: u64 = 64 << 10;
+
+fn min_free(view: &View<'_>) -> Found {
+    let name = "vm.min_free_kbytes";
+    let now = view.sysctl_number(name)?;
+    let text = view.file("proc/meminfo")?;
+    let all = kib(&text, "MemTotal:").ok_or("/proc/meminfo: it has no MemTotal")?;
+    let seen = |finding: Finding| finding.seen(format!("MemTotal {all} kB"), "/proc/meminfo");
+    if now > all / 10 {
+        return seen(view.set(Severity::Warning, name, now, (all / 100).max(KEPT.min(all / 10)))).alone();
+    }
+    if now >= KEPT / 2 || all < LARGE || !view.has_speed(FAST) {
+        return healthy();
+    }
+    seen(view.set(Severity::Note, name, now, KEPT)).gain("bursts find pages").alone()
 }

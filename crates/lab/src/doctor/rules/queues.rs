@@ -2,7 +2,7 @@
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::protocols::SOFTNET;
-use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, amount, have};
 use linerate_host::tunables::Value;
 
@@ -99,6 +99,15 @@ pub(super) const RULES: &[Rule] = &[
         proof: Proof::Stream,
         look: Look::Custom(backlog),
         ..HOST
+    },
+    Rule {
+        name: "flow-steering",
+        about: "whether frames are steered to the processors of their readers as it was set up (RFS)",
+        means: "half of the set-up does nothing: frames are processed where they come in, or are handed on by software",
+        published: "Documentation/networking/scaling.rst, RFS and Accelerated RFS; ethtool(8), ntuple",
+        proof: Proof::Back,
+        look: Look::Custom(flow_steering),
+        ..INTERFACE
     },
 ];
 
@@ -411,4 +420,39 @@ fn softnet(text: &str) -> [u64; 3] {
     let column =
         |line: &str, at: usize| line.split_whitespace().nth(at).and_then(|word| u64::from_str_radix(word, 16).ok());
     [0, 1, 2].map(|at| text.lines().filter_map(|line| column(line, at)).fold(0, u64::saturating_add))
+}
+
+fn flow_steering(view: &View<'_>) -> Found {
+    if view.speed().is_none_or(|speed| speed < FAST) {
+        return healthy();
+    }
+    // Namespaces but the first do not show it.
+    let Ok(host) = view.sysctl_number("net.core.rps_sock_flow_entries") else { return healthy() };
+    let queues = have(&view.adapter.steering)?;
+    let flows = |one: &linerate_host::adapter::Steering| one.flows.as_deref()?.parse::<u64>().ok();
+    let queues: Vec<u64> = queues.iter().filter_map(flows).collect();
+    let (all, typed): (u64, _) = (queues.iter().sum(), view.typed());
+    let files = format!("/sys/class/net/{typed}/queues/rx-*/rps_flow_cnt");
+    match (host > 0, all > 0) {
+        (false, true) => {
+            let finding = view.set(Severity::Note, "net.core.rps_sock_flow_entries", 0, all.max(32_768));
+            let what = "its queues have tables of flows, and the host has none".to_owned();
+            Finding { what, ..finding }.seen(format!("{all} entries of its queues"), files.as_str()).alone()
+        }
+        (true, false) if !queues.is_empty() => {
+            let each = (host / u64::try_from(queues.len()).unwrap_or(1)).max(1);
+            Finding::new(Severity::Note, "the host has a table of flows, and its queues have none")
+                .seen(format!("rps_sock_flow_entries {host}, rps_flow_cnt 0"), files.as_str())
+                .mend(format!("echo {each} | tee {files}"))
+                .alone()
+        }
+        (true, true) if view.is_needlessly_off("rx-ntuple-filter")? => {
+            Finding::new(Severity::Note, "frames are steered to their readers by software, and the adapter could do it")
+                .seen("rx-ntuple-filter off", format!("ethtool -k {typed}"))
+                .mend(format!("ethtool -K {typed} ntuple on"))
+                .gain("frames come in at the processor that reads them")
+                .alone()
+        }
+        _ => healthy(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::protocols::{ipv6_counter, protocol_counter, tcp_counter};
-use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::View;
 
 pub(super) const RULES: &[Rule] = &[
@@ -53,6 +53,7 @@ pub(super) const RULES: &[Rule] = &[
             [0, 0],
             0,
             &[Load::Tcp],
+            0,
             "requests after pauses are answered in fewer round trips",
         ),
         ..HOST
@@ -75,6 +76,7 @@ pub(super) const RULES: &[Rule] = &[
             [1024, u64::MAX],
             4096,
             &[Load::Tcp],
+            0,
             "that many connections may wait at a listening socket",
         ),
         ..HOST
@@ -101,6 +103,47 @@ pub(super) const RULES: &[Rule] = &[
         means: "the path loses packets, or delays them for long: each loss halves a connection's rate, or nearly so",
         published: "RFC 9293, section 3.8; RFC 9438, section 4.6; nstat(8), TcpRetransSegs",
         look: Look::Custom(retransmits),
+        ..HOST
+    },
+    Rule {
+        name: "metrics-save",
+        about: "whether TCP remembers what a path once had",
+        means: "after a connection that lost much, new ones to that host begin with its slow-start threshold: they grow slowly for minutes",
+        published: "fasterdata.es.net, Linux tuning; Documentation/networking/ip-sysctl.rst, tcp_no_metrics_save",
+        proof: Proof::Stream,
+        look: Look::Sysctl(
+            "net.ipv4.tcp_no_metrics_save",
+            [1, u64::MAX],
+            1,
+            &[Load::Tcp],
+            FAST,
+            "each connection finds out what the path has",
+        ),
+        ..HOST
+    },
+    Rule {
+        name: "fast-open",
+        about: "whether TCP may send data with a SYN",
+        means: "a program that asks for it waits for another round trip before each first request",
+        published: "RFC 7413; tuned, profile network-latency; Documentation/networking/ip-sysctl.rst, tcp_fastopen",
+        look: Look::Sysctl(
+            "net.ipv4.tcp_fastopen",
+            [1, u64::MAX],
+            1,
+            &[Load::Tcp],
+            0,
+            "a round trip less for first requests to servers that take part",
+        ),
+        ..HOST
+    },
+    Rule {
+        name: "default-qdisc",
+        about: "the queueing discipline that interfaces of a fast host get",
+        means: "segments of a fast connection leave in bursts, and switches on the way drop them: fq sends them at the rate that TCP has \
+                found",
+        published: "fasterdata.es.net, Linux tuning: fq; tc-fq(8); Documentation/admin-guide/sysctl/net.rst, default_qdisc",
+        proof: Proof::Stream,
+        look: Look::Custom(default_qdisc),
         ..HOST
     },
 ];
@@ -269,5 +312,18 @@ fn retransmits(view: &View<'_>) -> Found {
     Finding::new(severity, format!("TCP has sent {:.1} % of its segments again {when}", 100.0 * share))
         .seen(format!("RetransSegs {} of OutSegs {}", again.value, sent.value), "/proc/net/snmp, nstat -az")
         .mend("see which peers: 'ss -ti' (retrans), and the rules about errors and drops at both ends")
+        .alone()
+}
+
+fn default_qdisc(view: &View<'_>) -> Found {
+    let name = "net.core.default_qdisc";
+    // Namespaces but the first do not show it.
+    let Ok(now) = view.sysctl(name) else { return healthy() };
+    // Others share or pace.
+    if !view.has_speed(FAST) || !["pfifo_fast", "pfifo"].contains(&now.as_str()) {
+        return healthy();
+    }
+    view.set(Severity::Note, name, now, "fq")
+        .gain("for interfaces that are made later; for others: tc qdisc replace dev DEV root fq")
         .alone()
 }

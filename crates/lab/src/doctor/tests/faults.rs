@@ -10,8 +10,10 @@ pub(super) enum Edit {
     Off(&'static str, bool),
     /// An offload is on.
     On(&'static str),
+    /// Device Control and Link Control of the adapter's PCI Express capability.
+    Space(u16, u16),
 }
-pub(super) use Edit::{Off, On, Put, Swap};
+pub(super) use Edit::{Off, On, Put, Space, Swap};
 
 /// A fault: the rule that finds it, whether as more than a note, how the tree is changed, and what is to be typed.
 pub(super) struct Fault(
@@ -27,6 +29,7 @@ impl Fault {
         let place = |edit: &Edit| match edit {
             Put(path, _) | Swap(path, _, _) => *path,
             Off(..) | On(_) => "features",
+            Space(..) => "config",
         };
         self.2.iter().map(place).collect()
     }
@@ -94,7 +97,64 @@ pub(super) const DEVLINK: &str = "netlink/devlink-info";
 pub(super) const BE2NET: &str = "field32 be2net\nraw field32 12.0.0.0\nraw field32 11.1.1210.11";
 pub(super) const ARP: &str = "proc/net/arp";
 
+/// The link has 100 Gb/s.
+const SPEED: Edit = Swap("netlink/linkmodes", "5 u32 10000", "5 u32 100000");
+const GROUP: &str = "PCI/iommu_group/type";
+const QDISC: &str = "proc/sys/net/core/default_qdisc";
+const FREE: &str = "proc/sys/vm/min_free_kbytes";
+const ENTRIES: &str = "proc/sys/net/core/rps_sock_flow_entries";
+const FLOWS: &str = "sys/class/net/ens2f0/queues/rx-0/rps_flow_cnt";
+/// The link has 1 Gb/s.
+const SLOW: Edit = Swap("netlink/linkmodes", "5 u32 10000", "5 u32 1000");
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault(
+        "pcie-requests",
+        true,
+        &[Space(0x1010, 0)],
+        &["setpci -s 0000:05:00.0 CAP_EXP+8.w=5000:7000, or 'Max Read Request' in the firmware's set-up"],
+    ),
+    Fault(
+        "pcie-requests",
+        false,
+        &[SPEED, Space(0x5000, 0)],
+        &[
+            "setpci -s 0000:05:00.0 CAP_EXP+8.w=0010:0010, if its driver has not switched it off for a fault of the machine",
+        ],
+    ),
+    Fault(
+        "aspm",
+        false,
+        &[Space(0x2010, 2)],
+        &[
+            "echo performance > /sys/module/pcie_aspm/parameters/policy, or pcie_aspm.policy=performance on the kernel's command line",
+        ],
+    ),
+    Fault(
+        "iommu",
+        false,
+        &[Put(GROUP, "DMA")],
+        &[
+            "nothing, if what the adapter may reach is to be guarded so; otherwise iommu.strict=0 on the kernel's command line",
+        ],
+    ),
+    Fault("flow-steering", false, &[Put(FLOWS, "4096")], &["sysctl -w net.core.rps_sock_flow_entries='32768'"]),
+    Fault(
+        "flow-steering",
+        false,
+        &[Put(FLOWS, "0"), Put(ENTRIES, "32768")],
+        &["echo 32768 | tee /sys/class/net/ens2f0/queues/rx-*/rps_flow_cnt"],
+    ),
+    Fault("flow-steering", false, &[Put(FLOWS, "4096"), Put(ENTRIES, "32768")], &["ethtool -K ens2f0 ntuple on"]),
+    Fault("default-qdisc", false, &[Put(QDISC, "pfifo_fast")], &["sysctl -w net.core.default_qdisc='fq'"]),
+    Fault(
+        "zone-reclaim",
+        true,
+        &[Put("proc/sys/vm/zone_reclaim_mode", "1"), Put("sys/devices/system/node/online", "0-1")],
+        &["sysctl -w vm.zone_reclaim_mode='0'"],
+    ),
+    Fault("min-free", false, &[Put(FREE, "8192")], &["sysctl -w vm.min_free_kbytes='65536'"]),
+    Fault("min-free", true, &[Put(FREE, "9000000")], &["sysctl -w vm.min_free_kbytes='657920'"]),
     Fault(
         "link-down",
         true,
@@ -757,6 +817,23 @@ const CLAMPS: &str = "message\n1 text t\n2 text c\n4 {\n1 {\n1 text rt\n2 {\n1 h
 
 /// Changes that are near a rule's fault, and none.
 pub(super) const SILENT: &[(&str, &[Edit])] = &[
+    // Long requests and relaxed ordering; what a slow link does without; an IOMMU that flushes many at once, or none.
+    ("pcie-requests", &[SPEED, Space(0x5010, 0)]),
+    ("pcie-requests", &[SLOW, Space(0x0000, 3)]),
+    ("aspm", &[SLOW, Space(0x0000, 3)]),
+    ("iommu", &[Put(GROUP, "DMA-FQ")]),
+    ("iommu", &[Put(GROUP, "identity")]),
+    ("iommu", &[SLOW, Put(GROUP, "DMA")]),
+    ("flow-steering", &[Put(FLOWS, "0")]),
+    ("flow-steering", &[Put(FLOWS, "4096"), Put(ENTRIES, "32768"), On("rx-ntuple-filter")]),
+    ("flow-steering", &[SLOW, Put(FLOWS, "4096")]),
+    ("default-qdisc", &[Put(QDISC, "fq")]),
+    ("default-qdisc", &[SLOW, Put(QDISC, "pfifo_fast")]),
+    ("zone-reclaim", &[Put("proc/sys/vm/zone_reclaim_mode", "1")]),
+    ("min-free", &[SLOW, Put(FREE, "8192")]),
+    ("min-free", &[Put(FREE, "8192"), Put("proc/meminfo", "MemTotal: 4096000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")]),
+    ("metrics-save", &[]),
+    ("fast-open", &[]),
     // What a driver takes at most, and what is usual.
     (
         "super-frames",

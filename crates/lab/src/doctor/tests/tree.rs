@@ -1,7 +1,7 @@
 //! Recorded tree of a healthy card and of the machine around it, to be changed.
 
 use super::super::*;
-use super::faults::{DEVLINK, Edit, Off, On, Put, SNMP, Swap};
+use super::faults::{DEVLINK, Edit, Off, On, Put, SNMP, Space, Swap};
 use linerate_rt::Stop;
 use std::fs;
 use std::path::PathBuf;
@@ -56,7 +56,13 @@ pub(super) const HEALTHY: &[(&str, &str)] = &[
     ("usr/lib/sysctl.d/50-default.conf", "-net.ipv4.conf.all.rp_filter = 2\n"),
     ("etc/modprobe.d/ixgbe.conf", "options ixgbe max_vfs=0\n"),
     ("sys/module/ixgbe/parameters/max_vfs", "0"),
-    ("proc/meminfo", "SwapTotal: 0 kB\nSwapFree: 0 kB\n"),
+    ("proc/meminfo", "MemTotal: 65792004 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n"),
+    ("proc/sys/vm/min_free_kbytes", "67584"),
+    ("proc/sys/vm/zone_reclaim_mode", "0"),
+    ("proc/sys/net/core/default_qdisc", "fq_codel"),
+    ("proc/sys/net/core/rps_sock_flow_entries", "0"),
+    ("proc/sys/net/ipv4/tcp_no_metrics_save", "0"),
+    ("proc/sys/net/ipv4/tcp_fastopen", "1"),
     ("sys/devices/system/cpu/online", "0-3"),
     ("sys/devices/system/cpu/smt/active", "0"),
     ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance"),
@@ -75,6 +81,7 @@ pub(super) const FEATURES: &[(&str, bool)] = &[
     ("rx-gro", true),
     ("rx-lro", false),
     ("rx-vlan-hw-parse", true),
+    ("rx-ntuple-filter", false),
 ];
 
 /// FEATURES_GET's answer in the notation of recorded trees: what can be switched, is asked for, and is on.
@@ -89,6 +96,16 @@ pub(super) fn features(on: impl Fn(&str) -> [bool; 2]) -> String {
     format!("message\n{}{}{}", set(2, &|_| true), set(3, &|name| on(name)[0]), set(4, &|name| on(name)[1]))
 }
 
+/// Configuration space of a PCI function: Device Control and Link Control, of which no byte is above 0x7f.
+pub(super) fn space(device: u16, link: u16) -> String {
+    let mut bytes = vec![0_u8; 0x60];
+    (bytes[0x34], bytes[0x40], bytes[0x41], bytes[0x50]) = (0x40, 0x01, 0x50, 0x10);
+    bytes[0x58..0x5a].copy_from_slice(&device.to_le_bytes());
+    bytes.resize(0x70, 0);
+    bytes[0x60..0x62].copy_from_slice(&link.to_le_bytes());
+    String::from_utf8(bytes).unwrap()
+}
+
 pub(super) struct Tree(pub(super) tempfile::TempDir);
 
 impl Tree {
@@ -99,11 +116,14 @@ impl Tree {
             Command::new("cp").arg("-a").args([&card, tree.0.path().to_str().unwrap()]).status().unwrap().success()
         );
         HEALTHY.iter().for_each(|(path, text)| tree.put(path, text));
+        // Requests of 512 bytes, relaxed ordering, no sleep.
+        tree.put(&format!("{PCI}/config"), &space(0x2810, 0x40));
         tree.put("netlink/pause", "message\n2 u8 0\n3 u8 1\n4 u8 1\n");
         let mut on: Vec<(&str, [bool; 2])> = FEATURES.iter().map(|(name, on)| (*name, [*on; 2])).collect();
         let mut set = |name: &str, to| on.iter_mut().filter(|one| one.0 == name).for_each(|one| one.1 = to);
         for edit in edits {
             match edit {
+                Space(device, link) => tree.put(&format!("{PCI}/config"), &space(*device, *link)),
                 Put(path, text) => tree.put(&path.replace("PCI", PCI), text),
                 Swap(path, from, to) => {
                     let text = fs::read_to_string(tree.at(path)).unwrap();
