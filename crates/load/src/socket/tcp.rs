@@ -120,6 +120,21 @@ impl TcpStream {
         }
     }
 
+    /// Has the connection end when nothing of what was written is acknowledged for this time (tcp(7), TCP_USER_TIMEOUT): reads
+    /// tell then what the system knows of the reason.
+    pub(crate) fn set_user_timeout(&self, time: Duration) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => {
+                let ms = u64::try_from(time.as_millis()).map_err(|_| io::ErrorKind::InvalidInput)?;
+                sys::set_option(stream.as_fd(), libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, ms)
+            }
+            Self::Own(stream, _) => {
+                stream.set_user_timeout(time);
+                Ok(())
+            }
+        }
+    }
+
     /// Sets the time for which reads wait; none is until something comes.
     pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
         match self {

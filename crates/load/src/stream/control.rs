@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Time for the other end to take what is sent to it.
 const TAKES: Duration = Duration::from_secs(10);
+/// Time for the other end's system to acknowledge it: shorter than any wait for an answer to the end of a test, so that a path
+/// which is gone is told as that.
+const ACKNOWLEDGES: Duration = Duration::from_secs(30);
 /// Bytes of a message that are read at once.
 const PIECE: usize = 16 << 10;
 
@@ -23,7 +26,13 @@ pub(super) struct Control {
 impl Control {
     /// Takes a connection, whose waits end when the stop is requested.
     pub(super) fn new(stream: TcpStream, stop: &Stop) -> Result<Self, Fault> {
-        stream.set_nodelay(true).and_then(|()| stream.set_polled(TAKES)).map_err(Fault::Receive)?;
+        Self::acknowledged(stream, stop, ACKNOWLEDGES)
+    }
+
+    /// The same, with the time for the other end's acknowledgements.
+    fn acknowledged(stream: TcpStream, stop: &Stop, within: Duration) -> Result<Self, Fault> {
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_user_timeout(within));
+        set.and_then(|()| stream.set_polled(TAKES)).map_err(Fault::Receive)?;
         Ok(Self { stream, stop: stop.clone() })
     }
 
@@ -124,5 +133,51 @@ impl Control {
     /// True if it has, after [`Self::readiness`] was readable.
     pub(super) fn is_readable(&self) -> bool {
         self.stream.is_readable()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_rt::net::{Net, Node, Options};
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+    /// Longest time of a test.
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    /// Regression: a path that was gone was told as an answer that did not come in time.
+    #[test]
+    fn what_is_not_acknowledged_is_told_before_an_answer_is_given_up() {
+        let ports = ["cable:control-silent{1", "cable:control-silent}1"];
+        let cidrs = ["10.0.0.1/24", "10.0.0.2/24"].map(|text| text.parse().unwrap());
+        let nodes = Node::open_all(&ports, &[&cidrs[..1], &cidrs[1..]], &Options::default()).unwrap();
+        let [near, mut far] = <[Node; 2]>::try_from(nodes).ok().unwrap();
+        let server = "10.0.0.2:5201".parse().unwrap();
+        far.ip.host.tcp_listen(server, 4).unwrap();
+        let (net, connected) = (Net::run(vec![near]).unwrap(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let until = Instant::now() + LIMIT;
+                while !connected.load(SeqCst) && Instant::now() < until {
+                    far.handle(linerate_rt::monotonic_ns());
+                }
+            });
+            let stream = net.tcp_connect_timeout(server, LIMIT);
+            connected.store(true, SeqCst);
+            // From here on nobody calls the other end any more; its link stays up.
+            let stop = Stop::new().unwrap();
+            let stream = TcpStream::Own(stream.unwrap(), 0);
+            let control = Control::acknowledged(stream, &stop, Duration::from_millis(300)).unwrap();
+            control.say(State::TestEnd).unwrap();
+            let told = control.state(LIMIT).unwrap_err().to_string();
+            assert_eq!(told, "unable to receive control message: connection timed out");
+        });
+        // The kernel's connections are told the same.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let control = Control::new(TcpStream::Kernel(stream), &Stop::new().unwrap()).unwrap();
+        let fd = control.stream.kernel().unwrap();
+        let set = crate::socket::sys::option(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT).unwrap();
+        assert_eq!(set, 30_000);
     }
 }
