@@ -2,7 +2,7 @@
 //! RFC 4862, section 5.5).
 
 use crate::world::*;
-use linerate_stack::{AddressState, Config, Discard, Event, Route, SendError};
+use linerate_stack::{AddressState, Config, Discard, Event, NeighbourState, Route, SendError};
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -37,13 +37,13 @@ fn prefix(text: &str, len: u8, flags: u8, valid: u32, preferred: u32) -> Vec<u8>
 
 /// A router's advertisement to all: its lifetime in seconds, and options.
 fn advertisement(from: IpAddr, lifetime: u16, options: &[Vec<u8>]) -> Vec<u8> {
-    advertisement_of(from, 64, lifetime, options)
+    advertisement_of(from, 64, [0; 2], lifetime, options)
 }
 
-/// One that tells of a hop limit.
-fn advertisement_of(from: IpAddr, hops: u8, lifetime: u16, options: &[Vec<u8>]) -> Vec<u8> {
+/// One that tells of a hop limit, and of neighbours' times in milliseconds.
+fn advertisement_of(from: IpAddr, hops: u8, times: [u32; 2], lifetime: u16, options: &[Vec<u8>]) -> Vec<u8> {
     let [high, low] = lifetime.to_be_bytes();
-    let body = [&[0; 8][..], &options.concat(), &[1, 1], &ROUTER.0].concat();
+    let body = [&times.map(u32::to_be_bytes).concat(), &options.concat(), &[1, 1][..], &ROUTER.0].concat();
     let message = icmp(from, ip("ff02::1"), 134, 0, [hops, 0, high, low], &body);
     let (IpAddr::V6(src), IpAddr::V6(dst)) = (from, ip("ff02::1")) else { unreachable!() };
     ethernet(ROUTER, MacAddr([0x33, 0x33, 0, 0, 0, 1]), 0x86dd, &v6(src, dst, ICMPV6, 255, &message))
@@ -302,7 +302,7 @@ fn rfc4861_6_3_4_the_hop_limit_of_ipv6_packets_is_what_a_router_says() {
     let group = world.bind(us6(), 5001);
     // Of a datagram whose headers are kept, of one in fragments, of an echo and of an ICMP error; then of SYN.
     let mut sent = |hops: u8| {
-        world.take(&advertisement_of(router(), hops, 100, &[]));
+        world.take(&advertisement_of(router(), hops, [0; 2], 100, &[]));
         let mut frames = Vec::new();
         for len in [10, 10, 2000] {
             frames.extend(world.send(ids[1], (peer6(), 7), &vec![0; len]));
@@ -326,6 +326,55 @@ fn rfc4861_6_3_4_the_hop_limit_of_ipv6_packets_is_what_a_router_says() {
     assert_eq!(sent(17), 17);
     assert_eq!(sent(0), 17, "it stays until another is told");
     assert_eq!(sent(255), 255);
+}
+
+#[test]
+fn rfc4861_6_3_4_neighbours_times_are_what_a_router_says_within_bounds() {
+    let mut world = auto();
+    pass(&mut world, 5);
+    let ids = [us4(), us6()].map(|us| world.bind(us, 5000));
+    let ms = 1_000_000;
+    // Time between two requests for one that never answers, and how long one that has answered counts as reachable.
+    let times = |world: &mut World, told: [u32; 2], v6: bool| {
+        world.take(&advertisement_of(router(), 64, told, 100, &[]));
+        let (peer, us) = families()[usize::from(v6)];
+        let nobody = ip(if v6 { "fd00::99" } else { "10.0.0.99" });
+        let begun = world.now;
+        assert_eq!(world.send(ids[usize::from(v6)], (nobody, 7), b"x").len(), 1);
+        let asked = |world: &mut World| world.host.neighbours().peek(nobody).is_some();
+        while asked(world) {
+            let at = world.host.poll_timeout().unwrap();
+            world.later(at.saturating_sub(world.now));
+        }
+        let between = (world.now - begun) / 3;
+        world.host.neighbours().remove(peer);
+        world.send(ids[usize::from(v6)], (peer, 7), b"x");
+        let begun = world.now;
+        if let (IpAddr::V4(from), IpAddr::V4(to)) = (peer, us) {
+            world.take(&arp(2, (PEER, from), (US, to), US));
+        } else {
+            world.take(&discovery(peer, us, 136, 0x60, peer, Some((2, PEER))));
+        }
+        let state = |world: &mut World| world.host.neighbours().peek(peer).unwrap().state;
+        assert_eq!(state(world), NeighbourState::Reachable);
+        while state(world) == NeighbourState::Reachable {
+            let at = world.host.poll_timeout().unwrap();
+            world.later(at.saturating_sub(world.now));
+        }
+        (between / ms, (world.now - begun) / ms)
+    };
+    let second = 1000;
+    let (between, usual) = times(&mut world, [0, 0], true);
+    assert!(between == second && (15 * second..=45 * second).contains(&usual), "{between} {usual}");
+    let (between, reachable) = times(&mut world, [2000, 300], true);
+    assert!(between == 300 && (1000..=3000).contains(&reachable), "{between} {reachable}");
+    // They stay until others are told, and are of IPv6 alone.
+    assert_eq!(times(&mut world, [0, 0], true), (300, reachable));
+    assert_eq!(times(&mut world, [0, 0], false), (second, usual));
+    // Nobody makes us ask without end, or never.
+    let (between, least) = times(&mut world, [1, 1], true);
+    assert!(between == 10 && (50..=150).contains(&least), "{between} {least}");
+    assert_eq!(times(&mut world, [3_600_001, 3_600_001], true), (10, least));
 }
 
 #[test]

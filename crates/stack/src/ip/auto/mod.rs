@@ -1,12 +1,12 @@
 //! Autoconfiguration over IPv6: routers are asked for (RFC 4861, section 6.3.7), and what they advertise is used: the default
-//! route, prefixes on the link, the MTU, the hop limit (section 6.3.4), and addresses made of prefixes (RFC 4862, section 5.5).
+//! route, prefixes on the link, the MTU, the hop limit, neighbours' times (section 6.3.4), and addresses made of prefixes (RFC 4862,
+//! section 5.5).
 //!
 //! Interface identifiers are formed from the MAC address (RFC 4291, appendix A). Those of RFC 7217, which tell nobody who the
 //! host is, need a secret that outlives the program, and there is no place for one here: with a new secret at each start a
 //! host could not be found again.
 //!
-//! Out of scope: neighbours' times (the table is ARP's, too, and keeps its own; nearly all routers leave them unspecified),
-//! routers' preferences, and DHCPv6.
+//! Out of scope: RetransTimer where addresses are checked (RFC 4862, section 5.4: a second there), routers' preferences, and DHCPv6.
 
 mod terms;
 
@@ -135,6 +135,8 @@ impl Ip {
         if source.is_some() {
             self.link.learn(now, from, source, Heard::Solicitation, tx);
         }
+        let time = |ms: u32| (ms > 0).then_some(u64::from(ms) * 1_000_000);
+        self.link.common.neighbours().advise(time(router.reachable_ms), time(router.retrans_ms));
         let mut changes = Vec::new();
         self.shared.auto.with(|state| {
             if router.lifetime_s > 0 {

@@ -35,6 +35,10 @@ pub use terms::{Action, Config, Counters, Heard, HoldError, Lookup, Neighbour, S
 #[derive(Debug)]
 pub struct Neighbours {
     config: Config,
+    /// Times of neighbours of IPv6.
+    v6: Times,
+    /// Number that random factors are made of.
+    draw: u64,
     entries: Box<[Entry]>,
     index: Index,
     timers: Lists<TIMERS>,
@@ -47,14 +51,18 @@ pub struct Neighbours {
     counters: Counters,
 }
 
-// Timer lists: the entries of a list have the same delay, so that the first is due first.
-const TIMERS: usize = 4;
+// Timer lists: the entries of a list have the same delay, so that the first is due first. When a router advises of a shorter one,
+// those that enter then may wait for those before them.
+const TIMERS: usize = 6;
 /// Request due now.
 const DUE: usize = 0;
 /// Requested, waiting for the answer: INCOMPLETE and PROBE.
 const ASKED: usize = 1;
 const DELAY: usize = 2;
 const REACHABLE: usize = 3;
+/// The same for neighbours of IPv6, whose times routers advise of.
+const ASKED_V6: usize = 4;
+const REACHABLE_V6: usize = 5;
 
 // Ranks: entries that may be evicted. Not in a list: answered and in use, or permanent.
 const RANKS: usize = 3;
@@ -100,20 +108,27 @@ impl Entry {
     };
 }
 
+/// Times that differ between the families.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    reachable_ns: u64,
+    retrans_ns: u64,
+}
+
 impl Neighbours {
     /// Makes an empty table; allocates all its memory now, except for held packets.
     pub fn new(config: Config) -> Self {
         let capacity = config.capacity.max(1);
         let mut random = SplitMix64::new(config.seed);
-        // RFC 4861, section 6.3.2: ReachableTime is uniform between MIN_RANDOM_FACTOR (0.5) and MAX_RANDOM_FACTOR (1.5)
-        // times BaseReachableTime. It is drawn once for a table.
-        let base = config.reachable_ns;
-        let reachable_ns = (base / 2).saturating_add(random.next_u64() % base.max(1));
+        let draw = random.next_u64();
+        let reachable_ns = reachable_time(config.reachable_ns, draw);
         let (queue, probes) = (config.queue.max(1), config.probes.max(1));
         let mut ranks = Lists::new(capacity);
         (0..capacity).for_each(|place| ranks.append(FREE, place));
         Self {
             config: Config { capacity, queue, probes, reachable_ns, ..config },
+            v6: Times { reachable_ns, retrans_ns: config.retrans_ns },
+            draw,
             entries: (0..capacity).map(|_| Entry::EMPTY).collect(),
             index: Index::new(capacity, random),
             timers: Lists::new(capacity),
@@ -222,6 +237,19 @@ impl Neighbours {
         }
     }
 
+    /// Takes the times that a router advises of for neighbours of IPv6 (BaseReachableTime and RetransTimer, RFC 4861, section
+    /// 6.3.4). They are not shorter than Linux has them, so that nobody makes us flood the link, and not longer than an hour, which
+    /// is the most that a router may advise of for the former (section 6.2.1).
+    pub fn advise(&mut self, reachable_ns: Option<u64>, retrans_ns: Option<u64>) {
+        const HOUR: u64 = 3_600_000_000_000;
+        if let Some(base) = reachable_ns.filter(|base| *base <= HOUR) {
+            self.v6.reachable_ns = reachable_time(base.max(100_000_000), self.draw);
+        }
+        if let Some(time) = retrans_ns.filter(|time| *time <= HOUR) {
+            self.v6.retrans_ns = time.max(10_000_000);
+        }
+    }
+
     /// Confirms that `ip` is reachable, as a protocol above knows from its acknowledgements (RFC 4861, section 7.3.1).
     pub fn confirm(&mut self, now: u64, ip: IpAddr) {
         let Some(place) = self.find(ip) else { return };
@@ -267,7 +295,7 @@ impl Neighbours {
 
     /// Does the work that is due and passes requests to send and failed neighbours to `out`.
     pub fn poll(&mut self, now: u64, mut out: impl FnMut(Action)) {
-        while let Some(place) = self.due(REACHABLE, now) {
+        while let Some(place) = self.due(REACHABLE, now).or_else(|| self.due(REACHABLE_V6, now)) {
             // RFC 4861, section 7.3.3: more than ReachableTime since the last confirmation.
             self.invalidate(place);
             self.stale(place);
@@ -276,7 +304,7 @@ impl Neighbours {
             self.entries[place].asked = 0;
             self.enter(place, State::Probe, DUE, now);
         }
-        while let Some(place) = self.due(ASKED, now) {
+        while let Some(place) = self.due(ASKED, now).or_else(|| self.due(ASKED_V6, now)) {
             let Entry { ip, asked, state, .. } = self.entries[place];
             if asked < self.config.probes {
                 self.enter(place, state, DUE, now);
@@ -290,7 +318,9 @@ impl Neighbours {
         while let Some(place) = self.timers.first(DUE) {
             let Entry { ip, mac, state, .. } = self.entries[place];
             self.entries[place].asked += 1;
-            self.enter(place, state, ASKED, now.saturating_add(self.config.retrans_ns));
+            let (list, time) =
+                if ip.is_ipv6() { (ASKED_V6, self.v6.retrans_ns) } else { (ASKED, self.config.retrans_ns) };
+            self.enter(place, state, list, now.saturating_add(time));
             self.counters.requests += 1;
             out(Action::SendRequest { ip, unicast: (state == State::Probe).then_some(mac) });
         }
@@ -345,6 +375,12 @@ impl Neighbours {
         let mac = (state != State::Incomplete).then_some(entry.mac);
         Neighbour { ip, mac, state, router, generation, held: entry.queue.len() }
     }
+}
+
+/// ReachableTime (RFC 4861, section 6.3.2): uniform between MIN_RANDOM_FACTOR (0.5) and MAX_RANDOM_FACTOR (1.5) times
+/// BaseReachableTime. The number is drawn once for a table.
+fn reachable_time(base: u64, draw: u64) -> u64 {
+    (base / 2).saturating_add(draw % base.max(1))
 }
 
 #[cfg(test)]

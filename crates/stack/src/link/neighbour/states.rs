@@ -1,6 +1,6 @@
 //! State transitions (RFC 4861, section 7.3.2): by messages, and by time.
 
-use super::{DELAY, Neighbours, REACHABLE, State};
+use super::{DELAY, Neighbours, REACHABLE, REACHABLE_V6, State};
 use linerate_wire::MacAddr;
 
 impl Neighbours {
@@ -77,7 +77,10 @@ impl Neighbours {
 
     pub(super) fn reachable(&mut self, now: u64, place: usize) {
         self.entries[place].proven = true;
-        self.enter(place, State::Reachable, REACHABLE, now.saturating_add(self.config.reachable_ns));
+        let v6 = self.entries[place].ip.is_ipv6();
+        let (list, time) =
+            if v6 { (REACHABLE_V6, self.v6.reachable_ns) } else { (REACHABLE, self.config.reachable_ns) };
+        self.enter(place, State::Reachable, list, now.saturating_add(time));
     }
 
     pub(super) fn delay(&mut self, now: u64, place: usize) {
