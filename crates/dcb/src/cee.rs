@@ -151,14 +151,16 @@ fn classes(groups: &CeeGroups) -> Result<Classes, TlvDrop> {
         return Err(TlvDrop::Class);
     }
     let used = |class: u8| groups.groups.contains(&class) || groups.shares[usize::from(class)] > 0;
-    // All eight may be in use: a share of no priority's is then strict priority's.
     let strict = (0..CLASSES).rev().find(|class| !used(*class));
-    let strict = strict.or_else(|| (0..CLASSES).rev().find(|class| !groups.groups.contains(class))).unwrap_or(0);
+    if strict.is_none() && groups.groups.contains(&STRICT) {
+        return Err(TlvDrop::Class);
+    }
     let mut selection = [Selection::Strict; 8];
     for class in (0..CLASSES).filter(|class| used(*class)) {
         selection[usize::from(class)] = Selection::Ets(groups.shares[usize::from(class)]);
     }
-    let classes = Classes { of: groups.groups.map(|group| if group == STRICT { strict } else { group }), selection };
+    let classes =
+        Classes { of: groups.groups.map(|group| if group == STRICT { strict.unwrap_or(0) } else { group }), selection };
     classes.fault().map_or(Ok(classes), Err)
 }
 

@@ -105,7 +105,6 @@ impl Dcb {
         self.up = up;
         if up {
             self.transmitter = Transmitter::new(now);
-            self.unit.clear();
         } else {
             let gone = std::mem::take(&mut self.neighbours);
             gone.iter().for_each(|neighbour| self.tell(Event::Gone(neighbour.to_string(), Gone::LinkDown)));

@@ -195,7 +195,12 @@ fn a_target_shows_what_it_prints_at_its_end_and_who_is_logged_in() {
 fn without_a_name_the_only_one_is_shown_and_several_are_listed() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path();
-    for (kind, mend) in [("switch", "linerate switch NAME"), ("stack", "linerate stack up"), ("fcoe", "fcoe target")] {
+    for (kind, mend) in [
+        ("switch", "linerate switch NAME"),
+        ("stack", "linerate stack up"),
+        ("dcb", "linerate dcb up"),
+        ("fcoe", "fcoe target"),
+    ] {
         refused(&run(place, &format!("{kind} show")), 1, mend);
         refused(&run(place, &format!("{kind} show nope")), 1, mend);
         refused(&run(place, &format!("{kind} show --watch --json")), 1, mend);

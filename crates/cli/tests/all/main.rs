@@ -5,6 +5,7 @@ mod admission;
 mod bench;
 mod conformance;
 mod control;
+mod dcb;
 mod doctor;
 mod ends;
 mod fcoe;

@@ -18,9 +18,13 @@ fn units_are_sent_by_the_interval_and_fast_for_a_new_neighbour() {
     assert_eq!(seconds(&mut port, &mut now, 130), [70, 71, 72, 73, 103]);
     // The same neighbour is none that is new; one that was gone is.
     port.receive(&frame(2, 1, 60, &[]), now);
-    assert_eq!(seconds(&mut port, &mut now, 140), [130, 131, 132, 133], "aged out at 80");
+    assert_eq!(seconds(&mut port, &mut now, 132), [130, 131], "aged out at 80");
+    // One more within a fast start is told by the same.
+    port.receive(&frame(3, 1, 60, &[]), now);
+    assert_eq!(seconds(&mut port, &mut now, 140), [132]);
+    port.receive(&frame(3, 1, 0, &[]), now);
     port.receive(&frame(2, 1, 60, &[]), now);
-    assert_eq!(seconds(&mut port, &mut now, 170), [163]);
+    assert_eq!(seconds(&mut port, &mut now, 170), [162]);
 }
 
 #[test]
@@ -51,6 +55,9 @@ fn an_end_is_told_once() {
     assert_eq!((unit.ttl, unit.tlvs().count(), port.poll_transmit(now), port.poll_timeout()), (0, 0, None, None));
     // Who has told nothing has nothing to end.
     let mut silent = Dcb::new(Config::new(mac(1), ""), Settings::default(), 0).unwrap();
+    silent.stop();
+    assert_eq!(silent.poll_transmit(now), None);
+    let mut silent = self::port(1, Settings::default());
     silent.stop();
     assert_eq!(silent.poll_transmit(now), None);
 }

@@ -49,6 +49,11 @@ fn a_tlv_that_is_refused_leaves_what_was_said_before() {
     let twice = |priority| DcbxApplication { priority, selector: 1, protocol: 0x8906 };
     let high = DcbxClasses { classes: [0, 0, 0, 9, 0, 0, 0, 0], ..classes_wire() };
     let control = CeeControl { version: 1, max_version: 1, sequence: 1, acknowledged: 0 };
+    let right = CeeControl { version: 0, ..control };
+    let feature = |version| {
+        let feature = CeeFeature { version, max_version: 1, enabled: true, willing: false, error: false, subtype: 0 };
+        Some(CeePfc { feature, enabled: 1, max_classes: 8 })
+    };
     for (tlvs, reason) in [
         (bad(wire([60, 41, 0, 0, 0, 0, 0, 0], 2)), "shares"),
         (bad(wire([0; 8], 2)), "shares"),
@@ -58,6 +63,7 @@ fn a_tlv_that_is_refused_leaves_what_was_said_before() {
         (bad(wire([0; 8], 77)), "algorithm"),
         (vec![LldpTlv::Applications(vec![twice(3), twice(4)])], "application_twice"),
         (vec![LldpTlv::Cee(Cee { control, groups: None, pfc: None, applications: None })], "version"),
+        (vec![LldpTlv::Cee(Cee { control: right, groups: None, pfc: feature(1), applications: None })], "version"),
     ] {
         let mut port = settled();
         let before = port.operative().clone();
@@ -114,6 +120,20 @@ fn a_tlv_that_comes_twice_counts_once() {
 }
 
 #[test]
+fn what_nobody_fetches_or_knows_is_counted() {
+    let mut port = willing();
+    let unknown =
+        [LldpTlv::Reserved { kind: 9, info: &[1] }, LldpTlv::Organization { oui: [1; 3], subtype: 1, info: &[] }];
+    for second in 0..50 {
+        port.receive(&frame(2, 1, 120, &unknown), second * SECOND);
+        port.receive(&frame(2, 1, 0, &[]), second * SECOND);
+    }
+    let counters = *port.counters();
+    assert_eq!((counters.tlvs_unrecognized, counters.events_lost), (100, 36));
+    assert_eq!((events(&mut port).len(), port.neighbours().len()), (64, 0));
+}
+
+#[test]
 fn many_neighbours_are_sixteen() {
     let mut port = willing();
     for round in 0..3 {
@@ -129,6 +149,9 @@ fn many_neighbours_are_sixteen() {
     port.receive(&frame(2, 63, 120, &[]), 4 * SECOND);
     assert_eq!((port.neighbours().len(), port.counters().dropped.total()), (16, 144));
     assert!(std::iter::from_fn(|| port.poll_transmit(4 * SECOND)).count() <= 5);
+    // Too many once more are told once more.
+    port.receive(&frame(2, 62, 120, &[]), 5 * SECOND);
+    assert!(events(&mut port).contains(&Event::TooManyNeighbours));
 }
 
 #[test]
@@ -144,8 +167,12 @@ fn ends_of_nobody_and_our_own_frames_are_dropped() {
     let mut forged = own.clone();
     forged[11] = 7;
     port.receive(&forged, 0);
+    // From our address, with another's.
+    let mut forged = frame(7, 1, 120, &[]);
+    forged[11] = 1;
+    port.receive(&forged, 0);
     let dropped = port.counters().dropped;
-    assert_eq!((dropped.of(Drop::UnknownShutdown), dropped.of(Drop::Own)), (1000, 1001));
+    assert_eq!((dropped.of(Drop::UnknownShutdown), dropped.of(Drop::Own)), (1000, 1002));
     let mut other = frame(2, 1, 120, &[]);
     other[5] = 0x03;
     port.receive(&other, 0);
@@ -170,6 +197,13 @@ fn settings_that_flap_are_followed_a_few_times() {
     assert_eq!(port.operative().pfc, stayed);
     port.poll_transmit(131 * SECOND);
     assert_eq!(port.operative().pfc, last);
+    // With half a minute between, each change is followed.
+    let mut port = settled();
+    for n in 1..=20 {
+        let pfc = if n % 2 == 0 { 8 } else { 16 };
+        port.receive(&frame(2, 1, 120, &[self::pfc(false, pfc)]), n * 31 * SECOND);
+        assert_eq!(port.operative().pfc, pfc);
+    }
     // What is set here takes effect at once.
     let mut port = settled();
     for second in 1..=100 {
@@ -204,9 +238,36 @@ fn a_cee_application_has_one_priority() {
     assert_eq!((table.applications, discarded), (vec![app(Selector::EtherType, 0x8906, 3)], vec![]));
     // Group 15 is strict priority, of the highest class that is free.
     assert_eq!((table.classes.of, table.classes.selection[7]), ([0, 0, 0, 1, 0, 0, 0, 7], Selection::Strict));
+    let heard_with = |groups: [u8; 8], shares| {
+        let mut port = willing();
+        let groups = Some(CeeGroups { feature, groups, shares, max_classes: 8 });
+        port.receive(&frame(2, 1, 120, &[LldpTlv::Cee(Cee { control, groups, pfc: None, applications: None })]), 0);
+        port.operative().classes.of
+    };
+    let shares = [50, 0, 0, 0, 0, 0, 30, 20];
+    assert_eq!(
+        heard_with([0, 7, 15, 0, 0, 0, 0, 0], shares),
+        [0, 7, 5, 0, 0, 0, 0, 0],
+        "a share of nobody's is a class"
+    );
+    let all = [13, 13, 13, 13, 12, 12, 12, 12];
+    assert_eq!(heard_with([0, 15, 1, 2, 3, 4, 5, 6], all), [0; 8], "no class is left for strict priority: refused");
     assert_eq!(heard(0x18, [0; 8]).1, [("application_twice", 1)]);
     assert_eq!((heard(0, [0; 8]).0.applications, heard(0, [0; 8]).1), (vec![], vec![]));
     assert_eq!(heard(8, [0, 0, 0, 8, 0, 0, 0, 0]).1, [("class", 1)]);
+}
+
+/// Applications of an organization's own are none of ours.
+#[test]
+fn a_cee_application_of_another_oui_is_skipped() {
+    let feature = CeeFeature { version: 0, max_version: 0, enabled: true, willing: false, error: false, subtype: 0 };
+    let control = CeeControl { version: 0, max_version: 0, sequence: 1, acknowledged: 0 };
+    let own = CeeApplication::new(0, 0x8906, 8);
+    let entries = vec![CeeApplication { oui_low: 0x1b22, ..own }, CeeApplication { oui_high: 1, protocol: 7, ..own }];
+    let mut port = willing();
+    let cee = Cee { control, groups: None, pfc: None, applications: Some((feature, entries)) };
+    port.receive(&frame(2, 1, 120, &[LldpTlv::Cee(cee)]), 0);
+    assert_eq!((port.operative().version, port.operative().applications.len()), (Some(Version::Cee), 0));
 }
 
 proptest! {

@@ -67,8 +67,11 @@ fn cee_converges_for_each_pair_of_willing() {
             let wanted = Taken { classes: false, pfc: conflict, applications: conflict };
             assert_eq!([a.operative().conflict, b.operative().conflict], [wanted; 2]);
         }
-        let (a, b) = pair(san(true), san(true), dcbx);
+        let mut other = san(true);
+        other.applications.reverse();
+        let (a, b) = pair(san(true), other, dcbx);
         assert_eq!([state(&a), state(&b)], both(Version::Cee, SAN, SAN), "the same settings go together");
+        assert_eq!([a.operative().conflict, b.operative().conflict], [Taken::default(); 2]);
     }
 }
 
@@ -93,6 +96,7 @@ fn applications_are_informational() {
     ours.applications = vec![app(Selector::EtherType, 0x8906, 5), app(Selector::EtherType, 0, 1)];
     let (_, b) = pair(san(false), ours, [Dcbx::Auto; 2]);
     assert_eq!((of(&b, Selector::EtherType, 0x8906), of(&b, Selector::Dscp, 46)), (Some(3), Some(1)));
+    assert_eq!(b.operative().applications.len(), 3, "each has one entry");
 }
 
 /// What one withdraws does not come back by what the other has taken.
@@ -154,6 +158,21 @@ fn a_third_that_speaks_it_switches_it_off_until_it_is_gone() {
     assert_eq!(state(&ports[0]), both(Version::Ieee, SAN, SAN)[0]);
 }
 
+/// A feature that the peer has switched off, or has found in error, is ours (DCBX 1.01, feature state machine).
+#[test]
+fn a_cee_feature_that_is_off_at_the_peer_leaves_us_ours() {
+    use linerate_wire::{Cee, CeeControl, CeeFeature, CeePfc, LldpTlv};
+    let on = CeeFeature { version: 0, max_version: 0, enabled: true, willing: false, error: false, subtype: 0 };
+    for (feature, wanted) in [(on, 4), (CeeFeature { enabled: false, ..on }, 1), (CeeFeature { error: true, ..on }, 1)]
+    {
+        let mut a = port(1, Settings { willing: true, pfc: 1, ..Settings::default() });
+        let control = CeeControl { version: 0, max_version: 0, sequence: 1, acknowledged: 0 };
+        let pfc = Some(CeePfc { feature, enabled: 4, max_classes: 8 });
+        a.receive(&frame(2, 1, 120, &[LldpTlv::Cee(Cee { control, groups: None, pfc, applications: None })]), 0);
+        assert_eq!((a.operative().version, a.operative().pfc), (Some(Version::Cee), wanted), "{feature:?}");
+    }
+}
+
 /// CEE's numbers: settings that have not been acknowledged are not replaced.
 #[test]
 fn cee_waits_for_the_acknowledgement() {
@@ -180,4 +199,8 @@ fn cee_waits_for_the_acknowledgement() {
     assert_eq!(a.poll_transmit(SECOND).map(|frame| told(&frame).0.sequence), None, "the first is not acknowledged");
     assert_eq!(hear(&mut a, 7, 1, 40 * SECOND), Some((2, 7, 2)));
     assert_eq!(hear(&mut a, 8, 2, 80 * SECOND), Some((2, 8, 2)));
+    // A peer that is gone is forgotten: the next one begins with us.
+    a.receive(&frame(2, 1, 0, &[]), 90 * SECOND);
+    let control = told(&std::iter::from_fn(|| a.poll_transmit(90 * SECOND)).last().unwrap()).0;
+    assert_eq!((control.sequence, control.acknowledged), (1, 0));
 }

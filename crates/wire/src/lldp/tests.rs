@@ -243,6 +243,27 @@ fn lldpads_unit_is_read_and_written_again() {
     assert_eq!(Lldpdu::frame(MacAddr(MAC_A), &built), frame);
 }
 
+/// One of the same in CEE 1.01, before it has groups of its own: as many applications as it can have.
+#[test]
+fn lldpads_unit_of_cee_is_read_and_written_again() {
+    let frame = hex("0180c200000e 020000000a0a 88cc 0207 04 020000000a0a 0407 03 020000000a0a 0602 0078
+         fe43 001b21 02 020a 0000 00000000 00000000
+         0411 0000c000 01234567 0d0d0d0d0c0c0c0c 08 0606 0000c000 00 08
+         0816 0000c000 8906 00 1b21 08 0cbc 01 1b21 10 8914 00 1b21 08 0000");
+    let unit = Lldpdu::parse(&frame[14..]).unwrap();
+    let tlvs: Vec<_> = unit.tlvs().map(Result::unwrap).collect();
+    let [LldpTlv::Cee(cee)] = &tlvs[..] else { panic!("{tlvs:?}") };
+    let (groups, (feature, entries)) = (cee.groups.unwrap(), cee.applications.clone().unwrap());
+    assert_eq!((groups.groups, groups.shares[0], groups.max_classes), ([0, 1, 2, 3, 4, 5, 6, 7], 13, 8));
+    assert_eq!((cee.control.sequence, cee.pfc.unwrap().enabled), (0, 0));
+    assert!(feature.enabled && feature.willing && !feature.error);
+    let of = |selector, protocol, priorities| CeeApplication::new(selector, protocol, priorities);
+    let (ethertype, port) = (cee_selector::ETHERTYPE, cee_selector::PORT);
+    assert_eq!(entries, [of(ethertype, 0x8906, 8), of(port, 3260, 16), of(ethertype, 0x8914, 8)]);
+    let built = Lldpdu::build(unit.chassis, unit.port, unit.ttl, &tlvs).unwrap();
+    assert_eq!(Lldpdu::frame(MacAddr(MAC_A), &built), frame);
+}
+
 /// One of a veth without DCB, and its shutdown.
 #[test]
 fn a_short_unit_is_padded_to_a_frame() {

@@ -1,0 +1,95 @@
+//! Tests of `linerate dcb`: ports that negotiate over a cable and over the kernel's interfaces, shown from another process.
+#![cfg(target_os = "linux")]
+
+use crate::process::{BINARY, Process, until};
+use linerate_host::{Cause, Namespace, VethPair};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Settings that a peer is to take over.
+const SAN: &str =
+    "--ets prio-tc 0:0 3:1 tc-tsa 0:ets 1:ets tc-bw 0:60 1:40 --pfc prio 3 --app ethtype 0x8906:3 0x8914:3";
+
+/// `linerate dcb …` with a directory of its own for its sockets.
+fn dcb(place: &Path, words: &str) -> Command {
+    let mut command = Command::new(BINARY);
+    command.env("XDG_RUNTIME_DIR", place).arg("dcb").args(words.split_whitespace());
+    command
+}
+
+fn said(output: Output) -> String {
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn shown(place: &Path, port: &str) -> Value {
+    serde_json::from_str(&said(dcb(place, &format!("show -i {port} --json")).output().unwrap())).unwrap()
+}
+
+/// Two ports, of which the second is willing, until both have settled.
+fn agree(place: &Path, ports: [&str; 2], dcbx: &str, version: &str) -> [Process; 2] {
+    let first = Process::ready(dcb(place, &format!("up -i {} --dcbx {dcbx} {SAN}", ports[0])), "dcbx off (no peer)");
+    let second =
+        Process::ready(dcb(place, &format!("up -i {} --willing yes", ports[1])), &format!("dcbx {version}; ets"));
+    until("the willing one has what the other has", || {
+        shown(place, ports[1])["operative"] == shown(place, ports[0])["local"]
+    });
+    let (a, b) = (shown(place, ports[0]), shown(place, ports[1]));
+    assert_eq!((&a["dcbx"], &b["dcbx"]), (&json!(version), &json!(version)));
+    assert_eq!(b["from_peer"], json!({ "ets": true, "pfc": true, "app": true }));
+    assert_eq!((&a["operative"], &a["from_peer"]["pfc"]), (&a["local"], &json!(false)));
+    assert_eq!((&b["operative"]["pfc"], &b["operative"]["ets"]["tc_bw"][1]), (&json!([3]), &json!(40)));
+    assert_eq!((&a["neighbours"][0]["mac"], &b["neighbours"][0]["mac"]), (&b["mac"], &a["mac"]));
+    assert_eq!((&a["counters"]["dropped"], &b["counters"]["tlvs_discarded"]), (&json!({}), &json!({})));
+    [first, second]
+}
+
+#[test]
+fn two_ports_of_a_cable_agree_and_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    for (dcbx, version) in [("auto", "ieee"), ("cee", "cee")] {
+        let ports = [format!("cable:dcb-{dcbx}{{1"), format!("cable:dcb-{dcbx}}}1")];
+        let [mut first, second] = agree(dir.path(), [&ports[0], &ports[1]], dcbx, version);
+        let text = said(dcb(dir.path(), &format!("show {}", ports[1])).output().unwrap());
+        for words in ["3     1      ets  40    yes", "ets peer, pfc peer, app peer", "ethtype  0x8906    3", version] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        second.signal("INT");
+        assert_eq!(second.end().code, Some(130));
+        first.until("took leave");
+        first.until("dcbx off (no peer)");
+        first.stop();
+    }
+}
+
+#[test]
+fn the_final_document_is_the_one_that_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let peer = Process::ready(dcb(dir.path(), &format!("up -i cable:dcb-end{{1 {SAN}")), "dcbx off");
+    let process = Process::start(dcb(dir.path(), "up -i cable:dcb-end}1 --willing yes --json"));
+    until("it runs", || said(dcb(dir.path(), "show --json").output().unwrap()).contains("names"));
+    until("it has a peer", || shown(dir.path(), "cable:dcb-end}1")["dcbx"] == "ieee");
+    let before = shown(dir.path(), "cable:dcb-end}1");
+    process.signal("INT");
+    let ended = process.end();
+    let after: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(
+        (ended.code, &after["operative"], &after["schema"]),
+        (Some(130), &before["operative"], &json!("linerate.dcb"))
+    );
+    peer.stop();
+}
+
+/// The kernel's interfaces receive the group's frames for us; this needs root.
+#[test]
+fn two_ends_of_a_veth_pair_agree() {
+    let Some(ns) = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability) else { return };
+    let _pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    for kind in ["packet", "xdp"] {
+        let ports = [format!("{kind}:va"), format!("{kind}:vb")];
+        let ends = ns.run_in(|| agree(dir.path(), [&ports[0], &ports[1]], "auto", "ieee")).unwrap();
+        ends.into_iter().for_each(|end| drop(end.stop()));
+    }
+}
