@@ -71,7 +71,8 @@ mod tests {
         let mut busy: Vec<_> = (0..2 * cores)
             .map(|_| {
                 let mut command = std::process::Command::new("sh");
-                command.args(["-c", "while :; do :; done"]).spawn().unwrap()
+                // It ends by itself if the test is killed.
+                command.args(["-c", "i=0; while [ $i -lt 9000000 ]; do i=$((i+1)); done"]).spawn().unwrap()
             })
             .collect();
         let measured = [false, true].map(|shared| {
