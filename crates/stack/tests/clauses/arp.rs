@@ -164,6 +164,24 @@ fn rfc1122_2_3_2_1_requests_are_a_second_apart_and_end_with_a_word_to_the_socket
 }
 
 #[test]
+fn a_socket_hears_of_its_neighbour_at_once_though_the_datagram_of_another_found_out() {
+    for (peer, us) in families() {
+        let mut world = World::alone();
+        let [id, other] = [5000, 5001].map(|port| world.bind(us, port));
+        world.host.udp_connect(id, Some(SocketAddr::new(peer, 7)));
+        world.send(id, (peer, 7), b"x");
+        (0..2).for_each(|_| drop(world.later(SECOND)));
+        world.now += SECOND;
+        let far = if peer.is_ipv4() { "10.0.0.99" } else { "fd00::99" };
+        assert_eq!(world.send(other, (ip(far), 7), b"x").len(), 1, "a request, and nobody has polled");
+        assert!(world.host.poll_timeout().unwrap() <= world.now);
+        assert!(world.later(0).is_empty());
+        let told = world.host.udp_send(world.now, id, None, b"x", &mut world.ring);
+        assert_eq!(told, Err(SendError::Unreachable));
+    }
+}
+
+#[test]
 fn frames_of_another_tag_are_not_for_us() {
     let asks = who_has(US4);
     let meta = |tci: u16| Some(Meta { vlan_tci: tci, ..Meta::default() });
