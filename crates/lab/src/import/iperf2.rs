@@ -2,6 +2,8 @@
 //! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line are refused. A sum over
 //! both directions (`-d`, `--full-duplex`) is that of two tests, one each way.
 
+use std::collections::VecDeque;
+
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
 use super::found::{Found, Line, Measured};
@@ -78,6 +80,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     for line in lines(text) {
         if iperf3_text::is_own(line.text) {
             return Err(line.wrong("a line of iperf3; import its log alone"));
+        }
+        if line.text.starts_with("Bounce-back test") {
+            return Err(line.wrong("a test of requests that are sent back, which is not read"));
         }
         let is_server = line.text.starts_with("Server listening on ");
         if is_server || line.text.starts_with("Client connecting to ") {
@@ -193,17 +198,32 @@ impl Block {
         self.streams.retain(|stream| !stream.intervals.is_empty());
         // By the line of their end.
         self.streams.sort_by_key(Stream::closed);
-        let mut streams = self.streams.into_iter().peekable();
+        let mut streams = VecDeque::from(self.streams);
         let mut alone: Vec<Stream> = Vec::new();
         let mut parts: Vec<Interval> = Vec::new();
+        // Streams that wait for their sum.
+        let mut ended: Vec<Stream> = Vec::new();
         for (sum, told) in self.sums {
             // Streams that have ended before this line are in it, if it is over the whole time.
-            let mut members = Vec::new();
-            while let Some(stream) = streams.next_if(|stream| stream.closed() < sum.line) {
-                members.push(stream);
+            while streams.front().is_some_and(|stream| stream.closed() < sum.line) {
+                ended.extend(streams.pop_front());
             }
+            // While others go on, it is one of a part.
+            if streams.iter().any(|stream| stream.begun() < sum.line) {
+                parts.push(sum);
+                continue;
+            }
+            // Those that had ended before the others began are of earlier tests.
+            let mut begun = 0;
+            let at_once = ended.iter().rev().take_while(|member| {
+                let is_one = begun == 0 || member.closed() > begun;
+                begun = if begun == 0 { member.begun() } else { begun.min(member.begun()) };
+                is_one
+            });
+            let members = ended.split_off(ended.len() - at_once.count());
+            alone.append(&mut ended);
             if members.is_empty() || sum.from != 0.0 {
-                alone.append(&mut members);
+                alone.extend(members);
                 parts.push(sum);
                 continue;
             }
@@ -234,6 +254,7 @@ impl Block {
             let peers = members.iter().map(|member| member.peer.clone()).collect();
             add(&whole, protocol, members.len(), self.datagram, peers, found)?;
         }
+        alone.extend(ended);
         alone.extend(streams);
         for at in 0..alone.len() {
             let (before, rest) = alone.split_at_mut(at);

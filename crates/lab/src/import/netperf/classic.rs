@@ -159,9 +159,6 @@ impl Table {
                 Place::Value => measured.value = units::rate(*number, &unit),
             }
         }
-        if measured.seconds.is_some_and(|seconds| seconds <= 0.0) {
-            return Err(line.wrong(&format!("numbers that are not those of {name}: no time has passed")));
-        }
         let rest = &numbers[places.len()..];
         if rest.iter().take(rest.len() / 2).any(|share| *share > 100.5) {
             return Err(
