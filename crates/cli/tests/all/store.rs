@@ -3,6 +3,7 @@
 
 mod attacks;
 mod forms;
+mod speakers;
 mod streams;
 
 use crate::process::BINARY;

@@ -17,12 +17,17 @@ const INTERRUPT: &str = "interrupt - ";
 /// [`ImportError`] of the record that has no figures.
 pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, ImportError> {
     let mut whole: Option<RunResult> = None;
+    // A record for each direction: both were tested at once.
+    let both = over.records.iter().any(|record| record.reverse) && over.records.iter().any(|record| !record.reverse);
     for record in over.records {
         let format = IMPORTS.iter().find(|row| row.name == record.format);
         for mut part in read("the record of the test", &record.text, format, Timestamp::now(), command)? {
             for test in &mut part.tests {
                 test.warnings.retain(|told| told != UNDATED);
                 test.ports.iter_mut().for_each(|port| path.clone_into(&mut port.path));
+                if both {
+                    test.parameters.insert("bidir".to_owned(), true.into());
+                }
                 if record.reverse {
                     test.id += "-reverse";
                     test.title += ", server to client";

@@ -342,7 +342,8 @@ fn lists_of_netperf_have_the_keys_of_its_tables() {
     let banner =
         "MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET : demo\n";
     let list = "LSS_SIZE=212992\nRSR_SIZE=212992\nLOCAL_SEND_SIZE=1024\nREMOTE_SEND_SIZE=-1\nELAPSED_TIME=1.00\n\
-        THROUGHPUT=1854.46\nTHROUGHPUT_UNITS=10^6bits/s\nREMOTE_RECV_THROUGHPUT=743.52\nLOCAL_CPU_UTIL=12.50\n\
+        THROUGHPUT=1854.46\nTHROUGHPUT_UNITS=10^6bits/s\nREMOTE_RECV_THROUGHPUT=743.52\n\
+        LOCAL_SEND_THROUGHPUT=1854.46\nLOCAL_CPU_UTIL=12.50\n\
         REMOTE_CPU_UTIL=-1.00\nLOCAL_SD=1.250\nSD_UNITS=usec/KB\nRT_LATENCY=-1.000\n";
     let test = one(&format!("{banner}{list}")).tests.remove(0);
     let value = test.value.as_ref().unwrap().median.known().unwrap();

@@ -152,13 +152,12 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
     let rate = |value: &str| units::number(value).and_then(|value| units::rate(value, unit));
     let throughput = rate(value).ok_or_else(|| wrong(format!("a throughput that is not known: '{value} {unit}'")))?;
     let of_datagrams = measured.workload.contains("udp") && !measured.workload.ends_with("_rr");
-    measured.value = Some(throughput.clone());
+    measured.value = Some(throughput);
     if of_datagrams {
+        let sent = named("local_send_throughput").and_then(rate);
+        measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
         match named("remote_recv_throughput").and_then(rate).filter(|(rate, _)| *rate >= 0.0) {
-            Some(arrived) => {
-                measured.value = Some(arrived);
-                measured.further.push(("sent".to_owned(), throughput));
-            }
+            Some(arrived) => measured.value = Some(arrived),
             None => undirected(&mut measured),
         }
     }
