@@ -174,7 +174,7 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
         measured.told.set("bidir", "true");
     }
     if let Some(error) = json::text(document, &["error"]) {
-        measured.failures.push(error);
+        measured.failures.push(error.strip_prefix("error - ").unwrap_or(&error).to_owned());
     }
     let ends = json::at(document, &["start", "connected"]).and_then(Value::as_array);
     for end in ends.into_iter().flatten() {

@@ -118,6 +118,7 @@ struct Test {
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut open, mut told, mut aside): (Option<Test>, Told, bool) = (None, Told::default(), false);
+    let mut listens = false;
     // An end by a signal that is told before the test: standard error comes first where output goes to a file.
     let mut early: Option<Test> = None;
     for line in lines(text) {
@@ -127,6 +128,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if begins || line.text.starts_with("Server listening on ") && !aside {
             close(&mut open, &mut told, found)?;
         }
+        listens =
+            !line.text.starts_with("Connecting to host ") && (listens || line.text.starts_with("Server listening on "));
         // Of a server's output only the client's own view counts.
         aside = !begins && (aside || line.text == "Server output:" || line.text == "Server JSON output:");
         if line.text.starts_with("iperf Done.") {
@@ -143,7 +146,19 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             let failures = early.take().map_or_else(Vec::new, |early| early.failures);
             open = Some(Test { line: line.number, serves: accepts, told: told.clone(), failures, ..Test::default() });
         } else if let Some(why) = line.text.strip_prefix("iperf3: ") {
+            let fails = ["error - ", "interrupt - ", "parameter error - ", "the client ", "the server "];
+            if !fails.iter().any(|begin| why.starts_with(begin)) {
+                open.iter_mut().for_each(|test| test.warn(why));
+                continue;
+            }
             let why = shown(why.strip_prefix("error - ").unwrap_or(why), 200);
+            let failed = |why| Test {
+                line: line.number,
+                serves: listens,
+                told: told.clone(),
+                failures: vec![why],
+                ..Test::default()
+            };
             match &mut open {
                 Some(test) => test.failures.push(why),
                 None if why.starts_with("interrupt - ") => {
@@ -151,9 +166,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                         Some(Test { line: line.number, told: told.clone(), failures: vec![why], ..Test::default() });
                 }
                 // What failed before anything was connected.
-                None => {
-                    open = Some(Test { line: line.number, told: told.clone(), failures: vec![why], ..Test::default() });
-                }
+                None => open = Some(failed(why)),
             }
         } else if let Some(test) = &mut open {
             if !test.take(line)? && !test.knows(line, found) && !SILENT.iter().any(|begin| line.text.starts_with(begin))
@@ -300,13 +313,18 @@ impl Test {
         } else if let Some(mss) = text.strip_prefix("TCP MSS: ") {
             self.told.set("mss", mss);
         } else if text.to_ascii_lowercase().starts_with("warning: ") {
-            if self.warnings.len() < 16 {
-                self.warnings.push(shown(text, 200));
-            }
+            self.warn(text);
         } else {
             return about(line, found);
         }
         true
+    }
+
+    fn warn(&mut self, text: &str) {
+        let text = shown(text, 200);
+        if self.warnings.len() < 16 && !self.warnings.contains(&text) {
+            self.warnings.push(text);
+        }
     }
 
     /// The summary's row of an end: of all streams, or of the only one, and how many they are.

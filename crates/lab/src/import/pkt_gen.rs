@@ -52,7 +52,13 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         } else if is_speed(line.text) {
             run.line = line.number;
             let words: Vec<&str> = line.text.split_whitespace().collect();
-            let rate = words.get(1).zip(words.get(2)).and_then(|(n, unit)| units::packets(units::number(n)?, unit));
+            // `1.49 Mpps`, or `1.49Mpps.`
+            let joined = words.get(1).map(|word| word.trim_end_matches('.')).and_then(|word| {
+                let unit = word.find(|c: char| c.is_ascii_alphabetic())?;
+                Some((&word[..unit], &word[unit..]))
+            });
+            let rate = words.get(1).zip(words.get(2)).map(|(n, unit)| (*n, *unit)).into_iter().chain(joined);
+            let rate = rate.filter_map(|(n, unit)| units::packets(units::number(n)?, unit)).next();
             let (rate, _) = rate.ok_or_else(|| line.wrong("a speed that is no packet rate"))?;
             std::mem::take(&mut run).end(Some(rate), &mut told, found)?;
         } else if let Some((_, pace)) = line.text.split_once("] Sending ") {
@@ -112,7 +118,7 @@ impl Run {
 
     /// `Sent 3000000 packets 180000000 bytes 5860 events 60 bytes each in 3.00 seconds.`
     fn total(&mut self, line: Line<'_>) -> Result<(), Wrong> {
-        let words: Vec<&str> = line.text.split_whitespace().collect();
+        let words: Vec<&str> = line.text.split_whitespace().map(|word| word.trim_end_matches(',')).collect();
         let frames = words.get(1).and_then(|word| if *word == "nothing." { Some(0) } else { word.parse().ok() });
         self.frames = Some(frames.ok_or_else(|| line.wrong("a total without a number of packets"))?);
         let before =
