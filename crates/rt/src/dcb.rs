@@ -5,7 +5,7 @@ use crate::line::{Line, local_mac};
 use crate::machine::{Machine, Progress, Sleeper};
 use linerate_dcb::{Config, Dcb, Settings, SettingsError};
 use linerate_nic::{NicError, NicRx};
-use linerate_port::{Link, OpenError, Spec};
+use linerate_port::{Link, OpenError, Port, Spec};
 use linerate_wire::{EtherType, Lldpdu, MacAddr};
 use std::iter::once;
 use thiserror::Error;
@@ -47,7 +47,11 @@ impl DcbNode {
     /// Opens a port; its MAC address is the port's own, or one that goes with the port's name on this host.
     pub fn open(port: &str, settings: Settings, now: u64) -> Result<Self, DcbError> {
         settings.check()?;
-        let port = Spec::parse(port)?.open()?;
+        Self::over(Spec::parse(port)?.open()?, settings, now)
+    }
+
+    /// Uses an open port.
+    pub fn over(port: Port, settings: Settings, now: u64) -> Result<Self, DcbError> {
         let info = port.info().clone();
         let mac = info.mac.map_or_else(|| local_mac(host_hash(info.name.as_bytes())), MacAddr);
         let mut nic = Line::adapter(port, 1, mac, true)?;
@@ -99,12 +103,16 @@ impl Machine for DcbNode {
     fn handle(&mut self, now: u64) -> Progress {
         self.line.tx.tick(now);
         let link = self.line.changed(now);
-        if let Some(link) = link {
-            self.dcb.set_link(link == Link::Up, now);
+        if link == Some(Link::Up) {
+            self.dcb.set_link(true, now);
         }
         let Self { dcb, line, others, .. } = self;
         let queues = once(&mut line.arrivals.rx).chain(others);
         let arrived: usize = queues.map(|rx| rx.take(now, BATCH, |_, frame| dcb.receive(frame.head(), now))).sum();
+        // Last, so that a neighbour whose last frame took leave before the link went down has done so.
+        if link == Some(Link::Down) {
+            dcb.set_link(false, now);
+        }
         let sent = self.transmit(now);
         match self.parting {
             Some(at) if self.unsent.is_none() || now >= at || self.line.link() != Link::Up => Progress::Done,
@@ -127,5 +135,33 @@ impl Machine for DcbNode {
     fn stop(&mut self, now: u64) {
         self.dcb.stop();
         self.parting.get_or_insert(now.saturating_add(PARTING));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_dcb::{Event, Gone};
+    use linerate_port::open_all;
+
+    /// Regression: the frame that takes leave was not read any more when the link was seen to be down in the same turn.
+    #[test]
+    fn who_takes_leave_before_the_link_goes_down_has_left() {
+        let ports = open_all(&["cable:dcb-leave{1", "cable:dcb-leave}1"]).unwrap().into_iter();
+        let mut nodes = ports.map(|port| DcbNode::over(port, Settings::default(), 0).unwrap());
+        let (mut near, mut far) = (nodes.next().unwrap(), nodes.next().unwrap());
+        for now in 0..100 {
+            near.handle(now);
+            far.handle(now);
+        }
+        assert_eq!((near.dcb().neighbours().len(), far.dcb().neighbours().len()), (1, 1));
+        while near.dcb_mut().poll_event().is_some() {}
+        far.stop(100);
+        assert_eq!(far.handle(100), Progress::Done);
+        drop(far);
+        near.handle(101);
+        let events: Vec<Event> = std::iter::from_fn(|| near.dcb_mut().poll_event()).collect();
+        assert!(matches!(events[0], Event::Gone(_, Gone::Left)), "{events:?}");
+        assert!(near.dcb().neighbours().is_empty());
     }
 }
