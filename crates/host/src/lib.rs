@@ -32,6 +32,8 @@ mod namespace;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
+mod printed;
+#[cfg(target_os = "linux")]
 mod rtnetlink;
 #[cfg(target_os = "linux")]
 pub mod settings;
@@ -62,6 +64,8 @@ pub use netlink::link::{LinkState, LinkStats};
 pub use netlink::netdev::{XSK_TX_CHECKSUM, xsk_features};
 #[cfg(target_os = "linux")]
 pub use netlink::path::Path;
+#[cfg(target_os = "linux")]
+pub use printed::{Printed, kept};
 #[cfg(target_os = "linux")]
 pub use rtnetlink::Rtnetlink;
 #[cfg(target_os = "linux")]

@@ -39,8 +39,10 @@ struct Arguments {
     /// Load that the machine is to carry: what it needs is graver then.
     #[arg(long = "for", value_name = "LOAD", value_delimiter = ',', value_parser = one_of(Load::ALL))]
     loads: Vec<Load>,
-    /// Examine a recorded tree (`linerate nic record`) instead of this machine.
-    #[arg(long, value_name = "DIR", value_parser = file, conflicts_with = "remote")]
+    /// Examine what was kept of a machine instead of this one: a tree of `linerate nic record`; a sosreport's folder; or a
+    /// file or folder with the output of `ip -d -s addr`, `ip route`, `ip neigh`, `tc -s qdisc`, `sysctl -a`, `lscpu`,
+    /// ethtool with its options, and `lspci -vv`.
+    #[arg(long, value_name = "PATH", value_parser = file, conflicts_with = "remote")]
     from: Option<PathBuf>,
     /// Print what each rule looks at, and how its changes are proven.
     #[arg(long, exclusive = true)]

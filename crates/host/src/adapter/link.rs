@@ -54,7 +54,7 @@ const SIZES: &[(u16, &str)] = &[
 ];
 
 /// IFF_UP … of linux/if.h.
-const FLAGS: &[(u32, &str)] = &[
+pub(crate) const FLAGS: &[(u32, &str)] = &[
     (0x1, "UP"),
     (0x2, "BROADCAST"),
     (0x4, "DEBUG"),
@@ -77,10 +77,10 @@ const FLAGS: &[(u32, &str)] = &[
 ];
 
 /// States of RFC 2863.
-const STATES: &[&str] = &["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"];
+pub(crate) const STATES: &[&str] = &["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"];
 
 /// Counters of `struct rtnl_link_stats64`.
-const COUNTERS: &[&str] = &[
+pub(crate) const COUNTERS: &[&str] = &[
     "rx_packets",
     "tx_packets",
     "rx_bytes",

@@ -12,7 +12,7 @@ mod device;
 mod devlink;
 pub(crate) mod fields;
 mod irqs;
-mod link;
+pub(crate) mod link;
 mod list;
 mod machine;
 mod modes;

@@ -10,9 +10,9 @@ use super::rules::RULES;
 use super::side::Side;
 use super::view::{View, speed};
 use crate::environment;
-use linerate_host::Absent;
-use linerate_host::adapter::{Machine, Recorded, Source, interfaces, routes};
+use linerate_host::adapter::{Machine, Source, interfaces, routes};
 use linerate_host::freebsd::FreebsdTexts;
+use linerate_host::{Absent, kept};
 use linerate_result::Environment;
 use linerate_rt::Stop;
 use std::net::IpAddr;
@@ -43,7 +43,7 @@ pub struct Asked<'a> {
 pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
     let mut source: Box<dyn Source> = match asked.tree {
         None => Box::new(Machine::new()),
-        Some(tree) => Box::new(Recorded::open(tree).map_err(|e| format!("{}: {e}", tree.display()))?),
+        Some(tree) => kept(tree).map_err(|e| format!("{}: {e}", tree.display()))?,
     };
     examine_of(&mut *source, asked, stop)
 }

@@ -65,6 +65,60 @@ fn a_recorded_host_is_examined_as_the_host_is() {
     assert!(seen > 100, "{seen}");
 }
 
+/// What people post of a host: the outputs one behind the other.
+const POSTED: &str = "for command in 'ip -d -s -s link' 'ip -d addr' 'ip -d route show table all' 'ip neigh' 'tc -s qdisc' 'sysctl -a' lscpu \
+    'ethtool left' 'ethtool -k left' 'ethtool -i left' 'ethtool -g left' 'ethtool -l left' 'ethtool -c left' 'ethtool -a left' \
+    'ethtool -S left'; do echo \"# $command\"; $command 2>/dev/null || true; done";
+
+/// All rules that look at what those texts tell find the same in them as on the host.
+#[test]
+fn what_programs_print_of_a_host_is_examined_as_the_host_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = dir.path().join("posted.txt").to_str().unwrap().to_owned();
+    let line = format!(
+        "{{ {HOST}; ip link add bridge type bridge ageing_time 0; ip link set bridge up; ip addr add 10.4.0.1/24 dev bridge; \
+         ethtool -L left rx 1 tx 1; ip link add link left name upper type macvlan; ip link set upper mtu 1300 up; }} >/dev/null; \
+         settled; {{ {POSTED}; }} >{text}; {BINARY} doctor --json left upper bridge || [ $? = 3 ]"
+    );
+    let Some(out) = shell(&line) else { return };
+    assert!(out.status.success(), "{out:?}");
+    let live: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let doctor =
+        |words: &[&str]| std::process::Command::new(BINARY).args(["doctor", "--json"]).args(words).output().unwrap();
+    let from = doctor(&["left", "upper", "bridge", "--from", &text]);
+    assert_eq!(from.status.code(), Some(3), "{from:?}");
+    let printed: Value = serde_json::from_slice(&from.stdout).unwrap();
+    let of = |document: &Value| -> BTreeSet<String> {
+        let all = document["findings"].as_array().unwrap().iter();
+        all.map(|one| format!("{} {} {} {}", one["subject"], one["severity"], one["rule"], one["what"])).collect()
+    };
+    // Nothing that is not so.
+    let wrong: Vec<_> = of(&printed).difference(&of(&live)).cloned().collect();
+    assert!(wrong.is_empty(), "{wrong:#?} {printed:#}");
+    for rule in
+        ["tcp-options", "route-metrics", "neighbour-fixed", "shaped", "tso", "ip-settings", "one-queue", "mtu-small"]
+    {
+        assert!(of(&printed).iter().any(|one| one.contains(&format!("\"{rule}\""))), "{rule}: {printed:#}");
+    }
+    // What is missing was not looked at, and this is said.
+    let unable: BTreeSet<&str> =
+        printed["unable"].as_array().unwrap().iter().map(|one| one[1].as_str().unwrap()).collect();
+    for missing in of(&live).difference(&of(&printed)) {
+        assert!(unable.iter().any(|rule| missing.contains(&format!("\"{rule}\""))), "{missing}: {printed:#}");
+    }
+    // A folder with that file is the same; a file with nothing of it is one line.
+    let folder = doctor(&["left", "upper", "bridge", "--from", dir.path().to_str().unwrap()]);
+    assert_eq!(of(&serde_json::from_slice(&folder.stdout).unwrap()), of(&printed));
+    let none = dir.path().join("none");
+    std::fs::write(&none, "hello\n").unwrap();
+    let said = doctor(&["--from", none.to_str().unwrap()]);
+    let line = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(
+        said.status.code() == Some(2) && line.lines().count() == 1 && line.contains("no interface is in it"),
+        "{line}"
+    );
+}
+
 fn files(at: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(at).unwrap().flatten().filter(|entry| !entry.path().is_symlink());
     let below = |path: std::path::PathBuf| if path.is_dir() { files(&path) } else { vec![path] };

@@ -87,8 +87,8 @@ fn firewall(view: &View<'_>) -> Found {
                 rules => format!("{} {} with {rules} rules", chain.table, chain.name),
             })
             .collect(),
-        // A kernel without them has none.
-        Err(absent) if absent.is_forbidden() && tables.is_empty() => {
+        // A kernel without them has none; a tree without them does not tell.
+        Err(absent) if (absent.is_forbidden() || absent.errno.is_none()) && tables.is_empty() => {
             return Err(format!("chains of nftables: {absent}"));
         }
         Err(_) => Vec::new(),

@@ -16,7 +16,8 @@ mod tune;
 
 use crate::trouble::Trouble;
 use linerate_host::Absent;
-use linerate_host::adapter::{Interface, Machine, Recorded, Source, find};
+use linerate_host::adapter::{Interface, Machine, Source, find};
+use linerate_host::kept;
 use linerate_text::path::shown;
 use std::path::Path;
 
@@ -43,11 +44,10 @@ fn failed(subject: &str, absent: &Absent) -> Trouble {
 /// The place from which adapters are read: the machine, or a tree that `nic record` wrote.
 fn source(from: Option<&Path>) -> Result<Box<dyn Source>, Trouble> {
     let Some(root) = from else { return Ok(Box::new(Machine::new())) };
-    let recorded = Recorded::open(root).map_err(|e| {
+    kept(root).map_err(|e| {
         Trouble::usage(format!(
             "--from {}: {e}; give a directory that 'linerate nic record' wrote",
             shown(&root.to_string_lossy())
         ))
-    })?;
-    Ok(Box::new(recorded))
+    })
 }

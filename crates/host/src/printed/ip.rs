@@ -1,0 +1,502 @@
+//! Texts of ip(8) and tc(8): links with their addresses, routes, neighbours, queueing disciplines.
+
+use super::Printed;
+use crate::adapter::Question;
+use crate::adapter::link::{COUNTERS, FLAGS, STATES};
+use crate::netlink::message::Message;
+use linerate_text::unhex;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
+
+const NESTED: u16 = 0x8000;
+const ETHERNET: u16 = 1;
+/// Types of hardware by ip's names for them.
+const HARDWARE: [(&str, u16); 6] =
+    [("ether", ETHERNET), ("loopback", 772), ("none", 0xfffe), ("ipip", 768), ("sit", 776), ("infiniband", 32)];
+/// Words behind a link's first line that are no kind.
+const OTHER: [&str; 8] = ["bridge_slave", "bond_slave", "altname", "alias", "vf", "prog/xdp", "parentbus", "link/"];
+/// Values of ip -d link: word, and number of the attribute.
+const NUMBERS: [(&str, u16); 12] = [
+    ("promiscuity", 30),
+    ("minmtu", 50),
+    ("maxmtu", 51),
+    ("numtxqueues", 31),
+    ("numrxqueues", 32),
+    ("gso_max_size", 41),
+    ("gso_max_segs", 40),
+    ("tso_max_size", 59),
+    ("tso_max_segs", 60),
+    ("gro_max_size", 58),
+    ("gso_ipv4_max_size", 63),
+    ("gro_ipv4_max_size", 64),
+];
+/// Of a member of a bridge, those that are on or off.
+const SWITCHES: [(&str, u16); 6] =
+    [("learning", 8), ("flood", 9), ("mcast_flood", 27), ("bcast_flood", 30), ("isolated", 33), ("locked", 39)];
+const BRIDGED: [&str; 5] = ["disabled", "listening", "learning", "forwarding", "blocking"];
+
+/// A link as its lines tell it.
+#[derive(Default)]
+struct Link {
+    flags: Vec<String>,
+    /// All words, of all lines.
+    words: Vec<String>,
+    lower: Option<String>,
+    kind: Option<String>,
+    counters: BTreeMap<&'static str, u64>,
+    /// Address, bits, the other end's, states.
+    addresses: Vec<(IpAddr, u8, Option<IpAddr>, u32)>,
+}
+
+/// Links by their numbers and names.
+#[derive(Default)]
+pub(super) struct Links {
+    all: BTreeMap<u32, (String, Link)>,
+    /// Addresses of devices on their buses, as `ethtool -i` tells them.
+    pub(super) buses: BTreeMap<String, String>,
+    /// Some text has addresses.
+    addressed: bool,
+}
+
+/// Value behind a word.
+fn behind<'a>(words: &'a [String], word: &str) -> Option<&'a str> {
+    let at = words.iter().position(|one| one == word)?;
+    words.get(at + 1).map(String::as_str)
+}
+
+fn number<T: FromStr>(words: &[String], word: &str) -> Option<T> {
+    behind(words, word)?.parse().ok()
+}
+
+/// An address and the bits of its network.
+fn network(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+    let address: IpAddr = address.parse().ok()?;
+    let whole = if address.is_ipv4() { 32 } else { 128 };
+    let bits = bits.map_or(Some(whole), |bits| bits.parse().ok().filter(|bits| *bits <= whole))?;
+    Some((address, bits))
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets().to_vec(),
+    }
+}
+
+fn family(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 2 } else { 10 }
+}
+
+fn mac(text: &str) -> Option<Vec<u8>> {
+    unhex(&text.replace(':', "")).filter(|bytes| !bytes.is_empty())
+}
+
+/// Number, name, lower link and flags of a link's first line: `7: eth0.5@eth0: <UP> mtu 1500 …`.
+fn head(line: &str) -> Option<(u32, String, Option<String>, Vec<String>)> {
+    let (index, rest) = line.split_once(": ")?;
+    let (name, rest) = rest.split_once(": <")?;
+    let (flags, _) = rest.split_once('>')?;
+    let (name, lower) = name.split_once('@').map_or((name, None), |(name, lower)| (name, Some(lower.to_owned())));
+    let flags = flags.split(',').map(str::to_owned).collect();
+    (!name.contains(char::is_whitespace)).then_some((index.parse().ok()?, name.to_owned(), lower, flags))
+}
+
+impl Links {
+    pub(super) fn read(&mut self, lines: &[String]) {
+        let (mut current, mut counters): (Option<u32>, Vec<&str>) = (None, Vec::new());
+        for line in lines {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            if let Some((index, name, lower, flags)) = head(line) {
+                let (known, link) = self.all.entry(index).or_default();
+                // A number of another host's text.
+                if known.is_empty() || *known == name {
+                    *known = name;
+                    (link.flags, link.lower, current) = (flags, lower.or(link.lower.take()), Some(index));
+                    link.words.extend(words);
+                } else {
+                    current = None;
+                }
+                continue;
+            }
+            if !line.starts_with(' ') {
+                current = None;
+            }
+            let Some((_, link)) = current.and_then(|index| self.all.get_mut(&index)) else { continue };
+            match words.first().map(String::as_str) {
+                Some(first @ ("RX:" | "TX:")) => counters = columns(first, &words[1..]),
+                Some(first @ ("RX" | "TX")) => counters = columns(&format!("{first}!"), &words[2.min(words.len())..]),
+                Some("inet" | "inet6") => {
+                    self.addressed = true;
+                    link.addresses.extend(address(&words).filter(|one| !link.addresses.contains(one)));
+                }
+                Some(first) if first.bytes().all(|b| b.is_ascii_digit()) => {
+                    let values = words.iter().map(|word| word.parse().unwrap_or(0));
+                    link.counters.extend(counters.drain(..).zip(values).filter(|(name, _)| !name.is_empty()));
+                }
+                Some(first) => {
+                    let is_kind =
+                        !OTHER.iter().any(|other| first.starts_with(other)) && !first.contains(['_', '/', ':']);
+                    if is_kind && link.kind.is_none() && link.words.iter().any(|word| word.starts_with("link/")) {
+                        link.kind = Some(first.to_owned()).filter(|_| first.bytes().all(|b| b.is_ascii_alphanumeric()));
+                    }
+                    link.words.extend(words);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Number of a link.
+    fn index(&self, name: &str) -> Option<u32> {
+        self.all.iter().find(|(_, (known, _))| known == name).map(|(index, _)| *index)
+    }
+
+    /// Answers about all links and their addresses, and what sysfs shows of them.
+    pub(super) fn answer(&self, host: &mut Printed) {
+        for (index, (name, link)) in &self.all {
+            host.add(Question::Link, "", self.link(*index, name, link));
+            let at = format!("sys/class/net/{name}");
+            host.write(format!("{at}/ifindex"), index.to_string());
+            if let Some(address) = link.words.iter().position(|word| word.starts_with("link/")) {
+                host.write(format!("{at}/address"), link.words.get(address + 1).cloned().unwrap_or_default());
+            }
+            let device = behind(&link.words, "parentdev").or_else(|| self.buses.get(name).map(String::as_str));
+            if let Some(device) = device.filter(|device| device.contains(':')) {
+                host.devices.insert(name.clone(), format!("sys/devices/pci/{device}"));
+            }
+            for (address, bits, other, states) in &link.addresses {
+                let header = [&[family(*address), *bits, 0, 0][..], &index.to_ne_bytes()].concat();
+                let mut message = Message::about(0, 0, &header);
+                message.attribute(1, &octets(other.unwrap_or(*address)));
+                message.attribute(2, &octets(*address));
+                message.attribute(8, &states.to_ne_bytes());
+                host.add(Question::Addresses, "", message.into_body());
+            }
+        }
+        if self.addressed {
+            host.answers.entry((Question::Addresses, String::new())).or_default();
+        }
+    }
+
+    fn link(&self, index: u32, name: &str, link: &Link) -> Vec<u8> {
+        let words = &link.words;
+        let has = |flag: &str| link.flags.iter().any(|one| one == flag);
+        let mut flags: u32 = FLAGS.iter().filter(|(_, name)| has(name)).map(|(bit, _)| bit).sum();
+        // ip(8) prints the lack of a carrier instead of IFF_RUNNING.
+        if has("UP") && !has("NO-CARRIER") {
+            flags |= 0x40;
+        }
+        let layer = words.iter().find_map(|word| word.strip_prefix("link/")).unwrap_or_default();
+        let hardware = HARDWARE.iter().find(|(name, _)| *name == layer).map_or(0xffff, |(_, number)| *number);
+        let header =
+            [&[0, 0][..], &hardware.to_ne_bytes(), &index.to_ne_bytes(), &flags.to_ne_bytes(), &0_u32.to_ne_bytes()]
+                .concat();
+        let mut message = Message::about(0, 0, &header);
+        message.text(3, name);
+        let own = words.iter().position(|word| word.starts_with("link/")).and_then(|at| words.get(at + 1));
+        own.and_then(|text| mac(text)).iter().for_each(|mac| message.attribute(1, mac));
+        let mut value = |kind: u16, value: Option<u32>| {
+            value.iter().for_each(|value| message.attribute(kind, &value.to_ne_bytes()));
+        };
+        value(4, number(words, "mtu"));
+        value(13, number(words, "qlen"));
+        value(5, link.lower.as_deref().and_then(|lower| self.index(lower)));
+        // Of another namespace.
+        value(37, link.lower.as_deref().filter(|lower| self.index(lower).is_none()).map(|_| 0));
+        value(10, behind(words, "master").and_then(|master| self.index(master)));
+        NUMBERS.iter().for_each(|(word, kind)| value(*kind, number(words, word)));
+        let state = behind(words, "state").map(str::to_ascii_lowercase);
+        let state = STATES.iter().position(|one| Some(*one) == state.as_deref()).and_then(|at| u8::try_from(at).ok());
+        state.iter().for_each(|state| message.attribute(16, &[*state]));
+        behind(words, "qdisc").iter().for_each(|qdisc| message.text(6, qdisc));
+        if behind(words, "protodown") == Some("on") {
+            message.attribute(39, &[1]);
+        }
+        if words.iter().any(|word| word == "xdp" || word == "xdpgeneric") {
+            let mode = if words.iter().any(|word| word == "xdpgeneric") { 2 } else { 1 };
+            message.nest(43 | NESTED, |xdp| xdp.attribute(2, &[mode]));
+        }
+        behind(words, "parentdev").iter().for_each(|device| message.text(56, device));
+        behind(words, "parentbus").iter().for_each(|bus| message.text(57, bus));
+        message.nest(18 | NESTED, |info| about(info, link));
+        if !link.counters.is_empty() {
+            let row = |name: &&str| link.counters.get(name).copied().unwrap_or(0).to_ne_bytes();
+            message.attribute(23, &COUNTERS.iter().map(row).collect::<Vec<_>>().concat());
+        }
+        message.into_body()
+    }
+}
+
+/// IFLA_LINKINFO: kind, and what rules know of bridges and their members.
+fn about(info: &mut Message, link: &Link) {
+    let words = &link.words;
+    link.kind.iter().for_each(|kind| info.text(1, kind));
+    if link.kind.as_deref() == Some("bridge") {
+        info.nest(2 | NESTED, |data| {
+            for (word, kind) in [("ageing_time", 4), ("stp_state", 5)] {
+                number::<u32>(words, word).iter().for_each(|value| data.attribute(kind, &value.to_ne_bytes()));
+            }
+        });
+    }
+    let Some(at) = words.iter().position(|word| word == "bridge_slave") else { return };
+    let member = &words[at..];
+    info.text(4, "bridge");
+    info.nest(5 | NESTED, |data| {
+        let state = BRIDGED.iter().position(|state| behind(member, "state") == Some(state));
+        state.and_then(|state| u8::try_from(state).ok()).iter().for_each(|state| data.attribute(1, &[*state]));
+        for (word, kind) in SWITCHES {
+            behind(member, word).iter().for_each(|value| data.attribute(kind, &[u8::from(*value == "on")]));
+        }
+    });
+}
+
+/// Counters of a line of values, by its line of names: `!` for that of errors.
+fn columns(which: &str, names: &[String]) -> Vec<&'static str> {
+    let one = |name: &String| match (which, name.as_str()) {
+        ("RX:", "bytes") => "rx_bytes",
+        ("RX:", "packets") => "rx_packets",
+        ("RX:", "errors") => "rx_errors",
+        ("RX:", "dropped") => "rx_dropped",
+        ("RX:", "missed") => "rx_missed_errors",
+        ("RX:", "overrun") => "rx_over_errors",
+        ("RX:", "mcast") => "multicast",
+        ("TX:", "bytes") => "tx_bytes",
+        ("TX:", "packets") => "tx_packets",
+        ("TX:", "errors") => "tx_errors",
+        ("TX:", "dropped") => "tx_dropped",
+        ("TX:", "carrier") => "tx_carrier_errors",
+        ("TX:", "collsns") => "collisions",
+        ("RX!", "length") => "rx_length_errors",
+        ("RX!", "crc") => "rx_crc_errors",
+        ("RX!", "frame") => "rx_frame_errors",
+        ("RX!", "fifo") => "rx_fifo_errors",
+        ("RX!", "overrun") => "rx_over_errors",
+        ("TX!", "aborted") => "tx_aborted_errors",
+        ("TX!", "fifo") => "tx_fifo_errors",
+        ("TX!", "window") => "tx_window_errors",
+        ("TX!", "heartbt") => "tx_heartbeat_errors",
+        _ => "",
+    };
+    names.iter().map(one).collect()
+}
+
+/// `inet 10.0.0.1 peer 10.0.0.2/32 scope global deprecated`.
+fn address(words: &[String]) -> Option<(IpAddr, u8, Option<IpAddr>, u32)> {
+    let (address, bits) = network(words.get(1)?)?;
+    let peer = behind(words, "peer").and_then(network);
+    let states = [("dadfailed", 0x08), ("deprecated", 0x20), ("tentative", 0x40)];
+    let states = states.iter().filter(|(name, _)| words.iter().any(|word| word == name)).map(|(_, bit)| bit).sum();
+    Some((address, peer.map_or(bits, |peer| peer.1), peer.map(|peer| peer.0), states))
+}
+
+const KINDS: [&str; 10] =
+    ["none", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw"];
+const TABLES: [(&str, u32); 3] = [("default", 253), ("main", 254), ("local", 255)];
+const PROTOCOLS: [(&str, u8); 5] = [("redirect", 1), ("kernel", 2), ("static", 4), ("ra", 9), ("dhcp", 16)];
+const METRICS: [(&str, u16); 9] = [
+    ("mtu", 2),
+    ("window", 3),
+    ("cwnd", 7),
+    ("advmss", 8),
+    ("reordering", 9),
+    ("hoplimit", 10),
+    ("initcwnd", 11),
+    ("rto_min", 13),
+    ("initrwnd", 14),
+];
+const STATES_OF: [(&str, u16); 8] = [
+    ("INCOMPLETE", 0x01),
+    ("REACHABLE", 0x02),
+    ("STALE", 0x04),
+    ("DELAY", 0x08),
+    ("PROBE", 0x10),
+    ("FAILED", 0x20),
+    ("NOARP", 0x40),
+    ("PERMANENT", 0x80),
+];
+/// Header of /proc/net/arp.
+const ARP: &str = "IP address       HW type     Flags       HW address            Mask     Device\n";
+
+/// Routes, neighbours and queueing disciplines.
+pub(super) fn lists(host: &mut Printed, links: &Links, lines: &[String]) {
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if line.starts_with(char::is_whitespace) || words.len() < 2 {
+            continue;
+        }
+        if words[0] == "qdisc" {
+            let dropped =
+                lines.get(at).and_then(|line| line.split_once("(dropped ")?.1.split(',').next()?.parse().ok());
+            qdisc(links, &words, dropped.unwrap_or(0)).into_iter().for_each(|one| host.add(Question::Qdiscs, "", one));
+        } else if let Some(state) = STATES_OF.iter().find(|(name, _)| words.last().is_some_and(|word| word == name)) {
+            neighbour(host, links, &words, state.1);
+        } else {
+            let hops: Vec<Vec<String>> = lines[at..]
+                .iter()
+                .take_while(|line| line.trim_start().starts_with("nexthop "))
+                .map(|line| line.split_whitespace().map(str::to_owned).collect())
+                .collect();
+            at += hops.len();
+            route(host, links, &words, &hops);
+        }
+    }
+}
+
+fn neighbour(host: &mut Printed, links: &Links, words: &[String], state: u16) {
+    let (Ok(address), Some(device)) = (words[0].parse::<IpAddr>(), behind(words, "dev")) else { return };
+    let Some(index) = links.index(device) else { return };
+    let header = [&[family(address), 0, 0, 0][..], &index.to_ne_bytes(), &state.to_ne_bytes(), &[0, 1]].concat();
+    let mut message = Message::about(0, 0, &header);
+    message.attribute(1, &octets(address));
+    let own = behind(words, "lladdr");
+    own.and_then(mac).iter().for_each(|mac| message.attribute(2, mac));
+    host.add(Question::Neighbours, "", message.into_body());
+    if address.is_ipv4() && state != 0x40 {
+        let flags = match (own, state) {
+            (None, _) => 0,
+            (_, 0x80) => 6,
+            _ => 2,
+        };
+        let mac = own.unwrap_or("00:00:00:00:00:00");
+        let table = host.files.entry("proc/net/arp".to_owned()).or_insert_with(|| ARP.into());
+        table.extend(format!("{address} 0x1 {flags:#x} {mac} * {device}\n").bytes());
+    }
+}
+
+fn route(host: &mut Printed, links: &Links, words: &[String], hops: &[Vec<String>]) {
+    let (kind, rest) = match KINDS.iter().position(|kind| *kind == words[0]) {
+        Some(kind) => (kind, &words[1..]),
+        None => (1, words),
+    };
+    let via = behind(rest, "via").and_then(|via| via.parse::<IpAddr>().ok());
+    let Some((first, index)) = rest.first().zip(Some(behind(rest, "dev").and_then(|name| links.index(name)))) else {
+        return;
+    };
+    let sixth = via.is_some_and(|via| via.is_ipv6()) || rest.iter().any(|word| word == "pref");
+    let to = match (first.as_str(), sixth) {
+        ("default", false) => (Ipv4Addr::UNSPECIFIED.into(), 0),
+        ("default", true) => (std::net::Ipv6Addr::UNSPECIFIED.into(), 0),
+        (text, _) => match network(text) {
+            Some(to) => to,
+            None => return,
+        },
+    };
+    // A line of something else begins with an address, too.
+    if index.is_none() && hops.is_empty() && kind < 6 {
+        return;
+    }
+    let table = behind(rest, "table");
+    let usual = if kind == 2 || kind == 3 { 255 } else { 254 };
+    let table = table.map_or(Some(usual), |name| {
+        TABLES.iter().find(|(one, _)| *one == name).map(|(_, number)| *number).or_else(|| name.parse().ok())
+    });
+    let protocol = behind(rest, "proto");
+    let protocol = PROTOCOLS.iter().find(|(name, _)| Some(*name) == protocol).map_or(3, |(_, number)| *number);
+    let onlink = u32::from(rest.iter().any(|word| word == "onlink")) << 2;
+    let kind = u8::try_from(kind).unwrap_or(0);
+    let header = [&[family(to.0), to.1, 0, 0, 0, protocol, 0, kind][..], &onlink.to_ne_bytes()].concat();
+    let mut message = Message::about(0, 0, &header);
+    if to.1 > 0 {
+        message.attribute(1, &octets(to.0));
+    }
+    message.attribute(15, &table.unwrap_or(0).to_ne_bytes());
+    index.iter().for_each(|index| message.attribute(4, &index.to_ne_bytes()));
+    via.iter().for_each(|via| message.attribute(5, &octets(*via)));
+    let metric = number::<u32>(rest, "metric");
+    metric.iter().for_each(|metric| message.attribute(6, &metric.to_ne_bytes()));
+    // What makes it another route than one without it.
+    for (word, kind) in [("src", 7), ("nhid", 30)] {
+        behind(rest, word).iter().for_each(|value| message.text(kind, value));
+    }
+    metrics(&mut message, rest);
+    if !hops.is_empty() {
+        message.nest(9, |all| hops.iter().for_each(|hop| next_hop(all, links, hop)));
+    }
+    host.add(Question::Routes, "", message.into_body());
+    if let (IpAddr::V4(to_v4), Some(254), 1, Some(device)) = (to.0, table, kind, behind(rest, "dev")) {
+        let gateway = via.and_then(|via| if let IpAddr::V4(via) = via { Some(via) } else { None });
+        let hex = |address: Ipv4Addr| u32::from_ne_bytes(address.octets());
+        let mask = u32::MAX.checked_shl(32 - u32::from(to.1)).unwrap_or(0);
+        let flags = 1 | u32::from(gateway.is_some()) << 1 | u32::from(to.1 == 32) << 2;
+        let line = format!(
+            "{device}\t{:08X}\t{:08X}\t{flags:04X}\t0\t0\t{}\t{:08X}\t0\t0\t0\n",
+            hex(to_v4),
+            gateway.map_or(0, hex),
+            metric.unwrap_or(0),
+            hex(Ipv4Addr::from(mask))
+        );
+        let table =
+            host.files.entry("proc/net/route".to_owned()).or_insert_with(|| "Iface\tDestination\tGateway\n".into());
+        table.extend(line.bytes());
+    }
+}
+
+fn next_hop(to: &mut Message, links: &Links, words: &[String]) {
+    let Some(index) = behind(words, "dev").and_then(|name| links.index(name)) else { return };
+    let via = behind(words, "via").and_then(|via| via.parse::<IpAddr>().ok()).map(octets).unwrap_or_default();
+    // `struct rtnexthop`: length, flags, hops, interface.
+    let length = u16::try_from(8 + if via.is_empty() { 0 } else { 4 + via.len() }).unwrap_or(8);
+    to.raw(&[&length.to_ne_bytes()[..], &[0, 0], &index.to_ne_bytes()].concat());
+    if !via.is_empty() {
+        to.attribute(5, &via);
+    }
+}
+
+/// RTA_METRICS: those that have a `lock` before their number are kept.
+fn metrics(message: &mut Message, words: &[String]) {
+    let mut set: Vec<(u16, u32)> = Vec::new();
+    let mut locks = 0_u32;
+    for (name, kind) in METRICS {
+        let Some(at) = words.iter().position(|word| word == name) else { continue };
+        let locked = words.get(at + 1).is_some_and(|word| word == "lock");
+        let text = words.get(at + 1 + usize::from(locked)).map_or("", String::as_str);
+        // Times have their unit; the kernel's is the millisecond.
+        let value = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+            (Some(ms), _) => ms.parse().ok(),
+            (None, Some(seconds)) => seconds.parse::<u32>().ok().and_then(|seconds| seconds.checked_mul(1000)),
+            _ => text.parse().ok(),
+        };
+        if let Some(value) = value {
+            set.push((kind, value));
+            locks |= u32::from(locked) << kind;
+        }
+    }
+    let congestion = behind(words, "congctl");
+    if set.is_empty() && congestion.is_none() {
+        return;
+    }
+    message.nest(8 | NESTED, |metrics| {
+        if locks != 0 {
+            metrics.attribute(1, &locks.to_ne_bytes());
+        }
+        set.iter().for_each(|(kind, value)| metrics.attribute(*kind, &value.to_ne_bytes()));
+        congestion.iter().for_each(|name| metrics.text(16, name));
+    });
+}
+
+/// `qdisc pfifo 8001: dev eth0 root refcnt 2 limit 2p`.
+fn qdisc(links: &Links, words: &[String], dropped: u32) -> Option<Vec<u8>> {
+    let index = links.index(behind(words, "dev")?)?;
+    let hex = |text: &str| u32::from_str_radix(text, 16).ok();
+    let parent = match behind(words, "parent").and_then(|parent| parent.split_once(':')) {
+        Some((major, minor)) => hex(if major.is_empty() { "0" } else { major })? << 16 | hex(minor)?,
+        None if words[1] == "ingress" || words[1] == "clsact" => 0xffff_fff1,
+        None => u32::MAX,
+    };
+    let mut message = Message::about(0, 0, &[0, index, 0, parent, 0].map(u32::to_ne_bytes).concat());
+    message.text(1, words.get(1)?);
+    let limit = behind(words, "limit").map(|limit| limit.trim_end_matches(|c: char| c.is_ascii_alphabetic()));
+    let limit = limit.and_then(|limit| limit.parse::<u32>().ok()).map(u32::to_ne_bytes);
+    match (words[1].as_str(), limit) {
+        ("pfifo" | "bfifo", Some(limit)) => message.attribute(2, &limit),
+        ("fq", Some(limit)) => message.nest(2 | NESTED, |options| options.attribute(1, &limit)),
+        ("fq_codel" | "codel", Some(limit)) => message.nest(2 | NESTED, |options| options.attribute(2, &limit)),
+        _ => {}
+    }
+    message.nest(7 | NESTED, |stats| stats.attribute(3, &[0, 0, dropped, 0, 0].map(u32::to_ne_bytes).concat()));
+    Some(message.into_body())
+}

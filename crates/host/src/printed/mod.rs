@@ -1,0 +1,221 @@
+//! A host by what its programs print, as people post it: `ip -d -s link`, `ip addr`, `ip route`, `ip neigh`, `tc -s qdisc`,
+//! `sysctl -a`, `lscpu`, `ethtool` with its options and `lspci -vv`, one behind the other in a file, in the files of a folder, or in those of
+//! a sosreport, whose copies of /proc, /sys and /etc are read, too.
+//!
+//! The texts become what the kernel would have answered, so that all that reads a host reads this one. What no text tells is absent.
+
+mod ethtool;
+mod ip;
+mod lspci;
+
+use crate::absent::{Absent, Part};
+use crate::adapter::{Question, Recorded, Source, Subject};
+use crate::netlink::message::word;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Bytes of all texts, texts, and folders within each other, at most.
+const LARGEST: usize = 64 << 20;
+const MOST: usize = 4096;
+const DEEPEST: usize = 4;
+/// Folder of a sosreport's outputs of programs, and the programs whose output is read.
+const OUTPUTS: &str = "sos_commands";
+const PROGRAMS: [&str; 6] = ["ethtool_", "ip_", "tc_", "sysctl_", "lspci_", "lscpu"];
+
+/// A host by its texts, as a source.
+#[derive(Default)]
+pub struct Printed {
+    files: BTreeMap<String, Vec<u8>>,
+    /// By the interface, which is empty for lists of all.
+    answers: BTreeMap<(Question, String), Vec<Vec<u8>>>,
+    /// Where devices of interfaces are in sysfs.
+    devices: BTreeMap<String, String>,
+    /// Copies of files, of a sosreport.
+    copies: Option<Recorded>,
+}
+
+/// A text, and the interface that its file's name tells.
+struct Text {
+    text: String,
+    interface: Option<String>,
+}
+
+impl Printed {
+    /// Reads a file, or a folder. None: it is none of what programs print, as no interface is in it.
+    ///
+    /// # Errors
+    /// The file or folder cannot be read, or is too large.
+    pub fn open(at: &Path) -> io::Result<Option<Self>> {
+        let (mut paths, outputs) = (Vec::new(), at.join(OUTPUTS));
+        let sos = outputs.is_dir();
+        list(if sos { &outputs } else { at }, DEEPEST, &mut paths)?;
+        let (mut texts, mut all) = (Vec::new(), 0);
+        for path in paths {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if sos && !PROGRAMS.iter().any(|program| name.starts_with(program)) {
+                continue;
+            }
+            all += usize::try_from(fs::metadata(&path)?.len()).unwrap_or(LARGEST);
+            if all > LARGEST || texts.len() >= MOST {
+                return Err(io::Error::new(
+                    ErrorKind::FileTooLarge,
+                    "its texts are longer than 64 MiB, or more than 4096",
+                ));
+            }
+            let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+            texts.push(Text { text, interface: named(&name) });
+        }
+        let copies = if sos { Some(Recorded::open(at)?) } else { None };
+        let host = Self { copies, ..Self::of(&texts) };
+        Ok(host.answers.contains_key(&(Question::Link, String::new())).then_some(host))
+    }
+
+    fn of(texts: &[Text]) -> Self {
+        let mut host = Self::default();
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let all: Vec<(Vec<String>, Option<&str>)> =
+            texts.iter().map(|one| (lines(&one.text), one.interface.as_deref())).collect();
+        let mut links = ip::Links::default();
+        all.iter().for_each(|(lines, _)| links.read(lines));
+        // Routes and neighbours name interfaces, which have numbers by then.
+        for (lines, _) in &all {
+            ip::lists(&mut host, &links, lines);
+            sysctls(&mut host, lines);
+        }
+        for (lines, interface) in &all {
+            ethtool::read(&mut host, &mut links, lines, *interface);
+        }
+        links.answer(&mut host);
+        all.iter().for_each(|(lines, _)| lspci::read(&mut host, lines));
+        host
+    }
+
+    fn add(&mut self, question: Question, interface: &str, answer: Vec<u8>) {
+        self.answers.entry((question, interface.to_owned())).or_default().push(answer);
+    }
+
+    /// Has an answer for the first text that tells it.
+    fn add_once(&mut self, question: Question, interface: &str, answer: Vec<u8>) {
+        self.answers.entry((question, interface.to_owned())).or_insert_with(|| vec![answer]);
+    }
+
+    fn write(&mut self, path: impl Into<String>, text: impl Into<Vec<u8>>) {
+        self.files.entry(path.into()).or_insert_with(|| text.into());
+    }
+}
+
+/// A host that was kept: what `nic record` wrote, or the texts of a FreeBSD host; or else what programs print.
+///
+/// # Errors
+/// The file or folder cannot be read.
+pub fn kept(at: &Path) -> io::Result<Box<dyn Source>> {
+    let is_tree = ["netlink", "freebsd", "interface"].iter().any(|name| at.join(name).exists());
+    let printed = if is_tree { None } else { Printed::open(at)? };
+    match printed {
+        Some(printed) => Ok(Box::new(printed)),
+        None if at.is_file() => Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "no interface is in it; it takes the output of 'ip -d -s addr', with that of ethtool, ip route, sysctl -a and lspci -vv \
+             behind it",
+        )),
+        None => Ok(Box::new(Recorded::open(at)?)),
+    }
+}
+
+/// Files in a folder, in the order of their names.
+fn list(at: &Path, deep: usize, to: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !at.is_dir() {
+        to.push(at.to_owned());
+        return Ok(());
+    }
+    let mut entries: Vec<PathBuf> = fs::read_dir(at)?.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    for entry in entries {
+        let kind = fs::symlink_metadata(&entry)?.file_type();
+        if kind.is_file() {
+            to.push(entry);
+        } else if kind.is_dir() && deep > 0 {
+            list(&entry, deep - 1, to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Interface in the name of a sosreport's file: `ethtool_eth0`, `ethtool_-k_eth0`.
+fn named(file: &str) -> Option<String> {
+    let rest = file.strip_prefix("ethtool_")?;
+    let rest = match rest.strip_prefix('-') {
+        Some(option) => option.split_once('_')?.1,
+        None => rest,
+    };
+    Some(rest.trim_end_matches(".txt").to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Variables as files: `net.ipv4.conf.eth0/5.forwarding = 0`; and the processors that lscpu(1) tells.
+fn sysctls(host: &mut Printed, lines: &[String]) {
+    if let Some(list) = lines.iter().find_map(|line| line.trim_start().strip_prefix("On-line CPU(s) list:")) {
+        host.write("sys/devices/system/cpu/online", list.trim());
+    }
+    for (name, value) in lines.iter().filter_map(|line| line.split_once(" = ")) {
+        let begins = ["net.", "kernel.", "vm.", "fs."].iter().any(|begin| name.starts_with(begin));
+        if begins && !name.contains(char::is_whitespace) && !name.contains("..") {
+            let other = |c| match c {
+                '.' => '/',
+                '/' => '.',
+                c => c,
+            };
+            host.write(format!("proc/sys/{}", name.chars().map(other).collect::<String>()), value.trim());
+        }
+    }
+}
+
+impl Source for Printed {
+    fn file(&self, path: &str) -> io::Result<Vec<u8>> {
+        match (self.files.get(path), &self.copies) {
+            (Some(bytes), _) => Ok(bytes.clone()),
+            (None, Some(copies)) => copies.file(path),
+            (None, None) => Err(io::Error::new(ErrorKind::NotFound, "no text tells it")),
+        }
+    }
+
+    fn names(&self, path: &str) -> io::Result<Vec<String>> {
+        let at = format!("{path}/");
+        let below = self.files.range(at.clone()..).map_while(|(name, _)| name.strip_prefix(&at));
+        let mut names: Vec<String> = below.filter_map(|rest| Some(rest.split('/').next()?.to_owned())).collect();
+        names.extend(self.copies.iter().filter_map(|copies| copies.names(path).ok()).flatten());
+        names.sort();
+        names.dedup();
+        if names.is_empty() { Err(io::Error::new(ErrorKind::NotFound, "no text tells it")) } else { Ok(names) }
+    }
+
+    fn real(&self, path: &str) -> io::Result<String> {
+        let interface = path.strip_prefix("sys/class/net/").and_then(|rest| rest.strip_suffix("/device"));
+        match (interface.and_then(|name| self.devices.get(name)), &self.copies) {
+            (Some(device), _) => Ok(device.clone()),
+            (None, Some(copies)) => copies.real(path),
+            (None, None) => Err(io::Error::new(ErrorKind::NotFound, "no text tells it")),
+        }
+    }
+
+    fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>> {
+        let all = |name: &str| self.answers.get(&(question, name.to_owned())).cloned();
+        let mut answers = match of {
+            Some(of) => all(&of.name).or_else(|| all("")),
+            None => all(""),
+        }
+        .ok_or_else(|| Absent::told("no text tells it"))?;
+        if let (Question::Link, Some(of)) = (question, of) {
+            answers.retain(|answer| word(answer, 4) == of.index);
+            // What is not there.
+            if answers.is_empty() {
+                return Err(Absent::new(19, None));
+            }
+        }
+        Ok(answers)
+    }
+}
+
+#[cfg(test)]
+mod tests;
