@@ -3,10 +3,10 @@
 //!
 //! Intervals are Welch's, at 95 %, on the logarithms of the repeats: a ratio is then a difference, the same from both sides,
 //! and the two runs may scatter differently. A bootstrap would draw again from three to ten repeats and give a narrower
-//! interval than they carry. The variances are drawn together, and verdicts hold for all tests together ([`spread`]): of two
+//! interval than they carry. The variances are drawn together, and verdicts hold for all tests together (`spread.rs`): of two
 //! runs of the same thing, one in twenty has a test that is called worse. Fewer than three repeats that count on either side
 //! are not judged, nor are samples of one repeat, which depend on each other; but points of a series may be, together
-//! ([`series`]).
+//! (`series.rs`).
 
 mod series;
 mod spread;

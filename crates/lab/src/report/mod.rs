@@ -24,11 +24,9 @@ use contents::Section;
 /// The style sheet is a constant of this program, so it need not be escaped.
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
 
-/// All sections that have content, in the order of the page.
+/// All sections that have content, in the order of the page: pictures before the table of all that is in them.
 fn sections(run: &RunResult) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
-    all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));
-    all.extend(parts::sweep(run).map(|body| Section::new("fcoe", "FCoE, beside the published table", body)));
     for chart in CHARTS {
         let section = |body| Section { class: chart.class(), ..Section::new(chart.id, chart.title, body) };
         all.extend(chart.body(run).map(section));
@@ -37,6 +35,8 @@ fn sections(run: &RunResult) -> Vec<Section> {
         chart::conditions::body(run)
             .map(|body| Section { class: "figure", ..Section::new("by-condition", "Figures by condition", body) }),
     );
+    all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));
+    all.extend(parts::sweep(run).map(|body| Section::new("fcoe", "FCoE, beside the published table", body)));
     all.extend(parts::further(run).map(|body| Section::new("further", "Beside the figures", body)));
     all.extend(parts::streams(run).map(|body| Section::new("streams", "Streams", body)));
     all.extend(parts::ledgers(run).map(|body| Section::new("ledgers", "What became of every frame", body)));
