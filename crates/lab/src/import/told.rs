@@ -3,7 +3,7 @@
 //! Dates, and the numbers of runs (`run 2 of 3`), tell nothing. Text holds until other text comes, a command's options until
 //! the next command; a setting (`mtu=9000`, `mtu 9000`, `Block size = 64`) until it is set again, whatever text comes between.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::{Line, command, shown};
@@ -122,16 +122,21 @@ impl Told {
             named
         };
         let mut told: Vec<_> = all.iter().map(|one| named(one)).collect();
-        let same =
-            |told: &[BTreeMap<String, String>], name: &str| told.iter().all(|one| one.get(name) == told[0].get(name));
-        let names: Vec<String> = told.iter().flat_map(|one| one.keys().cloned()).collect();
-        for name in names.into_iter().filter(|name| same(&told, name)).collect::<std::collections::BTreeSet<_>>() {
-            told.iter_mut().for_each(|one| drop(one.remove(&name)));
+        let names: BTreeSet<String> = told.iter().flat_map(|one| one.keys().cloned()).collect();
+        for name in names {
+            if told.iter().all(|one| one.get(&name) == told[0].get(&name)) {
+                told.iter_mut().for_each(|one| drop(one.remove(&name)));
+            }
         }
         if all.iter().any(|one| one.text != all[0].text) {
+            // In how many of the texts a line stands.
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            for one in all {
+                let lines: BTreeSet<&str> = one.text.lines().collect();
+                lines.into_iter().for_each(|line| *counts.entry(line).or_insert(0) += 1);
+            }
             for (one, named) in all.iter().zip(&mut told) {
-                let lines: Vec<&str> =
-                    one.text.lines().filter(|line| all.iter().any(|other| !other.has(line))).collect();
+                let lines: Vec<&str> = one.text.lines().filter(|line| counts[line] < all.len()).collect();
                 named.insert("text".to_owned(), shown(&lines.join("; "), 100));
             }
         }
@@ -141,10 +146,6 @@ impl Told {
             }
         }
         told
-    }
-
-    fn has(&self, line: &str) -> bool {
-        self.text.lines().any(|known| known == line)
     }
 }
 
