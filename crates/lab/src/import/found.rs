@@ -29,6 +29,9 @@ impl Line<'_> {
 
 pub(super) type Figure = (f64, Unit);
 
+/// Value of the parameter `figure` of a test without its total, which is no repeat of one that has it.
+pub(super) const MEAN: &str = "mean of its intervals";
+
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     pub(super) line: usize,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
-use super::found::{Found, Line, Measured};
+use super::found::{Found, Line, MEAN, Measured};
 use super::interval::Interval;
 use super::told::Told;
 use super::{Import, Read, Wrong, iperf3_text, lines, shown, units};
@@ -370,6 +370,7 @@ fn add(
     if whole {
         parts = &parts[..parts.len() - 1];
     } else {
+        measured.parameters.insert("figure".to_owned(), MEAN.into());
         measured
             .warnings
             .push("the log ends before the stream's last line: the figure is the mean of its intervals".to_owned());

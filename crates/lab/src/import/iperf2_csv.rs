@@ -5,7 +5,7 @@
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
-use super::found::{Found, Line, Measured};
+use super::found::{Found, Line, MEAN, Measured};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, units};
 
@@ -226,6 +226,7 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
     if is_whole {
         measured.counters.push(("bytes".to_owned(), last.bytes));
     } else {
+        measured.parameters.insert("figure".to_owned(), MEAN.into());
         measured
             .warnings
             .push("the log ends before the stream's last line: the figure is the mean of its intervals".to_owned());

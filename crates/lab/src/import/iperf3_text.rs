@@ -5,7 +5,7 @@
 
 use linerate_result::{Parameters, Sample, Unit};
 
-use super::found::{Found, Line, Measured};
+use super::found::{Found, Line, MEAN, Measured};
 use super::interval::Interval;
 use super::told::Told;
 use super::{Import, Read, Wrong, date, iperf3, lines, shown, units};
@@ -407,6 +407,7 @@ impl Test {
             let spans: Vec<_> =
                 self.intervals(sends, streams.unwrap_or(1)).map(|part| (part.rate, part.to - part.from)).collect();
             value = Some(units::mean(spans.into_iter())).filter(|mean| mean.is_finite());
+            measured.parameters.insert("figure".to_owned(), MEAN.into());
             measured.warnings.push("the summary tells no bytes: the figure is the mean of its intervals".to_owned());
         } else if received.is_none() && value.is_some() {
             iperf3::only_sent(&mut measured);

@@ -2,7 +2,7 @@
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
-use super::found::{Found, Line, Measured};
+use super::found::{Found, Line, MEAN, Measured};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
@@ -131,6 +131,7 @@ impl Run {
 
     /// Adds the run, if anything was counted.
     fn end(self, speed: Option<f64>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
+        let cut = speed.is_none() && self.frames.is_none();
         let rates = || self.samples.iter().filter_map(|sample| sample.value.known());
         let mut warnings = Vec::new();
         let value = match (speed, self.frames, rates().count()) {
@@ -173,6 +174,9 @@ impl Run {
         };
         if let Some(bytes) = self.bytes {
             measured.parameters.insert("frame_bytes".to_owned(), bytes.into());
+        }
+        if cut {
+            measured.parameters.insert("figure".to_owned(), MEAN.into());
         }
         told.result();
         measured.counters.extend(self.frames.map(|frames| ("packets".to_owned(), frames)));

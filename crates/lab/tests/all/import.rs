@@ -288,6 +288,8 @@ fn a_log_that_was_cut_short_says_that_its_figure_is_a_mean() {
         let value = test.value.as_ref().unwrap().median.known().unwrap();
         assert!(near(value, mean), "{name}: {value}");
         assert!(test.warnings.iter().any(|warning| warning.contains("the mean of its")), "{name}: {:?}", test.warnings);
+        // And is no repeat of one that is whole.
+        assert_eq!(test.parameters["figure"].text(), Some("mean of its intervals"), "{name}");
     }
 }
 
