@@ -275,13 +275,14 @@ impl Block {
     }
 }
 
-/// The streams of one direction as one, from what each moved in the whole test.
+/// The streams of one direction as one, from what each moved, over the time of the longest.
 fn together(members: &[Stream], told: &Told) -> Stream {
     let lasts = || members.iter().filter_map(|member| member.intervals.last());
+    let longest = lasts().map(|last| last.to).fold(0.0, f64::max);
     let whole = lasts().next().map(|first| Interval {
-        to: lasts().map(|last| last.to).fold(0.0, f64::max),
+        to: longest,
         bytes: lasts().map(|last| last.bytes).sum(),
-        rate: lasts().map(|last| last.rate).sum(),
+        rate: lasts().map(|last| last.rate * if longest > 0.0 { last.to / longest } else { 1.0 }).sum(),
         jitter_ns: first.jitter_ns.filter(|_| members.len() == 1),
         lost: lasts().try_fold((0, 0), |(lost, all), last| last.lost.map(|(more, of)| (lost + more, all + of))),
         ..*first
@@ -305,14 +306,20 @@ fn of_servers(members: &[Stream]) -> Option<Interval> {
     let mut all = members.iter().map(|member| member.of_server.as_ref());
     let first = all.next()??;
     let mut whole = Interval { jitter_ns: None, ..*first };
+    // Bits over the time of the longest.
+    let mut bits = first.rate * first.to;
     for next in all {
         let next = next?;
-        whole.rate += next.rate;
+        bits += next.rate * next.to;
+        whole.to = whole.to.max(next.to);
         whole.bytes += next.bytes;
         whole.lost = whole
             .lost
             .zip(next.lost)
             .map(|((lost, of), (more, all))| (lost.saturating_add(more), of.saturating_add(all)));
+    }
+    if members.len() > 1 && whole.to > 0.0 {
+        whole.rate = bits / whole.to;
     }
     Some(whole)
 }

@@ -227,7 +227,10 @@ fn streams_at_once_are_read_by_their_sum_or_not_at_all() {
 fn streams_of_one_call_are_no_repeats_of_each_other() {
     let csv = include_str!("../logs/iperf2-tcp-p2.csv");
     let run = one(csv);
-    assert_eq!(figures(&run), [("tcp-2s".to_owned(), Some(43_567_825_777.0), 1)]);
+    // Over the time of the longer one.
+    let (id, median, repeats) = figures(&run).remove(0);
+    assert!((median.unwrap() / 43_558_975_888.0 - 1.0).abs() < 1e-4, "{median:?}");
+    assert_eq!((id.as_str(), repeats), ("tcp-2s", 1));
     assert_eq!(run.tests[0].parameters["streams"].count(), Some(2));
     assert_eq!(run.tests[0].counters.total("bytes"), Some(10_980_819_064));
     // A second call begins with the first number again.
@@ -286,7 +289,7 @@ fn both_directions_of_a_stream_are_two_tests() {
         full.replace("[ ID]", "[  2] local 10.0.0.1 port 36346 connected with 10.0.0.2 port 5001 (full-duplex)\n[ ID]");
     let two = two.replace(
         "[SUM] 0.0000-1.0016 sec  2.25 GBytes  19.3",
-        "[  2] 0.0000-1.0002 sec  1.74 GBytes  14.9 Gbits/sec\n[ *2] 0.0000-1.0002 sec   526 MBytes  4.41 Gbits/sec\n\
+        "[  2] 0.0000-1.0001 sec  1.74 GBytes  14.9 Gbits/sec\n[ *2] 0.0000-1.0001 sec   526 MBytes  4.41 Gbits/sec\n\
          [SUM-4] 0.0000-1.0016 sec  4.50 GBytes  38.6",
     );
     let mut sorted = ways(&two);
