@@ -115,11 +115,20 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ("bridge-port", "left", true, bridged!("bridge link set dev left state 0")),
     ("bridge-port", "left", true, bridged!("bridge link set dev left flood off")),
     ("bridge-port", "left", false, bridged!("bridge link set dev left learning off")),
+    // What guards is meant, until something shows otherwise.
     (
         "bridge-port",
         "left",
-        true,
+        false,
         bridged!("bridge link set dev left isolated on; bridge link set dev other isolated on"),
+    ),
+    ("bridge-port", "left", true, bridged!("ip link set bridge down")),
+    (
+        "mtu-of-lower",
+        "tunnel",
+        true,
+        "ip link add tunnel type vxlan id 7 dstport 4789 local 10.0.0.1 dev left; ip link set tunnel up; \
+         ip link set left mtu 1400; ip link set right mtu 1400",
     ),
     ("sysctl-range", "host", true, "sysctl -qw net.ipv4.tcp_moderate_rcvbuf=0"),
     ("sysctl-range", "host", true, "sysctl -qw net.ipv4.tcp_limit_output_bytes=4096"),
@@ -235,6 +244,11 @@ const HEALTHY: &[&str] = &[
     "ip link add bridge type bridge stp_state 0; ip link set bridge up; ip addr flush dev left; ip link set left master bridge; \
      bridge link set dev left isolated on",
     "ip addr add 10.5.0.1 peer 10.5.0.2/32 dev left; ip addr add 10.6.0.1/32 dev lo",
+    // Calico's nodes, whose pairs all have one address here; and VRRP's address.
+    "space P; for i in 1 2; do ip link add cali$i type veth peer name pod$i; ip link set pod$i netns $P; \
+         nsenter -t $P -n ip link set pod$i up; ip link set cali$i address ee:ee:ee:ee:ee:ee up; \
+         ip route add 10.8.0.$i/32 dev cali$i; done",
+    "ip link add link left name vrrp type macvlan mode private; ip link set vrrp up; ip addr add 10.0.0.100/32 dev vrrp",
     "ip addr add fd00::7/64 dev left nodad preferred_lft 0; ip addr add fd00::8/64 dev left nodad",
 ];
 
@@ -332,6 +346,20 @@ fn healthy_interfaces_have_no_warning() {
         let worse: Vec<&Value> =
             all.iter().filter(|one| one["severity"] != "note" && one["subject"] != "host").collect();
         assert!(worse.is_empty(), "{setup}: {worse:#?}");
+    }
+}
+
+/// A hypervisor's bridge leads out, and passes on frames by itself; behind a bridge that does not, there is nothing but routing.
+#[test]
+fn a_bridge_that_leads_out_forwards_without_routing() {
+    let bridge = "ip link add bridge type bridge; ip link set bridge up; ip addr flush dev left; ip link set left master bridge; \
+                  ip link add other type veth peer name far; ip link set other up; ip link set far up; ip link set other master bridge; \
+                  ip addr add 10.4.0.1/24 dev bridge; ip addr add 10.5.0.1/24 dev far; sysctl -qw net.ipv4.ip_forward=0";
+    for (way, severity) in [("10.4.0.2", "note"), ("10.5.0.2", "warning")] {
+        let setup = format!("{bridge}; ip route add default via {way}");
+        let Some(document) = examined(&setup, "bridge --for forward") else { return };
+        let finding = found(&document, "forwarding", "bridge").unwrap_or_else(|| panic!("{document:#}"));
+        assert_eq!(finding["severity"], severity, "{way}: {document:#}");
     }
 }
 

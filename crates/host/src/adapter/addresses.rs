@@ -42,6 +42,22 @@ impl Address {
     }
 }
 
+impl Address {
+    /// True if another address is of its network, and that has more than one.
+    #[must_use]
+    pub fn has(&self, other: IpAddr) -> bool {
+        match (self.address, other) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                (1..32).contains(&self.prefix) && (own.to_bits() ^ other.to_bits()) >> (32 - self.prefix) == 0
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                (1..128).contains(&self.prefix) && (own.to_bits() ^ other.to_bits()) >> (128 - self.prefix) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Addresses of all interfaces.
 pub fn addresses(source: &mut dyn Source) -> Part<Vec<Address>> {
     Ok(source.ask(Question::Addresses, None)?.iter().filter_map(|body| Address::parse(body)).collect())

@@ -158,7 +158,7 @@ use Form::{Address, BridgeId, Choice, Flag, Flags, Link, Number, Protocol, Targe
 
 /// Tables by kind: IFLA_VLAN_… and its like of linux/if_link.h.
 const KINDS: &[(&str, &[Row])] =
-    &[("vlan", VLAN), ("bond", BOND), ("bridge", BRIDGE), ("tun", TUN), ("macvlan", MACVLAN)];
+    &[("vlan", VLAN), ("bond", BOND), ("bridge", BRIDGE), ("tun", TUN), ("macvlan", MACVLAN), ("vxlan", VXLAN)];
 const MEMBERS: &[(&str, &[Row])] = &[("bond", BOND_MEMBER), ("bridge", BRIDGE_PORT)];
 
 const VLAN: &[Row] = &[
@@ -226,6 +226,8 @@ const TUN: &[Row] = &[
     (1, "user", Number),
     (2, "group", Number),
 ];
+
+const VXLAN: &[Row] = &[(1, "id", Number), (3, "dev", Link)];
 
 const MACVLAN: &[Row] = &[
     (1, "mode", Choice(&["private", "vepa", "bridge", "passthru", "source"])),

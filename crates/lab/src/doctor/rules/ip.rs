@@ -3,7 +3,7 @@
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::protocols::{Grown, ipsec_counter, ipv6_counter, protocol_counter, tcp_counter};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
-use crate::doctor::view::View;
+use crate::doctor::view::{View, have};
 use linerate_host::adapter::{Address, Interface};
 use linerate_host::shell::word;
 use std::net::IpAddr;
@@ -74,7 +74,7 @@ const MAIN: u32 = 254;
 const HEADERS: u32 = 40;
 
 /// Interface by which packets leave: that of the way to the peer, or else that of the default route.
-fn way_out<'a>(view: &'a View<'_>) -> Option<&'a Interface> {
+pub(super) fn way_out<'a>(view: &'a View<'_>) -> Option<&'a Interface> {
     if let Some(way) = view.interfaces.iter().find(|one| one.name == view.way) {
         return Some(way);
     }
@@ -205,9 +205,15 @@ fn address_state(view: &View<'_>) -> Found {
         .iter()
         .any(|route| route.link == Some(interface.index) && route.kind == "unicast" && route.to.0.is_ipv4());
     let alone = |one: &&&Address| one.prefix == 32 && one.address.is_ipv4() && one.other_end.is_none();
+    // One of another interface's network, as VRRP has it, is reached by that.
+    let networks = have(&view.network.addresses)?;
+    let beside = |one: &&&Address| networks.iter().any(|other| other.link != interface.index && other.has(one.address));
     let kinds = [None, Some("veth"), Some("bridge"), Some("bond"), Some("tun"), Some("vlan"), Some("macvlan")];
-    if let Some(one) =
-        own.iter().find(alone).filter(|_| !routed && view.is_up() && kinds.contains(&interface.kind.as_deref()))
+    if let Some(one) = own
+        .iter()
+        .filter(alone)
+        .find(|one| !beside(one))
+        .filter(|_| !routed && view.is_up() && kinds.contains(&interface.kind.as_deref()))
     {
         found.push(
             Finding::new(Severity::Warning, format!("its address {} has no network: no route leads out", one.address))

@@ -1,5 +1,6 @@
 //! Routes and neighbours.
 
+use super::ip::way_out;
 use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have};
@@ -97,7 +98,11 @@ fn forwarding(view: &View<'_>) -> Found {
     let all = view.sysctl_number("net.ipv4.ip_forward")?;
     let own = view.own_sysctl("net.ipv4.conf", "forwarding");
     if all == 0 {
-        found.push(view.set(Severity::Warning, "net.ipv4.ip_forward", 0, 1));
+        // A bridge that leads out, as a hypervisor's, passes on frames of its members by itself.
+        let members = view.interfaces.iter().filter(|one| one.master == Some(interface.index)).count();
+        let leads_out = way_out(view).is_some_and(|out| out.index == interface.index);
+        let severity = if leads_out && members > 1 { Severity::Note } else { Severity::Warning };
+        found.push(view.set(severity, "net.ipv4.ip_forward", 0, 1));
     } else if view.sysctl_number(&own) == Ok(0) {
         found.push(view.set(Severity::Warning, &own, 0, 1));
     }

@@ -60,8 +60,37 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// Bytes that tunnels put before a packet of IPv4: outer headers, and that of Ethernet where they carry frames.
+const TUNNELS: &[(&str, u32)] =
+    &[("vxlan", 50), ("geneve", 50), ("gretap", 38), ("gre", 24), ("ipip", 20), ("sit", 20)];
+
+/// A finding about a tunnel whose packets do not fit the interface that it is tied to.
+fn tunnel(view: &View<'_>) -> Option<Finding> {
+    let interface = view.interface();
+    let (_, bytes) = TUNNELS.iter().find(|(kind, _)| Some(*kind) == interface.kind.as_deref())?;
+    let below = match interface.details.get("dev") {
+        Some(Detail::Link(index)) => view.named(*index)?,
+        _ => view.named(interface.lower.filter(|_| !interface.lower_elsewhere)?)?,
+    };
+    let (mtu, lower) = (interface.mtu?, below.mtu?);
+    let fits = lower.saturating_sub(*bytes);
+    (mtu > fits).then(|| {
+        Finding::new(
+            Severity::Warning,
+            format!("its MTU is {mtu}, and with the {bytes} bytes of the tunnel {} has room for {fits}", below.name),
+        )
+        .seen(format!("{} {mtu}, {} {lower}", view.name(), below.name), "ip -d link")
+        .mend(format!("ip link set dev {} mtu {fits}", view.typed()))
+        .sets(view.name(), "mtu", Value::Number(fits.into()))
+        .gain("long frames arrive, and are not cut into fragments")
+    })
+}
+
 fn mtu_of_lower(view: &View<'_>) -> Found {
     let interface = view.interface();
+    if let Some(finding) = tunnel(view) {
+        return finding.alone();
+    }
     let below = interface.lower.filter(|_| !interface.lower_elsewhere).and_then(|lower| view.named(lower));
     let Some((below, mtu, lower)) = below.and_then(|below| Some((below, interface.mtu?, below.mtu?))) else {
         return healthy();
@@ -195,6 +224,14 @@ fn bridge_port(view: &View<'_>) -> Found {
                 .mend(format!("ip link set dev {} type bridge ageing_time 30000", word(&bridge.name))),
         );
     }
+    if !bridge.has("UP") && view.is_up() {
+        found.push(
+            Finding::new(Severity::Warning, format!("{} is down: it passes on nothing", bridge.name))
+                .seen(format!("{} without flag UP", bridge.name), format!("ip link show dev {}", word(&bridge.name)))
+                .mend(format!("ip link set dev {} up", word(&bridge.name))),
+        );
+        return Ok(found);
+    }
     let stp = matches!(bridge.details.get("stp_state"), Some(Detail::Number(1..)) | Some(Detail::On(true)));
     if let Some(Detail::Word(state)) = member.get("state")
         && state != "forwarding"
@@ -225,15 +262,20 @@ fn bridge_port(view: &View<'_>) -> Found {
             continue;
         }
         if matches!(member.get(flag), Some(Detail::On(on)) if on != wanted) {
+            // These guard, and are off unless somebody has set them.
+            let guards = matches!(*flag, "isolated" | "locked");
+            let silent = view.peer.as_ref().is_some_and(|probed| probed.answered == 0 && probed.way == bridge.name);
             let severity = match *flag {
                 "learning" => view.graver_for(&[Load::Forward]),
+                _ if guards && !silent => Severity::Note,
                 _ => Severity::Warning,
             };
             let (now, to) = if *wanted { ("off", "on") } else { ("on", "off") };
+            let meant = if guards { "nothing, if it is meant so; otherwise: " } else { "" };
             found.push(
                 Finding::new(severity, format!("{flag} is {now} at {}: {words}", bridge.name))
                     .seen(format!("{flag} {now}"), read.as_str())
-                    .mend(format!("bridge link set dev {typed} {flag} {to}")),
+                    .mend(format!("{meant}bridge link set dev {typed} {flag} {to}")),
             );
         }
     }
@@ -246,9 +288,13 @@ fn duplicate_address(view: &View<'_>) -> Found {
         return healthy();
     };
     let pair = interface.kind.as_deref() == Some("veth");
+    // Pairs that lead to other namespaces are a link each, as those of Calico, which all have one address.
+    let leads_away =
+        |one: &Interface| one.kind.as_deref() == Some("veth") && one.master.is_none() && one.lower_elsewhere;
     let related = |one: &&Interface| {
         one.index != interface.index
             && one.address.as_deref() == Some(address)
+            && !(leads_away(interface) && leads_away(one))
             // A bridge, bond or VLAN has its lower interface's; the ends of a pair have not.
             && one.master != Some(interface.index)
             && interface.master != Some(one.index)
