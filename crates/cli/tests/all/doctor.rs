@@ -98,7 +98,7 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
         "next-hop",
         "host",
         true,
-        "ip route add 10.7.0.0/16 nexthop via 10.0.0.8 nexthop via 10.0.0.9; ping -c 1 -W 1 10.0.0.9 || true",
+        "ip route add 10.9.0.0/16 nexthop via 10.0.0.8 nexthop via 10.0.0.9; ping -c 1 -W 1 10.0.0.9 || true",
     ),
     ("arp", "left", true, "ip link set left arp off"),
     ("loopback", "host", true, "ip link set lo down"),
@@ -290,7 +290,9 @@ const ALONE: [&str; 3] = ["link-down", "interface-down", "mtu-of-members"];
 #[test]
 fn faults_of_random_pairs_are_found() {
     let (mut state, mut tried, mut missed) = (0x9e37_79b9_u32, 0, Vec::new());
-    let together: Vec<_> = FAULTS.iter().filter(|fault| !ALONE.contains(&fault.0)).collect();
+    // Nor are routes and neighbours of an interface that has lost its addresses.
+    let is_alone = |fault: &(&str, &str, bool, &str)| ALONE.contains(&fault.0) || fault.3.contains("addr flush");
+    let together: Vec<_> = FAULTS.iter().filter(|fault| !is_alone(fault)).collect();
     let mut below = |n: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         usize::try_from(state >> 16).unwrap() % n
