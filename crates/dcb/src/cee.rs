@@ -109,7 +109,7 @@ fn entries(applications: &[Application]) -> Vec<CeeApplication> {
     all
 }
 
-/// What a TLV says.
+/// Contents of a TLV.
 pub(crate) fn heard(tlv: &Cee) -> Result<HeardCee, TlvDrop> {
     let headers = [tlv.groups.map(|f| f.feature), tlv.pfc.map(|f| f.feature), tlv.applications.as_ref().map(|f| f.0)];
     let versions = headers.into_iter().flatten().map(|feature| feature.version);
@@ -183,7 +183,7 @@ fn whose(willing: bool, peer: CeeFeature, compatible: bool) -> Whose {
     }
 }
 
-/// What is operative with a peer. A feature whose settings do not go together is off where it takes two (flow control), and
+/// Operative settings with a peer. A feature whose settings do not go together is off where it takes two (flow control), and
 /// ours where it does not.
 pub(crate) fn negotiate(settings: &Settings, peer: &HeardCee) -> Table {
     let mut table = Table::with(settings, Some(Version::Cee));

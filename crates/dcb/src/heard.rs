@@ -1,4 +1,4 @@
-//! What a neighbour's DCBX TLVs say. One that is discarded leaves what the neighbour's last good one said.
+//! Contents of a neighbour's DCBX TLVs. One that is discarded leaves what the neighbour's last good one said.
 
 use crate::cee::{self, HeardCee};
 use crate::counters::{Counters, TlvDrop};
@@ -15,7 +15,7 @@ pub struct Heard {
     pub cee: Option<HeardCee>,
 }
 
-/// What a data unit says beside DCBX.
+/// Contents of a data unit beside DCBX.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Described {
     pub(crate) system: Option<String>,
@@ -43,7 +43,7 @@ impl Heard {
         self.ieee.is_some() || self.cee.is_some()
     }
 
-    /// What a unit says, after what its sender's last one said; `refused` is told each TLV that is discarded.
+    /// Contents of a unit, after what its sender's last one said; `refused` is told each TLV that is discarded.
     pub(crate) fn read(
         &self,
         unit: &Lldpdu<'_>,

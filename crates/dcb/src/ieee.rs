@@ -26,7 +26,7 @@ pub(crate) fn applications(entries: &[DcbxApplication]) -> Result<Vec<Applicatio
     distinct(entries.iter().filter_map(Application::from_wire).collect())
 }
 
-/// What is operative with a peer.
+/// Operative settings with a peer.
 ///
 /// - ETS is asymmetric (clause 38.5.3): who is willing takes the peer's recommendation, whatever the peer is.
 /// - PFC is symmetric (clause 38.5.4): who is willing takes the peer's, unless both are; then the lower MAC address's are for

@@ -164,7 +164,7 @@ impl Dcb {
         self.events.pop_front()
     }
 
-    /// What is operative.
+    /// Operative settings.
     #[must_use]
     pub fn operative(&self) -> &Table {
         &self.operative
@@ -273,7 +273,7 @@ impl Dcb {
         }
     }
 
-    /// What both ends' settings end in.
+    /// Result of both ends' settings.
     fn negotiate(&self) -> Table {
         let peer = match self.peer() {
             Ok(peer) => peer,

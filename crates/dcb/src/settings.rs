@@ -112,7 +112,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// What has the priority.
+    /// The application that has the priority.
     #[must_use]
     pub const fn key(&self) -> (Selector, u16) {
         (self.selector, self.protocol)

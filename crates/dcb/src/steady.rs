@@ -37,12 +37,12 @@ impl<T: PartialEq> Steady<T> {
         self.changes.saturating_sub(CHANGES)
     }
 
-    /// What is wanted.
+    /// The settings that are wanted.
     pub(crate) fn wanted(&self) -> &T {
         &self.wanted
     }
 
-    /// What is to be followed now, if anything.
+    /// The settings to be followed now, if any.
     pub(crate) fn settled(&self, now: u64) -> Option<&T> {
         (self.changes <= CHANGES || now >= self.at + STILL).then_some(&self.wanted)
     }

@@ -31,7 +31,7 @@ pub enum Off {
     Peers(usize),
 }
 
-/// Which of the settings are the peer's.
+/// The settings that are the peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
     /// Traffic classes.
@@ -42,13 +42,13 @@ pub struct Taken {
     pub applications: bool,
 }
 
-/// What is operative: the traffic class of each priority, the classes' selection, which priorities are lossless, and the
+/// Operative settings: the traffic class of each priority, the classes' selection, which priorities are lossless, and the
 /// priority of applications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// Version that is spoken with a peer, if there is one.
     pub version: Option<Version>,
-    /// Why there is none.
+    /// Reason for which there is none.
     pub off: Option<Off>,
     /// Traffic classes.
     pub classes: Classes,
@@ -56,7 +56,7 @@ pub struct Table {
     pub pfc: u8,
     /// Priorities of applications.
     pub applications: Vec<Application>,
-    /// What of it is the peer's.
+    /// The peer's part of it.
     pub taken: Taken,
     /// Features of CEE whose settings do not go together at both ends.
     pub conflict: Taken,

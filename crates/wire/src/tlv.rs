@@ -7,7 +7,7 @@ use crate::field::{Field, u16_at};
 pub(crate) struct Tlv<'a> {
     pub(crate) kind: u8,
     pub(crate) info: &'a [u8],
-    /// What follows.
+    /// The rest that follows.
     pub(crate) rest: &'a [u8],
 }
 

@@ -51,7 +51,7 @@ struct Up {
     /// dscp, default 0.
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     app: Vec<String>,
-    /// Whether the neighbour's settings go before these.
+    /// Precedence of the neighbour's settings over these.
     #[arg(long, value_name = "yes|no", action = clap::ArgAction::Set, default_value = "no", value_parser = one_of([("yes", true), ("no", false)]))]
     willing: bool,
     /// Version of DCBX: auto is ieee, and cee as long as the neighbour speaks that alone.

@@ -21,7 +21,7 @@ fn pair(mut ours: Settings, mut theirs: Settings, dcbx: [Dcbx; 2]) -> (Dcb, Dcb)
     (a, b)
 }
 
-/// Which of a's and b's settings both have: shares of class 1, and lossless priorities.
+/// The settings of a and b that both have: shares of class 1, and lossless priorities.
 fn state(port: &Dcb) -> (Option<Version>, Option<u8>, u8) {
     let table = port.operative();
     (table.version, table.classes.selection[1].share(), table.pfc)
@@ -99,7 +99,7 @@ fn applications_are_informational() {
     assert_eq!(b.operative().applications.len(), 3, "each has one entry");
 }
 
-/// What one withdraws does not come back by what the other has taken.
+/// A setting that one withdraws does not come back by what the other has taken.
 #[test]
 fn what_is_withdrawn_is_gone_at_both_ends() {
     for dcbx in [Dcbx::Ieee, Dcbx::Cee] {

@@ -40,7 +40,7 @@ fn plain(bytes: &[u8], between: char) -> Vec<u8> {
     text.split(between).filter(kept).collect::<Vec<_>>().join(&between.to_string()).into_bytes()
 }
 
-/// What is kept of a file, if any of it is.
+/// The kept part of a file, if any of it is kept.
 fn kept(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let process = path.strip_prefix("proc/").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if bytes.len() > LONGEST || is_secret(path) {

@@ -30,7 +30,7 @@ pub struct Printed {
     files: BTreeMap<String, Vec<u8>>,
     /// By the interface, which is empty for lists of all.
     answers: BTreeMap<(Question, String), Vec<Vec<u8>>>,
-    /// Where devices of interfaces are in sysfs.
+    /// Place of interfaces' devices in sysfs.
     devices: BTreeMap<String, String>,
     /// Copies of files, of a sosreport.
     copies: Option<Recorded>,

@@ -42,7 +42,7 @@ impl Proof {
     }
 }
 
-/// What a rule found, or the reason why it cannot look.
+/// Findings of a rule, or the reason why it cannot look.
 pub(super) type Found = Result<Vec<Finding>, String>;
 
 /// The way in which a rule looks.

@@ -10,7 +10,7 @@ const MOST: usize = 64;
 /// A program: its names, options that change nothing of the test, and names for those that do.
 struct Program {
     names: &'static [&'static str],
-    /// How the figure is shown, what is measured beside it, and the port.
+    /// Form of the figure, further measurements, and the port.
     silent: &'static [&'static str],
     named: &'static [(&'static str, &'static str)],
 }

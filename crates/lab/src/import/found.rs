@@ -1,7 +1,7 @@
 //! Findings of a log, and the run that they make.
 //!
 //! Findings are repeats of one test if its program's parameters and all that the log tells beside (`told`) are equal.
-//! What keeps two tests apart becomes a parameter of each, so that no two tests have the same name and parameters.
+//! A condition that keeps two tests apart becomes a parameter of each, so that no two tests have the same name and parameters.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -37,7 +37,7 @@ struct Stream {
     /// Line of its connection.
     opened: Option<usize>,
     intervals: Vec<Interval>,
-    /// What the log tells before its last interval.
+    /// The log's figures before its last interval.
     told: Told,
     of_server: Option<Interval>,
 }

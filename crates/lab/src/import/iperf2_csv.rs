@@ -63,7 +63,7 @@ impl<'a> Values<'a> {
 /// A stream: its lines, the first of them, and what the log tells before it.
 struct Stream<'a> {
     list: Vec<Values<'a>>,
-    /// What the server reported of its datagrams.
+    /// The server's report of its datagrams.
     report: Option<Values<'a>>,
     line: Line<'a>,
     told: Told,

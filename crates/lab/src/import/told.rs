@@ -114,7 +114,7 @@ impl Told {
         self.settings.get(name).or_else(|| self.options.get(name)).map(String::as_str)
     }
 
-    /// What keeps each of several tests apart from the others, by name.
+    /// Conditions that keep each of several tests apart from the others, by name.
     pub(super) fn apart(all: &[&Self]) -> Vec<BTreeMap<String, String>> {
         let named = |one: &Self| -> BTreeMap<String, String> {
             let mut named = (*one.options).clone();

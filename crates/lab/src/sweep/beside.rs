@@ -1,4 +1,4 @@
-//! What else took the processors during a measurement: a repeat beside other programs tells of them, too, and does not count.
+//! Other users of the processors during a measurement: a repeat beside other programs tells of them, too, and does not count.
 
 use linerate_result::Test;
 use linerate_rt::{CoreTime, ThreadTime, core_times, monotonic_ns};
@@ -35,7 +35,9 @@ pub(super) fn watched(shared: bool, measure: impl FnOnce() -> Result<Test, Strin
 fn in_the_way(elapsed: Duration, spent: &[CoreTime], own: ThreadTime) -> Option<String> {
     let sum = |of: fn(&CoreTime) -> Duration| spent.iter().map(of).sum::<Duration>();
     let others = sum(|core| core.user + core.system).saturating_sub(own.user + own.system);
-    let (idle, stolen) = (sum(|core| core.idle), sum(|core| core.steal));
+    let idle = sum(|core| core.idle);
+    // A little of each of many cores is in nobody's way.
+    let stolen = spent.iter().map(|core| core.steal).max().unwrap_or_default();
     let share = |time: Duration| 100.0 * time.as_secs_f64() / elapsed.as_secs_f64();
     let most = elapsed.mul_f64(SHARE) + UNSURE;
     if stolen > most {
@@ -60,7 +62,8 @@ mod tests {
         assert_eq!(told(0, 1000, 0, 850), None, "within what the accounting may be wrong by");
         assert_eq!(told(0, 1000, 0, 600).unwrap(), "other programs took 40 % of a core");
         assert_eq!(told(600, 1000, 0, 600), None, "more than a core was idle");
-        assert_eq!(told(600, 1000, 150, 1000).unwrap(), "other guests of this machine's host took 30 % of a core");
+        assert_eq!(told(600, 1000, 150, 1000), None, "within what the accounting may be wrong by, of each core");
+        assert_eq!(told(600, 1000, 300, 1000).unwrap(), "other guests of this machine's host took 30 % of a core");
         assert_eq!(in_the_way(Duration::from_secs(1), &[], ThreadTime::default()), None, "no /proc/stat");
     }
 

@@ -47,7 +47,7 @@ fn near(found: f64, wanted: f64) -> bool {
     (found - wanted).abs() <= 6e-3 * wanted.abs()
 }
 
-/// What of a test is not as a line says: `id | median unit | xREPEATS name=value +name=figure #name=count ~samples !part @start`.
+/// Differences of a test from a line: `id | median unit | xREPEATS name=value +name=figure #name=count ~samples !part @start`.
 fn wrong(run: &RunResult, test: &Test, line: &str) -> Option<String> {
     let [id, figure, rest] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!("{line}") };
     let found = test.value.as_ref().and_then(|value| Some((value.median.known()?, value.unit.name().to_owned())));

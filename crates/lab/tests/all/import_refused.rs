@@ -48,7 +48,7 @@ fn events_of_iperf3_are_the_document_that_they_make() {
     assert_eq!(one(&ended).reasons, ["tcp: unable to connect to server"]);
 }
 
-/// What is written between documents tells conditions, as between lines.
+/// Text between documents tells conditions, as between lines.
 #[test]
 fn text_between_documents_keeps_them_apart() {
     let tcp = file("iperf3-tcp.json").text;

@@ -31,7 +31,7 @@ pub mod dcbx_selector {
 }
 
 record! {
-    /// What traffic classes are to be: the information of ETS Recommendation (IEEE 802.1Q-2022, D.2.9).
+    /// The traffic classes that are wanted: the information of ETS Recommendation (IEEE 802.1Q-2022, D.2.9).
     DcbxClasses[20] bytes;
     0 classes: [u8; 8] as Nibbles = "Traffic class of each priority.";
     4 shares: [u8; 8] = "Bandwidth of each traffic class in percent.";

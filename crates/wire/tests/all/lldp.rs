@@ -130,7 +130,7 @@ fn ours() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What tshark says of frames, a line each; None, and a skip, if it is not installed.
+/// Lines of tshark about frames, one each; None, and a skip, if it is not installed.
 fn tshark(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<String>> {
     let mut pcap = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65535, 1] {

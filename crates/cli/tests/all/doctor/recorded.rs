@@ -65,7 +65,7 @@ fn a_recorded_host_is_examined_as_the_host_is() {
     assert!(seen > 100, "{seen}");
 }
 
-/// What people post of a host: the outputs one behind the other.
+/// A host as people post it: the outputs one behind the other.
 const POSTED: &str = "for command in 'ip -d -s -s link' 'ip -d addr' 'ip -d route show table all' 'ip neigh' 'tc -s qdisc' 'sysctl -a' lscpu \
     'ethtool left' 'ethtool -k left' 'ethtool -i left' 'ethtool -g left' 'ethtool -l left' 'ethtool -c left' 'ethtool -a left' \
     'ethtool -S left'; do echo \"# $command\"; $command 2>/dev/null || true; done";

@@ -1,4 +1,4 @@
-//! What our own programs print of a test, as text and as values for other programs, and what is kept of it, say the same: each
+//! The output of our own programs, as text and as values for other programs, says the same as the kept test: each
 //! set of flags is a test whose output is imported, and held against the run that --keep kept.
 
 use super::Data;
@@ -13,7 +13,7 @@ fn last(data: &Data) -> RunResult {
     RunResult::from_json(&data.out(&["show", "last", "--json"])).unwrap()
 }
 
-/// What names a test, of what both ways to it tell: workload, direction, protocol, streams, end, sizes.
+/// Name of a test by what both ways to it tell: workload, direction, protocol, streams, end, sizes.
 fn key(test: &Test) -> (String, BTreeMap<String, String>) {
     const NAMES: &[&str] =
         &["reverse", "bidir", "protocol", "streams", "message_bytes", "request_bytes", "response_bytes"];

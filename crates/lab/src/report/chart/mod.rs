@@ -108,7 +108,7 @@ struct Drawing {
     table: Table,
 }
 
-/// What stands around a drawing.
+/// Surroundings of a drawing.
 struct Frame<'a> {
     id: &'a str,
     title: &'a str,
