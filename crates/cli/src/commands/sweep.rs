@@ -12,7 +12,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, CommandFactory, Parser};
 use linerate_lab::remote::Remote;
 use linerate_lab::sweep::{
-    Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep,
+    Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep, watched,
 };
 use linerate_lab::{store, text};
 use linerate_load::WORKLOADS;
@@ -228,9 +228,11 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         }
     };
     let mut progress = Progress::new();
-    let mut measure = |point: &Point, stop: &Stop| match &mut remote {
-        Some(remote) => remote.measure(point, stop),
-        None => measure(point, stop),
+    let mut measure = |point: &Point, stop: &Stop| {
+        watched(plan.shared, || match &mut remote {
+            Some(remote) => remote.measure(point, stop),
+            None => measure(point, stop),
+        })
     };
     let run = sweep(&plan, &mut measure, &directory, parsed.resume, command, &stop, |step| progress.step(step));
     progress.clear();

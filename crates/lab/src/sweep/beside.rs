@@ -9,9 +9,9 @@ const SHARE: f64 = 0.1;
 /// Time that the accounting may be wrong by: most kernels look once a tick who runs.
 const UNSURE: Duration = Duration::from_millis(60);
 
-/// Makes a measurement. If others were in the way, none of its repeats counts; on a machine that is meant to be `shared` they
+/// Makes a measurement of a sweep. If others were in the way, none of its repeats counts; on a machine that is meant to be `shared` they
 /// do, with a warning.
-pub(super) fn watched(shared: bool, measure: impl FnOnce() -> Result<Test, String>) -> Result<Test, String> {
+pub fn watched(shared: bool, measure: impl FnOnce() -> Result<Test, String>) -> Result<Test, String> {
     let (began, cores, own) = (monotonic_ns(), core_times(), ThreadTime::of_this_process());
     let mut test = measure()?;
     let elapsed = Duration::from_nanos(monotonic_ns() - began);

@@ -11,7 +11,7 @@ mod repeats;
 mod store;
 mod written;
 
-use beside::watched;
+pub use beside::watched;
 pub use order::Order;
 pub use plan::{Form, Other, Plan, Point, Via};
 pub(crate) use presets::fcoe;
@@ -85,7 +85,7 @@ pub fn sweep(
             continue;
         }
         steps.next(&point.title);
-        match watched(plan.shared, || measure(point, stop)) {
+        match measure(point, stop) {
             Ok(measured) => {
                 steps.figure(figures(point, &measured));
                 unwritten = store.add(named(plan, point, measured)).err();
