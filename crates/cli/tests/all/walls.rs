@@ -142,3 +142,26 @@ fn unsafe_stands_where_it_may() {
         }
     }
 }
+
+#[test]
+fn each_module_of_these_tests_that_has_tests_is_in_one_line_of_what_they_reach() {
+    let here = root().join("crates/cli/tests/all");
+    let read = |file: &str| std::fs::read_to_string(here.join(file)).unwrap();
+    let mut listed = Vec::new();
+    for line in read("reaches").lines().filter(|line| !line.starts_with('#')) {
+        let (name, modules) = line.split_once(": ").unwrap();
+        assert!(["lab", "load", "rt"].contains(&name), "{line}");
+        listed.extend(modules.split(' ').map(str::to_string));
+    }
+    listed.sort();
+    let has_tests = |module: &str| {
+        let folder = std::fs::read_dir(here.join(module)).into_iter().flatten();
+        let files = folder.map(|file| file.unwrap().path()).chain([here.join(format!("{module}.rs"))]);
+        files.filter_map(|file| std::fs::read_to_string(file).ok()).any(|text| text.contains("#[test]"))
+    };
+    let main = read("main.rs");
+    let modules = main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let mut wanted: Vec<String> = modules.filter(|module| has_tests(module)).map(str::to_string).collect();
+    wanted.sort();
+    assert_eq!(listed, wanted);
+}
