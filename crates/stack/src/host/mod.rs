@@ -8,6 +8,7 @@ mod streams;
 use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
 use crate::link::{Link, NeighbourTable, Station};
+use crate::secret::{Secret, Use};
 use crate::tcp::{Tcp, Tso};
 use crate::udp::{self, OnIp, Udp};
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
 };
 pub use config::Config;
 use linerate_wire::{MacAddr, VlanTag};
+use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 /// An IP host. Frames and times (nanoseconds of a clock that never goes back) are passed in.
@@ -28,7 +30,6 @@ pub struct Host {
     ip: Ip,
     udp: Udp,
     tcp: Tcp,
-    seed: u64,
 }
 
 impl Host {
@@ -39,17 +40,18 @@ impl Host {
             return Err(ConfigError::Mac(config.mac));
         }
         let station = Station { mac: config.mac, mtu: config.mtu, vlan: config.vlan, up: true, carrier: true };
-        let link = Link::new(station, config.neighbours, config.seed);
-        let udp = Udp::new(config.inbox, config.fills, config.seed);
-        let tcp = Tcp::new(config.fills, config.seed, config.tcp_memory);
-        Ok(Self { ip: Ip::new(link, config.seed), udp, tcp, seed: config.seed })
+        let secret = Secret::new(config.seed);
+        let link = Link::new(station, config.neighbours, secret.key(Use::Neighbours).hash_one(()));
+        let udp = Udp::new(config.inbox, config.fills, secret.key(Use::UdpPort));
+        let tcp = Tcp::new(config.fills, secret, config.tcp_memory);
+        Ok(Self { ip: Ip::new(link, secret), udp, tcp })
     }
 
     /// Makes another shard of the host, without sockets. A socket that is to receive from all queues is opened in all
     /// shards, and so is one that connects: errors are reported to the socket of the shard that hears of them.
     #[must_use]
     pub fn shard(&self) -> Self {
-        Self { ip: self.ip.shard(), udp: self.udp.shard(self.seed), tcp: self.tcp.shard(self.seed), seed: self.seed }
+        Self { ip: self.ip.shard(), udp: self.udp.shard(), tcp: self.tcp.shard() }
     }
 
     // ---- settings: each counts up the generation ----

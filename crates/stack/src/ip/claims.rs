@@ -12,9 +12,10 @@ use crate::address::{Cidr, Own};
 use crate::counters::Discard;
 use crate::due::Due;
 use crate::link::Conflict;
+use crate::secret::Keyed;
 use crate::{Event, Transmit};
-use linerate_sum::mix;
 use linerate_wire::{Icmpv6Packet, IpProtocol, Ipv6Packet, NdpPacket, NdpRepr};
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +45,7 @@ pub(super) struct Claims {
     /// Time of the next step.
     due: AtomicU64,
     state: Mutex<State>,
-    seed: u64,
+    key: Keyed,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +90,7 @@ impl Claim {
     }
 
     /// The step that is due; the next one is scheduled.
-    fn step(&mut self, now: u64, seed: u64) -> Step {
+    fn step(&mut self, now: u64, key: Keyed) -> Step {
         let v4 = self.cidr.addr().is_ipv4();
         let wait = |ns: u64| now.saturating_add(ns);
         if self.probes < if v4 { PROBES_V4 } else { PROBES_V6 } {
@@ -97,7 +98,7 @@ impl Claim {
             self.at = match (v4, self.probes) {
                 (false, _) => wait(RETRANS),
                 (true, PROBES_V4) => wait(ANNOUNCE_WAIT),
-                (true, sent) => wait(PROBE_MIN + mix(seed ^ now ^ u64::from(sent)) % PROBE_SPREAD),
+                (true, sent) => wait(PROBE_MIN + key.hash_one((now, sent)) % PROBE_SPREAD),
             };
             return Step::Probe;
         }
@@ -123,8 +124,8 @@ impl Claim {
 }
 
 impl Claims {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { due: AtomicU64::new(NEVER), state: Mutex::default(), seed }
+    pub(super) fn new(key: Keyed) -> Self {
+        Self { due: AtomicU64::new(NEVER), state: Mutex::default(), key }
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -176,7 +177,7 @@ impl Claims {
         }
         self.with(|state| {
             let due = state.claims.iter_mut().filter(|claim| claim.at <= now);
-            due.map(|claim| (claim.cidr.addr(), claim.step(now, self.seed))).collect()
+            due.map(|claim| (claim.cidr.addr(), claim.step(now, self.key))).collect()
         })
     }
 

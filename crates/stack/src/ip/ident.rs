@@ -5,14 +5,9 @@
 //! Over IPv4, a packet that is not to be fragmented has none: it is 0 (RFC 6864, section 4.1).
 
 use crate::address::Key;
-use crate::keyed::Keyed;
+use crate::secret::{Keyed, Numbers};
 use linerate_wire::IpProtocol;
-use std::hash::BuildHasher;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// Counters, each for all pairs of hosts that a hash assigns to it.
-const COUNTERS: usize = 1024;
 
 /// Identification of a packet that is not fragmented: any will do, for it is never put together.
 pub(crate) const ATOMIC: u16 = 0;
@@ -42,25 +37,15 @@ impl Ident {
 
 /// Source of identifications, of all shards of a host: no two may send fragments with the same one.
 #[derive(Debug)]
-pub(super) struct Idents {
-    begins: Keyed,
-    places: Keyed,
-    counters: Box<[AtomicU32]>,
-}
+pub(super) struct Idents(Numbers);
 
 impl Idents {
-    pub(super) fn new(seed: u64) -> Self {
-        // Each hash of a host has a key of its own.
-        let (begins, places) = (Keyed(seed ^ 0x4944_454e_5442_4547), Keyed(seed ^ 0x4944_454e_5450_4c41));
-        Self { begins, places, counters: (0..COUNTERS).map(|_| AtomicU32::new(0)).collect() }
+    pub(super) fn new(key: Keyed) -> Self {
+        Self(Numbers::new(key))
     }
 
     /// The next identification between two hosts. Protocols share it, as over IPv6 they do when fragments are put together.
     pub(super) fn next(&self, (from, to): (IpAddr, IpAddr)) -> Ident {
-        let ends = (Key::new(from).bits(), Key::new(to).bits());
-        let [.., a, b, c, d] = self.begins.hash_one(ends).to_be_bytes();
-        let place = usize::try_from(self.places.hash_one(ends) % COUNTERS as u64).unwrap_or(0);
-        // Relaxed: the number stands for itself.
-        Ident(u32::from_be_bytes([a, b, c, d]).wrapping_add(self.counters[place].fetch_add(1, Relaxed)))
+        Ident(self.0.next((Key::new(from).bits(), Key::new(to).bits())))
     }
 }

@@ -10,8 +10,9 @@ use crate::Transmit;
 use crate::address::{Own, is_link_local};
 use crate::counters::Discard;
 use crate::due::Due;
-use linerate_sum::mix;
+use crate::secret::Keyed;
 use linerate_wire::{Icmpv6Packet, IpProtocol, Ipv6Repr, solicited_node};
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +42,7 @@ pub(super) struct Listener {
     /// Time of the next report.
     due: AtomicU64,
     state: Mutex<State>,
-    seed: u64,
+    key: Keyed,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,8 +67,8 @@ enum Report {
 }
 
 impl Listener {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { due: AtomicU64::new(NEVER), state: Mutex::default(), seed }
+    pub(super) fn new(key: Keyed) -> Self {
+        Self { due: AtomicU64::new(NEVER), state: Mutex::default(), key }
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -105,7 +106,7 @@ impl Listener {
             }
             state.asked = true;
             // All listeners were asked at once: they answer at different times.
-            let at = now.saturating_add(mix(self.seed ^ now) % (within + 1) * MS);
+            let at = now.saturating_add(self.key.hash_one(now) % (within + 1) * MS);
             self.due.fetch_min(at.max(state.quiet_until), Relaxed);
         });
     }

@@ -27,6 +27,7 @@ mod v6;
 
 use crate::due::Due;
 use crate::link::{Generation, Link};
+use crate::secret::Secret;
 use crate::{Event, Transmit};
 pub(crate) use header::{PayloadLen, emit_ip, header_len, whole_packet};
 pub(crate) use icmp::{About, Report, Told, Wrong};
@@ -62,9 +63,9 @@ pub(crate) struct Ip {
 
 impl Ip {
     /// Makes a layer without addresses and routes.
-    pub(crate) fn new(link: Link, seed: u64) -> Self {
+    pub(crate) fn new(link: Link, secret: Secret) -> Self {
         let settings = Arc::new(Settings::new(link.station));
-        let shared = Arc::new(Shared::new(settings.clone(), seed));
+        let shared = Arc::new(Shared::new(settings.clone(), secret));
         Self::over(link, settings, shared)
     }
 

@@ -8,6 +8,7 @@ use super::ident::Idents;
 use super::mld::Listener;
 use super::{Ip, Settings};
 use crate::event::Events;
+use crate::secret::{Secret, Use};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,13 +31,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(settings: Arc<Settings>, seed: u64) -> Self {
+    pub(super) fn new(settings: Arc<Settings>, secret: Secret) -> Self {
         Self {
             settings: Mutex::new(settings),
-            idents: Idents::new(seed),
+            idents: Idents::new(secret.key(Use::Ident)),
             allowance: Allowance::default(),
-            listener: Listener::new(seed),
-            claims: Claims::new(seed),
+            listener: Listener::new(secret.key(Use::Reports)),
+            claims: Claims::new(secret.key(Use::Probes)),
             auto: Auto::new(),
             events: Events::default(),
         }

@@ -9,7 +9,7 @@
 use super::seq::Seq;
 use super::sockets::Ends;
 use super::{Config, Connection, Outgoing, SECOND, Segment, low};
-use crate::keyed::Keyed;
+use crate::secret::{Secret, Use};
 use linerate_wire::{TcpFlags, TcpOptions};
 use std::hash::BuildHasher;
 
@@ -24,24 +24,24 @@ const BITS: u32 = 0x3f;
 const UNSCALED: u32 = 0x1f;
 const SACK: u32 = 0x20;
 
-fn hash(key: u64, ends: Ends, peer: Seq, tick: u64, size: u32) -> u32 {
-    low(Keyed(key).hash_one((ends, peer, tick, size))) & 0x00ff_ffff
+fn hash(secret: Secret, ends: Ends, peer: Seq, tick: u64, size: u32) -> u32 {
+    low(secret.key(Use::SynCookie).hash_one((ends, peer, tick, size))) & 0x00ff_ffff
 }
 
 /// The initial sequence number that answers a SYN with this number and segment size.
-pub(super) fn make(now: u64, key: u64, ends: Ends, peer: Seq, mss: Option<u16>) -> Seq {
+pub(super) fn make(now: u64, secret: Secret, ends: Ends, peer: Seq, mss: Option<u16>) -> Seq {
     let tick = now / TICK;
     let takes = mss.unwrap_or(536);
     let size = super::count(SIZES.iter().rposition(|size| *size <= takes).unwrap_or(0));
-    Seq(low(tick % 32) << 27 | size << 24 | hash(key, ends, peer, tick, size))
+    Seq(low(tick % 32) << 27 | size << 24 | hash(secret, ends, peer, tick, size))
 }
 
 /// The segment size in a cookie; None if it is none of ours, or too old.
-pub(super) fn check(now: u64, key: u64, ends: Ends, peer: Seq, cookie: Seq) -> Option<u16> {
+pub(super) fn check(now: u64, secret: Secret, ends: Ends, peer: Seq, cookie: Seq) -> Option<u16> {
     let ticks = [Some(now / TICK), (now / TICK).checked_sub(1)];
     let tick = ticks.into_iter().flatten().find(|tick| low(tick % 32) == cookie.0 >> 27)?;
     let size = cookie.0 >> 24 & 7;
-    (hash(key, ends, peer, tick, size) == cookie.0 & 0x00ff_ffff).then(|| SIZES[size as usize])
+    (hash(secret, ends, peer, tick, size) == cookie.0 & 0x00ff_ffff).then(|| SIZES[size as usize])
 }
 
 /// A timestamp of ours, at most 64 ms older, that says the options of the peer's SYN.
@@ -107,16 +107,24 @@ mod tests {
         for (takes, says) in [(None, 536), (Some(50), 88), (Some(1459), 1440), (Some(1460), 1460), (Some(65_535), 8940)]
         {
             let now = 1000 * TICK + 5;
-            let cookie = make(now, 7, ends(4000), Seq(300), takes);
-            assert_eq!(check(now, 7, ends(4000), Seq(300), cookie), Some(says));
-            assert_eq!(check(now + TICK, 7, ends(4000), Seq(300), cookie), Some(says));
-            assert_eq!(check(now + 2 * TICK, 7, ends(4000), Seq(300), cookie), None, "too old");
-            assert_eq!(check(now + 32 * TICK, 7, ends(4000), Seq(300), cookie), None, "its tick's number comes again");
-            assert_eq!(check(now, 7, ends(4001), Seq(300), cookie), None, "of another peer");
-            assert_eq!(check(now, 7, ends(4000), Seq(301), cookie), None, "of another SYN");
-            assert_eq!(check(now, 8, ends(4000), Seq(300), cookie), None, "of another host");
+            let cookie = make(now, Secret::new(7), ends(4000), Seq(300), takes);
+            assert_eq!(check(now, Secret::new(7), ends(4000), Seq(300), cookie), Some(says));
+            assert_eq!(check(now + TICK, Secret::new(7), ends(4000), Seq(300), cookie), Some(says));
+            assert_eq!(check(now + 2 * TICK, Secret::new(7), ends(4000), Seq(300), cookie), None, "too old");
+            assert_eq!(
+                check(now + 32 * TICK, Secret::new(7), ends(4000), Seq(300), cookie),
+                None,
+                "its tick's number comes again"
+            );
+            assert_eq!(check(now, Secret::new(7), ends(4001), Seq(300), cookie), None, "of another peer");
+            assert_eq!(check(now, Secret::new(7), ends(4000), Seq(301), cookie), None, "of another SYN");
+            assert_eq!(check(now, Secret::new(8), ends(4000), Seq(300), cookie), None, "of another host");
             for bit in 0..32 {
-                assert_eq!(check(now, 7, ends(4000), Seq(300), Seq(cookie.0 ^ 1 << bit)), None, "bit {bit}");
+                assert_eq!(
+                    check(now, Secret::new(7), ends(4000), Seq(300), Seq(cookie.0 ^ 1 << bit)),
+                    None,
+                    "bit {bit}"
+                );
             }
         }
     }

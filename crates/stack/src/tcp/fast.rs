@@ -4,7 +4,7 @@ use super::SECOND;
 use super::sockets::Ends;
 use super::{Connection, FastOpenLesson, Segment};
 use crate::address::Key;
-use crate::keyed::Keyed;
+use crate::secret::{Secret, Use};
 use linerate_wire::FastOpenCookie;
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
@@ -23,19 +23,19 @@ const GREATEST: [u16; 2] = [1460, 1440];
 // ---- server ----
 
 /// The cookie of a tick, for the addresses of these ends (section 4.1.2): other hosts can neither make one, nor use another's.
-fn cookie(tick: u64, key: u64, ends: Ends) -> FastOpenCookie {
+fn cookie(tick: u64, secret: Secret, ends: Ends) -> FastOpenCookie {
     let Ends((local, _), (remote, _)) = ends;
-    let hash = Keyed(key ^ 0x46_4f52_4643_3734).hash_one((local.bits(), remote.bits(), tick));
+    let hash = secret.key(Use::FastOpen).hash_one((local.bits(), remote.bits(), tick));
     FastOpenCookie::new(&hash.to_be_bytes()).unwrap_or_default()
 }
 
 /// Answers the option of a SYN: its data are taken if the cookie is right and there is `room`; otherwise, and where the
 /// cookie is old, the answer brings the right one (section 4.2.2).
-pub(super) fn answer(now: u64, key: u64, ends: Ends, room: bool, connection: &mut Connection, syn: &Segment<'_>) {
+pub(super) fn answer(now: u64, secret: Secret, ends: Ends, room: bool, connection: &mut Connection, syn: &Segment<'_>) {
     let Some(theirs) = syn.options.fast_open else { return };
     let tick = now / TICK;
-    let fresh = cookie(tick, key, ends);
-    let right = theirs == fresh || tick > 0 && theirs == cookie(tick - 1, key, ends);
+    let fresh = cookie(tick, secret, ends);
+    let right = theirs == fresh || tick > 0 && theirs == cookie(tick - 1, secret, ends);
     if right && room {
         connection.open_at_once(now, syn);
     }
@@ -134,14 +134,14 @@ mod tests {
         let ends = |here: u8, there: u8, port: u16| {
             Ends((Key::new(to(here, 0).ip()), 80), (Key::new(to(there, 0).ip()), port))
         };
-        let one = cookie(7, 1, ends(1, 2, 4000));
+        let one = cookie(7, Secret::new(1), ends(1, 2, 4000));
         assert_eq!(one.bytes().len(), 8);
-        assert_eq!(one, cookie(7, 1, ends(1, 2, 4001)), "a client's, whatever its port");
-        for other in [cookie(8, 1, ends(1, 2, 4000)), cookie(7, 2, ends(1, 2, 4000))] {
+        assert_eq!(one, cookie(7, Secret::new(1), ends(1, 2, 4001)), "a client's, whatever its port");
+        for other in [cookie(8, Secret::new(1), ends(1, 2, 4000)), cookie(7, Secret::new(2), ends(1, 2, 4000))] {
             assert_ne!(one, other);
         }
-        assert_ne!(one, cookie(7, 1, ends(1, 3, 4000)));
-        assert_ne!(one, cookie(7, 1, ends(3, 2, 4000)));
+        assert_ne!(one, cookie(7, Secret::new(1), ends(1, 3, 4000)));
+        assert_ne!(one, cookie(7, Secret::new(1), ends(3, 2, 4000)));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::address::Key;
 use crate::counters::Discard;
 use crate::due::Due;
 use crate::ip::{About, Ip, NextHop, Packet, Report, Told};
+use crate::secret::{Numbers, Secret, Use};
 use crate::stage::{Probe, Stage};
 use crate::udp::{BindError, Fills, SendError};
 use bytes::Bytes;
@@ -23,7 +24,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Tcp {
     pub(crate) sockets: Sockets,
     strays: Strays,
-    key: u64,
+    secret: Secret,
+    /// Ports of connections that the host makes, of all shards.
+    ports: Arc<Numbers>,
     pub(crate) fills: Fills,
     pub(crate) tso: Tso,
     pub(crate) config: Config,
@@ -68,12 +71,12 @@ impl Tso {
 const RESETS: u32 = 64;
 
 impl Tcp {
-    pub(crate) fn new(fills: Fills, seed: u64, memory: usize) -> Self {
-        let key = seed.rotate_left(29) ^ 0x7c15_9e37_79b9_7f4a;
+    pub(crate) fn new(fills: Fills, secret: Secret, memory: usize) -> Self {
         Self {
-            sockets: Sockets::new(key, memory),
+            sockets: Sockets::new(secret.key(Use::Connections), memory),
             strays: Strays::default(),
-            key,
+            secret,
+            ports: Arc::new(Numbers::new(secret.key(Use::TcpPort))),
             fills,
             tso: Tso::default(),
             config: Config::default(),
@@ -84,9 +87,9 @@ impl Tcp {
     }
 
     /// Another shard's, without connections; each has all of the memory, and is told what its adapter segments.
-    pub(crate) fn shard(&self, seed: u64) -> Self {
-        let (config, known) = (self.config, self.known.clone());
-        Self { config, known, ..Self::new(self.fills, seed, self.sockets.memory) }
+    pub(crate) fn shard(&self) -> Self {
+        let (config, known, ports) = (self.config, self.known.clone(), self.ports.clone());
+        Self { config, known, ports, ..Self::new(self.fills, self.secret, self.sockets.memory) }
     }
 
     // ---- user's calls ----
@@ -115,7 +118,7 @@ impl Tcp {
             Some(port) => port,
             None => {
                 let (here, there) = (Key::new(way.from), (Key::new(remote.ip()), remote.port()));
-                self.sockets.port(here, there).ok_or(SendError::NoRoom)?
+                self.sockets.port(&self.ports, here, there).ok_or(SendError::NoRoom)?
             }
         };
         Ok((SocketAddr::new(way.from, port), way))
@@ -130,7 +133,7 @@ impl Tcp {
         bytes: Option<&[u8]>,
     ) -> Result<(TcpId, usize), SendError> {
         let (local, way) = self.local(ip, now, local, remote)?;
-        let (iss, stamp) = numbers(now, self.key, ends(local, remote));
+        let (iss, stamp) = numbers(now, self.secret, ends(local, remote));
         let mut connection = Connection::connect(now, &self.config, mss(way.mtu, remote.is_ipv4()), iss, stamp);
         let taken = bytes.and_then(|bytes| {
             if let Some((cookie, mss)) = lock(&self.known).option(now, local, remote) {
@@ -335,7 +338,7 @@ impl Tcp {
         // What the cookie tells of the SYN.
         let mut told = None;
         if !syn {
-            let mss = cookie::check(now, self.key, ends, peer, segment.ack.minus(1)).filter(|_| listening.cookies);
+            let mss = cookie::check(now, self.secret, ends, peer, segment.ack.minus(1)).filter(|_| listening.cookies);
             let Some(mss) = mss else { return Ok(false) };
             let options = cookie::options(mss, segment.options.timestamps);
             told = Some(Segment { seq: peer, options, ..*segment });
@@ -344,11 +347,11 @@ impl Tcp {
             return Err(Discard::QueueFull);
         }
         let way = ip.way(remote.ip(), local.ip(), now).ok_or(Discard::NoSocket)?;
-        let (mss, (iss, stamp)) = (mss(way.mtu, remote.is_ipv4()), numbers(now, self.key, ends));
+        let (mss, (iss, stamp)) = (mss(way.mtu, remote.is_ipv4()), numbers(now, self.secret, ends));
         let connection = match &told {
             Some(told) => Connection::resume(now, &listening.config, mss, segment.ack.minus(1), stamp, told, segment),
             None if listening.room == Room::Cookie => {
-                let iss = cookie::make(now, self.key, ends, peer, segment.options.mss);
+                let iss = cookie::make(now, self.secret, ends, peer, segment.options.mss);
                 if let Some(answer) = cookie::answer(now, &listening.config, mss, iss, stamp, segment) {
                     self.sockets.sends_cookie(listening.id, now);
                     let valid = ip.link.common.generation();
@@ -359,7 +362,7 @@ impl Tcp {
             None => {
                 let mut new = Connection::accept(now, &listening.config, mss, iss, stamp, segment);
                 if let Some(room) = listening.fast {
-                    fast::answer(now, self.key, ends, room, &mut new, segment);
+                    fast::answer(now, self.secret, ends, room, &mut new, segment);
                 }
                 new
             }

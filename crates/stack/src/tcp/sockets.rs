@@ -8,7 +8,7 @@ use super::headers::Headers;
 use super::{Config, Connection, End, Seq, State, cookie, count, low};
 use crate::address::{Key, Own};
 use crate::due::Due;
-use crate::keyed::Keyed;
+use crate::secret::{EPHEMERAL, Keyed, Numbers, Secret, Use, port};
 use crate::udp::BindError;
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry as MapEntry;
@@ -18,8 +18,6 @@ use std::net::SocketAddr;
 
 /// Most connections of a host.
 const MOST: usize = 1 << 20;
-/// Ports of connections that name none (RFC 6335, section 6).
-const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
 
 /// Identifier of a connection of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,26 +135,24 @@ pub(crate) struct Sockets {
     work: VecDeque<u32>,
     news: VecDeque<TcpId>,
     arrivals: VecDeque<TcpListenerId>,
-    seek: u16,
     /// Bytes of memory of all connections, and how many make it little.
     held: usize,
     pub(crate) memory: usize,
 }
 
 impl Sockets {
-    pub(crate) fn new(seed: u64, memory: usize) -> Self {
+    pub(crate) fn new(key: Keyed, memory: usize) -> Self {
         Self {
             places: Vec::new(),
             lives: Vec::new(),
             free: Vec::new(),
-            by_ends: HashMap::with_hasher(Keyed(seed)),
+            by_ends: HashMap::with_hasher(key),
             latest: None,
             listeners: Vec::new(),
             due: BinaryHeap::new(),
             work: VecDeque::new(),
             news: VecDeque::new(),
             arrivals: VecDeque::new(),
-            seek: u16::try_from(seed >> 16 & 0x3fff).unwrap_or(0),
             held: 0,
             memory,
         }
@@ -328,13 +324,9 @@ impl Sockets {
     }
 
     /// A free port for a connection to `remote` from this address.
-    pub(crate) fn port(&mut self, local: Key, remote: (Key, u16)) -> Option<u16> {
-        let count = EPHEMERAL.end() - EPHEMERAL.start();
-        (0..=count).find_map(|_| {
-            self.seek = (self.seek + 1) % (count + 1);
-            let port = EPHEMERAL.start() + self.seek;
-            (!self.by_ends.contains_key(&Ends((local, port), remote))).then_some(port)
-        })
+    pub(crate) fn port(&self, ports: &Numbers, local: Key, remote: (Key, u16)) -> Option<u16> {
+        let mut all = EPHEMERAL.map(|_| port(ports.next((local.bits(), remote.0.bits(), remote.1)).into()));
+        all.find(|port| !self.by_ends.contains_key(&Ends((local, *port), remote)))
     }
 
     #[inline]
@@ -581,14 +573,27 @@ impl Sockets {
 
 /// Initial sequence number and offset of timestamps (RFC 6528; RFC 7323, section 5.4): a keyed hash of the ends, and for
 /// the first a clock of 4 us.
-pub(crate) fn numbers(now: u64, key: u64, ends: Ends) -> (Seq, u32) {
-    let hash = Keyed(key).hash_one(ends);
+pub(crate) fn numbers(now: u64, secret: Secret, ends: Ends) -> (Seq, u32) {
+    let hash = secret.key(Use::Sequence).hash_one(ends);
     (Seq(low(hash).wrapping_add(low(now / 4_000))), low(hash >> 32))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Regression: what a peer is told in sequence number and timestamp was the hash by which its connection is found, so that it
+    /// could choose ports whose connections come to lie in one place.
+    #[test]
+    fn what_a_peer_is_told_is_not_the_place_of_its_connection() {
+        let tcp = crate::tcp::Tcp::new(crate::udp::Fills::default(), Secret::new(7), 0);
+        for port in 0..100 {
+            let end = |last| Key::new([10, 0, 0, last].into());
+            let ends = Ends((end(1), 80), (end(2), port));
+            let (seq, stamp) = numbers(0, Secret::new(7), ends);
+            assert_ne!(tcp.sockets.by_ends.hasher().hash_one(ends), u64::from(stamp) << 32 | u64::from(seq.0));
+        }
+    }
 
     /// An idle connection has given its buffers back: this, and its entry in the table, are all that it takes.
     #[test]

@@ -19,6 +19,7 @@ mod template;
 use crate::address::Own;
 use crate::counters::{Counters, Discard};
 use crate::ip::Ip;
+use crate::secret::Keyed;
 pub use error::{BindError, SendError};
 use flow::Flows;
 pub use inbox::Inbox;
@@ -68,13 +69,13 @@ pub(crate) struct Udp {
 
 impl Udp {
     /// Makes a layer without sockets.
-    pub(crate) fn new(inbox: usize, fills: Fills, seed: u64) -> Self {
-        Self { sockets: Sockets::new(seed), flows: Flows::default(), inbox, fills, path: Path::Fast }
+    pub(crate) fn new(inbox: usize, fills: Fills, key: Keyed) -> Self {
+        Self { sockets: Sockets::new(key), flows: Flows::default(), inbox, fills, path: Path::Fast }
     }
 
     /// Makes a layer of another shard, without sockets.
-    pub(crate) fn shard(&self, seed: u64) -> Self {
-        Self { path: self.path, ..Self::new(self.inbox, self.fills, seed) }
+    pub(crate) fn shard(&self) -> Self {
+        Self { path: self.path, ..Self::new(self.inbox, self.fills, self.sockets.key) }
     }
 
     pub(crate) fn bind(

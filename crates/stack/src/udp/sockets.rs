@@ -4,6 +4,8 @@ use super::inbox::Inbox;
 use super::template::Template;
 use super::{BindError, SendError};
 use crate::address::Key;
+use crate::secret::{EPHEMERAL, Keyed, port};
+use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
 /// Identifier of a socket of a host.
@@ -20,8 +22,6 @@ impl UdpId {
 
 /// Most sockets of a host.
 pub(super) const MOST: u16 = 16_384;
-/// Ports for sockets bound to port 0 (RFC 6335, section 6).
-const EPHEMERAL: std::ops::RangeInclusive<u16> = 49152..=65535;
 
 /// One socket.
 #[derive(Debug)]
@@ -52,8 +52,9 @@ pub(crate) struct Sockets {
     free: Vec<u16>,
     /// Index of the first socket at each port, plus one; 0 for none.
     at: Box<[u16]>,
-    /// Port at which the search for a free one begins.
-    seek: u16,
+    /// Key of the ports that are chosen, and how many were.
+    pub(super) key: Keyed,
+    chosen: u32,
     /// Sockets with a new datagram or error since they were last returned, each once.
     news: Vec<UdpId>,
     /// A datagram came to one that is filling since that was last asked.
@@ -61,9 +62,9 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    pub(crate) fn new(seed: u64) -> Self {
-        let seek = u16::try_from(seed & 0x3fff).unwrap_or(0);
-        Self { slots: Vec::new(), free: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new(), filling: false }
+    pub(crate) fn new(key: Keyed) -> Self {
+        let (slots, free, at) = (Vec::new(), Vec::new(), vec![0; 65536].into());
+        Self { slots, free, at, key, chosen: 0, news: Vec::new(), filling: false }
     }
 
     /// Opens a socket: for everybody, or for one peer; beside one for everybody, or for other peers.
@@ -114,15 +115,10 @@ impl Sockets {
     }
 
     fn free_port(&mut self, local: SocketAddr) -> Result<SocketAddr, BindError> {
-        let count = EPHEMERAL.end() - EPHEMERAL.start();
-        for _ in 0..=count {
-            self.seek = (self.seek + 1) % (count + 1);
-            let candidate = SocketAddr::new(local.ip(), EPHEMERAL.start() + self.seek);
-            if !self.taken(candidate, None) {
-                return Ok(candidate);
-            }
-        }
-        Err(BindError::Full)
+        self.chosen = self.chosen.wrapping_add(1);
+        let begin = self.key.hash_one(self.chosen);
+        let mut all = EPHEMERAL.zip(0..).map(|(_, n)| SocketAddr::new(local.ip(), port(begin.wrapping_add(n))));
+        all.find(|candidate| !self.taken(*candidate, None)).ok_or(BindError::Full)
     }
 
     fn at_port(&self, port: u16) -> impl Iterator<Item = (UdpId, &Socket)> {
@@ -260,6 +256,7 @@ impl Sockets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::{Secret, Use};
 
     fn at(text: &str) -> SocketAddr {
         text.parse().unwrap()
@@ -267,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_closest_socket_gets_the_datagram() {
-        let mut sockets = Sockets::new(0);
+        let mut sockets = Sockets::new(Secret::new(0).key(Use::UdpPort));
         let all = sockets.bind(at("0.0.0.0:7"), None, 100).unwrap();
         assert_eq!(sockets.bind(at("10.0.0.1:7"), None, 100), Err(BindError::InUse(at("10.0.0.1:7"))));
         assert_eq!(sockets.bind(at("[::]:7"), None, 100).map(|_| ()), Ok(()), "IPv6 has ports of its own");
@@ -291,7 +288,7 @@ mod tests {
 
     #[test]
     fn who_has_news_is_listed_once_and_not_after_its_end() {
-        let mut sockets = Sockets::new(0);
+        let mut sockets = Sockets::new(Secret::new(0).key(Use::UdpPort));
         let ids = [7, 8, 9].map(|port| sockets.bind(SocketAddr::new([0; 4].into(), port), None, 200).unwrap());
         let from = (Key::new([10, 0, 0, 9].into()), 9);
         let push = |sockets: &mut Sockets, port| sockets.push((Key::new([10, 0, 0, 1].into()), port), from, &[0; 64]);
@@ -310,7 +307,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_that_a_queue_is_filling() {
-        let mut sockets = Sockets::new(0);
+        let mut sockets = Sockets::new(Secret::new(0).key(Use::UdpPort));
         let id = sockets.bind(at("0.0.0.0:7"), None, 1024).unwrap();
         let from = (Key::new([10, 0, 0, 9].into()), 9);
         let mut push = |len| {
@@ -336,7 +333,7 @@ mod tests {
 
     #[test]
     fn ports_and_sockets_are_bounded() {
-        let mut sockets = Sockets::new(7);
+        let mut sockets = Sockets::new(Secret::new(7).key(Use::UdpPort));
         let ids: Vec<_> = (0..MOST).map(|_| sockets.bind(at("0.0.0.0:0"), None, 16).unwrap()).collect();
         assert_eq!(sockets.bind(at("0.0.0.0:0"), None, 16), Err(BindError::Full));
         let mut ports: Vec<u16> = ids.iter().map(|id| sockets.get(*id).unwrap().local.port()).collect();

@@ -3,6 +3,7 @@
 mod host;
 mod script;
 mod segment;
+mod strangers;
 
 use crate::world::*;
 use linerate_stack::Discard;
