@@ -33,8 +33,11 @@ pub struct Test {
     pub stages: Vec<Stage>,
     /// Further figures, by name.
     pub further: BTreeMap<String, Summary>,
-    /// Latency over all valid repeats, if it was measured.
+    /// Latency over all valid repeats, if it was measured. Of pkt-gen's streams: from just before a frame's own transmission
+    /// to its arrival, of tagged frames as in RFC 2544, 26.2 (documents without `burst_latency` have that here).
     pub latency: Option<Latency>,
+    /// Latency of the other frames of pkt-gen's streams: from a frame's writing, so with the time in its burst.
+    pub burst_latency: Option<Latency>,
     /// Account of every frame, if frames were counted.
     pub ledger: Option<Ledger>,
     /// Raw counters of ports, adapters, kernels and the workload, counted over the test.
@@ -178,9 +181,8 @@ impl Test {
                 }
             }
         }
-        if self.latency.is_none() {
-            self.latency = more.latency;
-        }
+        self.latency = self.latency.take().or(more.latency);
+        self.burst_latency = self.burst_latency.take().or(more.burst_latency);
     }
 
     /// Joins what was measured on other ports at the same time: the values add up.
@@ -198,6 +200,12 @@ impl Test {
         }
         self.ports.append(&mut other.ports);
         self.append(other);
+    }
+
+    /// Latencies that were measured, each with what its name says behind "latency".
+    pub fn latencies(&self) -> impl Iterator<Item = (&'static str, &Latency)> {
+        let both = [("", &self.latency), (" with the time in the burst", &self.burst_latency)];
+        both.into_iter().filter_map(|(name, latency)| Some((name, latency.as_ref()?)))
     }
 
     /// Number of ports that sent.

@@ -71,9 +71,9 @@ impl Rows<'_> {
                 self.summary(text, &format!("stage {} ({})", stage.name, stage.how.name()), ns);
             }
         }
-        if let Some(latency) = &test.latency {
+        for (timed, latency) in test.latencies() {
             for (name, ns) in latency.quantiles().into_iter().chain([("mean", latency.mean)]) {
-                self.row(text, &format!("latency {name}"), ("", ""), &Unit::Ns, ns);
+                self.row(text, &format!("latency{timed} {name}"), ("", ""), &Unit::Ns, ns);
             }
         }
         let count = Unit::Other("count".into());

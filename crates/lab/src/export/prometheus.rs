@@ -73,9 +73,9 @@ fn of_run(run: &RunResult, families: &mut Families) {
                 in_unit(families, &labels(&metric, statistic), &of.unit, *number);
             }
         }
-        if let Some(latency) = &test.latency {
+        for (timed, latency) in test.latencies() {
             for (name, ns) in latency.quantiles().into_iter().chain([("mean", latency.mean)]) {
-                in_unit(families, &labels("latency", name), &Unit::Ns, ns);
+                in_unit(families, &labels(&format!("latency{timed}"), name), &Unit::Ns, ns);
             }
         }
         let counted = test.counted();

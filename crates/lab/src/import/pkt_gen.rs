@@ -63,7 +63,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             std::mem::take(&mut run).end(Some(rate), &mut told, found)?;
         } else if let Some((_, pace)) = line.text.split_once("] Sending ") {
             told.line(Line { text: pace, ..line });
-        } else if !stamped(line.text) && !["Ledger: ", "Checked: "].iter().any(|of| line.text.starts_with(of)) {
+        } else if !stamped(line.text)
+            && !["Ledger: ", "Checked: ", "Latency", "Round trip ns: "].iter().any(|of| line.text.starts_with(of))
+        {
             told.line(line);
         }
     }

@@ -46,9 +46,9 @@ fn test(index: usize, test: &Test) -> Markup {
                     }).collect();
                     (pairs(&further))
                 }
-                @if let Some(latency) = &test.latency {
+                @for (timed, latency) in test.latencies() {
                     @let what = if test.workload == WORKLOAD { "requests" } else { "frames" };
-                    h4 { "Latency of " (count(latency.count)) " " (what) }
+                    h4 { "Latency" (timed) " of " (count(latency.count)) " " (what) }
                     @let quantiles: Vec<_> = latency.quantiles().into_iter().chain([("mean", latency.mean)])
                         .map(|(name, ns)| (name, value(ns, &Unit::Ns))).collect();
                     (pairs(&quantiles))

@@ -143,13 +143,14 @@ pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
             *summary = whole;
         }
     }
-    all.latency = latency(&tests);
+    all.latency = latency(&tests, |test| test.latency.as_ref());
+    all.burst_latency = latency(&tests, |test| test.burst_latency.as_ref());
     Some(all)
 }
 
 /// Latency of all repeats: extremes, the mean, and medians of the quantiles.
-fn latency(tests: &[&Test]) -> Option<Latency> {
-    let all: Vec<&Latency> = tests.iter().filter_map(|test| test.latency.as_ref()).collect();
+fn latency(tests: &[&Test], of: fn(&Test) -> Option<&Latency>) -> Option<Latency> {
+    let all: Vec<&Latency> = tests.iter().filter_map(|test| of(test)).collect();
     let numbers = |of: fn(&Latency) -> Number| all.iter().filter_map(move |latency| of(latency).known());
     let median = |of: fn(&Latency) -> Number| Number::median(&mut numbers(of).collect::<Vec<_>>());
     let count: u64 = all.iter().map(|latency| latency.count).sum();

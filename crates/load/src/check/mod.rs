@@ -16,7 +16,7 @@ pub(crate) use joint::Joint;
 pub use planned::{Injected, Matched};
 pub use sequence::{Order, Sequence};
 
-use crate::frame::{Flow, Heads, Layout, Mark, SEQUENCE_MASK, Template, pattern};
+use crate::frame::{Flow, Heads, Layout, Mark, SEQUENCE_MASK, Stamp, Template, pattern};
 use expected::ExpectedFrame;
 use linerate_port::FaultPlan;
 use linerate_ring::Frame;
@@ -89,7 +89,7 @@ struct Judge {
     joint: Option<Arc<Joint>>,
     counted: Received,
     /// Stamp of the last frame, if it carried one and was whole.
-    stamp: Option<u64>,
+    stamp: Option<Stamp>,
 }
 
 impl Check {
@@ -179,7 +179,7 @@ impl Check {
     /// Stamp of the frame checked last, if it carried one and was whole.
     #[inline]
     #[must_use]
-    pub fn stamp(&self) -> Option<u64> {
+    pub fn stamp(&self) -> Option<Stamp> {
         self.judge.stamp
     }
 
@@ -357,9 +357,9 @@ impl Stream {
     }
 
     #[inline]
-    fn stamp<V: View + ?Sized>(&self, frame: &V) -> Option<u64> {
+    fn stamp<V: View + ?Sized>(&self, frame: &V) -> Option<Stamp> {
         let template = self.heads.template();
-        if template.stamps(frame.size()) { frame.mark(template.layout.end()) } else { None }
+        if template.stamps(frame.size()) { frame.mark(template.layout.end()).map(Stamp::of) } else { None }
     }
 
     /// True if a marked frame is whole; its head becomes the one to expect.

@@ -168,9 +168,10 @@ fn stamps_come_out_of_whole_frames_only() {
     let mut check = Check::new(0, None);
     let frame = template.frame(80, &flow(false), RUN, 5, 123_456);
     check.bytes(&frame);
-    assert_eq!(check.stamp(), Some(123_456));
-    check.bytes(&template.frame(80, &flow(false), RUN, 6, 777));
-    assert_eq!(check.stamp(), Some(777));
+    assert_eq!(check.stamp(), Some(Stamp { ns: 123_456, tagged: false }));
+    let tagged = Stamp { ns: 777, tagged: true };
+    check.bytes(&template.frame(80, &flow(false), RUN, 6, tagged.word()));
+    assert_eq!(check.stamp(), Some(tagged));
     let mut bad = template.frame(80, &flow(false), RUN, 7, 888);
     bad[79] ^= 1;
     check.bytes(&bad);

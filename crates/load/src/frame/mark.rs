@@ -1,4 +1,4 @@
-//! Mark of a frame: run, stream and sequence.
+//! Mark of a frame: run, stream and sequence; and its time-stamp.
 
 use super::template::Layout;
 
@@ -16,6 +16,33 @@ pub struct Mark {
     pub stream: u16,
     /// Position in the stream, from 0.
     pub sequence: u64,
+}
+
+/// Time-stamp of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Time, nanoseconds; 63 bits of it are kept.
+    pub ns: u64,
+    /// True if that is the time just before the frame's own transmission (the tag of RFC 2544, 26.2), false if it is the
+    /// time at which the frame was written, with others of its burst.
+    pub tagged: bool,
+}
+
+impl Stamp {
+    const TAG: u64 = 1 << 63;
+
+    /// The stamp as a word of 64 bits.
+    #[inline]
+    #[must_use]
+    pub fn word(self) -> u64 {
+        (self.ns & !Self::TAG) | if self.tagged { Self::TAG } else { 0 }
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn of(word: u64) -> Self {
+        Self { ns: word & !Self::TAG, tagged: word & Self::TAG != 0 }
+    }
 }
 
 impl Mark {

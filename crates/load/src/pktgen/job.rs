@@ -5,7 +5,7 @@ use super::config::Config;
 use super::output::Output;
 use super::source::Cut;
 use crate::check::{Joint, Received};
-use crate::frame::Template;
+use crate::frame::{Stamp, Template};
 use hdrhistogram::Histogram;
 use linerate_port::{FaultPlan, RxQueue, TxQueue};
 use linerate_result::Ledger;
@@ -131,7 +131,7 @@ pub(super) struct Done {
     pub(super) before: (u64, u64),
     pub(super) ledger: Ledger,
     pub(super) received: Option<Received>,
-    pub(super) latency: Option<Histogram<u64>>,
+    pub(super) latency: Option<Latencies>,
     /// Counters of the port's queues, by name.
     pub(super) queues: Vec<(String, u64)>,
     /// Counters of the thread, by name.
@@ -155,7 +155,34 @@ impl Done {
     }
 }
 
+/// Latencies of frames, by what was timed.
+#[derive(Clone, Debug)]
+pub(super) struct Latencies {
+    /// From just before a frame's own transmission to its arrival, of tagged frames; of ping, to its echo.
+    pub(super) own: Histogram<u64>,
+    /// From the writing of a frame to its arrival, so with the time in its burst, of all others.
+    pub(super) burst: Histogram<u64>,
+}
+
+impl Latencies {
+    pub(super) fn new() -> Self {
+        Self { own: histogram(), burst: histogram() }
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, stamp: Stamp, arrived: u64) {
+        let of = if stamp.tagged { &mut self.own } else { &mut self.burst };
+        of.saturating_record(arrived.saturating_sub(stamp.ns));
+    }
+
+    pub(super) fn add(&mut self, more: &Self) {
+        for (all, more) in [(&mut self.own, &more.own), (&mut self.burst, &more.burst)] {
+            all.add(more).expect("both have the same bounds");
+        }
+    }
+}
+
 /// Histogram of latencies from 1 ns to a minute, to three digits; recording allocates nothing.
-pub(super) fn histogram() -> Histogram<u64> {
+fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("the bounds are in order and the digits few")
 }

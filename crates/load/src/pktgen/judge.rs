@@ -118,7 +118,7 @@ fn arrived(facts: &Facts<'_>, x: &Progressed, r: &Received, verdict: &mut Verdic
     }
     if alone && x.frames > 0 && r.ours == 0 {
         verdict.partial.push(format!(
-            "nothing could be checked: none of {} frames is of this run, or is long enough for a mark (60 bytes, IPv6 80)",
+            "nothing could be checked: none of {} frames received is linerate's and of this run, or is long enough for a mark (60 bytes, IPv6 80)",
             x.frames
         ));
     }

@@ -3,7 +3,7 @@
 //! Without a rate the next burst is sent when all echoes of the one before have arrived, or timed out. The time of
 //! sending is kept here, by sequence, so that frames of 60 bytes suffice.
 
-use super::job::{Done, Job, Lane, Setup, Tally, histogram};
+use super::job::{Done, Job, Lane, Latencies, Setup, Tally};
 use super::modes::{Mode, Role};
 use super::output::Output;
 use super::pace::Pace;
@@ -11,8 +11,7 @@ use super::pace::up_to;
 use super::source::Source;
 use super::{rx, tx};
 use crate::check::Check;
-use crate::frame::{Layout, Mark};
-use hdrhistogram::Histogram;
+use crate::frame::{Layout, Mark, Stamp};
 use linerate_port::{RxQueue, TxQueue};
 use linerate_rt::{Clock, Machine, Progress, Sleeper};
 use linerate_text::saturating_ns;
@@ -51,7 +50,7 @@ struct Ping {
     /// Time at which the last frame was sent.
     last: u64,
     times: Option<(u64, u64)>,
-    all: Histogram<u64>,
+    all: Latencies,
     window: Window,
     clock: Clock,
     stopped: bool,
@@ -88,7 +87,7 @@ impl Ping {
             left_at: vec![0; KEPT],
             last: 0,
             times: None,
-            all: histogram(),
+            all: Latencies::new(),
             window: Window::new(saturating_ns(config.report)),
             clock: Clock::new(),
             stopped: false,
@@ -121,11 +120,10 @@ impl Ping {
             if mark.sequence >= self.sent || *left == 0 || self.check.received().corrupt > corrupt {
                 continue;
             }
-            let ns = now.saturating_sub(*left);
+            self.all.record(Stamp { ns: *left, tagged: true }, now);
+            self.window.add(now.saturating_sub(*left));
             *left = 0;
             self.echoed += 1;
-            self.all.saturating_record(ns);
-            self.window.add(ns);
         }
         batch.release(n);
         n
@@ -199,9 +197,9 @@ impl Job for Ping {
         for line in self.window.lines(u64::MAX, true) {
             self.output.remark("ping_body", 1060, &line);
         }
-        if !self.all.is_empty() {
-            let line =
-                format!("RTT over {} packets: min {} av {:.0} ns", self.all.len(), self.all.min(), self.all.mean());
+        let all = &self.all.own;
+        if !all.is_empty() {
+            let line = format!("RTT over {} packets: min {} av {:.0} ns", all.len(), all.min(), all.mean());
             self.output.remark("ping_body", 1090, &line);
         }
         let mut done = Done { events: self.events, times: self.times, ..Done::default() };

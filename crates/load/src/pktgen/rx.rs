@@ -2,14 +2,13 @@
 
 use super::config::options;
 use super::dump::dump;
-use super::job::{Done, Job, Lane, Setup, Tally, histogram};
+use super::job::{Done, Job, Lane, Latencies, Setup, Tally};
 use super::modes::{Mode, Role};
 use super::output::Output;
 use super::pace::up_to;
 use super::tx;
 use crate::check::{Check, Received};
-use crate::frame::Template;
-use hdrhistogram::Histogram;
+use crate::frame::{Stamp, Template};
 use linerate_port::RxQueue;
 use linerate_ring::{Frame, Gathered, RxBatch, flags};
 use linerate_rt::{Clock, Machine, Progress, Sleeper};
@@ -46,7 +45,7 @@ pub(super) trait Verify: Send {
     /// All counts.
     fn received(&self) -> Received;
     /// Time-stamp of the last frame.
-    fn stamp(&self) -> Option<u64>;
+    fn stamp(&self) -> Option<Stamp>;
     /// Hands over the last counts; no more frames follow.
     fn settle(&mut self);
 }
@@ -70,7 +69,7 @@ impl Verify for Check {
         Self::received(self)
     }
     #[inline]
-    fn stamp(&self) -> Option<u64> {
+    fn stamp(&self) -> Option<Stamp> {
         Self::stamp(self)
     }
     fn settle(&mut self) {
@@ -95,7 +94,7 @@ pub(super) struct Rx<V> {
     ours: bool,
     /// Time limit after a requested end: frames in the rings are still taken until then.
     until: Option<u64>,
-    latency: Option<Histogram<u64>>,
+    latency: Option<Latencies>,
     /// Clock for the exact time of arrival; read only if latency is measured.
     clock: Clock,
     tally: Arc<Tally>,
@@ -124,7 +123,7 @@ impl<V: Verify> Rx<V> {
             exit_idle: setup.config.exit_idle,
             ours: setup.streams.is_some(),
             until: None,
-            latency: setup.config.latency.then(histogram),
+            latency: setup.config.latency.then(Latencies::new),
             clock: Clock::new(),
             tally: setup.tally.clone(),
             dump: setup.config.has(options::DUMP).then(|| setup.output.clone()),
@@ -178,7 +177,7 @@ impl RxLane {
 
     /// Takes the frames that begin in the next `most` slots; returns the number of slots.
     #[inline]
-    fn take(&mut self, most: u32, check: &mut impl Verify, arrived: u64, latency: &mut Option<Histogram<u64>>) -> u32 {
+    fn take(&mut self, most: u32, check: &mut impl Verify, arrived: u64, latency: &mut Option<Latencies>) -> u32 {
         // The last frame may extend beyond those slots.
         let mut batch = self.queue.ring.batch(u32::MAX);
         let most = most.min(batch.len());
@@ -199,7 +198,7 @@ impl RxLane {
             if let Some(latency) = latency
                 && let Some(stamp) = check.stamp()
             {
-                latency.saturating_record(arrived.saturating_sub(stamp));
+                latency.record(stamp, arrived);
             }
         }
         batch.release(at);

@@ -5,6 +5,7 @@ use super::modes::{Mode, Role};
 use super::output::Output;
 use super::rx::{Rx, Verify};
 use crate::check::{Joint, Order, Received, Sequence};
+use crate::frame::Stamp;
 use linerate_ring::Frame;
 use linerate_rt::monotonic_ns;
 use linerate_wire::{EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Packet, UdpDatagram};
@@ -160,7 +161,7 @@ impl Verify for Numbers {
         }
     }
 
-    fn stamp(&self) -> Option<u64> {
+    fn stamp(&self) -> Option<Stamp> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! Result of a run: the last lines, the ledger and the result document.
 
+use super::job::Latencies;
 use super::judge::judge;
 use super::modes::Role;
 use super::report::{Progressed, float};
@@ -38,7 +39,7 @@ pub struct Finished {
 }
 
 /// Sums the results of a team's threads: frames, and the time from the first start to the last end.
-fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Histogram<u64>>) {
+fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Latencies>) {
     let (mut x, mut ledger, mut received, mut latency) = (Progressed::default(), Ledger::default(), None, None);
     let (mut first, mut last) = (u64::MAX, 0);
     for Worked { done, .. } in team {
@@ -56,8 +57,7 @@ fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Histogr
             *received.get_or_insert_default() += *more;
         }
         if let Some(more) = &done.latency {
-            let all = latency.get_or_insert_with(super::job::histogram);
-            all.add(more).expect("both have the same bounds");
+            latency.get_or_insert_with(Latencies::new).add(more);
         }
     }
     x.usec = last.saturating_sub(first.min(last)) / 1000;
@@ -98,7 +98,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         }
     }
     if let Some(latency) = latency.as_ref().filter(|_| config.latency) {
-        output.line(&latency_line(latency));
+        latency_lines(latency, config.mode.role).iter().for_each(|line| output.line(line));
     }
     output.line(&ledger_line(&ledger));
     if let Some(received) = &received {
@@ -148,7 +148,8 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
             why_invalid: rate.err(),
             ..Repeat::default()
         }],
-        latency: latency.as_ref().map(|latency| Latency::of(latency).unwrap_or_default()),
+        latency: latency.as_ref().map(|latency| Latency::of(&latency.own).unwrap_or_default()),
+        burst_latency: latency.as_ref().and_then(|latency| Latency::of(&latency.burst)),
         ledger: Some(ledger),
         counters: counters(&facts, received.as_ref()),
         cpu: facts.main.iter().chain(facts.far.iter().flatten()).map(cpu).collect(),
@@ -170,8 +171,9 @@ fn ledger_line(ledger: &Ledger) -> String {
         if list.is_empty() { total.to_string() } else { format!("{total} ({})", list.join(", ")) }
     };
     let left = ledger.settle().frames();
+    let foreign = if ledger.foreign > 0 { format!(" (and {} foreign)", ledger.foreign) } else { String::new() };
     format!(
-        "Ledger: offered {} = sent {} + refused {}; received {}, dropped {}, in flight {}, unexplained {}.",
+        "Ledger: offered {} = sent {} + refused {}; received {}{foreign}, dropped {}, in flight {}, unexplained {}.",
         known(ledger.offered),
         known(ledger.sent),
         reasons(&ledger.refused),
@@ -184,28 +186,39 @@ fn ledger_line(ledger: &Ledger) -> String {
 
 fn received_line(r: &Received) -> String {
     format!(
-        "Checked: {} frames, {} of this run, {} corrupt, {} lost, {} duplicates, {} reordered, {} foreign.",
-        r.frames, r.ours, r.corrupt, r.lost, r.duplicates, r.reordered, r.foreign
+        "Checked: {} of {} frames, {} of this run, {} corrupt, {} lost, {} duplicates, {} reordered, {} foreign.",
+        r.frames - r.foreign.min(r.frames),
+        r.frames,
+        r.ours,
+        r.corrupt,
+        r.lost,
+        r.duplicates,
+        r.reordered,
+        r.foreign
     )
 }
 
-fn latency_line(latency: &Histogram<u64>) -> String {
-    if latency.is_empty() {
-        return "Latency: no frame carried a time-stamp.".into();
-    }
-    let q = |q| latency.value_at_quantile(q);
-    format!(
-        "Latency ns: min {} p50 {} p90 {} p99 {} p99.9 {} p99.99 {} max {} mean {:.0} over {} frames.",
-        latency.min(),
-        q(0.5),
-        q(0.9),
-        q(0.99),
-        q(0.999),
-        q(0.9999),
-        latency.max(),
-        latency.mean(),
-        latency.len()
-    )
+fn latency_lines(latency: &Latencies, role: Role) -> Vec<String> {
+    let (name, frames) = if role == Role::Other { ("Round trip", "") } else { ("Latency", "tagged ") };
+    let line = |name: &str, of: &Histogram<u64>, frames: &str| {
+        let q = |q| of.value_at_quantile(q);
+        format!(
+            "{name} ns: min {} p50 {} p90 {} p99 {} p99.9 {} p99.99 {} max {} mean {:.0} over {} {frames}frames.",
+            of.min(),
+            q(0.5),
+            q(0.9),
+            q(0.99),
+            q(0.999),
+            q(0.9999),
+            of.max(),
+            of.mean(),
+            of.len()
+        )
+    };
+    let both = [(name, &latency.own, frames), ("Latency with the time in the burst", &latency.burst, "other ")];
+    let lines: Vec<_> =
+        both.iter().filter(|(_, of, _)| !of.is_empty()).map(|(name, of, n)| line(name, of, n)).collect();
+    if lines.is_empty() { vec!["Latency: no frame carried a time-stamp.".into()] } else { lines }
 }
 
 fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {

@@ -2,7 +2,7 @@
 
 use super::captured::Replay;
 use super::sizes::Sizes;
-use crate::frame::{Dice, Flows, Heads, Mark, Payload, Template, pattern};
+use crate::frame::{Dice, Flows, Heads, Layout, Mark, Payload, Stamp, Template, pattern};
 use linerate_ring::{TxBatch, TxRing, flags};
 use linerate_rt::Clock;
 
@@ -68,7 +68,17 @@ pub(super) struct Source {
     prefetch: bool,
     libc_copy: bool,
     dice: Dice,
+    /// Choice of the frame of a burst that is tagged.
+    lots: Dice,
     scratch: Vec<u8>,
+}
+
+/// Slots of the frame of a burst that is tagged.
+struct Tagged {
+    first: u32,
+    slots: u32,
+    /// Bytes of each slot but the last.
+    each: usize,
 }
 
 /// Ways to write a frame, selected once per burst.
@@ -124,6 +134,7 @@ impl Source {
             prefetch: false,
             libc_copy: false,
             dice: Dice::new(seed),
+            lots: Dice::new(!seed),
             scratch: vec![0; 65536 + 64],
         }
     }
@@ -192,6 +203,7 @@ impl Source {
 
     fn fill_any(&mut self, batch: &mut TxBatch<'_>, most: u32, now: u64) -> Filled {
         let mut filled = Filled::default();
+        let mut tagged = None;
         while filled.frames < most {
             if self.prefetch && filled.slots < batch.len() {
                 ahead(batch, filled.slots);
@@ -240,14 +252,38 @@ impl Source {
                 batch.set(slot, n, if last { 0 } else { flags::MOREFRAG });
                 at += n;
             }
+            // Each frame of the burst is as likely as any other, whatever room there is.
+            if self.way.stamps(len) && self.lots.between(0, filled.frames as usize) == 0 {
+                tagged = Some(Tagged { first: filled.slots, slots, each });
+            }
             filled.frames += 1;
             filled.slots += slots;
+        }
+        // Last of all, since it is the time just before the transmission.
+        if let (Some(tagged), FrameWriter::Varied { heads, clock, .. }) = (tagged, &mut self.way) {
+            tagged.stamp(batch, heads.template().layout, clock);
         }
         filled
     }
 }
 
+impl Tagged {
+    /// Writes the tag with the present time, in as many slots as it lies in.
+    fn stamp(&self, batch: &mut TxBatch<'_>, layout: Layout, clock: &mut Clock) {
+        for (at, byte) in (layout.end()..).zip(Mark::bytes(Stamp { ns: clock.now(), tagged: true }.word())) {
+            let slot = u32::try_from(at / self.each.max(1)).unwrap_or(u32::MAX).min(self.slots - 1);
+            let fits = batch.frame(self.first + slot).write(at - slot as usize * self.each, &[byte]);
+            debug_assert!(fits, "the frame is that long");
+        }
+    }
+}
+
 impl FrameWriter {
+    /// True if frames of this length carry a time-stamp.
+    fn stamps(&self, len: usize) -> bool {
+        if let Self::Varied { heads, .. } = self { heads.template().stamps(len) } else { false }
+    }
+
     /// Writes a whole frame into private memory.
     fn write(&mut self, to: &mut [u8], vnet: usize, sequence: u64) {
         let len = to.len();
@@ -265,7 +301,8 @@ impl FrameWriter {
                 let (marks, stamps) = (template.marks(len), template.stamps(len));
                 to[begin..].copy_from_slice(&pattern()[begin - layout.vnet..len - layout.vnet]);
                 if stamps {
-                    to[layout.end()..layout.stamp_end()].copy_from_slice(&Mark::bytes(clock.now()));
+                    to[layout.end()..layout.stamp_end()]
+                        .copy_from_slice(&Mark::bytes(Stamp { ns: clock.now(), tagged: false }.word()));
                 }
                 if marks {
                     to[layout.words()..layout.end()].copy_from_slice(&Mark::bytes(Mark::word(*run, sequence)));

@@ -160,7 +160,7 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
     set(
         "--latency",
         Marks,
-        "percentiles of latency: time-stamps in the frames sent (76 bytes, IPv6 96), read where they arrive",
+        "percentiles of latency, by time-stamps in the frames sent (76 bytes, IPv6 96): of one tagged frame of each burst from just before its transmission, of others with the time in the burst",
         |p| p.config.latency = true,
     ),
     value("--wait how", All, "how threads wait: busy, adaptive or sleep (adaptive)", |p, v| {

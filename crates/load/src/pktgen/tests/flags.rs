@@ -239,9 +239,11 @@ const CASES: &[Case] = &[
         let sent = frames("--latency -l 80");
         assert!(Mark::word_at(&sent[0], 60).is_some());
         let left = run_with("", "-f rx -n 20 --latency", &sent).unwrap();
-        let latency = left.result.tests[0].latency.clone().unwrap();
-        assert_eq!(latency.count, 20);
-        assert!(latency.min.known().unwrap() > 0.0 && left.out.contains("Latency ns: min "));
+        let [own, burst] =
+            [&left.result.tests[0].latency, &left.result.tests[0].burst_latency].map(|l| l.clone().unwrap());
+        assert_eq!((own.count, burst.count), (1, 19), "one frame of the burst is tagged");
+        assert!(own.min.known().unwrap() > 0.0 && left.out.contains("Latency ns: min "), "{}", left.out);
+        assert!(left.out.contains("Latency with the time in the burst ns: min "), "{}", left.out);
     }),
     ("--wait", || {
         for (how, sleeps) in [("busy", false), ("sleep", true)] {

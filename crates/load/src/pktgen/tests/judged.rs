@@ -196,6 +196,9 @@ fn frames_that_could_not_be_checked_are_no_pass() {
         "{:?}",
         left.result.reasons
     );
+    for line in ["received 0 (and 20 foreign), dropped 0", "Checked: 0 of 20 frames, 0 of this run"] {
+        assert!(left.out.contains(line), "{}", left.out);
+    }
     assert!(tx("-6 -l 60").log.contains("frames of 60 bytes have no room for a mark"));
     assert!(!tx("-6 -l 80").log.contains("no room for a mark"));
     assert_eq!(run_with("", "-f rx -n 20", &frames("-6 -l 80")).unwrap().result.outcome, Outcome::Pass);

@@ -1,6 +1,7 @@
 //! Tests of the functions: ping and pong, numbered frames, several queues, chains, every port in one process.
 
 use super::*;
+use crate::frame::{Mark, Stamp};
 use linerate_result::Outcome;
 use std::thread;
 
@@ -80,6 +81,25 @@ fn ping_hears_pong() {
         let log = lines.1.text();
         let rtt = log.lines().find(|l| l.contains("RTT over")).unwrap();
         assert!(rtt.contains(&format!("RTT over {n} packets: min ")) && !rtt.contains("-1"), "{rtt}");
+    }
+}
+
+/// A tag is written last of its burst: the stamps of the frames around it are earlier, and they are written in order. With
+/// `-b 1` each frame is tagged.
+#[test]
+fn a_tagged_frames_stamp_is_that_of_its_own_transmission() {
+    for (burst, more, tags) in [(512, "", 1), (64, "", 2), (1, "", 100), (100, "-F 5", 1), (50, "-F 3 -M 61", 2)] {
+        let text = format!("-f tx -n 100 --latency -l 80 -b {burst} {more}");
+        let sent = run_with("", &text, &[]).unwrap().whole();
+        let stamps: Vec<_> = sent.iter().map(|frame| Stamp::of(Mark::word_at(frame, 60).expect("whole"))).collect();
+        assert_eq!(stamps.iter().filter(|stamp| stamp.tagged).count(), tags, "{text}");
+        for burst in stamps.chunks(burst) {
+            let (own, others): (Vec<_>, Vec<_>) = burst.iter().partition::<Vec<Stamp>, _>(|stamp| stamp.tagged);
+            assert!(
+                others.is_sorted_by_key(|other| other.ns) && others.iter().all(|other| other.ns <= own[0].ns),
+                "{text}"
+            );
+        }
     }
 }
 
