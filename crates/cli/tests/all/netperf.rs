@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod flags;
+mod flent;
 mod hostile;
 mod lines;
 mod own;

@@ -31,6 +31,9 @@ pub struct EndFigures {
     pub retransmits: i32,
     /// Congestion control; empty if nobody knows.
     pub congestion: String,
+    /// Priority and type of service of the data socket; -1 for the system's own, or if the end does not say.
+    pub priority: i32,
+    pub tos: i32,
     /// Use of the end's processors, if it was measured.
     pub cpu: Option<Cpu>,
 }

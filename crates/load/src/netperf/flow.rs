@@ -57,26 +57,47 @@ pub(super) struct Flow<'a> {
     quiet: u32,
     /// Marked when data come or go: a session that does not move may lose its place.
     pub(super) moves: Moves,
-    /// Address that a server takes data from; `None` for any.
-    pub(super) peer: Option<IpAddr>,
+    /// Addresses that a server takes data from; `None` for any.
+    pub(super) peers: Option<[IpAddr; 2]>,
+    /// Called when the first data, or the first connection, have come.
+    pub(super) first: Option<&'a dyn Fn()>,
 }
 
 impl<'a> Flow<'a> {
     pub(super) fn new(time: &'a Shared, left: u64, look: &'a dyn Fn() -> Result<(), Fault>) -> Self {
         let (tally, moves) = (Tally::default(), Moves::default());
-        Self { time, tally, left, latency: None, since: 0, look, patience: 0, quiet: 0, moves, peer: None }
+        Self {
+            time,
+            tally,
+            left,
+            latency: None,
+            since: 0,
+            look,
+            patience: 0,
+            quiet: 0,
+            moves,
+            peers: None,
+            first: None,
+        }
     }
 
     /// True if data may come from there.
     #[inline]
     fn admits(&self, from: SocketAddr) -> bool {
-        self.peer.is_none_or(|peer| plain(from).ip() == peer)
+        self.peers.is_none_or(|peers| peers.contains(&plain(from).ip()))
     }
 
     /// True if a datagram is the sender's: who has sent the first one that may come is.
     #[inline]
     fn is_of(&self, sender: &mut Option<SocketAddr>, from: SocketAddr) -> bool {
         self.admits(from) && *sender.get_or_insert(from) == from
+    }
+
+    #[inline]
+    fn has_come(&mut self) {
+        if let Some(first) = self.first.take() {
+            first();
+        }
     }
 
     /// Keeps the time of each call.

@@ -43,6 +43,9 @@ pub struct EndSettings {
     pub pin: Option<usize>,
     /// Port of the data; 0 for any.
     pub port: u16,
+    /// Priority of the data socket, and type of service or traffic class; `None` for the system's own.
+    pub priority: Option<u32>,
+    pub tos: Option<u8>,
     /// Congestion control; empty for the system's own.
     pub congestion: String,
 }
@@ -73,6 +76,8 @@ pub struct Settings {
     pub host: String,
     /// Its port, and own address.
     pub place: Place,
+    /// Other addresses of the data than those of the control connection: the server's, and the own one.
+    pub data: (Option<String>, Option<String>),
     /// Host of our own stack, whose sockets are used instead of the kernel's.
     pub own: Option<Own>,
     pub length: Length,
@@ -110,6 +115,7 @@ impl Settings {
             test,
             host: host.to_owned(),
             place: Place { port: PORT, bind: None, device: None, family: None },
+            data: (None, None),
             own: None,
             length: Length::Time(10),
             request: 1,

@@ -18,6 +18,8 @@ type Wake = Box<dyn FnOnce() + Send>;
 /// The timer's state as flows see it, and the amounts that they have moved so far.
 #[derive(Default)]
 pub(super) struct Shared {
+    /// Time at which it began, ns; 0 while it waits for that.
+    begun: AtomicU64,
     due: AtomicBool,
     over: AtomicBool,
     /// Bytes or transactions so far.
@@ -31,6 +33,11 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
+    /// Has the time begin now, if it has not yet.
+    pub(super) fn begin(&self) {
+        let _ = self.begun.compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
+    }
+
     /// True once the time that was asked for is over.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
@@ -73,6 +80,8 @@ pub(super) struct Times {
     pub(super) grace: Duration,
     /// True if the processors are read when it is due.
     pub(super) cores: bool,
+    /// Longest time for which it waits to be told that it begins; 0: it begins at once.
+    pub(super) waits: Duration,
 }
 
 /// Figures in between: the time between two, and what is done with the units and the seconds of each.
@@ -97,6 +106,9 @@ impl Timer {
     ) -> io::Result<Self> {
         let (shared, cancel) = (Arc::new(Shared::default()), Stop::new()?);
         let waits = Waits { shared: shared.clone(), times, stop: stop.clone(), cancel: cancel.clone(), interim, look };
+        if times.waits.is_zero() {
+            shared.begin();
+        }
         let begin = monotonic_ns();
         let thread = spawn("netperf-timer", &[], move || waits.run(begin))?;
         Ok(Self { shared, cancel, thread: Some(thread) })
@@ -117,15 +129,21 @@ impl Waits {
     fn run(mut self, begin: u64) {
         let meter = if self.times.cores { &Meter::System } else { &Meter::Off };
         let after = |from: u64, time: Duration| from.saturating_add(saturating_ns(time));
-        let due = self.times.due.map_or(u64::MAX, |due| after(begin, due));
-        let over = after(due, self.times.grace);
+        let begins = after(begin, self.times.waits);
         let (mut last, mut units) = (begin, 0);
         let mut tells = self.interim.as_ref().map_or(u64::MAX, |(every, _)| after(begin, *every));
         let mut looks = if self.look.is_some() { after(begin, LOOKS) } else { u64::MAX };
         loop {
-            let at = if self.shared.is_due() { over } else { due }.min(tells).min(looks);
+            let begun = self.shared.begun.load(Relaxed);
+            let due = self.times.due.filter(|_| begun > 0).map_or(u64::MAX, |due| after(begun, due));
+            let over = after(due, self.times.grace);
+            let waits = if begun > 0 { u64::MAX } else { begins };
+            let at = if self.shared.is_due() { over } else { due }.min(tells).min(looks).min(waits);
             pause(&[&self.stop, &self.cancel], (at < u64::MAX).then_some(at));
             let now = monotonic_ns();
+            if now >= waits {
+                self.shared.begin();
+            }
             let (mut ends, canceled) = (self.stop.asked(), self.cancel.asked());
             if now >= looks && !canceled {
                 looks = after(now, LOOKS);
@@ -183,7 +201,10 @@ mod tests {
     fn a_test_is_due_and_then_over() {
         let stop = Stop::new().unwrap();
         let (soon, late) = (Duration::from_millis(50), Duration::from_secs(3600));
-        let timer = |due, grace| Timer::start(Times { due: Some(due), grace, cores: true }, &stop, None, None).unwrap();
+        let timer = |due, grace| {
+            Timer::start(Times { due: Some(due), grace, cores: true, waits: Duration::ZERO }, &stop, None, None)
+                .unwrap()
+        };
         let shared = &timer(late, soon).shared;
         assert!(!shared.is_due() && shared.at_due().is_none());
         let shared = &timer(soon, late).shared;
@@ -192,6 +213,24 @@ mod tests {
         let shared = &timer(soon, soon).shared;
         until(|| shared.is_over());
         assert!(shared.is_due());
+    }
+
+    #[test]
+    fn a_test_that_waits_is_due_only_once_it_has_begun() {
+        let stop = Stop::new().unwrap();
+        let (soon, late) = (Duration::from_millis(50), Duration::from_secs(3600));
+        let timer = |waits| {
+            let times = Times { due: Some(soon), grace: late, cores: false, waits };
+            Timer::start(times, &stop, None, Some(Box::new(|| false))).unwrap()
+        };
+        let waiting = timer(late);
+        std::thread::sleep(8 * soon);
+        assert!(!waiting.shared.is_due());
+        waiting.shared.begin();
+        until(|| waiting.shared.is_due());
+        // Nobody has told it.
+        let alone = timer(soon);
+        until(|| alone.shared.is_due());
     }
 
     #[test]

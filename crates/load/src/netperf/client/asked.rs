@@ -8,10 +8,17 @@ use crate::netperf::settings::{Length, Settings};
 use crate::netperf::socket::Sizes;
 use crate::netperf::table::Transport;
 use crate::netperf::units::cut;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-/// The request for a test; `widths` are those of this end, which netperf's server takes for its own.
-pub(super) fn request(s: &Settings, widths: (u32, u32), own: SocketAddr, v6: bool) -> omni::Request {
+/// The request for a test; `widths` are those of this end, which netperf's server takes for its own. `server` is the address
+/// of its data, if it is another one than that of the control connection.
+pub(super) fn request(
+    s: &Settings,
+    widths: (u32, u32),
+    own: SocketAddr,
+    v6: bool,
+    server: Option<IpAddr>,
+) -> omni::Request {
     let (test, remote) = (s.test, &s.remote);
     let transaction = |size| test.is_transactions().then_some(size);
     let udp = test.transport == Transport::Udp;
@@ -53,9 +60,9 @@ pub(super) fn request(s: &Settings, widths: (u32, u32), own: SocketAddr, v6: boo
         client_port: own.port(),
         pacing: (0, 0),
         client: Some(own.ip()).filter(|ip| !ip.is_unspecified()),
-        server: None,
-        priority: None,
-        tos: None,
+        server,
+        priority: remote.priority,
+        tos: remote.tos.map(u32::from),
         congestion: remote.congestion.clone(),
         fill: String::new(),
     }
@@ -88,6 +95,8 @@ pub(super) fn ready(answer: &Message, is_older: bool) -> Result<(Ready, bool), F
             send_size: -1,
             receive_size: r.block.into(),
             widths: (0, 0),
+            priority: -1,
+            tos: -1,
         };
         return Ok((ready, r.measure_cpu));
     }
@@ -98,6 +107,8 @@ pub(super) fn ready(answer: &Message, is_older: bool) -> Result<(Ready, bool), F
         send_size: r.send_block.into(),
         receive_size: r.receive_block.into(),
         widths: (r.send_width, r.receive_width),
+        priority: r.priority,
+        tos: r.tos,
     };
     Ok((ready, measures(r.flags)))
 }

@@ -10,6 +10,7 @@ use crate::netperf::socket::{
 };
 use crate::netperf::table::{Test, Transport};
 use crate::netperf::timer::Shared;
+use crate::netperf::units::cut;
 use crate::socket::sys::memory_file;
 use crate::socket::{Site, TcpStream, UdpSocket};
 use hdrhistogram::Histogram;
@@ -62,8 +63,8 @@ impl<'a> Data<'a> {
             no_delay: s.no_delay,
             keep_alive: s.keep_alive,
             no_gateway: !s.routing,
-            priority: None,
-            tos: None,
+            priority: local.priority,
+            tos: local.tos.map(u32::from),
             congestion: local.congestion.clone(),
             drops: udp && !s.test.receives,
         };
@@ -88,14 +89,18 @@ impl<'a> Data<'a> {
             if of { Ring::new(layout, width, size) } else { Ring::new(layout, 1, 0) }
         };
         let mut send = ring(s.test.sends && !s.test.file, local.send, sizes.send, send_size);
-        let receive = ring(s.test.receives, local.receive, sizes.receive, receive_size);
+        let mut receive = ring(s.test.receives, local.receive, sizes.receive, receive_size);
         let mut file = None;
         if s.test.file {
             file = Some(part(s, send_size, local.send.width(sizes.send, send_size))?);
-        } else if s.test.sends
-            && let Some(path) = &s.file
-        {
-            send.fill(&beginning(path, send.width() as usize * send_size as usize)?);
+        } else if let Some(path) = &s.file {
+            for (used, ring, size) in
+                [(s.test.sends, &mut send, send_size), (s.test.receives, &mut receive, receive_size)]
+            {
+                if used {
+                    ring.fill(&beginning(path, ring.width() as usize * size as usize)?);
+                }
+            }
         }
         let rings = Rings { send, receive };
         Ok(Self { s, site, asked, own, wanted, socket, sizes, rings, file, send_size, receive_size })
@@ -117,6 +122,11 @@ impl<'a> Data<'a> {
 
     pub(super) fn receive_size(&self) -> u32 {
         self.receive_size
+    }
+
+    /// Type of service that its socket has; -1 for the system's own.
+    pub(super) fn service(&self) -> i32 {
+        self.wanted.service(self.s.test.transport == Transport::Tcp).map_or(-1, |n| cut(n, i32::MAX))
     }
 
     /// Own address of the data, as far as it is known.

@@ -12,10 +12,12 @@ use super::protocol::omni::{self, flag};
 use super::settings::{Length, Settings};
 use super::socket::Sizes;
 use super::timer::{Interim, Timer, Times};
-use crate::socket::{Site, plain};
+use super::units::cut;
+use crate::socket::{Family, Site, addresses, plain};
 use data::{Data, Moved};
 use linerate_rt::{Stop, pause, pin};
 use linerate_text::saturating_ns;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +40,8 @@ pub(super) struct Client<'a> {
     /// Own address of the data, and the server's.
     own: SocketAddr,
     server: SocketAddr,
+    /// True if the server's is another one than that of the control connection.
+    apart: bool,
     /// True if the processor time is that of threads.
     threads: bool,
 }
@@ -49,6 +53,8 @@ struct Ready {
     send_size: i64,
     receive_size: i64,
     widths: (u32, u32),
+    priority: i32,
+    tos: i32,
 }
 
 /// Source of a client's sockets. If the settings name a processor, this thread runs on it from now on, and with it all that it
@@ -69,11 +75,21 @@ impl<'a> Client<'a> {
         })?;
         let control = Arc::new(Control::new(stream, stop)?);
         let (own, server) = control.addresses()?;
-        let (own, server) = (plain(own), plain(server));
+        let (own, control_server) = (plain(own), plain(server));
+        let (to, from) = &settings.data;
+        let server = match to {
+            Some(host) => of_data(host, settings.place.family)?,
+            None => control_server.ip(),
+        };
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let ip = if settings.place.bind.is_some() { own.ip() } else { any };
-        let own = SocketAddr::new(ip, settings.local.port);
-        Ok(Self { settings, site, control, stop: stop.clone(), own, server, threads: false })
+        let ip = match from {
+            Some(host) => of_data(host, Some(if server.is_ipv4() { Family::V4 } else { Family::V6 }))?,
+            None if settings.place.bind.is_some() && own.is_ipv4() == server.is_ipv4() => own.ip(),
+            None => any,
+        };
+        let (own, apart) = (SocketAddr::new(ip, settings.local.port), server != control_server.ip());
+        let server = SocketAddr::new(server, control_server.port());
+        Ok(Self { settings, site, control, stop: stop.clone(), own, server, apart, threads: false })
     }
 
     /// Has the processor time be that of the thread that runs the test and of a host of our own.
@@ -165,7 +181,8 @@ impl<'a> Client<'a> {
     }
 
     fn ask(&self, data: &Data) -> Result<Ready, Fault> {
-        let request = asked::request(self.settings, data.widths(), data.own(), self.server.is_ipv6());
+        let server = self.apart.then(|| self.server.ip());
+        let request = asked::request(self.settings, data.widths(), data.own(), self.server.is_ipv6(), server);
         self.control.send(&if self.settings.test.file {
             asked::older(&request).message()
         } else {
@@ -230,6 +247,8 @@ impl<'a> Client<'a> {
             receive_width,
             retransmits: moved.retransmits,
             congestion: moved.congestion.clone(),
+            priority: s.local.priority.map_or(-1, |n| cut(n, i32::MAX)),
+            tos: data.service(),
             cpu: local_cpu,
         };
         let remote = EndFigures {
@@ -246,6 +265,8 @@ impl<'a> Client<'a> {
             receive_width: ready.widths.1,
             retransmits: results.retransmits,
             congestion: results.congestion.clone(),
+            priority: ready.priority,
+            tos: ready.tos,
             cpu: remote_cpu,
         };
         Ok(Figures {
@@ -274,6 +295,12 @@ fn cpu_of(results: &omni::Results) -> Option<Cpu> {
         count: results.cpus,
         method: results.method,
     })
+}
+
+/// Address of the data by its name.
+fn of_data(host: &str, family: Option<Family>) -> Result<IpAddr, Fault> {
+    let all = addresses(host, 0, family).map_err(Fault::DataConnect)?;
+    all.first().map(SocketAddr::ip).ok_or_else(|| Fault::DataConnect(ErrorKind::NotFound.into()))
 }
 
 fn measures(flags: u32) -> bool {

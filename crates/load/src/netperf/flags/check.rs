@@ -3,7 +3,7 @@
 use super::Config;
 use super::state::State;
 use crate::flags::own;
-use crate::netperf::report::{Form, Selection};
+use crate::netperf::report::Selection;
 use crate::netperf::settings::{Buffers, DATAGRAM, Settings};
 use crate::netperf::table::Transport;
 use crate::socket::{Family, Own};
@@ -16,6 +16,9 @@ impl State {
         let only_kernel = [
             (self.place.bind.is_some(), "-L"),
             (local.port > 0 && !udp, "-P"),
+            (self.data.0.is_some() || self.data.1.is_some(), "-H and -L behind --"),
+            (local.priority.is_some(), "-y"),
+            (local.tos.is_some(), "-Y"),
             (udp && local.buffers != Buffers::default(), "-s for datagrams"),
         ];
         let own = own::host(own, &only_kernel)?;
@@ -42,7 +45,6 @@ impl State {
             (!(local.congestion.is_empty() && remote.congestion.is_empty()) && udp, "-K", "congestion control"),
             (self.connected && !udp, "-n", "datagrams"),
             (self.patience.is_some() && !(udp && transactions), "-e", "responses that may be lost"),
-            (self.file.is_some() && !test.sends, "-F", "data of this end"),
             (self.unit == Some('x') && !transactions, "-f x", "transactions"),
             (self.repeats.result_only && !self.repeated, "-r", "second run without -i or -I"),
         ] {
@@ -53,8 +55,12 @@ impl State {
         if test.file && self.routing == Some(false) {
             return none("-R 0", "word for that in its protocol");
         }
-        if test.file && (self.keep_alive || !remote.congestion.is_empty()) {
-            return none(if self.keep_alive { "-S" } else { "-K" }, "word for that in its protocol");
+        for (given, flag) in
+            [(self.keep_alive, "-S"), (!remote.congestion.is_empty(), "-K"), (self.data.0.is_some(), "-H behind --")]
+        {
+            if test.file && given {
+                return none(flag, "word for that in its protocol");
+            }
         }
         for (flag, size) in [("-m", local.send_size), ("-r", self.request), ("-r", self.response)] {
             if let Some(size) = size.filter(|size| udp && *size > DATAGRAM) {
@@ -70,7 +76,7 @@ impl State {
         let mut settings = Settings::new(test, &host);
         let cpu = local.cpu || remote.cpu;
         let selection = Selection::new(self.form, self.selection.as_deref(), test, cpu)?;
-        (settings.place, settings.own) = (self.place, own);
+        (settings.place, settings.data, settings.own) = (self.place, self.data, own);
         settings.length = self.length;
         settings.request = self.request.unwrap_or(1);
         settings.response = self.response.unwrap_or(1);
@@ -85,9 +91,6 @@ impl State {
         settings.unit = self.unit;
         settings.repeats = self.repeats;
         (settings.local, settings.remote) = (self.local, self.remote);
-        if self.statistics && self.form == Form::Classic {
-            return Err("-j: these lines have no place for it; give -k, -o or -O behind --".into());
-        }
         Ok(Config {
             settings,
             headers: self.headers,

@@ -2,7 +2,7 @@
 
 use super::state::{State, first_size, place, sizes};
 use super::{help, version};
-use crate::flags::{Flag, KEEP, number, own, print, refused, set, value};
+use crate::flags::{Flag, KEEP, based, named, number, own, print, refused, set, value};
 use crate::netperf::ring::{ALIGN, BLOCK};
 use crate::netperf::settings::Length;
 use crate::netperf::table::{TESTS, Test};
@@ -149,6 +149,30 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
         s.brand = Some(linerate_text::short(v, 80));
         Ok(())
     }),
+    value("-y LOCAL[,REMOTE]", (), "priority of the data socket (SO_PRIORITY)", |s, v| {
+        let (local, remote) = both(v);
+        for (to, text) in [(&mut s.local.priority, local), (&mut s.remote.priority, remote)] {
+            if let Some(text) = text {
+                *to = Some(number(text, 0..=i32::MAX.unsigned_abs())?);
+            }
+        }
+        Ok(())
+    }),
+    value(
+        "-Y LOCAL[,REMOTE]",
+        (),
+        "type of service of the data, 0 to 255, as 184 or 0xb8, or a name, as ef",
+        |s, v| {
+            let (local, remote) = both(v);
+            for (to, text) in [(&mut s.local.tos, local), (&mut s.remote.tos, remote)] {
+                if let Some(text) = text {
+                    let n = named(text, &[]).or_else(|| based(text).and_then(|n| u8::try_from(n).ok()));
+                    *to = Some(n.ok_or("give numbers from 0 to 255, as 184 or 0xb8, or names, as ef")?);
+                }
+            }
+            Ok(())
+        },
+    ),
     set("--keep", (), KEEP, |s| s.keep = true),
     own::via(()),
     own::addr(()),
@@ -163,8 +187,6 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
     refused("-K", (), "", "memory is not written to between calls; leave it out"),
     refused("-n", (), "", "processors are counted in /proc/stat; leave it out"),
     refused("-N", (), "", "a test needs a server's figures; leave it out"),
-    refused("-y", (), "", "packets have no priority here; leave it out"),
-    refused("-Y", (), "", "packets have no type of service here; leave it out"),
     refused("-Z", (), "", "a passphrase that all can read protects nothing; leave it out"),
 ];
 

@@ -1,7 +1,7 @@
 //! Flags of the test, which stand behind `--`, in the order of help.
 
 use super::help;
-use super::state::{State, first_size, sizes};
+use super::state::{State, first_size, place, sizes};
 use crate::flags::{Flag, Words, number, print, refused, set, value, values};
 use crate::netperf::report::Form;
 use crate::netperf::ring::BLOCK;
@@ -68,6 +68,23 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
     value("-R 0|1", (), "let the data go by a gateway, or do not (1; 0 for UDP_STREAM)", |s, v| {
         number(v, 0..=1).map(|n: u8| s.routing = Some(n > 0))
     }),
+    value("-H HOST[,FAMILY]", (), "the server's address for the data (that of the control connection)", |s, v| {
+        let (host, family) = place(v)?;
+        s.data.0 = host;
+        s.place.family = family.or(s.place.family);
+        Ok(())
+    }),
+    value(
+        "-L HOST[,FAMILY]",
+        (),
+        "own address of the data (that of the control connection, if -L gives one before --)",
+        |s, v| {
+            let (host, family) = place(v)?;
+            s.data.1 = host;
+            s.place.family = family.or(s.place.family);
+            Ok(())
+        },
+    ),
     set("-n", (), "send datagrams by a connected socket", |s| s.connected = true),
     value("-e SECONDS", (), "time after which a datagram's response is lost (never)", |s, v| {
         number(v, 1..=86_400).map(|n| s.patience = Some(Duration::from_secs(n)))
@@ -83,8 +100,6 @@ pub(super) static FLAGS: &[Flag<State, ()>] = &[
     set("-4", (), "IPv4 only, as before --", |s| s.only(Family::V4)),
     set("-6", (), "IPv6 only, as before --", |s| s.only(Family::V6)),
     print("-h --help", (), "print this help", help),
-    refused("-H", (), "", "the data go where the control connection goes; give -H before --"),
-    refused("-L", (), "", "the data come from where the control connection comes from; give -L before --"),
     refused("-a", (), "", "connections are taken in as they come; leave it out"),
     refused("-b", (), "", "there is one request at a time; leave it out"),
     refused("-B", (), "", "addresses of datagrams are not taken from packets; leave it out"),

@@ -14,6 +14,8 @@ pub(in crate::netperf) struct State {
     pub(super) test: &'static Test,
     pub(super) host: Option<String>,
     pub(super) place: Place,
+    /// Addresses of the data alone: the server's, and the own one.
+    pub(super) data: (Option<String>, Option<String>),
     /// Host of our own.
     pub(super) own: Own,
     pub(super) length: Length,
@@ -49,6 +51,7 @@ impl Default for State {
             test: &TESTS[0],
             host: None,
             place: Place { port: PORT, bind: None, device: None, family: None },
+            data: (None, None),
             own: Own::default(),
             length: Length::Time(10),
             local: EndSettings::default(),

@@ -26,6 +26,12 @@ fn a_line_becomes_a_configuration() {
     let s = parse("-t TCP_MAERTS -cC -- -m ,9000 -M ,4096").unwrap().settings;
     assert_eq!((s.remote.send_size, s.local.receive_size), (Some(9000), Some(4096)));
     assert!(s.local.cpu && s.remote.cpu && s.host == "localhost");
+    let s = parse("-Y ef,0x20 -y 5 -L 10.0.0.9 -j -F /dev/urandom -t TCP_MAERTS -- -H h,4 -L l").unwrap().settings;
+    assert_eq!(
+        (s.local.tos, s.remote.tos, s.local.priority, s.remote.priority),
+        (Some(184), Some(32), Some(5), Some(5))
+    );
+    assert_eq!((s.data, s.place.bind), ((Some("h".into()), Some("l".into())), Some("10.0.0.9".into())));
     let s = parse("-6 -i 2 -I 95,3 -r").unwrap().settings;
     assert_eq!((s.repeats.least, s.repeats.most, s.repeats.level, s.repeats.width), (3, 3, 95, 0.03));
     assert_eq!((&*s.host, s.repeats.result_only), ("::1", true));
@@ -52,7 +58,6 @@ fn what_is_wrong_is_named_with_its_mend() {
         ("-I 90", "-I 90: give 95 or 99"),
         ("-I 95,0", "-I 95,0: give a width"),
         ("-a 3", "-a 3: give powers of two"),
-        ("-j", "-j: these lines have no place for it"),
         ("-r", "-r: TCP_STREAM has no second run"),
         ("-N", "-N: "),
         ("-b 5", "-b: "),
@@ -65,7 +70,11 @@ fn what_is_wrong_is_named_with_its_mend() {
         ("-- -n", "-n: TCP_STREAM has no datagrams"),
         ("-- -M ,5", "-M: TCP_STREAM has no blocks that this end receives"),
         ("-- -b 5", "-b: there is one request at a time"),
-        ("-- -H x", "-H: the data go where"),
+        ("-Y 256", "-Y 256: give numbers from 0 to 255"),
+        ("-Y ef,af44", "-Y ef,af44: give numbers"),
+        ("-y x", "-y x: give a number"),
+        ("-t TCP_SENDFILE -- -H x", "-H behind --: TCP_SENDFILE has no word for that"),
+        ("--via cable:x{1 --addr 10.0.0.2/24 -H 10.0.0.1 -Y ef", "-Y: a host of our own"),
         ("-- -K aaaaaaaaaaaaaaaaaaaa", "-K aaaaaaaaaaaaaaaaaaaa: give a name"),
         ("-- -k NONE", "NONE: no such value"),
         ("-- -k THROUGHPU", "THROUGHPU: no such value; did you mean THROUGHPUT?"),
@@ -75,7 +84,6 @@ fn what_is_wrong_is_named_with_its_mend() {
         ("-t UDP_STREAM -f x", "-f x: UDP_STREAM has no transactions"),
         ("-t TCP_RR -- -m 5", "-m: TCP_RR has no blocks"),
         ("-t TCP_RR -- -r 0", "-r 0: give 1"),
-        ("-t TCP_MAERTS -F x", "-F: TCP_MAERTS has no data of this end"),
         ("-t TCP_SENDFILE -S", "-S: TCP_SENDFILE has no word for that"),
         ("-t TCP_RR -- -e 5", "-e: TCP_RR has no responses that may be lost"),
     ] {

@@ -85,6 +85,7 @@ impl Flow<'_> {
                 Ok((_, from)) if !self.is_of(&mut sender, from) => {}
                 Ok((0, _)) => return Ok(End::Done),
                 Ok((n, _)) => {
+                    self.has_come();
                     if self.received(n) {
                         return Ok(End::Done);
                     }

@@ -170,6 +170,7 @@ impl Flow<'_> {
         loop {
             match listener.accept() {
                 Ok((stream, from)) if self.admits(from) => {
+                    self.has_come();
                     self.moved();
                     return Ok(Some(stream));
                 }
@@ -235,6 +236,7 @@ impl Flow<'_> {
                 Ok((0, _)) => return Ok(Got::Nothing),
                 Ok((n, _)) => {
                     got += n;
+                    self.has_come();
                     self.moved();
                     self.tally.received += n as u64;
                     self.tally.receives += 1;

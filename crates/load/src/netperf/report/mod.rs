@@ -125,12 +125,23 @@ fn interim(config: &Config, say: &Say) -> Option<Interim<'static>> {
     let (unit, say) = (s.unit(), say.clone());
     // What is counted on the way: transactions, or bytes.
     let bytes = if s.test.is_transactions() && unit != 'x' { f64::from(s.request + s.response) } else { 1.0 };
+    let (form, mut told) = (config.form, 0);
     let tell = move |units: u64, seconds: f64| {
         let rate = units::scaled(units as f64 * bytes / seconds, unit);
         let name = units::name(unit);
         let at = wall();
         let (at, ms) = (at.as_secs(), at.subsec_millis());
-        say(&format!("Interim result: {rate:7.2} {name}/s over {seconds:.3} seconds ending at {at}.{ms:03}\n"));
+        say(&match form {
+            Form::Keys => format!(
+                "NETPERF_INTERIM_RESULT[{told}]={rate:.2}\nNETPERF_UNITS[{told}]={name}/s\n\
+                 NETPERF_INTERVAL[{told}]={seconds:.3}\nNETPERF_ENDING[{told}]={at}.{ms:03}\n"
+            ),
+            Form::Commas => format!("{rate:.2},{name}/s,{seconds:.3},{at}.{ms:03}\n"),
+            Form::Classic | Form::Columns => {
+                format!("Interim result: {rate:7.2} {name}/s over {seconds:.3} seconds ending at {at}.{ms:03}\n")
+            }
+        });
+        told += 1;
     };
     config.interim.map(|every| (every, Box::new(tell) as Box<dyn FnMut(u64, f64) + Send>))
 }

@@ -72,6 +72,11 @@ fn rate(v: &View<'_>) -> Option<f64> {
     v.config.settings.test.is_transactions().then(|| v.outcome.last.transactions_per_second())
 }
 
+/// A type of service, as netperf writes it: 0xffffffff for the system's own.
+fn service(n: i32) -> String {
+    format!("0x{n:02x}")
+}
+
 fn through(v: &View<'_>, bytes: u64) -> String {
     let unit = v.config.settings.unit();
     two(scaled(v.outcome.last.per_second(bytes), if unit == 'x' { 'm' } else { unit }))
@@ -273,6 +278,10 @@ pub(super) static ROWS: &[Row] = &[
     timed("P99_LATENCY", ["99th", "Percentile", "Latency", "Microseconds"], |v| whole(v, |l| l.p99)),
     timed("MEAN_LATENCY", ["Mean", "Latency", "Microseconds", ""], |v| latency(v, |l| l.mean)),
     timed("STDDEV_LATENCY", ["Stddev", "Latency", "Microseconds", ""], |v| latency(v, |l| l.stddev)),
+    row("LOCAL_SOCKET_PRIO", ["Local", "Socket", "Priority", ""], |v| v.outcome.last.local.priority.to_string()),
+    row("REMOTE_SOCKET_PRIO", ["Remote", "Socket", "Priority", ""], |v| v.outcome.last.remote.priority.to_string()),
+    row("LOCAL_SOCKET_TOS", ["Local", "Socket", "TOS", ""], |v| service(v.outcome.last.local.tos)),
+    row("REMOTE_SOCKET_TOS", ["Remote", "Socket", "TOS", ""], |v| service(v.outcome.last.remote.tos)),
     row("LOCAL_CONG_CONTROL", ["Local", "Congestion", "Control", "Algorithm"], |v| {
         v.outcome.last.local.congestion.clone()
     }),

@@ -9,16 +9,21 @@ use crate::netperf::flow::{End, Flow, Rings, Tally};
 use crate::netperf::protocol::omni::{self, Half, flag};
 use crate::netperf::protocol::{Message, stream};
 use crate::netperf::ring::{Layout, Ring};
-use crate::netperf::socket::{Listener, Sizes, TICK, congestion, datagrams, listener, may_reach, retransmits, sizes};
+use crate::netperf::socket::{
+    Listener, Sizes, TICK, Wanted, congestion, datagrams, listener, may_reach, retransmits, sizes,
+};
 use crate::netperf::timer::{Timer, Times};
 use crate::netperf::units::cut;
 use crate::socket::{TcpStream, UdpSocket, plain};
 use linerate_rt::{Moves, pin};
+use std::cell::OnceCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time that data may come behind the end of a test.
+/// Time that a client may wait before it connects.
+const WAITS: Duration = Duration::from_secs(86_400);
+/// Time that data may come behind the end of a test, and that a client may wait before its datagrams.
 const LATE: Duration = Duration::from_secs(60);
 /// Silence behind the end of a test after which nothing more comes.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -82,7 +87,7 @@ pub(super) fn run(
         Ring::new(layout, blocks.width, blocks.size)
     };
     let mut rings = Rings { send: ring(accepted.send, send), receive: ring(accepted.receive, receive) };
-    control.send(&ready(r, &socket, sizes, (send, receive), &rings, is_older)?)?;
+    control.send(&ready(r, &socket, (&accepted.wanted, sizes), (send, receive), &rings, is_older)?)?;
 
     let meter = Meter::of(r.flags & flag::MEASURE_CPU != 0, state.threads, &state.site);
     let due = u64::try_from(r.length).ok().filter(|n| *n > 0).map(Duration::from_secs);
@@ -92,9 +97,10 @@ pub(super) fn run(
         Task::Answer => SILENCE,
         _ => LATE,
     };
-    let before = Reading::now(&meter);
+    // Whether a client waits, or its datagrams are lost, cannot be told apart.
+    let waits = if accepted.task.is_udp() { LATE } else { WAITS };
     let timer = Timer::start(
-        Times { due, grace, cores: meter.is_system() },
+        Times { due, grace, cores: meter.is_system(), waits },
         control.stop(),
         None,
         Some(Control::watch(control)),
@@ -103,10 +109,17 @@ pub(super) fn run(
     let look = || control.look();
     // A client that sends bytes says when it has sent all; whoever counts transactions, or sends, has to know when to end.
     let counts = accepted.task.sends() && r.length < 0;
+    // A client may wait before its data: the time begins with them.
+    let begun = OnceCell::new();
+    let begins = || {
+        timer.shared.begin();
+        let _ = begun.set(Reading::now(&meter));
+    };
     let mut flow = Flow::new(&timer.shared, if counts { r.length.unsigned_abs().into() } else { u64::MAX }, &look);
     let silence = if accepted.task == Task::AnswerByConnections { SILENCE_OF_CONNECTIONS } else { SILENCE };
+    flow.first = Some(&begins);
     flow.moves = moves.clone();
-    flow.peer = peer(control, r)?;
+    flow.peers = peers(control, r)?;
     flow.patience = cut(silence.as_millis() / TICK.as_millis(), u32::MAX);
     let mut last = Last { sizes, retransmits: -1, congestion: String::new() };
     let end = match &socket {
@@ -125,6 +138,7 @@ pub(super) fn run(
     }
     // The time that was waited for nothing does not count.
     let after = Reading::now(&meter);
+    let before = begun.into_inner().unwrap_or_else(|| after.clone());
     let after = match timer.shared.at_due().filter(|_| end == End::Time) {
         Some(due) => after.back_at(due),
         None => after,
@@ -147,13 +161,14 @@ fn own(control: &Control, r: &omni::Request) -> Result<SocketAddr, Fault> {
     Ok(own)
 }
 
-/// Address that data come from: the client's, unless it has asked for another way than that of the control connection, by an
-/// address of the server's or a family of its own.
-fn peer(control: &Control, r: &omni::Request) -> Result<Option<IpAddr>, Fault> {
+/// Addresses that data come from: the client's, and the one that it names for them; all, if it has asked for another way than
+/// that of the control connection, by an address of the server's or a family of its own.
+fn peers(control: &Control, r: &omni::Request) -> Result<Option<[IpAddr; 2]>, Fault> {
     let (own, peer) = control.addresses()?;
     let (own, peer) = (plain(own).ip(), plain(peer).ip());
     let same = r.server.is_none_or(|ip| ip.is_unspecified() || ip.to_canonical() == own);
-    Ok(Some(peer).filter(|_| same && own.is_ipv6() == r.v6))
+    let named = r.client.map(|ip| ip.to_canonical()).filter(|ip| !ip.is_unspecified());
+    Ok(Some([peer, named.unwrap_or(peer)]).filter(|_| same && own.is_ipv6() == r.v6))
 }
 
 /// Moves the data of a test with connections.
@@ -186,7 +201,7 @@ impl Last {
 fn ready(
     r: &omni::Request,
     socket: &Socket,
-    sizes: Sizes,
+    (wanted, sizes): (&Wanted, Sizes),
     (send, receive): (Option<Blocks>, Option<Blocks>),
     rings: &Rings,
     is_older: bool,
@@ -222,8 +237,8 @@ fn ready(
         send_width: width(send, &rings.send, &r.send),
         flags: r.flags & (flag::NO_DELAY | flag::MEASURE_CPU),
         data_port,
-        priority: or(r.priority),
-        tos: or(r.tos),
+        priority: or(wanted.priority),
+        tos: or(wanted.service(matches!(socket, Socket::Tcp(_)))),
     };
     Ok(response.message())
 }

@@ -29,7 +29,7 @@ fn prepare(fd: BorrowedFd<'_>, wanted: &Wanted, of: SocketAddr, tcp: bool) -> Re
         ("keep alive", (socket, libc::SO_KEEPALIVE), on(wanted.keep_alive)),
         ("no gateway", (socket, libc::SO_DONTROUTE), on(wanted.no_gateway)),
         ("priority", (socket, libc::SO_PRIORITY), wanted.priority),
-        ("type of service", service, wanted.tos),
+        ("type of service", service, wanted.service(tcp)),
         ("reports of drops", errors, on(wanted.drops && !tcp)),
     ] {
         if let Some(value) = value {

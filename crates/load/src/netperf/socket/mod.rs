@@ -34,6 +34,13 @@ pub(super) struct Wanted {
     pub(super) drops: bool,
 }
 
+impl Wanted {
+    /// Type of service as the kernel takes it: of TCP the two lower bits (ECN) are its own.
+    pub(super) fn service(&self, tcp: bool) -> Option<u32> {
+        self.tos.map(|tos| if tcp { tos & !3 } else { tos })
+    }
+}
+
 /// Buffers that a socket has, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sizes {
