@@ -2,6 +2,8 @@
 
 /// Greatest gap that a datagram may leave by itself (`MAX_DROPOUT`).
 const DROPOUT: u64 = 3000;
+/// Numbers up to the highest of which it is known whether they have come.
+const REMEMBERED: u64 = 1 << 16;
 /// Number of times that the end of a sequence may be beyond all that came of it.
 const BEYOND: u64 = 16;
 
@@ -65,6 +67,69 @@ impl<T> Sequence<T> {
     }
 }
 
+/// Numbers that have come of late: a datagram that comes twice takes no other one's place.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// A bit for each of the last numbers up to the highest.
+    bits: Vec<u64>,
+    highest: u64,
+    copies: u64,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { bits: vec![0; (REMEMBERED / 64) as usize], highest: 0, copies: 0 }
+    }
+}
+
+impl Seen {
+    /// Notes a number; true if it has come before. Of those that are older than what is remembered nobody knows.
+    #[inline]
+    pub(crate) fn again(&mut self, number: u64) -> bool {
+        if number > self.highest {
+            if number - self.highest > REMEMBERED {
+                self.bits.fill(0);
+            } else {
+                (self.highest + 1..number).for_each(|passed| {
+                    let (word, bit) = place(passed);
+                    self.bits[word] &= !bit;
+                });
+            }
+            self.highest = number;
+        } else if self.highest - number >= REMEMBERED {
+            return false;
+        } else {
+            let (word, bit) = place(number);
+            if self.bits[word] & bit != 0 {
+                self.copies += 1;
+                return true;
+            }
+        }
+        let (word, bit) = place(number);
+        self.bits[word] |= bit;
+        false
+    }
+
+    /// Number of datagrams that had come before.
+    pub(crate) fn copies(&self) -> u64 {
+        self.copies
+    }
+}
+
+#[inline]
+fn place(number: u64) -> (usize, u64) {
+    let at = number % REMEMBERED;
+    (usize::try_from(at / 64).unwrap_or(0), 1 << (at % 64))
+}
+
+/// Words about so many datagrams that came again, if there are some.
+pub(crate) fn doubled(copies: u64) -> Option<String> {
+    let (many, were) = if copies == 1 { ("datagram", "was") } else { ("datagrams", "were") };
+    (copies > 0).then(|| {
+        format!("{copies} {many} came twice and {were} counted as out of order, and not in the place of a lost one")
+    })
+}
+
 /// Words about so many datagrams that do not belong, if there are some.
 pub(crate) fn told(outside: u64) -> Option<String> {
     match outside {
@@ -101,6 +166,32 @@ mod tests {
         assert_eq!(taken(&[1, 2, 9000], Some(8000)), (vec![1, 2], 1));
         // A copy says nothing new.
         assert_eq!(taken(&[1, far, far, 2], None), (vec![1, 2], 2));
+    }
+
+    #[test]
+    fn a_number_that_comes_again_is_known_as_long_as_it_is_remembered() {
+        let mut seen = Seen::default();
+        let far = 10 * REMEMBERED;
+        for (number, again) in [
+            (1, false),
+            (3, false),
+            (3, true),
+            (2, false),
+            (2, true),
+            (1, true),
+            (REMEMBERED + 1, false),
+            // Its place is that of 1, which is forgotten.
+            (REMEMBERED + 1, true),
+            (1, false),
+            (2, true),
+            (far, false),
+            (far - 1, false),
+            (far - 1, true),
+            (3, false),
+        ] {
+            assert_eq!(seen.again(number), again, "{number}");
+        }
+        assert_eq!(seen.copies(), 6);
     }
 
     #[test]

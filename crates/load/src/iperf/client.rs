@@ -275,6 +275,7 @@ fn sending(settings: &Settings, request: &Request, begun: Stamp) -> Result<Sendi
         begun: settings.times.then_some(begun),
         file: settings.file.as_ref().map(open).transpose()?,
         answer: (answers && !settings.no_fin).then_some(if udp { ANSWER } else { answer }),
+        insists: false,
     })
 }
 

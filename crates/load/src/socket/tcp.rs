@@ -174,6 +174,17 @@ impl TcpStream {
         }
     }
 
+    /// The same with the kernel's own words: seconds of silence, between two questions, and how many; none is the system's. Of
+    /// our own there is nothing of it.
+    pub(crate) fn keep_alive_as(&self, [idle, interval, count]: [Option<u32>; 3]) -> io::Result<()> {
+        let Self::Kernel(stream) = self else { return Err(ErrorKind::Unsupported.into()) };
+        sys::set_option(stream.as_fd(), libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+        for (name, value) in [(libc::TCP_KEEPIDLE, idle), (libc::TCP_KEEPINTVL, interval), (libc::TCP_KEEPCNT, count)] {
+            value.map_or(Ok(()), |value| sys::set_option(stream.as_fd(), libc::IPPROTO_TCP, name, value.into()))?;
+        }
+        Ok(())
+    }
+
     /// True if the other end is done or gone, and nothing is left to read. Waits for nothing; of our own, reads must wait for
     /// nothing either.
     pub(crate) fn has_ended(&self) -> bool {

@@ -29,6 +29,13 @@ impl Control {
         Self::acknowledged(stream, stop, ACKNOWLEDGES)
     }
 
+    /// The same, with the kernel's keep-alive if it is asked for.
+    pub(super) fn keeping(stream: TcpStream, keep: Option<[Option<u32>; 3]>, stop: &Stop) -> Result<Self, Fault> {
+        let kept = keep.map_or(Ok(()), |keep| stream.keep_alive_as(keep));
+        kept.map_err(|error| Fault::Option { what: "socket keepalive", code: 155, error })?;
+        Self::new(stream, stop)
+    }
+
     /// The same, with the time for the other end's acknowledgements.
     fn acknowledged(stream: TcpStream, stop: &Stop, within: Duration) -> Result<Self, Fault> {
         let set = stream.set_nodelay(true).and_then(|()| stream.set_user_timeout(within));

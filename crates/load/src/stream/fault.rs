@@ -3,6 +3,7 @@
 use super::login::Refusal;
 use super::protocol::Malformed;
 use std::io;
+use std::time::Duration;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -61,6 +62,9 @@ pub enum Fault {
     Idle,
     #[error("the test did not end in time")]
     Late,
+    /// No data have moved for this time at the end of a test, which the client has not ended.
+    #[error("the client has vanished: it has not ended its test, and no data have moved for {} s", .0.as_secs())]
+    Vanished(Duration),
     /// A client that no user may be, for a reason that the server alone says.
     #[error("test authorization failed: {0}")]
     Unauthorized(Refusal),
@@ -69,6 +73,12 @@ pub enum Fault {
     Login(String),
     #[error("the server is busy running a test. try again later")]
     Denied,
+    /// The streams of a test ask for more, or move more, than this server permits.
+    #[error("total required bandwidth is larger than server limit")]
+    TotalRate,
+    /// The client asks for a longer test than this server permits.
+    #[error("client's requested duration exceeds the server's maximum permitted limit")]
+    TooLong,
     #[error("the client has terminated")]
     ClientTerminated,
     #[error("the server has terminated")]
@@ -89,11 +99,12 @@ pub enum Fault {
 const UNAUTHORIZED: u32 = 142;
 
 /// Faults that a server tells by number, and iperf3's words for them.
-const WORDS: [(u32, &str); 20] = [
+const WORDS: [(u32, &str); 21] = [
     (6, "number of parallel streams too large"),
     (7, "block size too large"),
     (18, "no SCTP support available"),
     (27, "total required bandwidth is larger than server limit"),
+    (37, "client's requested duration exceeds the server's maximum permitted limit"),
     (114, "unable to receive parameters from client"),
     (122, "unable to set TCP/SCTP NODELAY"),
     (123, "unable to set TCP/SCTP MSS"),
@@ -129,6 +140,8 @@ impl Fault {
     pub(super) fn numbers(&self) -> (u32, i32) {
         let of = |code, error: &io::Error| (code, error.raw_os_error().unwrap_or(0));
         match self {
+            Self::TotalRate => (27, 0),
+            Self::TooLong => (37, 0),
             Self::Parameters(_) => (114, 0),
             Self::File(e) => of(14, e),
             Self::Create(e) => of(200, e),

@@ -64,7 +64,7 @@ pub fn run(
             let _pid = PidFile::new(config.pid_file.as_ref())?;
             client::run(config, asked, &site(config)?, stop, output)
         }
-        Part::Server { daemon, once, guard } => {
+        Part::Server { daemon, once, guard, limits } => {
             for line in guard.iter().flat_map(|guard| guard.warnings()) {
                 output.error(line);
             }
@@ -80,7 +80,7 @@ pub fn run(
             keeps.extend(guard.as_ref().map(|_| Capability::DacReadSearch));
             keeps.extend(config.file.as_ref().map(|_| Capability::DacOverride));
             opened(&keeps);
-            server::run(config, &site, listener, (*once, guard.as_deref()), stop, output)
+            server::run(config, &site, listener, (*once, guard.as_deref(), limits), stop, output)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A server of this process that says nothing, for tests that another machine asks for.
 
-use super::config::Part;
+use super::config::{Limits, Part};
 use super::measure::{config, silent};
 use super::{Fault, server};
 use crate::socket::{Place, Site};
@@ -27,9 +27,12 @@ impl Server {
         let stop = Stop::new().map_err(|e| e.to_string())?;
         let over = stop.clone();
         let thread = spawn("stream-server", &[], move || {
-            let config = config(site.place(), Part::Server { daemon: false, once: false, guard: None });
+            let config = config(
+                site.place(),
+                Part::Server { daemon: false, once: false, guard: None, limits: Limits::default() },
+            );
             // Faults of sessions are told to their clients.
-            let _ = server::run(&config, &site, listener, (false, None), &over, &silent(&over));
+            let _ = server::run(&config, &site, listener, (false, None, &Limits::default()), &over, &silent(&over));
         });
         let thread = thread.map_err(|e| e.to_string())?;
         Ok(Self { port, stop, thread: Some(thread) })

@@ -189,6 +189,55 @@ fn a_datagram_outside_the_sequence_is_no_loss() {
 }
 
 /// A server, or a path, that is slow has the time that it needs for what the client has written.
+/// Regression: a copy stood for a datagram that was lost, and the loss was not seen.
+#[test]
+fn a_datagram_that_comes_twice_is_in_no_other_ones_place() {
+    let port = port();
+    let _server = server(End::Ours, port, &["-u"]);
+    let between = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (near, out) = (between.local_addr().unwrap().port(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    out.connect(("127.0.0.1", port)).unwrap();
+    for socket in [&between, &out] {
+        socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+    }
+    let words = ["-c", "127.0.0.1", "-p", &near.to_string(), "-u", "-n", "20000", "-l", "1000", "-b", "1m"];
+    let mut client = Process::start(End::Ours.command("iperf", "iperf", &words));
+    let (mut bytes, mut from, mut number) = ([0; 2000], None, 0);
+    until("the client ends", || {
+        while let Ok((n, peer)) = between.recv_from(&mut bytes) {
+            (from, number) = (Some(peer), number + 1);
+            let copies = match number {
+                3 => 0,
+                5 => 2,
+                _ => 1,
+            };
+            (0..copies).for_each(|_| drop(out.send(&bytes[..n])));
+        }
+        if let (Ok(n), Some(peer)) = (out.recv(&mut bytes), from) {
+            let _ = between.send_to(&bytes[..n], peer);
+        }
+        client.ends_within(Duration::ZERO)
+    });
+    let ended = client.end();
+    assert!(ended.code == Some(0) && ended.out.contains(" 1/20 "), "{}", ended.said());
+}
+
+/// Regression: the end of what a server sends was said once; who missed it waited for two minutes.
+#[test]
+fn a_client_that_missed_the_end_of_what_the_server_sends_hears_of_it() {
+    let port = port();
+    let _server = server(End::Ours, port, &["-u"]);
+    let words = ["-c", "127.0.0.1", "-p", &port.to_string(), "-u", "-R", "-n", "40M", "-b", "200m", "-i", "0.5"];
+    let mut client = Process::start(End::Ours.command("iperf", "iperf", &words));
+    client.until("0.0000-0.5");
+    client.signal("STOP");
+    // What is sent meanwhile, and with it the end, has no room in its socket.
+    std::thread::sleep(Duration::from_secs(4));
+    client.signal("CONT");
+    let ended = client.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+}
+
 #[test]
 fn a_server_that_goes_on_taking_what_was_sent_is_waited_for() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

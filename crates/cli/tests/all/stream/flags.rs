@@ -1,6 +1,6 @@
 //! Tests of flags: those that are refused, and that those that are taken reach the sockets.
 
-use super::{End, client, has_iperf3, pair, port, server};
+use super::{End, PAIRINGS, client, has_iperf3, pair, port, server};
 use crate::process::{BINARY, Process, until};
 use linerate_skip::{is_installed, skip};
 use std::fs;
@@ -67,12 +67,21 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x --sctp", "--sctp: there is no SCTP"),
         ("-c x --nstreams 3", "--nstreams: there is no SCTP"),
         ("-c x -X a", "-X: there is no SCTP"),
-        ("-s --server-bitrate-limit 5", "--server-bitrate-limit: "),
-        ("-s --idle-timeout 5", "--idle-timeout: "),
+        ("-s --server-bitrate-limit 0", "--server-bitrate-limit 0: give a rate"),
+        ("-s --server-bitrate-limit 5M/61", "--server-bitrate-limit 5M/61: give seconds"),
+        ("-c x --server-bitrate-limit 5", "--server-bitrate-limit: that is for a server"),
+        ("-s --server-max-duration 0", "--server-max-duration 0: "),
+        ("-s --idle-timeout 5", "--idle-timeout: a server that waits needs no restart"),
+        ("-s --idle-timeout x -1", "--idle-timeout x: "),
+        ("-c x --cntl-ka=1/x", "--cntl-ka 1/x: "),
+        ("-c x --skip-rx-copy", "--skip-rx-copy: "),
+        ("-c x -u --gsro", "--gsro: "),
+        ("-s -m", "-m: there is no Multipath TCP"),
         ("-c x --pacing-timer 5", "--pacing-timer: "),
         ("-c x --no-fq-socket-pacing", "--no-fq-socket-pacing: "),
-        ("-c x --snd-timeout 5", "--snd-timeout: "),
-        ("-c x --timestamps", "--timestamps: "),
+        ("-c x --snd-timeout 0", "--snd-timeout 0: "),
+        ("-c x -u --snd-timeout 5", "--snd-timeout: UDP has no such thing"),
+        ("-c x -J --timestamps", "--timestamps: documents have times of their own"),
         (
             "-c x --json-stream-full-output",
             "--json-stream-full-output: -J has the whole document; give --json-stream too",
@@ -87,6 +96,72 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         assert_eq!((code, log.lines().count()), (Some(2), 1), "{line}: {log}");
         assert!(log.starts_with(&format!("linerate stream: {why}")), "{line}: {log}");
     }
+}
+
+#[test]
+fn lines_have_their_time_in_front() {
+    if !has_iperf3() {
+        return;
+    }
+    let timed = |line: &&str| line.starts_with("at 20") && line.get(7..9) == Some(": ");
+    for pairing in PAIRINGS {
+        let stamp = "--timestamps=at %Y: ";
+        let (client, server) = pair(pairing, &["-n", "1M", stamp], &[stamp]);
+        for said in [client, server] {
+            assert!(said.out.lines().filter(timed).count() > 5, "{pairing:?}: {}", said.out);
+        }
+    }
+    let (client, server) =
+        pair((End::Ours, End::Ours), &["-n", "1M", "-T", "x", "--timestamps=at %Y: "], &["--timestamps"]);
+    assert!(
+        client.out.lines().all(|line| line.starts_with("at 20") && line[9..].starts_with("x:  ")),
+        "{}",
+        client.out
+    );
+    let year = client.out[3..7].to_owned();
+    assert!(server.out.lines().all(|line| line.contains(&format!("{year} "))), "{}", server.out);
+}
+
+#[test]
+fn a_server_keeps_the_limits_that_it_sets() {
+    if !has_iperf3() {
+        return;
+    }
+    let total = "total required bandwidth is larger than server limit";
+    let long = "client's requested duration exceeds the server's maximum permitted limit";
+    for (limit, refused, served, why) in [
+        // Asked for; moved.
+        (
+            &["--server-bitrate-limit", "10M"][..],
+            &["-b", "6M", "-P", "2", "-t", "1"][..],
+            &["-b", "5M", "-t", "2"][..],
+            total,
+        ),
+        (&["--server-bitrate-limit", "10M/1"], &["-t", "30"], &["-R", "-b", "5M", "-t", "3"], total),
+        (&["--server-max-duration", "3"], &["-t", "3", "-O", "1"], &["-t", "1"], long),
+        (&["--server-max-duration", "3"], &["-n", "1M"], &["-t", "1"], long),
+    ] {
+        for of_client in [End::Ours, End::Theirs] {
+            let port = port();
+            let _server = server(End::Ours, port, limit);
+            let ended = client(of_client, port, refused);
+            // iperf3 3.12 has no words for a limit of time.
+            let said = if of_client == End::Theirs && why == long { "int_errno=37" } else { why };
+            assert!(ended.code == Some(1) && ended.said().contains(said), "{limit:?} {refused:?}: {}", ended.said());
+            let ended = client(of_client, port, served);
+            assert_eq!(ended.code, Some(0), "{limit:?} {served:?}: {}", ended.said());
+        }
+    }
+}
+
+#[test]
+fn a_server_for_one_client_ends_if_none_comes() {
+    let port = port();
+    let ended = server(End::Ours, port, &["-1", "--idle-timeout", "1"]).end();
+    assert_eq!((ended.code, ended.log.as_str()), (Some(0), ""), "{}", ended.said());
+    // One who has come is waited for.
+    let (client, _) = pair((End::Ours, End::Ours), &["-t", "3", "-b", "1M"], &["--idle-timeout", "1"]);
+    assert_eq!(client.code, Some(0), "{}", client.said());
 }
 
 /// All flags that iperf3 3.12 has are known: taken or refused by name.
@@ -138,7 +213,7 @@ fn flags_reach_the_sockets() {
     let _server = server(End::Ours, port, &[]);
     let own = super::port();
     let line = format!(
-        "-c 127.0.0.1%lo -p {port} -t 0 -i 0 -M 700 -C reno --dscp ef -w 100k --cport {own} -B 127.0.0.1 --fq-rate 80M -b 10M -A 0"
+        "-c 127.0.0.1%lo -p {port} -t 0 -i 0 --cntl-ka=70/5/2 -M 700 -C reno --dscp ef -w 100k --cport {own} -B 127.0.0.1 --fq-rate 80M -b 10M -A 0"
     );
     let words: Vec<&str> = line.split(' ').collect();
     let client = Process::start(End::Ours.command("stream", "iperf3", &words));
@@ -147,6 +222,7 @@ fn flags_reach_the_sockets() {
     for word in ["reno", "tos:0xb8", "tb204800", "rb204800"] {
         assert!(mine.contains(word), "{word}: {mine}");
     }
+    socket(port, &["timer:(keepalive,1min"]);
     let affinity = fs::read_to_string(format!("/proc/{}/status", client.id())).unwrap();
     assert!(affinity.contains("Cpus_allowed_list:\t0\n"), "{affinity}");
     client.signal("INT");

@@ -106,6 +106,29 @@ fn resident(process: &Process) -> u64 {
     line.trim().trim_end_matches(" kB").trim().parse().unwrap()
 }
 
+/// Regression: a server said of a client that had vanished that its test did not end in time; and after two sessions that went on at
+/// once, it announced the same number of a test twice.
+#[test]
+fn a_client_that_has_vanished_is_named_as_such_and_each_number_of_a_test_is_said_once() {
+    let port = port();
+    let mut server = server(End::Ours, port, &[]).within(3 * LIMIT);
+    let [first, second] = [b'1', b'2'].map(|letter| ScriptedClient::running(port, &[&[letter; 36][..], &[0]].concat()));
+    // It says nothing more, and closes nothing.
+    for _ in 0..2 {
+        server.until("the client has vanished: it has not ended its test, and no data have moved for 2");
+    }
+    drop((first, second));
+    server.line_with("(test #3)");
+    serves(port);
+    server.signal("INT");
+    let said = server.end().said();
+    assert_eq!(said.matches("has vanished").count(), 2, "{said}");
+    // The second one began before the first had ended.
+    for (number, times) in [(1, 1), (2, 0), (3, 1), (4, 1), (5, 1)] {
+        assert_eq!(said.matches(&format!("(test #{number})")).count(), times, "{number}: {said}");
+    }
+}
+
 #[test]
 fn clients_that_lie_are_left_and_others_are_served() {
     let port = port();

@@ -42,6 +42,8 @@ pub(super) struct Sending {
     pub(super) file: Option<File>,
     /// Time in which the other end must say that it has all: by closing its connection, or by its report.
     pub(super) answer: Option<Duration>,
+    /// True if the end of datagrams, which nobody answers, is said until the other end is gone.
+    pub(super) insists: bool,
 }
 
 /// Beginning of another test, by which the one before ended: its datagrams so far, and the bytes of the first one.
@@ -120,7 +122,7 @@ impl Lane {
         let ended = match (self.work, &*flow.socket) {
             (Work::Send(work), Socket::Tcp(stream)) => tcp::send(stream, flow, work, over, &self.told),
             (Work::Receive(work), Socket::Tcp(stream)) => tcp::receive(stream, flow, &work, over),
-            (Work::Send(work), Socket::Udp(socket)) => udp::send(socket, flow, &work, over, reporter),
+            (Work::Send(work), Socket::Udp(socket)) => udp::send(socket, flow, &work, (over, &self.told), reporter),
             (Work::Receive(work), Socket::Udp(socket)) => udp::receive(socket, flow, &work, over, reporter),
         };
         let (figures, report) = match ended.reported {

@@ -5,7 +5,7 @@ use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
 use crate::iperf::report::Reporter;
 use crate::iperf::settings::DATAGRAMS;
-use crate::sequence::{Sequence, told};
+use crate::sequence::{Seen, Sequence, doubled, told};
 use crate::socket::UdpSocket;
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
@@ -18,6 +18,8 @@ const ASKS: Duration = Duration::from_millis(10);
 /// Silence that tells a server that its report has arrived, and number of times that it sends it.
 const SILENCE: Duration = Duration::from_millis(250);
 const REPORTS: u32 = 9;
+/// Time for which a server says the end of what it has sent.
+const HEARS: Duration = Duration::from_secs(15);
 /// Time for the second datagram of a session that a server has begun with one: whoever it is from, it may be all there is.
 const GOES_ON: Duration = Duration::from_secs(10);
 /// Number of times that a client says what it wants to receive, and the time between two.
@@ -46,7 +48,13 @@ pub(in crate::iperf) enum Reply {
 }
 
 /// Sends datagrams until the end or a limit, and says the end.
-pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &Stop, reporter: &Reporter) -> Ended {
+pub(super) fn send(
+    socket: &UdpSocket,
+    flow: &Arc<Flow>,
+    work: &Sending,
+    (over, told): (&Stop, &Stop),
+    reporter: &Reporter,
+) -> Ended {
     let mut tally = Tally::new(flow);
     let calendar = Calendar::new();
     let mut block = work.block.clone();
@@ -69,6 +77,9 @@ pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &
         fault = fault.or_else(|| Some(format!("[{:3}] write failed: connection refused", flow.id)));
     }
     let figures = reporter.end(flow, at, fault.as_deref());
+    if work.insists && fault.is_none() {
+        insist(socket, &mut block, &mut last, told);
+    }
     let mut report = None;
     if let Some(within) = work.answer.filter(|_| fault.is_none()) {
         report = answer(socket, &mut block, &mut last, within);
@@ -81,6 +92,30 @@ pub(super) fn send(socket: &UdpSocket, flow: &Arc<Flow>, work: &Sending, over: &
         }
     }
     Ended { at, fault, reported: Some((figures, report)) }
+}
+
+/// Says the end of what a server sends again, until the client is gone, or says something: nothing tells whether it has come, and
+/// a client that has not heard it waits.
+fn insist(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, told: &Stop) {
+    let (until, mut rests, mut bytes) = (Instant::now() + HEARS, ASKS, [0; 64]);
+    // What it has said before the first data came to it, each time.
+    let said = |socket: &UdpSocket| (0..REQUESTS).find(|_| socket.recv(&mut [0; 64]).is_err());
+    if socket.set_read_timeout(Some(Duration::from_millis(1))).is_err() || said(socket).is_none() {
+        return;
+    }
+    while !told.asked() && Instant::now() < until && socket.set_read_timeout(Some(rests)).is_ok() {
+        match socket.recv(&mut bytes) {
+            Err(e) if not_yet(&e) => {}
+            // Its socket is closed, or it has something else to say.
+            _ => return,
+        }
+        rests = (2 * rests).min(SILENCE);
+        last.number -= 1;
+        last.write(block);
+        if socket.send(block).is_err_and(|e| !not_yet(&e)) {
+            return;
+        }
+    }
 }
 
 fn signed(number: u64) -> i64 {
@@ -181,12 +216,13 @@ pub(super) fn receive(
     reporter: &Reporter,
 ) -> Ended {
     let (mut tally, mut receipt, calendar) = (Tally::new(flow), Receipt::default(), Calendar::new());
-    let sequence = Sequence::default();
+    let (sequence, seen) = (Sequence::default(), Seen::default());
     let mut taking = Taking {
         flow,
         tally: &mut tally,
         receipt: &mut receipt,
         sequence,
+        seen,
         calendar,
         last: flow.begin,
         newest: i64::MIN,
@@ -195,7 +231,7 @@ pub(super) fn receive(
     };
     let result = taking.all(socket, work, over);
     taking.end(None);
-    if let Some(told) = told(taking.sequence.outside()) {
+    for told in told(taking.sequence.outside()).into_iter().chain(doubled(taking.seen.copies())) {
         reporter.error(&format!("{}: {told}", flow.remote));
     }
     let (newest, mut another) = (taking.newest, taking.another.take());
@@ -246,6 +282,7 @@ struct Taking<'a, 'b> {
     receipt: &'a mut Receipt,
     /// Judge of what somebody else may have sent in the other end's name.
     sequence: Sequence<Early>,
+    seen: Seen,
     calendar: Calendar,
     /// Time of the last datagram, ns.
     last: u64,
@@ -371,7 +408,8 @@ impl Taking<'_, '_> {
     fn count(&mut self, Early { datagram, bytes, at }: Early) {
         self.last = at.max(self.last);
         let took = self.calendar.since(datagram.sent, at);
-        self.receipt.arrived(datagram.number.unsigned_abs(), took);
+        let number = datagram.number.unsigned_abs();
+        self.receipt.arrived(number, took, self.seen.again(number));
         self.tally.read(bytes);
         self.tally.received(self.receipt);
         self.flow.took(took);

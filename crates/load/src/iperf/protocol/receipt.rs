@@ -44,20 +44,23 @@ pub struct Receipt {
     skipped: u64,
     /// Datagrams whose number was not greater than all before.
     pub out_of_order: u64,
+    /// Those of them that had come before, in whose place none was lost.
+    copies: u64,
     /// Jitter in seconds (RFC 1889).
     pub jitter: f64,
     last: Option<f64>,
 }
 
 impl Receipt {
-    /// Takes a datagram in, with the seconds that it took.
+    /// Takes a datagram in, with the seconds that it took; `copy` of one that had come before.
     #[inline]
-    pub fn arrived(&mut self, number: u64, transit: f64) {
+    pub fn arrived(&mut self, number: u64, transit: f64, copy: bool) {
         if number > self.highest {
             self.skipped = self.skipped.saturating_add(number - self.highest - 1);
             self.highest = number;
         } else {
             self.out_of_order += 1;
+            self.copies += u64::from(copy);
         }
         if let Some(last) = self.last {
             self.jitter += ((transit - last).abs() - self.jitter) / 16.0;
@@ -76,6 +79,6 @@ impl Receipt {
 
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.skipped.saturating_sub(self.out_of_order)
+        self.skipped.saturating_sub(self.out_of_order - self.copies)
     }
 }

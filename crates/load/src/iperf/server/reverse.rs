@@ -65,7 +65,9 @@ impl Session<'_> {
             (true, false) => Some(ANSWER),
             (false, _) => (self.request.ask != Ask::FullDuplex).then_some(wait),
         };
-        Ok(Sending { first, block, limit, rate: self.rate(), begun: begun.filter(|_| !self.udp()), file: None, answer })
+        let insists = self.udp() && over && self.request.ask == Ask::Reverse;
+        let begun = begun.filter(|_| !self.udp());
+        Ok(Sending { first, block, limit, rate: self.rate(), begun, file: None, answer, insists })
     }
 
     /// Time for which the client wants to receive.

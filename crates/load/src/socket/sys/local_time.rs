@@ -1,6 +1,6 @@
 //! Calendar time where the machine is.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 /// A time of the calendar, with the name of its zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,9 +36,33 @@ pub(crate) fn local_time(seconds: u64) -> LocalTime {
     }
 }
 
+/// The same in a format of strftime(3), of 256 bytes at most.
+pub(crate) fn formatted_time(seconds: u64, format: &str) -> String {
+    let seconds = libc::time_t::try_from(seconds).unwrap_or(0);
+    // A space, so that a format of nothing, for which 0 is returned too, is told from one that is too long.
+    let Ok(format) = CString::new(format!("{format} ")) else { return String::new() };
+    let mut text = [0u8; 257];
+    // SAFETY: all zeros is a valid tm.
+    let mut tm: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: a time to be read and a tm to be written, both of which live until the call returns.
+    if unsafe { libc::localtime_r(&raw const seconds, &raw mut tm) }.is_null() {
+        return String::new();
+    }
+    // SAFETY: the text has the length that is said, the format ends with a zero, and both and the tm live until the call returns.
+    let len = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const tm) };
+    String::from_utf8_lossy(&text[..len.saturating_sub(1)]).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_format_is_filled_in() {
+        assert_eq!(formatted_time(1_700_049_600, "%Y at: "), "2023 at: ");
+        assert_eq!(formatted_time(1_700_049_600, ""), "");
+        assert_eq!(formatted_time(1_700_049_600, &"%c".repeat(40)), "", "it is too long");
+    }
 
     #[test]
     fn a_time_is_within_a_day_of_utc() {

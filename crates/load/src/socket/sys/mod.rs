@@ -7,7 +7,7 @@ mod socket;
 mod tcp_info;
 mod terminal;
 
-pub(crate) use local_time::local_time;
+pub(crate) use local_time::{formatted_time, local_time};
 pub(crate) use process::{daemon, fine_sleep, is_alive, system};
 pub(crate) use socket::{
     Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, pace, poll,

@@ -91,9 +91,7 @@ pub(super) fn test(
     if let Err(fault) = &tested {
         test.leave(fault, report);
     }
-    if let Some(told) = test.run.as_ref().and_then(Run::outside) {
-        output.error(&told);
-    }
+    test.run.iter().flat_map(Run::remarks).for_each(|told| output.error(&told));
     tested
 }
 
@@ -122,7 +120,7 @@ impl<'a> Test<'a> {
                 output.error(&format!("warning - UDP block size {block} exceeds TCP MSS {path}, {why}"));
             }
         }
-        let (control, cookie) = (Control::new(stream, stop)?, Cookie::new(random));
+        let (control, cookie) = (Control::keeping(stream, config.keep_alive, stop)?, Cookie::new(random));
         control.send(cookie.bytes())?;
         let host = &asked.host;
         Ok(Self { config, site, settings, cookie, control, remote, stop, run: None, finished: false, mss, host })
@@ -154,6 +152,7 @@ impl<'a> Test<'a> {
                         interval: self.config.form.interval,
                         file: self.config.file.clone(),
                         idle: self.config.idle,
+                        send_timeout: self.config.send_timeout,
                         site: self.site.clone(),
                         congestion,
                         moves: Moves::default(),

@@ -31,6 +31,8 @@ impl State {
             cpu: self.cpu,
             pid_file: self.pid_file,
             idle: self.idle.unwrap_or(IDLE),
+            send_timeout: self.send_timeout,
+            keep_alive: self.keep_alive,
         })
     }
 
@@ -39,6 +41,9 @@ impl State {
         let form = &self.form;
         if form.whole && !form.events {
             return Err("--json-stream-full-output: -J has the whole document; give --json-stream too".into());
+        }
+        if form.timestamps.is_some() && form.json {
+            return Err("--timestamps: documents have times of their own; leave it out, or -J and --json-stream".into());
         }
         let s = &self.settings;
         for (given, flag) in [(s.title.is_some(), "-T"), (s.extra_data.is_some(), "--extra-data")] {
@@ -62,6 +67,7 @@ impl State {
             (s.flow_label > 0, "-L"),
             (s.pacing > 0, "--fq-rate"),
             (s.dont_fragment, "--dont-fragment"),
+            (self.keep_alive.is_some(), "--cntl-ka"),
             (self.daemon, "-D"),
         ];
         own::host(std::mem::take(&mut self.own), &only_kernel)
@@ -70,7 +76,15 @@ impl State {
     fn serving(&self) -> Result<Part, String> {
         match self.ends.client {
             Some(flag) => Err(format!("{flag}: the client decides on that; give it there")),
-            None => Ok(Part::Server { daemon: self.daemon, once: self.once, guard: self.login.guard()?.map(Box::new) }),
+            None if self.limits.idle.is_some() && !self.once => {
+                Err("--idle-timeout: a server that waits needs no restart; leave it out, or give -1 too".into())
+            }
+            None => Ok(Part::Server {
+                daemon: self.daemon,
+                once: self.once,
+                guard: self.login.guard()?.map(Box::new),
+                limits: self.limits.clone(),
+            }),
         }
     }
 
@@ -120,6 +134,7 @@ impl State {
                 (s.mss > 0, "-M"),
                 (s.no_delay, "-N"),
                 (s.zero_copy, "-Z"),
+                (self.send_timeout.is_some(), "--snd-timeout"),
                 (s.flow_label > 0, "-L"),
                 (self.file.is_some(), "-F"),
             ] {

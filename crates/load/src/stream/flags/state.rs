@@ -4,7 +4,7 @@ use super::login::Given;
 use crate::flags::Ends;
 use crate::flags::own::Hosted;
 use crate::socket::{Family, Own, Place};
-use crate::stream::config::Form;
+use crate::stream::config::{Form, Limits};
 use crate::stream::settings::Settings;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +26,9 @@ pub(in crate::stream) struct State {
     pub(super) own_port: u16,
     pub(super) patience: Option<Duration>,
     pub(super) idle: Option<Duration>,
+    pub(super) send_timeout: Option<Duration>,
+    pub(super) keep_alive: Option<[Option<u32>; 3]>,
+    pub(super) limits: Limits,
     pub(super) file: Option<PathBuf>,
     pub(super) cpu: Option<usize>,
     pub(super) pid_file: Option<PathBuf>,
@@ -52,6 +55,9 @@ impl Default for State {
             own_port: 0,
             patience: None,
             idle: None,
+            send_timeout: None,
+            keep_alive: None,
+            limits: Limits::default(),
             file: None,
             cpu: None,
             pid_file: None,

@@ -4,7 +4,7 @@ use super::dscp;
 use super::state::State;
 use super::{help, version};
 use crate::flags::Scope::{self, Both, Client, Server};
-use crate::flags::{Flag, KEEP, based, number, own, print, refused, set, value};
+use crate::flags::{Flag, KEEP, based, maybe, number, own, print, refused, set, value};
 use crate::socket::Family;
 use crate::stream::settings::{BURST, MSS, OMIT, STREAMS, TIME, Transport, WINDOW};
 use crate::stream::units::{rate, size};
@@ -89,11 +89,39 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         s.form.log = Some(from_text(v));
         Ok(())
     }),
+    maybe(
+        "--timestamps FORMAT",
+        Both,
+        "the time in front of each line; =FORMAT: in this format of strftime(3) ('%c ')",
+        |s, v| {
+            s.form.timestamps = Some(if v.is_empty() { "%c " } else { v }.to_owned());
+            Ok(())
+        },
+    ),
     set("--keep", Both, KEEP, |s| s.form.keep = true),
     set("--forceflush", Both, "write each line at once; it always is", |_| {}),
     value("--rcv-timeout MS", Both, "time without data after which a receiver gives up (120000)", |s, v| {
         number(v, 100..=TIME * 1000).map(|ms| s.idle = Some(Duration::from_millis(ms)))
     }),
+    value(
+        "--snd-timeout MS",
+        Both,
+        "time without an acknowledgement after which TCP gives up (the system's)",
+        |s, v| number(v, 1..=TIME * 1000).map(|ms| s.send_timeout = Some(Duration::from_millis(ms))),
+    ),
+    maybe(
+        "--cntl-ka IDLE[/INTERVAL[/COUNT]]",
+        Both,
+        "have the kernel ask whether the other end of a silent control connection is there: after IDLE seconds, again after each \
+         INTERVAL, COUNT times (the system's)",
+        |s, v| {
+            let mut all =
+                v.splitn(3, '/').map(|n| if n.is_empty() { Ok(None) } else { number(n, 1..=32_767).map(Some) });
+            let mut next = || all.next().unwrap_or(Ok(None));
+            s.keep_alive = Some([next()?, next()?, next()?]);
+            Ok(())
+        },
+    ),
     set(
         "--use-pkcs1-padding",
         Both,
@@ -103,6 +131,30 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     ),
     set("-D --daemon", Server, "leave the terminal once clients are taken in", |s| s.daemon = true),
     set("-1 --one-off", Server, "end after the first client", |s| s.once = true),
+    value("--idle-timeout SECONDS", Server, "with -1: end if no client has come for so long", |s, v| {
+        number(v, 1..=TIME).map(|n| s.limits.idle = Some(Duration::from_secs(n)))
+    }),
+    value(
+        "--server-bitrate-limit RATE[/SECONDS]",
+        Server,
+        "most bits per second of a test, all its streams together: one that asks for more is refused, one that moves more within \
+         SECONDS is ended (5)",
+        |s, v| {
+            let (text, over) = v.split_once('/').map_or((v, None), |(rate, over)| (rate, Some(over)));
+            if let Some(over) = over {
+                let seconds = over.parse::<f64>().ok().filter(|n| (0.1..=60.0).contains(n));
+                s.limits.over = Duration::from_secs_f64(seconds.ok_or("give seconds from 0.1 to 60")?);
+            }
+            s.limits.rate = rate(text)?;
+            if s.limits.rate > 0 { Ok(()) } else { Err("give a rate, as 100M".into()) }
+        },
+    ),
+    value(
+        "--server-max-duration SECONDS",
+        Server,
+        "longest test, with what is omitted; longer ones are refused",
+        |s, v| number(v, 1..=TIME).map(|n| s.limits.longest = Some(n)),
+    ),
     value(
         "--rsa-private-key-path FILE",
         Server,
@@ -239,11 +291,10 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     refused("--sctp", Client, "", NO_SCTP),
     refused("--nstreams", Client, "", NO_SCTP),
     refused("-X --xbind", Client, "", NO_SCTP),
-    refused("--server-bitrate-limit", Server, "", "there is no such limit yet; leave it out"),
-    refused("--idle-timeout", Server, "", "a server that waits needs no restart; leave it out"),
     refused("--pacing-timer", Client, "", "each stream keeps its rate by itself; leave it out"),
     refused("--no-fq-socket-pacing", Client, "", "the kernel paces only with --fq-rate; leave it out"),
-    refused("--snd-timeout", Both, "", "there is no such time-out yet; leave it out"),
-    refused("--timestamps", Both, "", "lines have no time-stamps yet; leave it out"),
+    refused("--skip-rx-copy", Client, "", "what is received is read, as programs read it; leave it out"),
+    refused("--gsro", Client, "", "datagrams are passed to the kernel one by one, as programs pass them; leave it out"),
+    refused("-m --mptcp", Both, "", "there is no Multipath TCP here; leave it out"),
     refused("-d --debug", Both, "", "there is no such output; give -V"),
 ];

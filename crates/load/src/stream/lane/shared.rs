@@ -36,6 +36,8 @@ pub(in crate::stream) struct Shared {
     senders: AtomicUsize,
     /// Datagrams that belong to no stream's sequence: added by each lane at its end, and read behind its join, which orders it.
     pub(in crate::stream) outside: AtomicU64,
+    /// Those that had come before, likewise.
+    pub(in crate::stream) copies: AtomicU64,
     fault: Mutex<Option<Fault>>,
     /// Requested when a limit is reached, all senders have ended, or a stream broke.
     pub(in crate::stream) over: Stop,
@@ -63,6 +65,7 @@ impl Shared {
             got: AtomicU64::new(0),
             senders: AtomicUsize::new(senders),
             outside: AtomicU64::new(0),
+            copies: AtomicU64::new(0),
             fault: Mutex::new(None),
             over: Stop::new()?,
             moves: Moves::default(),

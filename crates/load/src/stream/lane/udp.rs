@@ -1,7 +1,7 @@
 //! Lanes of datagrams.
 
 use super::Job;
-use crate::sequence::Sequence;
+use crate::sequence::{Seen, Sequence};
 use crate::socket::{Pace, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{Header, Receipt};
@@ -60,15 +60,21 @@ impl Job {
 
     /// Receives until the end, and then what has arrived.
     pub(super) fn receive_udp(&self, socket: &UdpSocket) -> Result<(), Fault> {
-        let mut sequence = Sequence::default();
-        let received = self.receive_in(socket, &mut sequence);
+        let (mut sequence, mut seen) = (Sequence::default(), Seen::default());
+        let received = self.receive_in(socket, &mut sequence, &mut seen);
         // What was set aside last is nobody's.
         sequence.last(None);
         self.shared.outside.fetch_add(sequence.outside(), Relaxed);
+        self.shared.copies.fetch_add(seen.copies(), Relaxed);
         received
     }
 
-    fn receive_in(&self, socket: &UdpSocket, sequence: &mut Sequence<(Header, u64, u64)>) -> Result<(), Fault> {
+    fn receive_in(
+        &self,
+        socket: &UdpSocket,
+        sequence: &mut Sequence<(Header, u64, u64)>,
+        seen: &mut Seen,
+    ) -> Result<(), Fault> {
         let (mut datagram, wide) = (vec![0; self.payload.block.len()], self.settings.wide_counters);
         let (mut receipt, mut bytes, mut late_until) = (Receipt::default(), 0, None);
         let mut counted = self.shared.counted();
@@ -97,7 +103,7 @@ impl Job {
             if n == 0
                 && let Some(Socket::Udp(next)) = self.next().as_deref()
             {
-                return self.receive_in(next, sequence);
+                return self.receive_in(next, sequence, seen);
             }
             // The end that was shut down.
             if n == 0 && self.shared.is_done(false) {
@@ -113,7 +119,7 @@ impl Job {
                 let Some(header) = Header::read(wide, datagram) else { return };
                 let arrived = (header, now, datagram.len() as u64);
                 for (header, now, len) in sequence.take(receipt.highest, header.number, arrived) {
-                    receipt.arrived(header, now);
+                    receipt.arrived(header, now, seen.again(header.number));
                     (bytes, datagrams) = (bytes + len, datagrams + 1);
                 }
             };

@@ -90,16 +90,16 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Takes in a datagram that arrived at this time on the own clock, microseconds.
+    /// Takes in a datagram that arrived at this time on the own clock, microseconds; `copy` of one that had come before.
     #[inline]
-    pub fn arrived(&mut self, header: Header, now_us: u64) {
+    pub fn arrived(&mut self, header: Header, now_us: u64, copy: bool) {
         if header.number > self.highest {
             self.lost = self.lost.saturating_add(header.number - self.highest - 1);
             self.highest = header.number;
         } else {
             // It was counted as lost before, unless it is a copy.
             self.out_of_order += 1;
-            self.lost = self.lost.saturating_sub(1);
+            self.lost = self.lost.saturating_sub(u64::from(!copy));
         }
         // The clocks differ by any amount, which both transit times have in them.
         let transit = (now_us as f64 - header.sent_us as f64) / 1e6;

@@ -22,6 +22,7 @@ pub(in crate::stream) struct Lines {
     output: Arc<Output>,
     unit: Option<char>,
     verbose: bool,
+    form: Form,
     /// Text in front of each line.
     title: Option<String>,
     interval: f64,
@@ -65,6 +66,7 @@ impl Lines {
             output,
             unit: form.unit,
             verbose: form.verbose,
+            form: form.clone(),
             title: title.map(str::to_owned),
             interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
             subject: None,
@@ -74,10 +76,8 @@ impl Lines {
     }
 
     fn print(&mut self, line: &str) {
-        match &self.title {
-            Some(title) => self.output.print(&format!("{title}:  {line}")),
-            None => self.output.print(line),
-        }
+        let titled = self.title.as_ref().map(|title| format!("{title}:  {line}"));
+        self.output.print(&self.form.stamped(titled.as_deref().unwrap_or(line)));
         let subject = self.subject.as_ref();
         let wanted = subject.is_some_and(|subject| subject.role == Role::Server && subject.settings.server_output);
         if wanted && self.kept.len() + line.len() <= KEPT {

@@ -9,6 +9,7 @@ use super::lane::{self, Job, Limit, Next, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
 use super::socket::Socket;
+use crate::sequence::{doubled, told};
 use crate::socket::Site;
 use crate::socket::sys::{Ready, poll};
 use linerate_rt::{Moves, Stop, ThreadTime, monotonic_ns, random};
@@ -48,6 +49,8 @@ pub(super) struct Setup {
     pub(super) file: Option<PathBuf>,
     /// Time without data after which a receiver gives up.
     pub(super) idle: Duration,
+    /// Time without an acknowledgement after which TCP gives up; none is the system's.
+    pub(super) send_timeout: Option<Duration>,
     /// Source of the sockets: a host of our own has threads, whose processor time counts too.
     pub(super) site: Site,
     pub(super) congestion: Option<String>,
@@ -75,6 +78,7 @@ impl Track {
 
 /// A test in its course.
 pub(super) struct Run {
+    role: Role,
     settings: Arc<Settings>,
     shared: Arc<Shared>,
     payload: Arc<Payload>,
@@ -90,6 +94,9 @@ pub(super) struct Run {
     next: u64,
     count_at: Option<u64>,
     end_at: u64,
+    /// Time at which a server looks whether data still move, and the bytes that it has seen then.
+    late_at: u64,
+    late: Option<u64>,
     /// Bytes moved when somebody last looked, and the time of the last change.
     moved: (u64, u64),
     /// Own processor time at the beginning, and that of the lanes.
@@ -141,6 +148,12 @@ impl Run {
         let patience = (setup.role == Role::Server && lossy).then_some(PATIENCE);
         let mut shared = Shared::new(limit, patience, settings.omit > 0, senders).map_err(Fault::Create)?;
         shared.moves = setup.moves;
+        for stream in &setup.streams {
+            if let (Socket::Tcp(tcp), Some(time)) = (&stream.socket, setup.send_timeout) {
+                let option = |error| Fault::Option { what: "TCP USER_TIMEOUT", code: 148, error };
+                tcp.set_user_timeout(time).map_err(option)?;
+            }
+        }
         let payload =
             Payload::new(settings.block, settings.repeating, settings.zero_copy, random).map_err(Fault::Create)?;
         let (omit, time) = (settings.omit * SECOND_NS, settings.time * SECOND_NS);
@@ -154,6 +167,7 @@ impl Run {
             meter: Meter::new(info.sends, settings.transport),
         });
         Ok(Self {
+            role: setup.role,
             tracks: tracks.collect(),
             shared: Arc::new(shared),
             payload: Arc::new(payload),
@@ -170,6 +184,8 @@ impl Run {
                 (_, Role::Client) => omit + time,
                 (_, Role::Server) => omit + time + GRACE_NS,
             },
+            late_at: u64::MAX,
+            late: None,
             moved: (0, now),
             cpu: (ThreadTime::default(), ThreadTime::default()),
             cpu_begin: now,
@@ -186,6 +202,9 @@ impl Run {
         self.next = self.interval_ns.map_or(u64::MAX, |interval| now + interval);
         self.count_at = self.count_at.map(|omit| now + omit);
         self.end_at = self.end_at.saturating_add(now);
+        if self.role == Role::Server && self.end_at < u64::MAX {
+            self.late_at = self.end_at - GRACE_NS / 2;
+        }
         self.cpu.0 = self.site.spent_with_this_thread();
         self.tracks.iter_mut().for_each(|track| track.meter.begin(now));
     }
@@ -237,7 +256,8 @@ impl Run {
 
     /// Waits until something happens, and so long at most.
     pub(super) fn wait(&mut self, control: &Control, stop: &Stop, within: Duration) -> Result<Woken, Fault> {
-        let at = self.next.min(self.count_at.unwrap_or(u64::MAX)).min(self.end_at).min(self.idle_at());
+        let late_at = if self.late.is_none() { self.late_at } else { u64::MAX };
+        let at = self.next.min(self.count_at.unwrap_or(u64::MAX)).min(self.end_at).min(self.idle_at()).min(late_at);
         let left = Duration::from_nanos(at.saturating_sub(monotonic_ns())).min(within);
         let over = self.shared.over.as_fd();
         let mut on = vec![(stop.as_fd(), Ready::Read), (control.readiness()?, Ready::Read)];
@@ -265,6 +285,10 @@ impl Run {
     pub(super) fn due(&mut self) -> Option<Due> {
         let now = monotonic_ns();
         let counts_late = self.count_at.and_then(|at| now.checked_sub(at));
+        if now >= self.late_at && self.late.is_none() {
+            self.late = Some(self.bytes());
+            self.late_at = now;
+        }
         // At the end the last figures are taken by `finish`.
         if now >= self.end_at && counts_late.is_none() {
             return Some(Due::End);
@@ -283,13 +307,24 @@ impl Run {
             return Some(Due::Count);
         }
         if now >= self.idle_at() {
-            let bytes = self.tracks.iter().map(|track| track.meter.bytes()).sum();
+            let bytes = self.bytes();
             if bytes == self.moved.0 {
                 return Some(Due::Idle);
             }
             self.moved = (bytes, now);
         }
         None
+    }
+
+    /// Bytes that have moved.
+    pub(super) fn bytes(&self) -> u64 {
+        self.tracks.iter().map(|track| track.meter.bytes()).sum()
+    }
+
+    /// Reason why a server's test did not end in time.
+    pub(super) fn late(&self) -> Fault {
+        let since = Duration::from_nanos(monotonic_ns().saturating_sub(self.late_at));
+        if self.late == Some(self.bytes()) { Fault::Vanished(since) } else { Fault::Late }
     }
 
     /// Begins the count.
@@ -380,9 +415,10 @@ impl Run {
         Cpu { total: user + system, user, system }
     }
 
-    /// Line about datagrams outside the sequence of their stream, if some came.
-    pub(super) fn outside(&self) -> Option<String> {
-        crate::sequence::told(self.shared.outside.load(Relaxed))
+    /// Lines about datagrams outside the sequence of their stream, and about those that came twice, if some came.
+    pub(super) fn remarks(&self) -> impl Iterator<Item = String> + use<> {
+        let of = [told(self.shared.outside.load(Relaxed)), doubled(self.shared.copies.load(Relaxed))];
+        of.into_iter().flatten()
     }
 
     /// Results for the other end.

@@ -45,17 +45,20 @@ impl Listener {
         Ok(Self { listener, silent: Vec::new(), number: 0 })
     }
 
-    /// Waits for the next connection that says its cookie; `None` once one of the stops is requested.
-    pub(super) fn next(&mut self, stops: &[&Stop]) -> io::Result<Option<Arrival>> {
+    /// Waits for the next connection that says its cookie; `None` once one of the stops is requested, or it is later than `until`
+    /// says, if that says a time.
+    pub(super) fn next(&mut self, stops: &[&Stop], until: impl Fn() -> Option<Instant>) -> io::Result<Option<Arrival>> {
         loop {
             let now = Instant::now();
             self.silent.retain(|silent| now.duration_since(silent.since) < SPEAKS);
             let left = self.silent.first().map(|oldest| SPEAKS.saturating_sub(now.duration_since(oldest.since)));
+            let left = until().map(|until| until.saturating_duration_since(now)).into_iter().chain(left).min();
             let fds = stops.iter().map(|stop| Ok(stop.as_fd())).chain([self.listener.readiness()]);
             let fds = fds.chain(self.silent.iter().map(|silent| silent.stream.readiness()));
             let on = fds.map(|fd| fd.map(|fd| (fd, Ready::Read))).collect::<io::Result<Vec<_>>>()?;
             let ready = poll(&on, left)?;
-            if ready[..stops.len()].contains(&true) {
+            let late = !ready.contains(&true) && until().is_some_and(|until| Instant::now() >= until);
+            if late || ready[..stops.len()].contains(&true) {
                 return Ok(None);
             }
             // One at a time: the others stay ready.

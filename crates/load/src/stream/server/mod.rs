@@ -10,7 +10,7 @@ mod session;
 mod table;
 
 use super::VERSION;
-use super::config::Config;
+use super::config::{Config, Limits};
 use super::fault::Fault;
 use super::login::Guard;
 use super::protocol::State;
@@ -41,12 +41,15 @@ struct ServerState {
     /// True once the only session has begun.
     spent: AtomicBool,
     guard: Option<Guard>,
+    limits: Limits,
     site: Site,
     table: Table,
     datagrams: Datagrams,
     /// Sessions that go on, and those that ever began.
     sessions: Places,
     began: AtomicUsize,
+    /// Number of the test that was announced last.
+    announced: AtomicUsize,
     /// Requested when the only session has ended, and its fault.
     done: Stop,
     fault: Mutex<Option<String>>,
@@ -60,7 +63,7 @@ pub(super) fn run(
     config: &Config,
     site: &Site,
     listener: TcpListener,
-    (once, guard): (bool, Option<&Guard>),
+    (once, guard, limits): (bool, Option<&Guard>, &Limits),
     stop: &Stop,
     output: &Arc<Output>,
 ) -> Result<(), String> {
@@ -74,18 +77,24 @@ pub(super) fn run(
         once,
         spent: AtomicBool::new(false),
         guard: guard.cloned(),
+        limits: limits.clone(),
         site: site.clone(),
         table: Table::default(),
         datagrams: Datagrams::new(site, stop),
         sessions: Places::with_weight(most, STREAMS),
         began: AtomicUsize::new(0),
+        announced: AtomicUsize::new(0),
         done: Stop::new().map_err(system)?,
         fault: Mutex::new(None),
     });
     state.announce();
     let mut listener = Listener::new(listener).map_err(system)?;
-    while let Some(arrival) = listener.next(&[stop, &state.done]).map_err(system)? {
+    let mut since = Instant::now();
+    // Who has come is waited for as long as it takes.
+    let until = |since: Instant| limits.idle.filter(|_| !state.spent.load(SeqCst)).map(|idle| since + idle);
+    while let Some(arrival) = listener.next(&[stop, &state.done], || until(since)).map_err(system)? {
         state.take(arrival);
+        since = Instant::now();
     }
     state.sessions.end();
     state.empty();
@@ -99,15 +108,17 @@ pub(super) fn run(
 impl ServerState {
     /// Says that clients are taken in.
     fn announce(&self) {
-        if self.config.form.json {
+        let (port, number) = (self.config.place.port, self.began.load(SeqCst) + 1);
+        // Of sessions that went on at once, the first one's end has said it.
+        if self.config.form.json || self.announced.swap(number, SeqCst) == number {
             return;
         }
         if self.config.form.verbose {
-            self.output.print(&format!("{VERSION}\n{}\n", system()));
+            self.output.print(&self.config.form.stamped(&format!("{VERSION}\n{}\n", system())));
         }
         let rule = "-----------------------------------------------------------";
-        let (port, number) = (self.config.place.port, self.began.load(SeqCst) + 1);
-        self.output.print(&format!("{rule}\nServer listening on {port} (test #{number})\n{rule}\n"));
+        let text = format!("{rule}\nServer listening on {port} (test #{number})\n{rule}\n");
+        self.output.print(&self.config.form.stamped(&text));
     }
 
     /// Takes in a connection: a stream that a session waits for, or a client.

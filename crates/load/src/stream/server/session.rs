@@ -4,13 +4,14 @@ use super::datagrams::{Knock, Turn};
 use super::listener::Arrival;
 use super::{ServerState, peer};
 use crate::socket::plain;
+use crate::stream::config::Limits;
 use crate::stream::control::Control;
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Cpu, ServerOutput, Subject};
 use crate::stream::protocol::{Cookie, Parameters, Results, State};
 use crate::stream::report::{Report, Reports};
 use crate::stream::run::{Due, Run, Setup, Stream, Woken};
-use crate::stream::settings::{Role, Settings, Transport};
+use crate::stream::settings::{Direction, Role, Settings, Transport};
 use crate::stream::socket::{Socket, settle};
 use linerate_rt::{Place, pin};
 use std::net::SocketAddr;
@@ -55,7 +56,7 @@ struct Spares {
 pub(super) fn serve(state: &ServerState, place: &Place, arrival: Arrival) -> (Option<String>, bool) {
     let Some(peer) = peer(&arrival.stream) else { return (None, false) };
     let report = Reports::new(&state.config.form, None, &state.output);
-    let control = match Control::new(arrival.stream, place.stop()) {
+    let control = match Control::keeping(arrival.stream, state.config.keep_alive, place.stop()) {
         Ok(control) => control,
         Err(fault) => return (Some(format!("error - {fault}")), false),
     };
@@ -92,6 +93,7 @@ impl Session<'_> {
             let _ = self.control.say(State::AccessDenied);
             return Err(Fault::Denied);
         }
+        self.or_refuse(permitted(&state.limits, &settings))?;
         if let Some(cpu) = settings.server_cpu {
             // This thread's only, and that of those that it starts.
             let pinned = pin(&[cpu]).map_err(|error| Fault::Option { what: "CPU affinity", code: 132, error });
@@ -105,6 +107,7 @@ impl Session<'_> {
             interval: state.config.form.interval,
             file: state.config.file.clone(),
             idle: state.config.idle,
+            send_timeout: state.config.send_timeout,
             site: state.site.clone(),
             congestion,
             settings: settings.clone(),
@@ -123,9 +126,7 @@ impl Session<'_> {
         let mut cpu = Cpu::default();
         if wanted {
             let figures = run.finish(Role::Server);
-            if let Some(told) = run.outside() {
-                state.output.error(&format!("{}: {told}", plain(self.peer)));
-            }
+            run.remarks().for_each(|told| state.output.error(&format!("{}: {told}", plain(self.peer))));
             self.report.interval(&run.infos(), &figures);
             cpu = run.close();
             self.report.summary(&run.infos(), &run.summary(cpu, None)?);
@@ -134,7 +135,15 @@ impl Session<'_> {
                 measured = Err(fault);
             }
         }
-        if let Err(fault @ (Fault::Idle | Fault::Late | Fault::Write(_) | Fault::Read(_) | Fault::File(_))) = &measured
+        if let Err(
+            fault @ (Fault::Idle
+            | Fault::Late
+            | Fault::Vanished(_)
+            | Fault::TotalRate
+            | Fault::Write(_)
+            | Fault::Read(_)
+            | Fault::File(_)),
+        ) = &measured
         {
             self.control.refuse(fault);
         }
@@ -242,13 +251,15 @@ impl Session<'_> {
     /// Lets the data flow until the client ends the test.
     fn measure(&mut self, run: &mut Run, settings: &Settings) -> Result<(), Fault> {
         let mut infos = run.infos();
+        let mut watched = Watched { since: Instant::now(), bytes: 0 };
         loop {
+            let known = watched.look(&self.state.limits, run)?;
             let within = match &self.spares {
                 Spares { turn: None, .. } => Duration::MAX,
                 Spares { all, .. } if all.is_empty() => LOOKS,
                 _ => SPARE_LOOKS,
             };
-            let woken = run.wait(&self.control, self.place.stop(), within)?;
+            let woken = run.wait(&self.control, self.place.stop(), within.min(known))?;
             if self.spares.turn.is_some() {
                 self.sort_out(run, settings)?;
                 infos = run.infos();
@@ -275,7 +286,7 @@ impl Session<'_> {
             match run.due() {
                 Some(Due::Figures(figures)) => self.report.interval(&infos, &figures),
                 Some(Due::Count) => self.report.counting(),
-                Some(Due::End) => return Err(Fault::Late),
+                Some(Due::End) => return Err(run.late()),
                 Some(Due::Idle) => return Err(Fault::Idle),
                 None => {}
             }
@@ -328,6 +339,45 @@ impl Session<'_> {
         // It is done, or gone: the test is over in any case.
         let _ = self.control.state(ANSWERS);
         Ok(())
+    }
+}
+
+/// Checks what a client asks for against the limits that the server sets.
+fn permitted(limits: &Limits, asked: &Settings) -> Result<(), Fault> {
+    let ways = if asked.direction == Direction::Both { 2 } else { 1 };
+    let rate = asked.rate.max(asked.pacing).saturating_mul(ways * asked.streams as u64);
+    if limits.rate > 0 && rate > limits.rate {
+        return Err(Fault::TotalRate);
+    }
+    // Without a time it lasts as long as the client wants.
+    let longest = limits.longest.unwrap_or(u64::MAX);
+    if asked.time + asked.omit > longest || asked.time == 0 && limits.longest.is_some() {
+        return Err(Fault::TooLong);
+    }
+    Ok(())
+}
+
+/// Bytes that a test has moved since some time, where there is a limit.
+struct Watched {
+    since: Instant,
+    bytes: u64,
+}
+
+impl Watched {
+    /// Time until the rate is known, and an error if it is above the limit.
+    fn look(&mut self, limits: &Limits, run: &Run) -> Result<Duration, Fault> {
+        if limits.rate == 0 {
+            return Ok(Duration::MAX);
+        }
+        let (passed, bytes) = (self.since.elapsed(), run.bytes());
+        if passed < limits.over {
+            return Ok(limits.over - passed);
+        }
+        if 8.0 * (bytes - self.bytes) as f64 / passed.as_secs_f64() > limits.rate as f64 {
+            return Err(Fault::TotalRate);
+        }
+        *self = Self { since: Instant::now(), bytes };
+        Ok(limits.over)
     }
 }
 
