@@ -6,7 +6,7 @@
 //! be written to standard error are lost.
 
 use linerate_load::pktgen::Output;
-use linerate_rt::Stop;
+use linerate_rt::{Stop, stdout_was_closed};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -94,6 +94,9 @@ pub(crate) struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if stdout_was_closed() {
+            return noted(Err(io::Error::other("it was closed from the begin")));
+        }
         let mut stdout = io::stdout().lock();
         noted(stdout.write(bytes).and_then(|n| stdout.flush().map(|()| n)))
     }

@@ -39,6 +39,7 @@ pub use privileges::{Capability, confine};
 pub use random::random;
 pub use signal::{Stop, at_hangup, forward_signals};
 pub use state::StateFiles;
+pub use sys::stdio::stdout_was_closed;
 pub use thread::{cpus, pin, spawn};
 pub use timer::Timers;
 pub use wait::{WaitMode, WaitStats, Waiter, pause};

@@ -2,7 +2,7 @@
 
 use super::shared::stop_at_signals;
 use super::{Command, parsed};
-use crate::print::remark;
+use crate::print::{Stdout, remark};
 use crate::trouble::Trouble;
 use clap::{Args, CommandFactory, Parser};
 use linerate_lab::remote::{agent, recovered};
@@ -44,7 +44,7 @@ fn run(parsed: Arguments) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
     let records = parsed.records.recovered()?;
     let input = io::BufReader::new(io::stdin());
-    let left = agent(input, &mut io::stdout(), &records, &stop);
+    let left = agent(input, &mut Stdout, &records, &stop);
     // Nobody reads what it says: it ends as if there were no more requests.
     let left = left.unwrap_or_default();
     left.iter().for_each(|line| remark(&format!("linerate: {line}")));

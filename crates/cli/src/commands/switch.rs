@@ -15,11 +15,12 @@ use linerate_load::ports::{self, Links, Loops, forwarded};
 use linerate_load::resolve;
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
-use linerate_port::switch::{Direction, Listener, Policy, Switch};
+use linerate_port::switch::{ADDRESSES, Direction, Listener, Policy, Switch, TABLE_SIZES};
 use linerate_rt::control::callee;
 use linerate_rt::{WaitMode, raise_descriptors};
 use std::io::IsTerminal;
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("switch", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -65,6 +66,10 @@ struct Arguments {
     /// seconds, or is gone; 0: it moves with the first frame from another port (30 with --ports, else 0).
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=300))]
     mac_hold: Option<u32>,
+    /// Room of the table of addresses (fdb), rounded up to a power of two. When it is full, addresses that are not in use
+    /// make room, and frames to an address that it has not go to all ports.
+    #[arg(long, value_name = "ADDRESSES", default_value_t = ADDRESSES, value_parser = clap::value_parser!(u32).range(fdb()))]
+    fdb_size: u32,
     /// Forward 01:80:c2:00:00:00 to 0f too: spanning tree, PAUSE, LACP, 802.1X and LLDP, which bridges drop.
     #[arg(long)]
     forward_reserved: bool,
@@ -136,7 +141,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     // If that fails, the limit is what it was, and guests beyond it are told.
     let _ = raise_descriptors();
     let listener = Listener::open(name, guests)?;
-    let mut switch = Switch::new();
+    let mut switch = Switch::with_addresses(arguments.fdb_size);
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
     if !arguments.no_loop_check {
@@ -188,6 +193,10 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
         )));
     }
     Ok(ended(&stop))
+}
+
+fn fdb() -> RangeInclusive<i64> {
+    i64::from(*TABLE_SIZES.start())..=i64::from(*TABLE_SIZES.end())
 }
 
 fn mirror(text: &str) -> Result<(String, String, Direction), Trouble> {

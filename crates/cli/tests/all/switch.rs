@@ -29,6 +29,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("switch x --ports a:puase=1", "'a:puase=1' is no name of a port"),
         ("switch x --ports a,b:pause=1,a", "two ports 'a'"),
         ("switch x --mac-hold 301", "--mac-hold"),
+        ("switch x --fdb-size 3", "--fdb-size 3: give a number from 4 to 262144"),
         ("switch x --attach no-such-interface0", "no-such-interface0"),
         ("switch x --seconds 0", "--seconds"),
         ("switch x --wait long", "--wait"),
@@ -39,6 +40,27 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         assert_eq!(output.status.code(), Some(2), "{arguments}: {log}");
         let last = log.lines().last().unwrap_or_default();
         assert!(output.stdout.is_empty() && last.contains(contains), "{arguments}: {log}");
+    }
+}
+
+#[test]
+fn the_table_has_room_for_as_many_addresses_as_was_asked_for_and_says_so() {
+    for (options, size) in [("", 8192), ("--fdb-size 4", 4), ("--fdb-size 20000", 32768)] {
+        let name = format!("fdb{size}-{}", std::process::id());
+        let switch = Process::ready(linerate(&format!("switch {name} {options}")), "attach to it as vale:");
+        let run = linerate(&format!("pkt-gen -i vale:{name}:a -f tx -n 100 -S 02:00:00:00:00:07"));
+        let Ended { code, log, .. } = Process::start(run).end();
+        assert_eq!(code, Some(0), "{log}");
+        let shown = |more: &str| {
+            let shown = linerate(&format!("switch show {name} {more}")).output().unwrap();
+            String::from_utf8(shown.stdout).unwrap()
+        };
+        until("the address is learned", || json(&shown("--json"))["table"]["learned"] == 1);
+        assert_eq!(json(&shown("--json"))["table"]["size"], size, "{}", shown("--json"));
+        assert!(shown("").contains(&format!("known of {size} at most")), "{}", shown(""));
+        switch.signal("INT");
+        let ended = switch.end();
+        assert!(ended.out.contains(&format!("known of {size} at most")), "{}", ended.said());
     }
 }
 

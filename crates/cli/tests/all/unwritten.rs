@@ -201,6 +201,31 @@ fn a_failed_write_of_standard_output_is_said_and_ends_with_1_in_every_command() 
     }
 }
 
+/// Regression: as after `linerate … >&-`; Rust's runtime opens /dev/null in its place, and all of these commands reported success.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_standard_output_that_was_closed_is_said_and_ends_with_1_in_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in COMMANDS {
+        let direct = row(dir.path(), words);
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$@\" >&-", "sh"]).arg(direct.get_program()).args(direct.get_args());
+        command.envs(direct.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(place) = direct.get_current_dir() {
+            command.current_dir(place);
+        }
+        let ended = run(command, runs(words));
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {}", log(&ended));
+        let said = log(&ended).lines().filter(|line| line.contains("standard output: it was closed")).count();
+        assert_eq!(said, 1, "{words:?}: {}", log(&ended));
+    }
+    // /dev/null is a place, however it was opened.
+    let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+    let mut command = linerate(&["ports"], dir.path());
+    command.stdout(null);
+    assert_eq!(run(command, None).status.code(), Some(0));
+}
+
 /// As after `linerate … | head -1`.
 #[test]
 fn a_reader_that_is_gone_ends_every_command_in_silence_with_141() {

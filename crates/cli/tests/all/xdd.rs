@@ -1,6 +1,6 @@
 //! Tests of `linerate xdd` as a program: the published command line, and what is printed of it.
 
-use crate::process::BINARY;
+use crate::process::{BINARY, Process};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -36,6 +36,47 @@ fn the_published_line_of_xdd_runs_as_printed() {
     // With -sgio and the published names it goes on until the devices are opened: they are not of this machine.
     let (code, _, log) = xdd("-sgio -op read -targets 2 -rwratio 100 /dev/sg771 /dev/sg772 -queuedepth 16 -numreqs 9");
     assert!(code == Some(2) && log.contains("target 0 (/dev/sg771): ") && log.contains("No such file"), "{log}");
+}
+
+/// Regression: the file was made, and stayed, where the run was refused, or was a dry one.
+#[test]
+fn a_new_file_stays_only_if_the_run_takes_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new");
+    let run =
+        |words: &str| xdd(&format!("-op write -targets 1 {} -blocksize 512 -reqsize 1 {words}", path.display())).0;
+    for (words, code) in [("-bytes 700", 2), ("-numreqs 9 -dryrun", 0)] {
+        assert_eq!((run(words), path.exists()), (Some(code), false), "{words}");
+    }
+    assert_eq!((run("-numreqs 9"), path.metadata().unwrap().len()), (Some(0), 9 * 512));
+    // Who was there before stays.
+    assert_eq!((run("-bytes 700"), path.metadata().unwrap().len()), (Some(2), 9 * 512));
+}
+
+/// A target that shows its LUNs to some initiators knows xdd by its name.
+#[test]
+fn the_name_of_xdd_as_an_initiator_can_be_chosen() {
+    const WWPN: &str = "20:00:02:00:00:00:00:21";
+    let cable = format!("cable:xdd-wwpn-{}", std::process::id());
+    let ports = [format!("{cable}{{1"), format!("{cable}}}1")];
+    let allow = format!("{WWPN}=0");
+    let target =
+        Process::linerate(&["fcoe", "target", "-i", &ports[0], "--lun", "0=ram:1M", "--allow", &allow], "LUN 0: ");
+    let line =
+        |more: &str| xdd(&format!("-op read -targets 1 fcoe:{} -blocksize 512 -reqsize 1 -numreqs 8 {more}", ports[1]));
+    let (code, out, log) = line(&format!("--wwpn {WWPN}"));
+    assert_eq!(code, Some(0), "{out}{log}");
+    let (code, out, log) = line("--wwpn 20:00:02:00:00:00:00:22");
+    assert!(code != Some(0), "{out}{log}");
+    for (more, why) in [
+        ("-targets 1 ram:1M", "--wwpn: only a LUN on a port"),
+        ("-targets 1 fcoe:null:", "--wwpn 20:00: give a name as"),
+    ] {
+        let name = if more.contains("ram") { WWPN } else { "20:00" };
+        let (code, _, log) = xdd(&format!("-op read {more} -numreqs 8 --wwpn {name}"));
+        assert!(code == Some(2) && log.contains(why), "{log}");
+    }
+    target.stop();
 }
 
 #[test]

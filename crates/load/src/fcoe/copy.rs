@@ -3,8 +3,8 @@
 use super::client::{Search, Turn, Visit, Work, nothing};
 use super::stream::{Sink, Source, Taken};
 use linerate_block::{Buffer, Operation, Tag};
-use linerate_rt::Sleeper;
 use linerate_rt::fc::{FcError, Remote, RemoteCompletion};
+use linerate_rt::{Sleeper, stdout_was_closed};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -94,6 +94,7 @@ pub struct Opened {
 impl Order {
     pub fn open(&self) -> Result<Opened, String> {
         let opened = match (self.way, &self.file) {
+            (CopyDirection::Read, None) if stdout_was_closed() => Err(std::io::Error::other("it is closed")),
             (CopyDirection::Read, None) => {
                 std::io::stdout().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None))
             }

@@ -3,6 +3,7 @@
 use super::columns;
 use super::pattern::Pattern;
 use linerate_rt::fc::Integrity;
+use linerate_wire::Wwn;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -105,6 +106,8 @@ pub struct Target {
     pub direct: bool,
     /// Protection information that is made and checked; by default CRCs, of LUNs that have any.
     pub pi: Option<Integrity>,
+    /// World Wide Port Name that logs in at a target of LUNs; by default one of the port's address.
+    pub wwpn: Option<Wwn>,
     /// True for SG_IO, whatever the name of the device.
     pub sg: bool,
     /// True if writes complete only on stable storage.
@@ -236,6 +239,7 @@ impl Target {
             verify: Verify::Nothing,
             direct: false,
             pi: None,
+            wwpn: None,
             sg: false,
             sync_write: false,
             flush_every: None,

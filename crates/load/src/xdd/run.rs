@@ -1,7 +1,7 @@
 //! A run: opens the targets, does the passes, adds up.
 
 use super::config::{Config, WHOLE};
-use super::engine::{Open, path_of};
+use super::engine::{Open, is_file, path_of};
 use super::streams::Streams;
 use super::table::{self, Row, percentiles};
 use super::tally::{Account, float};
@@ -12,6 +12,7 @@ use super::{document, fio, sys, timer};
 use linerate_result::{RunResult, Sample, Timestamp};
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause};
 use linerate_text::saturating_ns;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use thiserror::Error;
@@ -82,6 +83,8 @@ pub fn run(
 ) -> Result<Finished, Refusal> {
     introduce(config, streams);
     let (start, began) = (Timestamp::now(), monotonic_ns());
+    let missing = missing(config);
+    let unmake = || missing.iter().for_each(|path| drop(std::fs::remove_file(path)));
     let workers = Workers::start(config, open, stop)?;
     let (devices, mut notes) = match workers.ready(stop) {
         Ok(ready) => ready,
@@ -89,6 +92,7 @@ pub fn run(
         Err(Refusal::Stopped) => return Err(Refusal::Stopped),
         Err(refusal) => {
             workers.end();
+            unmake();
             return Err(refusal);
         }
     };
@@ -124,6 +128,9 @@ pub fn run(
         passes(&mut facts, &workers, stop, streams);
     }
     workers.end();
+    if config.dry {
+        unmake();
+    }
     for target in config.targets.iter().filter(|target| target.delete && !config.dry) {
         if let Some(Err(e)) = path_of(&target.name).map(std::fs::remove_file) {
             streams.error(&format!("{}: {e}; it was not deleted", target.name));
@@ -137,6 +144,12 @@ pub fn run(
         all: facts.all.clone(),
         targets: std::mem::take(&mut facts.accounts),
     })
+}
+
+/// Files that opening their targets makes, which stay only if the run takes place.
+fn missing(config: &Config) -> Vec<PathBuf> {
+    let made = config.targets.iter().filter(|target| target.writes() && is_file(target));
+    made.filter_map(|target| path_of(&target.name)).filter(|path| path.symlink_metadata().is_err()).collect()
 }
 
 /// Prints the lines at the start.

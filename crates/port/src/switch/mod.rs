@@ -50,7 +50,7 @@ pub use listener::{Grant, Listener, ListenerCounters};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
 pub use rewrite::retag;
 pub use show::{AddressRow, BlockedRow, GroupRow, QuerierRow, RouterRow};
-pub use table::{MOST_PORTS, TableCounters};
+pub use table::{MOST_PORTS, TABLE_SIZES, TableCounters};
 pub(crate) use vale::{KIND, meets_within};
 pub(crate) use vi::KIND as INTERFACE;
 pub use vlan::{Leave, Vlans};
@@ -73,7 +73,7 @@ use std::sync::Arc;
 use table::{PortId, Table};
 
 /// Number of addresses in the learning table.
-const ADDRESSES: usize = 8192;
+pub const ADDRESSES: u32 = 8192;
 /// Slots taken from one queue before the next one's turn.
 const BURST: u32 = 512;
 
@@ -161,6 +161,13 @@ impl Switch {
     /// A switch without ports.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_addresses(ADDRESSES)
+    }
+
+    /// The same with a table for so many addresses, within [`TABLE_SIZES`], rounded up to a power of two.
+    #[must_use]
+    pub fn with_addresses(addresses: u32) -> Self {
+        let addresses = addresses.clamp(*TABLE_SIZES.start(), *TABLE_SIZES.end());
         // The standard library's hash keys come from the system's random source.
         let secret = || RandomState::new().hash_one(0u8);
         Self {
@@ -173,7 +180,7 @@ impl Switch {
             touched: Vec::new(),
             share: Share::default(),
             flock: Flock::default(),
-            table: Table::new(ADDRESSES, [secret(), secret()]),
+            table: Table::new(addresses as usize, [secret(), secret()]),
             mirrors: Vec::new(),
             forwards_reserved: false,
             retired: Retired::default(),

@@ -11,6 +11,7 @@
 //! another station's address does not divert the traffic of a station that sends.
 
 use linerate_wire::MacAddr;
+use std::ops::RangeInclusive;
 
 /// Entries of a bucket.
 const WAYS: usize = 4;
@@ -18,8 +19,11 @@ const WAYS: usize = 4;
 const AGE: u32 = 280;
 /// Ticks within which an entry that was seen again is in use.
 const ACTIVE: u32 = 15;
-/// Buckets swept in one tick.
-const SWEPT: usize = 64;
+/// Ticks in which all buckets are swept.
+const SWEEP: usize = 32;
+
+/// Least and greatest number of addresses that a table can be made for.
+pub const TABLE_SIZES: RangeInclusive<u32> = 4..=262_144;
 
 /// Most ports of one switch, as in netmap's VALE.
 pub const MOST_PORTS: usize = 254;
@@ -63,6 +67,8 @@ struct Bucket([Entry; WAYS]);
 /// Counters of the learning table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableCounters {
+    /// Addresses that the table has room for.
+    pub size: u64,
     /// Addresses in the table now.
     pub known: u64,
     /// Addresses that were entered.
@@ -105,7 +111,8 @@ impl Table {
     }
 
     pub(super) fn counters(&self) -> TableCounters {
-        TableCounters { known: self.held.iter().map(|n| u64::from(*n)).sum(), ..self.count }
+        let (size, known) = (self.buckets.len() * WAYS, self.held.iter().map(|n| u64::from(*n)).sum());
+        TableCounters { size: size as u64, known, ..self.count }
     }
 
     /// Holds addresses at their port for this number of ticks after they were seen there.
@@ -201,7 +208,7 @@ impl Table {
             return;
         }
         self.tick = tick;
-        for _ in 0..SWEPT.min(self.buckets.len()) {
+        for _ in 0..self.buckets.len().div_ceil(SWEEP) {
             self.swept = (self.swept + 1) & (self.buckets.len() - 1);
             let held = &mut self.held;
             for entry in &mut self.buckets[self.swept].0 {

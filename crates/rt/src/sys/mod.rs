@@ -7,6 +7,7 @@ pub(crate) mod poll;
 pub(crate) mod privileges;
 pub(crate) mod signal;
 pub(crate) mod socket;
+pub(crate) mod stdio;
 pub(crate) mod time;
 pub(crate) mod tsc;
 pub(crate) mod uring;

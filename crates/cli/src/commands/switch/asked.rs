@@ -53,9 +53,10 @@ fn text(document: &Value) -> String {
             &rows(document, "ports", port),
         ),
         format!(
-            "addresses: {} known, {} learned, {} moved, {} evicted, {} not learned; ports: {} admitted, {} refused; \
+            "addresses: {} known of {} at most, {} learned, {} moved, {} evicted, {} not learned; ports: {} admitted, {} refused; \
              unexplained frames: {}\n",
             word(&known["known"]),
+            word(&known["size"]),
             word(&known["learned"]),
             word(&known["moved"]),
             word(&known["evicted"]),

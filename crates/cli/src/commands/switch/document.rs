@@ -79,7 +79,7 @@ impl Snapshot {
                 "unexplained": ledger.unexplained,
             },
             "table": {
-                "known": table.known, "learned": table.learned, "moved": table.moved, "evicted": table.evicted,
+                "size": table.size, "known": table.known, "learned": table.learned, "moved": table.moved, "evicted": table.evicted,
                 "refused": table.refused,
             },
             "door": {"admitted": listener.admitted, "refused": listener.refused, "violations": listener.violations},

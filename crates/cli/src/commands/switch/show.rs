@@ -71,7 +71,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
     let (table, listener) = (job.switch.table(), job.listener.counters());
     format!(
         "Ledger: in {} refused {} ({}); copies {} + own {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
-         unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} held, {} evicted, {} not learned. \
+         unexplained {}.\nAddresses: {} known of {} at most, {} learned, {} moved, {} held, {} evicted, {} not learned. \
          Ports: {} admitted, {} refused, {} disconnected for protocol violations.",
         ledger.received,
         ledger.refused.total(),
@@ -84,6 +84,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
         ledger.lost,
         ledger.unexplained,
         table.known,
+        table.size,
         table.learned,
         table.moved,
         job.switch.ports().iter().map(|port| port.count.held).sum::<u64>(),

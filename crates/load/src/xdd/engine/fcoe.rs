@@ -19,7 +19,8 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     // The name of a port may have slashes too.
     let named = name.rsplit_once('/').and_then(|(port, wwpn)| Some((port, wwpn.parse::<Wwn>().ok()?)));
     let (port, wwpn) = named.map_or((name, None), |(port, wwpn)| (port, Some(wwpn)));
-    let port = FcPort::open(port, &FcOptions::default()).map_err(|error| error.to_string())?;
+    let port = FcPort::open(port, &FcOptions { wwpn: request.target.wwpn, ..FcOptions::default() })
+        .map_err(|error| error.to_string())?;
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
     let node = port

@@ -62,6 +62,9 @@ impl Config {
             if protected && !kind_of(&target.name, target.sg).protects {
                 return trouble(NO_PROTECTION);
             }
+            if target.wwpn.is_some() && !kind_of(&target.name, target.sg).protects {
+                return trouble("--wwpn: only a LUN on a port (fcoe:PORT) is logged in at; leave it out");
+            }
             if target.sg && !target.name.starts_with('/') {
                 return trouble("-sgio: it is no device of this machine; leave it out");
             }

@@ -137,6 +137,15 @@ pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
          wire; behind commas app=TAG, protect=N: what the target checks (crc,protect=1)",
         |s, v| v.parse().map(|pi| s.target.pi = Some(pi)),
     ),
+    value(
+        "--wwpn WWPN",
+        Target,
+        "own World Wide Port Name, by which a target of LUNs on a port knows this initiator",
+        |s, v| {
+            s.target.wwpn = Some(v.parse().map_err(|_| "give a name as 20:00:52:54:00:00:00:01")?);
+            Ok(())
+        },
+    ),
     set("-scsigeneric -sgio", Target, "use SG_IO, whatever the device's name", |s| s.target.sg = true),
     set("-syncwrite -sw", Target, "a write completes only when it is on stable storage", |s| {
         s.target.sync_write = true

@@ -171,6 +171,12 @@ const CASES: &[Case] = &[
         assert_eq!(pi("-pi off"), Ok(Some(Integrity::OFF)));
         assert!(pi("-pi md5").unwrap_err().contains("give crc, ip or off"));
     }),
+    ("-wwpn", || {
+        let own = |text: &str| config(&format!("-targets 1 fcoe:x -nr 1 {text}")).map(|config| config.targets[0].wwpn);
+        let named = "20:00:02:00:00:00:00:21";
+        assert_eq!((own(""), own(&format!("--wwpn {named}"))), (Ok(None), Ok(Some(named.parse().unwrap()))));
+        assert!(config(&format!("-targets 1 ram:1M -nr 1 --wwpn {named}")).unwrap_err().contains("--wwpn: only a LUN"));
+    }),
     ("scsigeneric", || {
         let config = config("-targets 1 /dev/null -nr 1 -sgio").unwrap();
         let request = Request { target: &config.targets[0], units: 1 };
