@@ -29,6 +29,6 @@ mod workloads;
 
 pub use name::resolve;
 pub use output::{Keeper, Output, Over, Record, Speaker};
-pub use socket::{Handshake, handshake};
+pub use socket::{Handshake, acknowledges, connect_from, handshake};
 pub use workload::{ParameterRow, Workload};
 pub use workloads::WORKLOADS;

@@ -8,7 +8,7 @@ use super::{Command, parsed};
 use crate::print::{colours, print};
 use crate::trouble::Trouble;
 use clap::{ArgGroup, CommandFactory, Parser};
-use linerate_lab::doctor::{Asked, Examination, Load, RULES, Rule, Severity, Side, examine, render};
+use linerate_lab::doctor::{Asked, Examination, Load, RULES, Risk, Role, Rule, Severity, Side, examine, render};
 use linerate_lab::remote::Visit;
 use linerate_rt::Stop;
 use std::net::IpAddr;
@@ -39,18 +39,32 @@ struct Arguments {
     /// Load that the machine is to carry: what it needs is graver then.
     #[arg(long = "for", value_name = "LOAD", value_delimiter = ',', value_parser = one_of(Load::ALL))]
     loads: Vec<Load>,
+    /// Roles of the machine beside those that are recognised: what is usual for them is a note.
+    #[arg(long = "as", value_name = "ROLE", value_delimiter = ',', value_parser = one_of(Role::ALL))]
+    roles: Vec<Role>,
     /// Examine what was kept of a machine instead of this one: a tree of `linerate nic record`; a sosreport's folder; or a
     /// file or folder with the output of `ip -d -s addr`, `ip route`, `ip neigh`, `tc -s qdisc`, `sysctl -a`, `lscpu`,
     /// ethtool with its options, and `lspci -vv`.
     #[arg(long, value_name = "PATH", value_parser = file, conflicts_with = "remote")]
     from: Option<PathBuf>,
-    /// Print what each rule looks at, and how its changes are proven.
+    /// Print what each rule looks at, how its changes are proven, and their class.
     #[arg(long, exclusive = true)]
     rules: bool,
-    /// Make the changes that can be taken back, after a question: those of warnings and errors. Those of notes, and of what may
-    /// be set for security, take the rule's name (--only). How to take them back is written to a file first.
-    #[arg(long, conflicts_with = "from")]
-    fix: bool,
+    /// Make the changes that can be taken back, after a question: those of warnings and errors that cost speed at most (safe), or
+    /// those that interrupt traffic for a moment, too (traffic). Those of notes, and of what may be set for security, take the
+    /// rule's name (--only). How to take them back is written to a file first.
+    #[arg(long, value_name = "CLASS", conflicts_with = "from", num_args = 0..=1, require_equals = true, default_missing_value = "safe",
+          value_parser = one_of([Risk::Safe, Risk::Traffic].map(|class| (class.word(), class))))]
+    fix: Option<Risk>,
+    /// Seconds in which changes that may cut the way to this machine are to be confirmed: by Enter, by --confirm, or with --yes
+    /// by the answers of who answered before. Else they are taken back.
+    #[arg(long, value_name = "N", requires = "fix", default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=3600))]
+    within: u32,
+    /// Keep the changes that wait to be confirmed.
+    #[arg(long, exclusive = true)]
+    confirm: bool,
+    #[arg(long, hide = true, exclusive = true, num_args = 2)]
+    unless_confirmed: Option<Vec<String>>,
     /// Measure what each change does, in rounds with and without it in turns, and take it back; with --fix keep what helps.
     #[arg(long, requires = "end", conflicts_with_all = ["from", "json"])]
     prove: bool,
@@ -85,16 +99,26 @@ struct Arguments {
 
 fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
     if parsed.rules {
-        let line = |rule: &Rule| format!("{:<22} {} ({})\n", rule.name, rule.about, rule.proof.words());
+        let line =
+            |rule: &Rule| format!("{:<22} {} ({}; {})\n", rule.name, rule.about, rule.proof.words(), rule.risk.word());
         print(&RULES.iter().map(line).collect::<String>());
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(file) = &parsed.undo {
         return mend::undo(file);
     }
+    if parsed.confirm {
+        return mend::confirm();
+    }
     let stop = stop_at_signals()?;
-    if parsed.fix || parsed.prove {
+    if let Some([file, seconds]) = parsed.unless_confirmed.as_deref() {
+        return mend::wait(file, seconds, &stop);
+    }
+    let changes = parsed.fix.is_some() || parsed.prove;
+    if changes {
         mend::recover()?;
+    } else if parsed.from.is_none() {
+        mend::tell_of_left();
     }
     let looked = other_end(parsed, &stop).and_then(|remote| {
         let examined = look(parsed, remote.as_ref(), &stop)?;
@@ -104,7 +128,7 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
         return Ok(ExitCode::from(128 + signal));
     }
     let (examined, remote) = looked?;
-    if parsed.fix || parsed.prove {
+    if changes {
         return mend::mend(parsed, &examined, remote, command, &stop);
     }
     match parsed.json {
@@ -130,6 +154,7 @@ fn look(parsed: &Arguments, remote: Option<&OtherEnd>, stop: &Stop) -> Result<Ex
     let asked = Asked {
         names: &parsed.interfaces,
         loads: &parsed.loads,
+        roles: &parsed.roles,
         peer: parsed.peer.or(remote.map(|end| end.visit.address)),
         remote: remote.map(|end| &end.side),
         tree: parsed.from.as_deref(),

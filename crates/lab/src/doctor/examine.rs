@@ -5,6 +5,7 @@ use super::finding::Load;
 use super::network::Network;
 use super::peer::{Probed, probe};
 use super::protocols::snapshot;
+use super::role::{self, Role};
 use super::rule::Scope;
 use super::rules::RULES;
 use super::side::Side;
@@ -28,6 +29,8 @@ pub struct Asked<'a> {
     pub names: &'a [String],
     /// Loads that they are to carry.
     pub loads: &'a [Load],
+    /// Roles that it has beside those that are recognised.
+    pub roles: &'a [Role],
     /// A peer whose way is probed.
     pub peer: Option<IpAddr>,
     /// The other end, as it was read there.
@@ -45,7 +48,8 @@ pub fn examine(asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
         None => Box::new(Machine::new()),
         Some(tree) => kept(tree).map_err(|e| format!("{}: {e}", tree.display()))?,
     };
-    examine_of(&mut *source, asked, stop)
+    let pause = if asked.tree.is_none() { BETWEEN } else { Duration::ZERO };
+    examine_of(&mut *source, asked, || wait(pause, stop), stop)
 }
 
 /// Reads all that the rules look at, for a source that records it.
@@ -57,7 +61,7 @@ pub fn touch(source: &mut dyn Source, interface: &str, stop: &Stop) -> Result<()
     let every = Load::ALL.map(|(_, load)| load);
     // What is read may depend on what the machine is for.
     for loads in [&[][..], &every] {
-        examine_of(source, &Asked { names: &names, loads, ..Asked::default() }, stop)?;
+        examine_of(source, &Asked { names: &names, loads, ..Asked::default() }, || wait(BETWEEN, stop), stop)?;
     }
     Ok(())
 }
@@ -83,7 +87,13 @@ fn examine_freebsd(source: &dyn Source, asked: &Asked<'_>) -> Result<Examination
     }
 }
 
-fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result<Examination, String> {
+/// Examines a source; `between` is called once, between the two readings of the counters.
+pub(super) fn examine_of(
+    source: &mut dyn Source,
+    asked: &Asked<'_>,
+    between: impl FnOnce(),
+    stop: &Stop,
+) -> Result<Examination, String> {
     if asked.tree.is_some() && source.names("freebsd").is_ok() {
         return examine_freebsd(source, asked);
     }
@@ -99,15 +109,15 @@ fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result
     };
     let earlier = snapshot(source);
     // One pause for all of them.
-    let mut pause = Some(BETWEEN).filter(|_| asked.tree.is_none());
+    let mut between = Some(between);
     let mut read = Vec::new();
     for name in &names {
         if stop.asked() {
             return Err("stopped".to_owned());
         }
-        let time = pause.take().unwrap_or_default();
+        let pause = between.take();
         let gone = |why: String| if asked.names.is_empty() { None } else { Some(why) };
-        match View::read(source, name, || wait(time, stop)) {
+        match View::read(source, name, || pause.into_iter().for_each(|pause| pause())) {
             Ok(one) => read.push(one),
             Err(why) => gone(why).map_or(Ok(()), Err)?,
         }
@@ -136,12 +146,14 @@ fn examine_of(source: &mut dyn Source, asked: &Asked<'_>, stop: &Stop) -> Result
     let mut host = Some(Scope::Host).filter(|_| has_settings);
     let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface));
     let fastest = read.iter().filter_map(|(adapter, _)| speed(adapter)).max().unwrap_or(0);
+    let mut roles = None;
     for (adapter, counters) in read {
         examination.interfaces.push(adapter.interface.name.clone());
         let mut view = View::new(source, adapter, counters, &all, asked.loads);
         view.earlier.clone_from(&earlier);
         view.network = &network;
         view.fastest = fastest;
+        view.roles.clone_from(roles.get_or_insert_with(|| role::roles(&view, asked.roles)));
         view.peer = probed.take();
         view.way.clone_from(&way);
         view.remote = asked.remote.filter(|_| view.name() == way).map(|side| side.end.clone());

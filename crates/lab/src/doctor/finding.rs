@@ -29,20 +29,31 @@ impl Severity {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Class of what changes may do besides what they are made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     /// They cost speed at most.
     #[default]
-    Tuning,
+    Safe,
+    /// They interrupt or change traffic for a moment: the link or its queues are set up anew.
+    Traffic,
     /// They may loosen what an administrator has tightened, so they are made only if their rule is named.
     Security,
 }
 
 impl Risk {
-    /// True for the risk that needs no name, and is not told.
-    fn is_usual(&self) -> bool {
-        *self == Self::Tuning
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Traffic => "traffic",
+            Self::Security => "security",
+        }
+    }
+
+    fn is_safe(&self) -> bool {
+        *self == Self::Safe
     }
 }
 
@@ -104,7 +115,7 @@ pub struct Finding {
     /// Changes that do the same, and can be taken back; none if it is to be done by hand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<Mend>,
-    #[serde(default, skip_serializing_if = "Risk::is_usual")]
+    #[serde(default, skip_serializing_if = "Risk::is_safe")]
     pub risk: Risk,
     /// Effect that is to be expected from that.
     pub gain: Option<String>,
@@ -123,7 +134,7 @@ impl Finding {
             means: Cow::Borrowed(""),
             mend: None,
             fix: Vec::new(),
-            risk: Risk::Tuning,
+            risk: Risk::Safe,
             gain: None,
             published: Cow::Borrowed(""),
         }
@@ -142,6 +153,7 @@ impl Finding {
     /// Adds a setting of an interface that does the same.
     pub(super) fn sets(mut self, interface: &str, name: &str, to: Value) -> Self {
         let knob = Knob::Setting { interface: interface.to_owned(), name: name.to_owned() };
+        self.risk = self.risk.max(knob.risk());
         self.fix.push(Mend { knob, to });
         self
     }
@@ -149,16 +161,8 @@ impl Finding {
     /// Adds a file of /proc or /sys that does the same, its path without the slash in front.
     pub(super) fn writes(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         let knob = Knob::File(path.into());
-        if knob.risk() == Risk::Security {
-            self.risk = Risk::Security;
-        }
+        self.risk = self.risk.max(knob.risk());
         self.fix.push(Mend { knob, to: Value::Text(text.into()) });
-        self
-    }
-
-    /// Marks its changes as such that are made only by name.
-    pub(super) fn by_name(mut self) -> Self {
-        self.risk = Risk::Security;
         self
     }
 
@@ -173,6 +177,7 @@ impl Finding {
 
     pub(super) fn of(self, rule: &Rule, subject: &str) -> Self {
         let [name, means, published] = [rule.name, rule.means, rule.published].map(Cow::Borrowed);
-        Self { rule: name, subject: subject.to_owned(), means, published, ..self }
+        let risk = if self.fix.is_empty() { Risk::Safe } else { self.risk.max(rule.risk) };
+        Self { rule: name, subject: subject.to_owned(), means, published, risk, ..self }
     }
 }

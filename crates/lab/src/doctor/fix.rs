@@ -47,17 +47,13 @@ pub struct Did {
     pub refused: Option<String>,
 }
 
-/// True if a finding's changes are made without its rule's name: they mend more than a note, and loosen nothing.
-fn is_usual(finding: &Finding) -> bool {
-    finding.severity > Severity::Note && finding.risk == Risk::Tuning
-}
-
-/// Changes that mend the findings: those of the rules that are named, or those of warnings and errors that loosen nothing, with
-/// `notes` those of notes, too. What others need comes first.
+/// Changes that mend the findings: those of the rules that are named, or those of warnings and errors up to a class, with `notes`
+/// those of notes, too. What others need comes first.
 #[must_use]
-pub fn plan(all: &Examination, only: &[String], notes: bool) -> Vec<Step> {
+pub fn plan(all: &Examination, only: &[String], most: Risk, notes: bool) -> Vec<Step> {
+    let most = most.min(Risk::Traffic);
     let wanted = |finding: &Finding| match only {
-        [] => is_usual(finding) || notes && finding.risk == Risk::Tuning,
+        [] => finding.risk <= most && (notes || finding.severity > Severity::Note),
         only => only.iter().any(|one| *one == finding.rule),
     };
     let mut steps: Vec<Step> = Vec::new();
@@ -78,13 +74,17 @@ pub fn plan(all: &Examination, only: &[String], notes: bool) -> Vec<Step> {
     steps
 }
 
-/// Rules with changes that no step makes, for which they are to be named.
+/// Rules with changes that no step makes: those of warnings and errors that interrupt traffic, and those that are to be named.
 #[must_use]
-pub fn left_out(all: &Examination, steps: &[Step]) -> Vec<String> {
+pub fn left_out(all: &Examination, steps: &[Step]) -> [Vec<String>; 2] {
     let is_made = |mend: &Mend| steps.iter().any(|step| step.mends.iter().any(|made| made.knob == mend.knob));
     let is_left = |finding: &&Finding| !finding.fix.iter().all(is_made);
-    let names: BTreeSet<&str> = all.findings.iter().filter(is_left).map(|finding| &*finding.rule).collect();
-    names.into_iter().map(str::to_owned).collect()
+    let mut names = [BTreeSet::new(), BTreeSet::new()];
+    for finding in all.findings.iter().filter(is_left) {
+        let is_named = finding.severity == Severity::Note || finding.risk == Risk::Security;
+        names[usize::from(is_named)].insert(finding.rule.to_string());
+    }
+    names.map(|names| names.into_iter().collect())
 }
 
 /// Values of some changes as they are, and as they are to be; and those that cannot be read, which are not changed.
@@ -104,16 +104,23 @@ pub(super) fn before(target: &mut dyn Target, steps: &[Step]) -> (Vec<Was>, Vec<
     (all, unable)
 }
 
-/// Makes changes, after an undo file is written. A stop ends it between two of them.
+/// Makes changes, after an undo file is written and `ready` has heard of it. A stop ends it between two of them.
 ///
 /// # Errors
-/// The undo file cannot be written; then nothing is changed.
-pub fn fix(target: &mut dyn Target, steps: &[Step], file: &Path, stop: &Stop) -> Result<Vec<Did>, String> {
+/// The undo file cannot be written, or `ready` says so; then nothing is changed.
+pub fn fix(
+    target: &mut dyn Target,
+    steps: &[Step],
+    file: &Path,
+    ready: impl FnOnce() -> Result<(), String>,
+    stop: &Stop,
+) -> Result<Vec<Did>, String> {
     let (all, mut done) = before(target, steps);
     if all.is_empty() {
         return Ok(done);
     }
     undo::write(file, &all)?;
+    ready().inspect_err(|_| drop(std::fs::remove_file(file)))?;
     for was in all {
         if stop.asked() {
             break;

@@ -112,9 +112,29 @@ const SETTINGS: &[Named] = &[
 ];
 
 /// A finding without changes, and as a note at most, if what they would change is meant.
-pub(super) fn respected(finding: Finding, view: &View<'_>) -> Finding {
-    let Some(evidence) = finding.fix.iter().find_map(|mend| meant(view, mend)) else { return finding };
+pub(super) fn respected(finding: Finding, rule: &str, view: &View<'_>) -> Finding {
+    let shaped = || if rule == "shaped" { shaped(view) } else { None };
+    let Some(evidence) = finding.fix.iter().find_map(|mend| meant(view, mend)).or_else(shaped) else { return finding };
     finding.meant(evidence)
+}
+
+/// A file that gives the interface a queueing discipline by tc(8).
+fn shaped(view: &View<'_>) -> Option<Evidence> {
+    files(view).into_iter().find_map(|(path, text)| {
+        let gives = |line: &&str| {
+            let words: Vec<&str> = line
+                .split(|c: char| c.is_whitespace() || "\"';=".contains(c))
+                .filter(|word| !word.is_empty())
+                .collect();
+            let is_tc = words.iter().any(|word| *word == "tc" || word.ends_with("/tc"));
+            !line.trim_start().starts_with('#')
+                && is_tc
+                && words.contains(&"qdisc")
+                && words.windows(2).any(|pair| pair[0] == "dev" && pair[1] == view.name())
+        };
+        let line = text.lines().find(gives)?.trim().to_owned();
+        Some(Evidence { value: line, read: format!("/{path}") })
+    })
 }
 
 impl Finding {

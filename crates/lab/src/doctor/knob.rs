@@ -4,7 +4,7 @@
 use super::configured::covers;
 use super::finding::Risk;
 use linerate_host::adapter::{Subject, find};
-use linerate_host::tunables::{self, Aim, Change, Outcome, Target, Value, Wish};
+use linerate_host::tunables::{self, Aim, Change, Group, Outcome, Target, Value, Wish, group_of_name};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -92,13 +92,14 @@ fn allowed(path: &str) -> Result<&str, String> {
 
 impl Knob {
     pub(super) fn risk(&self) -> Risk {
-        let sysctl = match self {
-            Self::File(path) => path.strip_prefix("proc/sys/"),
-            Self::Setting { .. } => None,
-        };
-        match sysctl.is_some_and(|sysctl| GUARDS.iter().any(|guard| covers(guard, sysctl))) {
-            true => Risk::Security,
-            false => Risk::Tuning,
+        match self {
+            Self::File(path) => match path.strip_prefix("proc/sys/") {
+                Some(sysctl) if GUARDS.iter().any(|guard| covers(guard, sysctl)) => Risk::Security,
+                _ => Risk::Safe,
+            },
+            // Drivers set moderation while frames pass.
+            Self::Setting { name, .. } if group_of_name(name) == Group::Coalesce => Risk::Safe,
+            Self::Setting { .. } => Risk::Traffic,
         }
     }
 
@@ -204,9 +205,9 @@ mod tests {
             ("proc/sys/net/ipv4/tcp_sack", Risk::Security),
             ("proc/sys/net/netfilter/nf_conntrack_tcp_timeout_established", Risk::Security),
             ("proc/sys/net/bridge/bridge-nf-call-iptables", Risk::Security),
-            ("proc/sys/net/ipv4/tcp_rmem", Risk::Tuning),
-            ("proc/sys/net/core/rmem_max", Risk::Tuning),
-            ("proc/irq/7/smp_affinity_list", Risk::Tuning),
+            ("proc/sys/net/ipv4/tcp_rmem", Risk::Safe),
+            ("proc/sys/net/core/rmem_max", Risk::Safe),
+            ("proc/irq/7/smp_affinity_list", Risk::Safe),
         ] {
             assert_eq!(Knob::File(path.to_owned()).risk(), risk, "{path}");
         }

@@ -9,6 +9,8 @@ mod document;
 mod examine;
 mod finding;
 mod fix;
+mod flows;
+mod guard;
 mod intent;
 mod knob;
 mod longest;
@@ -16,6 +18,7 @@ mod network;
 mod peer;
 mod protocols;
 mod prove;
+mod role;
 mod rule;
 mod rules;
 mod side;
@@ -27,10 +30,13 @@ pub use document::proofs;
 pub use examine::{Asked, examine, touch};
 pub use finding::{Evidence, Finding, Load, Risk, Severity};
 pub use fix::{Did, Mend, Step, fix, left_out, plan};
+pub use flows::{Flows, Segments};
+pub use guard::{Guard, confirm, refuse, unconfirmed_file, wait, waiting};
 pub use knob::Knob;
 pub use longest::Sizes;
 pub use peer::Probed;
-pub use prove::{Measured, ProofServer, Proven, Rounds, Verdict, prove, recover};
+pub use prove::{Measured, ProofServer, Proven, Rounds, Verdict, abandoned, prove, recover};
+pub use role::Role;
 pub use rule::{Proof, Rule, Scope};
 pub use rules::RULES;
 pub use side::{LinkEnd, Side};
@@ -69,7 +75,10 @@ impl Examination {
             match rule.look(view) {
                 Ok(found) if found.is_empty() => self.healthy += 1,
                 Ok(found) => {
-                    let of = |finding: Finding| intent::respected(finding, view).of(rule, &view.subject(scope));
+                    let of = |finding: Finding| {
+                        let finding = intent::respected(finding, rule.name, view);
+                        role::respected(finding, rule.name, view).of(rule, &view.subject(scope))
+                    };
                     self.findings.extend(found.into_iter().map(of))
                 }
                 Err(why) => self.unable.push((view.subject(scope), rule.name.into(), why)),

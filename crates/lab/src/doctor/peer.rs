@@ -1,6 +1,7 @@
 //! A peer without an agent: whether it answers echo requests, how soon, and packets of which size.
 
 use super::examine::wait;
+use super::flows::{Flows, Segments, flows, segments};
 use super::longest::{self, SHORT, Sizes, limits_requests, longest};
 use super::protocols::{SNMP, SNMP6, alone, named};
 use crate::quantity;
@@ -61,6 +62,10 @@ pub struct Probed {
     pub tcp: Tcp,
     /// Options of a connection to it, if one of the ports took one.
     pub handshake: Option<Handshake>,
+    /// Answers to connections that differ in their source port alone.
+    pub flows: Option<Flows>,
+    /// What is acknowledged of a connection's segments.
+    pub segments: Option<Segments>,
     /// Next hops of the route to it that answer no ARP, if there are several.
     pub silent_hops: Vec<Ipv4Addr>,
     /// The reason for which there is no way to it.
@@ -90,6 +95,8 @@ impl Probed {
             told: None,
             tcp: Tcp::Unknown,
             handshake: None,
+            flows: None,
+            segments: None,
             silent_hops: Vec::new(),
             refused: None,
             source: peer,
@@ -158,37 +165,37 @@ fn v4(address: IpAddr) -> Option<Ipv4Addr> {
 }
 
 /// Address of an interface that speaks ARP.
-fn speaks_arp(of: &Interface) -> Option<[u8; 6]> {
+pub(super) fn speaks_arp(of: &Interface) -> Option<[u8; 6]> {
     let text = of.address.as_deref().filter(|_| of.hardware == 1 && !of.has("NOARP"))?;
     let mac: Option<Vec<u8>> = text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
     mac?.try_into().ok()
 }
 
-/// Tries TCP at a few ports, until one takes a connection.
-fn try_tcp(peer: IpAddr, limit: Duration, stop: &Stop) -> (Tcp, Option<Handshake>) {
-    let (mut refused, mut reset) = (None, false);
+/// Tries TCP at a few ports, until one takes a connection. The last port that answered is told.
+fn try_tcp(peer: IpAddr, limit: Duration, stop: &Stop) -> (Tcp, Option<u16>, Option<TcpStream>) {
+    let (mut refused, mut reset) = (None, None);
     for port in PORTS {
         if stop.asked() {
-            return (Tcp::Unknown, None);
+            return (Tcp::Unknown, None, None);
         }
         let before = messages();
         match TcpStream::connect_timeout(&SocketAddr::new(peer, *port), limit) {
-            Ok(stream) => return (Tcp::Answered, handshake(stream.as_fd())),
+            Ok(stream) => return (Tcp::Answered, Some(*port), Some(stream)),
             // A host without a listener sends a reset; who rejects packets for another one sends a message of ICMP.
             Err(e) if e.kind() == ErrorKind::ConnectionRefused && messages() > before => {
                 refused = Some("a packet filter rejects it (ICMP unreachable)".to_owned());
             }
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => {
-                reset = true;
+                reset = Some(*port);
             }
             // It answers; one that is silent costs time.
-            Err(_) if reset => break,
+            Err(_) if reset.is_some() => break,
             Err(e) if matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {}
             Err(e) => refused = Some(words(&e)),
         }
     }
-    let tcp = if reset { Tcp::Answered } else { refused.map_or(Tcp::Silent, Tcp::Refused) };
-    (tcp, None)
+    let tcp = if reset.is_some() { Tcp::Answered } else { refused.map_or(Tcp::Silent, Tcp::Refused) };
+    (tcp, reset, None)
 }
 
 /// Messages of ICMP, of either version, that something was not reached.
@@ -246,7 +253,17 @@ pub(super) fn probe(peer: IpAddr, stop: &Stop) -> Result<Probed, String> {
         probed.told = links.way_to(peer).ok().and_then(|path| path.mtu);
     }
     let slowest = probed.times.map_or(Duration::ZERO, |(_, slowest)| slowest);
-    (probed.tcp, probed.handshake) = try_tcp(peer, (slowest * 4).clamp(Duration::from_millis(200), LIMIT), stop);
+    let limit = (slowest * 4).clamp(Duration::from_millis(200), LIMIT);
+    let (tcp, port, stream) = try_tcp(peer, limit, stop);
+    probed.tcp = tcp;
+    probed.handshake = stream.as_ref().and_then(|stream| handshake(stream.as_fd()));
+    if let (Some(stream), Some(agreed)) = (stream, probed.handshake) {
+        probed.segments = segments(stream, agreed.segment);
+    }
+    // A way inside the machine is one.
+    if let Some(port) = port.filter(|_| !peer.is_loopback() && !probed.is_own()) {
+        probed.flows = flows(SocketAddr::new(peer, port), limit, stop);
+    }
     Ok(probed)
 }
 

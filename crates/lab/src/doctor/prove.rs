@@ -3,7 +3,7 @@
 use super::fix::{Step, before};
 use super::rule::Proof;
 use super::rules::RULES;
-use super::undo::{self, TakenBack, Was, folder, take_back};
+use super::undo::{self, TRIED, TakenBack, Was, folder, take_back};
 use crate::proofs::HELPS;
 use crate::student::two_sided;
 use linerate_host::Rtnetlink;
@@ -14,7 +14,7 @@ use linerate_result::{Parameters, Unit, parameters};
 use linerate_rt::Stop;
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Bytes of a write.
@@ -265,11 +265,8 @@ fn turns(
 /// File of the changes that this process tries. It says whose it is.
 fn pending() -> Result<PathBuf, String> {
     let id = std::process::id();
-    Ok(folder()?.join(format!("{PENDING}{id}-{}.json", started(id).unwrap_or_default())))
+    Ok(folder()?.join(format!("{TRIED}{id}-{}.json", started(id).unwrap_or_default())))
 }
-
-/// Beginning of the names of such files.
-const PENDING: &str = "tried-";
 
 /// Start of a process, in clock ticks since the machine's (proc_pid_stat(5), field 22); none if there is no such process.
 fn started(id: u32) -> Option<u64> {
@@ -281,6 +278,21 @@ fn started(id: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok().filter(|_| state != "Z")
 }
 
+/// The process that a file of tried changes names is gone.
+fn is_left(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(TRIED));
+    let Some((id, start)) = name.and_then(|name| name.split_once('-')) else { return false };
+    matches!((id.parse(), start.parse::<u64>()), (Ok(id), Ok(start)) if started(id) != Some(start))
+}
+
+/// Files of what processes have tried in this network namespace that ended before they took it back.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn abandoned() -> Result<Vec<PathBuf>, String> {
+    Ok(undo::named(TRIED)?.into_iter().filter(|path| is_left(path)).collect())
+}
+
 /// Takes back what processes have tried that ended before they did so themselves.
 ///
 /// # Errors
@@ -289,13 +301,7 @@ pub fn recover(target: &mut dyn Target) -> Result<TakenBack, String> {
     let mut all = TakenBack::default();
     let folder = folder()?;
     let files = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    for path in files.flatten().map(|file| file.path()) {
-        let name = path.file_stem().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PENDING));
-        let Some((id, start)) = name.and_then(|name| name.split_once('-')) else { continue };
-        let (Ok(id), Ok(start)) = (id.parse(), start.parse::<u64>()) else { continue };
-        if started(id) == Some(start) {
-            continue;
-        }
+    for path in files.flatten().map(|file| file.path()).filter(|path| is_left(path)) {
         match undo::undo(target, &path) {
             // Of another namespace, which has to be asked there; or of an earlier start, which has nothing.
             Err(why) if why.contains("another network namespace") => continue,

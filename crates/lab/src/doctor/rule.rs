@@ -1,6 +1,6 @@
 //! A rule: one thing to look at.
 
-use super::finding::{Finding, Load, Severity};
+use super::finding::{Finding, Load, Risk, Severity};
 use super::view::View;
 use linerate_host::freebsd::{FreebsdAdapter, FreebsdTexts};
 
@@ -50,8 +50,9 @@ pub(super) type Found = Result<Vec<Finding>, String>;
 pub(super) enum Look {
     /// An offload that is to be on: its name, the word of ethtool(8), and the gain.
     Feature(&'static str, &'static str, &'static str),
-    /// Counters that are to be zero, the fault in words, and what to type, with `{}` for the interface.
-    Losses(&'static [&'static str], &'static str, &'static str),
+    /// Counters that are to be zero, how much in half a second is usual, the fault in words, and what to type, with `{}` for the
+    /// interface.
+    Losses(&'static [&'static str], u64, &'static str, &'static str),
     /// A sysctl that is to lie between two numbers if one of the loads was named and a link has so many Mb/s, the value to set, and
     /// the gain.
     Sysctl(&'static str, [u64; 2], u64, &'static [Load], u32, &'static str),
@@ -70,6 +71,8 @@ pub struct Rule {
     /// Publication of that.
     pub published: &'static str,
     pub proof: Proof,
+    /// Class of its changes, unless what they change is of a graver one.
+    pub risk: Risk,
     pub(super) look: Look,
 }
 
@@ -78,7 +81,8 @@ pub(super) const FAST: u32 = 10_000;
 
 const fn of(scope: Scope) -> Rule {
     let look = Look::Custom(|_| healthy());
-    Rule { name: "", scope, about: "", means: "", published: "", proof: Proof::Look, look }
+    // A rule that does not say how much its changes risk risks most.
+    Rule { name: "", scope, about: "", means: "", published: "", proof: Proof::Look, risk: Risk::Security, look }
 }
 
 /// Rules to be filled in, by their subjects.
@@ -92,8 +96,8 @@ impl Rule {
     pub(super) fn look(&self, view: &View<'_>) -> Found {
         match self.look {
             Look::Feature(feature, short, gain) => view.off(feature, short, gain),
-            Look::Losses(names, what, mend) => Ok(view
-                .losses(names, what)
+            Look::Losses(names, few, what, mend) => Ok(view
+                .losses(names, few, what)
                 .map(|one| one.mend(mend.replace("{}", &view.typed())))
                 .into_iter()
                 .collect()),

@@ -4,6 +4,7 @@
 mod faults;
 mod freebsd;
 mod meant;
+mod replays;
 mod tree;
 mod typed;
 
@@ -299,8 +300,38 @@ fn what_a_peer_answers_is_judged() {
             Probed { handshake: Some(Handshake { segment: 300, ..agreed }), ..well.clone() },
             Some(("peer-handshake", "segments of 300 bytes", OPTIONS)),
         ),
-        // Of a path with the least MTU of IPv6.
-        (Probed { handshake: Some(Handshake { segment: 1208, ..agreed }), ..well.clone() }, None),
+        // Of a path with the least MTU of IPv6, and where more than that comes back.
+        (
+            Probed { handshake: Some(Handshake { segment: 1208, ..agreed }), mtu: 1280, largest: 1280, ..well.clone() },
+            None,
+        ),
+        (
+            Probed { handshake: Some(Handshake { segment: 1208, ..agreed }), ..well.clone() },
+            Some(("peer-handshake", "segments of 1208 bytes, where packets of 9000 come back", OPTIONS)),
+        ),
+        (Probed { flows: Some(Flows { port: 22, asked: 32, silent: Vec::new(), tries: 4 }), ..well.clone() }, None),
+        (
+            Probed {
+                flows: Some(Flows { port: 22, asked: 32, silent: vec![20_003, 20_011], tries: 4 }),
+                ..well.clone()
+            },
+            Some((
+                "peer-flows",
+                "2 of 32 connections that differ",
+                "see where that flow ends: traceroute -T -p 22 --sport=20003 192.0.2.7, and then from another port",
+            )),
+        ),
+        (Probed { segments: Some(Segments { short: true, full: true, length: 1448 }), ..well.clone() }, None),
+        // It ended while it was looked at: nothing is known of its length.
+        (Probed { segments: Some(Segments { short: false, full: false, length: 1448 }), ..well.clone() }, None),
+        (
+            Probed { segments: Some(Segments { short: true, full: false, length: 1448 }), ..well.clone() },
+            Some((
+                "peer-segments",
+                "segments of 1448 bytes are not acknowledged",
+                "see tunnels, and packet filters that drop by length or drop ICMP, on the way: 'tcpdump -v icmp', 'nft list ruleset'",
+            )),
+        ),
         (
             Probed { tcp: Tcp::Silent, ..well.clone() },
             Some((
@@ -444,7 +475,7 @@ fn what_grows_while_it_is_looked_at_is_graver() {
     for (rule, file, now, then) in [
         ("listen-drops", NETSTAT, "0 0 0", "5 7 0"),
         ("udp-drops", SNMP, "Udp: 9000 0 0", "Udp: 9000 7 0"),
-        ("checksum-errors", SNMP, "Icmp: 12 0 0", "Icmp: 12 0 1"),
+        ("checksum-errors", SNMP, "Icmp: 12 0 0", "Icmp: 12 0 3"),
         ("retransmits", SNMP, "Tcp: 90000 90000 20", "Tcp: 190000 190000 1100"),
     ] {
         let grown = Tree::new(&[&Swap(file, now, then)]);
@@ -464,6 +495,27 @@ fn what_grows_while_it_is_looked_at_is_graver() {
     }
 }
 
+/// Regression: blocks that were not mended while a link came up were warned of for ever.
+#[test]
+fn what_could_not_be_corrected_is_graver_only_while_it_grows() {
+    use linerate_host::adapter::Recorded;
+    let trees = ["01", "02"].map(|count| {
+        let tree = Tree::new(&[]);
+        let text =
+            format!("message\n3 u8 1\n4 u32 50\n5 {{\n  2 hex 0c00000000000000\n  3 hex {count}00000000000000\n}}\n");
+        tree.put("netlink/fec", &text);
+        tree
+    });
+    for (first, expected) in [(0, Severity::Warning), (1, Severity::Note)] {
+        let [first, mut source] = [first, 1].map(|at: usize| Recorded::open(trees[at].0.path()).unwrap());
+        let (_, [before, _]) = View::read(&mut { first }, NAME, || {}).unwrap();
+        let (adapter, [_, after]) = View::read(&mut source, NAME, || {}).unwrap();
+        let mut examination = Examination::default();
+        examination.add(&View::new(&source, adapter, [before, after], &[], &[]), Scope::Interface);
+        assert_eq!(found(&examination, "fec-errors"), Some(expected), "{:#?}", examination.findings);
+    }
+}
+
 #[test]
 fn changes_do_what_is_to_be_typed() {
     // Sets of values in the order in which they are made: what others need first.
@@ -475,7 +527,7 @@ fn changes_do_what_is_to_be_typed() {
         Put("proc/irq/165/effective_affinity_list", "9"),
     ];
     let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[]);
-    let steps = plan(&examined, &[], false);
+    let steps = plan(&examined, &[], Risk::Traffic, false);
     let all: Vec<String> =
         steps.iter().flat_map(|step| &step.mends).map(|mend| format!("{}={}", mend.knob, mend.to)).collect();
     assert_eq!(
@@ -488,11 +540,11 @@ fn changes_do_what_is_to_be_typed() {
             "ens2f0 tx-tcp-segmentation=on"
         ]
     );
-    let only = plan(&examined, &["tso".to_owned()], false);
+    let only = plan(&examined, &["tso".to_owned()], Risk::Safe, false);
     assert!(only.len() == 1 && only[0].rule == "tso" && planned(&only).lines().all(|line| line.len() <= 80));
     // What has a command of another kind has no change.
     let shaped = Tree::new(&[&Swap(LINK, "6 text mq", "6 text tbf")]).examined(&[]);
-    assert!(found(&shaped, "shaped").is_some() && plan(&shaped, &[], true).is_empty());
+    assert!(found(&shaped, "shaped").is_some() && plan(&shaped, &[], Risk::Security, true).is_empty());
 }
 
 #[test]
@@ -503,14 +555,23 @@ fn notes_and_what_may_guard_are_changed_only_by_name() {
         Put("proc/sys/net/ipv4/conf/all/rp_filter", "1"),
         Swap("netlink/coalesce", "2 u32 1", "2 u32 250"),
         Put("usr/lib/sysctl.d/50-default.conf", "net.core.rmem_max = 8388608\n"),
+        Put("proc/sys/net/netfilter/nf_conntrack_max", "1000"),
+        Put("proc/sys/net/netfilter/nf_conntrack_count", "990"),
     ];
     let examined = Tree::new(&edits.iter().collect::<Vec<_>>()).examined(&[Load::Forward]);
     let rules = |steps: &[Step]| steps.iter().map(|step| step.rule).collect::<std::collections::BTreeSet<_>>();
-    let usual = plan(&examined, &[], false);
-    assert_eq!(rules(&usual), ["tso"].into());
-    let left: Vec<_> = left_out(&examined, &usual);
-    assert_eq!(left, ["coalesce-lazy", "forwarding", "persistent-differs", "reverse-path", "tcp-options"]);
-    assert_eq!(rules(&plan(&examined, &[], true)), ["coalesce-lazy", "tso"].into());
+    let safe = plan(&examined, &[], Risk::Safe, false);
+    assert_eq!(rules(&safe), ["conntrack"].into());
+    let named = ["coalesce-lazy", "forwarding", "persistent-differs", "reverse-path", "tcp-options"];
+    assert_eq!(left_out(&examined, &safe), [vec!["tso".to_owned()], named.map(str::to_owned).to_vec()]);
+    // Nothing but a name takes what may guard.
+    for most in [Risk::Traffic, Risk::Security] {
+        let usual = plan(&examined, &[], most, false);
+        assert_eq!(rules(&usual), ["conntrack", "tso"].into());
+        assert_eq!(left_out(&examined, &usual), [Vec::new(), named.map(str::to_owned).to_vec()]);
+        assert_eq!(rules(&plan(&examined, &[], most, true)), ["coalesce-lazy", "conntrack", "tso"].into());
+    }
+    let left = named.map(str::to_owned);
     // A rule whose changes are made in part is left in part.
     let mut two = examined.clone();
     let mut other = two.findings.iter().find(|finding| finding.rule == "tso").unwrap().clone();
@@ -520,9 +581,9 @@ fn notes_and_what_may_guard_are_changed_only_by_name() {
         interface.push('1');
     });
     two.findings.push(other);
-    assert!(left_out(&two, &plan(&two, &[], false)).contains(&"tso".to_owned()));
+    assert!(left_out(&two, &plan(&two, &[], Risk::Traffic, false))[1].contains(&"tso".to_owned()));
     for rule in &left {
-        let steps = plan(&examined, std::slice::from_ref(rule), false);
+        let steps = plan(&examined, std::slice::from_ref(rule), Risk::Safe, false);
         assert_eq!(rules(&steps), [rule.as_str()].into());
         let class = if rule == "coalesce-lazy" { "note]" } else { "a security setting]" };
         assert!(planned(&steps).contains(class), "{}", planned(&steps));
@@ -534,7 +595,10 @@ fn notes_and_what_may_guard_are_changed_only_by_name() {
     let risk = |rule: &str| {
         document["findings"].as_array().unwrap().iter().find(|one| one["rule"] == rule).map(|one| one["risk"].clone())
     };
-    assert_eq!([risk("forwarding"), risk("tso")], [Some("security".into()), Some(serde_json::Value::Null)]);
+    assert_eq!(
+        ["forwarding", "tso", "conntrack"].map(risk),
+        [Some("security".into()), Some("traffic".into()), Some(serde_json::Value::Null)]
+    );
 }
 
 #[test]

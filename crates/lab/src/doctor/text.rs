@@ -113,7 +113,8 @@ pub fn planned(steps: &[Step]) -> String {
     let mut text = String::new();
     for step in steps {
         let class = match step.risk {
-            Risk::Tuning => "",
+            Risk::Safe => "",
+            Risk::Traffic => ", interrupts traffic",
             Risk::Security => ", a security setting",
         };
         let Step { subject, what, rule, severity, .. } = step;
@@ -208,8 +209,14 @@ fn shown(alike: &[&Finding], whose: Whose, colour: bool) -> String {
         text += &paragraph("  seen", &format!("{} ({})", evidence.value, evidence.read));
     }
     text += &paragraph("  means", &finding.means);
-    let named = || format!("only by its name, as it may loosen what is meant: --fix --only {}", finding.rule);
-    let named = (whose == Whose::Own && !finding.fix.is_empty() && finding.risk == Risk::Security).then(named);
+    let named = match finding.risk {
+        _ if whose == Whose::Others || finding.fix.is_empty() => None,
+        Risk::Safe => None,
+        Risk::Traffic => Some("--fix=traffic, as it interrupts traffic for a moment".to_owned()),
+        Risk::Security => {
+            Some(format!("only by its name, as it may loosen what is meant: --fix --only {}", finding.rule))
+        }
+    };
     let others =
         (subjects.len() > 1).then(|| format!("at each of the {}; this is of {}", subjects.len(), finding.subject));
     let mend = match whose {

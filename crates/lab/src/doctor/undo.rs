@@ -7,12 +7,15 @@ use linerate_host::tunables::{Aim, Target, Value};
 use linerate_result::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str = "linerate.doctor.undo";
 const VERSION: u32 = 1;
+/// Beginnings of the names of files about what is tried, and about what waits to be confirmed.
+pub(super) const TRIED: &str = "tried-";
+pub(super) const UNCONFIRMED: &str = "unconfirmed-";
 /// Longest file.
 const LONGEST: u64 = 1 << 20;
 
@@ -121,7 +124,33 @@ pub fn undo(target: &mut dyn Target, path: &Path) -> Result<TakenBack, String> {
     if record.namespace != namespace {
         return Err(wrong("it is of another network namespace; call it there ('ip netns exec NAME …')".to_owned()));
     }
-    Ok(take_back(target, &record.change))
+    let taken = take_back(target, &record.change);
+    let is_done = taken.left.is_empty() && [TRIED, UNCONFIRMED].iter().any(|start| is_named(path, start));
+    if is_done {
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(taken)
+}
+
+fn is_named(path: &Path, beginning: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(beginning))
+}
+
+/// Files with that beginning of their name that are of this start and network namespace.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn named(beginning: &str) -> Result<Vec<PathBuf>, String> {
+    let (folder, here) = (data_directory().map_err(|e| e.to_string())?.join("undo"), here()?);
+    let files = match std::fs::read_dir(&folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files.map_err(|e| format!("{}: {e}", folder.display()))?,
+    };
+    let is_here = |path: &PathBuf| read(path).is_ok_and(|record| (record.boot, record.namespace) == here);
+    let mut all: Vec<PathBuf> =
+        files.flatten().map(|file| file.path()).filter(|path| is_named(path, beginning) && is_here(path)).collect();
+    all.sort();
+    Ok(all)
 }
 
 pub(super) fn take_back(target: &mut dyn Target, changes: &[Was]) -> TakenBack {

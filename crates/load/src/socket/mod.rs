@@ -3,6 +3,7 @@
 //!
 //! A load asks its [`Site`] for sockets and does not know whose they are, but for options that only the kernel has.
 
+mod flow;
 mod pace;
 mod page;
 mod pair;
@@ -13,6 +14,7 @@ mod tcp;
 mod udp;
 mod uplink;
 
+pub use flow::{acknowledges, connect_from};
 pub(crate) use pace::Pace;
 pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};

@@ -8,18 +8,21 @@ use crate::trouble::Trouble;
 use linerate_host::adapter::Machine;
 use linerate_host::shell::word;
 use linerate_lab::doctor::{
-    self, Did, Examination, ProofServer, Proven, Rounds, Step, TakenBack, Verdict, fix, left_out, made, new_file, plan,
-    planned, proof, prove,
+    self, Did, Examination, Guard, ProofServer, Proven, Risk, Rounds, Step, TakenBack, Verdict, fix, left_out, made,
+    new_file, plan, planned, proof, prove, unconfirmed_file,
 };
 use linerate_lab::qualify::begin;
 use linerate_lab::run::seconds;
 use linerate_rt::{Stop, monotonic_ns};
+use linerate_text::path::from_text;
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdin};
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Findings, and the changes that were made.
 #[derive(Serialize)]
@@ -39,6 +42,44 @@ pub(super) fn recover() -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Says what earlier calls left behind, and what to type.
+pub(super) fn tell_of_left() {
+    for file in doctor::abandoned().unwrap_or_default() {
+        remark(&format!(
+            "an earlier --prove was ended halfway, and what it tried may still be set; to take it back: linerate doctor --undo {}",
+            word(&file)
+        ));
+    }
+    for file in doctor::waiting().unwrap_or_default() {
+        remark(&format!(
+            "changes wait to be confirmed; to keep them: linerate doctor --confirm; to take them back: linerate doctor --undo {}",
+            word(&file)
+        ));
+    }
+}
+
+/// Keeps what waits to be confirmed.
+pub(super) fn confirm() -> Result<ExitCode, Trouble> {
+    let mut kept = 0;
+    for file in doctor::waiting().map_err(Trouble::failed)? {
+        if let Some(file) = doctor::confirm(&file).map_err(Trouble::failed)? {
+            kept += 1;
+            print(&format!("Kept. To take it back: linerate doctor --undo {}\n", word(&file)));
+        }
+    }
+    match kept {
+        0 => Err(Trouble::failed("no changes wait to be confirmed: if they were made, they are taken back")),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Waits for a confirmation of what that file has, apart from who made the changes.
+pub(super) fn wait(file: &str, seconds: &str, stop: &Stop) -> Result<ExitCode, Trouble> {
+    let seconds = seconds.parse().map_err(|_| Trouble::usage(format!("{seconds}: no number of seconds")))?;
+    doctor::wait(&mut Machine::new(), &from_text(file), Duration::from_secs(seconds), stop).map_err(Trouble::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Takes back what a file has.
 pub(super) fn undo(file: &Path) -> Result<ExitCode, Trouble> {
     let back = doctor::undo(&mut Machine::new(), file).map_err(Trouble::usage)?;
@@ -46,10 +87,10 @@ pub(super) fn undo(file: &Path) -> Result<ExitCode, Trouble> {
     if back == TakenBack::default() {
         print("nothing to take back: it is so already\n");
     }
-    left(&back).map(|()| ExitCode::SUCCESS)
+    left_over(&back).map(|()| ExitCode::SUCCESS)
 }
 
-fn left(back: &TakenBack) -> Result<(), Trouble> {
+fn left_over(back: &TakenBack) -> Result<(), Trouble> {
     back.left.iter().for_each(|line| remark(line));
     match back.left.len() {
         0 => Ok(()),
@@ -67,10 +108,14 @@ pub(super) fn mend(
     stop: &Stop,
 ) -> Result<ExitCode, Trouble> {
     // What is proven is taken back.
-    let steps = plan(examined, &parsed.only, !parsed.fix);
-    let left_out = left_out(examined, &steps);
-    if !left_out.is_empty() && parsed.only.is_empty() {
-        remark(&format!("changed only if they are named (--only RULE): {}", left_out.join(", ")));
+    let steps = plan(examined, &parsed.only, parsed.fix.unwrap_or(Risk::Traffic), parsed.fix.is_none());
+    let [interrupting, by_name] = left_out(examined, &steps);
+    if !interrupting.is_empty() && parsed.only.is_empty() {
+        let names = interrupting.join(", ");
+        remark(&format!("changed only by --fix=traffic, as traffic is interrupted for a moment: {names}"));
+    }
+    if !by_name.is_empty() && parsed.only.is_empty() {
+        remark(&format!("changed only if they are named (--only RULE): {}", by_name.join(", ")));
     }
     if steps.is_empty() {
         let by_hand = examined.findings.iter().filter(|finding| finding.mend.is_some()).count();
@@ -85,7 +130,7 @@ pub(super) fn mend(
         true => Ok(true),
         false => asked(what, steps, stop),
     };
-    let what = match (parsed.prove, parsed.fix) {
+    let what = match (parsed.prove, parsed.fix.is_some()) {
         (false, _) => "Make these changes?",
         (true, true) => "Try these changes, and keep what helps?",
         (true, false) => "Try these changes, and take them back?",
@@ -104,7 +149,7 @@ pub(super) fn mend(
     let place = place(None, &run)?;
     let told = |proven: &Proven| print(&format!("{}\n", proof(proven)));
     let proved = prove(&mut Machine::new(), &steps, &rounds, stop, told).map_err(Trouble::failed)?;
-    left(&proved.1)?;
+    left_over(&proved.1)?;
     let run = doctor::proofs(run, &proved.0, &rounds, seconds(monotonic_ns() - began), stop);
     conclude(&run, "", Some(place), false, &Db::default())?;
     if let Some(signal) = stop.signal() {
@@ -116,7 +161,7 @@ pub(super) fn mend(
         verdict.is_some_and(|measured| measured.verdict == Verdict::Helps)
     };
     let steps: Vec<Step> = steps.into_iter().filter(helps).collect();
-    match (parsed.fix, steps.is_empty()) {
+    match (parsed.fix.is_some(), steps.is_empty()) {
         (true, false) => fixed(parsed, (examined, remote.as_ref()), &steps, stop),
         (true, true) => {
             print("nothing helps, nothing is kept\n");
@@ -141,8 +186,14 @@ fn fixed(
     steps: &[Step],
     stop: &Stop,
 ) -> Result<ExitCode, Trouble> {
-    let file = new_file().map_err(Trouble::failed)?;
-    let done = fix(&mut Machine::new(), steps, &file, stop).map_err(Trouble::failed)?;
+    let guard = Guard::of(&mut Machine::new(), steps, parsed.peer);
+    let (done, file) = match guard {
+        None => {
+            let file = new_file().map_err(Trouble::failed)?;
+            (fix(&mut Machine::new(), steps, &file, || Ok(()), stop).map_err(Trouble::failed)?, file)
+        }
+        Some(guard) => guarded(parsed, &guard, steps, stop)?,
+    };
     let file = Some(file).filter(|file| file.exists());
     let refused = done.iter().filter(|did| did.refused.is_some()).count();
     // What is still wrong is said even if it was asked to stop meanwhile.
@@ -169,20 +220,78 @@ fn asked(what: &str, steps: &[Step], stop: &Stop) -> Result<bool, Trouble> {
         return Err(Trouble::usage("--fix asks before it changes anything, and there is no terminal; give --yes"));
     }
     print(&planned(steps));
-    print(&format!("{what} [y/N] "));
+    let line = answered(&format!("{what} [y/N] "), || false, stop);
+    Ok(line.is_some_and(|line| matches!(line.trim(), "y" | "Y" | "yes")))
+}
+
+/// A line from the terminal; none if it is gone, or does not come in time.
+fn answered(question: &str, is_over: impl Fn() -> bool, stop: &Stop) -> Option<String> {
+    print(question);
     let _ = std::io::stdout().flush();
     // A signal ends the wait, not the call that waits.
     let (tell, answer) = channel();
     std::thread::spawn(move || {
         let mut line = String::new();
-        let _ = stdin().read_line(&mut line);
-        let _ = tell.send(line);
+        let read = stdin().read_line(&mut line);
+        let _ = tell.send(Some(line).filter(|_| read.is_ok_and(|bytes| bytes > 0)));
     });
     loop {
         match answer.recv_timeout(Duration::from_millis(50)) {
-            Ok(line) => return Ok(matches!(line.trim(), "y" | "Y" | "yes")),
-            Err(RecvTimeoutError::Timeout) if !stop.asked() => {}
-            Err(_) => return Ok(false),
+            Ok(line) => return line,
+            Err(RecvTimeoutError::Timeout) if !stop.asked() && !is_over() => {}
+            Err(_) => return None,
         }
     }
+}
+
+/// Makes changes that may cut the way to this machine, and takes them back unless they are confirmed.
+fn guarded(parsed: &Arguments, guard: &Guard, steps: &[Step], stop: &Stop) -> Result<(Vec<Did>, PathBuf), Trouble> {
+    let within = Duration::from_secs(parsed.within.into());
+    let names: Vec<&str> = guard.interfaces.iter().map(String::as_str).collect();
+    remark(&format!("this may cut the way to this machine ({}): {}", names.join(", "), guard.words()));
+    let file = unconfirmed_file().map_err(Trouble::failed)?;
+    let began = Instant::now();
+    let mut waits = None;
+    // Apart from this process, whose terminal may go.
+    let ready = || {
+        let mut command = std::process::Command::new("/proc/self/exe");
+        command.args(["doctor", "--unless-confirmed"]).arg(&file).arg(parsed.within.to_string()).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        waits = Some(command.spawn().map_err(|e| format!("a process that takes the changes back: {e}"))?);
+        Ok(())
+    };
+    let done = fix(&mut Machine::new(), steps, &file, ready, stop).map_err(Trouble::failed)?;
+    let Some(mut waits) = waits else { return Ok((done, file)) };
+    // Who waits counts from a moment later.
+    let until = began + within;
+    let lost = guard.lost(&mut Machine::new(), within / 2, stop);
+    let left = until.saturating_duration_since(Instant::now()).as_secs();
+    let question = format!(
+        "Keep this? Enter within {left} s, or 'linerate doctor --confirm' in another session; else it is taken back: "
+    );
+    let is_over = || Instant::now() >= until || !file.exists();
+    let is_well = lost.is_empty() && !stop.asked();
+    let kept = match is_well && (parsed.yes || answered(&question, is_over, stop).is_some() || !file.exists()) {
+        true => doctor::confirm(&file).map_err(Trouble::failed)?,
+        false => None,
+    };
+    let outcome = if let Some(file) = kept {
+        Ok((done, file))
+    } else {
+        let back = doctor::refuse(&mut Machine::new(), &file).map_err(Trouble::failed)?;
+        print(&back.done.iter().map(|line| format!("{line}\n")).collect::<String>());
+        let why = match &lost[..] {
+            [] => "it was not confirmed".to_owned(),
+            lost => {
+                format!("no answer any more from {}", lost.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", "))
+            }
+        };
+        match left_over(&back) {
+            Ok(()) if stop.asked() => Ok((Vec::new(), file)),
+            Ok(()) => Err(Trouble::failed(format!("{why}: all was taken back"))),
+            Err(trouble) => Err(trouble),
+        }
+    };
+    let _ = waits.wait();
+    outcome
 }

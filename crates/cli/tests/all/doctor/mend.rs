@@ -44,7 +44,7 @@ fn what_is_fixed_is_mended_and_is_as_it_was_when_it_is_taken_back() {
     for (rule, setup) in MENDED.iter().copied().chain([("", several)]) {
         let only = if rule.is_empty() { String::new() } else { format!("--only {rule}") };
         let commands = format!(
-            "{BINARY} doctor left --fix --yes {only} || [ $? = 3 ]; ! same >/dev/null || exit 4; \
+            "{BINARY} doctor left --fix=traffic --yes {only} || [ $? = 3 ]; ! same >/dev/null || exit 4; \
              {BINARY} doctor left --json | grep '\"rule\": \"{rule}\"' && exit 5; \
              {BINARY} doctor --undo $(file); same || exit 6; {BINARY} doctor --undo $(file)"
         );
@@ -52,6 +52,68 @@ fn what_is_fixed_is_mended_and_is_as_it_was_when_it_is_taken_back() {
         assert!(out.contains("done ") && out.contains("doctor --undo "), "{rule}: {out}");
         assert!(!out.contains("refused") && out.ends_with("nothing to take back: it is so already\n"), "{rule}: {out}");
     }
+}
+
+#[test]
+fn what_interrupts_traffic_is_changed_only_if_that_is_asked_for() {
+    let setup = "ethtool -K left tso off; sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536' net.ipv4.tcp_sack=0";
+    let commands = format!(
+        "off() {{ ethtool -k left | grep -q '^tcp-segmentation-offload: off'; }}; most() {{ sysctl -n net.ipv4.tcp_rmem | cut -f3; }}; set +e; \
+         {BINARY} doctor left --fix --yes 2>&1; off && [ $(most) != 65536 ] || exit 4; \
+         {BINARY} doctor left --fix=traffic --yes 2>&1; off && exit 5; [ $(sysctl -n net.ipv4.tcp_sack) = 0 ] || exit 6; \
+         {BINARY} doctor left --fix=security --yes 2>&1; [ $? = 2 ]"
+    );
+    let Some(out) = done(setup, &commands) else { return };
+    let said = "changed only by --fix=traffic, as traffic is interrupted for a moment: tso\n";
+    assert_eq!(out.matches(said).count(), 1, "{out}");
+    assert!(out.contains("--fix security: no such value; give one of safe, traffic"), "{out}");
+}
+
+/// A default route by a peer that goes down as soon as TSO is on.
+const CUT: &str = "ip route add default via 10.0.0.2; off() { ethtool -k left | grep -q '^tcp-segmentation-offload: off'; }; \
+                   cut() { while off; do sleep 0.02; done; nsenter -t $P -n ip link set right down; }; \
+                   mend() { nsenter -t $P -n ip link set right up; awaits 'ping -c 1 -W 1 10.0.0.2 >/dev/null 2>&1'; }; set +e";
+const FIX: &str = "doctor left --fix --only tso";
+
+/// Changes of an interface by which the default route goes are kept only if it is there afterwards.
+#[test]
+fn a_change_that_cuts_the_way_here_is_taken_back() {
+    let commands = format!(
+        "{CUT}; {BINARY} {FIX} --yes 2>&1; off && exit 4; file | grep unconfirmed && exit 5; \
+         {BINARY} doctor --undo $(file) && off && rm $(file) || exit 6; \
+         cut & {BINARY} {FIX} --yes --within 6 2>&1; [ $? = 1 ] && off || exit 7; file && exit 8; mend; \
+         cut & {BINARY} {FIX} --yes --within 6 >/dev/null 2>&1 & Q=$!; awaits '! off'; sleep 0.3; kill -9 $Q; wait $Q; off && exit 9; \
+         {BINARY} doctor left 2>&1 >/dev/null; awaits off || exit 10; awaits '! file' || exit 11; mend; true"
+    );
+    let Some(out) = proven("ethtool -K left tso off", &commands) else { return };
+    assert!(out.contains("this may cut the way to this machine (left): 10.0.0.2 answered before"), "{out}");
+    assert!(out.contains("no answer any more from 10.0.0.2: all was taken back"), "{out}");
+    assert!(
+        out.contains("changes wait to be confirmed; to keep them: linerate doctor --confirm; to take them"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_change_that_may_cut_the_way_here_is_to_be_confirmed() {
+    let asks = |input: &str, within: u32, more: &str| {
+        format!("{{ echo yes; {input}; }} | script -qec '{BINARY} {FIX} --within {within}' /dev/null {more}")
+    };
+    let commands = format!(
+        "{CUT}; {}; off || exit 4; file && exit 5; {}; off && exit 6; {BINARY} doctor --undo $(file) && rm $(file) && off || exit 7; \
+         {} & Q=$!; awaits 'file 2>/dev/null | grep -q unconfirmed && ! off'; sleep 1; {BINARY} doctor --confirm || exit 8; wait $Q; off && exit 9; \
+         {BINARY} doctor --confirm 2>&1 && exit 10; {BINARY} doctor --undo $(file) && off",
+        asks("sleep 9", 5, ""),
+        asks("sleep 3; echo", 60, ""),
+        asks("sleep 15", 60, ""),
+    );
+    let Some(out) = proven("ethtool -K left tso off", &commands) else { return };
+    assert!(
+        out.contains("Keep this? Enter within ") && out.contains("it was not confirmed: all was taken back"),
+        "{out}"
+    );
+    assert!(out.contains("Kept. To take it back: linerate doctor --undo "), "{out}");
+    assert!(out.contains("no changes wait to be confirmed"), "{out}");
 }
 
 /// Regression: --fix switched on what somebody had switched off on purpose, and loosened what guards.
@@ -82,9 +144,9 @@ fn what_others_have_changed_meanwhile_is_left_alone() {
 #[test]
 fn without_a_terminal_nothing_is_changed_unless_it_is_said() {
     let commands = format!(
-        "set +e; {BINARY} doctor left --fix </dev/null 2>&1; [ $? = 2 ] && same && ! file 2>/dev/null; \
-         echo yes >$D/in; script -qec '{BINARY} doctor left --fix' /dev/null <$D/in; same && exit 5; {BINARY} doctor --undo $(file) >/dev/null && same; \
-         rm $(file); echo no >$D/in; script -qec '{BINARY} doctor left --fix' /dev/null <$D/in; same"
+        "set +e; {BINARY} doctor left --fix=traffic </dev/null 2>&1; [ $? = 2 ] && same && ! file 2>/dev/null; \
+         echo yes >$D/in; script -qec '{BINARY} doctor left --fix=traffic' /dev/null <$D/in; same && exit 5; {BINARY} doctor --undo $(file) >/dev/null && same; \
+         rm $(file); echo no >$D/in; script -qec '{BINARY} doctor left --fix=traffic' /dev/null <$D/in; same"
     );
     let Some(out) = done("ethtool -K left tso off", &commands) else { return };
     assert!(out.contains("there is no terminal; give --yes"), "{out}");
@@ -137,7 +199,7 @@ fn a_fix_that_is_killed_is_taken_back() {
     let kills = std::env::var("LINERATE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
     // Half a second passes between the two looks at the counters; then it is over in some milliseconds.
     let commands = format!(
-        "for at in $(seq {kills}); do {BINARY} doctor left --fix --yes >/dev/null 2>&1 & P=$!; sleep 0.5$(shuf -i 0-9 -n 1)$(shuf -i 0-9 -n 1); \
+        "for at in $(seq {kills}); do {BINARY} doctor left --fix=traffic --yes >/dev/null 2>&1 & P=$!; sleep 0.5$(shuf -i 0-9 -n 1)$(shuf -i 0-9 -n 1); \
          kill -9 $P 2>/dev/null; wait $P; for f in $(file 2>/dev/null); do {BINARY} doctor --undo $f || exit 4; rm $f; done; same || exit 5; done"
     );
     done(setup, &format!("set +e; {commands}"));
@@ -180,6 +242,18 @@ fn a_proof_that_is_ended_or_killed_is_taken_back() {
          {BINARY} doctor left --fix --yes --only duplex >/dev/null; same || exit 5; file && exit 6; done 2>/dev/null; true"
     );
     proven("ethtool -K left tso off; sysctl -qw net.ipv4.tcp_sack=0", &commands);
+}
+
+#[test]
+fn a_proof_that_was_killed_is_told_of_until_it_is_taken_back() {
+    let commands = format!(
+        "set +e; {BINARY} doctor left --prove --yes --peer 10.0.0.2 --only tso --rounds 100 >/dev/null 2>&1 & Q=$!; \
+         awaits 'file >/dev/null 2>&1'; {BINARY} doctor left 2>&1 >/dev/null | grep halfway && exit 4; kill -9 $Q; wait $Q; \
+         {BINARY} doctor left 2>&1 >/dev/null; eval \"$({BINARY} doctor left 2>&1 >/dev/null | sed -n 's|.*back: linerate|{BINARY}|p')\"; \
+         file && exit 5; same || exit 6; {BINARY} doctor left 2>&1 >/dev/null | grep halfway && exit 7; true"
+    );
+    let Some(out) = proven("ethtool -K left tso off", &commands) else { return };
+    assert!(out.contains("an earlier --prove was ended halfway, and what it tried may still be set; to take it back: linerate doctor --undo "), "{out}");
 }
 
 #[test]

@@ -163,3 +163,31 @@ fn a_dead_next_hop_of_two_is_named() {
         assert!(found.iter().all(|one| one["what"].as_str().unwrap().contains(second)), "{document:#}");
     }
 }
+
+/// Of several ways to a peer one is dead, so some connections hang; or full segments are lost, and nothing else.
+#[test]
+fn flows_and_segments_that_die_on_the_way_are_named() {
+    let filter = |rule: &str| {
+        format!(
+            "nft \"add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; {rule}\"; \
+             {BINARY} stream -s >/dev/null 2>&1 & \
+             for at in $(seq 3000); do ss -Hltn | grep -q :5201 && break; sleep 0.02; done"
+        )
+    };
+    for (rule, expected) in [
+        ("", None),
+        // A limit of connections in a second is no dead way.
+        ("add rule ip t c tcp flags syn limit rate over 20/second burst 10 packets drop", None),
+        ("add rule ip t c tcp sport and 7 == 3 drop", Some("peer-flows")),
+        ("add rule ip t c ip protocol tcp meta length > 1400 drop", Some("peer-segments")),
+    ] {
+        let Some(document) = examined("true", &filter(rule), PEER) else { return };
+        assert_eq!(warned(&document), expected.into_iter().collect::<Vec<_>>(), "{rule}: {document:#}");
+        let untold = document["unable"].as_array().unwrap().iter().any(|one| one[1] == "peer-flows");
+        assert!(!untold, "it was looked at: {document:#}");
+        if expected == Some("peer-flows") {
+            let found = of(&document, "peer-flows")[0];
+            assert!(found["what"].as_str().unwrap().starts_with("4 of 32 connections"), "{found:#}");
+        }
+    }
+}

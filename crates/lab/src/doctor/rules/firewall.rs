@@ -1,6 +1,6 @@
 //! Packet filters.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::peer::Tcp;
 use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::View;
@@ -20,6 +20,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "tracking of connections",
         means: "each packet is looked up in a table; when it is full, new connections are dropped",
         published: "Documentation/networking/nf_conntrack-sysctl.rst",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(conntrack),
         ..HOST

@@ -1,6 +1,6 @@
 //! Interrupts, and how deep processors sleep between them.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, have, processors};
 use linerate_host::tunables::Value;
@@ -11,6 +11,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "which processors the interrupts come on",
         means: "one core serves all queues: the others wait for it",
         published: "Documentation/networking/scaling.rst; /proc/irq",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(irqs_on_one_core),
         ..INTERFACE
@@ -20,6 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether interrupts come on processors of the adapter's node",
         means: "each frame crosses the link between the nodes, and its cache lines with it",
         published: "Documentation/networking/scaling.rst; sysfs, local_cpulist",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(irq_far),
         ..INTERFACE
@@ -37,6 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "time that interrupts are held back",
         means: "each request waits that long for its answer, both ways",
         published: "ethtool(8), -C",
+        risk: Risk::Safe,
         proof: Proof::Requests,
         look: Look::Custom(coalesce_lazy),
         ..INTERFACE
@@ -46,6 +49,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "interrupts for each frame",
         means: "a processor spends its time in interrupts: streams get less of it",
         published: "ethtool(8), -C",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(coalesce_eager),
         ..INTERFACE
@@ -55,6 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "energy-efficient Ethernet",
         means: "the transmitter sleeps between frames, and wakes for each: microseconds each time",
         published: "IEEE 802.3az; ethtool(8), --show-eee",
+        risk: Risk::Traffic,
         proof: Proof::Requests,
         look: Look::Custom(eee),
         ..INTERFACE
@@ -64,6 +69,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "busy polling",
         means: "a reader that waits sleeps until an interrupt, tens of microseconds",
         published: "Documentation/networking/napi.rst; Documentation/admin-guide/sysctl/net.rst",
+        risk: Risk::Safe,
         proof: Proof::Requests,
         look: Look::Sysctl(
             "net.core.busy_read",
@@ -80,6 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "frequency of the processors",
         means: "a core that is slow when work comes takes milliseconds to be fast",
         published: "Documentation/admin-guide/pm/cpufreq.rst",
+        risk: Risk::Safe,
         proof: Proof::Requests,
         look: Look::Custom(governor),
         ..HOST

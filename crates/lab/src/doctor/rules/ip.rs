@@ -1,9 +1,9 @@
 //! Addresses, packets and their longest.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::{Grown, ipsec_counter, ipv6_counter, protocol_counter, tcp_counter};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
-use crate::doctor::view::{View, have};
+use crate::doctor::view::{View, have, is_usual};
 use linerate_host::adapter::{Address, Interface};
 use linerate_host::shell::word;
 use std::net::IpAddr;
@@ -39,6 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "MTU, hops and the queue of neighbours that IP has of the interface",
         means: "packets are shorter than the interface takes, or are lost on the way or before it",
         published: "RFC 4861, section 6.3.2; Documentation/networking/ip-sysctl.rst, conf/*",
+        risk: Risk::Safe,
         look: Look::Custom(ip_settings),
         ..INTERFACE
     },
@@ -342,6 +343,9 @@ const COUNTERS: &[(&str, &str, &str, &str)] = &[
     ("Xfrm", "InPolBlock", "a policy of IPsec blocks them", "see 'ip xfrm policy'"),
 ];
 
+/// So many in half a second come to each host that others send to.
+const FEW: u64 = 2;
+
 fn ip_drops(view: &View<'_>) -> Found {
     let mut found = Vec::new();
     // Requests that were too long for the path were dropped here, which says nothing of others.
@@ -356,7 +360,11 @@ fn ip_drops(view: &View<'_>) -> Found {
             "Xfrm" => ipsec_counter(view, &format!("Xfrm{name}")),
             protocol => protocol_counter(view, protocol, name),
         };
-        let Ok(Grown { value, more: more @ 1.. }) = counted else { continue };
+        let Ok(Grown { value, more }) = counted else { continue };
+        let passed = if name.starts_with("Out") { "OutRequests" } else { "InReceives" };
+        if is_usual(more, protocol_counter(view, "Ip", passed).unwrap_or_default().more, FEW) {
+            continue;
+        }
         found.push(
             Finding::new(Severity::Warning, format!("{more} packets were dropped while it was looked at: {words}"))
                 .seen(format!("{protocol}{name} {value} (+{more})"), format!("nstat -az {protocol}{name}"))
@@ -377,9 +385,13 @@ fn checksum_errors(view: &View<'_>) -> Found {
     }
     all.retain(|(_, counter)| counter.value > 0);
     let grows: u64 = all.iter().map(|(_, counter)| counter.more).sum();
+    let passed = protocol_counter(view, "Ip", "InReceives").unwrap_or_default().more
+        + ipv6_counter(view, "Ip6InReceives").unwrap_or_default().more;
     let first = match (all.is_empty(), grows) {
         (true, _) => return healthy(),
-        (_, 0) => Finding::new(Severity::Note, "packets came with a wrong checksum since the start"),
+        (_, grows) if is_usual(grows, passed, FEW) => {
+            Finding::new(Severity::Note, "packets came with a wrong checksum since the start")
+        }
         (_, more) => {
             Finding::new(Severity::Warning, format!("{more} packets came with a wrong checksum while it was looked at"))
         }

@@ -1,6 +1,6 @@
 //! Memory and clock of the host.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, processors};
 
@@ -10,6 +10,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "clock of the kernel",
         means: "each look at the time is a system call and a slow read: time-stamps of each frame cost microseconds",
         published: "Documentation/timers/timekeeping.rst",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(clock_source),
         ..HOST
@@ -27,6 +28,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether the kernel moves memory between nodes by itself",
         means: "pages are unmapped now and then to see who uses them: a thread tied to its core faults, and its latency has peaks",
         published: "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
+        risk: Risk::Safe,
         look: Look::Custom(numa_balancing),
         ..HOST
     },
@@ -44,6 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "huge pages of 2 MiB",
         means: "rings of several MiB have a page table entry for each 4 KiB: misses on each few frames",
         published: "Documentation/admin-guide/mm/hugetlbpage.rst",
+        risk: Risk::Safe,
         look: Look::Custom(huge_pages),
         ..HOST
     },
@@ -52,6 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether a node takes back its own memory before it uses another node's",
         means: "whoever needs memory waits while caches are thrown away, though another node has room",
         published: "Documentation/admin-guide/sysctl/vm.rst, zone_reclaim_mode; fasterdata.es.net",
+        risk: Risk::Safe,
         look: Look::Custom(zone_reclaim),
         ..HOST
     },
@@ -60,6 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "memory that is kept free for what interrupts receive",
         means: "bursts of a fast link find no pages in the interrupt, and frames are dropped; or much more is kept than they need",
         published: "Documentation/admin-guide/sysctl/vm.rst, min_free_kbytes; fasterdata.es.net, 100G tuning",
+        risk: Risk::Safe,
         look: Look::Custom(min_free),
         ..HOST
     },

@@ -1,6 +1,6 @@
 //! Offloads, and what they need of each other.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::fix::Mend;
 use crate::doctor::intent::meant;
 use crate::doctor::knob::Knob;
@@ -15,6 +15,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "checksums on transmit by the adapter",
         means: "each byte is read once more by a processor, and TSO is off with it",
         published: "linux/netdev_features.h; the 2012 tuning note: txcsum",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Feature("tx-checksum-ip-generic", "tx", "a tenth to a third of the processor time of sending"),
         ..INTERFACE
@@ -24,6 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "checksums on receive by the adapter",
         means: "each byte is read once more by a processor, and frames are not merged (GRO)",
         published: "linux/netdev_features.h; the 2012 tuning note: rxcsum",
+        risk: Risk::Traffic,
         proof: Proof::Back,
         look: Look::Feature("rx-checksum", "rx", "a tenth to a third of the processor time of receiving"),
         ..INTERFACE
@@ -33,6 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "frames from several pieces of memory",
         means: "each frame is copied together before it is sent; TSO and zero-copy are off with it",
         published: "linux/netdev_features.h",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Feature("tx-scatter-gather", "sg", "what a copy of each byte costs"),
         ..INTERFACE
@@ -42,6 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "TCP segmentation by the adapter",
         means: "each segment passes the whole stack by itself",
         published: "Documentation/networking/segmentation-offloads.rst; the 2012 tuning note: tso",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Feature("tx-tcp-segmentation", "tso", "a multiple of the rate of TCP per processor at MTU 1500"),
         ..INTERFACE
@@ -51,6 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "segmentation at the last moment",
         means: "each segment passes the whole stack by itself, where the adapter does not segment",
         published: "Documentation/networking/segmentation-offloads.rst",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Feature("tx-generic-segmentation", "gso", "up to twice the rate of TCP per processor"),
         ..INTERFACE
@@ -60,6 +65,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "merging of received segments",
         means: "each segment passes the whole stack by itself",
         published: "Documentation/networking/segmentation-offloads.rst",
+        risk: Risk::Traffic,
         proof: Proof::Back,
         look: Look::Custom(gro),
         ..INTERFACE
@@ -69,6 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "how much the stack hands down, or takes, at once",
         means: "the stack is passed once for a few segments: offloads are on and save little",
         published: "ip-link(8), gso_max_size, gso_max_segs, gro_max_size",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Custom(super_frames),
         ..INTERFACE
@@ -78,6 +85,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "how long segments wait to be merged with later ones",
         means: "each response, and each acknowledgement, comes up as much later",
         published: "Documentation/networking/napi.rst, gro_flush_timeout, napi_defer_hard_irqs",
+        risk: Risk::Safe,
         proof: Proof::Requests,
         look: Look::Custom(gro_flush),
         ..INTERFACE
@@ -87,6 +95,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether the adapter takes VLAN tags off, with VLANs above it",
         means: "a processor takes the tag off each frame, and moves the bytes before it",
         published: "linux/netdev_features.h, NETIF_F_HW_VLAN_CTAG_RX; ethtool(8), rxvlan",
+        risk: Risk::Traffic,
         look: Look::Custom(vlan_offload),
         ..INTERFACE
     },

@@ -44,6 +44,22 @@ pub(super) const RULES: &[Rule] = &[
         ..PEER
     },
     Rule {
+        name: "peer-flows",
+        about: "whether connections that differ in their source port alone are all answered",
+        means: "one of several ways to the peer is dead, or one member of a link aggregate: some connections hang, and others are well",
+        published: "RFC 2992; IEEE 802.1AX; Documentation/networking/ip-sysctl.rst, fib_multipath_hash_policy",
+        look: Look::Custom(peer_flows),
+        ..PEER
+    },
+    Rule {
+        name: "peer-segments",
+        about: "whether full segments of a connection are acknowledged as short ones are",
+        means: "connections are made, and stand still as soon as they send much",
+        published: "RFC 2923, section 2.1; RFC 4821; tcp(7), TCP_INFO",
+        look: Look::Custom(peer_segments),
+        ..PEER
+    },
+    Rule {
         name: "peer-claims",
         about: "whether another host has this one's address, or two have the peer's",
         means: "packets go now to one of them and now to the other: connections break off",
@@ -222,6 +238,11 @@ fn peer_handshake(view: &View<'_>) -> Found {
     if agreed.segment + stamps < SEGMENT && probed.mtu >= 1280 && probed.largest >= 1280 {
         missing.push((format!("segments of {} bytes", agreed.segment), Severity::Warning));
     }
+    let whole = usize::try_from(agreed.segment + stamps).unwrap_or_default() + 40;
+    if missing.is_empty() && whole < probed.largest.min(probed.mtu) / 10 * 9 {
+        let (segment, largest) = (agreed.segment, probed.largest);
+        missing.push((format!("segments of {segment} bytes, where packets of {largest} come back"), Severity::Note));
+    }
     let Some(severity) = missing.iter().map(|one| one.1).max() else { return healthy() };
     let words: Vec<&str> = missing.iter().map(|one| one.0.as_str()).collect();
     let peer = probed.peer;
@@ -238,6 +259,37 @@ fn peer_handshake(view: &View<'_>) -> Found {
              way: 'tcpdump -v' at both ends shows the options that were sent and that came",
         )
         .gain("more than 64 KiB in a round trip")
+        .alone()
+}
+
+fn peer_flows(view: &View<'_>) -> Found {
+    let probed = view.probed()?;
+    let flows = probed.flows.as_ref().ok_or("none of the ports tried answers TCP")?;
+    let (Some(first), peer, port) = (flows.silent.first(), probed.peer, flows.port) else { return healthy() };
+    let shown = flows.silent.iter().take(4).map(u16::to_string).collect::<Vec<_>>().join(", ");
+    let (silent, asked) = (flows.silent.len(), flows.asked);
+    let what = format!("{silent} of {asked} connections that differ in their source port alone get no answer");
+    Finding::new(Severity::Warning, what)
+        .seen(
+            format!("from ports {shown} {} times each, while others are answered", flows.tries),
+            format!("nc -vz -w 1 -p {first} {peer} {port}"),
+        )
+        .mend(format!(
+            "see where that flow ends: traceroute -T -p {port} --sport={first} {peer}, and then from another port"
+        ))
+        .alone()
+}
+
+fn peer_segments(view: &View<'_>) -> Found {
+    let probed = view.probed()?;
+    let segments = probed.segments.ok_or("none of the ports tried takes a connection, or it ended at once")?;
+    if !segments.short || segments.full {
+        return healthy();
+    }
+    let (peer, length) = (probed.peer, segments.length);
+    Finding::new(Severity::Warning, format!("segments of {length} bytes are not acknowledged, and short ones are"))
+        .seen(format!("{length} bytes sent again for 3 s"), format!("ss -ti dst {peer}, while there is a connection"))
+        .mend("see tunnels, and packet filters that drop by length or drop ICMP, on the way: 'tcpdump -v icmp', 'nft list ruleset'")
         .alone()
 }
 

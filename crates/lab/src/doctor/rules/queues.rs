@@ -1,9 +1,9 @@
 //! Rings, queues, steering and queueing disciplines.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::SOFTNET;
 use crate::doctor::rule::{FAST, Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
-use crate::doctor::view::{View, amount, have};
+use crate::doctor::view::{View, amount, have, is_usual};
 use linerate_host::tunables::Value;
 
 pub(super) const RULES: &[Rule] = &[
@@ -12,6 +12,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "frames missed for want of receive descriptors",
         means: "bursts find no free descriptor, and are lost before any program sees them",
         published: "ethtool(8), -g; linux/if_link.h, rx_missed_errors",
+        risk: Risk::Traffic,
         proof: Proof::Back,
         look: Look::Custom(ring_rx),
         ..INTERFACE
@@ -29,6 +30,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "queues of the adapter beside processors",
         means: "all frames of a direction are processed by one core: it is the limit",
         published: "Documentation/networking/scaling.rst",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Custom(one_queue),
         ..INTERFACE
@@ -96,6 +98,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "frames dropped between interrupt and stack",
         means: "the queue in front of the stack is full: frames are lost after the adapter has delivered them",
         published: "Documentation/admin-guide/sysctl/net.rst, netdev_max_backlog; /proc/net/softnet_stat",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(backlog),
         ..HOST
@@ -105,6 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether frames are steered to the processors of their readers as it was set up (RFS)",
         means: "half of the set-up does nothing: frames are processed where they come in, or are handed on by software",
         published: "Documentation/networking/scaling.rst, RFS and Accelerated RFS; ethtool(8), ntuple",
+        risk: Risk::Safe,
         proof: Proof::Back,
         look: Look::Custom(flow_steering),
         ..INTERFACE
@@ -118,11 +122,13 @@ fn ring_rx(view: &View<'_>) -> Found {
         "rx_no_buffer_count",
         "rx_missed",
         "rx_out_of_buffer",
-        "rx_dropped",
         "rx-alloc-fail",
         "rx-hw-drop-overruns",
     ];
-    let Some(finding) = view.losses(&names, "received frames are lost for want of room") else { return healthy() };
+    let what = "received frames are lost for want of room";
+    // Among what the kernel drops are frames of protocols that nobody here speaks, as switches send them (STP, LLDP).
+    let found = [view.losses(&["rx_dropped"], 10, what), view.losses(&names, 0, what)];
+    let Some(finding) = found.into_iter().flatten().max_by_key(|one| one.severity) else { return healthy() };
     let (name, typed) = (view.name(), view.typed());
     let ring = view
         .adapter
@@ -145,7 +151,7 @@ fn ring_rx(view: &View<'_>) -> Found {
 
 fn tx_drops(view: &View<'_>) -> Found {
     let names = ["tx_dropped", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors", "tx_heartbeat_errors"];
-    let Some(mut finding) = view.losses(&names, "frames are dropped on transmit") else { return healthy() };
+    let Some(mut finding) = view.losses(&names, 0, "frames are dropped on transmit") else { return healthy() };
     // To stations that it does not know, as of each broadcast where it has no list of them.
     if view.is_tunnel() {
         finding.severity = Severity::Note;
@@ -383,9 +389,10 @@ const FEW: u64 = 10_000;
 
 fn backlog(view: &View<'_>) -> Found {
     let [frames, drops, squeezed] = softnet(&view.file(SOFTNET)?);
-    let more = view.earlier.get(SOFTNET).map_or(0, |text| drops.saturating_sub(softnet(text)[1]));
+    let earlier = view.earlier.get(SOFTNET).map_or([frames, drops, 0], |text| softnet(text));
+    let more = drops.saturating_sub(earlier[1]);
     // Long ago, and few of all: they are history.
-    let grave = more > 0 || drops.saturating_mul(FEW) >= frames;
+    let grave = !is_usual(more, frames.saturating_sub(earlier[0]), 0) || drops.saturating_mul(FEW) >= frames;
     // Namespaces but the first do not show them.
     let most = view.sysctl_number("net.core.netdev_max_backlog").ok();
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Routes and neighbours.
 
 use super::ip::way_out;
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have};
 use linerate_host::adapter::{Address, Metric, Route};
@@ -63,6 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "room in the table of neighbours",
         means: "when the table is full, new neighbours are not found, and what is sent to them is dropped",
         published: "Documentation/networking/ip-sysctl.rst, neigh/default/gc_thresh3; arp(7)",
+        risk: Risk::Safe,
         look: Look::Custom(neighbour_table),
         ..HOST
     },

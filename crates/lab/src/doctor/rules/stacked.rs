@@ -1,6 +1,6 @@
 //! Interfaces that stand on others: bridges, bonds, VLANs, virtual pairs.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::View;
 use linerate_host::adapter::{Detail, Interface};
@@ -14,6 +14,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "MTU of an interface beside the one below it",
         means: "frames of the larger MTU do not pass the interface below",
         published: "ip-link(8)",
+        risk: Risk::Traffic,
         proof: Proof::Stream,
         look: Look::Custom(mtu_of_lower),
         ..INTERFACE

@@ -1,7 +1,7 @@
 //! Sysctls: values that harm, and values that do not stay.
 
 use crate::doctor::configured::{Configured, LAST, covers, interchanged, is_pattern, is_same, sysctls};
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, HOST, Look, Rule, healthy};
 use crate::doctor::view::View;
 use linerate_host::shell::quoted;
@@ -13,6 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "sysctls far from what works",
         means: "somebody has set a limit, a timer or a switch of the stack to a value that costs speed or connections",
         published: "Documentation/networking/ip-sysctl.rst; Documentation/admin-guide/sysctl/net.rst",
+        risk: Risk::Safe,
         look: Look::Custom(sysctl_range),
         ..HOST
     },
@@ -219,7 +220,6 @@ fn persistent_differs(view: &View<'_>) -> Found {
             .set(Severity::Warning, &name, &now, value)
             .seen(format!("{name} = {value}"), file.as_str())
             // What was changed since, and any key may be of security.
-            .by_name()
             .gain("or take that line out of the file, if the present value is the right one");
         Some(Finding { what: format!("{name} is {now}, and {file} says {value}"), ..finding })
     };

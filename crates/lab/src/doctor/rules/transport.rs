@@ -1,9 +1,9 @@
 //! TCP, UDP and sockets.
 
-use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::{ipv6_counter, protocol_counter, tcp_counter};
 use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
-use crate::doctor::view::View;
+use crate::doctor::view::{View, is_usual};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -11,6 +11,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "the largest buffers of TCP",
         means: "a window smaller than bandwidth times delay: the sender waits for acknowledgements",
         published: "RFC 7323, section 1; Documentation/networking/ip-sysctl.rst",
+        risk: Risk::Safe,
         proof: Proof::Back,
         look: Look::Custom(buffers_tcp),
         ..HOST
@@ -20,6 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "the largest buffers that programs may ask for",
         means: "programs that set their buffers, as iperf -w and netperf -s do, get less than they ask for",
         published: "Documentation/admin-guide/sysctl/net.rst",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(buffers_socket),
         ..HOST
@@ -29,6 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "options of TCP that fast paths need",
         means: "both ends must have it, or neither uses it",
         published: "RFC 7323, RFC 2018",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(tcp_options),
         ..HOST
@@ -38,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "congestion control of TCP",
         means: "NewReno and older ones fill a fast long path only after minutes",
         published: "RFC 9438",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(congestion_control),
         ..HOST
@@ -47,6 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "what TCP does after a pause",
         means: "each burst after a pause begins with ten segments again",
         published: "RFC 2861; Documentation/networking/ip-sysctl.rst",
+        risk: Risk::Safe,
         proof: Proof::Requests,
         look: Look::Sysctl(
             "net.ipv4.tcp_slow_start_after_idle",
@@ -71,6 +76,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "how many connections may wait for a program",
         means: "of clients that connect at once, those beyond it wait a second and longer for another try",
         published: "listen(2); Documentation/admin-guide/sysctl/net.rst, somaxconn: 4096 since Linux 5.4",
+        risk: Risk::Safe,
         look: Look::Sysctl(
             "net.core.somaxconn",
             [1024, u64::MAX],
@@ -110,6 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether TCP remembers what a path once had",
         means: "after a connection that lost much, new ones to that host begin with its slow-start threshold: they grow slowly for minutes",
         published: "fasterdata.es.net, Linux tuning; Documentation/networking/ip-sysctl.rst, tcp_no_metrics_save",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Sysctl(
             "net.ipv4.tcp_no_metrics_save",
@@ -126,6 +133,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "whether TCP may send data with a SYN",
         means: "a program that asks for it waits for another round trip before each first request",
         published: "RFC 7413; tuned, profile network-latency; Documentation/networking/ip-sysctl.rst, tcp_fastopen",
+        risk: Risk::Safe,
         look: Look::Sysctl(
             "net.ipv4.tcp_fastopen",
             [1, u64::MAX],
@@ -142,6 +150,7 @@ pub(super) const RULES: &[Rule] = &[
         means: "segments of a fast connection leave in bursts, and switches on the way drop them: fq sends them at the rate that TCP has \
                 found",
         published: "fasterdata.es.net, Linux tuning: fq; tc-fq(8); Documentation/admin-guide/sysctl/net.rst, default_qdisc",
+        risk: Risk::Safe,
         proof: Proof::Stream,
         look: Look::Custom(default_qdisc),
         ..HOST
@@ -259,7 +268,7 @@ fn listen_drops(view: &View<'_>) -> Found {
     let (all, now) = (drops.value.max(overflows.value), drops.more.max(overflows.more));
     let finding = match (all, now) {
         (0, _) => return healthy(),
-        (all, 0) => {
+        (all, now) if is_usual(now, protocol_counter(view, "Tcp", "PassiveOpens").unwrap_or_default().more, 0) => {
             Finding::new(Severity::Note, format!("{all} connections were dropped at listening sockets since the start"))
         }
         (_, now) => Finding::new(
@@ -277,9 +286,11 @@ fn udp_drops(view: &View<'_>) -> Found {
     let mut all = vec![("UdpRcvbufErrors", protocol_counter(view, "Udp", "RcvbufErrors")?)];
     all.extend(ipv6_counter(view, "Udp6RcvbufErrors").ok().map(|counter| ("Udp6RcvbufErrors", counter)));
     let (lost, now) = all.iter().fold((0, 0), |(lost, now), (_, one)| (lost + one.value, now + one.more));
+    let read = protocol_counter(view, "Udp", "InDatagrams").unwrap_or_default().more
+        + ipv6_counter(view, "Udp6InDatagrams").unwrap_or_default().more;
     let first = match (lost, now) {
         (0, _) => return healthy(),
-        (lost, 0) => {
+        (lost, now) if is_usual(now, read, 0) => {
             Finding::new(Severity::Note, format!("{lost} datagrams found no room in their socket since the start"))
         }
         (_, now) => Finding::new(

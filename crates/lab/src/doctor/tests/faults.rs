@@ -250,7 +250,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault(
         "fec-errors",
-        true,
+        false,
         &[Put(
             "netlink/fec",
             "message\n3 u8 1\n4 u32 50\n5 {\n  2 hex 0c00000000000000\n  3 hex 0100000000000000\n}\n",

@@ -122,7 +122,7 @@ fn what_is_off_at_a_tunnel_stays_off() {
             let one = all.iter().find(|one| one.rule == rule).unwrap_or_else(|| panic!("{kind}: {all:#?}"));
             assert!(one.severity == Severity::Note && one.fix.is_empty(), "{one:#?}");
         }
-        assert!(plan(&examined, &["tx-checksum".to_owned()], true).is_empty());
+        assert!(plan(&examined, &["tx-checksum".to_owned()], Risk::Safe, true).is_empty());
     }
     assert_eq!(finding(&off.iter().collect::<Vec<_>>(), "tx-checksum").severity, Severity::Warning);
 }
@@ -138,4 +138,52 @@ fn the_spanning_tree_is_never_to_be_switched_off() {
     );
     let one = finding(&[&BLOCKED], "bridge-port");
     assert!(one.severity == Severity::Note && !one.mend.unwrap().contains("stp_state"));
+}
+
+/// Regression: limits that a unit or a role states were faults.
+#[test]
+fn what_a_role_or_a_unit_states_is_a_note() {
+    let shaped = Swap(LINK, "6 text mq", "6 text tbf");
+    let stamps = Put("proc/sys/net/ipv4/tcp_timestamps", "0");
+    let hard = [
+        Put("proc/sys/net/ipv4/conf/all/send_redirects", "0"),
+        Put("proc/sys/net/ipv4/conf/all/accept_redirects", "0"),
+        Put("proc/sys/net/ipv4/conf/all/log_martians", "1"),
+    ];
+    let unit = "ExecStart=/sbin/tc qdisc replace dev ens2f0 root tbf rate 5gbit burst 1m latency 9ms\n";
+    for (rule, edits, read) in [
+        ("shaped", vec![&shaped], None),
+        ("shaped", vec![&shaped, &Put("etc/systemd/system/tc.service", unit)], Some("/etc/systemd/system/tc.service")),
+        (
+            "shaped",
+            vec![&shaped, &Put("etc/rc.local", "# tc qdisc add dev ens2f0 root tbf\ntc qdisc add dev eth7 root tbf\n")],
+            None,
+        ),
+        ("shaped", vec![&shaped, &Put("proc/77/comm", "bird")], Some("/proc/77/comm")),
+        // A virtual machine's limit is at its TAP, and not at the card.
+        ("shaped", vec![&shaped, &Put("proc/77/comm", "qemu-system-x86")], None),
+        ("tcp-options", vec![&stamps], None),
+        ("tcp-options", vec![&stamps, &hard[0], &hard[1]], None),
+        (
+            "tcp-options",
+            vec![&stamps, &hard[0], &hard[1], &hard[2]],
+            Some(
+                "sysctl net.ipv4.conf.all.send_redirects net.ipv4.conf.all.accept_redirects net.ipv4.conf.all.log_martians",
+            ),
+        ),
+    ] {
+        let one = finding(&edits, rule);
+        let expected = if read.is_some() { Severity::Note } else { Severity::Warning };
+        assert_eq!(one.severity, expected, "{one:#?}");
+        if let Some(read) = read {
+            assert_eq!(one.evidence.last().unwrap().read, read);
+            assert!(one.fix.is_empty() && one.mend.unwrap().starts_with("nothing, if it is meant so; otherwise"));
+        }
+    }
+    let tree = Tree::new(&[&shaped]);
+    let named = [NAME.to_owned()];
+    let asked = Asked { names: &named, roles: &[Role::Router], tree: Some(tree.0.path()), ..Asked::default() };
+    let examined = examine(&asked, &linerate_rt::Stop::new().unwrap()).unwrap();
+    let one = examined.findings.iter().find(|one| one.rule == "shaped").unwrap();
+    assert_eq!((one.severity, one.evidence.last().unwrap().read.as_str()), (Severity::Note, "--as router"));
 }

@@ -110,8 +110,13 @@ pub(super) struct Tree(pub(super) tempfile::TempDir);
 
 impl Tree {
     pub(super) fn new(edits: &[&Edit]) -> Self {
+        Self::of("ixgbe-82599", edits)
+    }
+
+    /// Of a card of that folder.
+    pub(super) fn of(card: &str, edits: &[&Edit]) -> Self {
         let tree = Self(tempfile::tempdir().unwrap());
-        let card = format!("{CARDS}/ixgbe-82599/.");
+        let card = format!("{CARDS}/{card}/.");
         assert!(
             Command::new("cp").arg("-a").args([&card, tree.0.path().to_str().unwrap()]).status().unwrap().success()
         );

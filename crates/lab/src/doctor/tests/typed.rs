@@ -144,5 +144,5 @@ fn what_the_other_end_says_is_marked_as_its_own() {
     let labels: Vec<&str> = theirs.lines().filter_map(|line| line.get(..9)).map(str::trim).collect();
     assert!(labels.contains(&"there") && !labels.contains(&"type") && !labels.contains(&"fix"), "{text}");
     // Nor is it changed here.
-    assert!(plan(&examined, &[], true).is_empty());
+    assert!(plan(&examined, &[], Risk::Security, true).is_empty());
 }

@@ -1,0 +1,102 @@
+//! Roles of hosts, by what stands and runs on them or as they are named: what is usual for a role is no fault.
+
+use super::finding::{Evidence, Finding, Severity};
+use super::view::View;
+use linerate_host::adapter::Interface;
+use linerate_host::shell::word;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    ContainerNode,
+    Hypervisor,
+    Router,
+    Hardened,
+}
+
+/// Rules that find what is usual for a role; at interfaces of software only with `true`.
+const USUAL: &[(Role, &str, bool)] = &[
+    // Limits of virtual machines (libvirt's bandwidth), of pods (the bandwidth plugin), and of the line behind a router.
+    (Role::Hypervisor, "shaped", true),
+    (Role::ContainerNode, "shaped", true),
+    (Role::Router, "shaped", false),
+    // Time-stamps tell how long a machine has run.
+    (Role::Hardened, "tcp-options", false),
+];
+
+/// Programs of a role: beginnings of their names.
+const PROGRAMS: &[(Role, &[&str])] = &[
+    (Role::ContainerNode, &["kubelet", "dockerd", "containerd", "crio"]),
+    (Role::Hypervisor, &["qemu-", "libvirtd", "virtqemud", "cloud-hyperviso", "firecracker"]),
+    (Role::Router, &["bird", "zebra", "bgpd", "ospfd", "isisd", "babeld", "gobgpd"]),
+];
+
+/// Beginnings of the names of container networks' interfaces (docker, CNI, flannel, Calico, Cilium, kube-proxy).
+const CONTAINERS: [&str; 7] = ["docker0", "cni0", "cbr0", "flannel", "cali", "cilium_", "kube-"];
+
+/// What CIS benchmarks ask of IPv4, and Linux has otherwise by itself.
+const HARDENED: [(&str, u64); 3] = [
+    ("net.ipv4.conf.all.send_redirects", 0),
+    ("net.ipv4.conf.all.accept_redirects", 0),
+    ("net.ipv4.conf.all.log_martians", 1),
+];
+
+impl Role {
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("container-node", Self::ContainerNode),
+        ("hypervisor", Self::Hypervisor),
+        ("router", Self::Router),
+        ("hardened", Self::Hardened),
+    ];
+
+    fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, role)| *role == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// Roles of a host, each with what shows it: those that are named, and those that are recognised.
+pub(super) fn roles(view: &View<'_>, named: &[Role]) -> Vec<(Role, Evidence)> {
+    let of = |value: String, read: String| Evidence { value, read };
+    let mut all: Vec<(Role, Evidence)> = named
+        .iter()
+        .map(|role| (*role, of(format!("it is named a {}", role.word()), format!("--as {}", role.word()))))
+        .collect();
+    let link = |one: &Interface| format!("ip -d link show dev {}", word(&one.name));
+    let is_of_containers = |one: &&Interface| CONTAINERS.iter().any(|start| one.name.starts_with(start));
+    let container = view.interfaces.iter().find(is_of_containers);
+    all.extend(container.map(|one| (Role::ContainerNode, of(format!("it has {}", one.name), link(one)))));
+    for process in view.names("proc").iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit())) {
+        let path = format!("proc/{process}/comm");
+        let Ok(name) = view.file(&path) else { continue };
+        let runs = PROGRAMS.iter().filter(|(_, starts)| starts.iter().any(|start| name.starts_with(start)));
+        all.extend(runs.map(|(role, _)| (*role, of(format!("{name} runs"), format!("/{path}")))));
+    }
+    // Cards with routes of their own, and packets go from one to the other.
+    let routed = |one: &&Interface| {
+        let mut routes = view.network.routes.iter().flatten().filter(|route| route.kind == "unicast");
+        one.device.is_some() && routes.any(|route| route.link == Some(one.index))
+    };
+    if view.sysctl_number("net.ipv4.ip_forward") == Ok(1) && view.interfaces.iter().filter(routed).count() > 1 {
+        let value = "it forwards between cards with routes of their own".to_owned();
+        all.push((Role::Router, of(value, "sysctl net.ipv4.ip_forward; ip route".to_owned())));
+    }
+    if HARDENED.iter().all(|(name, value)| view.sysctl_number(name) == Ok(*value)) {
+        let value = HARDENED.map(|(name, value)| format!("{name} = {value}")).join(", ");
+        all.push((Role::Hardened, of(value, format!("sysctl {}", HARDENED.map(|(name, _)| name).join(" ")))));
+    }
+    all
+}
+
+/// A finding as a note without changes, if it is usual for a role of the host.
+pub(super) fn respected(mut finding: Finding, rule: &str, view: &View<'_>) -> Finding {
+    let usual = |role: Role| {
+        USUAL.iter().any(|(of, name, software)| (*of, *name) == (role, rule) && !(*software && view.is_hardware()))
+    };
+    let Some((_, evidence)) = view.roles.iter().find(|(role, _)| usual(*role)) else { return finding };
+    if finding.severity > Severity::Note {
+        finding.severity = Severity::Note;
+        finding.fix.clear();
+        finding.mend = finding.mend.map(|mend| format!("nothing, if it is meant so; otherwise: {mend}"));
+        finding.evidence.push(evidence.clone());
+    }
+    finding
+}
