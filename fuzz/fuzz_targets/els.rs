@@ -25,6 +25,13 @@ fn payload(bytes: &[u8]) {
             assert_eq!(ElsReply::parse(command, &buffer[..len]), Ok(reply));
         }
     }
+    if let Ok(message) = AuthMessage::parse(bytes) {
+        if let Ok(body) = AuthBody::parse(message.header.code, message.body) {
+            let again = body.message(message.header.transaction).expect("what was parsed can be written");
+            let again = AuthMessage::parse(&again).expect("what was written is a message");
+            assert_eq!(AuthBody::parse(again.header.code, again.body), Ok(body));
+        }
+    }
     if let Ok(accept) = BaAccRepr::parse(bytes) {
         assert_eq!(BaAccRepr::parse(&accept.bytes()), Ok(accept));
     }
@@ -103,6 +110,18 @@ fn machine(mut steps: &[u8]) {
         vlan: None,
         peers: 4,
     });
+    // In every other run the neighbour must prove its name, or may ask us for ours.
+    if let [chosen, ..] = steps
+        && chosen & 16 != 0
+    {
+        let secret = |text: &str| Secret::new(text.as_bytes());
+        let names = secret("of the neighbour").map(|secret| (them.wwpn, secret)).into_iter().collect();
+        let all = chosen & 32 != 0;
+        logins.authenticate_with(
+            AuthConfig { own: secret("of our own name"), names, all, ..AuthConfig::default() },
+            [1; 32],
+        );
+    }
     logins.set_own(Some((us.fc_id, us.vn_mac)));
     let (mut ways, mut now, mut up) = (Count { sent: 0, ox_id: OxId::UNASSIGNED }, 0, BTreeSet::new());
     while let [kind, high, low, rest @ ..] = steps {
@@ -144,7 +163,7 @@ fn machine(mut steps: &[u8]) {
                 LoginEvent::Up(peer) => assert!(up.insert(peer.id)),
                 LoginEvent::Changed(peer) => assert!(up.contains(&peer.id)),
                 LoginEvent::Down(id, _) => assert!(up.remove(&id)),
-                LoginEvent::NameTaken(_) => {}
+                LoginEvent::NameTaken(_) | LoginEvent::Authenticated(..) | LoginEvent::Unauthenticated(..) => {}
             }
         }
         assert_eq!(logins.peers().count(), up.len());

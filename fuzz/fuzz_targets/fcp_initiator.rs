@@ -159,6 +159,7 @@ fuzz_target!(|script: &[u8]| {
         confirm: option & 2 != 0,
         e_d_tov: 2 * SECOND,
         r_a_tov: 4 * SECOND,
+        authenticated: false,
     };
     let initiator = Initiator::new(InitiatorConfig { exchanges: 8, queue_depth: 6, retries: 3 });
     let out = Out { room: 64, command: OxId(0), service: OxId(0xe000) };

@@ -178,6 +178,7 @@ fn peer(index: u16, flags: u8) -> Peer {
         confirm: flags & 4 != 0,
         e_d_tov: 2_000_000_000,
         r_a_tov: 4_000_000_000,
+        authenticated: false,
     }
 }
 

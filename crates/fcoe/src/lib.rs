@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod auth;
 mod fip;
 mod indexed;
 mod initiator;
@@ -20,6 +21,7 @@ mod target;
 mod transmit;
 mod twin;
 
+pub use auth::{AuthConfig, AuthCounters, AuthFailure, AuthProof, Secret};
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Identity, Neighbour, RefusedClaim, Vn2vn};
 pub use initiator::{Carried, FoundLun, LunScan, ScanError, SkipReason, Skipped};
 pub use initiator::{

@@ -53,4 +53,6 @@ pub struct Peer {
     pub e_d_tov: u64,
     /// Its R_A_TOV in nanoseconds.
     pub r_a_tov: u64,
+    /// It has proved its name (DH-CHAP).
+    pub authenticated: bool,
 }

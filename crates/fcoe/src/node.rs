@@ -4,14 +4,14 @@ mod backlog;
 mod dispatch;
 
 use crate::{
-    DeviceServer, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent, LoginConfig,
-    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, RefusedClaim, Role, SessionEnd, Target,
-    TargetConfig, Transmit, TunneledEls, Vn2vn, max_payload,
+    AuthConfig, AuthFailure, AuthProof, DeviceServer, FipConfig, FipCounters, FipEvent, FipMode, Initiator,
+    InitiatorConfig, InitiatorEvent, LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer,
+    PeerId, RefusedClaim, Role, SessionEnd, Target, TargetConfig, Transmit, TunneledEls, Vn2vn, max_payload,
 };
 use backlog::Backlog;
 use dispatch::Out;
 use linerate_wire::{FcId, FcoeFrame, MacAddr, VlanTag, Wwn};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 pub use dispatch::NodeDrop;
 use dispatch::NodeDrops;
@@ -78,6 +78,10 @@ pub enum NodeEvent {
     Up(Peer),
     /// A peer is no longer logged in.
     Down(Peer, SessionEnd),
+    /// The login with the port of this name was authenticated.
+    Authenticated(Wwn, AuthProof),
+    /// It could not be, and is given up until the port's next beacon.
+    Unauthenticated(Wwn, AuthFailure),
 }
 
 /// Most events that wait to be taken; the oldest are dropped beyond.
@@ -243,6 +247,22 @@ impl<S: DeviceServer> Node<S> {
         self.leaving.is_none() && self.logins.is_quiet()
     }
 
+    /// Has ports authenticate each other with these secrets, before there is any session. See [`Logins::authenticate_with`].
+    pub fn authenticate_with(&mut self, config: AuthConfig, seed: [u8; 32]) {
+        self.logins.authenticate_with(config, seed);
+    }
+
+    /// Changes which ports need no authentication. See [`Logins::open_to`].
+    pub fn open_to(&mut self, now: u64, names: BTreeSet<Wwn>) {
+        self.logins.open_to(now, names);
+    }
+
+    /// The logins, with what they know of authentications.
+    #[must_use]
+    pub fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
     /// Own address and VN_Port MAC address, once claimed.
     #[must_use]
     pub fn own(&self) -> Option<(FcId, MacAddr)> {
@@ -372,6 +392,8 @@ impl<S: DeviceServer> Node<S> {
                     target.change(&peer);
                 }
             }
+            LoginEvent::Authenticated(name, proof) => self.tell(NodeEvent::Authenticated(name, proof)),
+            LoginEvent::Unauthenticated(name, why) => self.tell(NodeEvent::Unauthenticated(name, why)),
             LoginEvent::NameTaken(by) => self.tell(NodeEvent::NameTaken(by)),
             LoginEvent::Down(id, why) => {
                 if let Some(target) = &mut self.target {

@@ -8,6 +8,12 @@ pub fn random() -> u64 {
     RandomState::new().hash_one(0_u8)
 }
 
+/// Draws bytes that nobody can guess.
+pub(crate) fn unguessable() -> Result<[u8; 32], getrandom::Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map(|()| bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::random;

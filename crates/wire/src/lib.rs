@@ -88,9 +88,10 @@ pub use dcbx::{
     DcbxEts, DcbxPfc, cee_selector, dcbx_algorithm, dcbx_selector,
 };
 pub use els::{
-    AdiscRepr, BaAccRepr, BaRjtRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, ExchangeRepr,
-    LoginRepr, LogoRepr, LsRjtRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, e_stat, els_explanation,
-    els_reason, fcp_service,
+    AdiscRepr, AuthBody, AuthCode, AuthHeader, AuthMessage, AuthNumbers, BaAccRepr, BaRjtRepr, ClassParameters,
+    ElsAccept, ElsCommand, ElsReply, ElsRequest, ExchangeRepr, LoginRepr, LogoRepr, LsRjtRepr, RecAccRepr, RtvAccRepr,
+    ServicePage, ServicePages, auth_explanation, auth_hash, auth_reason, e_stat, els_explanation, els_reason,
+    fcp_service,
 };
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};

@@ -6,6 +6,7 @@ mod discover;
 mod initiator;
 mod list;
 mod lun;
+mod secrets;
 mod target;
 mod which;
 

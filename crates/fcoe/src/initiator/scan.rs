@@ -2,7 +2,7 @@
 
 use super::command::{Command, Completed, Data, Outcome};
 use super::disk::{FoundLun, command};
-use crate::Lun;
+use crate::{AuthFailure, Lun};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{
     BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, Inquiry, ModePage, Qualifier,
@@ -30,6 +30,8 @@ pub enum ScanError {
     Lost,
     #[error("the target does not answer REPORT LUNS: look at its log, and whether it lets this initiator in")]
     NoLuns,
+    #[error(transparent)]
+    Unauthenticated(#[from] AuthFailure),
 }
 
 /// A LUN that was skipped, and the reason.

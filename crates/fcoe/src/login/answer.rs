@@ -3,8 +3,8 @@
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
 use super::recent::Request;
-use super::send::{BAD_NAME, BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
-use super::table::{Entry, NeighbourIndex, ReplyPath, State, fits};
+use super::send::{AUTHENTICATE_FIRST, BAD_NAME, BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
+use super::table::{Entry, NeighbourIndex, Proved, ReplyPath, State, fits};
 use super::{Logins, MAX_PAYLOAD, SessionEnd, Ways};
 use linerate_wire::{
     AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
@@ -12,7 +12,7 @@ use linerate_wire::{
 };
 
 const IN_PROGRESS: (u8, u8) = (els_reason::IN_PROGRESS, els_explanation::NONE);
-const NOT_SUPPORTED: (u8, u8) = (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED);
+pub(super) const NOT_SUPPORTED: (u8, u8) = (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED);
 const BAD_LENGTH: (u8, u8) = (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH);
 const BAD_ORIGINATOR: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR);
 const NO_EXCHANGE: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE);
@@ -114,7 +114,7 @@ impl Logins {
         if self.closing {
             return self.reject(way, header, BUSY, ways);
         }
-        if state >= State::Prli {
+        if state >= State::Auth {
             // FC-LS-3, FLOGI: a FLOGI ends all sessions. The exchanges end first, then a new login begins.
             self.reject(way, header, BUSY, ways);
             return self.restart(now, index, SessionEnd::LoginAgain, ways);
@@ -153,7 +153,8 @@ impl Logins {
         }
         // FC-LS-3, PLOGI: a PLOGI ends the previous session.
         self.lose(index, SessionEnd::LoginAgain);
-        self.accept(way, header, ElsAccept::Login(self.port_parameters()), ways);
+        let parameters = self.port_parameters(index);
+        self.accept(way, header, ElsAccept::Login(parameters), ways);
         self.after_plogi(now, index, login, ways);
     }
 
@@ -185,10 +186,16 @@ impl Logins {
         ways: &mut impl Ways,
     ) {
         let Some(entry) = self.table.entry(index) else { return };
-        if entry.state < State::Prli {
+        if entry.state < State::Auth {
             // Our PLOGI may have been accepted, with the reply lost or late.
-            let soon = entry.state == State::Plogi && request.command() == ElsCommand::PRLI;
+            let soon = entry.state == State::Plogi && [ElsCommand::PRLI, ElsCommand::AUTH].contains(&request.command());
             return self.reject(way, header, if soon { BUSY } else { LOGIN_FIRST }, ways);
+        }
+        if let ElsRequest::Auth(message) = request {
+            return self.answer_auth(now, index, way, header, &message, ways);
+        }
+        if self.owes(index) {
+            return self.reject(way, header, AUTHENTICATE_FIRST, ways);
         }
         match request {
             ElsRequest::Prli(pages) => self.answer_prli(index, way, header, &pages, ways),
@@ -254,10 +261,11 @@ impl Logins {
         };
         self.answer_pages(way, header, pages, answer, ways);
         if pages.fcp().is_some() {
+            let proved = self.table.entry(index).map_or(Proved::default(), |entry| entry.proved);
             self.lose(index, SessionEnd::ProcessLoggedOut);
             self.reset(index);
             if let Some(entry) = self.table.entry_mut(index) {
-                entry.state = State::Port;
+                (entry.state, entry.proved) = (State::Port, proved);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Our requests: their sequence, and the evaluation of their replies.
 
 use super::logins::PLOGI_TIME;
-use super::send::{BAD_NAME, LOGIN_FIRST};
-use super::table::{Entry, NeighbourIndex, Process, ReplyPath, State, fits};
+use super::send::{AUTHENTICATE_FIRST, BAD_NAME, LOGIN_FIRST};
+use super::table::{Entry, NeighbourIndex, Process, Proved, ReplyPath, State, fits};
 use super::{E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, SessionEnd, Ways};
-use crate::{Link, Peer, Role};
+use crate::{AuthFailure, Link, Peer, Role};
 use linerate_wire::{
     ElsAccept, ElsCommand, ElsReply, FcHeader, LoginRepr, LsRjtRepr, RtvAccRepr, ServicePage, els_explanation,
     els_reason, fcp_service,
@@ -89,6 +89,7 @@ impl Logins {
                     self.restart(now, index, SessionEnd::Moved, ways);
                 }
             }
+            (ElsCommand::AUTH, _) => self.auth_arrived(now, index, ways),
             (ElsCommand::RTV, ElsAccept::Rtv(rtv)) => {
                 self.take_times(index, &rtv);
                 self.settle(now, index, ways);
@@ -118,7 +119,15 @@ impl Logins {
                 self.lose(index, SessionEnd::Refused);
                 self.reset(index);
             }
-            ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => self.retry_later(now, index, ways),
+            ElsCommand::PRLI if (reject.reason, reject.explanation) == AUTHENTICATE_FIRST => {
+                self.unauthenticated(now, index, AuthFailure::Demanded, ways);
+            }
+            ElsCommand::AUTH if reject.reason != els_reason::LOGICAL_BUSY => {
+                self.unauthenticated(now, index, AuthFailure::NotOffered, ways);
+            }
+            ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI | ElsCommand::AUTH => {
+                self.retry_later(now, index, ways);
+            }
             ElsCommand::ADISC => self.restart(now, index, SessionEnd::Refused, ways),
             _ => self.settle(now, index, ways),
         }
@@ -142,10 +151,12 @@ impl Logins {
     pub(super) fn after_plogi(&mut self, now: u64, index: NeighbourIndex, login: &LoginRepr, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.agree_on_payload(self.config.max_payload, login);
+        entry.secure = login.features & LoginRepr::SECURITY != 0;
+        (entry.proved, entry.transaction) = (Proved::default(), None);
         self.process_login(now, index, ways);
     }
 
-    /// Sends PRLI, if the roles fit.
+    /// Sends PRLI, if the roles fit, and nothing is to be proved before.
     pub(super) fn process_login(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
@@ -153,6 +164,10 @@ impl Logins {
             entry.state = State::Port;
             return;
         }
+        if self.owes(index) || self.should_prove(index) {
+            return self.authenticate(now, index, ways);
+        }
+        let Some(entry) = self.table.entry_mut(index) else { return };
         entry.state = State::Prli;
         self.request(now, index, ElsCommand::PRLI, ways);
     }
@@ -183,7 +198,7 @@ impl Logins {
     /// Brings a session up if an image pair allows it, or reports its changes.
     pub(super) fn raise(&mut self, index: NeighbourIndex) {
         let (Some((own, mac)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
-        let Some(process) = entry.process else { return };
+        let Some(process) = entry.process.filter(|_| !self.owes(index)) else { return };
         // Targets know an initiator by its PRLI: we send no command before ours is answered. If we accept commands too,
         // the session comes up before, since they may come at once.
         let takes = self.config.role.target && process.role.initiator;
@@ -206,6 +221,7 @@ impl Logins {
             confirm: self.config.confirm && process.confirm,
             e_d_tov: entry.e_d_tov,
             r_a_tov: entry.r_a_tov,
+            authenticated: entry.proved.theirs,
         };
         entry.up = Some(peer);
         match known {

@@ -1,11 +1,12 @@
 //! Interface of the logins: calls, events and timers.
 
 use super::recent::Recent;
-use super::table::{NeighbourIndex, Pending, ReplyPath, State, Table, fits};
+use super::table::{NeighbourIndex, Pending, Proved, ReplyPath, State, Table, fits};
 use super::{
     LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, SessionEnd, TunneledEls,
     Ways,
 };
+use crate::auth::Authenticator;
 use crate::{Link, Peer, PeerId};
 use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, OxId, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
@@ -32,6 +33,8 @@ pub struct Logins {
     pub(super) next: Option<u64>,
     /// All sessions are being logged out, and no new login begins.
     pub(super) closing: bool,
+    /// Secrets, if ports authenticate each other.
+    pub(super) auth: Option<Authenticator>,
 }
 
 impl Logins {
@@ -54,6 +57,7 @@ impl Logins {
             last_ox_id: Self::LAST_OX_ID,
             next: None,
             closing: false,
+            auth: None,
         }
     }
 
@@ -264,6 +268,7 @@ impl Logins {
         if let Some(entry) = self.table.entry_mut(index) {
             (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
             entry.plogi_refused = false;
+            (entry.secure, entry.proved, entry.transaction) = (false, Proved::default(), None);
             // The login that comes next may be the last one in all bytes: Linux gives OX_IDs again at once.
             entry.recent = Recent::default();
         }

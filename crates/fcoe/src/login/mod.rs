@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod authenticate;
 mod logins;
 mod recent;
 mod retry;
@@ -13,7 +14,7 @@ mod table;
 
 pub use logins::Logins;
 
-use crate::{Peer, PeerId, Role};
+use crate::{AuthFailure, AuthProof, Peer, PeerId, Role};
 use linerate_wire::{FcHeader, FcId, MacAddr, OxId, RxId, VlanTag, Wwn};
 
 use crate::Sequence;
@@ -133,6 +134,10 @@ pub enum LoginEvent {
     Down(PeerId, SessionEnd),
     /// The neighbour of this name rejects our login, because it knows another port by our name.
     NameTaken(Wwn),
+    /// The login with the port of this name was authenticated.
+    Authenticated(Wwn, AuthProof),
+    /// It could not be, and is given up until the port's next beacon.
+    Unauthenticated(Wwn, AuthFailure),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -153,6 +158,8 @@ pub enum SessionEnd {
     Silent,
     /// Our address was lost or changed.
     NoAddress,
+    /// The login could not be authenticated.
+    Unauthenticated,
     /// We logged out.
     Shutdown,
 }

@@ -2,6 +2,7 @@
 
 use super::table::{NeighbourIndex, State, fits};
 use super::{E_D_TOV, Logins, SessionEnd, Ways};
+use crate::AuthFailure;
 use linerate_wire::ElsCommand;
 
 /// Number of times that a request is repeated before the login waits for the neighbour's next beacon.
@@ -13,11 +14,19 @@ impl Logins {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.wake = None;
         let (pending, state) = (entry.pending.take(), entry.state);
+        let known = entry.info.role;
+        // A name that must be proved from now on.
+        if entry.up.is_some() && self.owes(index) {
+            return self.log_out(now, index, SessionEnd::Unauthenticated, ways);
+        }
         let Some(pending) = pending else {
+            if self.wake_auth(now, index, ways) {
+                return;
+            }
             match state {
                 // The neighbour may wait for a reply that it will not get, and refuses all else until then: LOGO ends
                 // that.
-                State::PlogiWait if fits(self.config.role, entry.info.role) => {
+                State::PlogiWait if fits(self.config.role, known) => {
                     self.log_out(now, index, SessionEnd::Silent, ways);
                 }
                 State::PlogiWait => self.reset(index),
@@ -27,7 +36,7 @@ impl Logins {
         };
         self.counters.timeouts += 1;
         match pending.command {
-            ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => {
+            ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI | ElsCommand::AUTH => {
                 if self.may_retry(now, index, SessionEnd::Silent, ways) {
                     self.again(now, index, ways);
                 }
@@ -53,6 +62,11 @@ impl Logins {
             match entry.state {
                 // The session came up by the other side's PRLI; ours is not needed.
                 State::Prli if entry.up.is_some() => self.process_done(now, index, ways),
+                State::Auth if entry.up.is_some() => self.process_login(now, index, ways),
+                State::Auth => {
+                    let why = if why == SessionEnd::Refused { AuthFailure::PutOff } else { AuthFailure::Silent };
+                    self.unauthenticated(now, index, why, ways);
+                }
                 _ => self.log_out(now, index, why, ways),
             }
             return false;
@@ -63,6 +77,9 @@ impl Logins {
 
     /// Repeats the request of the state.
     fn again(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
+        if self.send_auth_again(now, index, ways) {
+            return;
+        }
         let command = match self.table.entry(index).map(|entry| entry.state) {
             Some(State::Flogi) => ElsCommand::FLOGI,
             Some(State::Plogi) => ElsCommand::PLOGI,

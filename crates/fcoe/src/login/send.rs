@@ -6,7 +6,7 @@ use super::{Logins, NeighbourInfo, Ways};
 use crate::{Link, Sequence};
 use linerate_wire::{
     AdiscRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, FcHeader, FcId, FcType, LoginRepr,
-    LogoRepr, LsRjtRepr, MacAddr, RxId, ServicePage, ServicePages, Wwn, els_explanation, els_reason, f_ctl,
+    LogoRepr, LsRjtRepr, MacAddr, OxId, RxId, ServicePage, ServicePages, Wwn, els_explanation, els_reason, f_ctl,
     fcp_service, r_ctl,
 };
 
@@ -16,13 +16,11 @@ const REQUEST_LEN: usize = LoginRepr::LEN;
 impl Logins {
     /// Sends a request to a neighbour, and starts to wait for its reply.
     pub(super) fn request(&mut self, now: u64, index: NeighbourIndex, command: ElsCommand, ways: &mut impl Ways) {
-        let (Some((own, mac)), Some(info)) = (self.own, self.table.entry(index).map(|entry| entry.info)) else {
-            return;
-        };
+        let Some((own, _)) = self.own else { return };
         let page = ServicePage::fcp(ServicePage::IMAGE_PAIR, self.fcp_parameters()).payload(command);
         let request = match command {
             ElsCommand::FLOGI => ElsRequest::Flogi(self.fabric_parameters()),
-            ElsCommand::PLOGI => ElsRequest::Plogi(self.port_parameters()),
+            ElsCommand::PLOGI => ElsRequest::Plogi(self.port_parameters(index)),
             ElsCommand::LOGO => ElsRequest::Logo(LogoRepr { id: own, port_name: self.config.wwpn }),
             ElsCommand::ADISC => ElsRequest::Adisc(self.address(own)),
             ElsCommand::PRLI => match ServicePages::new_checked(&page) {
@@ -33,6 +31,21 @@ impl Logins {
         };
         let mut payload = [0; REQUEST_LEN];
         let Ok(len) = request.emit(&mut payload) else { return };
+        self.request_bytes(now, index, &payload[..len], ways);
+    }
+
+    /// Sends a request of this payload, and starts to wait for its reply.
+    pub(super) fn request_bytes(&mut self, now: u64, index: NeighbourIndex, payload: &[u8], ways: &mut impl Ways) {
+        let Some(ox_id) = self.send_request(index, payload, ways) else { return };
+        if let Some(entry) = self.table.entry_mut(index) {
+            entry.pending = Some(Pending { command: ElsCommand::of(payload), ox_id });
+        }
+        self.wake_at(index, now.saturating_add(REPLY_TIME));
+    }
+
+    /// Sends a request of this payload, and nothing else; returns its exchange.
+    pub(super) fn send_request(&mut self, index: NeighbourIndex, payload: &[u8], ways: &mut impl Ways) -> Option<OxId> {
+        let ((own, mac), info) = (self.own?, self.table.entry(index)?.info);
         let header = FcHeader {
             r_ctl: r_ctl::ELS_REQUEST,
             d_id: info.fc_id,
@@ -48,16 +61,13 @@ impl Logins {
             parameter: 0,
         };
         // FC-BB-6, VN2VN login: logins and logouts of VN_Ports are sent inside FIP.
-        let sent = match command {
-            ElsCommand::FLOGI | ElsCommand::LOGO => ways.fip(&info, &header, &payload[..len]),
-            _ => ways.fc(&self.sequence(self.link(mac, info.vn_mac), header, &[&payload[..len]])),
+        let sent = match ElsCommand::of(payload) {
+            ElsCommand::FLOGI | ElsCommand::LOGO => ways.fip(&info, &header, payload),
+            _ => ways.fc(&self.sequence(self.link(mac, info.vn_mac), header, &[payload])),
         };
         self.counters.requests_sent += 1;
         self.counters.unsent += u64::from(!sent);
-        if let Some(entry) = self.table.entry_mut(index) {
-            entry.pending = Some(Pending { command, ox_id: header.ox_id });
-        }
-        self.wake_at(index, now.saturating_add(REPLY_TIME));
+        Some(header.ox_id)
     }
 
     pub(super) fn accept(&mut self, way: ReplyPath, header: &FcHeader, accept: ElsAccept<'_>, ways: &mut impl Ways) {
@@ -147,10 +157,11 @@ impl Logins {
     }
 
     /// Service parameters of PLOGI and its answer: relative offset for all categories, class 3 only, one sequence at a
-    /// time in an exchange.
-    pub(super) fn port_parameters(&self) -> LoginRepr {
+    /// time in an exchange; authentication if it is to be with this neighbour.
+    pub(super) fn port_parameters(&self, index: NeighbourIndex) -> LoginRepr {
         let fabric = self.fabric_parameters();
         LoginRepr {
+            features: fabric.features | if self.offers_auth(index) { LoginRepr::SECURITY } else { 0 },
             sequences: 255,
             relative_offset: 0x1f,
             e_d_tov: super::E_D_TOV_MS,
@@ -199,5 +210,6 @@ fn stranger(fc_id: FcId, enode_mac: MacAddr, vn_mac: Option<MacAddr>) -> Neighbo
 /// Reasons and explanations of our rejects.
 pub(super) const BAD_NAME: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME);
 pub(super) const BUSY: (u8, u8) = (els_reason::LOGICAL_BUSY, els_explanation::NONE);
+pub(super) const AUTHENTICATE_FIRST: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::AUTHENTICATION);
 pub(super) const LOGIN_FIRST: (u8, u8) = (els_reason::UNABLE, els_explanation::LOGIN_REQUIRED);
 pub(super) const NOT_NEIGHBOUR: (u8, u8) = (els_reason::FIP_ERROR, els_explanation::NOT_NEIGHBOUR);

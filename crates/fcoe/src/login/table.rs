@@ -2,11 +2,12 @@
 
 use super::recent::Recent;
 use super::{LoginConfig, MIN_PAYLOAD, NeighbourInfo};
+use crate::auth::Transaction;
 use crate::indexed::{Indexed, table_index};
 use crate::{Peer, PeerId, Role};
 use linerate_wire::{ElsCommand, FcId, FcoeFrame, LoginRepr, MacAddr, OxId, Wwn};
 
-/// State of the logins with a neighbour. The order counts: from [`State::Prli`] on it is logged in as N_Port.
+/// State of the logins with a neighbour. The order counts: from [`State::Auth`] on it is logged in as N_Port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     /// Not begun: begins with its next beacon.
@@ -17,6 +18,8 @@ pub(super) enum State {
     PlogiWait,
     /// We have sent PLOGI, or are to send it.
     Plogi,
+    /// PLOGI is done, and an authentication is under way or awaited.
+    Auth,
     /// PLOGI is done, and we have sent PRLI, or are to send it.
     Prli,
     /// PLOGI is done, and there is no process login.
@@ -38,6 +41,13 @@ pub(super) struct Process {
     pub(super) role: Role,
     pub(super) retry: bool,
     pub(super) confirm: bool,
+}
+
+/// Who has proved its name.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Proved {
+    pub(super) theirs: bool,
+    pub(super) ours: bool,
 }
 
 /// A neighbour.
@@ -66,6 +76,12 @@ pub(super) struct Entry {
     pub(super) process: Option<Process>,
     /// An event has told that it rejects us because of our name.
     pub(super) told: bool,
+    /// Its PLOGI, or the LS_ACC to ours, has offered authentication.
+    pub(super) secure: bool,
+    /// It has proved its name, and we have proved ours, since that PLOGI.
+    pub(super) proved: Proved,
+    /// The authentication that is under way, or was the last.
+    pub(super) transaction: Option<Transaction>,
     /// Its requests of a moment ago.
     pub(super) recent: Recent,
     /// The session, while it is up.
@@ -89,6 +105,9 @@ impl Entry {
             r_a_tov: super::R_A_TOV,
             process: None,
             told: false,
+            secure: false,
+            proved: Proved::default(),
+            transaction: None,
             recent: Recent::default(),
             up: None,
         }

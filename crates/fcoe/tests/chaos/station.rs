@@ -28,8 +28,14 @@ pub(crate) struct Station {
     /// Frames come and go.
     pub(crate) link: bool,
     config: NodeConfig,
+    auth: Option<AuthConfig>,
     /// Bytes of the buffers of its disks.
     buffers: usize,
+}
+
+/// Random bytes.
+fn seed(chance: &mut Chance) -> [u8; 32] {
+    std::array::from_fn(|_| chance.below(256).to_le_bytes()[0])
 }
 
 /// Disks of the names of a station.
@@ -62,7 +68,17 @@ impl Station {
         }
         let buffers = chance.of(&[1 << 20, 1 << 16]);
         let node = Node::new(&config, disks(&config, buffers));
-        Self { node, out: Out::default(), link: false, config, buffers }
+        Self { node, out: Out::default(), link: false, config, auth: None, buffers }
+    }
+
+    pub(crate) fn wwpn(&self) -> Wwn {
+        self.config.wwpn
+    }
+
+    /// Has it and others authenticate each other with these secrets, now and after restarts.
+    pub(crate) fn authenticate(&mut self, auth: AuthConfig, chance: &mut Chance) {
+        self.node.authenticate_with(auth.clone(), seed(chance));
+        self.auth = Some(auth);
     }
 
     /// A target's disks: one in memory, with this content, and one on a medium.
@@ -115,6 +131,9 @@ impl Station {
     pub(crate) fn restart(&mut self, chance: &mut Chance) {
         self.config.seed = chance.next();
         self.node = Node::new(&self.config, disks(&self.config, self.buffers));
+        if let Some(auth) = &self.auth {
+            self.node.authenticate_with(auth.clone(), seed(chance));
+        }
         self.link = false;
     }
 

@@ -7,8 +7,8 @@ use crate::network::Network;
 use crate::station::{SECOND, Station, lun};
 use crate::work::{self, End};
 use linerate_block::Tag;
-use linerate_fcoe::{Completed, NodeEvent, Outcome, TaskAttribute};
-use linerate_wire::EthernetFrame;
+use linerate_fcoe::{AuthConfig, AuthFailure, Completed, NodeEvent, Outcome, Secret, TaskAttribute};
+use linerate_wire::{EthernetFrame, Wwn};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -103,6 +103,10 @@ impl World {
         let pace = chance.of(&[(1_000, 50_000), (100_000, SECOND), (20_000, 8 * SECOND)]);
         let medium = Rc::new(RefCell::new(Medium::new(BLOCKS, chance.next(), pace)));
         stations[TARGET].plug(&[0; BLOCKS * BLOCK], &medium);
+        // In half of the schedules nobody gets in without a proof, and some want one of the target.
+        if chance.often(500) {
+            authenticate(&mut stations, &mut chance);
+        }
         let deaf = vec![false; stations.len()];
         Self {
             chance,
@@ -120,6 +124,12 @@ impl World {
             length: 0,
             tally: Tally::default(),
         }
+    }
+
+    /// True if the target knows that its peers are who they say, where it has to.
+    fn is_proved(&self) -> bool {
+        let target = &self.stations[TARGET].node;
+        target.logins().auth_counters().is_none() || target.peers().all(|peer| peer.authenticated)
     }
 
     /// The links come up, and commands are submitted, when it happens.
@@ -194,6 +204,7 @@ impl World {
             let mut initiators = world.stations[1..].iter();
             initiators.all(|station| station.is_logged_in(&world.stations[TARGET]))
         });
+        assert!(self.is_proved());
         for initiator in 1..self.stations.len() {
             for lun in 0..2 {
                 self.read_all(initiator, lun);
@@ -370,7 +381,20 @@ impl World {
         while let Some(event) = self.stations[who].node.poll_event() {
             match event {
                 NodeEvent::Up(peer) if who != TARGET && peer.role.target => self.model.logged_in(who),
-                NodeEvent::Up(_) if who == TARGET => self.tally.logins += 1,
+                NodeEvent::Up(peer) if who == TARGET => {
+                    self.tally.logins += 1;
+                    let demands = self.stations[TARGET].node.logins().auth_counters().is_some();
+                    assert!(peer.authenticated || !demands, "{} is let in without a proof", peer.wwpn);
+                    self.tally.proved += u64::from(peer.authenticated);
+                }
+                NodeEvent::Authenticated(_, proof) if who != TARGET => self.tally.mutual += u64::from(proof.theirs),
+                // All know the secrets: frames alone can be in the way.
+                NodeEvent::Unauthenticated(_, why) => {
+                    assert!(
+                        !matches!(why, AuthFailure::Wrong | AuthFailure::Refused | AuthFailure::Unknown),
+                        "{why:?}"
+                    );
+                }
                 _ => {}
             }
         }
@@ -506,6 +530,22 @@ impl World {
     }
 }
 
+/// Gives all stations secrets: the target lets nobody in without a proof, and some initiators ask for one of it.
+fn authenticate(stations: &mut [Station], chance: &mut Chance) {
+    let secret = |name: Wwn| Secret::new(format!("the secret of {name}").as_bytes()).unwrap();
+    let names: Vec<_> = stations.iter().map(Station::wwpn).collect();
+    for (i, station) in stations.iter_mut().enumerate() {
+        let known = match i {
+            TARGET => &names[1..],
+            _ if chance.often(300) => &names[..1],
+            _ => &[],
+        };
+        let names = known.iter().map(|name| (*name, secret(*name))).collect();
+        let auth = AuthConfig { own: Some(secret(station.wwpn())), names, all: i == TARGET, ..AuthConfig::default() };
+        station.authenticate(auth, chance);
+    }
+}
+
 /// Counters over schedules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
@@ -514,6 +554,9 @@ pub(crate) struct Tally {
     pub(crate) good: u64,
     pub(crate) ends: [u64; 6],
     pub(crate) logins: u64,
+    /// Logins in which the initiator has proved its name, and proofs of the target.
+    pub(crate) proved: u64,
+    pub(crate) mutual: u64,
     pub(crate) resets: u64,
     pub(crate) exchanges: u64,
     pub(crate) restarts: u64,
@@ -536,6 +579,8 @@ impl Tally {
         self.commands += other.commands;
         self.good += other.good;
         self.logins += other.logins;
+        self.proved += other.proved;
+        self.mutual += other.mutual;
         self.resets += other.resets;
         self.exchanges += other.exchanges;
         self.restarts += other.restarts;
@@ -548,21 +593,22 @@ impl Tally {
 
     /// Every kind of fault and of end has happened: schedules that do nothing prove nothing.
     pub(crate) fn assert_all_happened(&self) {
-        let Self { schedules, commands, good, ends, logins, resets, exchanges, .. } = self;
+        let Self { schedules, commands, good, ends, logins, proved, mutual, resets, exchanges, .. } = self;
         let Self { restarts, links, faults, early, recovered, .. } = self;
-        let counts = [schedules, commands, good, logins, resets, exchanges, restarts, links, early, recovered];
-        assert!(counts.into_iter().chain(ends).chain(faults).all(|count| *count > 0), "{self:?}");
+        let sessions = [logins, proved, mutual, restarts, links];
+        let counts = [schedules, commands, good, resets, exchanges, early, recovered].into_iter().chain(sessions);
+        assert!(counts.chain(ends).chain(faults).all(|count| *count > 0), "{self:?}");
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { schedules, commands, good, ends, logins, resets, exchanges, .. } = self;
+        let Self { schedules, commands, good, ends, logins, proved, mutual, resets, exchanges, .. } = self;
         let Self { restarts, links, faults, early, recovered, .. } = self;
         let ([_, differ, refused, denied, failed, gone], [lost, doubled, late, corrupt]) = (ends, faults);
         write!(
             f,
-            "{schedules} schedules, {logins} logins, {restarts} restarts, {links} links down, {resets} units reset, \
+            "{schedules} schedules, {logins} logins ({proved} authenticated, {mutual} targets), {restarts} restarts, {links} links down, {resets} units reset, \
              {exchanges} exchanged\n\
              frames: {lost} lost, {doubled} doubled, {late} late, {corrupt} corrupt; {early} of data early, \
              {recovered} recoveries\n\

@@ -100,6 +100,7 @@ fn end(fc_id: u32, own: u32, role: Role, retry: bool) -> Peer {
         confirm: false,
         e_d_tov: 2_000_000_000,
         r_a_tov: 4_000_000_000,
+        authenticated: false,
     }
 }
 

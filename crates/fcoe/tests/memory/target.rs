@@ -88,6 +88,7 @@ const PEER: Peer = Peer {
     confirm: false,
     e_d_tov: 2_000_000_000,
     r_a_tov: 4_000_000_000,
+    authenticated: false,
 };
 
 /// A frame of the initiator's, from its FCoE header on, in memory that is used again.

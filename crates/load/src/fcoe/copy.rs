@@ -356,7 +356,10 @@ impl Copy<'_> {
                 Err(format!("several targets have a LUN {wanted}: choose one by --target WWPN (fcoe ls shows them)"))
             }
             (_, Turn::Done) if remote.scanned().unwrap_or(0) == 0 => Err(nothing("target", self.timeout)),
-            (_, Turn::Done) => Err(format!("no LUN {wanted} was found: fcoe ls shows what there is")),
+            (_, Turn::Done) => Err(match remote.failures().first() {
+                Some((wwpn, error)) => format!("{wwpn}: {error}"),
+                None => format!("no LUN {wanted} was found: fcoe ls shows what there is"),
+            }),
             _ => Ok(turn),
         }
     }

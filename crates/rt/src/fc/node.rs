@@ -6,8 +6,8 @@ use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use crate::net::{self, Ip, IpTx, NetError, Service, Services};
-use crate::random::random;
-use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
+use crate::random::{random, unguessable};
+use linerate_fcoe::{AuthConfig, DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
 use linerate_nic::{Control, MAX_MTU, NicError, NicRx};
 use linerate_port::{Info, Link, OpenError, Port, Spec};
 use linerate_stack::{BindError, Cidr, Host};
@@ -76,6 +76,9 @@ pub enum FcError {
         "another station on this network has our MAC {1} and WWPN {0}: end it, or give others with --mac and --wwpn"
     )]
     Twin(Wwn, MacAddr),
+    /// There are no random numbers for challenges.
+    #[error("the system has no random numbers: {0}; an authentication needs them")]
+    Random(#[from] getrandom::Error),
     #[error("{0} is a group's address: give a station's, whose first byte is even")]
     Group(MacAddr),
 }
@@ -133,6 +136,7 @@ pub struct FcPort {
     info: Info,
     config: NodeConfig,
     ip: Option<WantedIp>,
+    auth: Option<AuthConfig>,
 }
 
 /// Parameters of an IP host to be set up beside a node.
@@ -168,7 +172,7 @@ impl FcPort {
             mode: if options.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint },
             ..config
         };
-        Ok(Self { port, info, config, ip: None })
+        Ok(Self { port, info, config, ip: None, auth: None })
     }
 
     /// Lets the port carry IP too: a host with these addresses and services, with the node's MAC address unless another
@@ -179,6 +183,12 @@ impl FcPort {
         let options = net::Options { mtu, ..options.clone() };
         self.ip = Some(WantedIp { addresses: addresses.to_vec(), options, services: services.to_vec() });
         self
+    }
+
+    /// Has the node and others authenticate each other with these secrets, if there are any.
+    #[must_use]
+    pub fn with_auth(self, auth: Option<AuthConfig>) -> Self {
+        Self { auth, ..self }
     }
 
     /// Names and addresses of a node on this port; neither target nor initiator yet.
@@ -206,8 +216,12 @@ impl FcPort {
         let ip = self.ip.map(|wanted| host(&control, config.mac, &wanted)).transpose()?;
         let mut line = Line::new(&mut nic, 0).ok_or(FcError::OneWay(self.info.name))?;
         let others = (1..nic.info().rx_queues).filter_map(|queue| nic.take_rx(queue)).collect();
+        let mut node = Node::new(config, device);
+        if let Some(auth) = self.auth {
+            node.authenticate_with(auth, unguessable()?);
+        }
         Ok(FcNode {
-            node: Node::new(config, device),
+            node,
             watcher,
             tx: FcTx::new(&mut line.tx, FC, config.vlan),
             rx: FcRx::new(FC),

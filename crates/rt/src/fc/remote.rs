@@ -123,7 +123,7 @@ impl Remote {
         &self.units
     }
 
-    /// Targets whose scans failed.
+    /// Targets whose scans failed, and those that were not authenticated.
     #[must_use]
     pub fn failures(&self) -> &[(Wwn, ScanError)] {
         &self.failures
@@ -156,6 +156,12 @@ impl Remote {
     /// To be called with every event of the node.
     pub fn event(&mut self, now: u64, event: &NodeEvent) {
         match event {
+            NodeEvent::Unauthenticated(name, why) if self.only.is_none_or(|only| only == *name) => {
+                self.failures.retain(|(of, _)| of != name);
+                self.failures.push((*name, (*why).into()));
+                (self.scanned, self.scanned_at) = (self.scanned + 1, now);
+            }
+            NodeEvent::Authenticated(name, _) => self.failures.retain(|(of, _)| of != name),
             NodeEvent::Up(peer) if peer.role.target && self.only.is_none_or(|only| only == peer.wwpn) => {
                 self.known.retain(|known| known.peer.wwpn != peer.wwpn);
                 self.known.push(Known::new(now, *peer));

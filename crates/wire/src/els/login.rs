@@ -10,7 +10,7 @@ record! {
     LoginRepr[116] parse;
     4 version: u16 = "Highest and lowest supported version.";
     6 bb_credit: u16 = "Buffer-to-buffer credit.";
-    8 features: u16 = "Common features: [`LoginRepr::CONTINUOUS_OFFSET`].";
+    8 features: u16 = "Common features: [`LoginRepr::CONTINUOUS_OFFSET`] and [`LoginRepr::SECURITY`].";
     10 bb_sc_n: u8 as Bits<7, 4> = "Buffer-to-buffer state change number: four bits.";
     10 receive_size: u16 as Low16<12> = "Receive data field size: bytes of payload that the port accepts in a frame, twelve bits.";
     12 sequences: u16 = "Total concurrent sequences.";
@@ -26,6 +26,8 @@ begins_with_command!(LoginRepr);
 impl LoginRepr {
     /// Continuously increasing relative offset, in [`LoginRepr::features`].
     pub const CONTINUOUS_OFFSET: u16 = 0x8000;
+    /// Security bit: the port authenticates itself (FC-LS-3, common service parameters; FC-SP-2).
+    pub const SECURITY: u16 = 0x0020;
 }
 
 record! {

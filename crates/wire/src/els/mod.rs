@@ -5,6 +5,7 @@
 //! reply means. [`ElsRequest`] and [`ElsReply`] are the payloads in all their shapes.
 
 mod address;
+mod auth;
 mod bls;
 mod exchange;
 mod login;
@@ -14,6 +15,7 @@ mod reply;
 mod request;
 
 pub use address::{AdiscRepr, LogoRepr, RtvAccRepr};
+pub use auth::{AuthBody, AuthCode, AuthHeader, AuthMessage, AuthNumbers, auth_explanation, auth_hash, auth_reason};
 pub use bls::{BaAccRepr, BaRjtRepr};
 pub use exchange::{ExchangeRepr, RecAccRepr, e_stat};
 pub use login::{ClassParameters, LoginRepr};
@@ -45,6 +47,7 @@ values! {
     PRLO = 0x21, "Process logout.";
     FDISC = 0x51, "Discover N_Port service parameters of a further N_Port_ID.";
     ADISC = 0x52, "Discover address.";
+    AUTH = 0x90, "AUTH_ELS: a message of an authentication.";
 }
 
 impl ElsCommand {

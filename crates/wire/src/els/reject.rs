@@ -32,6 +32,7 @@ values! {
     RESOURCES = 0x29, "Insufficient resources to support the login.";
     NOT_SUPPORTED = 0x2c, "The request is not supported.";
     PAYLOAD_LENGTH = 0x2d, "The payload's length is wrong.";
+    AUTHENTICATION = 0x48, "Authentication required (FC-SP-2).";
     NOT_NEIGHBOUR = 0x62, "The sender is no neighbour.";
 }
 

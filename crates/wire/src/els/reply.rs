@@ -30,7 +30,7 @@ pub enum ElsAccept<'a> {
     Rec(RecAccRepr),
     /// To ECHO.
     Echo(&'a [u8]),
-    /// To LOGO and RRQ, and to what is not known here.
+    /// To LOGO, RRQ and AUTH_ELS, and to what is not known here.
     Plain,
 }
 

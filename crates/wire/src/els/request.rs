@@ -1,6 +1,8 @@
 //! Requests of all kinds.
 
-use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, WORD_LEN, emit, payload};
+use super::{
+    AdiscRepr, AuthMessage, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, WORD_LEN, emit, payload,
+};
 use crate::Error;
 use crate::field::put;
 
@@ -31,6 +33,8 @@ pub enum ElsRequest<'a> {
     Echo(&'a [u8]),
     /// Throw these bytes away.
     Test(&'a [u8]),
+    /// AUTH_ELS: a message of an authentication.
+    Auth(AuthMessage<'a>),
 }
 
 impl<'a> ElsRequest<'a> {
@@ -55,6 +59,7 @@ impl<'a> ElsRequest<'a> {
             ElsCommand::RRQ => Self::Rrq(ExchangeRepr::parse(bytes)?),
             ElsCommand::ECHO => Self::Echo(&bytes[WORD_LEN..]),
             ElsCommand::TEST => Self::Test(&bytes[WORD_LEN..]),
+            ElsCommand::AUTH => Self::Auth(AuthMessage::parse(bytes)?),
             _ => return Err(Error::Malformed(NAME, "command")),
         })
     }
@@ -75,6 +80,7 @@ impl<'a> ElsRequest<'a> {
             Self::Rrq(_) => ElsCommand::RRQ,
             Self::Echo(_) => ElsCommand::ECHO,
             Self::Test(_) => ElsCommand::TEST,
+            Self::Auth(_) => ElsCommand::AUTH,
         }
     }
 
@@ -93,6 +99,7 @@ impl<'a> ElsRequest<'a> {
             Self::Rtv => emit(&command.word(), buffer),
             Self::Rec(exchange) | Self::Rrq(exchange) => emit(&exchange.bytes(command), buffer),
             Self::Echo(bytes) | Self::Test(bytes) => emit_bytes(command, bytes, buffer),
+            Self::Auth(AuthMessage { header, body }) => emit(&[&header.bytes()[..], body].concat(), buffer),
         }
     }
 }

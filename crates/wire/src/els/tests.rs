@@ -24,7 +24,7 @@ const PLOGI: LoginRepr = LoginRepr {
 };
 
 /// Every request, with the place of its last byte that means something.
-fn requests() -> [ElsRequest<'static>; 12] {
+fn requests() -> [ElsRequest<'static>; 13] {
     const PAGES: [u8; 36] = {
         let mut bytes = [0; 36];
         (bytes[0], bytes[1], bytes[3], bytes[4], bytes[20], bytes[35]) = (0x20, 16, 36, 8, 9, 0xb2);
@@ -46,6 +46,10 @@ fn requests() -> [ElsRequest<'static>; 12] {
         ElsRequest::Rrq(exchange),
         ElsRequest::Echo(b"echo"),
         ElsRequest::Test(b"test!"),
+        ElsRequest::Auth(AuthMessage {
+            header: AuthHeader { flags: 0, code: AuthCode::REJECT, version: 1, len: 4, transaction: 0x0102_0304 },
+            body: &[1, 5, 0, 0],
+        }),
     ]
 }
 
@@ -97,6 +101,7 @@ fn replies_are_read_by_who_asked() {
         (ElsCommand::ECHO, ElsAccept::Echo(b"echo")),
         (ElsCommand::LOGO, ElsAccept::Plain),
         (ElsCommand::RRQ, ElsAccept::Plain),
+        (ElsCommand::AUTH, ElsAccept::Plain),
     ] {
         let reject = LsRjtRepr { reason: els_reason::LOGICAL_ERROR, explanation: els_explanation::EXCHANGE, vendor: 9 };
         for reply in [ElsReply::Accept(accept), ElsReply::Reject(reject)] {
@@ -145,4 +150,72 @@ fn basic_replies_are_read_as_they_were_written() {
     assert_eq!(reject.bytes(), [0, 3, 3, 0]);
     assert_eq!(BaRjtRepr::parse(&reject.bytes()), Ok(reject));
     assert_eq!(BaRjtRepr::parse(&[0; 3]), Err(Error::Truncated("els")));
+}
+
+/// Each message of DH-CHAP, and its bytes behind the header.
+#[test]
+fn messages_of_authentication_are_read_as_they_were_written_and_no_other() {
+    let (hashes, groups) = ([0, 0, 0, 6, 0, 0, 0, 5], [0, 0, 0, 4, 0, 0, 0, 0, 9]);
+    let lists = (AuthNumbers::new(&hashes), AuthNumbers::new(&groups));
+    assert_eq!(lists.1.iter().collect::<Vec<_>>(), [4, 0], "the ninth byte is of no number");
+    let name = Wwn(0x2000_5254_00fc_0e02);
+    let of_name = [0, 1, 0, 8, 0x20, 0, 0x52, 0x54, 0, 0xfc, 0x0e, 2];
+    let offer = [0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 1, 0, 1, 0, 2, 0, 0, 0, 6, 0, 0, 0, 5, 0, 2, 0, 2, 0, 0, 0, 4];
+    let cases: [(AuthBody<'_>, AuthCode, Vec<u8>); 6] = [
+        (AuthBody::Reject { reason: 1, explanation: 5 }, AuthCode::REJECT, vec![1, 5, 0, 0]),
+        (
+            AuthBody::Negotiate { name, dh_chap: Some(lists) },
+            AuthCode::NEGOTIATE,
+            [&of_name[..], &offer, &[0; 4]].concat(),
+        ),
+        (AuthBody::Done, AuthCode::DONE, Vec::new()),
+        (
+            AuthBody::Challenge { name, hash: auth_hash::SHA_1, group: 4, challenge: b"cha", dh: b"dh" },
+            AuthCode::CHALLENGE,
+            [&of_name[..], &[0, 0, 0, 6, 0, 0, 0, 4, 0, 0, 0, 3], b"cha", &[0, 0, 0, 2], b"dh"].concat(),
+        ),
+        (
+            AuthBody::Reply { response: b"r", dh: b"", challenge: b"ch" },
+            AuthCode::REPLY,
+            [&[0, 0, 0, 1][..], b"r", &[0; 4], &[0, 0, 0, 2], b"ch"].concat(),
+        ),
+        (AuthBody::Success { response: b"" }, AuthCode::SUCCESS, vec![0; 4]),
+    ];
+    for (body, code, bytes) in cases {
+        let message = body.message(0x0102_0304).unwrap();
+        let len = u8::try_from(bytes.len()).unwrap();
+        assert_eq!(message[..12], [0x90, 0, code.0, 1, 0, 0, 0, len, 1, 2, 3, 4], "{body:?}");
+        assert_eq!(message[12..], bytes, "{body:?}");
+        let read = AuthMessage::parse(&message).unwrap();
+        assert_eq!((read.header.code, AuthBody::parse(code, read.body)), (code, Ok(body)));
+        assert_eq!(AuthMessage::parse(&[&message[..], &[0]].concat()), Err(Error::Malformed("els", "length")));
+        for len in 0..bytes.len() {
+            assert!(AuthBody::parse(code, &bytes[..len]).is_err(), "{len} bytes of {body:?}");
+        }
+        assert_eq!(AuthBody::parse(code, &[&bytes[..], &[0]].concat()), Err(Error::Malformed("els", "length")));
+    }
+    assert_eq!(AuthBody::parse(AuthCode(0x13), &[]), Err(Error::Malformed("els", "message")));
+
+    // Names of another kind; lists twice, or only one; another protocol before; lengths beyond the end.
+    let negotiate = |bytes: &[&[u8]]| match AuthBody::parse(AuthCode::NEGOTIATE, &bytes.concat())? {
+        AuthBody::Negotiate { name, dh_chap } => Ok::<_, Error>((name, dh_chap.is_some())),
+        body => panic!("{body:?}"),
+    };
+    let (of_hashes, of_groups) = ([0, 1, 0, 1, 0, 0, 0, 6], [0, 2, 0, 1, 0, 0, 0, 0]);
+    let one = |len: u8| [0, 0, 0, 1, 0, 0, 0, len, 0, 0, 0, 1];
+    assert_eq!(negotiate(&[&of_name, &one(20), &of_groups, &of_hashes]), Ok((name, true)), "in any order");
+    let other = [0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 20, 0, 0, 0, 1];
+    assert_eq!(negotiate(&[&of_name, &other, &of_hashes, &of_groups]), Ok((name, true)), "behind another");
+    assert_eq!(negotiate(&[&of_name, &[0; 4]]), Ok((name, false)));
+    for bad in [
+        negotiate(&[&[0, 2, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0], &[0; 4]]),
+        negotiate(&[&of_name, &one(20), &of_hashes, &of_hashes]),
+        negotiate(&[&of_name, &one(12), &of_hashes]),
+        negotiate(&[&of_name, &one(4)]),
+        negotiate(&[&of_name, &[0xff; 4]]),
+        negotiate(&[&of_name, &one(20), &of_hashes, &[0, 2, 0xff, 0xff, 0, 0, 0, 0]]),
+    ] {
+        assert!(bad.is_err(), "{bad:?}");
+    }
+    assert_eq!(AuthBody::parse(AuthCode::REPLY, &[0xff; 12]), Err(Error::Truncated("els")));
 }

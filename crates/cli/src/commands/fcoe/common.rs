@@ -4,7 +4,7 @@ use crate::commands::ip::{IpArguments, set_routes};
 use crate::commands::shared::{stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_fcoe::{DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
+use linerate_fcoe::{AuthFailure, AuthProof, DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
 use linerate_load::resolve;
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
@@ -181,9 +181,26 @@ pub(super) fn over(peer: &Peer, why: SessionEnd) -> String {
         SessionEnd::Refused => "it does not take us for logged in",
         SessionEnd::Silent => "it does not answer",
         SessionEnd::NoAddress => "we have no address, or another",
+        SessionEnd::Unauthenticated => "it has not proved its name",
         SessionEnd::Shutdown => "we end",
     };
     format!("{} at {}: the session is over: {why}\n", peer.wwpn, peer.fc_id)
+}
+
+/// Line for a login that was authenticated.
+pub(super) fn authenticated(name: Wwn, proof: &AuthProof) -> String {
+    let group = if proof.bits > 0 { format!("Diffie-Hellman group of {} bits", proof.bits) } else { "no group".into() };
+    let who = match (proof.theirs, proof.ours) {
+        (true, true) => "has proved its name, and so have we",
+        (true, false) => "has proved its name",
+        _ => "has taken our proof",
+    };
+    format!("{name} {who}: DH-CHAP, {}, {group}\n", proof.hash)
+}
+
+/// Line for a login that could not be authenticated.
+pub(super) fn unauthenticated(name: Wwn, why: AuthFailure) -> String {
+    format!("note: {name} is not let in, or does not let us in: {why}\n")
 }
 
 /// A neighbour as one row of a table.
@@ -212,6 +229,15 @@ pub(super) fn counters<S: DeviceServer>(node: &Node<S>) -> Vec<(String, u64)> {
     ]
     .map(|(name, n)| (name.to_owned(), n))
     .into();
+    let auth = node.logins().auth_counters().into_iter().flat_map(|counters| {
+        [
+            ("authentications", counters.done),
+            ("authentications_failed", counters.failed),
+            ("authentications_put_off", counters.put_off),
+            ("authentications_strays", counters.strays),
+        ]
+    });
+    all.extend(auth.map(|(name, n)| (name.to_owned(), n)));
     all.extend(fip.drops().filter(|(_, n)| *n > 0).map(|(reason, n)| (format!("fip_dropped.{}", reason.name()), n)));
     all.extend(node.drops().filter(|(_, n)| *n > 0).map(|(reason, n)| (format!("dropped.{}", reason.name()), n)));
     all

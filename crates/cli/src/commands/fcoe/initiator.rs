@@ -1,6 +1,10 @@
 //! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
-use super::common::{NO_ADDRESS, NodeArguments, PROTECTION, introduce, name_in_use, name_taken, over, route, with_ip};
+use super::common::{
+    NO_ADDRESS, NodeArguments, PROTECTION, authenticated, introduce, name_in_use, name_taken, over, route,
+    unauthenticated, with_ip,
+};
+use super::secrets::InitiatorSecrets;
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
@@ -21,6 +25,8 @@ use std::time::Instant;
 pub(super) struct Arguments {
     #[command(flatten)]
     node: NodeArguments,
+    #[command(flatten)]
+    secrets: InitiatorSecrets,
     #[command(flatten)]
     ip: IpArguments,
     /// The target's port name; otherwise the LUNs of all targets are served.
@@ -160,6 +166,10 @@ struct Serving {
     luns: Luns,
     /// Time until which clients wait for the search; None once they are served.
     opens: Option<u64>,
+    /// The only target that is used, if one was named.
+    only: Option<Wwn>,
+    /// A target that was not authenticated, or did not let us in, and the reason.
+    refused: Option<String>,
 }
 
 impl Serving {
@@ -181,6 +191,13 @@ impl Watcher<Disks> for Serving {
             NodeEvent::Refused(refused) => print(&format!("note: {refused}\n")),
             NodeEvent::NameInUse(holder) => print(&name_in_use(*holder)),
             NodeEvent::NameTaken(by) => print(&name_taken(*by)),
+            NodeEvent::Authenticated(name, proof) => print(&authenticated(*name, proof)),
+            NodeEvent::Unauthenticated(name, why) => {
+                print(&unauthenticated(*name, *why));
+                if self.only.is_none_or(|only| only == *name) {
+                    self.refused = Some(format!("{name}: {why}"));
+                }
+            }
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
         self.luns.remote.event(now, event);
@@ -218,8 +235,9 @@ impl Watcher<Disks> for Serving {
         }
     }
 
+    /// It ends by itself where no target lets it in: another may come, unless one is named, as long as clients wait.
     fn is_done(&self) -> bool {
-        false
+        self.refused.is_some() && self.luns.exports.is_empty() && (self.only.is_some() || self.opens.is_none())
     }
 
     fn note(&mut self, note: &str) {
@@ -239,7 +257,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let usage = |e: linerate_rt::block::DeviceError| Trouble::usage(e.to_string());
     let addresses =
         arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
-    let port = arguments.node.port(EXAMPLE)?;
+    let port = arguments.node.port(EXAMPLE)?.with_auth(arguments.secrets.read()?);
     // Signals are caught first, so that the server's sockets are removed whatever ends the program.
     let stop = stop_at_signals()?;
     let server = NbdServer::listen(&addresses, arguments.insecure).map_err(usage)?;
@@ -252,7 +270,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
         exports: Vec::new(),
         default: String::new(),
     };
-    let serving = Serving { server, luns, opens: Some(linerate_rt::monotonic_ns() + FIRST) };
+    let serving = Serving {
+        server,
+        luns,
+        opens: Some(linerate_rt::monotonic_ns() + FIRST),
+        only: arguments.target,
+        refused: None,
+    };
     let mut node = with_ip(port, &arguments.ip).node(&config, disks, serving)?;
     route(&mut node, &arguments.ip)?;
     confine(&[]);
@@ -266,6 +290,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let (serving, _) = node.watcher();
     serving.server.stop();
     checked?;
+    if serving.is_done()
+        && stop.signal().is_none()
+        && let Some(refused) = serving.refused.take()
+    {
+        return Err(Trouble::failed(refused));
+    }
     print(&serving.luns.remote.units().iter().map(mismatches).collect::<String>());
     Ok(ended(&stop))
 }

@@ -56,7 +56,14 @@ fn line(unit: &RemoteUnit) -> String {
     let bytes = u128::from(lun.blocks) * u128::from(lun.block_size);
     let ro = if lun.read_only { " read-only" } else { "" };
     let pi = if lun.protection > 0 { format!(" protection type {}", lun.protection) } else { String::new() };
-    format!("{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}{pi}\n", unit.wwpn, unit.number(), lun.vendor, lun.product)
+    let auth = if unit.authenticated { " authenticated" } else { "" };
+    format!(
+        "{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}{pi}{auth}\n",
+        unit.wwpn,
+        unit.number(),
+        lun.vendor,
+        lun.product
+    )
 }
 
 fn paragraph(unit: &RemoteUnit) -> String {
@@ -70,6 +77,7 @@ fn figures(unit: &RemoteUnit) -> Vec<(String, Value)> {
     let designator = linerate_text::hex(&lun.designator);
     [
         ("target", json!(unit.wwpn.to_string())),
+        ("authenticated", json!(unit.authenticated)),
         ("lun", json!(unit.number())),
         ("vendor", json!(lun.vendor)),
         ("product", json!(lun.product)),

@@ -1,7 +1,7 @@
 //! `linerate fcoe lun`: changes of a target that runs, by its control socket.
 
 use super::target::asked::{KIND, LUNS};
-use super::target::config::{Allow, LunSpec, number};
+use super::target::config::{Allow, LunSpec, OPEN, number};
 use crate::commands::control::{request, the_one};
 use crate::trouble::{Trouble, print};
 use clap::{Args, Subcommand};
@@ -39,7 +39,8 @@ pub(super) enum What {
     Allow {
         #[command(flatten)]
         target: Target,
-        /// Port name of the initiator, and LUNs, separated by commas.
+        /// Port name of the initiator, and LUNs, separated by commas; with `open` among them it need not prove its name, and
+        /// without it must, at a target with --auth.
         #[arg(value_name = "WWPN=LUNS")]
         rule: Allow,
     },
@@ -70,8 +71,8 @@ pub(super) fn run(what: What) -> Result<ExitCode, Trouble> {
         }
         What::Remove { target, luns } => (target, luns.iter().map(|lun| format!("remove {lun}")).collect()),
         What::Resize { target, luns } => (target, luns.iter().map(|lun| format!("resize {lun}")).collect()),
-        What::Allow { target, rule: Allow { wwpn, luns } } => {
-            let luns: Vec<_> = luns.iter().map(ToString::to_string).collect();
+        What::Allow { target, rule: Allow { wwpn, luns, open } } => {
+            let luns: Vec<_> = luns.iter().map(ToString::to_string).chain(open.then(|| OPEN.to_owned())).collect();
             (target, vec![format!("allow {wwpn}={}", luns.join(","))])
         }
         What::Deny { target, wwpn } => (target, vec![format!("deny {wwpn}")]),

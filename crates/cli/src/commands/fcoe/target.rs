@@ -9,6 +9,7 @@ mod luns;
 mod status;
 
 use super::common::{NodeArguments, introduce, route, stopper, with_ip};
+use super::secrets;
 use crate::commands::control;
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
@@ -44,9 +45,14 @@ pub(super) struct Arguments {
     /// Port name of an initiator, and the LUNs that it may see, separated by commas; may be given more than once.
     /// Without any, every initiator sees every LUN; with one, each initiator sees only what an --allow grants it. This
     /// hides LUNs and authenticates nobody: an initiator names itself, and whoever is on the network can take the name
-    /// of another.
+    /// of another. With --auth, an initiator with `open` among its LUNs need not prove its name.
     #[arg(long, value_name = "WWPN=LUNS")]
     allow: Vec<Allow>,
+    /// Let in only initiators that prove their names (DH-CHAP, FC-SP-2) with the secrets that stand in this file, a line each:
+    /// WWPN SECRET. To those that ask for it we prove our own with the secret of a line own SECRET. A secret has 12 to 128
+    /// characters without spaces, or as many bytes as 0x and hexadecimal digits; nobody but its owner may read the file.
+    #[arg(long, value_name = "FILE", value_parser = crate::commands::shared::file)]
+    auth: Option<PathBuf>,
     /// Read port, LUNs and permissions from a TOML file; options on the command line take precedence. At SIGHUP LUNs and
     /// permissions are read again.
     #[arg(long, value_name = "FILE", value_parser = crate::commands::shared::file)]
@@ -95,6 +101,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         if arguments.allow.is_empty() {
             arguments.allow = file.allow;
         }
+        arguments.auth = arguments.auth.or(file.auth);
         arguments.config = Some(path);
     }
     if arguments.lun.is_empty() {
@@ -103,6 +110,10 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     if arguments.node.i.len() > 1 && !arguments.ip.addr.is_empty() {
         return Err(Trouble::usage("--addr: a target with several ports carries no IP: leave it out, or give one -i"));
     }
+    let mut secrets = arguments.auth.as_deref().map(secrets::read).transpose()?;
+    if let Some(secrets) = &mut secrets {
+        (secrets.all, secrets.open) = (true, luns::open_names(&arguments.allow));
+    }
     let ports = arguments.node.ports(EXAMPLE)?;
     let wwpns: Vec<_> = ports.iter().map(|port| port.config().wwpn).collect();
     let hold = Duration::from_secs(arguments.hold.unwrap_or(HOLD));
@@ -110,7 +121,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let kept: &[_] = if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] };
     let names = (wwpns[0], ports[0].config().wwnn);
     let Begun { luns, disks, waits, keeps } =
-        luns::open(arguments.lun, arguments.allow, names, (hold, arguments.check))?;
+        luns::open(arguments.lun, (arguments.allow, secrets.is_some()), names, (hold, arguments.check))?;
     let lines = luns.lines();
     let devices: String = lines.get().into_iter().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
@@ -123,7 +134,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     for (port, device) in ports.into_iter().zip(DiskPort::over(disks, &wwpns)) {
         let config = NodeConfig { target: Some(TargetConfig::default()), ..port.config() };
         let events = Events::new(arguments.json, waits.take().unwrap_or_default());
-        let mut node = with_ip(port, &arguments.ip).node(&config, device, events)?;
+        let mut node = with_ip(port.with_auth(secrets.clone()), &arguments.ip).node(&config, device, events)?;
         route(&mut node, &arguments.ip)?;
         nodes.push(node);
     }
@@ -153,7 +164,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
                  this process, and APTPL is refused\n",
             );
         }
-        if hides {
+        if hides && secrets.is_none() {
             print(
                 "note: --allow hides LUNs and authenticates nobody: any initiator on this network can take a port name\n",
             );

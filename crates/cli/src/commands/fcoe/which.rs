@@ -1,6 +1,7 @@
 //! Selection of the disks that a command works on.
 
 use super::common::NodeArguments;
+use super::secrets::InitiatorSecrets;
 use crate::commands::shared::confine;
 use crate::trouble::Trouble;
 use clap::Args;
@@ -14,6 +15,8 @@ use linerate_wire::Wwn;
 pub(super) struct Which {
     #[command(flatten)]
     node: NodeArguments,
+    #[command(flatten)]
+    secrets: InitiatorSecrets,
     /// The target's port name; otherwise all targets are looked at.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
@@ -25,8 +28,9 @@ pub(super) struct Which {
 impl Which {
     /// Opens the port.
     pub(super) fn visit<'a>(&self, example: &str, integrity: Integrity, stop: &'a Stop) -> Result<Visit<'a>, Trouble> {
+        let auth = self.secrets.read()?;
         Ok(Visit {
-            port: self.node.port(example)?,
+            port: self.node.port(example)?.with_auth(auth),
             target: self.target,
             timeout: self.timeout,
             integrity,

@@ -128,6 +128,7 @@ pub(crate) fn peer() -> Peer {
         confirm: false,
         e_d_tov: 2 * SECOND,
         r_a_tov: 4 * SECOND,
+        authenticated: false,
     }
 }
 

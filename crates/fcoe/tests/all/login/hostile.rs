@@ -123,7 +123,7 @@ fn go(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 LoginEvent::Up(peer) => prop_assert!(up.insert(peer.id), "twice up"),
                 LoginEvent::Down(id, _) => prop_assert!(up.remove(&id), "down, and was not up"),
                 LoginEvent::Changed(peer) => prop_assert!(up.contains(&peer.id)),
-                LoginEvent::NameTaken(_) => {}
+                LoginEvent::NameTaken(_) | LoginEvent::Authenticated(..) | LoginEvent::Unauthenticated(..) => {}
             }
         }
         let peers: std::collections::BTreeSet<_> = logins.peers().map(|peer| peer.id).collect();

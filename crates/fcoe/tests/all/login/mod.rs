@@ -1,5 +1,6 @@
 //! Logins of VN_Ports, by the frames that go over the wire.
 
+mod auth;
 mod golden;
 mod hostile;
 mod pairs;

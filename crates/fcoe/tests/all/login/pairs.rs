@@ -11,35 +11,35 @@ const LATENCY: u64 = SECOND / 1000;
 const BEACON: u64 = 8 * SECOND;
 
 /// Frames that arrive.
-enum Loss {
+pub(crate) enum Loss {
     /// All but this one.
     One(usize),
     /// All but one of so many, drawn with this seed, until this time.
     Random { one_of: u64, seed: u64, until: u64 },
 }
 
-struct Pair {
-    sides: [Logins; 2],
+pub(crate) struct Pair {
+    pub(crate) sides: [Logins; 2],
     roles: [Role; 2],
     ways: [Recorder; 2],
     /// Time of each side's next beacon; never, if it has died.
     beacons: [Option<u64>; 2],
     /// Frames under way: time of arrival, receiver, and frame.
     way: VecDeque<(u64, usize, Sent)>,
-    now: u64,
+    pub(crate) now: u64,
     loss: Loss,
-    sent: usize,
-    events: [Vec<LoginEvent>; 2],
+    pub(crate) sent: usize,
+    pub(crate) events: [Vec<LoginEvent>; 2],
 }
 
 /// The number of a side.
-fn number(side: usize) -> u16 {
+pub(crate) fn number(side: usize) -> u16 {
     [1, 2][side]
 }
 
 impl Pair {
     /// Sides 1 and 2; the second has the greater name. Beacons begin at these times.
-    fn new(roles: [Role; 2], beacons: [u64; 2], loss: Loss) -> Self {
+    pub(crate) fn new(roles: [Role; 2], beacons: [u64; 2], loss: Loss) -> Self {
         Self {
             sides: [0, 1].map(|side| logins(number(side), roles[side])),
             roles,
@@ -75,7 +75,7 @@ impl Pair {
     }
 
     /// Lets a time pass.
-    fn run(&mut self, time: u64) {
+    pub(crate) fn run(&mut self, time: u64) {
         let end = self.now + time;
         loop {
             let timers = self.sides.iter().filter_map(Logins::poll_timeout);
@@ -120,21 +120,21 @@ impl Pair {
     }
 
     /// True if both are logged in, and each knows the other's role.
-    fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         (0..2).all(|side| {
             let peer = self.sides[side].peer_by_id(FcId::new(number(1 - side).into()));
             peer.is_some_and(|peer| peer.role == self.roles[1 - side])
         })
     }
 
-    fn ups(&self) -> [usize; 2] {
+    pub(crate) fn ups(&self) -> [usize; 2] {
         [0, 1].map(|side| self.events[side].iter().filter(|event| matches!(event, LoginEvent::Up(_))).count())
     }
 }
 
 const ROLES: [[Role; 2]; 4] = [[TARGET, INITIATOR], [INITIATOR, TARGET], [BOTH, BOTH], [BOTH, TARGET]];
 /// The first beacons: of one before the other's, the other way round, and both at a time, so that all frames cross.
-const BEACONS: [[u64; 2]; 3] = [[0, SECOND], [SECOND, 0], [0, 0]];
+pub(crate) const BEACONS: [[u64; 2]; 3] = [[0, SECOND], [SECOND, 0], [0, 0]];
 
 #[test]
 fn both_orders_and_crossings_log_in_once() {
@@ -189,7 +189,7 @@ fn after_any_losses_they_log_in() {
                     LoginEvent::Up(_) => assert!(!std::mem::replace(&mut up, true)),
                     LoginEvent::Down(..) => assert!(std::mem::replace(&mut up, false)),
                     LoginEvent::Changed(_) => assert!(up),
-                    LoginEvent::NameTaken(_) => {}
+                    LoginEvent::NameTaken(_) | LoginEvent::Authenticated(..) | LoginEvent::Unauthenticated(..) => {}
                 }
             }
         }

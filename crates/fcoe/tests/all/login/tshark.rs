@@ -2,6 +2,7 @@
 
 use crate::login::world::*;
 use linerate_fcoe::*;
+use linerate_text::hex;
 use linerate_wire::*;
 use linerate_wire::{OxId, RxId};
 use std::collections::BTreeSet;
@@ -45,6 +46,39 @@ fn ethernet(sent: &Sent) -> Vec<u8> {
         return fip(sent, &src);
     }
     [&sent.dst.0[..], &src.vn_mac.0, &[0x89, 0x06], &fcoe(&sent.header, &sent.payload)].concat()
+}
+
+/// Link services of authentications: of both names, in each role, of one that fails, and of one whose response is none.
+fn authentications() -> Vec<Sent> {
+    let secret = |text: &str| Secret::new(text.as_bytes()).unwrap();
+    let mut all = Vec::new();
+    for (own, expected) in [("the first secret", "another secret"), ("the first secret", "the first secret")] {
+        let [mut target, mut initiator] =
+            [(1, TARGET, 2), (2, INITIATOR, 1)].map(|(us, role, them)| Scene::new(us, role, them));
+        let of = |own: &str, name: u16, other: &str| AuthConfig {
+            own: Some(secret(own)),
+            names: std::iter::once((neighbour(name, None).wwpn, secret(other))).collect(),
+            all: true,
+            ..AuthConfig::default()
+        };
+        target.logins.authenticate_with(of("the second secret", 2, expected), [1; 32]);
+        initiator.logins.authenticate_with(of(own, 1, "the second secret"), [2; 32]);
+        initiator.beacon(Some(TARGET));
+        let mut under_way = initiator.ways.take();
+        while !under_way.is_empty() {
+            for sent in std::mem::take(&mut under_way) {
+                all.push(sent.clone());
+                let to = if sent.header.d_id == FcId::new(1) { &mut target } else { &mut initiator };
+                match sent.fip {
+                    true => to.fip(&sent.header, &sent.payload),
+                    false => to.frame(to.info.vn_mac, &sent.header, &sent.payload),
+                }
+                under_way.extend(to.ways.take());
+            }
+        }
+        assert_eq!(target.logins.peers().count(), usize::from(own == expected));
+    }
+    all
 }
 
 /// Frames of every kind that our machine sends, and between them those of the other side, without which there is no
@@ -99,7 +133,7 @@ fn all_kinds() -> Vec<Sent> {
     let logo = leaving.ways.only();
     leaving.trace = vec![logo.clone()];
     leaving.answer(&logo, &[2, 0, 0, 0]);
-    [greater.trace, lesser.trace, leaving.trace].concat()
+    [greater.trace, lesser.trace, leaving.trace, authentications()].concat()
 }
 
 #[test]
@@ -111,9 +145,19 @@ fn tshark_reads_all_our_link_services() {
     std::fs::write(&path, pcap(&frames)).unwrap();
     let fields = ["frame.number", "fc.r_ctl", "fc.s_id", "fc.d_id", "fc.ox_id", "fcels.opcode", "fcoe.crc.status"];
     let complaints = ["_ws.malformed", "_ws.expert.message"];
+    let of_auth = ["opcode", "tid", "len", "dhchap.hashtype", "dhchap.dhgid", "dhchap.chalval", "dhchap.dhvalue"];
+    let of_auth = of_auth.map(|field| format!("fcsp.{field}"));
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(&path).args(["-T", "fields"]).stderr(Stdio::null());
-    let output = command.args(fields.iter().chain(&complaints).flat_map(|field| ["-e", field])).output();
+    let output = command
+        .args(
+            fields
+                .into_iter()
+                .chain(complaints)
+                .chain(of_auth.iter().map(String::as_str))
+                .flat_map(|field| ["-e", field]),
+        )
+        .output();
     std::fs::remove_file(&path).unwrap();
     let Ok(output) = output else {
         linerate_skip::skip!("tshark is not installed");
@@ -122,7 +166,7 @@ fn tshark_reads_all_our_link_services() {
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().count(), frames.len());
-    let mut named = BTreeSet::new();
+    let (mut named, mut messages) = (BTreeSet::new(), BTreeSet::new());
     for (line, sent) in text.lines().zip(&all) {
         let fields: Vec<_> = line.split('\t').collect();
         let id = |id: FcId| {
@@ -138,10 +182,21 @@ fn tshark_reads_all_our_link_services() {
             assert_eq!(number(fields[5]), Ok(sent.command().0.into()), "{line}");
             named.insert(sent.command().0);
         }
+        if sent.command() == ElsCommand::AUTH {
+            let of = AuthHeader::parse(&sent.payload).unwrap();
+            assert_eq!((number(fields[9]), number(fields[10])), (Ok(of.code.0.into()), Ok(of.transaction)), "{line}");
+            assert_eq!(fields[11].parse(), Ok(of.len), "{line}");
+            messages.insert(of.code.0);
+            if let Ok(AuthBody::Challenge { challenge, dh, .. }) = AuthBody::parse(of.code, &sent.payload[12..]) {
+                assert_eq!((fields[12], fields[13], fields[14]), ("6", "4", &hex(challenge)[..]), "{line}");
+                assert_eq!(fields[15], hex(dh), "{line}");
+            }
+        }
         // FIP has no CRC.
         assert_eq!(fields[6], if sent.fip { "" } else { "1" }, "{line}");
-        assert_eq!(fields[7..], ["", ""], "{line}");
+        assert_eq!(fields[7..9], ["", ""], "{line}");
     }
     // Some of its versions have no name for RTV and ECHO.
     assert!(named.is_superset(&BTreeSet::from([1, 2, 3, 4, 5, 0x12, 0x13, 0x20, 0x21, 0x52])), "{named:x?}");
+    assert_eq!(messages, BTreeSet::from([0x0a, 0x0b, 0x10, 0x11, 0x12]));
 }

@@ -26,6 +26,7 @@ pub(crate) fn peer(index: u16) -> Peer {
         confirm: false,
         e_d_tov: 2 * SECOND,
         r_a_tov: 4 * SECOND,
+        authenticated: false,
     }
 }
 

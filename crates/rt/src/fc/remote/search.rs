@@ -100,7 +100,7 @@ impl Remote {
         }
         let listed: Vec<Lun> = luns.iter().map(|lun| lun.lun).collect();
         for lun in luns {
-            let found = RemoteUnit::found(peer.wwpn, peer.id, lun, &self.integrity);
+            let found = RemoteUnit::found(peer, lun, &self.integrity);
             let known = |unit: &&mut RemoteUnit| (unit.wwpn, unit.lun.lun) == (found.wwpn, found.lun.lun);
             match self.units.iter_mut().find(known) {
                 Some(unit) => self.news.extend(unit.is_found(found)),

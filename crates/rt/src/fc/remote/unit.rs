@@ -2,7 +2,7 @@
 
 use super::integrity::{Edge, Integrity, Mismatches};
 use super::written::Written;
-use linerate_fcoe::{FoundLun, Guard, PeerId};
+use linerate_fcoe::{FoundLun, Guard, Peer, PeerId};
 use linerate_text::hex;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::lun_number;
@@ -12,6 +12,8 @@ use linerate_wire::scsi::lun_number;
 pub struct RemoteUnit {
     /// Port name of the target.
     pub wwpn: Wwn,
+    /// The target has proved its name.
+    pub authenticated: bool,
     pub lun: FoundLun,
     /// Session by which it is reached, while there is one.
     pub peer: Option<PeerId>,
@@ -31,11 +33,12 @@ pub struct RemoteUnit {
 
 impl RemoteUnit {
     /// Disk that was found in a session with a target; of its protection information this is checked.
-    pub(super) fn found(wwpn: Wwn, session: PeerId, mut lun: FoundLun, integrity: &Integrity) -> Self {
+    pub(super) fn found(target: &Peer, mut lun: FoundLun, integrity: &Integrity) -> Self {
         let edge = Edge::of(&mut lun, integrity);
         let written = Written::new(lun.is_guarded());
         let (found_here, found_there) = (Mismatches::default(), Mismatches::default());
-        Self { wwpn, lun, peer: Some(session), ended: None, lost: None, written, edge, found_here, found_there }
+        let (wwpn, peer, authenticated) = (target.wwpn, Some(target.id), target.authenticated);
+        Self { wwpn, authenticated, lun, peer, ended: None, lost: None, written, edge, found_here, found_there }
     }
 
     /// Its LUN: a number if it is one, and 16 hexadecimal digits otherwise.

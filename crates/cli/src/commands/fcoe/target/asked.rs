@@ -35,12 +35,22 @@ fn text(document: &Value) -> String {
     let luns = document["luns"].as_array().into_iter().flatten().map(|lun| format!("{}\n", word(&lun["device"])));
     let columns = ["wwpn", "fc_id", "queue_depth", "commands", "bytes_sent", "bytes_received"];
     let heading = ["initiator", "address", "queue", "commands", "bytes read", "bytes written"];
-    let initiator = |row: &Value| columns.iter().map(|column| word(&row[*column])).collect();
+    // Who has proved its name is told where somebody must.
+    let authenticates = document["unauthenticated"].is_array();
+    let heading: Vec<_> = heading.into_iter().chain(authenticates.then_some("authenticated")).collect();
+    let proved = |row: &Value| if row["authenticated"] == true { "yes" } else { "no" }.to_owned();
+    let initiator = |row: &Value| {
+        columns.iter().map(|column| word(&row[*column])).chain(authenticates.then(|| proved(row))).collect()
+    };
+    let failed = document["unauthenticated"].as_array().into_iter().flatten();
+    let failed =
+        failed.map(|row| format!("{} was not authenticated {} times\n", word(&row["wwpn"]), word(&row["times"])));
     let counters = document["counters"].as_object().into_iter().flatten();
     let parts = [
         head,
         luns.collect(),
         table(&heading, &rows(document, "initiators", initiator)),
+        failed.collect(),
         counters.filter(|(_, n)| n.as_u64() != Some(0)).map(|(name, n)| format!("{name:32} {n}\n")).collect(),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")

@@ -6,7 +6,7 @@ use linerate_rt::block::DeviceSpec;
 use linerate_wire::Wwn;
 use serde::Deserialize;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Longest configuration file, in bytes: some more than all LUNs take.
@@ -82,7 +82,12 @@ impl FromStr for LunSpec {
 pub(in crate::commands::fcoe) struct Allow {
     pub(in crate::commands::fcoe) wwpn: Wwn,
     pub(in crate::commands::fcoe) luns: Vec<u16>,
+    /// It need not prove its name.
+    pub(in crate::commands::fcoe) open: bool,
 }
+
+/// Word among the LUNs of an initiator that need not prove its name.
+pub(in crate::commands::fcoe) const OPEN: &str = "open";
 
 impl FromStr for Allow {
     type Err = String;
@@ -90,8 +95,10 @@ impl FromStr for Allow {
     fn from_str(text: &str) -> Result<Self, String> {
         let (wwpn, luns) = text.split_once('=').ok_or("write it as 20:00:52:54:00:00:00:01=0,1")?;
         let wwpn = wwpn.parse().map_err(|e: linerate_wire::Error| e.to_string())?;
-        let luns = luns.split(',').filter(|lun| !lun.is_empty()).map(number).collect::<Result<_, _>>()?;
-        Ok(Self { wwpn, luns })
+        let (open, luns): (Vec<_>, Vec<_>) =
+            luns.split(',').filter(|lun| !lun.is_empty()).partition(|lun| *lun == OPEN);
+        let luns = luns.into_iter().map(number).collect::<Result<_, _>>()?;
+        Ok(Self { wwpn, luns, open: !open.is_empty() })
     }
 }
 
@@ -102,6 +109,7 @@ pub(super) struct File {
     pub(super) hold: Option<u64>,
     pub(super) luns: Vec<LunSpec>,
     pub(super) allow: Vec<Allow>,
+    pub(super) auth: Option<PathBuf>,
 }
 
 /// Configuration as written in the file.
@@ -111,6 +119,7 @@ struct Written {
     #[serde(default)]
     port: Ports,
     hold: Option<u64>,
+    auth: Option<String>,
     #[serde(default)]
     lun: Vec<WrittenLun>,
     #[serde(default)]
@@ -145,6 +154,8 @@ struct WrittenLun {
 struct WrittenAllow {
     wwpn: String,
     luns: Vec<u16>,
+    #[serde(default)]
+    open: bool,
 }
 
 /// Reads a configuration file again, while the target runs: nobody waits for what a pipe may say.
@@ -180,11 +191,11 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
         let naa = naa.map(|text| text.parse().map_err(|e: NaaError| oops(format!("naa '{text}': {e}")))).transpose()?;
         Ok::<_, Trouble>(LunSpec { serial, naa, ..spec })
     };
-    let allow = |WrittenAllow { wwpn, luns }: WrittenAllow| {
+    let allow = |WrittenAllow { wwpn, luns, open }: WrittenAllow| {
         let named: Wwn = wwpn.parse().map_err(|e| wrong(format!("allow '{wwpn}': {e}")))?;
         match luns.iter().find(|lun| **lun > MOST) {
             Some(lun) => Err(wrong(format!("allow '{wwpn}': {lun} is no LUN: give numbers from 0 to {MOST}"))),
-            None => Ok(Allow { wwpn: named, luns }),
+            None => Ok(Allow { wwpn: named, luns, open }),
         }
     };
     if written.hold.is_some_and(|seconds| seconds > LONGEST_HOLD) {
@@ -201,6 +212,7 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
             Ports::Several(ports) => ports,
         },
         hold: written.hold,
+        auth: written.auth.map(PathBuf::from),
         luns: written.lun.into_iter().map(lun).collect::<Result<_, _>>()?,
         allow: written.allow.into_iter().map(allow).collect::<Result<_, _>>()?,
     })

@@ -4,9 +4,10 @@ use super::luns::Lines;
 use super::{Node, Nodes};
 use crate::commands::fcoe::common::counters;
 use crate::commands::ip;
-use linerate_fcoe::{TargetDrop, TargetPeer};
+use linerate_fcoe::{Logins, TargetDrop, TargetPeer};
 use linerate_port::Link;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// LUNs and their devices, for a document; with what is lost when they are closed.
 pub(super) fn luns(lines: &Lines, losses: &[(u16, String)]) -> Value {
@@ -48,11 +49,21 @@ pub(super) fn known(nodes: &Nodes) -> Value {
         json!({
             "wwpn": known.peer.wwpn.to_string(), "fc_id": known.peer.fc_id.to_string(), "queue_depth": known.queue_depth,
             "commands": known.commands, "bytes_sent": known.bytes_sent, "bytes_received": known.bytes_received,
-            "port": node.line().info().name,
+            "port": node.line().info().name, "authenticated": known.peer.authenticated,
         })
     };
     let initiators = targets().flat_map(|(node, target)| target.peers().map(move |known| initiator(node, known)));
     document["initiators"] = initiators.collect();
+    // Ports of one target have the same secrets.
+    let logins = || nodes.iter().map(|node| node.node().logins());
+    if logins().any(|logins| logins.auth_counters().is_some()) {
+        let failed = logins().flat_map(Logins::auth_failures).fold(BTreeMap::new(), |mut all, (name, n)| {
+            *all.entry(name).or_insert(0) += n;
+            all
+        });
+        let failed = failed.into_iter().map(|(name, n): (_, u64)| json!({"wwpn": name.to_string(), "times": n}));
+        document["unauthenticated"] = failed.collect();
+    }
     document["exchanges"] = targets().map(|(_, target)| target.exchanges()).sum::<usize>().into();
     document
 }

@@ -1,6 +1,6 @@
 //! Events of a target as they happen: initiators that log in and out, devices that are lost and come back.
 
-use crate::commands::fcoe::common::{NO_ADDRESS, name_in_use, name_taken, over, role};
+use crate::commands::fcoe::common::{NO_ADDRESS, authenticated, name_in_use, name_taken, over, role, unauthenticated};
 use crate::print::remark;
 use crate::trouble::print;
 use linerate_fcoe::{DiskPort, Node, NodeEvent};
@@ -45,6 +45,8 @@ impl Watcher<DiskPort> for Events {
             NodeEvent::Refused(refused) => print(&format!("note: {refused}\n")),
             NodeEvent::NameInUse(holder) => print(&name_in_use(*holder)),
             NodeEvent::NameTaken(by) => print(&name_taken(*by)),
+            NodeEvent::Authenticated(name, proof) => print(&authenticated(*name, proof)),
+            NodeEvent::Unauthenticated(name, why) => print(&unauthenticated(*name, *why)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
     }

@@ -10,7 +10,9 @@ use crate::trouble::{Trouble, print};
 use linerate_fcoe::{Disks, DisksConfig, DisksError, ProtectionType, UnitOptions};
 use linerate_rt::block::{LunOptions, Opened, Waits};
 use linerate_rt::control::Caller;
+use linerate_rt::monotonic_ns;
 use linerate_wire::Wwn;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +28,8 @@ const CLOSING: Duration = Duration::from_secs(10);
 pub(super) struct Luns {
     served: Vec<Served>,
     allow: Vec<Allow>,
+    /// Initiators must prove their names, unless they are open.
+    authenticates: bool,
     wwpn: Wwn,
     hold: Duration,
     lines: Lines,
@@ -66,7 +70,7 @@ pub(super) struct Begun {
 /// it only `checks`, nothing is made.
 pub(super) fn open(
     luns: Vec<LunSpec>,
-    allow: Vec<Allow>,
+    (allow, authenticates): (Vec<Allow>, bool),
     (wwpn, wwnn): (Wwn, Wwn),
     (hold, checks): (Duration, bool),
 ) -> Result<Begun, Trouble> {
@@ -77,7 +81,7 @@ pub(super) fn open(
         disks.keep_with(Box::new(kept));
     }
     let mut waits = Vec::new();
-    let mut book = Luns { served: Vec::new(), allow: Vec::new(), wwpn, hold, lines: Lines::default() };
+    let mut book = Luns { served: Vec::new(), allow: Vec::new(), authenticates, wwpn, hold, lines: Lines::default() };
     for spec in luns {
         let (opened, line) = book.open(&spec, checks).map_err(Trouble::usage)?;
         waits.extend(opened.waits.clone().map(|waits| (spec.number, waits)));
@@ -91,9 +95,15 @@ pub(super) fn open(
         }
         disks.allow(rule.wwpn, &rule.luns);
     }
+    book.check_open(&allow).map_err(|why| Trouble::usage(format!("--allow {why}")))?;
     book.allow = allow;
     book.tell();
     Ok(Begun { luns: book, disks, waits, keeps })
+}
+
+/// Names of initiators that need not prove them.
+pub(super) fn open_names(allow: &[Allow]) -> BTreeSet<Wwn> {
+    allow.iter().filter(|rule| rule.open).map(|rule| rule.wwpn).collect()
 }
 
 fn plug(disks: &mut Disks, number: u16, opened: Opened) -> Result<(), DisksError> {
@@ -116,6 +126,16 @@ impl Luns {
     /// True if some initiators see less than others.
     pub(super) fn hides(&self) -> bool {
         !self.allow.is_empty()
+    }
+
+    /// Refuses a rule that makes an exception of what does not hold.
+    fn check_open(&self, allow: &[Allow]) -> Result<(), String> {
+        match allow.iter().find(|rule| rule.open && !self.authenticates) {
+            Some(rule) => {
+                Err(format!("{}: open to all it is without --auth: leave open out, or give --auth FILE", rule.wwpn))
+            }
+            None => Ok(()),
+        }
     }
 
     fn has(&self, number: u16) -> bool {
@@ -307,13 +327,17 @@ impl Running {
         if let Some(unknown) = rule.luns.iter().find(|lun| !self.luns.has(**lun)) {
             return Err(DisksError::Unknown(*unknown).to_string());
         }
+        self.luns.check_open(std::slice::from_ref(&rule))?;
         let mut all = self.luns.allow.clone();
         match all.iter_mut().find(|known| known.wwpn == rule.wwpn) {
-            Some(known) => rule.luns.iter().for_each(|lun| {
-                if !known.luns.contains(lun) {
-                    known.luns.push(*lun);
-                }
-            }),
+            Some(known) => {
+                known.open = rule.open;
+                rule.luns.iter().for_each(|lun| {
+                    if !known.luns.contains(lun) {
+                        known.luns.push(*lun);
+                    }
+                });
+            }
             None => all.push(rule),
         }
         self.allow_only(all)
@@ -326,17 +350,26 @@ impl Running {
         };
         // Its name stays: without any name everybody would see everything.
         known.luns.clear();
+        known.open = false;
         self.allow_only(all)
     }
 
     fn allow_only(&mut self, all: Vec<Allow>) -> Result<String, String> {
         let rules: Vec<_> = all.iter().map(|rule| (rule.wwpn, rule.luns.clone())).collect();
+        self.luns.check_open(&all)?;
         self.disks(move |disks, _| disks.allow_only(&rules))?;
+        let open = open_names(&all);
+        let change = move |nodes: &mut Nodes| {
+            let now = monotonic_ns();
+            nodes.iter_mut().for_each(|node| node.watcher().1.open_to(now, open.clone()));
+        };
+        self.caller.call(change).map_err(|e| e.to_string())?;
         self.luns.allow = all;
         let seen = |rule: &Allow| {
             let luns: Vec<_> = rule.luns.iter().map(ToString::to_string).collect();
             let luns = if luns.is_empty() { "none".to_owned() } else { luns.join(", ") };
-            format!("{} sees LUN {luns}\n", rule.wwpn)
+            let open = if rule.open { ", and need not prove its name" } else { "" };
+            format!("{} sees LUN {luns}{open}\n", rule.wwpn)
         };
         let text: String = self.luns.allow.iter().map(seen).collect();
         Ok(if text.is_empty() { "every initiator sees every LUN\n".into() } else { text })
