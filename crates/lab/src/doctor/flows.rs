@@ -15,19 +15,22 @@ const LONGEST: Duration = Duration::from_secs(8);
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// Silent ones that are tried again, slowly: who limits how many connections come in a second answers then.
 const AGAIN: usize = 4;
-const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1000)];
+const PAUSES: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(200), Duration::from_millis(400)];
 /// Time for the acknowledgement of a segment, in which it is sent several times, more slowly each time.
 const ACKNOWLEDGED: Duration = Duration::from_secs(3);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flows {
     /// Port of the peer.
     pub port: u16,
+    /// Connections that were tried, and those that were not answered.
     pub asked: usize,
+    pub silent: usize,
+    /// Slow tries of some of those, and how many were not answered.
+    pub again: usize,
+    pub silent_again: usize,
     /// Source ports from which no try was answered.
-    pub silent: Vec<u16>,
-    /// Number of tries of each of those.
-    pub tries: usize,
+    pub dead: Vec<u16>,
 }
 
 /// What was acknowledged of one connection.
@@ -69,23 +72,21 @@ pub(super) fn flows(to: SocketAddr, limit: Duration, stop: &Stop) -> Option<Flow
             None => {}
         }
     }
-    let asked = answers + silent.len();
-    // Where nearly nothing is answered, it is no matter of the flow.
-    if silent.len() > answers {
-        return None;
-    }
+    let mut found = Flows { port: to.port(), asked: answers + silent.len(), silent: silent.len(), ..Flows::default() };
     silent.truncate(AGAIN);
+    found.dead.clone_from(&silent);
     for pause in PAUSES {
-        if silent.is_empty() || stop.asked() {
-            break;
+        for port in &silent {
+            wait(pause, stop);
+            let is_answered = answered(*port, to, limit).unwrap_or(true);
+            answers += usize::from(is_answered);
+            found.again += 1;
+            found.silent_again += usize::from(!is_answered);
+            found.dead.retain(|dead| dead != port || !is_answered);
         }
-        wait(pause, stop);
-        silent.retain(|port| answered(*port, to, limit) == Some(false));
     }
-    // And others are answered still.
-    let is_there = silent.is_empty()
-        || (first..first + FLOWS).any(|port| !silent.contains(&port) && answered(port, to, limit) == Some(true));
-    is_there.then_some(Flows { port: to.port(), asked, silent, tries: 1 + PAUSES.len() })
+    // Where nothing is answered at all, it is no matter of the flow.
+    (answers > 0 && !stop.asked()).then_some(found)
 }
 
 /// Sends a short segment over a connection, and a full one.

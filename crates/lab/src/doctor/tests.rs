@@ -309,10 +309,43 @@ fn what_a_peer_answers_is_judged() {
             Probed { handshake: Some(Handshake { segment: 1208, ..agreed }), ..well.clone() },
             Some(("peer-handshake", "segments of 1208 bytes, where packets of 9000 come back", OPTIONS)),
         ),
-        (Probed { flows: Some(Flows { port: 22, asked: 32, silent: Vec::new(), tries: 4 }), ..well.clone() }, None),
+        (Probed { flows: Some(Flows { port: 22, asked: 32, ..Flows::default() }), ..well.clone() }, None),
+        // A limit in a second, and losses by chance.
         (
             Probed {
-                flows: Some(Flows { port: 22, asked: 32, silent: vec![20_003, 20_011], tries: 4 }),
+                flows: Some(Flows { port: 22, asked: 32, silent: 20, again: 12, ..Flows::default() }),
+                ..well.clone()
+            },
+            None,
+        ),
+        (
+            Probed {
+                flows: Some(Flows { port: 22, asked: 32, silent: 2, again: 6, silent_again: 1, ..Flows::default() }),
+                ..well.clone()
+            },
+            None,
+        ),
+        (
+            Probed {
+                flows: Some(Flows { port: 22, asked: 32, silent: 15, again: 12, silent_again: 5, ..Flows::default() }),
+                ..well.clone()
+            },
+            Some((
+                "peer-flows",
+                "15 of 32 connections that differ",
+                "see where they end: traceroute -T -p 22 192.0.2.7, several times",
+            )),
+        ),
+        (
+            Probed {
+                flows: Some(Flows {
+                    port: 22,
+                    asked: 32,
+                    silent: 2,
+                    again: 6,
+                    silent_again: 6,
+                    dead: vec![20_003, 20_011],
+                }),
                 ..well.clone()
             },
             Some((

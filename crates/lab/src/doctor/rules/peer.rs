@@ -1,6 +1,7 @@
 //! The peer that was named, the way to it, and the other end.
 
 use crate::doctor::finding::{Finding, Load, Severity};
+use crate::doctor::flows::Flows;
 use crate::doctor::longest::Sizes;
 use crate::doctor::peer::{PORTS, Tcp};
 use crate::doctor::rule::{ENDS, Found, Look, PEER, Rule, healthy};
@@ -265,15 +266,23 @@ fn peer_handshake(view: &View<'_>) -> Found {
 fn peer_flows(view: &View<'_>) -> Found {
     let probed = view.probed()?;
     let flows = probed.flows.as_ref().ok_or("none of the ports tried answers TCP")?;
-    let (Some(first), peer, port) = (flows.silent.first(), probed.peer, flows.port) else { return healthy() };
-    let shown = flows.silent.iter().take(4).map(u16::to_string).collect::<Vec<_>>().join(", ");
-    let (silent, asked) = (flows.silent.len(), flows.asked);
+    // Losses by chance are fewer among a dozen, and a limit of connections in a second lets slow ones pass.
+    let by_chance = flows.silent < 2 || flows.silent_again * 4 < flows.again;
+    if flows.dead.is_empty() && by_chance {
+        return healthy();
+    }
+    let (Flows { port, asked, silent, again, silent_again, .. }, peer) = (flows, probed.peer);
     let what = format!("{silent} of {asked} connections that differ in their source port alone get no answer");
+    let slow = format!("of {again} slow tries of some of them {silent_again} were not answered either");
+    let Some(first) = flows.dead.first() else {
+        return Finding::new(Severity::Warning, what)
+            .seen(slow, format!("nc -vz -w 1 {peer} {port}, several times"))
+            .mend(format!("see where they end: traceroute -T -p {port} {peer}, several times"))
+            .alone();
+    };
+    let ports = flows.dead.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
     Finding::new(Severity::Warning, what)
-        .seen(
-            format!("from ports {shown} {} times each, while others are answered", flows.tries),
-            format!("nc -vz -w 1 -p {first} {peer} {port}"),
-        )
+        .seen(format!("{slow}: never from ports {ports}"), format!("nc -vz -w 1 -p {first} {peer} {port}"))
         .mend(format!(
             "see where that flow ends: traceroute -T -p {port} --sport={first} {peer}, and then from another port"
         ))
