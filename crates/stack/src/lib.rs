@@ -26,7 +26,7 @@ pub use event::{AddressState, Event};
 pub use host::{Config, Host};
 pub use ip::{
     ConfigError, Fragment, Fragments, Outcome, Reason as FragmentDrop, Reassembly, ReassemblyConfig,
-    ReassemblyCounters, Route, RouteError,
+    ReassemblyCounters, Route, RouteError, Traffic,
 };
 pub use link::{
     Action as NeighbourAction, Heard, HoldError, Lookup, Neighbour, NeighbourConfig, NeighbourCounters, NeighbourTable,

@@ -12,6 +12,8 @@ pub struct Config {
     pub own: Option<Own>,
     pub form: Form,
     pub part: Part,
+    /// True to run in the scheduler's class of real-time programs.
+    pub realtime: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 
 use super::settings::Transport;
 use crate::socket::{Site, TcpStream, UdpSocket, open, plain, sys};
+use linerate_rt::net::Connecting;
 use linerate_stack::tcp::{Config, Connection};
 use std::io::{Error, ErrorKind, Result as Io};
 use std::net::SocketAddr;
@@ -244,11 +245,12 @@ impl<'a> Dialled<'a> {
             }
             By::Own(site, options) => match self.transport {
                 Transport::Tcp => {
-                    let stream = refused_until(until, || site.connect(self.to).unwrap_or_else(no_host))?;
+                    let stream =
+                        refused_until(until, || site.connect(self.to, &Connecting::default()).unwrap_or_else(no_host))?;
                     settle(&stream, options).map_err(Error::other)?;
                     Socket::Tcp(stream)
                 }
-                Transport::Udp => Socket::Udp(site.send_to(self.to).unwrap_or_else(no_host)?),
+                Transport::Udp => Socket::Udp(site.send_to(self.to, 0).unwrap_or_else(no_host)?),
             },
         };
         Ok((socket, begin.elapsed().as_secs_f64() * 1e3))

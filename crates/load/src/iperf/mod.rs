@@ -49,6 +49,10 @@ pub fn run(
 ) -> Result<(), String> {
     let serves = matches!(config.part, Part::Server(_));
     let reporter = Arc::new(Reporter::new(config.form.clone(), Some(output.clone()), serves));
+    // As iperf, it goes on without.
+    if let Some(e) = config.realtime.then(crate::socket::sys::realtime).and_then(Result::err) {
+        reporter.error(&format!("-z: {e}; run it as root"));
+    }
     let site = Site::open(&config.place, config.own.as_ref())?;
     if let Some(path) = site.path().filter(|_| config.form.enhanced) {
         reporter.settings(&format!("{path}\n"));

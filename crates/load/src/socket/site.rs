@@ -2,7 +2,7 @@
 
 use super::place::{self, Place, addresses};
 use super::{TcpListener, TcpStream, UdpSocket};
-use linerate_rt::net::{Net, NetError, Node, Options};
+use linerate_rt::net::{Connecting, Net, NetError, Node, Options};
 use linerate_rt::{ThreadTime, monotonic_ns};
 use linerate_stack::{Cidr, Route};
 use std::io::{Error, ErrorKind, Result as Io};
@@ -129,8 +129,8 @@ impl Site {
     }
 
     /// A connection of our own; `None` if the sockets are the kernel's.
-    pub(crate) fn connect(&self, remote: SocketAddr) -> Option<Io<TcpStream>> {
-        self.net.as_ref().map(|net| connect(net, remote, None))
+    pub(crate) fn connect(&self, remote: SocketAddr, how: &Connecting) -> Option<Io<TcpStream>> {
+        self.net.as_ref().map(|net| net.tcp_connect_as(remote, how).map(TcpStream::own))
     }
 
     /// The same, as long as `goes_on` says so, which is asked whenever so much time has passed; none once it does not.
@@ -164,10 +164,10 @@ impl Site {
         self.net.as_ref().is_none_or(near)
     }
 
-    /// A socket of our own for datagrams to a peer; `None` if the sockets are the kernel's.
-    pub(crate) fn send_to(&self, peer: SocketAddr) -> Option<Io<UdpSocket>> {
+    /// A socket of our own for datagrams to a peer, from this port if it is not 0; `None` if the sockets are the kernel's.
+    pub(crate) fn send_to(&self, peer: SocketAddr, port: u16) -> Option<Io<UdpSocket>> {
         let net = self.net.as_ref()?;
-        Some(net.udp_bind_to(towards(net, peer, 0), peer).map(UdpSocket::own))
+        Some(net.udp_bind_to(towards(net, peer, port), peer).map(UdpSocket::own))
     }
 
     /// Own address at which a host of our own takes in.
@@ -190,7 +190,7 @@ impl Site {
 
 /// Own address by which a peer is reached, as the kernel chooses it for a socket that is connected.
 fn towards(net: &Net, peer: SocketAddr, port: u16) -> SocketAddr {
-    let own = net.with(|host| host.tcp_local(monotonic_ns(), peer));
+    let own = net.with(|host| host.tcp_local(monotonic_ns(), 0, peer));
     own.map_or_else(|_| any(peer.is_ipv4(), port), |own| SocketAddr::new(own.ip(), port))
 }
 

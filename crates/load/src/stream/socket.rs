@@ -4,9 +4,12 @@ use super::fault::Fault;
 use super::figures::{Buffers, StreamInfo};
 use super::settings::{Settings, Transport};
 use crate::socket::{Site, TcpStream, UdpSocket, open, plain, sys};
-use linerate_stack::tcp::Connection;
+use linerate_rt::net::Connecting;
+use linerate_stack::Traffic;
+use linerate_stack::tcp::{Connection, Opening};
 use std::io::{Error, ErrorKind, Result as Io};
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// Room that a socket buffer must have beyond one datagram, bytes.
@@ -100,7 +103,13 @@ pub(super) fn connect_tcp(
     port: u16,
     settings: &Settings,
 ) -> Result<(TcpStream, Buffers), Fault> {
-    if let Some(stream) = site.connect(remote) {
+    let label = |error| Fault::Option { what: "IPv6 flow label", code: 127, error };
+    if settings.flow_label > 0 && remote.is_ipv4() {
+        return Err(label(Error::new(ErrorKind::Unsupported, "the server is reached over IPv4; give -6")));
+    }
+    let traffic = Traffic::new(settings.tos, settings.flow_label);
+    let mss = u16::try_from(settings.mss).ok().and_then(NonZeroU16::new);
+    if let Some(stream) = site.connect(remote, &Connecting { port, opening: Opening { mss, traffic } }) {
         let socket = Socket::Tcp(stream.map_err(Fault::StreamConnect)?);
         let sizes = socket.buffers(settings.window)?;
         let Socket::Tcp(stream) = socket else { return Err(Fault::StreamId) };
@@ -120,11 +129,7 @@ pub(super) fn connect_tcp(
     tcp("TCP MSS", 123, libc::TCP_MAXSEG, settings.mss)?;
     let buffers = buffers(fd.as_fd(), settings.window)?;
     let mut to = remote;
-    if settings.flow_label > 0 {
-        let label = |error| Fault::Option { what: "IPv6 flow label", code: 127, error };
-        let SocketAddr::V6(v6) = remote else {
-            return Err(label(Error::new(ErrorKind::Unsupported, "the server is reached over IPv4; give -6")));
-        };
+    if let (SocketAddr::V6(v6), true) = (remote, settings.flow_label > 0) {
         to = sys::flow_label(fd.as_fd(), v6, settings.flow_label).map_err(label)?.into();
     }
     sys::connect(fd.as_fd(), to, None).map_err(Fault::StreamConnect)?;
@@ -137,7 +142,7 @@ pub(super) fn connect_udp(
     port: u16,
     settings: &Settings,
 ) -> Result<(UdpSocket, Buffers), Fault> {
-    if let Some(socket) = site.send_to(remote) {
+    if let Some(socket) = site.send_to(remote, port) {
         let socket = socket.map_err(Fault::StreamConnect)?;
         return own_queue(settings.window).map(|sizes| (socket, sizes));
     }
@@ -190,6 +195,9 @@ pub(super) fn settle(of: &Socket, settings: &Settings, is_server: bool) -> Resul
 /// Options of our own TCP.
 fn settle_own(stream: &TcpStream, settings: &Settings, is_server: bool) -> Result<Option<String>, Fault> {
     unlike_kernel(settings)?;
+    if let (true, TcpStream::Own(own, _)) = (is_server, stream) {
+        own.set_traffic(Traffic::new(settings.tos, 0));
+    }
     stream.set_nodelay(settings.no_delay).map_err(Fault::Create)?;
     choose_congestion(stream, settings, is_server)?;
     Ok(stream.congestion())
@@ -199,11 +207,9 @@ fn settle_own(stream: &TcpStream, settings: &Settings, is_server: bool) -> Resul
 fn unlike_kernel(settings: &Settings) -> Result<(), Fault> {
     let udp = settings.transport == Transport::Udp;
     for (asked, what, code) in [
-        (settings.tos > 0, "IP TOS", 125),
+        (settings.tos > 0 && udp, "IP TOS", 125),
         (settings.pacing >= 8, "socket pacing", 140),
         (settings.dont_fragment && udp, "IP Do-Not-Fragment flag", 145),
-        (settings.mss > 0, "TCP MSS", 123),
-        (settings.flow_label > 0, "IPv6 flow label", 127),
     ] {
         if asked {
             let why = "linerate's own stack has no such option; leave it out";

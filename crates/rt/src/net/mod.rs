@@ -54,7 +54,7 @@ pub use node::{NetError, Node, Options};
 pub use running::Net;
 pub use service::{DEFAULT_SERVICES, Offer, SERVICES, Served, Service, Services, Serving};
 pub use streams::{Streamed, Streams};
-pub use tcp::{TcpListener, TcpStream};
+pub use tcp::{Connecting, TcpListener, TcpStream};
 pub use udp::UdpSocket;
 
 #[cfg(test)]

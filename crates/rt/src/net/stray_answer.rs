@@ -2,6 +2,7 @@
 
 use super::gate::Gate;
 use super::running::Net;
+use super::tcp::Connecting;
 use super::udp::as_io;
 use crate::monotonic_ns;
 use linerate_stack::tcp::{TcpId, TcpStray};
@@ -55,12 +56,12 @@ impl<'a> Hailing<'a> {
         net: &'a Net,
         queue: usize,
         remote: SocketAddr,
-        bytes: Option<&[u8]>,
+        (how, bytes): (&Connecting, Option<&[u8]>),
         gate: &Arc<Gate>,
     ) -> Result<Self> {
         let stray_answer = Arc::new(StrayAnswer { gate: gate.clone(), answer: Mutex::default() });
         for _ in 0..ATTEMPTS {
-            let local = net.queue(queue).shard().ip.host.tcp_local(monotonic_ns(), remote).map_err(as_io)?;
+            let local = net.queue(queue).shard().ip.host.tcp_local(monotonic_ns(), how.port, remote).map_err(as_io)?;
             let ends = (local, remote);
             // In all shards, this one too, and in the same order by all who connect at the same moment: one of them is first.
             // Where it is taken, another connection that is being made may have it: that one's shards go on expecting.
@@ -72,10 +73,7 @@ impl<'a> Hailing<'a> {
             let made = net.queue(queue).talk(|shard| {
                 let now = shard.now();
                 let host = &mut shard.ip.host;
-                let (id, taken) = match bytes {
-                    Some(bytes) => host.tcp_connect_with(now, Some(local), remote, bytes)?,
-                    None => (host.tcp_connect(now, Some(local), remote)?, 0),
-                };
+                let (id, taken) = host.tcp_connect_as(now, Some(local), remote, how.opening, bytes)?;
                 shard.watch(id, gate.clone());
                 Ok((id, taken))
             });
@@ -87,7 +85,12 @@ impl<'a> Hailing<'a> {
                 }
             };
         }
-        Err(Error::new(ErrorKind::AddrInUse, "no port is free in all shards of the host"))
+        let why = if how.port > 0 {
+            "the own port has such a connection"
+        } else {
+            "no port is free in all shards of the host"
+        };
+        Err(Error::new(ErrorKind::AddrInUse, why))
     }
 
     /// Moves the connection to the shard that has got the answer, if that is another one.

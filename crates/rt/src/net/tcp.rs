@@ -8,7 +8,8 @@ use super::running::Net;
 use super::stray_answer::Hailing;
 use crate::monotonic_ns;
 use bytes::Bytes;
-use linerate_stack::tcp::{Algorithm, Connection, End, KeepAlive, State, TcpId, TcpListenerId};
+use linerate_stack::Traffic;
+use linerate_stack::tcp::{Algorithm, Connection, End, KeepAlive, Opening, State, TcpId, TcpListenerId};
 use linerate_text::saturating_ns;
 use std::fs::File;
 use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
@@ -20,6 +21,14 @@ use std::time::Duration;
 
 /// Connections that wait to be accepted at a listener.
 const BACKLOG: usize = 1024;
+
+/// What a connection has from its first segment on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Connecting {
+    /// Own port; 0 for any.
+    pub port: u16,
+    pub opening: Opening,
+}
 
 impl Net {
     /// Listens for connections; port 0 gives a free one, an unspecified address means all of its family.
@@ -40,12 +49,17 @@ impl Net {
 
     /// Makes a connection; waits until it stands or the attempt has failed.
     pub fn tcp_connect(&self, remote: SocketAddr) -> Result<TcpStream> {
-        self.connect_within(remote, None, None)
+        self.connect_within(remote, None, &Connecting::default(), None)
     }
 
     /// Makes a connection; waits no longer than this time.
     pub fn tcp_connect_timeout(&self, remote: SocketAddr, time: Duration) -> Result<TcpStream> {
-        self.connect_within(remote, Some(time.max(Duration::from_nanos(1))), None)
+        self.connect_within(remote, Some(time.max(Duration::from_nanos(1))), &Connecting::default(), None)
+    }
+
+    /// Makes a connection that has this from its first segment on; waits until it stands or the attempt has failed.
+    pub fn tcp_connect_as(&self, remote: SocketAddr, how: &Connecting) -> Result<TcpStream> {
+        self.connect_within(remote, None, how, None)
     }
 
     /// Makes a connection and writes bytes to it, by TCP Fast Open (RFC 7413); waits until it stands and they are written. To
@@ -56,7 +70,7 @@ impl Net {
     /// the packet. So write a request that can be repeated without harm (RFC 7413, section 6): a TLS hello, or a GET; nothing
     /// that orders or pays.
     pub fn tcp_connect_with(&self, remote: SocketAddr, bytes: &[u8]) -> Result<TcpStream> {
-        self.connect_within(remote, None, Some(bytes))
+        self.connect_within(remote, None, &Connecting::default(), Some(bytes))
     }
 
     /// Makes a connection as long as `goes_on`, which is asked again and again, says so; `None` once it does not. It is asked
@@ -68,7 +82,7 @@ impl Net {
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<Option<TcpStream>> {
         let tick = Some(tick.max(Duration::from_nanos(1)));
-        self.connect_waiting(remote, None, |gate, queue, attempt| {
+        self.connect_waiting(remote, &Connecting::default(), None, |gate, queue, attempt| {
             loop {
                 match gate.wait(queue, tick, &mut *attempt) {
                     None if goes_on() => {}
@@ -78,8 +92,15 @@ impl Net {
         })
     }
 
-    fn connect_within(&self, remote: SocketAddr, time: Option<Duration>, bytes: Option<&[u8]>) -> Result<TcpStream> {
-        let stream = self.connect_waiting(remote, bytes, |gate, queue, attempt| gate.wait(queue, time, attempt))?;
+    fn connect_within(
+        &self,
+        remote: SocketAddr,
+        time: Option<Duration>,
+        how: &Connecting,
+        bytes: Option<&[u8]>,
+    ) -> Result<TcpStream> {
+        let stream =
+            self.connect_waiting(remote, how, bytes, |gate, queue, attempt| gate.wait(queue, time, attempt))?;
         stream.ok_or_else(|| ErrorKind::TimedOut.into())
     }
 
@@ -88,12 +109,13 @@ impl Net {
     fn connect_waiting(
         &self,
         remote: SocketAddr,
+        how: &Connecting,
         bytes: Option<&[u8]>,
         wait: impl FnOnce(&Gate, &Queue, Attempt<'_>) -> Option<Result<()>>,
     ) -> Result<Option<TcpStream>> {
         let gate = Arc::new(Gate::default());
         let by = self.next_queue();
-        let mut hailing = Hailing::begin(self, by, remote, bytes, &gate)?;
+        let mut hailing = Hailing::begin(self, by, remote, (how, bytes), &gate)?;
         let done = wait(&gate, self.queue(by), &mut || {
             hailing.follow();
             let (queue, id) = hailing.place;
@@ -477,6 +499,11 @@ impl TcpStream {
     /// `HostUnreachable` if the peer was told to be so.
     pub fn set_user_timeout(&self, time: Duration) {
         self.change(|connection| connection.set_user_timeout(saturating_ns(time)));
+    }
+
+    /// Sets the traffic class, but for the bits of ECN, and the flow label of what is sent from now on.
+    pub fn set_traffic(&self, traffic: Traffic) {
+        self.change(|connection| connection.set_traffic(traffic));
     }
 
     /// Sets the most bytes that wait to be sent or acknowledged, and that wait to be read, as far as windows can tell of the latter;

@@ -1,10 +1,10 @@
 //! Calls for TCP.
 
 use super::Host;
-use crate::tcp::{Config, Connection, End, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
+use crate::tcp::{Config, Connection, End, Opening, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
 use crate::{BindError, SendError};
 use bytes::Bytes;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 impl Host {
     /// Listens for connections to a local address; an unspecified one means all of its family. At most `backlog` wait to be
@@ -42,8 +42,7 @@ impl Host {
     /// Begins a connection; its SYN goes out with the next [`Host::poll`]. Without a local address one is chosen, and a port
     /// where that is 0.
     pub fn tcp_connect(&mut self, now: u64, local: Option<SocketAddr>, remote: SocketAddr) -> Result<TcpId, SendError> {
-        self.ip.follow();
-        self.tcp.connect(&self.ip, now, (local, remote), None).map(|(id, _)| id)
+        self.tcp_connect_as(now, local, remote, Opening::default(), None).map(|(id, _)| id)
     }
 
     /// Begins a connection with bytes to be sent, by Fast Open (RFC 7413): if the server has given a cookie before, the first of
@@ -60,15 +59,28 @@ impl Host {
         remote: SocketAddr,
         bytes: &[u8],
     ) -> Result<(TcpId, usize), SendError> {
-        self.ip.follow();
-        self.tcp.connect(&self.ip, now, (local, remote), Some(bytes))
+        self.tcp_connect_as(now, local, remote, Opening::default(), Some(bytes))
     }
 
-    /// Local end that a connection to this address would have: for a host of several shards, the others of which are told of
-    /// it before one of them makes the connection.
-    pub fn tcp_local(&mut self, now: u64, remote: SocketAddr) -> Result<SocketAddr, SendError> {
+    /// The same with bytes or without, where the connection is to have this from its first segment on.
+    pub fn tcp_connect_as(
+        &mut self,
+        now: u64,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        opening: Opening,
+        bytes: Option<&[u8]>,
+    ) -> Result<(TcpId, usize), SendError> {
         self.ip.follow();
-        self.tcp.local(&self.ip, now, None, remote).map(|(local, _)| local)
+        self.tcp.connect(&self.ip, now, (local, remote), opening, bytes)
+    }
+
+    /// Local end that a connection to this address would have, from this port if it is not 0: for a host of several shards, the
+    /// others of which are told of it before one of them makes the connection.
+    pub fn tcp_local(&mut self, now: u64, port: u16, remote: SocketAddr) -> Result<SocketAddr, SendError> {
+        self.ip.follow();
+        let any = if remote.is_ipv4() { IpAddr::from([0_u8; 4]) } else { IpAddr::from([0_u8; 16]) };
+        self.tcp.local(&self.ip, now, Some(SocketAddr::new(any, port)), remote).map(|(local, _)| local)
     }
 
     /// Expects the answer to a connection that another shard makes: it comes to whichever the port chooses, and is given out

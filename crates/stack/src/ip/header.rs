@@ -33,13 +33,46 @@ impl PayloadLen {
 /// Bytes of an IPv4 header without options.
 const IPV4_HEADER: u16 = 20;
 
+/// What routers may treat packets by, beside their addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic(u32);
+
+impl Traffic {
+    /// A type of service, or traffic class (RFC 2474), whose lower two bits are those of ECN (RFC 3168), and a flow label (RFC 6437)
+    /// of 20 bits, which IPv4 has not.
+    #[must_use]
+    pub fn new(class: u8, flow_label: u32) -> Self {
+        Self(u32::from(class) << 20 | flow_label & 0xf_ffff)
+    }
+
+    /// Type of service, or traffic class.
+    #[must_use]
+    #[inline]
+    pub fn class(self) -> u8 {
+        self.v6()[0] << 4 | self.v6()[1] >> 4
+    }
+
+    /// The same with other bits of ECN.
+    #[must_use]
+    #[inline]
+    pub(crate) fn with_ecn(self, bits: u8) -> Self {
+        Self(self.0 & !(3 << 20) | u32::from(bits) << 20)
+    }
+
+    /// First word of an IPv6 header.
+    #[inline]
+    pub(crate) fn v6(self) -> [u8; 4] {
+        (6 << 28 | self.0).to_be_bytes()
+    }
+}
+
 /// Writes an IP header to the start of the buffer, which is longer. For unfragmented packets only.
 pub(crate) fn emit_ip(
     buffer: &mut [u8],
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
     payload_len: PayloadLen,
-    (ident, class): (u16, u8),
+    (ident, traffic): (u16, Traffic),
     hops: u8,
 ) {
     let mut header = [0; 40];
@@ -47,7 +80,7 @@ pub(crate) fn emit_ip(
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             // The header's representation expects the payload in the same buffer, but it is elsewhere.
             let total = IPV4_HEADER + payload_len.bytes();
-            (header[0], header[1]) = (0x45, class);
+            (header[0], header[1]) = (0x45, traffic.class());
             header[2..4].copy_from_slice(&total.to_be_bytes());
             header[4..6].copy_from_slice(&ident.to_be_bytes());
             header[6] = if is_atomic(protocol) { 0x40 } else { 0 };
@@ -60,7 +93,7 @@ pub(crate) fn emit_ip(
             20
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            (header[0], header[1]) = (0x60 | class >> 4, class << 4);
+            header[..4].copy_from_slice(&traffic.v6());
             header[4..6].copy_from_slice(&payload_len.bytes().to_be_bytes());
             header[6] = protocol.0;
             header[7] = hops;
@@ -78,12 +111,12 @@ pub(crate) fn whole_packet(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
     (payload, len): (&[u8], PayloadLen),
-    ident: u16,
+    ident: (u16, Traffic),
     hops: u8,
 ) -> Vec<u8> {
     let header = header_len(ends.1);
     let mut packet = vec![0; header + payload.len()];
-    emit_ip(&mut packet, ends, protocol, len, (ident, 0), hops);
+    emit_ip(&mut packet, ends, protocol, len, ident, hops);
     packet[header..].copy_from_slice(payload);
     packet
 }

@@ -29,6 +29,7 @@ use crate::due::Due;
 use crate::link::{Generation, Link};
 use crate::secret::Secret;
 use crate::{Event, Transmit};
+pub use header::Traffic;
 pub(crate) use header::{PayloadLen, emit_ip, header_len, whole_packet};
 pub(crate) use icmp::{About, Report, Told, Wrong};
 pub(crate) use ident::ATOMIC;

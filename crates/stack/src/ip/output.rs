@@ -2,7 +2,7 @@
 
 use super::ident::{ATOMIC, Ident, is_atomic};
 use super::reassembly::{Fragment, Fragments};
-use super::{Ip, PayloadLen, emit_ip, header_len, whole_packet};
+use super::{Ip, PayloadLen, Traffic, emit_ip, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
 use linerate_wire::{IpProtocol, Ipv4Packet, Ipv4Repr};
@@ -61,14 +61,15 @@ impl Ip {
             .or_else(|| family().map(Cidr::addr).next())
     }
 
-    /// Sends a payload, in fragments if it is longer than the path MTU: to a next hop, or to the host itself. False if
+    /// Sends a payload, in fragments, which are of no traffic class, if it is longer than the path MTU: to a next hop, or to the
+    /// host itself. False if
     /// there was no room for all of it.
     pub(crate) fn send<T: Transmit>(
         &mut self,
         now: u64,
         way: NextHop,
         to: IpAddr,
-        protocol: IpProtocol,
+        (protocol, traffic): (IpProtocol, Traffic),
         payload: &[u8],
         tx: &mut T,
     ) -> bool {
@@ -79,7 +80,7 @@ impl Ip {
         }
         let ident = if is_atomic(protocol) { ATOMIC } else { self.shared.idents.next((way.from, to)).low() };
         let hops = self.settings.hops(to);
-        let packet = || whole_packet((way.from, to), protocol, (payload, len), ident, hops);
+        let packet = || whole_packet((way.from, to), protocol, (payload, len), (ident, traffic), hops);
         if ours { self.looped.push(packet) } else { self.link.send(now, way.hop, packet(), &self.settings.own, tx) }
     }
 
@@ -194,7 +195,7 @@ fn emit_fragment(
 ) -> Option<usize> {
     let (IpAddr::V4(src), IpAddr::V4(dst)) = ends else {
         let payload_len = PayloadLen::new(8 + len, ends.1)?;
-        emit_ip(head, ends, IpProtocol::IPV6_FRAGMENT, payload_len, (ident.low(), 0), hops);
+        emit_ip(head, ends, IpProtocol::IPV6_FRAGMENT, payload_len, (ident.low(), Traffic::default()), hops);
         // RFC 8200, section 4.5: next header, reserved, offset in units of 8 with the M flag, identification.
         (head[40], head[41]) = (protocol.0, 0);
         let field = offset & !7 | u16::from(more);

@@ -5,7 +5,7 @@
 
 use super::Outgoing;
 use crate::Transmit;
-use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len};
+use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, Traffic, emit_ip, header_len};
 use crate::link::Generation;
 use crate::stage::{Probe, Stage};
 use crate::udp::Fills;
@@ -64,7 +64,14 @@ impl Headers {
         let mut head = [0; BELOW];
         ip.link.emit_header(&mut head[..ip_at], mac.unwrap_or_default(), remote.is_ipv4());
         let none = PayloadLen::new(0, remote.ip()).unwrap_or_default();
-        emit_ip(&mut head[ip_at..], ends, IpProtocol::TCP, none, (ATOMIC, 0), ip.settings.hops(remote.ip()));
+        emit_ip(
+            &mut head[ip_at..],
+            ends,
+            IpProtocol::TCP,
+            none,
+            (ATOMIC, Traffic::default()),
+            ip.settings.hops(remote.ip()),
+        );
         let mut sum = Sum::new();
         if remote.is_ipv4() {
             head[ip_at + 2..ip_at + 4].fill(0);
@@ -109,7 +116,8 @@ impl Headers {
         if !probe.passed(Stage::Ethernet, &head) {
             return true;
         }
-        let class = if outgoing.may_be_marked { ECT0 } else { 0 };
+        let traffic = outgoing.traffic.with_ecn(if outgoing.may_be_marked { ECT0 } else { 0 });
+        let class = traffic.class();
         if remote.is_ipv4() {
             let total = u16::try_from(tcp_at - ip_at).unwrap_or(0) + payload_len.bytes();
             let mut sum = Sum::new();
@@ -118,7 +126,7 @@ impl Headers {
             head[ip_at + 2..ip_at + 4].copy_from_slice(&total.to_be_bytes());
             head[ip_at + 10..ip_at + 12].copy_from_slice(&sum.finish().to_be_bytes());
         } else {
-            head[ip_at + 1] |= class << 4;
+            head[ip_at..ip_at + 4].copy_from_slice(&traffic.v6());
             head[ip_at + 4..ip_at + 6].copy_from_slice(&payload_len.bytes().to_be_bytes());
         }
         if !probe.passed(Stage::Ip, &head) {
@@ -161,6 +169,7 @@ fn send_by_ip<T: Transmit>(
     let mut head = [0; 60];
     let len = HEADER + outgoing.options.len();
     let (mut at, mss) = (0, outgoing.mss.max(1) as usize);
+    let traffic = outgoing.traffic.with_ecn(0);
     loop {
         let piece = &whole[at..whole.len().min(at + mss)];
         let last = at + piece.len() == whole.len();
@@ -176,7 +185,7 @@ fn send_by_ip<T: Transmit>(
             Outgoing { seq: outgoing.seq.plus(super::count(at)), flags, payload: [piece, &[], &[], &[]], ..*outgoing };
         let Some(payload_len) = PayloadLen::new(len + piece.len(), remote.ip()) else { return true };
         emit(&mut head[..len], 0, (local.port(), remote.port()), &segment, (pseudo, payload_len), false);
-        let sent = ip.send(now, *way, remote.ip(), IpProtocol::TCP, &[&head[..len], piece].concat(), tx);
+        let sent = ip.send(now, *way, remote.ip(), (IpProtocol::TCP, traffic), &[&head[..len], piece].concat(), tx);
         ip.link.counters.tcp_sent += u64::from(sent);
         // What finds no room later is lost, and sent again.
         if last || !sent {

@@ -5,12 +5,12 @@ use super::fast::{self, Known};
 use super::headers::{HEADER, Headers, LONGEST_HEAD};
 use super::sockets::{Ends, Room, Socket, Sockets, numbers};
 use super::strays::Strays;
-use super::{Config, Connection, End, Outgoing, Segment, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
+use super::{Config, Connection, End, Opening, Outgoing, Segment, State, TcpId, TcpListenerId, TcpMoving, TcpStray};
 use crate::Transmit;
 use crate::address::Key;
 use crate::counters::Discard;
 use crate::due::Due;
-use crate::ip::{About, Ip, NextHop, Packet, Report, Told};
+use crate::ip::{About, Ip, NextHop, Packet, Report, Told, Traffic};
 use crate::secret::{Numbers, Secret, Use};
 use crate::stage::{Probe, Stage};
 use crate::udp::{BindError, Fills, SendError};
@@ -130,11 +130,15 @@ impl Tcp {
         ip: &Ip,
         now: u64,
         (local, remote): (Option<SocketAddr>, SocketAddr),
+        opening: Opening,
         bytes: Option<&[u8]>,
     ) -> Result<(TcpId, usize), SendError> {
         let (local, way) = self.local(ip, now, local, remote)?;
         let (iss, stamp) = numbers(now, self.secret, ends(local, remote));
-        let mut connection = Connection::connect(now, &self.config, mss(way.mtu, remote.is_ipv4()), iss, stamp);
+        let mss = mss(way.mtu, remote.is_ipv4());
+        let mss = mss.min(opening.mss.map_or(mss, |most| most.get().into()));
+        let mut connection = Connection::connect(now, &self.config, mss, iss, stamp);
+        connection.set_traffic(opening.traffic);
         let taken = bytes.and_then(|bytes| {
             if let Some((cookie, mss)) = lock(&self.known).option(now, local, remote) {
                 connection.ask_fast_open(cookie, mss.into());
@@ -418,6 +422,7 @@ impl Tcp {
             payload: Outgoing::NO_DATA,
             mss: 536,
             may_be_marked: false,
+            traffic: Traffic::default(),
         };
         if let Some(way) = ip.way(remote.ip(), local.ip(), now) {
             let valid = ip.link.common.generation();

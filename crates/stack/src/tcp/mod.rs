@@ -32,6 +32,9 @@ mod seq;
 mod sockets;
 mod strays;
 
+use crate::ip::Traffic;
+use std::num::NonZeroU16;
+
 pub use congestion::Algorithm;
 pub use connection::{Config, Connection, Counters, Ecn, End, FastOpenLesson, KeepAlive, MtuSearch, State};
 pub(crate) use layer::Tcp;
@@ -41,6 +44,16 @@ pub use send_queue::PIECES;
 pub use seq::Seq;
 pub use sockets::{TcpId, TcpListenerId};
 pub use strays::{TcpMoving, TcpStray};
+
+/// What a connection is to have from its first segment on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opening {
+    /// Most bytes of a segment, without options, if fewer than the link takes: what the peer is told, and may send (RFC 9293,
+    /// section 3.7.1).
+    pub mss: Option<NonZeroU16>,
+    /// Traffic class, whose bits of ECN are the connection's own, and flow label.
+    pub traffic: Traffic,
+}
 
 /// Number of bytes of a segment or a buffer: both are less than 2^31.
 #[expect(clippy::cast_possible_truncation, reason = "limits of windows and packets")]

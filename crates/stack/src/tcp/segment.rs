@@ -2,6 +2,7 @@
 
 use super::seq::Seq;
 use super::{PIECES, count};
+use crate::ip::Traffic;
 use linerate_wire::{TcpFlags, TcpOptions, TcpSegment};
 
 /// A segment that has arrived. Several that follow each other may have been joined (LRO).
@@ -81,6 +82,8 @@ pub struct Outgoing<'a> {
     pub mss: u32,
     /// Routers may mark it for congestion (ECT(0); RFC 3168, section 5).
     pub may_be_marked: bool,
+    /// Traffic class, but for the bits of ECN, and flow label.
+    pub traffic: Traffic,
 }
 
 impl<'a> Outgoing<'a> {

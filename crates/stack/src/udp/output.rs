@@ -5,7 +5,7 @@ use super::template::Template;
 use super::{Fills, OnIp, Path, SendError, Udp, UdpId, header};
 use crate::Transmit;
 use crate::address::{Key, is_mapped};
-use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, emit_ip, header_len, whole_packet};
+use crate::ip::{ATOMIC, Ip, NextHop, PayloadLen, Traffic, emit_ip, header_len, whole_packet};
 use crate::stage::{Probe, Stage};
 use linerate_wire::IpProtocol;
 use std::net::SocketAddr;
@@ -119,7 +119,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         (way.from, to.ip()),
         IpProtocol::UDP,
         udp_len,
-        (ATOMIC, 0),
+        (ATOMIC, Traffic::default()),
         ip.settings.hops(to.ip()),
     );
     if !probe.passed(Stage::Ip, &head) {
@@ -190,7 +190,7 @@ impl Udp {
         let sent = if cut {
             ip.send_cut(now, way, to.ip(), IpProtocol::UDP, [&header, body], tx)
         } else {
-            ip.send(now, way, to.ip(), IpProtocol::UDP, &[&header, body].concat(), tx)
+            ip.send(now, way, to.ip(), (IpProtocol::UDP, Traffic::default()), &[&header, body].concat(), tx)
         };
         if !sent {
             return Err(SendError::NoRoom);
@@ -207,7 +207,7 @@ impl Udp {
         let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
         if self.sockets.find(here, there).is_some() {
             let (ends, hops) = ((from.ip(), to.ip()), ip.settings.hops(to.ip()));
-            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, ATOMIC, hops));
+            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, (ATOMIC, Traffic::default()), hops));
         }
     }
 }

@@ -73,7 +73,6 @@ fn what_is_wrong_is_named_and_nothing_is_passed_over() {
         ("-c x -I", "-I: give -F /dev/stdin"),
         ("-s -1", "-1: "),
         ("-s -U", "-U: "),
-        ("-c x -z", "-z: "),
         ("-c x -X", "-X: "),
         ("-c x -k 5", "-k: "),
         ("-s -H a", "-H: there are no groups"),
@@ -199,4 +198,19 @@ fn a_silent_client_is_served() {
             assert!((98_000..=102_000).contains(&bytes), "{end:?} {words:?}: {}", server.said());
         }
     }
+}
+
+/// As programs ask for it that drive iperf. The scheduler's class stands in the field 41 of a process's figures.
+#[test]
+fn a_server_is_in_the_class_of_real_time_programs_or_says_why_not() {
+    let port = port();
+    let mut server = server(End::Ours, port, &["-z"]);
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.id())).unwrap();
+    let class = stat.rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().to_owned();
+    if class != "2" {
+        let line = server.line_with("-z: ");
+        assert!(line.ends_with("; run it as root"), "{line}");
+    }
+    let (client, _) = pair((End::Ours, End::Ours), &["-z", "-n", "1M"], &["-z"]);
+    assert_eq!(client.code, Some(0), "{}", client.said());
 }

@@ -5,6 +5,7 @@ use super::{End, has_iperf3, lines};
 use crate::ends::{cable, hosted};
 use crate::process::{BINARY, Ended, Process};
 use crate::stack::{Link, link};
+use linerate_skip::{is_installed, skip};
 use serde_json::Value;
 use std::process::Command;
 
@@ -31,7 +32,7 @@ fn bytes_and_datagrams_flow_over_a_cable_in_all_directions() {
         (&["-k", "1000", "-l", "1000", "-N"], 1),
         (&["-n", "40M", "-Z"], 1),
         (&["-n", "4M", "-w", "256K", "-C", "reno"], 1),
-        (&["-u", "-n", "2M", "-b", "100M"], 1),
+        (&["-u", "-n", "2M", "-b", "100M", "--cport", "9100"], 1),
         (&["-u", "-n", "2M", "-b", "100M", "-R", "-P", "3"], 4),
         (&["-u", "-t", "1", "-b", "20M", "--bidir"], 2),
     ]
@@ -154,6 +155,48 @@ fn several_clients_of_a_host_of_ours_are_served_at_once_and_a_silent_one_disturb
     assert!(ended.log.contains("the server has terminated"), "{}", ended.said());
 }
 
+/// As a trace of the port has them.
+#[test]
+fn a_host_of_ours_has_the_segments_types_of_service_flow_labels_and_ports_that_are_asked_for() {
+    if !is_installed("tshark") {
+        skip!("tshark is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let fields = ["ip.dsfield", "ipv6.tclass", "ipv6.flow", "tcp.srcport", "tcp.options.mss_val", "tcp.len"];
+    for (at, (addresses, class)) in [(["10.0.0.1", "10.0.0.2"], 0), (["fd00::1", "fd00::2"], 1)].into_iter().enumerate()
+    {
+        let trace = dir.path().join(format!("{at}.pcap"));
+        let [near, far] = cable(&format!("stream-asked{at}"));
+        let [server, client] = addresses.map(|address| format!("{address}/{}", if class == 0 { "24" } else { "64" }));
+        let server = Process::ready(hosted("stream", &near, &server, &["-s", "-1"]), "Server listening");
+        let words = ["-c", addresses[0], "-n", "1M", "-M", "700", "-S", "0xb8", "--cport", "9000", "-P", "2"];
+        let label: &[&str] = if class == 0 { &[] } else { &["-L", "0x12345"] };
+        let far = format!("{far},trace={}", trace.display());
+        let ended = Process::start(hosted("stream", &far, &client, &[&words[..], label].concat())).end();
+        assert_eq!(ended.code, Some(0), "{}", ended.said());
+        assert_eq!(server.end().code, Some(0));
+        let mut tshark = Command::new("tshark");
+        tshark.args(["-n", "-r", trace.to_str().unwrap(), "-Y", "tcp", "-T", "fields", "-E", "separator=,"]);
+        let told = tshark.args(fields.iter().flat_map(|field| ["-e", *field])).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        let rows: Vec<Vec<&str>> = told.lines().map(|line| line.split(',').collect()).collect();
+        let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+        for port in ["9000", "9001"] {
+            let of: Vec<_> = rows.iter().filter(|row| row[3] == port).collect();
+            assert!(of.len() > 100 && of.iter().any(|row| row[4] == "700"), "{port}: {told}");
+            for row in of {
+                let label = if class == 0 { 0 } else { number(row[2]) };
+                assert_eq!((number(row[class]) & !3, label), (0xb8, 0x12345 * u32::from(class == 1)), "{port}: {told}");
+                assert!(row[5].parse::<u32>().unwrap() <= 700, "{port}: {told}");
+            }
+        }
+        // The server's, which has heard of it from the client.
+        let acknowledges = |row: &&Vec<&str>| row[3] == "5201" && number(row[class]) == 0xb8 && row[5] == "0";
+        assert!(rows.iter().filter(acknowledges).count() > 2, "{told}");
+    }
+}
+
 /// Flags that a host of ours has no use for, on the command line and as a server hears of them.
 #[test]
 fn flags_that_only_the_kernel_knows_are_refused() {
@@ -163,10 +206,9 @@ fn flags_that_only_the_kernel_knows_are_refused() {
     };
     let host = ["-c", "10.0.0.1", "--via", "cable:none}1", "--addr", "10.0.0.2/24"];
     for (more, why) in [
-        (&["-M", "1000"][..], "-M: a host of our own"),
-        (&["-S", "8"], "-S and --dscp: a host of our own"),
+        (&["-u", "-S", "8"][..], "-S and --dscp for datagrams: a host of our own"),
         (&["-B", "10.0.0.2"], "-B: a host of our own"),
-        (&["--cport", "9000"], "--cport: a host of our own"),
+        (&["--cntl-ka"], "--cntl-ka: a host of our own"),
         (&["--fq-rate", "1G"], "--fq-rate: a host of our own"),
         (&["-u", "--dont-fragment"], "--dont-fragment: a host of our own"),
     ] {
@@ -191,7 +233,7 @@ fn flags_that_only_the_kernel_knows_are_refused() {
     // Of the client's wishes a server hears later.
     let Some(link) = link("packet", false) else { return };
     let server = link.start(hosted("stream", &link.port, "10.9.0.2/24", &["-s", "-1"]), Some("Server listening"));
-    let client = End::Ours.command("stream", "iperf3", &["-c", "10.9.0.2", "-t", "1", "-S", "8"]);
+    let client = End::Ours.command("stream", "iperf3", &["-c", "10.9.0.2", "-t", "1", "-u", "-S", "8"]);
     let client = link.start(client, None).end();
     assert_eq!(client.code, Some(1), "{}", client.said());
     assert!(client.log.contains("unable to set IP TOS"), "{}", client.said());

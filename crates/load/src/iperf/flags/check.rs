@@ -22,7 +22,7 @@ impl State {
             (None, true) => self.serving(own.is_some())?,
             (Some(host), false) => self.asking(host)?,
         };
-        Ok(Config { place: self.place, own, form: self.form, part })
+        Ok(Config { place: self.place, own, form: self.form, part, realtime: self.realtime })
     }
 
     /// The host of our own stack, if one is asked for.

@@ -12,6 +12,7 @@ pub(super) struct State {
     pub(super) host: Option<String>,
     pub(super) server: bool,
     pub(super) daemon: bool,
+    pub(super) realtime: bool,
     pub(super) place: Place,
     /// Host of our own.
     pub(super) own: Own,
@@ -38,6 +39,7 @@ impl Default for State {
             host: None,
             server: false,
             daemon: false,
+            realtime: false,
             place: Place { port: 5001, bind: None, device: None, family: None },
             own: Own::default(),
             v4: false,

@@ -133,6 +133,7 @@ pub(super) static FLAGS: &[Flag<State, Scope>] = &[
         if (88..=MSS).contains(&s.settings.mss) { Ok(()) } else { Err(format!("give a size from 88 to {MSS}")) }
     }),
     set("-N --nodelay", Both, "send small segments at once (no Nagle)", |s| s.settings.no_delay = true),
+    set("-z --realtime", Both, "run before all programs that are not real-time (SCHED_RR)", |s| s.realtime = true),
     value("-S --tos N|NAME", Both, "type of service, 0 to 255 or a name, as ef", |s, v| {
         tos::service(v).map(|n| s.settings.tos = n)
     }),
@@ -196,7 +197,6 @@ pub(super) static FLAGS: &[Flag<State, Scope>] = &[
     refused("-I --stdin --stdin_input", Client, "", "give -F /dev/stdin"),
     refused("-1 --singleclient", Server, "", "clients do not wait for each other here; -P 1 ends after one connection"),
     refused("-U --single_udp", Server, "", "each stream has a thread of its own; give -u"),
-    refused("-z --realtime", Both, "", "start it with chrt -f, which sets the scheduler of a program"),
     refused("-A --awdl", Both, "", "there is no AWDL here; leave it out"),
     refused("-H --ssm-host", Server, "", "there are no groups here; leave it out"),
     refused("-W --suggest_win_size", Both, "", "no window is suggested here; leave it out"),

@@ -18,6 +18,14 @@ pub(crate) fn daemon() -> io::Result<()> {
     outcome(unsafe { libc::daemon(0, 0) }).map(drop)
 }
 
+/// Has this thread, and those that it starts, run before all that are not real-time, at the highest priority (SCHED_RR).
+pub(crate) fn realtime() -> io::Result<()> {
+    // SAFETY: the call takes any number.
+    let sched_priority = outcome(unsafe { libc::sched_get_priority_max(libc::SCHED_RR) })?;
+    // SAFETY: the parameters live until the call returns; 0 is this thread.
+    outcome(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &libc::sched_param { sched_priority }) }).map(drop)
+}
+
 /// Name of the system, as `uname -a` prints it: system, host, release, version, machine.
 pub(crate) fn system() -> String {
     // SAFETY: all zeros is a valid utsname.

@@ -61,10 +61,7 @@ impl State {
         let only_kernel = [
             (self.place.device.is_some(), "-B ADDRESS%INTERFACE"),
             (client && self.place.bind.is_some(), "-B"),
-            (self.own_port > 0, "--cport"),
-            (s.mss > 0, "-M"),
-            (s.tos > 0, "-S and --dscp"),
-            (s.flow_label > 0, "-L"),
+            (s.tos > 0 && s.transport == Transport::Udp, "-S and --dscp for datagrams"),
             (s.pacing > 0, "--fq-rate"),
             (s.dont_fragment, "--dont-fragment"),
             (self.keep_alive.is_some(), "--cntl-ka"),

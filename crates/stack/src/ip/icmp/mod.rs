@@ -3,7 +3,7 @@
 mod error;
 mod report;
 
-use super::{Ip, Packet, Taken, mld, options};
+use super::{Ip, Packet, Taken, Traffic, mld, options};
 use crate::Transmit;
 use crate::counters::Discard;
 use crate::link::Message;
@@ -182,7 +182,7 @@ impl Ip {
             }
         };
         let sent = if options.is_empty() {
-            self.send(now, way, to, protocol, message, tx)
+            self.send(now, way, to, (protocol, Traffic::default()), message, tx)
         } else {
             self.send_with_options(now, way, to, (options, message), tx)
         };

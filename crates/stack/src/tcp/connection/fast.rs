@@ -38,7 +38,7 @@ impl Connection {
     /// Data of a SYN may reach the peer's user twice (section 2.1): where a SYN that was doubled on its way comes when its
     /// connection is over already. They must do no harm then.
     pub fn ask_fast_open(&mut self, cookie: FastOpenCookie, mss: u32) {
-        (self.fast.option, self.fast.most) = (Some(cookie), mss.min(self.own_mss));
+        (self.fast.option, self.fast.most) = (Some(cookie), mss.min(self.own_mss.into()));
     }
 
     /// Has the answer to the peer's SYN bring a cookie.

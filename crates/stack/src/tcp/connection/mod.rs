@@ -20,6 +20,7 @@ use super::segment::Segment;
 use super::send_queue::{self, SendQueue};
 use super::seq::Seq;
 use super::{MILLISECOND, SECOND, count};
+use crate::ip::Traffic;
 use bytes::{Buf, Bytes as Chunk};
 pub use ecn::Ecn;
 use ecn::Marks;
@@ -199,10 +200,12 @@ pub struct Connection {
     /// Bytes of data in a segment, without options.
     mss: u32,
     /// Most bytes of data that the path takes here, without options: the link's.
-    own_mss: u32,
+    own_mss: u16,
     path: Path,
     /// Most bytes of data that are handed out at once.
     burst: u32,
+    /// Traffic class and flow label of all segments.
+    traffic: Traffic,
     queue: SendQueue,
     /// Number of the first byte in the queue.
     front: Seq,
@@ -326,9 +329,10 @@ impl Connection {
             greatest: 0,
             shift: (0, 0),
             mss,
-            own_mss: mss,
+            own_mss: u16::try_from(mss).unwrap_or(u16::MAX),
             path: Path::new(config.mtu_search, mss),
             burst: config.burst.min(LONGEST),
+            traffic: Traffic::default(),
             queue: SendQueue::default(),
             front: iss.plus(1),
             closing: false,
@@ -352,6 +356,17 @@ impl Connection {
             reset: None,
             counters: Counters::default(),
         }
+    }
+
+    /// Sets the traffic class and the flow label of segments that are sent from now on.
+    pub fn set_traffic(&mut self, traffic: Traffic) {
+        self.traffic = traffic;
+    }
+
+    /// Traffic class and flow label.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// State.
@@ -642,7 +657,7 @@ impl Connection {
         let options = &syn.options;
         self.receive.begin(syn.seq);
         self.agree_on_ecn(syn);
-        let ends = options.mss.map_or(DEFAULT_MSS, u32::from).clamp(LEAST_MSS, self.own_mss.max(LEAST_MSS));
+        let ends = options.mss.map_or(DEFAULT_MSS, u32::from).clamp(LEAST_MSS, u32::from(self.own_mss).max(LEAST_MSS));
         self.mss = self.path.begin(ends);
         self.sack &= options.sack_permitted;
         self.stamps.agree(now, options.timestamps);

@@ -28,6 +28,7 @@ impl Connection {
                 payload: Outgoing::NO_DATA,
                 mss: self.mss,
                 may_be_marked: false,
+                traffic: self.traffic,
             };
             if !out(&rst) {
                 return;
@@ -62,7 +63,7 @@ impl Connection {
         let cookie = self.option_of_syn(answers, again);
         let options = TcpOptions {
             // An MSS counts no options (RFC 6691); what does not fit is told as the greatest.
-            mss: Some(self.own_mss.min(0xffff) as u16),
+            mss: Some(self.own_mss),
             window_scale: (if answers { self.shift.1 > 0 || self.shift.0 > 0 } else { self.config.scaling })
                 .then_some(self.receive.shift()),
             sack_permitted: self.sack,
@@ -82,6 +83,7 @@ impl Connection {
             payload: self.queue.get(0, carried as usize),
             mss: self.mss,
             may_be_marked: false,
+            traffic: self.traffic,
         };
         if !out(&syn) {
             return false;
@@ -282,6 +284,7 @@ impl Connection {
             payload,
             mss,
             may_be_marked: new && self.marks.on,
+            traffic: self.traffic,
         };
         let sent = out(&segment);
         if sent {
@@ -324,6 +327,7 @@ impl Connection {
             payload: Outgoing::NO_DATA,
             mss: self.mss,
             may_be_marked: false,
+            traffic: self.traffic,
         };
         let sent = out(&ack);
         if sent {
