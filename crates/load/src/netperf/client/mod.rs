@@ -78,12 +78,12 @@ impl<'a> Client<'a> {
         let (own, control_server) = (plain(own), plain(server));
         let (to, from) = &settings.data;
         let server = match to {
-            Some(host) => of_data(host, settings.place.family)?,
+            Some(host) => of_data(host, settings.place.family, control_server.ip())?,
             None => control_server.ip(),
         };
         let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let ip = match from {
-            Some(host) => of_data(host, Some(if server.is_ipv4() { Family::V4 } else { Family::V6 }))?,
+            Some(host) => of_data(host, Some(if server.is_ipv4() { Family::V4 } else { Family::V6 }), own.ip())?,
             None if settings.place.bind.is_some() && own.is_ipv4() == server.is_ipv4() => own.ip(),
             None => any,
         };
@@ -297,10 +297,11 @@ fn cpu_of(results: &omni::Results) -> Option<Cpu> {
     })
 }
 
-/// Address of the data by its name.
-fn of_data(host: &str, family: Option<Family>) -> Result<IpAddr, Fault> {
+/// Address of the data by its name: that of the control connection, if that is one of them.
+fn of_data(host: &str, family: Option<Family>, control: IpAddr) -> Result<IpAddr, Fault> {
     let all = addresses(host, 0, family).map_err(Fault::DataConnect)?;
-    all.first().map(SocketAddr::ip).ok_or_else(|| Fault::DataConnect(ErrorKind::NotFound.into()))
+    let same = all.iter().find(|address| address.ip() == control);
+    same.or(all.first()).map(SocketAddr::ip).ok_or_else(|| Fault::DataConnect(ErrorKind::NotFound.into()))
 }
 
 fn measures(flags: u32) -> bool {
