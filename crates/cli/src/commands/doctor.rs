@@ -12,7 +12,7 @@ use linerate_lab::doctor::{Asked, Examination, Load, RULES, Risk, Role, Rule, Se
 use linerate_lab::remote::Visit;
 use linerate_rt::Stop;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command =
@@ -115,6 +115,15 @@ fn run(parsed: &Arguments, command: Vec<String>) -> Result<ExitCode, Trouble> {
         return mend::wait(file, seconds, &stop);
     }
     let changes = parsed.fix.is_some() || parsed.prove;
+    // A class behind a blank would be an interface.
+    let class =
+        parsed.interfaces.iter().find(|name| [Risk::Safe, Risk::Traffic].iter().any(|risk| risk.word() == **name));
+    if let Some(class) = class.filter(|class| parsed.fix.is_some() && !Path::new("/sys/class/net").join(class).exists())
+    {
+        return Err(Trouble::usage(format!(
+            "{class}: there is no such interface; the class is given by --fix={class}"
+        )));
+    }
     if changes {
         mend::recover()?;
     } else if parsed.from.is_none() {

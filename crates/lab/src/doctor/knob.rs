@@ -211,6 +211,19 @@ mod tests {
         ] {
             assert_eq!(Knob::File(path.to_owned()).risk(), risk, "{path}");
         }
+        for (name, risk) in [
+            ("rx-usecs", Risk::Safe),
+            ("ring-rx", Risk::Traffic),
+            ("mtu", Risk::Traffic),
+            ("combined", Risk::Traffic),
+            ("rx-gro", Risk::Traffic),
+            ("eee", Risk::Traffic),
+            // One that nobody knows.
+            ("nosuch", Risk::Traffic),
+        ] {
+            let knob = Knob::Setting { interface: "eth0".to_owned(), name: name.to_owned() };
+            assert_eq!(knob.risk(), risk, "{name}");
+        }
     }
 
     #[test]

@@ -61,12 +61,13 @@ fn what_interrupts_traffic_is_changed_only_if_that_is_asked_for() {
         "off() {{ ethtool -k left | grep -q '^tcp-segmentation-offload: off'; }}; most() {{ sysctl -n net.ipv4.tcp_rmem | cut -f3; }}; set +e; \
          {BINARY} doctor left --fix --yes 2>&1; off && [ $(most) != 65536 ] || exit 4; \
          {BINARY} doctor left --fix=traffic --yes 2>&1; off && exit 5; [ $(sysctl -n net.ipv4.tcp_sack) = 0 ] || exit 6; \
-         {BINARY} doctor left --fix=security --yes 2>&1; [ $? = 2 ]"
+         {BINARY} doctor left --fix=security --yes 2>&1; [ $? = 2 ] || exit 7; {BINARY} doctor left --fix traffic --yes 2>&1; [ $? = 2 ]"
     );
     let Some(out) = done(setup, &commands) else { return };
     let said = "changed only by --fix=traffic, as traffic is interrupted for a moment: tso\n";
     assert_eq!(out.matches(said).count(), 1, "{out}");
     assert!(out.contains("--fix security: no such value; give one of safe, traffic"), "{out}");
+    assert!(out.contains("traffic: there is no such interface; the class is given by --fix=traffic"), "{out}");
 }
 
 /// A default route by a peer that goes down as soon as TSO is on.
@@ -92,6 +93,20 @@ fn a_change_that_cuts_the_way_here_is_taken_back() {
         out.contains("changes wait to be confirmed; to keep them: linerate doctor --confirm; to take them"),
         "{out}"
     );
+}
+
+/// The way to the other end of an ssh session is one not to be cut, though sudo takes it out of the environment.
+#[test]
+fn the_way_of_a_session_over_ssh_is_known() {
+    let fix = format!("{BINARY} {FIX} --yes 2>&1; {BINARY} doctor --undo $(file) >/dev/null && off && rm $(file)");
+    let commands = format!(
+        "{CUT}; ip route del default; {fix} || exit 4; echo ==; export SSH_CONNECTION='10.0.0.2 5 10.0.0.1 22'; {fix} || exit 5; \
+         sh -c 'env -u SSH_CONNECTION {BINARY} {FIX} --yes 2>&1; true'; {BINARY} doctor --undo $(file) >/dev/null && off"
+    );
+    let Some(out) = proven("ethtool -K left tso off", &commands) else { return };
+    let (before, behind) = out.split_once("==").unwrap();
+    let said = "this may cut the way to this machine (left): 10.0.0.2 answered before";
+    assert_eq!([before, behind].map(|part| part.matches(said).count()), [0, 2], "{out}");
 }
 
 #[test]
