@@ -9,6 +9,7 @@ mod dcb;
 mod doctor;
 mod ends;
 mod fcoe;
+mod fcoe_auth;
 mod fcoe_copy;
 mod fcoe_flushed;
 mod fcoe_hostile;
